@@ -17,7 +17,7 @@ Algorithms that iterate until they are done, as machine code from the source tha
 
 Graphs hold algorithms without decisions. An algorithm that has them, such as the forces of some
 contacts, is written as a function of loops over arrays and records; what it may hold is said in
-:mod:`rbd_ros.compiler.native.statements`.
+:mod:`rbd_ros.compiler.language.statements`.
 """
 
 from __future__ import annotations

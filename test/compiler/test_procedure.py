@@ -25,7 +25,7 @@ import numpy as np
 import pytest
 from rbd_ros.algorithms.contact import friction_cones
 from rbd_ros.compiler import compile as compile_graph, trace
-from rbd_ros.compiler.native.statements import translate
+from rbd_ros.compiler.native.procedure_text import translate
 from rbd_ros.compiler.procedure import bind, Kernel, Matrix, Vector
 
 HALF = 0.5

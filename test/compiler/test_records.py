@@ -23,7 +23,7 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 from random_procedures import bits, filled, Kit, Limiter, SIZES, State, written
-from rbd_ros.compiler.native.statements import translate
+from rbd_ros.compiler.native.procedure_text import translate
 from rbd_ros.compiler.procedure import bind, Kernel, Matrix, Vector
 from rbd_ros.compiler.records import field, group, Record
 from rbd_ros.control.step import events

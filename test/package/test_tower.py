@@ -34,9 +34,8 @@ pytestmark = pytest.mark.slow
 #: From the ground up. A part of a package may have a floor of its own.
 FLOORS = (
     'version', 'source_state', 'errors', 'compiler.fork_lock', 'compiler.source_digest',
-    'compiler.graph', 'compiler.scalar', 'compiler.records', 'compiler.arguments',
-    'compiler.kernel',
-    'compiler.source', 'compiler.native', 'compiler',
+    'compiler.graph', 'compiler.scalar', 'compiler.records', 'compiler.language',
+    'compiler.arguments', 'compiler.kernel', 'compiler.source', 'compiler.native', 'compiler',
     'spatial', 'joints', 'model', 'algorithms', 'dynamics.handle_inputs', 'dynamics.prescribed',
     'dynamics.quantity', 'dynamics.state', 'dynamics.environment', 'dynamics.declaration',
     'dynamics.kernels', 'dynamics.families', 'dynamics', 'manifold', 'samples',

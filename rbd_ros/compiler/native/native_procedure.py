@@ -25,10 +25,10 @@ from numpy.typing import NDArray
 
 from rbd_ros.compiler.fork_lock import ForkLock
 from rbd_ros.compiler.kernel import Bound
+from rbd_ros.compiler.language.signatures import ARRAYS, Function, KERNEL, Kind, Layout
 from rbd_ros.compiler.native import cache as disk, gate, object_layout
 from rbd_ros.compiler.native.loader import Code, owned_memory
-from rbd_ros.compiler.native.signatures import ARRAYS, Function, KERNEL, Kind, Layout
-from rbd_ros.compiler.native.statements import translate
+from rbd_ros.compiler.native.procedure_text import translate
 from rbd_ros.compiler.native.target import circumstances, Options
 from rbd_ros.compiler.records import Record
 from rbd_ros.compiler.scalar import FLOAT64
@@ -40,7 +40,7 @@ class CompiledProcedure:
     """
     A function of loops and branches as machine code.
 
-    :param function: see :mod:`rbd_ros.compiler.native.statements`.
+    :param function: see :mod:`rbd_ros.compiler.language.statements`.
     """
 
     def __init__(self, function: Function) -> None:
@@ -90,7 +90,7 @@ class _Words:
 
     def __init__(self, name: str) -> None:
         self._name = name
-        #: The words, see :mod:`rbd_ros.compiler.native.signatures`.
+        #: The words, see :mod:`rbd_ros.compiler.language.signatures`.
         self.values: list[int] = []
         #: Errors of calls of Python.
         self.errors: list[BaseException] = []

@@ -33,11 +33,10 @@ import sys
 from types import ModuleType
 from typing import NamedTuple
 
-from rbd_ros.compiler.native.target import pointer
 from rbd_ros.compiler.records import Record
 
 Function = Callable[..., object]
-TYPES = {'float': 'double', 'int': 'i64', 'bool': 'i1', 'None': 'void'}
+RESULTS = ('float', 'int', 'bool', 'None')
 ARRAYS = {'Vector': 1, 'Matrix': 2}
 #: A compiled kernel, or any call without arguments; see ``procedure.bind``.
 KERNEL = 'Kernel'
@@ -95,11 +94,6 @@ def _definitions(text: str) -> dict[tuple[str, int], ast.FunctionDef]:
             found[node.name, first] = node
         todo += getattr(node, 'body', [])
     return found
-
-
-def symbol(function: Function) -> str:
-    """Return the name of a function in LLVM."""
-    return f'@"{function.__module__}.{function.__name__}"'
 
 
 class Parameter(NamedTuple):
@@ -190,18 +184,9 @@ def words_of(kind: Kind) -> int:
     return kind.words if isinstance(kind, Layout) else _WORDS
 
 
-def passed(kind: Kind) -> list[str]:
-    """Return the types by which LLVM passes a thing; see the module."""
-    if isinstance(kind, Layout):
-        return [pointer('i64')]
-    if kind == KERNEL:
-        return ['i64', 'i64']
-    return [pointer('double'), 'i64', 'i64']
-
-
 def result_of(tree: ast.FunctionDef) -> str:
     """Return the name of the type that a function returns."""
     kind = ast.unparse(tree.returns) if tree.returns else 'None'
-    if kind not in TYPES:
+    if kind not in RESULTS:
         raise TypeError(f'{tree.name} returns {kind}; it must be float, int, bool or None')
     return kind

@@ -1,0 +1,192 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""Expressions of Python as trees, see :mod:`rbd_ros.compiler.language.statements`."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+
+from rbd_ros.compiler.language.scope import Scope
+from rbd_ros.compiler.language.signatures import definition, KERNEL, parameters_of, result_of
+from rbd_ros.compiler.language.tree import (
+    Arithmetic, BuiltIn, Call, Choice, Comparison, Constant, Element, Expression, Held, KernelCall,
+    Length, Local, Logic, Negative, Not, Number)
+
+_ARITHMETIC: dict[type[ast.operator], str] = {
+    ast.Add: '+', ast.Sub: '-', ast.Mult: '*', ast.Div: '/'}
+_COMPARISONS: dict[type[ast.cmpop], str] = {
+    ast.Lt: '<', ast.LtE: '<=', ast.Gt: '>', ast.GtE: '>=', ast.Eq: '==', ast.NotEq: '!='}
+#: Functions of floating-point numbers: the type of their result, and how many they take.
+_FUNCTIONS = {
+    'math.sqrt': ('float', 1), 'math.exp': ('float', 1), 'math.sin': ('float', 1),
+    'math.cos': ('float', 1), 'math.atan2': ('float', 2), 'math.copysign': ('float', 2),
+    'math.floor': ('int', 1), 'math.isfinite': ('bool', 1), 'math.isnan': ('bool', 1)}
+#: Others, with as many.
+_OTHERS = {'abs': 1, 'min': 2, 'max': 2, 'len': 1, 'int': 1, 'float': 1}
+
+
+class Expressions(Scope):
+    """How expressions are read."""
+
+    def _expression(self, node: ast.expr) -> Expression:
+        handler = getattr(self, f'_of_{type(node).__name__.lower()}', None)
+        if handler is None:
+            self._refuse(node, 'there is no such expression here')
+        return handler(node)
+
+    def _real(self, node: ast.expr) -> Expression:
+        return self._as('float', self._expression(node), node)
+
+    def _condition(self, node: ast.expr) -> Expression:
+        return self._as('bool', self._expression(node), node)
+
+    def _of_constant(self, node: ast.Constant) -> Constant:
+        return self._constant(node.value, node)
+
+    def _of_name(self, node: ast.Name) -> Local | Constant:
+        if node.id in self._variables:
+            return Local(self._variables[node.id], node.id)
+        if node.id in self._held:
+            self._refuse(node, f'it is a {self._held[node.id].kind}, not a number')
+        return self._constant(self._of_module(node), node)
+
+    def _of_attribute(self, node: ast.Attribute) -> Number | Constant:
+        number = self._number(node)
+        if number is not None:
+            return number
+        held, owner = self._holding(node), self._holding(node.value)
+        if held is not None:
+            self._refuse(node, f'it is a {held.kind}, not a number')
+        if owner is not None:
+            self._refuse(node, f'{owner.kind} has no {node.attr}')
+        return self._constant(self._of_module(node), node)
+
+    def _of_subscript(self, node: ast.Subscript) -> Element:
+        at = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+        array = self._array(node.value, len(at))
+        if array is None:
+            self._refuse(node, 'it takes an array, and one index for each of its axes')
+        return Element(array, tuple([self._as('int', self._expression(k), k) for k in at]))
+
+    def _of_unaryop(self, node: ast.UnaryOp) -> Expression:
+        if isinstance(node.op, ast.Not):
+            return Not(self._condition(node.operand))
+        if not isinstance(node.op, ast.USub):
+            self._refuse(node, 'there is no such operation here')
+        found = self._expression(node.operand)
+        if found.kind == 'bool':
+            self._refuse(node, 'a truth has no sign')
+        if isinstance(found, Constant):
+            return self._constant(-found.value, node)
+        return Negative(found.kind, found)
+
+    def _of_binop(self, node: ast.BinOp) -> Arithmetic:
+        if type(node.op) not in _ARITHMETIC:
+            self._refuse(node, 'there is no such operation here')
+        operation = _ARITHMETIC[type(node.op)]
+        a, b = self._expression(node.left), self._expression(node.right)
+        kind = 'int' if a.kind == b.kind == 'int' and operation != '/' else 'float'
+        return Arithmetic(kind, operation, self._as(kind, a, node), self._as(kind, b, node))
+
+    def _of_compare(self, node: ast.Compare) -> Comparison:
+        if any(type(each) not in _COMPARISONS for each in node.ops):
+            self._refuse(node, 'there is no such comparison here')
+        values = [self._expression(each) for each in (node.left, *node.comparators)]
+        if any(each.kind == 'bool' for each in values):
+            self._refuse(node, 'numbers are compared, not truths')
+        return Comparison(tuple([_COMPARISONS[type(each)] for each in node.ops]), tuple(values))
+
+    def _of_boolop(self, node: ast.BoolOp) -> Logic:
+        return Logic('and' if isinstance(node.op, ast.And) else 'or',
+                     tuple([self._condition(each) for each in node.values]))
+
+    def _of_ifexp(self, node: ast.IfExp) -> Choice:
+        test, yes = self._condition(node.test), self._expression(node.body)
+        return Choice(yes.kind, test, yes,
+                      self._as(yes.kind, self._expression(node.orelse), node))
+
+    # --- calls ---
+
+    def _of_call(self, node: ast.Call) -> Expression:
+        found = self._call(node)
+        if found.kind == 'None':
+            self._refuse(node, f'{ast.unparse(node.func)} has no result')
+        return found
+
+    def _call(self, node: ast.Call) -> Expression:
+        name, held = ast.unparse(node.func), self._holding(node.func)
+        if node.keywords:
+            self._refuse(node, 'arguments have no names here')
+        if held is not None and held.kind == KERNEL:
+            return KernelCall(held)
+        wanted = _FUNCTIONS[name][1] if name in _FUNCTIONS else _OTHERS.get(name)
+        if wanted is None:
+            return self._function_call(node, name)
+        if len(node.args) != wanted:
+            self._refuse(node, f'{name} of {wanted} is known here, not of {len(node.args)}')
+        if name in _FUNCTIONS:
+            return BuiltIn(_FUNCTIONS[name][0], name.removeprefix('math.'),
+                           tuple([self._real(each) for each in node.args]))
+        return getattr(self, f'_call_{name}')(node, *node.args)
+
+    def _function_call(self, node: ast.Call, name: str) -> Call:
+        function = self._of_module(node.func)
+        if not inspect.isfunction(function):
+            self._refuse(node, f'{name} is no function that is known here')
+        parameters = parameters_of(function)
+        if len(parameters) != len(node.args):
+            self._refuse(node, f'{name} has other parameters')
+        given: list[Expression | Held] = []
+        for parameter, each in zip(parameters, node.args, strict=True):
+            if parameter.is_number:
+                given.append(self._as(str(parameter.kind), self._expression(each), each))
+                continue
+            held = self._holding(each)
+            if held is None or held.kind != parameter.kind:
+                self._refuse(each, f'{name} takes a {parameter.kind} here')
+            given.append(held)
+        self._called.append(function)
+        return Call(result_of(definition(function)), function, tuple(given))
+
+    def _call_abs(self, node: ast.Call, x: ast.expr) -> BuiltIn:
+        found = self._expression(x)
+        kind = 'int' if found.kind == 'int' else 'float'
+        return BuiltIn(kind, 'abs', (self._as(kind, found, node),))
+
+    def _call_min(self, node: ast.Call, a: ast.expr, b: ast.expr) -> BuiltIn:
+        return self._extreme(node, 'min', a, b)
+
+    def _call_max(self, node: ast.Call, a: ast.expr, b: ast.expr) -> BuiltIn:
+        return self._extreme(node, 'max', a, b)
+
+    def _extreme(self, node: ast.Call, name: str, a: ast.expr, b: ast.expr) -> BuiltIn:
+        x, y = self._expression(a), self._expression(b)
+        kind = 'int' if x.kind == y.kind == 'int' else 'float'
+        return BuiltIn(kind, name, (self._as(kind, x, node), self._as(kind, y, node)))
+
+    def _call_len(self, node: ast.Call, x: ast.expr) -> Length:
+        array = self._array(x)
+        if array is None:
+            self._refuse(node, f'{ast.unparse(x)} is no array')
+        return Length(array)
+
+    def _call_int(self, node: ast.Call, x: ast.expr) -> Expression:
+        found = self._expression(x)
+        return found if found.kind == 'int' else BuiltIn(
+            'int', 'int', (self._as('float', found, node),))
+
+    def _call_float(self, node: ast.Call, x: ast.expr) -> Expression:
+        return self._real(x)

@@ -1,0 +1,207 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""
+Python functions of loops and branches as trees, read from their source.
+
+A graph has no branches, and its size is fixed. What is iterated until a number is small, over as
+many rows as there happen to be, or decides by what it finds, is written as functions on arrays
+and records, which Python runs as they stand and which are translated here. They may hold:
+
+- parameters without defaults: arrays, ``Vector`` and ``Matrix``; a ``Kernel``, whose call returns
+  zero unless it has failed; a class of :class:`~rbd_ros.compiler.records.Record`; named tuples of
+  these; ``int`` and ``float``. The result is ``float``, ``int``, ``bool`` or ``None``;
+- of a record its numbers, which are read, assigned and augmented (``x.gain``), elements of its
+  arrays (``x.load[j]``, ``x.m[i, j]``), and the records inside (``x.limiter.last[j]``), which
+  functions take as well (``limit(x.limiter)``);
+- ``for`` over a ``range``, ``while``, ``if``, ``elif``, ``else``, ``break``, ``continue``,
+  ``return``, assignments, also of as many values to as many targets, and augmented ones;
+- numbers, which keep the type of their first assignment; integers become floating-point numbers
+  where these are wanted, and nothing else is converted. A name that has no value yet is zero;
+- numbers of the module as constants, those of modules that it imports (``math.pi``), and the
+  members of an ``IntEnum`` (``Kind.STATE``);
+- arithmetic but for ``//``, ``%`` and ``**``; comparisons, also chained; ``and``, ``or``, ``not``
+  and conditions, of comparisons and not of numbers; ``x if c else y``;
+- ``abs``, ``min`` and ``max`` of two, ``len`` of an array, ``int``, ``float``; ``sqrt``, ``exp``,
+  ``sin``, ``cos``, ``atan2``, ``floor``, ``copysign``, ``isfinite`` and ``isnan`` of ``math``; and
+  other such functions.
+
+Integers have 64 bits. Indices are not checked and must not be negative. Where Python would raise,
+a division by zero and the functions give infinity or NaN; ``int`` and ``floor`` give 0 of NaN, and
+of what is too large the largest integer. Comparisons with NaN are false but for ``!=``, and
+``min`` and ``max`` return their first argument where one is NaN, as in Python. Zeros have a sign,
+but for the integers that Python keeps where a floating-point number is wanted.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+
+from rbd_ros import source_state
+from rbd_ros.compiler.language.expressions import Expressions
+from rbd_ros.compiler.language.signatures import definition, Function, parameters_of, result_of
+from rbd_ros.compiler.language.tree import (
+    Assign, Break, Call, Constant, Continue, Do, Element, Expression, For, If, KernelCall, Local,
+    Number, Procedure, Return, Statement, Target, While)
+
+
+def read(entry: Function) -> list[Procedure]:
+    """
+    Return a function, and after it all that it calls.
+
+    :param entry: its parameters are no numbers, and it returns nothing.
+    :raises OSError: if a source cannot be read, or is not what was imported.
+    :raises TypeError: for what cannot be translated; says what, and where.
+    """
+    done: dict[Function, Procedure] = {}
+    todo = [entry]
+    while todo:
+        function = todo.pop()
+        if function not in done:
+            done[function] = _Reader(function).procedure()
+            todo += done[function].called
+    changed = {inspect.getsourcefile(each) for each in done} & set(source_state.changed())
+    if changed:
+        raise OSError(f'{min(map(str, changed))} has changed since it was imported')
+    if (any(each.is_number for each in parameters_of(entry))
+            or result_of(definition(entry)) != 'None'):
+        raise TypeError(f'{entry.__name__} can be called from Python if it takes no numbers but '
+                        'those in arrays and records, and returns nothing')
+    return list(done.values())
+
+
+class _Reader(Expressions):
+    """How statements are read."""
+
+    def procedure(self) -> Procedure:
+        """Return the function."""
+        result, body = result_of(self._tree), self._block(self._tree.body)
+        if result != 'None' and not _ends(self._tree.body):
+            self._refuse(self._tree.body[-1], f'{self._tree.name} can end here without its result')
+        return Procedure(self._function, tuple(parameters_of(self._function)), result,
+                         self._variables, body, tuple(self._called))
+
+    def _block(self, statements: list[ast.stmt]) -> tuple[Statement, ...]:
+        found: list[Statement] = []
+        for node in statements:
+            handler = getattr(self, f'_do_{type(node).__name__.lower()}', None)
+            if handler is None:
+                self._refuse(node, 'there is no such statement here')
+            found += handler(node)
+        return tuple(found)
+
+    def _do_expr(self, node: ast.Expr) -> list[Statement]:
+        if isinstance(node.value, ast.Call):
+            found = self._call(node.value)
+            if isinstance(found, (Call, KernelCall)):
+                return [Do(found)]
+        elif isinstance(node.value, ast.Constant):
+            return []
+        self._refuse(node, 'it has no effect')
+
+    def _do_pass(self, node: ast.Pass) -> list[Statement]:
+        return []
+
+    def _do_break(self, node: ast.Break) -> list[Statement]:
+        return [Break()]
+
+    def _do_continue(self, node: ast.Continue) -> list[Statement]:
+        return [Continue()]
+
+    def _do_return(self, node: ast.Return) -> list[Statement]:
+        kind = result_of(self._tree)
+        if (node.value is None) != (kind == 'None'):
+            self._refuse(node, f'{self._tree.name} returns {kind}')
+        if node.value is None:
+            return [Return(None)]
+        return [Return(self._as(kind, self._expression(node.value), node))]
+
+    def _do_assign(self, node: ast.Assign) -> list[Statement]:
+        if isinstance(node.targets[0], ast.Tuple) and isinstance(node.value, ast.Tuple):
+            targets, sources = node.targets[0].elts, node.value.elts
+        else:
+            targets, sources = node.targets, [node.value]
+        if len(targets) != len(sources):
+            self._refuse(node, 'there must be one value for each target')
+        values = [self._expression(each) for each in sources]
+        return [self._assign(targets, values)]
+
+    def _do_annassign(self, node: ast.AnnAssign) -> list[Statement]:
+        kind = ast.unparse(node.annotation)
+        if node.value is None or kind not in ('int', 'float', 'bool'):
+            self._refuse(node, 'it needs a value, and int, float or bool as its type')
+        return [self._assign([node.target], [self._as(kind, self._expression(node.value), node)])]
+
+    def _do_augassign(self, node: ast.AugAssign) -> list[Statement]:
+        old = ast.copy_location(ast.BinOp(node.target, node.op, node.value), node)
+        return [self._assign([node.target], [self._expression(old)])]
+
+    def _assign(self, nodes: list[ast.expr], values: list[Expression]) -> Assign:
+        targets = [self._target(node, value.kind)
+                   for node, value in zip(nodes, values, strict=True)]
+        return Assign(tuple(targets), tuple([
+            self._as(target.kind, value, node)
+            for node, target, value in zip(nodes, targets, values, strict=True)]))
+
+    def _target(self, node: ast.expr, kind: str) -> Target:
+        """Return what is assigned; a new variable has the type of its first value."""
+        if isinstance(node, ast.Name):
+            if node.id in self._held:
+                self._refuse(node, f'{node.id} is a {self._held[node.id].kind}; assign what it '
+                             'holds')
+            return Local(self._variables.setdefault(node.id, kind), node.id)
+        found: Number | Element | None = self._number(node)
+        if isinstance(node, ast.Subscript):
+            found = self._of_subscript(node)
+        if found is None:
+            self._refuse(node, 'it is neither a name, nor an element, nor a number of a record')
+        return found
+
+    def _do_if(self, node: ast.If) -> list[Statement]:
+        return [If(self._condition(node.test), self._block(node.body), self._block(node.orelse))]
+
+    def _do_while(self, node: ast.While) -> list[Statement]:
+        if node.orelse:
+            self._refuse(node, 'a loop may have no else')
+        return [While(self._condition(node.test), self._block(node.body))]
+
+    def _do_for(self, node: ast.For) -> list[Statement]:
+        if node.orelse:
+            self._refuse(node, 'a loop may have no else')
+        if not (isinstance(node.target, ast.Name) and isinstance(node.iter, ast.Call)
+                and ast.unparse(node.iter.func) == 'range' and 0 < len(node.iter.args) < 4):
+            self._refuse(node, 'a loop is over a range')
+        given = [self._expression(each) for each in node.iter.args]
+        if any(each.kind != 'int' for each in given):
+            self._refuse(node.iter, 'a range is of integers')
+        first, last = (Constant('int', 0), given[0]) if len(given) == 1 else given[:2]
+        step = given[2] if len(given) == 3 else Constant('int', 1)
+        if not isinstance(step, Constant) or not step.value:
+            self._refuse(node.iter, 'the step of a range is a constant')
+        target = self._target(node.target, 'int')
+        if not isinstance(target, Local) or target.kind != 'int':
+            self._refuse(node.target, 'what counts is an integer')
+        return [For(target, first, last, int(step.value), self._block(node.body))]
+
+
+def _ends(block: list[ast.stmt]) -> bool:
+    """Return whether nothing comes after a block: all its ways end with a return."""
+    last = block[-1]
+    if isinstance(last, ast.If):
+        return bool(last.orelse) and _ends(last.body) and _ends(last.orelse)
+    if isinstance(last, ast.While):
+        return (isinstance(last.test, ast.Constant) and last.test.value is True
+                and not any(isinstance(each, ast.Break) for each in ast.walk(last)))
+    return isinstance(last, ast.Return)
