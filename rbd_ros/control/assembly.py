@@ -16,7 +16,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 import dataclasses
 from typing import cast
 
@@ -24,9 +24,11 @@ import numpy as np
 from rbd_ros.compiler import Bound
 from rbd_ros.control.parameters.row import Value
 from rbd_ros.control.parameters.rules import activation_refusals
+from rbd_ros.control.parameters.table import with_modes
 from rbd_ros.control.parameters.validation import refusals
 from rbd_ros.control.robot import make_robot, Robot
 from rbd_ros.control.settings import Settings
+from rbd_ros.control.step.modes import Mode
 from rbd_ros.control.tick import TickKernels
 from rbd_ros.errors import SettingError
 from rbd_ros.model.urdf import load_urdf
@@ -40,22 +42,25 @@ _PART = {
 }
 
 
-def check_values(values: Mapping[str, Value]) -> None:
+def check_values(values: Mapping[str, Value], modes: Sequence[Mode] = ()) -> None:
     """
     Refuse values that fit no robot.
 
     :param values: every parameter by name.
+    :param modes: modes of the user.
     """
-    _refuse([*refusals(values), *activation_refusals(values)])
+    _refuse([*refusals(values, known=with_modes(modes)), *activation_refusals(values)])
 
 
-def build_robot(values: Mapping[str, Value], text: str, warn: Callable[[str], None]) -> Robot:
+def build_robot(values: Mapping[str, Value], text: str, warn: Callable[[str], None],
+                modes: Sequence[Mode] = ()) -> Robot:
     """
     Return the robot of a description with the joints that the parameters choose.
 
     :param values: every parameter by name.
     :param text: URDF.
     :param warn: gets the warnings about the description.
+    :param modes: modes of the user.
     """
     model = load_urdf(text, gravity=cast('list[float]', values['gravity']), on_warning=warn,
                       limits_optional=True)  # torque_limits and velocity_limits may give them
@@ -66,9 +71,10 @@ def build_robot(values: Mapping[str, Value], text: str, warn: Callable[[str], No
     robot = make_robot(model, cast('list[str]', values['joints']), fixed=fixed,
                        tip=str(values['task.frame']), payload_frame=str(values['payload.frame']),
                        passive=cast('list[str]', values['passive_joints']), assembly=assembly)
+    robot = dataclasses.replace(robot, own_modes=tuple(modes))
     if not values['rotor_inertia']:
         return robot
-    _refuse(refusals(values, joints=len(robot.joints)))
+    _refuse(refusals(values, joints=len(robot.joints), known=with_modes(modes)))
     rotors = np.array(model.rotor_inertia)
     rotors[list(robot.index)] = values['rotor_inertia']
     return dataclasses.replace(robot, model=dataclasses.replace(
@@ -83,7 +89,7 @@ def build_settings(robot: Robot, values: Mapping[str, Value], *, simulated: bool
     :param values: every parameter by name.
     :param simulated: whether the control clock is that of a simulator.
     """
-    _refuse(refusals(values, joints=len(robot.joints)))
+    _refuse(refusals(values, joints=len(robot.joints), known=with_modes(robot.own_modes)))
     settings = Settings(robot, values, simulated=simulated)
     _refuse(settings.refusals())
     return settings

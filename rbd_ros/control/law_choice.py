@@ -29,15 +29,11 @@ from rbd_ros.control.modes import JointLaw, Law, TaskLaw
 from rbd_ros.control.references.joint_space import JointReference
 from rbd_ros.control.references.operational_space import TaskReference
 from rbd_ros.control.settings import Settings
+from rbd_ros.control.step.modes import Follows
 
-__all__ = ['KERNEL_OF_MODE', 'LawChoice']
+__all__ = ['LawChoice']
 
 Array = npt.NDArray[np.float64]
-
-KERNEL_OF_MODE = {
-    'gravity_compensation': 'float', 'damping': 'damping', 'computed_torque': 'joint',
-    'hold': 'joint', 'operational_space': 'task',
-}
 
 
 class LawChoice:
@@ -58,12 +54,21 @@ class LawChoice:
         self.joint = JointLaw('joint', kernels['joint'], joints, references[0], saturation)
         self._stop = Law('stop', kernels['stop'], joints)
         self.braking = Braking(self._stop, joints)
-        self._laws: dict[str, Law] = {
-            'joint': self.joint,
-            'task': TaskLaw('task', kernels['task'], joints, references[1], saturation),
-            **{name: Law(name, kernels[name], joints) for name in ('float', 'damping')}}
+        self._modes = settings.robot.modes
+        self._laws: dict[str, Law] = {'joint': self.joint}
+        for mode in self._modes.values():
+            name = mode.kernel
+            if name in self._laws:
+                continue
+            if mode.follows is Follows.JOINTS:
+                self._laws[name] = JointLaw(name, kernels[name], joints, references[0],
+                                            saturation)
+            elif mode.follows is Follows.TIP:
+                self._laws[name] = TaskLaw(name, kernels[name], joints, references[1], saturation)
+            else:
+                self._laws[name] = Law(name, kernels[name], joints)
         self.mode = settings.text('mode')
-        self.law = self._laws[KERNEL_OF_MODE[self.mode]]
+        self.law = self._laws[self._modes[self.mode].kernel]
 
     def choose(self, mode: str) -> bool:
         """
@@ -73,7 +78,7 @@ class LawChoice:
         :returns: whether it is another law than before.
         """
         before, self.mode = self.law, mode
-        self.law = self._laws[KERNEL_OF_MODE[mode]]
+        self.law = self._laws[self._modes[mode].kernel]
         return self.law is not before
 
     def apply(self, settings: Settings) -> None:

@@ -30,8 +30,8 @@ Array = npt.NDArray[np.float64]
 
 _PAYLOAD = ('payload.mass', 'payload.com', 'payload.inertia')
 
-#: kernels that run in the control thread
-_KERNELS = ('stop', 'float', 'damping', 'joint', 'task', 'momentum')
+#: kernels that do not: one runs in another thread, one has no weight
+_WITHOUT = ('report', 'loops')
 
 
 class Load:
@@ -49,7 +49,7 @@ class Load:
             settings.numbers('gravity'), slew=settings.number('gravity_slew'),
             timeout=settings.number('gravity_timeout') if measured else 0.0)
         self.payload = PayloadRamp(settings.number('payload.ramp_time'))
-        self._inputs = [kernels[name].inputs for name in _KERNELS]
+        self._inputs = [bound.inputs for name, bound in kernels.items() if name not in _WITHOUT]
         self.payload.set(0.0, payload_of(settings), 0.0)
         self.payload.update(0.0)
         self._share()

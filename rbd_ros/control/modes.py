@@ -195,7 +195,8 @@ class JointLaw(ReferenceLaw[JointReference]):
         inputs = self.inputs
         self._reference = memoryview(inputs['reference'].reshape(-1))
         self._from_reference = memoryview(self.reference.state.reshape(-1))
-        self.external = inputs['external']  # observed torque that is compensated, N.m
+        # observed torque that is compensated, N.m; the law of a user knows none
+        self.external = inputs.get('external', np.zeros_like(self._integral))
 
     def enter(self, now: float) -> None:
         """Begin at the present state, and come to rest."""

@@ -27,6 +27,7 @@ import numpy.typing as npt
 from rbd_ros.algorithms.loops.closure import closed_positions
 from rbd_ros.control.joint_states.joint_map import JointMap
 from rbd_ros.control.joint_states.layout import AgeLimits
+from rbd_ros.control.step.modes import all_modes, Mode
 from rbd_ros.control.throttle import short_list
 from rbd_ros.dynamics.robot import Dynamics
 from rbd_ros.dynamics.uncompiled import mass_matrix
@@ -54,6 +55,7 @@ class Robot:
     :param passive: joints that are not controlled and that no motor moves.
     :param assembly: of a robot with closed loops whose passive joints are solved from the driven
         ones, a closed position from which they are followed; else none.
+    :param own_modes: modes of the user.
     """
 
     model: Model
@@ -64,6 +66,12 @@ class Robot:
     payload_frame: str
     passive: tuple[str, ...] = ()
     assembly: tuple[float, ...] = ()
+    own_modes: tuple[Mode, ...] = ()
+
+    @property
+    def modes(self) -> dict[str, Mode]:
+        """Return every mode in which it can be driven, by name."""
+        return all_modes(self.own_modes)
 
     @property
     def passive_index(self) -> list[int]:

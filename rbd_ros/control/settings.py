@@ -28,13 +28,14 @@ from rbd_ros.control.joint_states.motion import STRAY, WINDOW
 from rbd_ros.control.parameters.gains import gain_reasons, largest_damping
 from rbd_ros.control.parameters.row import Value
 from rbd_ros.control.parameters.rules import blind_period, direction
-from rbd_ros.control.parameters.table import PARAMETERS
+from rbd_ros.control.parameters.table import PARAMETERS, with_modes
 from rbd_ros.control.parameters.validation import per_joint
 from rbd_ros.control.references.goals import Tolerances
 from rbd_ros.control.references.operational_space import TaskLimits
 from rbd_ros.control.robot import Robot
 from rbd_ros.control.safety.limits import check_limits
 from rbd_ros.control.safety.supervisor import Timing
+from rbd_ros.control.step.modes import Follows, Mode
 
 __all__ = ['DAMPED', 'Settings', 'UNSAID']
 
@@ -107,7 +108,8 @@ class Settings:
 
         :param other: set that the robot was configured with.
         """
-        kept = {name: other.values[name] for name, row in PARAMETERS.items() if row.structural}
+        rows = with_modes(self.robot.own_modes)
+        kept = {name: other.values[name] for name, row in rows.items() if row.structural}
         return Settings(self.robot, self.values | kept, simulated=self.simulated, age=other.age)
 
     def __getitem__(self, name: str) -> Value:
@@ -491,7 +493,17 @@ class Settings:
                 'task_speed': np.array(self.task_limits().velocity), 'far': self.task_errors,
                 'posture_stiffness': self.joints('posture.stiffness'),
                 'posture_damping': self.joints('posture.damping')},
+            **{mode.kernel: law | self._own(mode) for mode in self.robot.modes.values()
+               if mode.law is not None},
         }
+
+    def _own(self, mode: Mode) -> dict[str, Array]:
+        """Return the inputs of the kernel of a mode with a law function."""
+        found = {f'own_{row.name}': self.joints(f'{mode.name}.{row.name}') if row.each_joint
+                 else np.array([self.number(f'{mode.name}.{row.name}')]) for row in mode.own}
+        if mode.follows is Follows.JOINTS:
+            found['far'] = self.joints('tracking_limits')
+        return found
 
     def _barrier(self) -> dict[str, Array]:
         robot = self.robot

@@ -26,6 +26,7 @@ inputs, so that changing them compiles nothing.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any, TYPE_CHECKING
 
 from rbd_ros.compiler import absolute, clamp, less_equal
@@ -34,6 +35,9 @@ from rbd_ros.control.laws import barriers, joint_space, operational_space, passi
 from rbd_ros.control.loop_terms import LoopTerms
 from rbd_ros.control.safety import limits
 from rbd_ros.control.safety.limits import in_proportion, torque_step
+from rbd_ros.control.step import own_law
+from rbd_ros.control.step.modes import Follows
+from rbd_ros.control.step.own_law import law_of, LawTerms, own_shapes
 from rbd_ros.control.terms import Terms
 from rbd_ros.control.tip import AXES, Tip
 from rbd_ros.dynamics.quantity import OnLoops, Quantity
@@ -42,6 +46,7 @@ from rbd_ros.dynamics.robot import Dynamics
 if TYPE_CHECKING:
     from rbd_ros.compiler import Bound, Scalar
     from rbd_ros.control.robot import Robot
+    from rbd_ros.control.step.modes import Mode
     from rbd_ros.dynamics.state import State
 
     Vector = Sequence[Scalar]
@@ -56,7 +61,8 @@ _HUGE = 1e12
 KERNELS = ('stop', 'float', 'damping', 'joint', 'task', 'report', 'momentum')
 #: modules that are traced, besides the algorithms
 _TRACING = (__name__, Terms.__module__, LoopTerms.__module__, Tip.__module__, *(
-    module.__name__ for module in (barriers, joint_space, limits, operational_space, passive)))
+    module.__name__ for module in (
+        barriers, joint_space, limits, operational_space, own_law, passive)))
 _BARRIER = barriers.Barrier._fields
 _FRICTION = joint_space.Friction._fields
 #: inputs that every robot knows
@@ -64,9 +70,9 @@ _KNOWN = ('q', 'qd', 'max_condition')
 _PLAUSIBLE = ('mismatch', 'tolerance', 'mismatch_limit', 'differenced', 'speed', 'middle', 'reach',
               'repeats')
 
-#: kernels that depend on the tip and its axes, and on what the driver adds
+#: kernels that depend on the tip and its axes, and those that know nothing of the driver
 _OF_TIP = ('task', 'report')
-_WITH_DRIVER = ('stop', 'float', 'damping', 'joint', 'task')
+_WITHOUT_DRIVER = ('report', 'momentum', 'loops')
 
 
 class TickKernels:
@@ -117,15 +123,21 @@ class TickKernels:
             'report': common | {'max_condition': (1,)},
             'momentum': common, 'loops': common,
         }
+        self._own = {mode.kernel: mode for mode in robot.modes.values() if mode.law is not None}
+        for name, mode in self._own.items():
+            tracks: Shapes = {'reference': (3, n), 'integral': (n,), 'far': (n,)}
+            self._shapes[name] = law | own_shapes(mode, n) | (
+                tracks if mode.follows is Follows.JOINTS else {})
         self._functions: dict[str, Callable[[State], dict[str, Sequence[Any]]]] = {
             'stop': self._stop, 'float': self._float, 'damping': self._damping,
             'joint': self._joint, 'task': self._task, 'report': self._tip.report,
-            'momentum': self._momentum, 'loops': self._loops}
+            'momentum': self._momentum, 'loops': self._loops,
+            **{name: partial(self._of_own, mode) for name, mode in self._own.items()}}
 
     @property
     def names(self) -> tuple[str, ...]:
         """Return the kernels that the robot needs."""
-        return (*KERNELS, 'loops') if self.robot.model.loops else KERNELS
+        return (*KERNELS, *(('loops',) if self.robot.model.loops else ()), *self._own)
 
     def compile(self, name: str) -> Bound:
         """
@@ -133,12 +145,16 @@ class TickKernels:
 
         :param name: out of ``names``.
         """
-        quantity = self._quantity(name)
-        self._dynamics.add(quantity)
+        quantity, dynamics = self._quantity(name), self._dynamics
+        if name in self._own and self._own[name].foreign:  # the disk keeps no code of a user
+            dynamics = Dynamics(self.robot.model, payload_frame=self.robot.payload_frame,
+                                progress=lambda *_: None, cache=False,
+                                closed_near=self.robot.assembly or None)
+        dynamics.add(quantity)
         try:
-            return self._dynamics.bind(quantity.name)
+            return dynamics.bind(quantity.name)
         finally:
-            self._dynamics.remove(quantity)  # a reference cycle would keep the code alive
+            dynamics.remove(quantity)  # a reference cycle would keep the code alive
 
     def _quantity(self, name: str) -> Quantity:
         """Return a kernel as a quantity; its key is all that its graph depends on, and no more."""
@@ -147,9 +163,15 @@ class TickKernels:
         rules = {'rule': self._rule(name)}
         return Quantity(
             f'tick_{name}', tuple(shapes), rules, ('gravity',),
-            shapes=own, modules=_TRACING, loops=OnLoops(rules, regular=True), bound=True,
+            shapes=own, modules=(*_TRACING, *self._source_of(name)),
+            loops=OnLoops(rules, regular=True), bound=True,
             key=(type(self), robot.index, tuple(robot.continuous), robot.passive, robot.assembly,
                  self._tip_of(name), self._driver_of(name)))
+
+    def _source_of(self, name: str) -> tuple[str, ...]:
+        """Return the module of a law function of the package."""
+        mode = self._own.get(name)
+        return () if mode is None or mode.foreign else (str(mode.law.__module__),)
 
     def _tip_of(self, name: str) -> tuple[object, ...]:
         """Return what a kernel knows of the tip; the others are the same for each."""
@@ -157,7 +179,7 @@ class TickKernels:
 
     def _driver_of(self, name: str) -> tuple[object, ...]:
         """Return what a kernel knows of the driver; the others are the same for each."""
-        if name not in _WITH_DRIVER:
+        if name in _WITHOUT_DRIVER:
             return ()
         return (self._driver_adds, self._knows) if self._driver_adds != 'none' else ('none',)
 
@@ -281,6 +303,13 @@ class TickKernels:
         basics = self._basics(s)
         return self._with_law(
             s, basics, in_proportion(law, basics['gravity'], s.inputs['limit']), **known)
+
+    def _of_own(self, mode: Mode, s: State) -> dict[str, Sequence[Any]]:
+        """Return what the law function of a mode gives."""
+        basics, terms = self._basics(s), LawTerms(self._terms, s)
+        law = in_proportion(law_of(mode, terms, s.inputs), basics['gravity'], s.inputs['limit'])
+        error = {'error': terms.error} if mode.follows is Follows.JOINTS else {}
+        return self._with_law(s, basics, law, **error)
 
     def _momentum(self, s: State) -> dict[str, Sequence[Any]]:
         """Return what the momentum observer needs; all joints share in the momentum."""

@@ -22,8 +22,10 @@ from typing import Any, cast
 
 from rbd_ros.control.parameters import row as rows
 from rbd_ros.control.parameters.row import Parameter as Row, Value
-from rbd_ros.control.parameters.table import PARAMETERS
+from rbd_ros.control.parameters.table import PARAMETERS, with_modes
 from rbd_ros.control.parameters.validation import refusals
+from rbd_ros.control.step.mode_file import read_modes
+from rbd_ros.control.step.modes import Mode
 from rbd_ros.errors import nearest, SettingError
 from rcl_interfaces.msg import (
     FloatingPointRange, IntegerRange, ParameterDescriptor, ParameterType, SetParametersResult)
@@ -32,7 +34,7 @@ from rclpy.exceptions import (
 from rclpy.node import Node
 from rclpy.parameter import Parameter
 
-__all__ = ['check_changes', 'declare', 'read', 'refusal_text', 'unknown_warnings']
+__all__ = ['check_changes', 'declare', 'OwnModes', 'read', 'refusal_text', 'unknown_warnings']
 
 _TYPES = {
     rows.BOOL: ParameterType.PARAMETER_BOOL,
@@ -44,14 +46,15 @@ _TYPES = {
 }
 
 
-def declare(node: Node) -> None:
+def declare(node: Node, rows: Mapping[str, Row] = PARAMETERS) -> None:
     """
     Declare every parameter with type, unit, meaning and bounds.
 
     :param node: the node.
+    :param rows: of the parameters by name.
     :raises SettingError: for a given value of the wrong type or outside of its bounds.
     """
-    for row in PARAMETERS.values():
+    for row in rows.values():
         empty = isinstance(row.default, list) and not row.default
         kind = Parameter.Type(_TYPES[row.kind])
         try:
@@ -60,8 +63,41 @@ def declare(node: Node) -> None:
                 node.set_parameters([Parameter(row.name, kind, [])])
         except (InvalidParameterTypeException, InvalidParameterValueException) as error:
             raise SettingError(refusal_text(node, row.name, row.kind, error)) from error
-    for text in unknown_warnings(node, PARAMETERS):
+    if rows is PARAMETERS and node.get_parameter('mode_file').value:
+        return  # the parameters of its modes are not known yet
+    for text in unknown_warnings(node, {**PARAMETERS, **rows}):
         node.get_logger().warning(text)
+
+
+class OwnModes:
+    """Modes of the user, and their parameters among those of a node."""
+
+    def __init__(self, node: Node) -> None:
+        """
+        Read nothing yet.
+
+        :param node: whose parameter ``mode_file`` names the file.
+        """
+        self._node = node
+        self._rows: dict[str, Row] = {}
+
+    def read(self) -> tuple[Mode, ...]:
+        """
+        Read the file and declare the parameters; values that were set stay where a row has stayed.
+
+        :raises SettingError: for a file that cannot be used, or a given value that does not fit.
+        """
+        node, before = self._node, self._rows
+        modes = read_modes(str(node.get_parameter('mode_file').value))
+        self._rows = {name: row for mode in modes for name, row in mode.rows.items()}
+        for name, row in before.items():
+            if self._rows.get(name) != row and node.has_parameter(name):
+                node.undeclare_parameter(name)
+        if modes:
+            node.set_descriptor('mode', _descriptor(with_modes(modes)['mode']))
+            declare(node, {name: row for name, row in self._rows.items()
+                           if not node.has_parameter(name)})
+        return modes
 
 
 def refusal_text(node: Node, name: str, kind: str, error: Exception) -> str:
@@ -113,7 +149,7 @@ def _descriptor(row: Row) -> ParameterDescriptor:
     if row.structural:
         limits.append('read-only while active')
     descriptor = ParameterDescriptor(
-        name=row.name, type=_TYPES[row.kind], description=text,
+        name=row.name, type=_TYPES[row.kind], description=text, read_only=row.fixed,
         additional_constraints='; '.join(limits))
     if row.kind == rows.DOUBLE and math.isfinite(row.upper - row.lower):
         descriptor.floating_point_range = [
@@ -124,13 +160,14 @@ def _descriptor(row: Row) -> ParameterDescriptor:
     return descriptor
 
 
-def read(node: Node) -> dict[str, Value]:
+def read(node: Node, rows: Mapping[str, Row] = PARAMETERS) -> dict[str, Value]:
     """
     Return the present value of every parameter.
 
     :param node: the node.
+    :param rows: of the parameters by name.
     """
-    return {name: _plain(node.get_parameter(name).value) for name in PARAMETERS}
+    return {name: _plain(node.get_parameter(name).value) for name in rows}
 
 
 def _plain(value: object) -> Value:
@@ -140,7 +177,7 @@ def _plain(value: object) -> Value:
 
 
 def check_changes(changes: Sequence[Parameter], current: Mapping[str, Value], *, active: bool,
-                  joints: int) -> SetParametersResult:
+                  joints: int, rows: Mapping[str, Row] = PARAMETERS) -> SetParametersResult:
     """
     Check changes as a set.
 
@@ -148,7 +185,8 @@ def check_changes(changes: Sequence[Parameter], current: Mapping[str, Value], *,
     :param current: values in force.
     :param active: whether the controller is active, which locks structural parameters.
     :param joints: number of controlled joints, 0 while it is not known.
+    :param rows: of the parameters by name.
     """
-    wanted = {change.name: _plain(change.value) for change in changes if change.name in PARAMETERS}
-    reasons = refusals(wanted, current, active=active, joints=joints)
+    wanted = {change.name: _plain(change.value) for change in changes if change.name in rows}
+    reasons = refusals(wanted, current, active=active, joints=joints, known=rows)
     return SetParametersResult(successful=not reasons, reason='; '.join(reasons))

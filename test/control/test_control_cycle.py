@@ -20,13 +20,13 @@ from cycle_rig import Arm, MODEL
 import numpy as np
 import pytest
 from rbd_ros import load_urdf
-from rbd_ros.control.law_choice import KERNEL_OF_MODE
 from rbd_ros.control.laws.barriers import Barrier, guard
 from rbd_ros.control.parameters.table import defaults
 from rbd_ros.control.references.trajectory import Knots
 from rbd_ros.control.robot import make_robot
 from rbd_ros.control.safety.causes import Cause
 from rbd_ros.control.settings import Settings
+from rbd_ros.control.step.modes import MODES
 from rbd_ros.errors import ModelError
 
 PERIOD = 0.001
@@ -49,7 +49,7 @@ def test_drivers_gravity_is_not_sent():
     np.testing.assert_allclose(arm.sent[-1], 0.0, rtol=0, atol=1e-11)
 
 
-@pytest.mark.parametrize('mode', KERNEL_OF_MODE)
+@pytest.mark.parametrize('mode', MODES)
 def test_switching_does_not_step(mode):
     """A change of the mode steps the law by less than a hundredth of the limit per period."""
     arm = Arm(**{'friction.coulomb': [2.0]})

@@ -21,15 +21,15 @@ from itertools import permutations
 from cycle_rig import Arm, SPEED, TORQUE
 import numpy as np
 import pytest
-from rbd_ros.control.law_choice import KERNEL_OF_MODE
 from rbd_ros.control.references.trajectory import Knots
+from rbd_ros.control.step.modes import MODES
 from scipy.spatial.transform import Rotation
 
 pytestmark = pytest.mark.slow
 
 STEP = 0.01  # of the torque limit, from one command to the next, before the limiter
 PERIOD = 0.002
-PAIRS = list(permutations(KERNEL_OF_MODE, 2))
+PAIRS = list(permutations(MODES, 2))
 LED = ('computed_torque', 'operational_space')  # by a reference; in other modes by a hand
 CASES = [(*pair, hand) for pair in PAIRS
          for hand in (('none',) if pair[0] in LED else ('lets go', 'pushes on'))]
@@ -118,7 +118,7 @@ def test_no_step_in_motion(before, after, hand):
 
 def same_law(before: str, after: str) -> bool:
     """Return whether both modes are one law: its spring and its reference stay as they are."""
-    return KERNEL_OF_MODE[before] == KERNEL_OF_MODE[after]
+    return MODES[before].kernel == MODES[after].kernel
 
 
 def kinetic_energy(arm: Arm, q: np.ndarray, qd: np.ndarray) -> float:

@@ -51,6 +51,7 @@ def node(monkeypatch):
         loop_node=everything.loop, action=everything.action, _announcer=everything.announcer,
         autostart=everything.autostart, _description=everything.description,
         _start_timer=everything.timer, _managed_entities=set(),
+        _own_modes=SimpleNamespace(read=lambda: ()),
         get_logger=lambda: SimpleNamespace(**log),
         resolve_topic_name=lambda name: name.replace('~', '/arm'))
     everything.loop.simulated = False
@@ -146,7 +147,7 @@ def parts(monkeypatch, node):
     for name in ('build_robot', 'build_settings', 'compile_kernels', 'check_values', 'Cycle',
                  'make_output', 'GravityInput', 'ReferenceInputs', 'Reports', 'lock_memory'):
         monkeypatch.setattr(controller, name, getattr(made, name))
-    monkeypatch.setattr(controller.parameters, 'read', lambda _: values)
+    monkeypatch.setattr(controller.parameters, 'read', lambda *_: values)
     node._description.find.return_value = ('<robot/>', 'a file')
     made.lock_memory.return_value = {'realtime.lock_memory': 'applied'}
     made.values = values
@@ -161,8 +162,9 @@ def test_configuration_makes_and_attaches_everything(node, parts):
                                                    {'joint': 1, 'report': 'report kernel'})[1]
     assert node.on_configure(None) is SUCCESS
     assert held == [False, True]            # other callbacks go on while kernels are compiled
-    parts.check_values.assert_called_once_with(parts.values)
+    parts.check_values.assert_called_once_with(parts.values, ())
     assert parts.build_robot.call_args[0][:2] == (parts.values, '<robot/>')
+    assert parts.build_robot.call_args[0][3] == ()
     assert isinstance(node.robot, Robot) and node._description.configured == '<robot/>'
     parts.build_settings.assert_called_once_with(node.robot, parts.values, simulated=False)
     kernels = parts.compile_kernels.side_effect(None)

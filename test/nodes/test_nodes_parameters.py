@@ -49,6 +49,10 @@ class Node:
         """Return a value as rclpy has it."""
         return SimpleNamespace(value=self.values[name])
 
+    def has_parameter(self, name):
+        """Return whether it is declared."""
+        return name in self.values or name == 'use_sim_time'
+
     def add_on_set_parameters_callback(self, judge):
         """Keep who judges."""
         self.judge = judge
@@ -172,9 +176,49 @@ class Declared:
         """Return whether it is declared."""
         return name in self.rows
 
+    def undeclare_parameter(self, name):
+        """Forget one."""
+        del self.rows[name], self.values[name]
+
+    def set_descriptor(self, name, row):
+        """Describe one anew."""
+        self.rows[name] = (self.rows[name][0], row)
+
     def get_logger(self):
         """Return a log that keeps its lines."""
         return SimpleNamespace(warning=self.logged.append)
+
+
+_FILE = """
+from rbd_ros.control.parameters.row import joints, scalar
+from rbd_ros.control.step.modes import own_mode
+MODES = (own_mode('soft', lambda terms, inputs: terms.gravity, 'gravity alone', (
+    scalar('a', 1.0, '', 0.0, {most}, 'One.'), joints('{name}', [1.0], '', 0.0, 2.0, 'Two.'))),)
+"""
+
+
+def test_parameters_of_modes_of_the_user(tmp_path):
+    """They are declared when the file is read; what was set stays, unless its row has changed."""
+    file = tmp_path / 'modes.py'
+    file.write_text(_FILE.format(most=5.0, name='b'))
+    node = Declared(**{'mode_file': str(file), 'soft.a': 2.0, 'soft.x': 1.0})
+    parameters.declare(node)
+    assert not node.logged and 'soft.a' not in node.rows  # nothing is known of them yet
+    own = parameters.OwnModes(node)
+    mode, = own.read()
+    assert mode.name == 'soft' and mode.file == str(file)
+    assert [text.split(' has')[0] for text in node.logged] == ['parameter soft.x is unknown and']
+    assert node.rows['mode'][1].additional_constraints.endswith(', damping, soft')
+    assert (node.values['soft.a'], node.values['soft.b']) == (2.0, [1.0])
+    node.values |= {'soft.a': 3.0, 'soft.b': [0.5]}
+    own.read()
+    assert (node.values['soft.a'], node.values['soft.b']) == (3.0, [0.5])
+    file.write_text(_FILE.format(most=4.0, name='c'))
+    own.read()
+    assert (node.values['soft.a'], node.values['soft.c']) == (1.0, [1.0])
+    assert 'soft.b' not in node.rows
+    node.values['mode_file'] = ''
+    assert own.read() == () and not any(name.startswith('soft.') for name in node.rows)
 
 
 def test_parameters_are_declared_as_the_table_has_them():
@@ -192,6 +236,7 @@ def test_parameters_are_declared_as_the_table_has_them():
         assert found.description.endswith(f'[{row.unit}]' if row.unit else row.description)
         limits = found.additional_constraints
         assert ('read-only while active' in limits) is row.structural
+        assert found.read_only is (name == 'mode_file')
         assert ('one of ' in limits) is bool(row.choices)
         assert all(choice in limits for choice in row.choices)
         spans = [*found.floating_point_range, *found.integer_range]

@@ -47,12 +47,15 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
-from rbd_ros.control.parameters.table import MODES
 from rbd_ros.control.safety.causes import Cause
 from rbd_ros.control.safety.states import State
+from rbd_ros.control.step import modes
 
 __all__ = ['CAUSES', 'CLOCK_OFFSET', 'Controller', 'EVENTS', 'Event', 'IDLE', 'MODES', 'Reply',
            'STATES', 'Seen']
+
+#: modes by number
+MODES = tuple(modes.MODES)
 
 Array = npt.NDArray[np.float64]
 

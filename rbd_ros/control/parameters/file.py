@@ -69,10 +69,15 @@ def check_file(path: str, node: str,
     """
     given = read_file(path, node)
     problems = []
+    own_modes = 'mode_file' in given  # their names are known when the controller is configured
     for name, entry in given.items():
         row = known.get(name)
+        if own_modes and name == 'mode':
+            continue
         if row is not None:
             problem = _misfit(row, entry.value)
+        elif own_modes and '.' in name:
+            continue
         elif entry.named and name not in COMMON and not name.startswith(COMMON_GROUPS):
             problem = f'parameter {name} does not exist{nearest(name, known)}'
         else:

@@ -19,7 +19,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 import math
 
-__all__ = ['Kind', 'Parameter', 'Value', 'choice', 'joints', 'scalar', 'switch', 'text']
+__all__ = ['Kind', 'Parameter', 'Value', 'choice', 'joints', 'scalar', 'startup', 'switch',
+           'text']
 
 Value = bool | int | float | str | list[float] | list[str]
 
@@ -43,6 +44,7 @@ class Parameter:
     choices: tuple[str, ...] = ()
     structural: bool = False  # read-only while active
     each_joint: bool = False  # none, one for all, or one per controlled joint
+    fixed: bool = False  # read-only from startup on
 
     def refusal(self, value: object) -> str:
         """
@@ -111,6 +113,11 @@ def text(name: str, default: Value, description: str) -> Parameter:
     """Return a row for a text, or for a list of texts."""
     kind = STRINGS if isinstance(default, list) else STRING
     return Parameter(name, kind, default, '', description, structural=True)
+
+
+def startup(name: str, default: str, description: str) -> Parameter:
+    """Return a row for a text that can only be given at startup."""
+    return Parameter(name, STRING, default, '', description, structural=True, fixed=True)
 
 
 def switch(name: str, default: bool, description: str, structural: bool = True) -> Parameter:

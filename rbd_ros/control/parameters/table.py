@@ -20,15 +20,15 @@ The table does not depend on ROS; the node turns it into parameter descriptors.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 import copy
+import dataclasses
 
 from rbd_ros.control.parameters.row import (
-    choice, DOUBLES, INTEGER, joints, Parameter, scalar, STRINGS, switch, text, Value)
+    choice, DOUBLES, INTEGER, joints, Parameter, scalar, startup, STRINGS, switch, text, Value)
+from rbd_ros.control.step.modes import all_modes, DEFAULT, Mode, MODES, users
 
-__all__ = ['MODES', 'PARAMETERS', 'defaults']
-
-MODES = ('gravity_compensation', 'computed_torque', 'operational_space', 'hold', 'damping')
+__all__ = ['PARAMETERS', 'defaults', 'with_modes']
 
 _ROBOT = (
     text('robot_description', '', 'URDF text. If empty, robot_description_file is read, or the '
@@ -56,12 +56,14 @@ _ROBOT = (
 )
 
 _LAW = (
-    choice('mode', 'gravity_compensation', MODES, 'Active control law.', structural=False),
+    choice('mode', DEFAULT, tuple(MODES), 'Active control law.', structural=False),
+    startup('mode_file', '', 'Python file that declares modes of your own, with an absolute path. '
+            'It can only be given at startup and is read at each configuration.'),
     joints('gravity_scale', [1.0], '', 0.0, 1.5,
-           'Fraction of g(q) applied in gravity_compensation.'),
+           f'Fraction of g(q) applied in {users("gravity_scale")}.'),
     joints('free_damping', [0.5], 'N.m.s/rad or N.s/m', 0.0, 1e4, 'Damping in '
-           'gravity_compensation, capped at what is stable at nominal_rate with delay. Without '
-           'damping, a frictionless robot drifts forever.'),
+           f'{users("free_damping")}, capped at what is stable at nominal_rate with delay. '
+           'Without damping, a frictionless robot drifts forever.'),
     joints('friction.viscous', [0.0], 'N.m.s/rad or N.s/m', 0.0, 1e4,
            'Viscous friction, compensated along the reference velocity.'),
     joints('friction.coulomb', [0.0], 'N.m or N', 0.0, 1e4,
@@ -69,22 +71,22 @@ _LAW = (
     joints('friction.speed', [0.05], 'rad/s or m/s', 1e-4, 10.0,
            'Speed over which the dry friction compensation rises, tanh(qd / speed).'),
     joints('friction.free', [0.0], '', 0.0, 1.0, 'Fraction of the friction compensated along '
-           'the measured velocity in gravity_compensation. Too much makes a joint move by '
+           f'the measured velocity in {users("friction.free")}. Too much makes a joint move by '
            'itself.'),
     joints('rotor_inertia', [], 'kg.m^2 or kg', 0.0, 1e6, 'Rotor inertia reflected to the joint: '
            'gear ratio squared times rotor inertia. If empty, taken from the URDF.',
            structural=True),
-    joints('stiffness', [100.0], '1/s^2', 0.0, 1e5, 'Kp of computed_torque and hold.'),
-    joints('damping', [20.0], '1/s', 0.0, 1e4, 'Kd of computed_torque and hold.'),
-    joints('integral', [0.0], '1/s^3', 0.0, 1e6, 'Ki of computed_torque.'),
+    joints('stiffness', [100.0], '1/s^2', 0.0, 1e5, f'Kp of {users("stiffness")}.'),
+    joints('damping', [20.0], '1/s', 0.0, 1e4, f'Kd of {users("damping")}.'),
+    joints('integral', [0.0], '1/s^3', 0.0, 1e6, f'Ki of {users("integral")}.'),
     joints('integral_limit', [5.0], 'rad/s^2 or m/s^2', 0.0, 1e3, 'Bound of the integral term.'),
     switch('observer_feedback', False, 'Subtract the observed external torque in '
-           'computed_torque.', structural=False),
+           f'{users("observer_feedback")}.', structural=False),
     joints('observer_gain', [30.0], '1/s', 0.1, 1e3, 'Bandwidth of the momentum observer.'),
     scalar('switch_time', 0.5, 's', 0.05, 5.0, 'Duration of a mode change: references come to '
            'rest, and the difference between the two laws fades out.'),
-    text('task.frame', '', 'Frame moved by operational_space. If empty, the last frame of the '
-         'chain.'),
+    text('task.frame', '', f'Frame moved by {users("task.frame")}. If empty, the last frame of '
+         'the chain.'),
     Parameter('task.axes', STRINGS, ['rx', 'ry', 'rz', 'tx', 'ty', 'tz'], '',
               'Controlled directions of the frame. x, y, z are accepted for tx, ty, tz, but '
               'YAML reads a bare y as true: quote it.', structural=True,
@@ -181,7 +183,8 @@ _SAFETY = (
     scalar('brake_rate', 10.0, '1/s', 0.1, 1e3, 'Rate at which a stop lets the velocities of all '
            'joints decay, capped at what does not overshoot with delay, nominal_rate and '
            'velocity_filter.'),
-    joints('brake_damping', [5.0], 'N.m.s/rad or N.s/m', 0.0, 1e4, 'D of the mode damping, '
+    joints('brake_damping', [5.0], 'N.m.s/rad or N.s/m', 0.0, 1e4,
+           f'D of the mode {users("brake_damping")}, '
            'g(q) - D qd, and in a stop against what a joint is faster than brake_rate allows; '
            'capped at what is stable at nominal_rate with delay.'),
     scalar('hold_torque', 0.3, '', 0.0, 1.0, 'Bound, as a fraction of torque_limits, of what a '
@@ -302,9 +305,27 @@ _NODE = (
 
 #: Every parameter by name.
 PARAMETERS: Mapping[str, Parameter] = {
-    p.name: p for p in (*_ROBOT, *_LAW, *_REFERENCE, *_SAFETY, *_OUTPUT, *_LOAD, *_NODE)}
+    p.name: p for p in (*_ROBOT, *_LAW, *_REFERENCE, *_SAFETY, *_OUTPUT, *_LOAD, *_NODE, *(
+        row for mode in MODES.values() for row in mode.rows.values()))}
 
 
-def defaults() -> dict[str, Value]:
-    """Return a fresh set of default values."""
-    return copy.deepcopy({p.name: p.default for p in PARAMETERS.values()})
+def defaults(modes: Sequence[Mode] = ()) -> dict[str, Value]:
+    """
+    Return a fresh set of default values.
+
+    :param modes: modes of the user.
+    """
+    return copy.deepcopy({p.name: p.default for p in with_modes(modes).values()})
+
+
+def with_modes(own: Sequence[Mode]) -> Mapping[str, Parameter]:
+    """
+    Return every parameter of a controller with modes of the user.
+
+    :param own: its modes.
+    """
+    if not own:
+        return PARAMETERS
+    choices = tuple(all_modes(own))
+    return {**PARAMETERS, 'mode': dataclasses.replace(PARAMETERS['mode'], choices=choices),
+            **{name: row for mode in own for name, row in mode.rows.items()}}

@@ -28,6 +28,7 @@ import textwrap
 
 from rbd_ros.control.parameters.row import Parameter, Value
 from rbd_ros.control.parameters.table import PARAMETERS
+from rbd_ros.control.step.modes import DEFAULT, MODES, users
 from rbd_ros.errors import SettingError
 
 __all__ = ['CHOICES', 'parameter_file']
@@ -180,18 +181,17 @@ def _rest(tip: str) -> str:
     return '\n'.join([
         '', _line('autostart: false', 'true: configure and activate automatically'),
         _line('command_type: float64_multi_array', 'or joint_state'),
-        _line('mode: gravity_compensation',
-              'or computed_torque, operational_space, hold, damping'),
+        _line(f'mode: {DEFAULT}', f'or {", ".join(name for name in MODES if name != DEFAULT)}'),
         _line('gravity: [0.0, 0.0, -9.81]', 'm/s^2 in the base frame; adapt it to the mounting'),
         _line('stop_time: 0.5', 's in which every torque must be able to reach zero'),
-        _line('stiffness: [100.0]', '1/s^2, Kp of computed_torque and hold'),
+        _line('stiffness: [100.0]', f'1/s^2, Kp of {users("stiffness")}'),
         _line('damping: [20.0]', '1/s, Kd'),
         _comment('If the arm stops short of its set-points: rotor inertia reflected to the '
                  'joints (gear ratio squared times rotor inertia, if the description has '
                  'none), and integral action.'),
         _line('# rotor_inertia: [0.1]', 'kg.m^2, one for all joints or one per joint'),
-        _line('# integral: [1000.0]', '1/s^3, Ki of computed_torque'),
-        _line(f'task.frame: {_quoted(tip)}', 'frame of operational_space and of the payload'),
+        _line('# integral: [1000.0]', f'1/s^3, Ki of {users("integral")}'),
+        _line(f'task.frame: {_quoted(tip)}', f'frame of {users("task.frame")} and of the payload'),
         _line('# driver_knows_payload: true', "whether the driver's gravity includes the "
                                               'payload'),
         _line('# payload.mass: 0.0', 'kg; payload.com and payload.inertia likewise'), ''])

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from rbd_ros.control.parameters.row import Value
+from rbd_ros.control.parameters.row import Parameter, Value
 from rbd_ros.control.parameters.rules import rules
 from rbd_ros.control.parameters.table import defaults, PARAMETERS
 
@@ -50,7 +50,8 @@ def per_joint(name: str, value: Sequence[float], n: int,
 
 
 def refusals(changes: Mapping[str, object], current: Mapping[str, Value] | None = None, *,
-             active: bool = False, joints: int = 0) -> list[str]:
+             active: bool = False, joints: int = 0,
+             known: Mapping[str, Parameter] = PARAMETERS) -> list[str]:
     """
     Check a set of changes as a whole; return the reasons against it, none if it may be applied.
 
@@ -58,12 +59,15 @@ def refusals(changes: Mapping[str, object], current: Mapping[str, Value] | None 
     :param current: values in force; None: the defaults.
     :param active: whether the controller is active, which locks structural parameters.
     :param joints: number of controlled joints, 0 while it is not known.
+    :param known: the parameters of the controller.
     """
     current = defaults() if current is None else current
     reasons = []
+    # modes of the user are known when the controller is configured
+    waits = known is PARAMETERS and bool(changes.get('mode_file', current.get('mode_file')))
     for name, value in changes.items():
-        parameter = PARAMETERS.get(name)
-        if parameter is None:
+        parameter = known.get(name)
+        if parameter is None or (waits and name == 'mode' and isinstance(value, str)):
             continue  # not ours: use_sim_time, QoS overrides
         reason = parameter.refusal(value)
         if reason:

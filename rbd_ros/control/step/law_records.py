@@ -32,13 +32,13 @@ import numpy.typing as npt
 from rbd_ros.compiler import Bound
 from rbd_ros.compiler.procedure import Kernel, Matrix, Vector
 from rbd_ros.compiler.records import field, group, Record
-from rbd_ros.control.law_choice import KERNEL_OF_MODE
 from rbd_ros.control.settings import Settings
 from rbd_ros.control.step.events import NEVER, NONE
 
 __all__ = [
     'Barriers', 'FreeGains', 'FreeInputs', 'fill_laws', 'JointGains', 'JointInputs', 'JointLaw',
-    'law_arrays', 'LawArrays', 'LawCode', 'LawGains', 'LawKernel', 'Laws', 'TaskGains', 'TaskInputs', 'TaskLaw']
+    'law_arrays', 'LawArrays', 'LawCode', 'LawGains', 'LawKernel', 'Laws', 'TaskGains',
+    'TaskInputs', 'TaskLaw']
 
 
 class LawCode(enum.IntEnum):
@@ -160,7 +160,7 @@ def fill_laws(p: LawGains, settings: Settings) -> None:
     :param settings: valid set.
     """
     model, pick = settings.robot.model, settings.robot.pick
-    p.law = _CODES[KERNEL_OF_MODE[settings.text('mode')]]
+    p.law = _CODES[settings.robot.modes[settings.text('mode')].kernel]
     p.switch_time = settings.number('switch_time')
     p.limit[:] = settings.torque_limits
     p.viscous[:] = settings.joints('friction.viscous')

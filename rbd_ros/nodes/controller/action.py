@@ -36,6 +36,7 @@ from rbd_ros.control.references.goals import Goal, read_tolerances, Tolerances
 from rbd_ros.control.references.results import GoalError, Outcome, ResultCode, Status
 from rbd_ros.control.references.trajectory import Knots
 from rbd_ros.control.safety.supervisor import State
+from rbd_ros.control.step.modes import names_in, Takes, taking
 from rbd_ros.nodes.callback_guard import last_line
 from rbd_ros.nodes.controller.bounded_action import BoundedActionServer
 from rbd_ros.nodes.controller.goal_feedback import GoalFeedback
@@ -57,7 +58,6 @@ Array = npt.NDArray[np.float64]
 
 _PERIOD = 0.02  # s between two checks for goals that have ended
 _SLACK = 1e-3  # fraction of a velocity limit that is allowed for rounding
-_MODE = 'computed_torque'
 _MAX_JUDGED = 10  # goals between their judgement and their start
 _MAX_GOALS = 200  # goals that are not answered yet, or whose results are still kept
 RESULTS_KEPT = 10  # s that the result of a goal can be asked for, as in rcl_action
@@ -301,9 +301,10 @@ def _require_ready(cycle: Cycle | None) -> Cycle:
     if cycle.supervisor.state not in (State.RAMPING_IN, State.RUNNING):
         raise GoalError(ResultCode.INVALID_GOAL,
                         f'the controller is {cycle.supervisor.state.value}')
-    if cycle.mode != _MODE:
-        raise GoalError(ResultCode.INVALID_GOAL,
-                        f'the mode is {cycle.mode}; set the parameter mode to {_MODE}')
+    modes = taking(Takes.TRAJECTORY, cycle.settings.robot.own_modes)
+    if cycle.mode not in modes:
+        raise GoalError(ResultCode.INVALID_GOAL, f'the mode is {cycle.mode}; set the parameter '
+                                                 f'mode to {names_in(modes, "or")}')
     return cycle
 
 

@@ -29,6 +29,7 @@ from rbd_ros.control.references.results import GoalError, ResultCode
 from rbd_ros.control.references.trajectory import Knots, read_points
 from rbd_ros.control.safety.guards import ReferenceGuard
 from rbd_ros.control.safety.supervisor import State
+from rbd_ros.control.step.modes import names_in, Takes, taking
 from rbd_ros.dynamics.robot import Dynamics
 from rbd_ros.errors import RbdError
 from rbd_ros.nodes.controller.bounded_topics import BoundedInput
@@ -211,13 +212,15 @@ class ReferenceInputs:
     def _warn(self, text: str) -> None:
         self._node.get_logger().warning(text, throttle_duration_sec=1.0)
 
-    def _require_mode(self, mode: str) -> None:
-        if self._cycle.mode != mode:
-            raise WrongMode(ResultCode.INVALID_GOAL, f'the mode is {self._cycle.mode}, not {mode}')
+    def _require(self, what: Takes) -> None:
+        mode, wanted = self._cycle.mode, taking(what, self._cycle.settings.robot.own_modes)
+        if mode not in wanted:
+            raise WrongMode(ResultCode.INVALID_GOAL,
+                            f'the mode is {mode}, not {names_in(wanted, "or")}')
 
     def _on_trajectory(self, message: JointTrajectory) -> None:
         cycle = self._cycle
-        self._require_mode('computed_torque')
+        self._require(Takes.TRAJECTORY)
         if not message.points:  # as joint_trajectory_controller has it: stop here
             cycle.loop.post(lambda _now, _steady: cycle.intake.hold())
             return
@@ -229,7 +232,7 @@ class ReferenceInputs:
         cycle.loop.post(request)
 
     def _on_pose(self, message: PoseStamped) -> None:
-        self._require_mode('operational_space')
+        self._require(Takes.TARGET)
         R, p = self._frames.pose(message.header.frame_id)
         position, turn = message.pose.position, message.pose.orientation
         there = p + R @ np.array([position.x, position.y, position.z])
@@ -249,7 +252,7 @@ class ReferenceInputs:
     def _on_two_vectors(self, message: TwistStamped | WrenchStamped, angular: Vector3,
                         linear: Vector3, target: Callable[[float, list[float]], None]) -> None:
         """Request a target of two vectors, given in the frame that the header names."""
-        self._require_mode('operational_space')
+        self._require(Takes.TARGET)
         R, _ = self._frames.pose(message.header.frame_id)
         six = _in_base_axes(R, angular, linear)
         self._cycle.loop.post(lambda now, _steady: self._cycle.intake.take(

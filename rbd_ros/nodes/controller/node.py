@@ -32,6 +32,7 @@ from rbd_ros.compiler import Bound
 from rbd_ros.control.assembly import (
     build_robot, build_settings, check_values, compile_kernels, describe_end, describe_output)
 from rbd_ros.control.cycle import Cycle
+from rbd_ros.control.parameters.table import with_modes
 from rbd_ros.control.robot import Robot
 from rbd_ros.control.safety.causes import Cause
 from rbd_ros.control.settings import Settings
@@ -138,6 +139,7 @@ class ControllerNode(GuardedNode, LifecycleNode):
         self._activation: Activation | None = None
         self.active = False
         self.robot: Robot | None = None
+        self._own_modes = parameters.OwnModes(self)
         self._announcer = Announcer(self)
         self._parts: list[Part] = []
         self.gravity_input: GravityInput | None = None
@@ -170,14 +172,15 @@ class ControllerNode(GuardedNode, LifecycleNode):
 
     def _configure(self) -> None:
         log = self.get_logger()
-        values = parameters.read(self)
-        check_values(values)
+        modes = self._own_modes.read()
+        values = parameters.read(self, with_modes(modes))
+        check_values(values, modes)
         text, origin = self._description.find()
         if not text:
             raise SettingError('there is no robot description: nothing on the topic '
                                f'{self.resolve_topic_name("robot_description")}, and neither '
                                'robot_description nor robot_description_file is given')
-        robot = build_robot(values, text, log.warning)
+        robot = build_robot(values, text, log.warning, modes)
         log.info(f'robot "{robot.model.name}" from {origin}: controls '
                  f'{", ".join(robot.joints)}; tip {robot.tip}')
         settings = build_settings(robot, values, simulated=self.loop_node.simulated)

@@ -16,11 +16,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 import traceback
 from typing import Protocol, TYPE_CHECKING
 
 from rbd_ros.control.load import payload_of
-from rbd_ros.control.parameters.table import PARAMETERS
+from rbd_ros.control.parameters.row import Parameter as Row
+from rbd_ros.control.parameters.table import PARAMETERS, with_modes
 from rbd_ros.control.payload import PayloadError
 from rbd_ros.control.payload_check import PayloadCheck
 from rbd_ros.control.settings import Settings
@@ -72,7 +74,14 @@ class ParameterChanges:
             self._node.get_logger().error(f'parameter change rejected:\n{trace}')
             return SetParametersResult(successful=False, reason=last_line(trace))
 
+    def _rows(self) -> Mapping[str, Row]:
+        """Return the parameters of the controller, those of modes of the user among them."""
+        robot = self._host.robot
+        return PARAMETERS if robot is None else with_modes(robot.own_modes)
+
     def _check(self, changes: list[Parameter]) -> SetParametersResult:
+        if not any(self._node.has_parameter(change.name) for change in changes):
+            return SetParametersResult(successful=True)  # declared now, checked as a set later
         if self._host.doing:
             return SetParametersResult(
                 successful=False, reason='parameters cannot be changed while the controller '
@@ -80,9 +89,11 @@ class ParameterChanges:
         if any(change.name == 'use_sim_time' for change in changes):
             return SetParametersResult(successful=False, reason='use_sim_time can only be set '
                                                                 'at startup')
-        current, host = parameters.read(self._node), self._host
+        host, rows = self._host, self._rows()
+        current = parameters.read(self._node, rows)
         joints = len(host.robot.joints) if host.robot is not None else 0
-        result = parameters.check_changes(changes, current, active=host.active, joints=joints)
+        result = parameters.check_changes(changes, current, active=host.active, joints=joints,
+                                          rows=rows)
         if result.successful and host.robot is not None:
             merged = current | {change.name: change.value for change in changes}
             settings = Settings(host.robot, merged, simulated=False)
@@ -96,11 +107,12 @@ class ParameterChanges:
         cycle, robot = self._host.cycle, self._host.robot
         if cycle is None or robot is None:
             return
-        structural = [change.name for change in changes if change.name in PARAMETERS
-                      and PARAMETERS[change.name].structural]
+        rows = self._rows()
+        structural = [change.name for change in changes if change.name in rows
+                      and rows[change.name].structural]
         if structural:
             self._node.get_logger().warning(
                 f'{", ".join(structural)}: takes effect at the next configuration')
-        settings = Settings(robot, parameters.read(self._node), simulated=self._simulated)
+        settings = Settings(robot, parameters.read(self._node, rows), simulated=self._simulated)
         cycle.accepted = settings  # a goal sent after the answer is checked against it
         cycle.loop.post(lambda _now, _steady: cycle.apply(settings))

@@ -22,6 +22,7 @@ import time
 from typing import Any, TYPE_CHECKING
 
 import numpy as np
+from rbd_ros.control.step.modes import MODES, names_in, Takes, taking
 from rbd_ros.dynamics.robot import Dynamics
 from rbd_ros.nodes.dashboard.drawings import Drawings, OF_ROBOT
 from rbd_ros.nodes.dashboard.operator import Operator
@@ -39,7 +40,6 @@ if TYPE_CHECKING:
 
 __all__ = ['Page']
 
-MODES = ('gravity_compensation', 'hold', 'computed_torque', 'operational_space', 'damping')
 SLOW_PERIOD = 0.2  # s between two updates of text, bars and plots
 READ_PERIOD = 2.0  # s between two reads of the parameters of the controller
 PUSH_DURATION = 0.5  # s that a push lasts
@@ -131,7 +131,7 @@ class Page:
     def _add_drive(self) -> None:
         gui, operator, off = self._gui, self._operator, not self._operator.allowed
         with gui.add_folder('Drive'):
-            self._mode = gui.add_dropdown('Mode', MODES, disabled=off)
+            self._mode = gui.add_dropdown('Mode', tuple(MODES), disabled=off)
             self._mode.on_update(by_hand(self._choose_mode))
             stop = gui.add_button('Stop', color='red', disabled=off)
             stop.on_click(lambda _: operator.stop())
@@ -139,7 +139,8 @@ class Page:
             reset.on_click(lambda _: operator.reset())
             self._aim = gui.add_checkbox(
                 'Drag a target', False, disabled=off,
-                hint='in mode operational_space the controlled frame follows it')
+                hint=f'in mode {names_in(taking(Takes.TARGET), "or")} the controlled frame '
+                     'follows it')
             self._aim.on_update(lambda _: self._show_gizmo())
         self._simulator = gui.add_folder('Simulated robot', visible=False)  # if there is one
         with self._simulator:
@@ -165,8 +166,10 @@ class Page:
         Written all the time, it would undo a choice before that is read, and send the old mode.
         """
         mode, now = self._telemetry.mode, time.monotonic()
-        if mode in MODES and (mode != self._mode_shown or now >= self._look_again):
+        if mode.isidentifier() and (mode != self._mode_shown or now >= self._look_again):
             self._look_again, self._mode_shown = np.inf, mode
+            if mode not in MODES:  # one of the user's
+                self._mode.options = (*MODES, mode)
             self._mode.value = mode
 
     def _start_push(self) -> None:

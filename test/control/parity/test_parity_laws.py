@@ -27,7 +27,7 @@ from rbd_ros.control.holding import Holding
 from rbd_ros.control.law_choice import LawChoice
 from rbd_ros.control.load import Load
 from rbd_ros.control.parameters.rules import direction
-from rbd_ros.control.parameters.table import defaults, MODES
+from rbd_ros.control.parameters.table import defaults
 from rbd_ros.control.references.joint_space import JointReference
 from rbd_ros.control.references.operational_space import TaskReference
 from rbd_ros.control.settings import Settings
@@ -40,6 +40,7 @@ from rbd_ros.control.step.law_words import LawWord, TEXTS
 from rbd_ros.control.step.laws import (
     begin_joint_law, choose_law, damping_law, feed_law, find_saturation, free_law, joint_law,
     joint_law_rests, take_law)
+from rbd_ros.control.step.modes import MODES
 from rbd_ros.control.step.stops import (
     Brake, brake, enter_brake, enter_hold, fill_stops, gravity_of, Hold, hold, note_push,
     stop_kernel, StopKernel, StopLimits)
@@ -154,7 +155,7 @@ class Both:
     def switch(self) -> None:
         """Change some parameter, or the mode, and begin the law of the mode."""
         pick, values = self.random.choice, self.values
-        values['mode'] = MODES[self.counts['switched'] % len(MODES)]
+        values['mode'] = list(MODES)[self.counts['switched'] % len(MODES)]
         self.counts['switched'] += 1
         values['integral'] = [float(pick([0.0, 20.0]))]
         values['integral_limit'] = [float(pick([0.1, 5.0]))]
