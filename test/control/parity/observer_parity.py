@@ -229,6 +229,7 @@ class Pair:
         self.rounding = 1e-9 if robot.model.loops else 1e-11
         self.inverse = _shared(kind)
         self.now, self.step = 10.0, 0.001
+        self.lively = False  # velocities of such joints are reported all the same
         self.blocked = False  # joints that stand by their sensors do stand
         self.stuck_at = np.full(self.n, np.nan)
         self.seen = Counter[str]()
@@ -265,7 +266,7 @@ class Pair:
             torque += np.where(np.isfinite(self.stuck_at), self.pushed * self.limit, 0.0)
         here, speed = q[index], qd[index]
         for i in np.flatnonzero(np.isfinite(self.stuck_at)):
-            here[i], speed[i] = self.stuck_at[i], 0.0
+            here[i], speed[i] = self.stuck_at[i], speed[i] if self.lively else 0.0
         q[index], qd[index] = here, speed
         if differenced:
             qd = qd + rng.normal(0.0, 1e-3, self.m)
