@@ -161,7 +161,6 @@ def _begin(x: Sources, p: AgeLimits, k: int, now: float, s: float, ns: float, wo
         lead = _lead(x, p, k, now, s, ns)
         if not p.same_clock > 0.0 and lead > timeout_of(x, p, k):
             _note_lead(x, k, lead)
-            x.offset[k] = NONE
             word, a = ArrivalWord.LEAP, lead
         _measure(x, p, k, now, s, ns)
     x.proven[k], x.unstamped[k] = 0.0, 0.0 if is_stamped(s, ns) else 1.0

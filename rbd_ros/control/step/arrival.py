@@ -17,7 +17,7 @@ Joint states: from messages to one state that is fresh and plausible.
 
 Messages may carry some joints each. Each kind of message has its own place and its own measures of
 age. A message with an error in a field that is needed counts as not received; if that goes on, the
-state becomes too old. Missing velocities are differences of positions.
+state becomes too old.
 """
 
 from __future__ import annotations
@@ -27,24 +27,22 @@ import math
 
 from rbd_ros.compiler.records import group, Record
 from rbd_ros.control.settings import Settings
+from rbd_ros.control.step.acceptance import accept, store, tell_accepted
 from rbd_ros.control.step.ages import Freshness, observe
 from rbd_ros.control.step.arrival_words import ArrivalWord, mask
 from rbd_ros.control.step.delay_ages import Delays, restart_delays
 from rbd_ros.control.step.events import Event, Joints, NEVER, NOBODY, Result, Structure, tell
 from rbd_ros.control.step.motion import (
-    change, collect_mismatch, fill_motion, is_refused, Motion, MotionLimits, restart_motion)
+    fill_motion, is_refused, Motion, MotionLimits, restart_motion)
 from rbd_ros.control.step.punctual import comes_in_time, Punctual, restart_punctual
 from rbd_ros.control.step.rate import count_state, Rate, restart_rate
-from rbd_ros.control.step.repeats import count_repeats, Repeats, restart_repeats
+from rbd_ros.control.step.repeats import Repeats, restart_repeats
 from rbd_ros.control.step.sources import (
-    AgeLimits, bounded, fill_ages, forget_ages, gather, is_moment, is_stamped, is_time, reject,
-    restart_source, Sources, span)
+    AgeLimits, bounded, fill_ages, forget_ages, gather, is_moment, is_time, reject,
+    restart_source, Sources)
 
 __all__ = ['Arrival', 'arrive', 'fill_states', 'is_in_time', 'is_overdue', 'is_ready',
            'refuse_unreadable', 'restart_states', 'StateLimits', 'States', 'time_left']
-
-#: changes between two sources of one joint after which there are two, not a new kind of message
-_SWAPS = 10.0
 
 
 class Arrival(enum.IntEnum):
@@ -163,9 +161,10 @@ def arrive(x: States, joints: Joints, u: Event, structure: Structure, p: StateLi
         return Arrival.REJECTED
     arrival = _check_age(x, joints, u, structure, p.ages, y, k)
     if arrival != Arrival.REJECTED:
-        _accept(x, joints, u, structure, p, y, k)
+        accept(x.sources, x.motion, x.repeats, joints, u, structure, p.ages, p.motion, k)
+        tell_accepted(x.sources, x.motion, y)
     if arrival > Arrival.PROBE:
-        _store(x, joints, u, structure, k)
+        store(x.sources, x.motion, joints, u, structure)
     return arrival
 
 
@@ -334,105 +333,3 @@ def _count_state(x: States, joints: Joints, u: Event, structure: Structure, p: A
         for c in range(len(x.sources.seen)):
             x.sources.seen[c] = 0.0
         count_state(x.rate, joints, p.minimum_rate, u.now)
-
-
-def _accept(x: States, joints: Joints, u: Event, structure: Structure, p: StateLimits, y: Result,
-            k: int) -> None:
-    """Accept a message: its velocities, or differences of positions where they are missing."""
-    x.sources.accepted += 1.0
-    silent = _find_velocities(x, u, structure, p.ages, k)
-    collect_mismatch(x.motion, x.sources, joints, structure, p.motion, k)
-    if x.sources.driven > 0.0:
-        joints.differenced = 1.0 if silent else 0.0
-        count_repeats(x.repeats, joints, x.motion.moved, x.motion.step, x.motion.elapsed)
-    for c in range(len(x.motion.moved)):
-        if x.motion.moved[c] > 0.0:
-            joints.speed[c] = x.sources.last_qd[k, int(structure.index[c])]
-            joints.elapsed = x.motion.elapsed[c]
-            x.motion.pace[c] = 0.0
-            if x.motion.elapsed[c] > 0.0:
-                x.motion.pace[c] = bounded(x.motion.step[c] / x.motion.elapsed[c])
-    x.motion.paced = k
-    for j in range(len(u.present)):
-        if u.present[j] > 0.0:
-            x.sources.last_q[k, j], x.sources.last_qd[k, j] = u.q[j], x.motion.qd[j]
-    x.sources.moved[k] = 1.0
-    x.sources.moved_s[k], x.sources.moved_ns[k] = _moment_s(u), u.stamp_ns
-    if x.sources.driven > 0.0 and x.motion.carrier != k:
-        _swap(x.motion, u, structure, k)
-    _tell_accepted(x, y)
-
-
-def _moment_s(u: Event) -> float:
-    """Return the seconds of a message by its stamp, else by reception."""
-    return u.stamp_s if is_stamped(u.stamp_s, u.stamp_ns) else u.now
-
-
-def _find_velocities(x: States, u: Event, structure: Structure, p: AgeLimits, k: int) -> bool:
-    """Take the velocities, or difference the positions; return whether any was missing."""
-    dt = span(_moment_s(u), u.stamp_ns, x.sources.moved_s[k], x.sources.moved_ns[k])
-    share = dt / (dt + max(0.0, p.velocity_filter)) if dt > 0.0 else 0.0
-    silent = False
-    for j in range(len(u.present)):
-        x.motion.marked[j] = 0.0
-        if u.present[j] > 0.0:
-            if u.velocities > 0.0 and math.isfinite(u.qd[j]):
-                x.motion.qd[j] = u.qd[j]
-                continue
-            silent = True
-            x.motion.marked[j] = 1.0
-            speed = 0.0  # the first position has no difference
-            if x.sources.moved[k] > 0.0:
-                speed = x.sources.last_qd[k, j]
-                if dt > 0.0:
-                    step = change(structure, j, x.sources.last_q[k, j], u.q[j])
-                    speed += share * (step / dt - speed)
-            x.motion.qd[j] = bounded(speed)
-    return silent
-
-
-def _swap(x: Motion, u: Event, structure: Structure, k: int) -> None:
-    """Record that some controlled joints now come in other messages."""
-    x.carrier = k
-    for c in range(len(x.source)):
-        if u.present[int(structure.index[c])] > 0.0 and x.source[c] != k:
-            x.swaps += 1.0 if x.source[c] >= 0.0 else 0.0
-            x.source[c] = k
-
-
-def _tell_accepted(x: States, y: Result) -> None:
-    """Name joints without velocities, and joints that have two sources; each once."""
-    new = 0
-    for j in range(len(x.motion.marked)):
-        if x.sources.told_velocity[j] > 0.0:
-            x.motion.marked[j] = 0.0
-        if x.motion.marked[j] > 0.0:
-            x.sources.told_velocity[j], new = 1.0, 1
-    if new > 0:
-        tell(y, ArrivalWord.NO_VELOCITY, NOBODY, mask(x.motion.marked, 0),
-             mask(x.motion.marked, 1), mask(x.motion.marked, 2))
-    if x.motion.swaps >= _SWAPS and x.sources.told_doubled == 0.0:
-        x.sources.told_doubled = 1.0
-        tell(y, ArrivalWord.DOUBLED, NOBODY, x.motion.carrier, 0.0, 0.0)
-
-
-def _store(x: States, joints: Joints, u: Event, structure: Structure, k: int) -> None:
-    """Make a message that is fresh the present state of its joints."""
-    for j in range(len(u.present)):
-        if u.present[j] > 0.0:
-            joints.q[j], joints.qd[j] = u.q[j], x.motion.qd[j]
-            if u.efforts > 0.0:
-                joints.effort[j] = u.effort[j] if math.isfinite(u.effort[j]) else 0.0
-    if x.sources.driven > 0.0:
-        joints.effort_known = 1.0 if _knows_efforts(u, structure) else 0.0
-
-
-def _knows_efforts(u: Event, structure: Structure) -> bool:
-    """Return whether a message has a finite effort of every controlled joint."""
-    total = 0.0  # infinite if it overflows: no torque is that large
-    for c in range(len(structure.index)):
-        j = int(structure.index[c])
-        if not (u.efforts > 0.0 and u.present[j] > 0.0):
-            return False
-        total += u.effort[j]
-    return math.isfinite(total)

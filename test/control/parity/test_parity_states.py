@@ -27,23 +27,27 @@ from rbd_ros.compiler.procedure import bind, Vector
 from rbd_ros.control.delay_watch import DelayWatch
 from rbd_ros.control.joint_states.joint_map import JointMap
 from rbd_ros.control.joint_states.layout import AgeLimits as OldLimits
+from rbd_ros.control.parameters.table import defaults
+from rbd_ros.control.plausibility import Plausibility
 from rbd_ros.control.safety.causes import Cause
 from rbd_ros.control.safety.freshness import Punctuality
+from rbd_ros.control.settings import Settings
 from rbd_ros.control.step.arrival import (
-    Arrival, arrive, is_in_time, is_overdue, is_ready, refuse_unreadable, restart_states,
-    StateLimits, States, time_left)
+    Arrival, arrive, fill_states, is_in_time, is_overdue, is_ready, refuse_unreadable,
+    restart_states, StateLimits, States, time_left)
 from rbd_ros.control.step.arrival_words import arrival_texts, ArrivalWord
 from rbd_ros.control.step.delay_ages import ages_known, restart_delays, sort
 from rbd_ros.control.step.diagnosis import diagnose, diagnosis_text, missing_joints
 from rbd_ros.control.step.events import (
     Event, Joints, NEVER, NOBODY, NONE, Result, Structure)
-from rbd_ros.control.step.intake import Intake
+from rbd_ros.control.step.intake import fill_structure, Intake
 from rbd_ros.control.step.motion import accuse_implausible, take_bounds
 from rbd_ros.control.step.punctual import in_time_for
 from rbd_ros.control.step.rate import restart_rate
 from rbd_ros.control.step.repeats import repeats_nothing, stuck
 from rbd_ros.control.step.sources import last_arrival
 from rbd_ros.control.step.supervisor import Diagnosis
+from recorded_robots import controlled_robot
 
 JOINTS = ('a', 'b', 'c', 'd', 'e', 'f')
 CONTROLLED, PRESCRIBED, FIXED = ('c', 'a', 'd'), ('b', 'f'), ('e',)
@@ -192,8 +196,8 @@ class World:
         self.q, self.qd = [rng.uniform(-3.0, 3.0) for _ in JOINTS], [0.0] * len(JOINTS)
         self.works, self.live, self.trouble = False, False, 0.0
         self.noise, self.coarse = rng.choice([0.0, 1e-5, 1e-5]), seed % 4 and rng.random() < 0.2
-        self.queue = 0
-        self.stamped, self.has_velocity = rng.random() < 0.85, rng.random() < 0.8
+        self.queue, self.drift = 0, 0.0
+        self.stamped, self.has_velocity = rng.random() < 0.85, rng.random() < 0.65
         self.moves, self.frozen = seed % 2 > 0, dict[str, float | None]()
         self._stamps: dict[tuple[str, ...], float] = {}
 
@@ -208,6 +212,7 @@ class World:
         elif self.queue:  # what has waited comes at once
             dt, self.queue, self.ahead = 1e-5, self.queue - 1, self.ahead + 1.0 / GRID
         self.now += dt
+        self.ahead += self.drift * dt
         for j in range(len(JOINTS)):
             self.qd[j] = 0.99 * self.qd[j] + rng.uniform(-0.1, 0.1) if self.moves else 0.0
             self.q[j] += self.qd[j] * max(dt, 0.0)
@@ -215,7 +220,9 @@ class World:
             self.works, self.live = rng.random() < 0.5, rng.random() < 0.5
             self.trouble = rng.choice([0.0, 0.0, 0.1, 1.0])
             self.frozen = {rng.choice(CONTROLLED): None} if rng.random() < 0.5 else {}
-        if rng.random() < 0.003:
+        if rng.random() < 0.05:
+            self.drift = rng.choice([0.0, -0.6, 1.5]) * (rng.random() < 0.2)
+        if rng.random() < 0.01:
             self.qd[rng.randrange(6)] = rng.choice([-8.0, 4.0, 30.0])
         if rng.random() < 0.002 * self.trouble:
             self.ahead += rng.choice([0.03, 0.2, -0.2, -0.02])
@@ -240,6 +247,8 @@ class World:
             self._spoil(q, velocity, effort)
         if rng.random() < 0.05 * self.trouble:
             stamp = rng.choice([0.0, self._stamps.get(names, stamp), stamp - 0.25, stamp + 0.25])
+            if q and rng.random() < 0.7:
+                q[0] += rng.uniform(-0.2, 0.2)
         if not self.stamped:
             stamp = 0.0
         self._stamps[names] = stamp
@@ -481,6 +490,40 @@ def test_the_state_stays_finite_whatever_comes(record: str, backend: str) -> Non
 def _restarted(new: New) -> None:
     new.told[0] = RESTART
     new._run()
+
+
+@pytest.mark.parametrize('name', ['turret', 'crane', 'solved five-bar'])
+@pytest.mark.parametrize('simulated', [False, True])
+def test_limits_are_those_of_the_settings(name: str, simulated: bool) -> None:
+    """Of robots with continuous, passive, fixed and solved joints."""
+    robot = controlled_robot(name)
+    settings = Settings(robot, defaults() | {
+        'nominal_rate': 300.0, 'velocity_patience': 0.01, 'state_timeout': 0.07,
+        'minimum_rate': 40.0, 'probe_count': 4, 'velocity_filter': 0.02}, simulated=simulated)
+    old = robot.joint_map(settings.ages())
+    Plausibility(settings, old).apply(settings)
+    sizes = {'n': len(old.controlled), 'm': len(old.names), 's': 8}
+    structure, joints, p = Structure(sizes), Joints(sizes), StateLimits(sizes)
+    fill_states(p, settings)
+    intake = fill_structure(structure, joints, settings)
+    take_bounds(joints, p.motion)
+    limits, motion, punctual = old.limits, old.motion, Punctuality(0.07, 1.0 / 300.0)
+    assert _same([limits.state_timeout, limits.prescribed_timeout, limits.minimum_rate,
+                  limits.period, limits.probes, simulated, limits.velocity_filter, punctual.most],
+                 [p.ages.state_timeout, p.ages.prescribed_timeout, p.ages.minimum_rate,
+                  p.ages.period, p.ages.probes, p.ages.same_clock, p.ages.velocity_filter,
+                  p.ages.late])
+    assert abs(p.ages.clock_offset - settings.clock_offset) < 60.0
+    assert _same([motion._step, motion.patience.most, *motion._speed, *motion._tolerance,
+                  *motion._most, *motion.allowed],
+                 [p.motion.message_time, p.motion.patience, *p.motion.speed,
+                  *p.motion.tolerance, *p.motion.mismatch, *joints.allowed])
+    assert intake.joints == old.names and _same(old.q, joints.q)
+    assert structure.index.tolist() == old.controlled.tolist()
+    assert np.flatnonzero(structure.controlled).tolist() == sorted(old.controlled.tolist())
+    assert np.flatnonzero(structure.measured).tolist() == sorted(
+        [*old.controlled.tolist(), *old.prescribed.tolist()])
+    assert set(np.flatnonzero(structure.continuous).tolist()) == old.motion._continuous
 
 
 def test_one_kind_too_many_is_refused_and_named() -> None:
