@@ -211,6 +211,8 @@ def test_random_states_are_judged_alike():
         for k in range(200):
             now += rng.choice([0.0, 0.001, 0.004, 0.004, 0.02,
                                rng.choice([2.0, 6.0]) * (rng.random() < 0.03)])
+            if python.u.kind == BEGIN and rng.random() < 0.5:  # nothing wrong at first
+                now += rng.choice([2.0, 6.0])
             fill_event(rng, python.u, python.joints, now, wild)
             native.u.memory[:] = python.u.memory
             native.joints.memory[:] = python.joints.memory
