@@ -24,10 +24,10 @@ from __future__ import annotations
 
 from rbd_ros.compiler.procedure import Vector
 from rbd_ros.compiler.records import field, group, Record
-from rbd_ros.control.joint_states.motion import WINDOW
 from rbd_ros.control.step.cause_codes import CauseCode
 from rbd_ros.control.step.events import accuse, Joints, NEVER, NOBODY, Result
 from rbd_ros.control.step.monitor_parameters import MonitorParameters
+from rbd_ros.control.step.motion import WINDOW
 from rbd_ros.control.step.motion_watch import arm_motion, check_motion, MotionWatch
 from rbd_ros.control.step.patience import is_calm, Patience, restart_patience, runs_out
 from rbd_ros.control.step.supervisor_words import SupervisorWord

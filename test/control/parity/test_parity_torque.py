@@ -28,19 +28,24 @@ from rbd_ros import compiler
 from rbd_ros.compiler.procedure import bind
 from rbd_ros.control.control_loop import ControlLoop, Need, Release, Torques
 from rbd_ros.control.laws.bumpless import BumplessSwitch
+from rbd_ros.control.parameters.table import defaults
+from rbd_ros.control.robot import make_robot
 from rbd_ros.control.safety import limits as safety_limits
 from rbd_ros.control.safety.causes import Cause
 from rbd_ros.control.safety.limits import torque_step, TorqueLimiter
 from rbd_ros.control.safety.states import Due, State, Timing
 from rbd_ros.control.safety.supervisor import Supervisor
+from rbd_ros.control.settings import Settings
 from rbd_ros.control.step import fade, limiter
 from rbd_ros.control.step.answers import fill_timing
 from rbd_ros.control.step.events import NEVER, Result
 from rbd_ros.control.step.latch import latched
+from rbd_ros.control.step.monitor_parameters import fill_monitors, MonitorParameters
 from rbd_ros.control.step.supervisor import Diagnosis, due_now
-from rbd_ros.control.step.torque import Computed, Loop, LoopParameters
+from rbd_ros.control.step.torque import Computed, fill_loop, Loop, LoopParameters
 from rbd_ros.control.step.transition_rows import StateCode
 from rigs import step_cycle as flow
+from rigs.cycle_rig import MODEL
 
 N = 3
 SIZES = {'n': N}
@@ -300,6 +305,27 @@ def compare(old: Old, new: New, sent: bool, where: tuple[int, int]) -> None:
         assert loop._times == (x.now, x.steady)
     if loop._start_blend is not None:
         assert (loop._start_blend, x.ramping) == (x.start_blend, 1.0)
+
+
+def test_parameters_are_those_of_the_classes():
+    """Supervisor, limits and monitors are filled with what the classes are made of."""
+    robot = make_robot(MODEL)
+    settings = Settings(robot, defaults() | {'release_torque': 'gravity', 'nominal_rate': 700.0},
+                        simulated=False)
+    n = len(robot.joints)
+    p, m = LoopParameters({'n': n}), MonitorParameters({'n': n})
+    fill_loop(p, settings)
+    fill_monitors(m, settings)
+    old = TorqueLimiter(settings.torque_limits.tolist(), settings.torque_rates.tolist(),
+                        1.0 / settings.number('nominal_rate'))
+    assert np.array_equal(p.torque.limits.limit, old.limit)
+    assert np.array_equal(p.torque.limits.rate, old.rate)
+    assert p.torque.limits.period == old.period and p.torque.keeps_gravity == 1.0
+    assert p.torque.switch_time == settings.number('switch_time') > 0.0
+    assert p.supervisor.longest_ramp == settings.timing().longest_ramp
+    assert np.isfinite(p.memory).all() and np.isfinite(m.memory).all()
+    assert np.array_equal(m.velocity, settings.velocity_limits)
+    assert np.array_equal(m.middle, settings.position_range[0])
 
 
 @pytest.mark.parametrize('bad', [math.nan, math.inf, -math.inf, 1e308, -1e308])
