@@ -92,7 +92,7 @@ def test_rows_name_what_exists():
     for mode in MODES.values():
         assert set(mode.parameters) <= set(PARAMETERS), mode.name
     assert {mode.kernel for mode in MODES.values()} == {'float', 'joint', 'task', 'damping'}
-    assert len(LawCode) == 4
+    assert {'FREE', 'JOINT', 'TASK', 'DAMPING', 'OWN', 'OWN_JOINT'} == set(LawCode.__members__)
     assert PARAMETERS['mode'].choices == tuple(MODES)
     assert taking(Takes.TRAJECTORY) == ['computed_torque']
     assert taking(Takes.TARGET) == ['operational_space']

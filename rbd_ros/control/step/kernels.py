@@ -29,11 +29,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, TYPE_CHECKING
 
-from rbd_ros.compiler import clamp
+from rbd_ros.compiler import clamp, less, where
 from rbd_ros.control.laws import barriers, joint_space, operational_space, passive
 from rbd_ros.control.loop_terms import LoopTerms
 from rbd_ros.control.safety import limits
 from rbd_ros.control.safety.limits import in_proportion
+from rbd_ros.control.step import own_law
+from rbd_ros.control.step.own_law import law_of, LawTerms, own_shapes
 from rbd_ros.control.terms import Terms
 from rbd_ros.control.tip import AXES, Tip
 from rbd_ros.dynamics.quantity import OnLoops, Quantity
@@ -43,6 +45,7 @@ from rbd_ros.dynamics.state import tree_state
 if TYPE_CHECKING:
     from rbd_ros.compiler import Bound, Scalar
     from rbd_ros.control.robot import Robot
+    from rbd_ros.control.step.modes import Mode
     from rbd_ros.dynamics.state import State
 
     Vector = Sequence[Scalar]
@@ -55,7 +58,8 @@ KERNELS = ('stop', 'float', 'damping', 'joint', 'task', 'report', 'momentum')
 
 #: modules that are traced, besides the algorithms
 _TRACING = (__name__, Terms.__module__, LoopTerms.__module__, Tip.__module__, *(
-    module.__name__ for module in (barriers, joint_space, limits, operational_space, passive)))
+    module.__name__ for module in (
+        barriers, joint_space, limits, operational_space, own_law, passive)))
 #: inputs that every robot knows
 _KNOWN = ('q', 'qd', 'max_condition')
 #: kernels that depend on the tip and its axes
@@ -83,17 +87,18 @@ class LawKernels:
         self._axes = tuple(axes)
         self._terms = LoopTerms(robot) if robot.model.loops else Terms(robot)
         self._tip = Tip(self._terms, axes)
-        self._dynamics = Dynamics(robot.model, payload_frame=robot.payload_frame,
-                                  progress=lambda *_: None, closed_near=robot.assembly or None)
+        self._dynamics = self._made_dynamics(cache=True)
+        self._own = [mode for mode in robot.modes.values() if mode.law is not None]
         self._functions: dict[str, Callable[[State], Outputs]] = {
             'stop': self._stop, 'float': self._float, 'damping': self._damping,
             'joint': self._joint, 'task': self._task, 'report': self._tip.report,
-            'momentum': self._momentum, 'loops': self._loops}
+            'momentum': self._momentum, 'loops': self._loops, 'own': self._of_own}
 
     @property
     def names(self) -> tuple[str, ...]:
         """Return the kernels that the robot needs."""
-        return (*KERNELS, 'loops') if self.robot.model.loops else KERNELS
+        return (*KERNELS, *(('loops',) if self.robot.model.loops else ()),
+                *(('own',) if self._own else ()))
 
     def compile(self, name: str) -> Bound:
         """
@@ -102,11 +107,19 @@ class LawKernels:
         :param name: out of ``names``.
         """
         quantity = self._quantity(name)
-        self._dynamics.add(quantity)
+        foreign = name == 'own' and any(mode.foreign for mode in self._own)
+        dynamics = self._made_dynamics(cache=False) if foreign else self._dynamics
+        dynamics.add(quantity)
         try:
-            return self._dynamics.bind(quantity.name)
+            return dynamics.bind(quantity.name)
         finally:
-            self._dynamics.remove(quantity)  # a reference cycle would keep the code alive
+            dynamics.remove(quantity)  # a reference cycle would keep the code alive
+
+    def _made_dynamics(self, *, cache: bool) -> Dynamics:
+        """Return what compiles kernels; the disk keeps nothing that has code of a user."""
+        robot = self.robot
+        return Dynamics(robot.model, payload_frame=robot.payload_frame, cache=cache,
+                        progress=lambda *_: None, closed_near=robot.assembly or None)
 
     def _shapes(self, name: str) -> Shapes:
         """Return the inputs of a kernel besides gravity and payload."""
@@ -122,7 +135,9 @@ class LawKernels:
                 'wrench': (6,), 'task_stiffness': (6,), 'task_damping': (6,),
                 'task_integral': (6,), 'task_speed': (2,), 'max_condition': (1,)} | _each(
                 'limit joint_speed drift posture posture_stiffness posture_damping', n),
-            'report': {'max_condition': (1,)}}
+            'report': {'max_condition': (1,)},
+            'own': {'choice': (1,), 'values': (max(_size(self._own, n), 1),),
+                    'reference': (3, n)} | _each('limit integral', n)}
         barrier: Shapes = {'barrier': (len(_BARRIER), n)}
         guarded = name not in ('stop', *_WITHOUT_DRIVER)
         return {'q': (m,), 'qd': (m,), **(barrier if guarded else {}), **own.get(name, {})}
@@ -134,9 +149,16 @@ class LawKernels:
         return Quantity(
             f'law_{name}', tuple(shapes), rules, ('gravity',),
             shapes={key: shape for key, shape in shapes.items() if key not in _KNOWN},
-            modules=_TRACING, loops=OnLoops(rules, regular=True), bound=True,
+            modules=(*_TRACING, *self._sources(name)), loops=OnLoops(rules, regular=True),
+            bound=True,
             key=(type(self), robot.index, tuple(robot.continuous), robot.passive, robot.assembly,
-                 (robot.tip, self._axes) if name in _OF_TIP else (), self._driver_of(name)))
+                 (robot.tip, self._axes) if name in _OF_TIP else (), self._driver_of(name),
+                 tuple(mode.name for mode in self._own) if name == 'own' else ()))
+
+    def _sources(self, name: str) -> list[str]:
+        """Return the modules of the law functions of the package."""
+        return [str(mode.law.__module__) for mode in self._own if not mode.foreign
+                ] if name == 'own' else []
 
     def _driver_of(self, name: str) -> tuple[object, ...]:
         """Return what a kernel knows of the driver; the others are the same for each."""
@@ -217,6 +239,23 @@ class LawKernels:
         return self._guarded(
             s, basics, in_proportion(law, basics['gravity'], s.inputs['limit']), **known)
 
+    def _of_own(self, s: State) -> Outputs:
+        """Return what the chosen law function gives."""
+        x, n, basics, terms = s.inputs, len(self.robot.joints), self._basics(s), LawTerms(
+            self._terms, s)
+        law: list[Scalar] = list(basics['gravity'])
+        at = 0
+        for k, mode in enumerate(self._own):
+            given: dict[str, Sequence[Any]] = {}
+            for name, (count,) in own_shapes(mode, n).items():
+                given[name] = x['values'][at:at + count]
+                at += count
+            found = law_of(mode, terms, given)
+            chosen = less(k - 0.5, x['choice'][0])
+            law = [where(chosen, tau, before) for tau, before in zip(found, law, strict=True)]
+        return self._guarded(s, basics, in_proportion(law, basics['gravity'], x['limit']),
+                             error=terms.error)
+
     def _momentum(self, s: State) -> Outputs:
         """Return what the momentum observer needs; all joints share in the momentum."""
         terms = self._terms
@@ -228,6 +267,11 @@ class LawKernels:
         terms, at = self._terms, self._terms.closed(s)
         return {'gaps': terms.gaps(terms.closed_unchecked(s)), 'pivots': terms.pivots(s),
                 'closed_q': at.inputs['q'], 'closed_qd': terms.whole_velocity(at)}
+
+
+def _size(modes: Sequence[Mode], n: int) -> int:
+    """Return how many numbers the parameters of law functions have."""
+    return sum(count for mode in modes for count, in own_shapes(mode, n).values())
 
 
 def _each(names: str, n: int) -> Shapes:

@@ -34,11 +34,13 @@ from rbd_ros.compiler.procedure import Kernel, Matrix, Vector
 from rbd_ros.compiler.records import field, group, Record
 from rbd_ros.control.settings import Settings
 from rbd_ros.control.step.events import NEVER, NONE
+from rbd_ros.control.step.modes import Follows
+from rbd_ros.errors import SettingError
 
 __all__ = [
     'Barriers', 'FreeGains', 'FreeInputs', 'fill_laws', 'JointGains', 'JointInputs', 'JointLaw',
     'law_arrays', 'LawArrays', 'LawCode', 'LawGains', 'LawKernel', 'Laws', 'TaskGains',
-    'TaskInputs', 'TaskLaw']
+    'OwnInputs', 'TaskInputs', 'TaskLaw', 'VALUES']
 
 
 class LawCode(enum.IntEnum):
@@ -48,7 +50,12 @@ class LawCode(enum.IntEnum):
     DAMPING = 1
     JOINT = 2
     TASK = 3
+    OWN = 4  # a law function that follows nothing
+    OWN_JOINT = 5  # a law function that follows the reference of the joints
 
+
+#: numbers that the parameters of all law functions have together at most
+VALUES = 256
 
 #: laws by the names of their kernels
 _CODES = {'float': LawCode.FREE, 'damping': LawCode.DAMPING, 'joint': LawCode.JOINT,
@@ -85,6 +92,7 @@ class Laws(Record):
     """What the laws of the modes remember, and which one is in force."""
 
     law: float = field('', '', 'law in force, see LawCode')
+    own: float = field('', '', 'which law function is in force, from 0')
     side: Vector = field('n', '', '1 or -1 where the last torque was at a limit, else 0')
     joint: JointLaw = group(JointLaw)
     task: TaskLaw = group(TaskLaw)
@@ -141,11 +149,13 @@ class LawGains(Record):
     """Gains and limits of the laws of the modes."""
 
     law: float = field('', '', 'law of the mode, see LawCode')
+    own: float = field('', '', 'which law function the mode has, from 0')
     switch_time: float = field('', 's', 'in which a motion comes to rest where a law begins', 0.5)
     limit: Vector = field('n', 'N.m or N', 'largest torque')
     viscous: Vector = field('n', 'N.m.s/rad or N.s/m', 'viscous friction')
     coulomb: Vector = field('n', 'N.m or N', 'dry friction')
     friction_speed: Vector = field('n', 'rad/s or m/s', 'over which dry friction rises', 1.0)
+    values: Vector = field(str(VALUES), '', 'parameters of all law functions, in their order')
     barrier: Barriers = group(Barriers)
     free: FreeGains = group(FreeGains)
     joint: JointGains = group(JointGains)
@@ -160,7 +170,7 @@ def fill_laws(p: LawGains, settings: Settings) -> None:
     :param settings: valid set.
     """
     model, pick = settings.robot.model, settings.robot.pick
-    p.law = _CODES[settings.robot.modes[settings.text('mode')].kernel]
+    _choose(p, settings)
     p.switch_time = settings.number('switch_time')
     p.limit[:] = settings.torque_limits
     p.viscous[:] = settings.joints('friction.viscous')
@@ -181,6 +191,24 @@ def fill_laws(p: LawGains, settings: Settings) -> None:
     p.joint.integral_limit[:] = settings.joints('integral_limit')
     p.joint.integrates = float(p.joint.integral.any())
     _fill_task(p.task, settings)
+
+
+def _choose(p: LawGains, settings: Settings) -> None:
+    """Take the mode, and the parameters of the law functions."""
+    mode = settings.robot.modes[settings.text('mode')]
+    if mode.law is None:
+        p.law = _CODES[mode.kernel]
+    else:
+        p.law = LawCode.OWN_JOINT if mode.follows is Follows.JOINTS else LawCode.OWN
+    own = [each for each in settings.robot.modes.values() if each.law is not None]
+    p.own = float(own.index(mode)) if mode in own else 0.0
+    inputs = settings.kernel_inputs()
+    values = [inputs[each.kernel][f'own_{row.name}'] for each in own for row in each.own]
+    total = sum(value.size for value in values)
+    if total > VALUES:
+        raise SettingError(f'modes have {total} numbers in their parameters, at most {VALUES}: '
+                           f'{", ".join(each.name for each in own)}')
+    p.values[:total] = np.concatenate([*values, []])
 
 
 def _fill_task(p: TaskGains, settings: Settings) -> None:
@@ -262,6 +290,17 @@ class TaskInputs(NamedTuple):
     error: Vector
 
 
+class OwnInputs(NamedTuple):
+    """What else the kernel of law functions takes and gives."""
+
+    choice: Vector
+    values: Vector
+    reference: Matrix
+    limit: Vector
+    integral: Vector
+    error: Vector
+
+
 class LawArrays(NamedTuple):
     """The kernels of all modes."""
 
@@ -273,6 +312,8 @@ class LawArrays(NamedTuple):
     joint_inputs: JointInputs
     task: LawKernel
     task_inputs: TaskInputs
+    own: LawKernel
+    own_inputs: OwnInputs
 
 
 def law_arrays(kernels: Mapping[str, Bound]) -> LawArrays:
@@ -286,7 +327,16 @@ def law_arrays(kernels: Mapping[str, Bound]) -> LawArrays:
         _kernel(free), FreeInputs(**_named(FreeInputs, free)),
         _kernel(damping), damping.inputs['damping'],
         _kernel(joint), JointInputs(**_named(JointInputs, joint)),
-        _kernel(task), TaskInputs(**_named(TaskInputs, task)))
+        _kernel(task), TaskInputs(**_named(TaskInputs, task)),
+        *_own_arrays(kernels.get('own'), _kernel(damping)))
+
+
+def _own_arrays(bound: Bound | None, other: LawKernel) -> tuple[LawKernel, OwnInputs]:
+    """Return the arrays of the law functions; without any there are some that nobody uses."""
+    if bound is not None:
+        return _kernel(bound), OwnInputs(**_named(OwnInputs, bound))
+    n = len(other.law)
+    return other, OwnInputs(np.zeros(1), np.zeros(1), np.zeros((3, n)), *np.zeros((3, n)))
 
 
 def _kernel(bound: Bound) -> LawKernel:

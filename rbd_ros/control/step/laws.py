@@ -27,11 +27,13 @@ from rbd_ros.compiler.procedure import Matrix, Vector
 from rbd_ros.control.step.design import Design
 from rbd_ros.control.step.events import Joints, NEVER
 from rbd_ros.control.step.law_records import (
-    Barriers, FreeInputs, JointInputs, JointLaw, LawCode, LawGains, LawKernel, Laws)
+    Barriers, FreeInputs, JointGains, JointInputs, JointLaw, LawCode, LawGains, LawKernel, Laws,
+    OwnInputs)
 
 __all__ = [
     'begin_joint_law', 'choose_law', 'damping_law', 'feed_law', 'fill', 'find_saturation',
-    'free_law', 'integrated', 'joint_law', 'joint_law_rests', 'keep', 'moment', 'take_law']
+    'free_law', 'integrated', 'joint_law', 'joint_law_rests', 'keep', 'law_leads', 'law_tracks',
+    'moment', 'own_law', 'take_law']
 
 #: rad/s or m/s below which a reference counts as at rest
 _REST = 1e-3
@@ -45,10 +47,30 @@ def choose_law(x: Laws, p: LawGains) -> bool:
     :param p: gains.
     :returns: whether it is another law than before.
     """
-    if not LawCode.FREE <= p.law <= LawCode.TASK or p.law == x.law:
+    if not (LawCode.FREE <= p.law <= LawCode.OWN_JOINT and 0.0 <= p.own < 1e6):
         return False
+    law, own = x.law, x.own
     x.law = math.floor(p.law)
-    return True
+    x.own = math.floor(p.own)
+    return x.law != law or x.own != own
+
+
+def law_tracks(x: Laws) -> bool:
+    """
+    Return whether the law in force follows the reference of the joints.
+
+    :param x: state of the laws.
+    """
+    return x.law == LawCode.JOINT or x.law == LawCode.OWN_JOINT
+
+
+def law_leads(x: Laws) -> bool:
+    """
+    Return whether the law in force follows the reference of the tip.
+
+    :param x: state of the laws.
+    """
+    return x.law == LawCode.TASK
 
 
 def feed_law(kernel: LawKernel, joints: Joints, acting: Vector, payload: Vector, p: Barriers,
@@ -169,12 +191,45 @@ def joint_law(x: JointLaw, p: LawGains, kernel: LawKernel, own: JointInputs, sti
         own.reference[2, j] = reference[2, j]
     kernel.run()
     keep(x.error, own.error)
-    if p.joint.integrates > 0.0:
+    _integrate(x, p.joint, own.error, side, now)
+
+
+def _integrate(x: JointLaw, p: JointGains, error: Vector, side: Vector, now: float) -> None:
+    if p.integrates > 0.0:
         dt = now - x.time if x.time > NEVER else 0.0
         x.time = moment(now, x.time)
         for j in range(len(x.integral)):
-            x.integral[j] = integrated(x.integral[j], own.error[j], p.joint.integral[j], dt,
-                                       p.joint.integral_limit[j], side[j])
+            x.integral[j] = integrated(x.integral[j], error[j], p.integral[j], dt,
+                                       p.integral_limit[j], side[j])
+
+
+def own_law(x: Laws, p: LawGains, kernel: LawKernel, own: OwnInputs, reference: Matrix,
+            now: float) -> None:
+    """
+    Evaluate the law function in force; one that follows the joints has their integral.
+
+    :param x: state of the laws.
+    :param p: gains.
+    :param kernel: of the law functions, whose common inputs are filled.
+    :param own: its other arrays.
+    :param reference: position, velocity and acceleration.
+    :param now: control time, s.
+    """
+    if p.joint.integrates == 0.0:
+        for j in range(len(x.joint.integral)):
+            x.joint.integral[j] = 0.0
+    own.choice[0] = x.own
+    fill(own.values, p.values)
+    fill(own.limit, p.limit)
+    fill(own.integral, x.joint.integral)
+    for j in range(len(own.limit)):
+        own.reference[0, j] = reference[0, j]
+        own.reference[1, j] = reference[1, j]
+        own.reference[2, j] = reference[2, j]
+    kernel.run()
+    if x.law == LawCode.OWN_JOINT:
+        keep(x.joint.error, own.error)
+        _integrate(x.joint, p.joint, own.error, x.side, now)
 
 
 def joint_law_rests(x: JointLaw, reference: Matrix) -> bool:

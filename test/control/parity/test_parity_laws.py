@@ -17,6 +17,7 @@
 from __future__ import annotations
 
 from collections import Counter
+import dataclasses
 from functools import cache
 
 import numpy as np
@@ -26,10 +27,13 @@ from rbd_ros.control.braking import Braking
 from rbd_ros.control.holding import Holding
 from rbd_ros.control.law_choice import LawChoice
 from rbd_ros.control.load import Load
+from rbd_ros.control.modes import JointLaw
+from rbd_ros.control.parameters.row import joints, scalar
 from rbd_ros.control.parameters.rules import direction
 from rbd_ros.control.parameters.table import defaults
 from rbd_ros.control.references.joint_space import JointReference
 from rbd_ros.control.references.operational_space import TaskReference
+from rbd_ros.control.robot import Robot
 from rbd_ros.control.settings import Settings
 from rbd_ros.control.step.design import Design, design, DesignLimits, fill_design
 from rbd_ros.control.step.events import Event, Joints, Result, Structure
@@ -39,8 +43,8 @@ from rbd_ros.control.step.law_records import (
 from rbd_ros.control.step.law_words import LawWord, TEXTS
 from rbd_ros.control.step.laws import (
     begin_joint_law, choose_law, damping_law, feed_law, find_saturation, free_law, joint_law,
-    joint_law_rests, take_law)
-from rbd_ros.control.step.modes import MODES
+    joint_law_rests, law_leads, law_tracks, own_law, take_law)
+from rbd_ros.control.step.modes import Follows, own_mode
 from rbd_ros.control.step.stops import (
     Brake, brake, enter_brake, enter_hold, fill_stops, gravity_of, Hold, hold, note_push,
     stop_kernel, StopKernel, StopLimits)
@@ -54,11 +58,33 @@ ROBOTS = ('arm', 'turret', 'crane', 'solved five-bar', 'measured five-bar')
 STEPS = 500
 
 
+def spring(terms, inputs):
+    """Return a law that follows the joints."""
+    return [g + inputs['k'] * e - d * v + z for g, e, d, v, z in zip(
+        terms.bias, terms.error, inputs['d'], terms.qd, terms.integral)]
+
+
+def lift(terms, inputs):
+    """Return a law that follows nothing."""
+    return [inputs['share'] * g for g in terms.gravity]
+
+
+OWN = (own_mode('lift', lift, '', [scalar('share', 1.2, '', 0.0, 2.0, '')]),
+       own_mode('spring', spring, '', [joints('d', [2.0], '', 0.0, 9.0, ''),
+                                       scalar('k', 30.0, '', 0.0, 99.0, '')], Follows.JOINTS))
+
+
+def robot_of(name: str) -> Robot:
+    """Return a robot; some have law functions."""
+    own = OWN if name in ('arm', 'measured five-bar') else ()
+    return dataclasses.replace(controlled_robot(name), own_modes=own)
+
+
 @cache
 def kernels(name: str, which: type) -> dict:
     """Return the kernels of a robot, old or new."""
     kind = KINDS[name]
-    made = which(controlled_robot(name), driver_adds=kind.driver_adds,
+    made = which(robot_of(name), driver_adds=kind.driver_adds,
                  driver_knows_payload=name == 'turret', axes=[direction(x) for x in kind.axes])
     return {each: made.compile(each) for each in made.names}
 
@@ -68,10 +94,10 @@ class Both:
 
     def __init__(self, name: str, seed: int) -> None:
         self.random = np.random.default_rng(seed)
-        self.robot, self.kind = controlled_robot(name), KINDS[name]
+        self.robot, self.kind = robot_of(name), KINDS[name]
         n = self.n = len(self.robot.joints)
         self.counts: Counter = Counter()
-        self.values = defaults() | {
+        self.values = defaults(self.robot.own_modes) | {
             'driver_adds': self.kind.driver_adds, 'joints': list(self.robot.joints),
             'release_torque': 'zero', 'task.axes': list(self.kind.axes)}
         self.now, self.late = 10.0, (0.0, 0.0)
@@ -155,7 +181,10 @@ class Both:
     def switch(self) -> None:
         """Change some parameter, or the mode, and begin the law of the mode."""
         pick, values = self.random.choice, self.values
-        values['mode'] = list(MODES)[self.counts['switched'] % len(MODES)]
+        modes = list(self.robot.modes)
+        values['mode'] = modes[self.counts['switched'] % len(modes)]
+        if 'spring.d' in values:
+            values['spring.d'] = self.random.uniform(0.0, 5.0, self.n).tolist()
         self.counts['switched'] += 1
         values['integral'] = [float(pick([0.0, 20.0]))]
         values['integral_limit'] = [float(pick([0.1, 5.0]))]
@@ -214,7 +243,9 @@ class Both:
         law, arrays, code = self.choice.law, self.arrays, int(self.x.law)
         law.compute(self.now)
         self.counts[LawCode(code).name] += 1
-        kernel = (arrays.free, arrays.damping, arrays.joint, arrays.task)[code]
+        kernel = (arrays.free, arrays.damping, arrays.joint, arrays.task, arrays.own,
+                  arrays.own)[code]
+        assert (law_tracks(self.x), law_leads(self.x)) == (law.tracks, law.leads)
         self.feed(kernel)
         if code == LawCode.FREE:
             free_law(kernel, arrays.free_inputs, self.p, self.design)
@@ -226,8 +257,12 @@ class Both:
             self.same_joint()
             assert joint_law_rests(self.x.joint, self.reference.state) == law.rests
             self.counts['rests' if law.rests else 'moves'] += 1
-        else:
+        elif code == LawCode.TASK:
             self._run_task(kernel)
+        else:
+            own_law(self.x, self.p, kernel, arrays.own_inputs, self.reference.state, self.now)
+            if code == LawCode.OWN_JOINT:
+                self.same_joint(law)
         take_law(kernel, self.law, self.gravity, self.driver)
         self.same_torque(self.law, law.outputs, 'law')
 
@@ -249,9 +284,9 @@ class Both:
         self.counts['starting' if x.starting else 'started'] += 1
         self.counts['tip integrates'] += bool(np.asarray(x.integral).any())
 
-    def same_joint(self) -> None:
-        """Compare what the law of the joints remembers."""
-        law, x = self.choice.joint, self.x.joint
+    def same_joint(self, law: JointLaw | None = None) -> None:
+        """Compare what a law of the joints remembers."""
+        law, x = law or self.choice.joint, self.x.joint
         same(x.external, law.external)
         if np.isfinite(law.error).all():
             same(x.error, law.error)
@@ -350,6 +385,8 @@ def test_laws_are_those_of_the_old_controller(name):
     expected = {'FREE', 'DAMPING', 'JOINT', 'TASK', 'same law', 'other law', 'finite', 'late',
                 'in time', 'not ahead', 'holds', 'integrates', 'rests', 'moves', 'tip rests',
                 'tip moves', 'tip integrates', 'starting', 'started'}
+    if both.robot.own_modes:
+        expected |= {'OWN', 'OWN_JOINT'}
     if not both.robot.model.loops:  # else nobody can push it, and nothing is extrapolated
         expected |= {'pushed', 'ahead'}
     assert not expected - set(both.counts), (expected - set(both.counts), both.counts)
@@ -453,6 +490,11 @@ def any_law(x: Laws, p: LawGains, stops: Brake, held: Hold, limits: StopLimits, 
         feed_law(k.joint, joints, acting, payload, p.barrier, made)
         hold(x.joint, p, limits, k.joint, k.joint_inputs, joints, structure, made, reference,
              x.side, law, u.now)
+    elif kind == 10:
+        feed_law(k.own, joints, acting, payload, p.barrier, made)
+        own_law(x, p, k.own, k.own_inputs, reference, u.now)
+        take_law(k.own, law, gravity, driver)
+        work[2] = 1.0 if law_tracks(x) or law_leads(x) else 0.0
 
 
 class Bare:
@@ -460,7 +502,7 @@ class Bare:
 
     def __init__(self, backend: str) -> None:
         kind = KINDS['arm']
-        made = LawKernels(controlled_robot('arm'), driver_adds='gravity',
+        made = LawKernels(robot_of('arm'), driver_adds='gravity',
                           driver_knows_payload=False, axes=[direction(x) for x in kind.axes])
         compiled = {each: made.compile(each) for each in made.names}
         sizes = {'n': 3, 'm': 3, 's': 8}
@@ -474,7 +516,7 @@ class Bare:
 
 def test_machine_code_computes_the_same():
     """What Python runs on floats and what the compiler makes of it differ nowhere."""
-    settings = Settings(controlled_robot('arm'), defaults() | {
+    settings = Settings(robot_of('arm'), defaults(OWN) | {
         'integral': [5.0], 'task.linear_integral': 3.0, 'delay': 0.004,
         'switch_time': 0.05}, simulated=False)
     wishes = DesignLimits({'n': 3, 'm': 3, 's': 8})
@@ -489,7 +531,7 @@ def test_machine_code_computes_the_same():
     counts: Counter = Counter()
     for _ in range(600):
         now += random.choice([0.001, 0.03])
-        kind = int(random.integers(10))
+        kind = int(random.integers(11))
         counts[kind] += 1
         state, vectors = random.normal(size=6), [random.normal(size=x.shape)
                                                  for x in twins[0].vectors]
@@ -497,7 +539,7 @@ def test_machine_code_computes_the_same():
             _, gains, _, _, _, _, joints, _, y, u = twin.records
             u.kind, u.now, u.steady, y.told = kind, now, state[0], 0.0
             joints.q[:], joints.qd[:] = state[:3], state[3:]
-            gains.law = 1 + kind % 3
+            gains.law, gains.own = int(abs(state[0] * 4.0)) % 6, int(abs(state[1] * 4.0)) % 2
             for given, values in zip(twin.vectors, vectors):
                 given[...] = values
             twin.run()
@@ -505,4 +547,4 @@ def test_machine_code_computes_the_same():
             np.testing.assert_allclose(a.memory, b.memory, 1e-14, 1e-14)
         for a, b in zip(twins[0].vectors, twins[1].vectors):
             np.testing.assert_allclose(a, b, 1e-14, 1e-14)
-    assert len(counts) == 10
+    assert len(counts) == 11
