@@ -133,12 +133,13 @@ def test_dry_ring_stops_within_limits(seed):
     starve, dry, now = rng.uniform(0.0, times[80]), None, 0.0
     before = rig.x.profile.state.copy()
     while now < times[-1] + 1.0:
-        dt = float(rng.uniform(0.5, 1.5)) * DT
+        last, dt = now, float(rng.uniform(0.5, 1.5)) * DT
         now += dt
         state = rig.step(now)
         if rig.y.told:
             assert dry is None
-            dry = now, before.copy()
+            dry = now
+            assert rig.x.path.begin == last  # the stop begins where the reference was
             assert rig.y.words[0, :2].tolist() == [ReferenceWord.DRY, NOBODY]
             assert 'comes to rest' in TEXTS[ReferenceWord.DRY]('', *rig.y.words[0, 2:])
         assert (np.abs(state[1]) <= rig.p.velocity).all()
@@ -146,7 +147,7 @@ def test_dry_ring_stops_within_limits(seed):
         assert (np.abs(state[0] - before[0]) <= 1.0011 * rig.p.velocity * dt).all()
         assert (np.abs(state[0]) <= 0.55 + 1e-6).all()
         assert (np.abs(state[2]) <= rig.p.acceleration).all()
-        if dry is not None and now > dry[0] + 2.0:
+        if dry is not None and now > dry + 2.0:
             break
         if now < starve:
             rig.feeder.feed()
@@ -190,6 +191,25 @@ def test_pieces_never_mix():
             assert rig.take(skipped) == ReferenceWord.REPLACED
         assert rig.take(number) == 0.0
         old = new
+
+
+def test_a_trajectory_that_is_never_taken():
+    """The one in use stops where its pieces were written over; it never enters the new one."""
+    rng, rig = np.random.default_rng(8), Rig()
+    times = np.arange(1, 201) * 0.01
+    rig.step(0.0)
+    rig.take(rig.feeder.begin(rig.trajectory(0.0, knots_along(times, rng, reach=0.01))))
+    for k in range(1, 100):
+        rig.step(k * DT)
+        rig.feeder.feed()
+    far = Knots(times, np.full((200, 2), 5.0), None, None)
+    rig.feeder.begin(rig.trajectory(99 * DT, far))
+    told = 0
+    for k in range(100, 600):
+        assert (np.abs(rig.step(k * DT)[0]) < 0.1).all()
+        rig.feeder.feed()
+        told += int(rig.y.told)
+    assert told == 1 and rig.x.resting == 1.0
 
 
 def test_clock_set_back_far_is_dry():

@@ -151,7 +151,10 @@ class Twins:
         turn = Rotation.from_quat(self.old._orientation)
 
         def again():
-            if self.rng.random() < 0.3:
+            chance = self.rng.random()
+            if chance > 0.98:  # poses before and after a twist are no stream
+                self.both('target_twist', take_twist, velocity)
+            elif chance < 0.3:
                 since = self.now - begin + 3.0 * (self.rng.random() < 0.03)
                 self.both('target_pose', take_pose, place + since * velocity[3:],
                           (Rotation.from_rotvec(since * velocity[:3]) * turn).as_quat())
@@ -168,7 +171,7 @@ class Twins:
 
     def wrench(self):
         """Exert a wrench once, too large or not."""
-        self.both('target_wrench', take_wrench, self.rng.normal(0.0, 20.0, 6) * (
+        self.both('target_wrench', take_wrench, self.rng.normal(0.0, [5.0] * 3 + [25.0] * 3) * (
             math.nan if self.rng.random() < 0.2 else 1.0))
 
     def silence(self):
