@@ -158,6 +158,7 @@ class Trajectory:
             qdd = np.vstack([start[2] if start[2] is not None else zero, knots.qdd[ahead]])
         self.start, self.end = float(t[0]), float(t[-1])
         self.times = t.tolist()  # of the knots, control time
+        self.distinct = bool((np.diff(t) > 0.0).all())  # the clock can tell its knots apart
         self.final = q[-1]  # position at the end, held from then on
         # A piece is computed when it begins: a thousand at once would delay the loop.
         self._knots = (q, qd, qdd)
@@ -179,43 +180,47 @@ class Trajectory:
             return False
         i = max(bisect_right(self.times, now) - 1, 0)
         if i != self._loaded:
-            self._coefficients[:] = self.piece(i)
+            self._coefficients[:] = self.pieces(i, 1)[0]
             self._loaded = i
         self._progress[()] = max(now - self.times[i], 0.0)
         self._bound()
         out[:] = self._bound.outputs['values']
         return True
 
-    def piece(self, i: int) -> Array:
+    def pieces(self, first: int, count: int) -> Array:
         """
-        Return the coefficients of a piece, (6, n).
+        Return the coefficients of some pieces, (count, 6, n).
 
-        :param i: its number; it begins at ``times[i]``, and s counts from there.
+        :param first: number of the first one; it begins at ``times[first]``, and s counts from
+            there.
+        :param count: how many, up to the last one.
         """
         q, qd, qdd = self._knots
-        return _piece(self.times[i + 1] - self.times[i], q[i:i + 2],
-                      None if qd is None else qd[i:i + 2], None if qdd is None else qdd[i:i + 2])
+        times, part = self.times[first:first + count + 1], slice(first, first + count + 1)
+        return _pieces([b - a for a, b in zip(times, times[1:])], q[part],
+                       None if qd is None else qd[part], None if qdd is None else qdd[part])
 
 
-def _piece(h: float, q: Array, qd: Array | None, qdd: Array | None) -> Array:
-    """Coefficients (6, n) of the polynomial of lowest degree with these end values."""
-    c = np.zeros((6, q.shape[1]))
-    c[0] = q[0]
-    step = q[1] - q[0]
+def _pieces(steps: list[float], q: Array, qd: Array | None, qdd: Array | None) -> Array:
+    """Coefficients (k, 6, n) of the polynomials of lowest degree with these values at knots."""
+    c = np.zeros((len(steps), 6, q.shape[1]))
+    c[:, 0] = q[:-1]
+    way = q[1:] - q[:-1]
+    h, h2, h3, h4, h5 = (np.array([[step**power] for step in steps]) for power in range(1, 6))
     if qd is None:
-        c[1] = step / h
-    elif qdd is None:
-        c[1] = qd[0]
-        c[2] = (3.0 * step - (2.0 * qd[0] + qd[1]) * h) / h**2
-        c[3] = (-2.0 * step + (qd[0] + qd[1]) * h) / h**3
+        c[:, 1] = way / h
+        return c
+    v, w = qd[:-1], qd[1:]
+    c[:, 1] = v
+    if qdd is None:
+        c[:, 2] = (3.0 * way - (2.0 * v + w) * h) / h2
+        c[:, 3] = (-2.0 * way + (v + w) * h) / h3
     else:
-        c[1], c[2] = qd[0], 0.5 * qdd[0]
-        c[3] = (20.0 * step - (12.0 * qd[0] + 8.0 * qd[1]) * h
-                - (3.0 * qdd[0] - qdd[1]) * h**2) / (2.0 * h**3)
-        c[4] = (-30.0 * step + (16.0 * qd[0] + 14.0 * qd[1]) * h
-                + (3.0 * qdd[0] - 2.0 * qdd[1]) * h**2) / (2.0 * h**4)
-        c[5] = (12.0 * step - 6.0 * (qd[0] + qd[1]) * h
-                - (qdd[0] - qdd[1]) * h**2) / (2.0 * h**5)
+        a, b = qdd[:-1], qdd[1:]
+        c[:, 2] = 0.5 * a
+        c[:, 3] = (20.0 * way - (12.0 * v + 8.0 * w) * h - (3.0 * a - b) * h2) / (2.0 * h3)
+        c[:, 4] = (-30.0 * way + (16.0 * v + 14.0 * w) * h + (3.0 * a - 2.0 * b) * h2) / (2.0 * h4)
+        c[:, 5] = (12.0 * way - 6.0 * (v + w) * h - (a - b) * h2) / (2.0 * h5)
     return c
 
 

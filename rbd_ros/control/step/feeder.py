@@ -17,6 +17,7 @@
 from __future__ import annotations
 
 import numpy as np
+import numpy.typing as npt
 from rbd_ros.control.references.goals import Tolerances
 from rbd_ros.control.references.results import GoalError, ResultCode
 from rbd_ros.control.references.trajectory import Trajectory
@@ -24,6 +25,8 @@ from rbd_ros.control.step.events import NONE
 from rbd_ros.control.step.pieces import Path, PathKind, PIECES, Ring, slot_of
 
 __all__ = ['Feeder']
+
+Array = npt.NDArray[np.float64]
 
 #: pieces of the trajectory in use that a new one leaves, until the step takes it over
 _KEPT = 16
@@ -54,6 +57,7 @@ class Feeder:
         self._trajectory: Trajectory | None = None
         self._number = 0
         self._first = self._next = 0  # serial numbers
+        self._due = -1  # there is no room before this piece is in use
 
     @property
     def left(self) -> int:
@@ -73,7 +77,7 @@ class Feeder:
         :returns: the number of the trajectory, for the event that starts it.
         :raises GoalError: if its points are closer together than the clock can tell.
         """
-        if not (np.diff(trajectory.times) > 0.0).all():
+        if not trajectory.distinct:
             raise GoalError(ResultCode.INVALID_GOAL,
                             'points of the trajectory are closer together than the clock can tell')
         ring, path = self._ring, self._path
@@ -84,7 +88,7 @@ class Feeder:
         else:
             self._first = self._next
         self._number += 1
-        self._next, self._trajectory = self._first, trajectory
+        self._next, self._trajectory, self._due = self._first, trajectory, -1
         ring.number = 0.0  # no header while it is written
         ring.first, ring.pieces = self._first, len(trajectory.times) - 1
         ring.start, ring.end, ring.final[:] = trajectory.start, trajectory.end, trajectory.final
@@ -105,15 +109,19 @@ class Feeder:
         :returns: how many were put.
         """
         trajectory = self._trajectory
-        if trajectory is None:
+        if trajectory is None or self._path.piece < self._due:
             return 0
-        room = min(self._room() - self._next, self.left, _AT_ONCE)
-        for _ in range(room):
-            self._put(trajectory, self._next - self._first)
-            self._next += 1
+        count = min(self._room() - self._next, self.left, _AT_ONCE)
+        if count <= 0:
+            return 0
+        first = self._next - self._first
+        for i, coefficients in enumerate(trajectory.pieces(first, count), first):
+            self._put(trajectory, i, coefficients)
         if not self.left:
             self._trajectory = None
-        return max(room, 0)
+        if self._next >= self._first + PIECES:  # a look takes time, and most have no effect
+            self._due = self._next - PIECES + _BEHIND + _AT_ONCE // 2
+        return count
 
     def _room(self) -> int:
         """Return the first serial number for which there is no room."""
@@ -123,10 +131,12 @@ class Feeder:
                     else self._next)
         return min(own, int(path.piece) + PIECES) if path.kind == PathKind.RING else own
 
-    def _put(self, trajectory: Trajectory, i: int) -> None:
+    def _put(self, trajectory: Trajectory, i: int, coefficients: Array) -> None:
+        """Put the next piece into its slot."""
         ring, k = self._ring, slot_of(self._next, PIECES)
         ring.of[k] = 0.0
         ring.serial[k] = self._next
         ring.begin[k], ring.until[k] = trajectory.times[i], trajectory.times[i + 1]
-        ring.coefficients[6 * k:6 * k + 6] = trajectory.piece(i)
+        ring.coefficients[6 * k:6 * k + 6] = coefficients
         ring.of[k] = self._number
+        self._next += 1

@@ -25,23 +25,28 @@ import numpy as np
 import pytest
 from rbd_ros.compiler.procedure import bind, Vector
 from rbd_ros.compiler.records import field, Record
+from rbd_ros.control.parameters.table import defaults
 from rbd_ros.control.references import goals as old_goals
 from rbd_ros.control.references import joint_space
 from rbd_ros.control.references.results import GoalError
 from rbd_ros.control.references.trajectory import Knots
+from rbd_ros.control.settings import Settings
 from rbd_ros.control.step.events import Event, Joints, Kind, NONE, Result, Structure
 from rbd_ros.control.step.feeder import Feeder
 from rbd_ros.control.step.goal_outcomes import EndedGoals
 from rbd_ros.control.step.goals import abort_goal
 from rbd_ros.control.step.joint_intake import JointIntake
-from rbd_ros.control.step.joint_profile import JointLimits
+from rbd_ros.control.step.joint_profile import fill_joint_limits, JointLimits
 from rbd_ros.control.step.joint_reference import (
     advance_joint_reference, give_way, hold_joint_reference, JointReference, rest_joint_reference,
     start_joint_reference)
 from rbd_ros.control.step.joint_requests import (
     cancel_goal, check_goal, take_pieces, take_set_point)
 from rbd_ros.control.step.pieces import PathKind, PIECES, Ring
+from rbd_ros.control.step.pose_profile import TaskLimits
 from rbd_ros.control.step.reference_words import ReferenceWord
+from rbd_ros.control.step.task_reference import fill_task_limits
+from recorded_robots import controlled_robot
 from unfused_references import unfused
 
 N = 3
@@ -359,3 +364,32 @@ def test_joint_references_agree(backend):
             twins.step()
         taken += twins.taken
     assert all(taken[each] for each in BRANCHES), [each for each in BRANCHES if not taken[each]]
+
+
+@pytest.mark.parametrize('name', ['arm', 'turret'])
+def test_limits_are_those_of_the_settings(name):
+    """The records have the numbers that the old classes are made with."""
+    robot = controlled_robot(name)
+    settings = Settings(robot, defaults() | {
+        'reference.timeout': 0.4, 'switch_time': 0.7, 'task.timeout': 0.3,
+        'task.linear_velocity': 0.11, 'task.angular_velocity': 0.22, 'task.angular_lead': 0.33,
+        'task.linear_acceleration': 0.44, 'task.moment_limit': 5.5,
+        'task.force_limit': 66.0}, simulated=False)
+    sizes = {'n': len(robot.joints)}
+    p, task = JointLimits(sizes), TaskLimits(sizes)
+    fill_joint_limits(p, settings)
+    fill_task_limits(task, settings)
+    old = joint_space.JointReference(
+        settings.reference_velocity.tolist(), settings.joints('reference.acceleration').tolist(),
+        lower=robot.pick(robot.model.lower), upper=robot.pick(robot.model.upper),
+        continuous=robot.continuous, timeout=settings.number('reference.timeout'))
+    endless = np.array(robot.continuous, dtype=bool)
+    assert endless.any() == (name == 'turret')
+    assert (p.timeout, p.rest_time, task.timeout) == (0.4, 0.7, 0.3)
+    for found, wanted in (
+            (p.velocity, old.limiter.velocity), (p.acceleration, old.limiter.acceleration),
+            (p.lower[~endless], old.lower[~endless]), (p.upper[~endless], old.upper[~endless]),
+            (p.lower[endless], -NONE), (p.upper[endless], NONE), (p.continuous, endless),
+            (task.velocity, (0.22, 0.11)), (task.acceleration[1], 0.44),
+            (task.lead[0], 0.33), (task.wrench, (5.5, 66.0))):
+        assert (found == wanted).all()
