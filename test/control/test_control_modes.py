@@ -30,8 +30,6 @@ import cycle_rig
 import numpy as np
 import pytest
 from rbd_ros.compiler.native import cache as disk
-from rbd_ros.control.assembly import build_settings
-from rbd_ros.control.cycle import Cycle
 from rbd_ros.control.parameters.file import check_file
 from rbd_ros.control.parameters.row import joints, scalar
 from rbd_ros.control.parameters.table import defaults, PARAMETERS, with_modes
@@ -120,18 +118,6 @@ def file(tmp_path):
     return path
 
 
-def driven(modes, **values) -> cycle_rig.Arm:
-    """Return the arm of the rig with modes of the user."""
-    arm = cycle_rig.Arm()
-    arm.robot = dataclasses.replace(arm.robot, own_modes=modes)
-    arm.values = defaults(modes) | arm.values | values
-    made = TickKernels(arm.robot, driver_adds='none', driver_knows_payload=False)
-    settings = build_settings(arm.robot, arm.values | {'release_torque': 'zero'}, simulated=False)
-    arm.cycle = Cycle(settings, {name: made.compile(name) for name in made.names},
-                      lambda torque: arm.sent.append(torque.copy()))
-    return arm
-
-
 def test_guide_to_a_mode_of_the_user(file, tmp_path):
     """Followed to the letter: one file, and the arm hangs in springs of the given stiffness."""
     given = tmp_path / 'controller.yaml'
@@ -140,8 +126,7 @@ def test_guide_to_a_mode_of_the_user(file, tmp_path):
     assert values['mode'] == 'spring'
     modes = read_modes(values['mode_file'])
     assert refusals(values, known=with_modes(modes)) == []
-    arm = driven(modes, **{key: value for key, value in values.items() if key != 'mode_file'},
-                 tracking_limits=[5.0])
+    arm = cycle_rig.Arm(modes=modes, **values, tracking_limits=[5.0])
     arm.qd[:] = 0.0
     arm.activate()
     arm.run(0.5)
@@ -174,7 +159,7 @@ def test_limits_and_supervisor_stand_before_any_law():
 
     row = (scalar('push', 1e8, 'N.m', -1e9, 1e9, 'Torque.'),)
     modes = (own_mode('strong', push, 'too much', row), own_mode('wrong', root, 'NaN', row))
-    arm = driven(modes, **{'start.velocity': 100.0, 'start.distance': 10.0})
+    arm = cycle_rig.Arm(modes=modes, **{'start.velocity': 100.0, 'start.distance': 10.0})
     arm.activate()
     arm.run(0.5)
     arm.change(mode='strong')

@@ -19,7 +19,9 @@ from cycle_rig import Arm
 import numpy as np
 import pytest
 
+from rbd_ros.control.parameters.row import scalar
 from rbd_ros.control.safety.causes import Cause
+from rbd_ros.control.step.modes import Follows, own_mode
 from rbd_ros.nodes.codec import JointStateReader, STAMP, unpack_stamp
 from rbd_ros.nodes.controller.fast_path import FastPath
 from rbd_ros.nodes.controller.outputs import ArrayOutput, JointStateOutput
@@ -151,6 +153,18 @@ def test_both_ways_are_one(mode):
     assert pair.run(1000) == 1000
     pair.check()
     assert len(pair.wires[0].messages) > 2000
+
+
+def test_both_ways_are_one_in_a_mode_of_the_user():
+    """A law function takes the fast path like any other law."""
+    def spring(terms, inputs):
+        return [g + inputs['k'] * e - v for g, e, v in zip(terms.bias, terms.error, terms.qd)]
+    modes = [own_mode('spring', spring, 'a spring', [scalar('k', 20.0, '', 0.0, 99.0, 'K.')],
+                      Follows.JOINTS)]
+    pair = Pair(mode='spring', tracking_limits=[10.0], modes=modes, integral=[2.0])
+    pair.start()
+    assert pair.run(200) == 200
+    pair.check()
 
 
 @pytest.mark.parametrize('kind', [ArrayOutput, JointStateOutput])

@@ -29,7 +29,8 @@ from rbd_ros.control.parameters.table import defaults
 from rbd_ros.control.robot import make_robot
 from rbd_ros.control.safety.causes import Cause
 from rbd_ros.control.settings import Settings
-from rbd_ros.control.tick import KERNELS, TickKernels
+from rbd_ros.control.step.modes import Mode
+from rbd_ros.control.tick import TickKernels
 from rbd_ros.control.tip import AXES
 
 Array = npt.NDArray[np.float64]
@@ -62,18 +63,20 @@ class Arm:
 
     def __init__(self, q: Sequence[float] = (0.1, 0.4, 0.3, -1.2, 0.5, 0.6, 0.7), *,
                  period: float = 0.001, axes: Sequence[str] = AXES, joints: Sequence[str] = (),
-                 **values: object) -> None:
+                 modes: Sequence[Mode] = (), **values: object) -> None:
         self.robot, self.dynamics = robot_and_dynamics()
         if joints:
             self.robot = make_robot(MODEL, joints)
+        if modes:
+            self.robot = dataclasses.replace(self.robot, own_modes=tuple(modes))
         self.period = period
-        self.values = defaults() | {'driver_adds': 'none', 'nominal_rate': 1.0 / period,
+        self.values = defaults(modes) | {'driver_adds': 'none', 'nominal_rate': 1.0 / period,
                                     'start.time': 0.0, 'start.watch_time': 0.0, 'ramp_time': 0.3,
                                     'free_damping': [0.0]} | values
         ticks = TickKernels(self.robot, driver_adds=self.values['driver_adds'],
                             driver_knows_payload=False, axes=axes)
         self.sent: list[Array] = []
-        self.cycle = Cycle(self.settings(), {name: ticks.compile(name) for name in KERNELS},
+        self.cycle = Cycle(self.settings(), {name: ticks.compile(name) for name in ticks.names},
                            lambda torque: self.sent.append(torque.copy()))
         self.time = 50.0
         self.q, self.qd = np.array(q, dtype=float), np.zeros(7)
