@@ -297,9 +297,25 @@ def spoilt(records):
                 view.flat[at] = good
 
 
+def spoilt_pairs(records, count):
+    """Set two numbers of some records, taken at random, to what is none; yield where."""
+    rng = np.random.default_rng(0)
+    for _ in range(count):
+        kept = [record.memory.copy() for record in records]
+        where = []
+        for _ in range(2):
+            record = records[rng.integers(len(records))]
+            at, bad = rng.integers(len(record.memory)), BAD[rng.integers(len(BAD))]
+            record.memory[at] = bad
+            where.append(f'{type(record).__name__}, number {at} = {bad}')
+        yield ' and '.join(where)
+        for record, memory in zip(records, kept):
+            record.memory[:] = memory
+
+
 @pytest.mark.parametrize('backend', ['python', 'llvm'])
 def test_bad_numbers_leave_the_joint_reference_finite(backend):
-    """NaN, inf and 1e308 in every field of event, parameters and ring."""
+    """NaN, inf and 1e308 in each field of event, parameters and ring, and in pairs."""
     rig, j, s, g = Rig(), Joints(SIZES), Structure(SIZES), Given(SIZES)
     s.index[:] = 0, 1
     rig.p.continuous[1] = 1.0
@@ -309,7 +325,8 @@ def test_bad_numbers_leave_the_joint_reference_finite(backend):
                      Tolerances(np.full((3, 2), 1.0), np.full((3, 2), 0.5), 1.0))
     run = bind(use_joints, x, p, ring, u, y, j, s, g, backend=backend)
     tried = 0
-    for where in spoilt((u, p, ring, g)):
+    places = (u, p, ring, g)
+    for where in itertools.chain(spoilt(places), spoilt_pairs(places[:3], 500)):
         for record in (x, y, g) if 'Given' not in where else (x, y):
             record.restart()
         numbers, joints = u.numbers.copy(), u.joints.copy()
@@ -324,14 +341,15 @@ def test_bad_numbers_leave_the_joint_reference_finite(backend):
 
 @pytest.mark.parametrize('backend', ['python', 'llvm'])
 def test_bad_numbers_leave_the_task_reference_finite(backend):
-    """NaN, inf and 1e308 in every field of event, parameters and what the robot says."""
+    """NaN, inf and 1e308 in each field of event, parameters and pose, and in pairs."""
     x, p, u, y = TaskReference(SIZES), TaskLimits(SIZES), Event(SIZES), Result(SIZES)
     v = TaskReference(SIZES)
     v.pose.R[:], v.wrench[:], v.rest_duration = np.eye(3), 0.1, 0.2
     u.numbers[:7] = 0.0, 0.0, 0.0, 1.0, 0.1, 0.2, 0.3
     p.timeout, p.wrench[:] = 0.1, 10.0
     run = bind(use_task, x, p, u, y, v, backend=backend)
-    for where in spoilt((u, p, v)):
+    places = (u, p, v)
+    for where in itertools.chain(spoilt(places), spoilt_pairs(places, 500)):
         x.restart()
         run()
         assert np.isfinite(x.memory).all(), where
