@@ -20,6 +20,7 @@ from collections.abc import Callable
 
 from rbd_ros.control.safety.causes import Cause, Fault
 from rbd_ros.control.safety.states import Due, State, Timing
+from rbd_ros.control.step import due
 from rbd_ros.control.step import supervisor as step
 from rbd_ros.control.step.answers import fill_timing
 from rbd_ros.control.step.events import NOBODY, Result
@@ -76,7 +77,7 @@ class StepSupervisor:
 
     def _diagnosed(self, now: float) -> None:
         """Fill the diagnosis as the flow does: only where it is needed."""
-        if step.is_late(self.x, now) and self.diagnose:
+        if due.is_late(self.x, now) and self.diagnose:
             cause, word, number = self.diagnose(now)
             self.d.cause, self.d.word, self.d.a = CAUSES.index(cause), word, number
 
@@ -127,7 +128,7 @@ class StepSupervisor:
     @property
     def due(self) -> Due:
         """Return what is due."""
-        return DUES[step.due_now(self.x)]
+        return DUES[due.due_now(self.x)]
 
     @property
     def faults(self) -> list[Fault]:
@@ -142,17 +143,17 @@ class StepSupervisor:
     @property
     def live(self) -> bool:
         """Return whether the due torque needs the state."""
-        return step.is_live(self.x)
+        return due.is_live(self.x)
 
     @property
     def distrusted(self) -> bool:
         """Return whether g(q) cannot be trusted."""
-        return step.is_distrusted(self.x)
+        return due.is_distrusted(self.x)
 
     @property
     def frozen(self) -> bool:
         """Return whether a sensor is frozen."""
-        return step.is_frozen(self.x)
+        return due.is_frozen(self.x)
 
     @property
     def paused(self) -> bool:

@@ -30,15 +30,15 @@ from rbd_ros.control.settings import Settings
 from rbd_ros.control.step.answers import (
     answer, fill_timing, moment, Supervisor, SupervisorParameters)
 from rbd_ros.control.step.cause_codes import CauseCode, is_cause, is_final, is_good
+from rbd_ros.control.step.due import (
+    due_now, is_finished, is_live, is_silent, is_stopping, uses_states)
 from rbd_ros.control.step.events import NEVER, NOBODY, NONE, Result
-from rbd_ros.control.step.latch import is_latched, latch
+from rbd_ros.control.step.latch import latch
 from rbd_ros.control.step.supervisor_words import SupervisorWord
-from rbd_ros.control.step.transition_rows import DueCode, EventCode, StateCode
+from rbd_ros.control.step.transition_rows import EventCode, StateCode
 
-__all__ = ['activate', 'advance', 'computed', 'Diagnosis', 'due_now', 'fault', 'fill_supervisor',
-           'fresh', 'hear', 'is_blind', 'is_distrusted', 'is_finished', 'is_frozen', 'is_late',
-           'is_live', 'is_stopping', 'is_working', 'published', 'renewed', 'reset', 'stop',
-           'Supervisor', 'SupervisorParameters']
+__all__ = ['activate', 'advance', 'computed', 'Diagnosis', 'fault', 'fill_supervisor', 'fresh',
+           'hear', 'published', 'renewed', 'reset', 'stop', 'Supervisor', 'SupervisorParameters']
 
 #: s after the end of a live ramp from which on it is finished without the state
 _SETTLE = 0.2
@@ -133,7 +133,7 @@ def fault(x: Supervisor, p: SupervisorParameters, steady: float, cause: int, wor
         return  # a robot that is released on request may move: that is no fault
     time = moment(steady, x.steady)
     taken = answer(x, p, EventCode.FAULT, time)
-    if _is_silent(before) and not (taken and x.state == StateCode.FAULT):
+    if is_silent(before) and not (taken and x.state == StateCode.FAULT):
         return  # nothing was sent, and nothing is refused
     latch(x.faults, time, cause, word, joint, a, b, c)
 
@@ -188,7 +188,7 @@ def fresh(x: Supervisor, p: SupervisorParameters, d: Diagnosis, now: float, stea
     :param expiry: control time until which everything in the state may be used.
     :param ready: 1 if every joint is known, so that torque may begin.
     """
-    if _uses_states(x) and not x.clock <= now <= x.expiry:
+    if uses_states(x) and not x.clock <= now <= x.expiry:
         advance(x, p, d, now, steady)  # detect the gap before the state that ends it
     time = moment(steady, x.steady)
     x.expiry = moment(min(expiry, NONE), NEVER)
@@ -298,112 +298,3 @@ def _watch(x: Supervisor, p: SupervisorParameters, d: Diagnosis, now: float, ste
                   0.0, 0.0)
         else:
             x.paused = 1.0
-
-
-# -- what it is like ------------------------------------------------------------------------------
-
-def due_now(x: Supervisor) -> int:
-    """
-    Return the kind of torque that is due in this state, see ``DueCode``.
-
-    :param x: supervisor.
-    """
-    if x.paused > 0.0:
-        return DueCode.NOTHING
-    if is_working(x):
-        return DueCode.LAW
-    if x.state == StateCode.BRAKING:
-        return DueCode.BRAKE
-    if x.state == StateCode.HOLDING:
-        return DueCode.HOLD
-    if x.state == StateCode.LOST:
-        return DueCode.LAST_GRAVITY
-    if x.state == StateCode.RAMPING_DOWN:
-        return DueCode.RAMP_BLIND if x.blind > 0.0 else DueCode.RAMP_LIVE
-    if x.state == StateCode.RELEASING:
-        return DueCode.RELEASE
-    return DueCode.NOTHING
-
-
-def is_live(x: Supervisor) -> bool:
-    """
-    Return whether the due torque needs the present state: then only states run cycles.
-
-    :param x: supervisor.
-    """
-    due = due_now(x)
-    return DueCode.LAW <= due <= DueCode.HOLD or due == DueCode.RAMP_LIVE
-
-
-def is_blind(x: Supervisor) -> bool:
-    """
-    Return whether the due torque needs no state: the timer sends it.
-
-    :param x: supervisor.
-    """
-    return due_now(x) != DueCode.NOTHING and not is_live(x)
-
-
-def is_late(x: Supervisor, now: float) -> bool:
-    """
-    Return whether ``advance``, ``fresh`` and ``renewed`` need a diagnosis.
-
-    :param x: supervisor.
-    :param now: control time, s.
-    """
-    return now > x.expiry and (is_live(x) or x.paused > 0.0)
-
-
-def is_working(x: Supervisor) -> bool:
-    """
-    Return whether the law acts, its gains ramped or not.
-
-    :param x: supervisor.
-    """
-    return x.state == StateCode.RUNNING or x.state == StateCode.RAMPING_IN
-
-
-def is_stopping(x: Supervisor) -> bool:
-    """
-    Return whether a stop sequence is under way.
-
-    :param x: supervisor.
-    """
-    return x.state == StateCode.BRAKING or StateCode.LOST <= x.state <= StateCode.RELEASING
-
-
-def is_finished(x: Supervisor) -> bool:
-    """
-    Return whether nothing more will be published without a new request.
-
-    :param x: supervisor.
-    """
-    return x.state == StateCode.INACTIVE or x.state >= StateCode.RELEASED
-
-
-def is_distrusted(x: Supervisor) -> bool:
-    """
-    Return whether the robot is not the described one, so that g(q) cannot be trusted.
-
-    :param x: supervisor.
-    """
-    return is_latched(x.faults, CauseCode.WRONG_MODEL)
-
-
-def is_frozen(x: Supervisor) -> bool:
-    """
-    Return whether the sensor of a joint is frozen, so that it cannot be held.
-
-    :param x: supervisor.
-    """
-    return is_latched(x.faults, CauseCode.FROZEN)
-
-
-def _uses_states(x: Supervisor) -> bool:
-    """Return whether the state is one of work, braking or holding."""
-    return StateCode.RAMPING_IN <= x.state <= StateCode.HOLDING
-
-
-def _is_silent(state: int) -> bool:
-    """Return whether nothing is sent in a state."""
-    return state <= StateCode.PROBING or state >= StateCode.RELEASED

@@ -22,102 +22,23 @@ procedures, by those who know them; what they give may be anything and is no par
 
 from __future__ import annotations
 
-import enum
-
 from rbd_ros.compiler.procedure import Vector
-from rbd_ros.compiler.records import field, group, Record
-from rbd_ros.control.settings import Settings
 from rbd_ros.control.step.answers import moment
 from rbd_ros.control.step.cause_codes import CauseCode
+from rbd_ros.control.step.due import due_now, is_distrusted, is_live, is_stopping
 from rbd_ros.control.step.events import NOBODY, Result
-from rbd_ros.control.step.fade import (
-    add_offset, arm_fade, cancel_fade, Fade, note_torque)
+from rbd_ros.control.step.fade import add_offset, arm_fade, cancel_fade, note_torque
 from rbd_ros.control.step.limiter import (
-    apply_limits, clamped, commit, is_finite, is_slewing, limit_of, Limiter, LimiterParameters,
-    release_limits, reset_limiter)
-from rbd_ros.control.step.supervisor import (
-    advance, Diagnosis, due_now, fault, fill_supervisor, is_distrusted, is_live, is_stopping,
-    published, Supervisor, SupervisorParameters)
+    apply_limits, clamped, commit, is_finite, is_slewing, limit_of, release_limits, reset_limiter)
+from rbd_ros.control.step.supervisor import advance, Diagnosis, fault, published
 from rbd_ros.control.step.supervisor_words import SupervisorWord
+from rbd_ros.control.step.torque_records import (
+    Computed, Loop, LoopParameters, Need, Torque, TorqueParameters)
 from rbd_ros.control.step.transition_rows import DueCode, StateCode
 
-__all__ = ['after_timer', 'begin_at', 'brake_torque', 'changed', 'Computed', 'fill_loop',
-           'gravity_known', 'law_failed', 'law_not_finite', 'live_torque', 'Loop',
-           'LoopParameters', 'Need', 'need', 'no_brake', 'send', 'silence', 'Torque',
-           'TorqueParameters', 'turn_blind', 'wants_state']
-
-
-class Need(enum.IntEnum):
-    """What is to be computed."""
-
-    LAW = 0  # law of the mode, gravity, driver's part
-    HOLD = 1  # law of holding where the robot was when holding began, gravity, driver's part
-    STOP = 2  # the torque that brakes, gravity, driver's part
-
-
-class Computed(Record):
-    """What the laws give for the present state; it may be anything, and lasts for one step."""
-
-    law: Vector = field('n', 'N.m or N', 'torque of the law, or of the hold')
-    brake: Vector = field('n', 'N.m or N', 'torque that brakes')
-    gravity: Vector = field('n', 'N.m or N', 'g(q), with payload')
-    driver: Vector = field('n', 'N.m or N', 'what the driver adds by itself')
-    wanted: Vector = field('n', 'N.m or N', 'total torque that is being put together')
-
-
-class Torque(Record):
-    """What was sent, and what is needed to go on from it."""
-
-    state: float = field('', '', 'of the supervisor that was announced last')
-    sending: float = field('', '', '1 if a torque was sent since the last silence')
-    now: float = field('', 's', 'control time of the last command')
-    steady: float = field('', 's', 'steady time of the last command')
-    published: float = field('', '', 'number of torques sent')
-    known: float = field('', '', '1 if start is what acts before the first torque')
-    ramping: float = field('', '', '1 in a ramp that uses no state')
-    start_blend: float = field('', '', 'share at which that ramp began')
-    start: Vector = field('n', 'N.m or N', 'torque from which a ramp or an activation begins')
-    wanted: Vector = field('n', 'N.m or N', 'total torque before the limiter')
-    gravity: Vector = field('n', 'N.m or N', 'g(q) of the last good state')
-    limiter: Limiter = group(Limiter)
-    fade: Fade = group(Fade)
-
-
-class TorqueParameters(Record):
-    """Limits and choices of the torque."""
-
-    switch_time: float = field('', 's', 'over which a change of the law fades')
-    keeps_gravity: float = field('', '', '1 if the last gravity torque stays after release')
-    limits: LimiterParameters = group(LimiterParameters)
-
-
-class Loop(Record):
-    """The supervisor and its torque."""
-
-    supervisor: Supervisor = group(Supervisor)
-    torque: Torque = group(Torque)
-
-
-class LoopParameters(Record):
-    """Parameters of both."""
-
-    supervisor: SupervisorParameters = group(SupervisorParameters)
-    torque: TorqueParameters = group(TorqueParameters)
-
-
-def fill_loop(p: LoopParameters, settings: Settings) -> None:
-    """
-    Take the parameters of supervisor and torque; ordinary Python.
-
-    :param p: takes them.
-    :param settings: valid set.
-    """
-    fill_supervisor(p.supervisor, settings)
-    p.torque.switch_time = settings.number('switch_time')
-    p.torque.keeps_gravity = float(settings.release_torque == 'gravity')
-    limits = p.torque.limits
-    limits.period = 1.0 / settings.number('nominal_rate')
-    limits.limit[:], limits.rate[:] = settings.torque_limits, settings.torque_rates
+__all__ = ['after_timer', 'begin_at', 'brake_torque', 'changed', 'gravity_known', 'law_failed',
+           'law_not_finite', 'live_torque', 'need', 'no_brake', 'send', 'silence', 'turn_blind',
+           'wants_state']
 
 
 def need(due: int) -> int:

@@ -27,14 +27,15 @@ from rbd_ros.control.safety.causes import Cause
 from rbd_ros.control.safety.states import Due, State, Timing
 from rbd_ros.control.safety.supervisor import _SETS, Supervisor
 from rbd_ros.control.safety.transitions import CONDITIONS, Event
-from rbd_ros.control.step import answers
+from rbd_ros.control.step import answers, due
 from rbd_ros.control.step import supervisor as step
 from rbd_ros.control.step.answers import fill_timing
+from rbd_ros.control.step.due import (
+    is_blind, is_distrusted, is_finished, is_frozen, is_late, is_live)
 from rbd_ros.control.step.events import accuse, NEVER, NONE, Result
 from rbd_ros.control.step.supervisor import (
-    activate as step_activate, advance, computed, fault as step_fault, fresh, hear, is_blind,
-    is_distrusted, is_finished, is_frozen, is_late, is_live, published, renewed,
-    reset as step_reset)
+    activate as step_activate, advance, computed, fault as step_fault, fresh, hear, published,
+    renewed, reset as step_reset)
 from rbd_ros.control.step.supervisor_words import SupervisorWord
 from rbd_ros.control.step.transition_rows import (
     code_of, Condition, DueCode, encoded_rows, EventCode, Sets, StateCode)
@@ -83,10 +84,10 @@ def same(old: Supervisor, new: StepSupervisor) -> bool:
     faults = [(f.cause, f.time, f.detail) for f in old.faults] == [
         (f.cause, f.time, f.detail) for f in new.faults]
     return (numbers and faults and old.state is new.state and old.due is new.due
-            and old.live is new.live and old.blind is step.is_blind(new.x)
-            and old.working is step.is_working(new.x)
-            and old.stopping is step.is_stopping(new.x)
-            and old.finished is step.is_finished(new.x)
+            and old.live is new.live and old.blind is due.is_blind(new.x)
+            and old.working is due.is_working(new.x)
+            and old.stopping is due.is_stopping(new.x)
+            and old.finished is due.is_finished(new.x)
             and [f.cause for f in old.recovered] == [f.cause for f in new.recovered])
 
 

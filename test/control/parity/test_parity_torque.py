@@ -38,11 +38,12 @@ from rbd_ros.control.safety.supervisor import Supervisor
 from rbd_ros.control.settings import Settings
 from rbd_ros.control.step import fade, limiter
 from rbd_ros.control.step.answers import fill_timing
+from rbd_ros.control.step.due import due_now
 from rbd_ros.control.step.events import NEVER, Result
 from rbd_ros.control.step.latch import latched
 from rbd_ros.control.step.monitor_parameters import fill_monitors, MonitorParameters
-from rbd_ros.control.step.supervisor import Diagnosis, due_now
-from rbd_ros.control.step.torque import Computed, fill_loop, Loop, LoopParameters
+from rbd_ros.control.step.supervisor import Diagnosis
+from rbd_ros.control.step.torque_records import Computed, fill_loop, Loop, LoopParameters
 from rbd_ros.control.step.transition_rows import StateCode
 from rigs import step_cycle as flow
 from rigs.cycle_rig import MODEL
