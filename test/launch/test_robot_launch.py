@@ -84,6 +84,14 @@ def research_arm() -> str:
     return str(file)
 
 
+def own_modes() -> str:
+    """Return the file that the guide to control laws tells to write."""
+    guide = (ROOT / 'docs' / 'add_a_control_law.md').read_text()
+    file = Path(tempfile.mkdtemp(), 'my_modes.py')
+    file.write_text(guide.split('```python\n')[1].split('```')[0])
+    return str(file)
+
+
 EXAMPLES = {'franka': ('panda.yaml', research_arm()),
             'ur': ('ur_effort.yaml', robot_file('ur5')),
             'managed': ('ros2_control.yaml', arm.URDF)}
@@ -107,7 +115,8 @@ def without_rights() -> str:
 def generate_test_description() -> tuple[LaunchDescription, dict[str, object]]:
     """Start them all; nobody is configured but the one on the topic, which waits for it."""
     bare = rig.controller('bare', stifness=[1.0])
-    rich = rig.controller('rich', **arm.PARAMETERS, **WISHES)
+    rich = rig.controller('rich', **arm.PARAMETERS, **WISHES, **{
+        'mode_file': own_modes(), 'spring.stiffness': [80.0]})
     poor = rig.controller('poor', **arm.PARAMETERS, **WISHES, prefix=without_rights())
     return LaunchDescription([
         bare, rich, poor,
@@ -259,6 +268,26 @@ class TestSources(Case):
                                   descriptor.additional_constraints)
                 self.assertEqual('read-only while active' in descriptor.additional_constraints,
                                  row.structural)
+
+
+class TestModes(Case):
+    """Modes of the user."""
+
+    def test_file_of_modes(self) -> None:
+        """The file is read when configuring; over ROS its gains can be set, but not the file."""
+        client = self.client_of('rich')
+        self.assertTrue(client.transition(rig.CONFIGURE), client.last('log'))
+        self.addCleanup(client.transition, rig.CLEANUP)
+        file = client.get('mode_file')
+        taken, reason = client.set({'mode_file': str(arm.URDF)})
+        self.assertFalse(taken)
+        self.assertIn('read-only', reason)
+        self.assertEqual(client.get('mode_file'), file)
+        self.assertEqual(list(client.get('spring.stiffness')), [80.0])
+        client.must_set({'mode': 'spring', 'spring.damping': [8.0]})
+        self.assertIn('is outside [0, 100]', client.set({'spring.damping': [800.0]})[1])
+        self.assertIn("'damping', 'spring'], got 'sprung'", client.set({'mode': 'sprung'})[1])
+        client.must_set({'mode': 'gravity_compensation'})
 
 
 class TestExamples(Case):
