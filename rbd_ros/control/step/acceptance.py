@@ -23,7 +23,7 @@ from __future__ import annotations
 import math
 
 from rbd_ros.control.step.arrival_words import ArrivalWord, mask
-from rbd_ros.control.step.events import Event, Joints, NOBODY, Result, Structure, tell
+from rbd_ros.control.step.events import Event, Joints, NEVER, NOBODY, Result, Structure, tell
 from rbd_ros.control.step.motion import change, collect_mismatch, Motion, MotionLimits
 from rbd_ros.control.step.repeats import count_repeats, Repeats
 from rbd_ros.control.step.sources import AgeLimits, bounded, is_stamped, Sources, span
@@ -55,10 +55,13 @@ def accept(sources: Sources, x: Motion, repeats: Repeats, joints: Joints, u: Eve
     if sources.driven > 0.0:
         joints.differenced = 1.0 if silent else 0.0
         count_repeats(repeats, joints, x.moved, x.step, x.elapsed)
+    last = NEVER
     for c in range(len(x.moved)):
         if x.moved[c] > 0.0:
-            joints.speed[c] = sources.last_qd[k, int(structure.index[c])]
-            joints.elapsed = x.elapsed[c]
+            j = int(structure.index[c])
+            joints.speed[c] = sources.last_qd[k, j]
+            if not u.rank[j] < last:  # of several sources that of the last joint counts
+                last, joints.elapsed = u.rank[j], x.elapsed[c]
             x.pace[c] = bounded(x.step[c] / x.elapsed[c]) if x.elapsed[c] > 0.0 else 0.0
     x.paced = k
     for j in range(len(u.present)):

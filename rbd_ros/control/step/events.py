@@ -85,6 +85,7 @@ class Event(Record):
     pressed: float = field('', '', 'dead-man switch: 1 if it is held')
     mode: float = field('', '', 'parameters: the mode')
     present: Vector = field('m', '', 'joint state: 1 for each joint of the model that it has')
+    rank: Vector = field('m', '', 'joint state: where each of these stands in the message')
     q: Vector = field('m', 'rad or m', 'joint state: positions; may be anything')
     qd: Vector = field('m', 'rad/s or m/s', 'joint state: velocities; may be anything')
     effort: Vector = field('m', 'N.m or N', 'joint state: efforts; may be anything')

@@ -144,6 +144,7 @@ class Intake:
         if layout is None:
             return
         u.present[layout.put] = 1.0
+        u.rank[layout.put] = layout.take
         self._check(u, layout, position, velocity, effort)
         if u.defect:
             return

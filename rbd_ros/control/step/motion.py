@@ -179,7 +179,7 @@ def is_refused(x: Motion, sources: Sources, joints: Joints, u: Event, structure:
     :param p: limits of motion.
     :param k: kind of the message.
     """
-    bad = 0
+    bad, first = 0, 0.0
     for c in range(len(x.source)):
         x.moved[c] = 0.0
         j = int(structure.index[c])
@@ -190,10 +190,10 @@ def is_refused(x: Motion, sources: Sources, joints: Joints, u: Event, structure:
                 joints.mismatch[c] = 0.0
                 continue
             reach = _compare(x, sources, u, structure, ages, p, k, c)
-            if bad == 0 and not abs(x.step[c]) <= reach:
+            if not abs(x.step[c]) <= reach and (bad == 0 or u.rank[j] < first):
                 if not abs(x.step[c]) <= reach + x.elapsed[c] * max(
                         _travel(sources, u, i, j, x.step[c]), _gone_on(x, c)):
-                    bad = 1
+                    bad, first = 1, u.rank[j]
                     _disagree(x, sources, u, k, i, j)
     if sources.driven > 0.0:
         _judge(x, joints, p, u.now, bad)

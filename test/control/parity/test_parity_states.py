@@ -54,9 +54,9 @@ JOINTS = ('a', 'b', 'c', 'd', 'e', 'f')
 CONTROLLED, PRESCRIBED, FIXED = ('c', 'a', 'd'), ('b', 'f'), ('e',)
 SIZES = {'n': 3, 'm': 6, 's': 8}
 TIMEOUT, GRID = 0.05, 512
-#: kinds of messages; the controlled joints in the order of the commands, see ``_loose``
-KINDS = [('c', 'a', 'x', 'd', 'b', 'f'), ('c', 'b', 'a'), ('d', 'f'), ('b', 'f'), ('f',),
-         ('a', 'd', 'e'), ('x', 'y'), ('a', 'b', 'a'), ('d',), ('c', 'a', 'd'), ('c', 'a', 'd')]
+#: kinds of messages
+KINDS = [('d', 'c', 'x', 'a', 'b', 'f'), ('a', 'b', 'c'), ('f', 'd'), ('b', 'f'), ('f',),
+         ('a', 'd', 'e'), ('x', 'y'), ('a', 'b', 'a'), ('d',), ('c', 'a', 'd'), ('d', 'a', 'c')]
 RESTART, UNREADABLE, BOUNDS, BRAKES, RUNS, DIAGNOSE = range(1, 7)
 
 
@@ -199,6 +199,7 @@ class World:
         self.noise, self.coarse = rng.choice([0.0, 1e-5, 1e-5]), seed % 4 and rng.random() < 0.2
         self.queue, self.drift = 0, 0.0
         self.stamped, self.has_velocity = rng.random() < 0.85, rng.random() < 0.65
+        self.toggles, self.sign, self.sent = seed % 8 == 4, 1.0, dict[str, float]()
         self.moves, self.frozen = seed % 2 > 0, dict[str, float | None]()
         self._stamps: dict[tuple[str, ...], float] = {}
 
@@ -232,14 +233,16 @@ class World:
     def message(self) -> tuple[tuple[str, ...], tuple[Any, ...], float]:
         """Return names, values and stamp of a message; often something is wrong with it."""
         rng, names = self.rng, self.rng.choice(self.kinds)
-        q, qd = [], []
+        q, qd, self.sign = [], [], -self.sign
         for name in names:
             j = JOINTS.index(name) if name in JOINTS else 0
-            x = self.q[j] + rng.uniform(-1.0, 1.0) * self.noise
+            x = self.q[j] + (self.sign if self.toggles else rng.uniform(-1.0, 1.0)) * self.noise
             x = math.remainder(x, math.tau) if name == 'a' else x
             x = round(x * 8192) / 8192 if self.coarse else x
             if name in self.frozen:
                 x = self.frozen[name] = x if self.frozen[name] is None else self.frozen[name]
+            x = self.sent.get(name, x) if self.moves and rng.random() < 0.02 else x
+            self.sent[name] = x
             q.append(x)
             qd.append(self.qd[j] + rng.uniform(-1e-3, 1e-3))
         effort = [rng.uniform(-5.0, 5.0) for _ in names] if rng.random() < 0.5 else []
