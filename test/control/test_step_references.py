@@ -37,7 +37,8 @@ from rbd_ros.control.step.law_records import LawCode
 from rbd_ros.control.step.pieces import PathKind, PIECES, Ring
 from rbd_ros.control.step.pose_profile import TaskLimits
 from rbd_ros.control.step.reference_words import ReferenceWord, TEXTS
-from rbd_ros.control.step.references import hold_references, moves
+from rbd_ros.control.step.references import (
+    hold_references, moves, ReferenceLimits, References)
 from rbd_ros.control.step.task_reference import (
     advance_task_reference, set_lead, start_task_reference, take_pose, take_twist, take_wrench,
     TaskReference)
@@ -280,10 +281,9 @@ def use_task(x: TaskReference, p: TaskLimits, u: Event, y: Result, v: TaskRefere
         advance_task_reference(x, p, u.now + 0.32 + 0.04 * k)
 
 
-def use_both(x: JointReference, p: JointLimits, t: TaskReference, q: TaskLimits, j: Joints,
-             s: Structure, g: Given) -> None:
-    g.moves = 1.0 if moves(x, t, j, s, int(g.law)) else 0.0
-    hold_references(x, p, t, q)
+def use_both(x: References, p: ReferenceLimits, j: Joints, s: Structure, g: Given) -> None:
+    g.moves = 1.0 if moves(x, j, s, int(g.law)) else 0.0
+    hold_references(x, p)
 
 
 def spoilt(records):
@@ -358,21 +358,22 @@ def test_bad_numbers_leave_the_task_reference_finite(backend):
 
 def test_what_moves():
     """The reference of the law in force and the joints decide; a hold stops all references."""
-    kinds = (JointReference, TaskReference, Joints, Structure, Given)
-    x, t, j, s, g = (kind(SIZES) for kind in kinds)
+    kinds = (References, ReferenceLimits, Joints, Structure, Given)
+    x, p, j, s, g = (kind(SIZES) for kind in kinds)
     s.index[:] = 0, 1
-    t.pose.orientation[3] = 1.0
-    p, q = JointLimits(SIZES), TaskLimits(SIZES)
-    run = bind(use_both, x, p, t, q, j, s, g)
+    x.task.pose.orientation[3] = 1.0
+    run = bind(use_both, x, p, j, s, g)
+    joints, tip = x.joint, x.task.pose
     for law, joint, task, measured, moving in (
             (LawCode.FREE, 1.0, 1.0, 0.01, False), (LawCode.FREE, 0.0, 0.0, -0.03, True),
             (LawCode.JOINT, -0.002, 0.0, 0.0, True), (LawCode.JOINT, 0.0005, 1.0, 0.0, False),
             (LawCode.TASK, 1.0, -0.002, 0.0, True), (LawCode.TASK, 1.0, 0.0, 0.01, False)):
-        g.law, x.profile.state[1, 1], t.pose.velocity[5], j.qd[1] = law, joint, task, measured
-        x.goal.active, x.source, t.pose.moving, t.pose_time = 3.0, Source.STREAM, 1.0, 1.0
+        g.law, joints.profile.state[1, 1], tip.velocity[5], j.qd[1] = law, joint, task, measured
+        joints.goal.active, joints.source, tip.moving, x.task.pose_time = 3, Source.STREAM, 1, 1
         run()
         assert bool(g.moves) == moving
-        assert (x.goal.active, x.source, t.pose.moving, t.pose_time) == (0, 0, 0, NEVER)
+        assert (joints.goal.active, joints.source, tip.moving, x.task.pose_time) == (
+            0, Source.HOLD, 0, NEVER)
 
 
 def test_a_full_ring_has_no_room():

@@ -56,10 +56,11 @@ class EndedGoals:
     def _read(self, k: int, stopped: str) -> tuple[int, Outcome]:
         number, status, code, word, joint, quantity, a, b = [
             float(self._goal.outcomes[k, i]) for i in range(8)]
-        name = self._joints[int(joint)] if joint >= 0.0 else ''
-        text = TEXTS[int(word)](name, a, b, quantity)
         if word == ReferenceWord.MODE_CHANGED:
-            text += self._modes[int(a)]
+            name = self._modes[int(a)]
         elif word == ReferenceWord.STOPPED:
-            text += stopped
+            name = stopped
+        else:
+            name = self._joints[int(joint)] if joint >= 0.0 else ''
+        text = TEXTS[int(word)](name, a, b, quantity)
         return int(number), Outcome(tuple(Status)[int(status)], ResultCode(int(code)), text)

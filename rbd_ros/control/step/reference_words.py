@@ -48,6 +48,8 @@ class ReferenceWord(enum.IntEnum):
     NO_POSE = 334
     NO_TWIST = 335
     NO_WRENCH = 336
+    NOT_RUNNING = 337
+    OTHER_MODE = 338
 
 
 def _always(text: str) -> Callable[[str, float, float, float], str]:
@@ -60,8 +62,9 @@ def _off(which: str) -> Callable[[str, float, float, float], str]:
         f'{tolerance:.4g}')
 
 
-#: sentences by word: of the name of a joint and three numbers; those of ``MODE_CHANGED`` and
-#: ``STOPPED`` end with a name or a reason that whoever says them knows
+#: sentences by word: of the name of a joint and three numbers; in place of the joint,
+#: ``MODE_CHANGED`` and ``OTHER_MODE`` take the mode, ``NOT_RUNNING`` the state of the supervisor,
+#: and ``STOPPED`` the faults
 TEXTS: dict[int, Callable[[str, float, float, float], str]] = {
     ReferenceWord.DRY: lambda _, gone, pieces, left: (
         f'the reference comes to rest {left:.4g} s before the end of its trajectory: after '
@@ -71,8 +74,8 @@ TEXTS: dict[int, Callable[[str, float, float, float], str]] = {
     ReferenceWord.HELD: _always('the reference is held'),
     ReferenceWord.SET_POINT: _always('pre-empted by a set-point'),
     ReferenceWord.NEW_TRAJECTORY: _always('pre-empted by a new trajectory'),
-    ReferenceWord.MODE_CHANGED: _always('the mode changed to '),
-    ReferenceWord.STOPPED: _always('the controller stopped: '),
+    ReferenceWord.MODE_CHANGED: lambda mode, _a, _b, _c: f'the mode changed to {mode}',
+    ReferenceWord.STOPPED: lambda faults, _a, _b, _c: f'the controller stopped: {faults}',
     ReferenceWord.CANCELED: _always('canceled by the client'),
     ReferenceWord.REACHED: _always('goal reached'),
     ReferenceWord.OFF_PATH: _off('path'),
@@ -86,4 +89,7 @@ TEXTS: dict[int, Callable[[str, float, float, float], str]] = {
     ReferenceWord.NO_POSE: _always('the target pose is not finite'),
     ReferenceWord.NO_TWIST: _always('the target twist must be six finite numbers'),
     ReferenceWord.NO_WRENCH: _always('the target wrench must be six finite numbers'),
+    ReferenceWord.NOT_RUNNING: lambda state, _a, _b, _c: f'the controller is {state}',
+    ReferenceWord.OTHER_MODE: lambda mode, _a, _b, _c: (
+        f'the mode is {mode}; set the parameter mode to computed_torque'),
 }

@@ -12,20 +12,35 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""What concerns the references of joints and task alike."""
+"""
+References of joints and task: taken while the law runs, else refused and counted.
+
+The flow calls ``take_reference`` for every event that brings one.
+"""
 
 from __future__ import annotations
 
-from rbd_ros.control.step.events import Joints, Structure
+from rbd_ros.compiler.records import group, Record
+from rbd_ros.control.settings import Settings
+from rbd_ros.control.step.cause_codes import CauseCode
+from rbd_ros.control.step.events import accuse, Event, Joints, Kind, NOBODY, Result, Structure
 from rbd_ros.control.step.goals import abort_goal
-from rbd_ros.control.step.joint_profile import JointLimits
+from rbd_ros.control.step.guards import accepted, Refusals, refused
+from rbd_ros.control.step.joint_profile import fill_joint_limits, JointLimits
 from rbd_ros.control.step.joint_reference import hold_joint_reference, JointReference
+from rbd_ros.control.step.joint_requests import take_pieces, take_set_point
 from rbd_ros.control.step.law_records import LawCode
+from rbd_ros.control.step.monitor_parameters import MonitorParameters
+from rbd_ros.control.step.pieces import Ring
 from rbd_ros.control.step.pose_profile import TaskLimits
 from rbd_ros.control.step.reference_words import ReferenceWord
-from rbd_ros.control.step.task_reference import hold_task_reference, TaskReference
+from rbd_ros.control.step.supervisor_words import SupervisorWord
+from rbd_ros.control.step.task_reference import (
+    fill_task_limits, hold_task_reference, take_pose, take_twist, take_wrench, TaskReference)
+from rbd_ros.control.step.transition_rows import StateCode
 
-__all__ = ['hold_references', 'moves']
+__all__ = ['fill_references', 'hold_references', 'moves', 'ReferenceLimits', 'References',
+           'take_reference']
 
 #: rad/s or m/s below which a reference counts as at rest
 _REST = 1e-3
@@ -34,28 +49,49 @@ _REST = 1e-3
 _JOINT_REST = 0.02
 
 
-def hold_references(joint: JointReference, limits: JointLimits, task: TaskReference,
-                    task_limits: TaskLimits) -> None:
+class References(Record):
+    """What the laws follow, and how often a reference was refused."""
+
+    joint: JointReference = group(JointReference)
+    task: TaskReference = group(TaskReference)
+    refusals: Refusals = group(Refusals)
+
+
+class ReferenceLimits(Record):
+    """Limits of all references."""
+
+    joint: JointLimits = group(JointLimits)
+    task: TaskLimits = group(TaskLimits)
+
+
+def fill_references(p: ReferenceLimits, settings: Settings) -> None:
+    """
+    Take the limits from the parameters.
+
+    :param p: what is filled.
+    :param settings: valid set.
+    """
+    fill_joint_limits(p.joint, settings)
+    fill_task_limits(p.task, settings)
+
+
+def hold_references(x: References, p: ReferenceLimits) -> None:
     """
     Come to rest and stay there, whatever the reference was; a goal is aborted.
 
-    :param joint: reference of the joint-space laws.
-    :param limits: its limits.
-    :param task: reference of the operational-space law.
-    :param task_limits: its limits.
+    :param x: the references.
+    :param p: their limits.
     """
-    abort_goal(joint.goal, ReferenceWord.HELD, 0.0)
-    hold_joint_reference(joint, limits)
-    hold_task_reference(task, task_limits)
+    abort_goal(x.joint.goal, ReferenceWord.HELD, 0.0)
+    hold_joint_reference(x.joint, p.joint)
+    hold_task_reference(x.task, p.task)
 
 
-def moves(joint: JointReference, task: TaskReference, joints: Joints, structure: Structure,
-          law: int) -> bool:
+def moves(x: References, joints: Joints, structure: Structure, law: int) -> bool:
     """
-    Return whether the robot moves, or is meant to move: a refused reference then counts.
+    Return whether the robot moves, or is meant to move.
 
-    :param joint: reference of the joint-space laws.
-    :param task: reference of the operational-space law.
+    :param x: the references.
     :param joints: the present state.
     :param structure: which joints are controlled.
     :param law: in force, see ``LawCode``.
@@ -64,8 +100,58 @@ def moves(joint: JointReference, task: TaskReference, joints: Joints, structure:
     for j in range(len(structure.index)):
         measured = max(measured, abs(joints.qd[int(structure.index[j])]))
         if law == LawCode.JOINT:
-            wanted = max(wanted, abs(joint.profile.state[1, j]))
+            wanted = max(wanted, abs(x.joint.profile.state[1, j]))
     if law == LawCode.TASK:
         for j in range(6):
-            wanted = max(wanted, abs(task.pose.velocity[j]))
+            wanted = max(wanted, abs(x.task.pose.velocity[j]))
     return wanted > _REST or measured > _JOINT_REST
+
+
+def _is_goal(u: Event) -> bool:
+    return u.kind == Kind.PIECES and u.numbers[1] != 0.0
+
+
+def take_reference(x: References, p: ReferenceLimits, limits: MonitorParameters, ring: Ring,
+                   joints: Joints, structure: Structure, u: Event, y: Result, state: int,
+                   law: int) -> None:
+    """
+    Take a new reference while the law runs; a rejected one is answered and changes nothing.
+
+    Several in a row that are rejected while the robot moves are a fault. Goals are answered one by
+    one and do not count.
+
+    :param x: the references.
+    :param p: their limits.
+    :param limits: say how many rejected ones are too many.
+    :param ring: pieces of trajectories.
+    :param joints: the present state.
+    :param structure: which joints are controlled.
+    :param u: a set-point, pieces, a pose, a twist, a wrench, or what was refused outside.
+    :param y: gets the answer and an accusation.
+    :param state: of the supervisor, see ``StateCode``.
+    :param law: in force, see ``LawCode``.
+    """
+    if state != StateCode.RAMPING_IN and state != StateCode.RUNNING:
+        y.answer = ReferenceWord.NOT_RUNNING
+        return
+    if _is_goal(u) and law != LawCode.JOINT:
+        y.answer = ReferenceWord.OTHER_MODE
+        return
+    y.answer = 0.0
+    if u.kind == Kind.SET_POINT:
+        take_set_point(x.joint, p.joint, u, y)
+    elif u.kind == Kind.PIECES:
+        take_pieces(x.joint, ring, u, y)
+    elif u.kind == Kind.POSE:
+        take_pose(x.task, u, y)
+    elif u.kind == Kind.TWIST:
+        take_twist(x.task, u, y)
+    elif u.kind == Kind.WRENCH:
+        take_wrench(x.task, p.task, u, y)
+    if _is_goal(u):
+        return
+    if u.kind != Kind.REFUSED and (y.answer == 0.0 or y.answer == ReferenceWord.REPLACED):
+        accepted(x.refusals)
+    elif refused(x.refusals, limits, u.steady) and moves(x, joints, structure, law):
+        accuse(y, CauseCode.BAD_COMMAND, SupervisorWord.REFUSED_IN_A_ROW, NOBODY, x.refusals.row,
+               0.0, 0.0)
