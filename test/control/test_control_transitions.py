@@ -26,6 +26,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from copy import copy
 from dataclasses import dataclass
+from functools import cache
 import importlib.util
 from itertools import product
 from pathlib import Path
@@ -105,6 +106,7 @@ class WatchedStep(StepSupervisor):
             yield
 
 
+@cache
 def names_of(event: Event, state: State) -> list[str]:
     """Return the conditions that decide about an event in a state."""
     return list(dict.fromkeys(

@@ -31,8 +31,21 @@ from rbd_ros.control.step.transition_rows import StateCode
 STATES, DUES, CAUSES = tuple(State), tuple(Due), tuple(Cause)
 
 
+#: lists that were made before: a walk asks for the same ones again and again
+_MADE: dict[bytes, list[Fault]] = {}
+
+
 def fault_list(latch: Latch) -> list[Fault]:
-    """Return latched faults as the class has them."""
+    """Return latched faults as the class has them; not to be changed."""
+    if latch.causes == 0.0:
+        return []
+    key = latch.memory.tobytes()
+    if key not in _MADE:
+        _MADE[key] = _list(latch)
+    return _MADE[key]
+
+
+def _list(latch: Latch) -> list[Fault]:
     return [Fault(each.cause, each.time, supervisor_text(each.word, '', *each.numbers, '')
                   if each.word else '') for each in latched(latch)]
 

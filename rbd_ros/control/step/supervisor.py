@@ -29,16 +29,20 @@ from rbd_ros.compiler.records import field, Record
 from rbd_ros.control.settings import Settings
 from rbd_ros.control.step.answers import (
     answer, fill_timing, moment, Supervisor, SupervisorParameters)
-from rbd_ros.control.step.cause_codes import CauseCode, is_cause, is_final, is_good
+from rbd_ros.control.step.cause_codes import CauseCode, CAUSES, is_cause, is_final, is_good
 from rbd_ros.control.step.due import (
     due_now, is_finished, is_live, is_silent, is_stopping, uses_states)
-from rbd_ros.control.step.events import NEVER, NOBODY, NONE, Result
+from rbd_ros.control.step.events import Event, NEVER, NOBODY, NONE, Result
 from rbd_ros.control.step.latch import latch
 from rbd_ros.control.step.supervisor_words import SupervisorWord
 from rbd_ros.control.step.transition_rows import EventCode, StateCode
 
 __all__ = ['activate', 'advance', 'computed', 'Diagnosis', 'fault', 'fill_supervisor', 'fresh',
-           'hear', 'published', 'renewed', 'reset', 'stop', 'Supervisor', 'SupervisorParameters']
+           'hear', 'published', 'renewed', 'reset', 'stop', 'Supervisor', 'SupervisorParameters',
+           'take_cause']
+
+#: larger numbers are no words and no joints
+_MOST = 1e6
 
 #: s after the end of a live ramp from which on it is finished without the state
 _SETTLE = 0.2
@@ -171,6 +175,25 @@ def hear(x: Supervisor, p: SupervisorParameters, y: Result, steady: float) -> No
              int(y.accusations[k, 2]), y.accusations[k, 3], y.accusations[k, 4],
              y.accusations[k, 5])
     y.accused = 0.0
+
+
+def take_cause(x: Supervisor, p: SupervisorParameters, u: Event) -> None:
+    """
+    Take a cause from outside; one that ends the activation counts in every state.
+
+    :param x: supervisor.
+    :param p: its parameters.
+    :param u: has the cause; its numbers are word, joint and three numbers of the sentence.
+    """
+    if not 0.0 <= u.cause < CAUSES:
+        return
+    cause = int(u.cause)
+    word = int(u.numbers[0]) if 0.0 <= u.numbers[0] < _MOST else 0
+    joint = int(u.numbers[1]) if 0.0 <= u.numbers[1] < _MOST else NOBODY
+    if is_final(cause):
+        fault(x, p, u.steady, cause, word, joint, u.numbers[2], u.numbers[3], u.numbers[4])
+    else:
+        stop(x, p, u.steady, cause, word, joint, u.numbers[2], u.numbers[3], u.numbers[4])
 
 
 # -- events of the loop ---------------------------------------------------------------------------

@@ -38,6 +38,7 @@ class SupervisorWord(enum.IntEnum):
     STOP_NOT_ENDED = 206
     NOTHING_TO_RESET = 207
     NO_DEAD_MAN = 208
+    STOP_SERVICE = 209
     LAW_FAILED = 220
     LAW_NOT_FINITE = 221
     GRAVITY_FAILED = 222
@@ -83,6 +84,7 @@ TEXTS: dict[int, Text] = {
     SupervisorWord.NOTHING_TO_RESET: lambda joint, a, b, c: (
         f'nothing to reset, the controller is {_state(a)}'),
     SupervisorWord.NO_DEAD_MAN: lambda joint, a, b, c: 'the dead-man signal is missing',
+    SupervisorWord.STOP_SERVICE: lambda joint, a, b, c: '~/stop',
     # the torque
     SupervisorWord.LAW_FAILED: lambda joint, a, b, c: f'the control law failed with error {a:g}',
     SupervisorWord.LAW_NOT_FINITE: lambda joint, a, b, c: (

@@ -23,20 +23,20 @@ import random
 import numpy as np
 import pytest
 from rbd_ros.compiler.procedure import bind, Vector
-from rbd_ros.control.safety.causes import Cause
+from rbd_ros.control.safety.causes import Cause, Reaction
 from rbd_ros.control.safety.states import Due, State, Timing
 from rbd_ros.control.safety.supervisor import _SETS, Supervisor
-from rbd_ros.control.safety.transitions import CONDITIONS, Event
+from rbd_ros.control.safety.transitions import CONDITIONS, Event as Told
 from rbd_ros.control.step import answers, due
 from rbd_ros.control.step import supervisor as step
 from rbd_ros.control.step.answers import fill_timing
 from rbd_ros.control.step.due import (
     is_blind, is_distrusted, is_finished, is_frozen, is_late, is_live)
-from rbd_ros.control.step.events import accuse, NEVER, NONE, Result
+from rbd_ros.control.step.events import accuse, Event, NEVER, NONE, Result
 from rbd_ros.control.step.supervisor import (
     activate as step_activate, advance, computed, fault as step_fault, fresh, hear, published,
-    renewed, reset as step_reset)
-from rbd_ros.control.step.supervisor_words import SupervisorWord
+    renewed, reset as step_reset, take_cause)
+from rbd_ros.control.step.supervisor_words import SupervisorWord, TEXTS
 from rbd_ros.control.step.transition_rows import (
     code_of, Condition, DueCode, encoded_rows, EventCode, Sets, StateCode)
 from rigs.step_supervisor import StepSupervisor
@@ -53,7 +53,7 @@ def test_codes_are_those_of_the_table():
     assert [code.name for code in StateCode] == [state.name for state in State]
     assert [int(code) for code in StateCode] == list(range(len(State)))
     assert [(code.name, int(code)) for code in DueCode] == [(d.name, d.value) for d in Due]
-    assert [code.name for code in EventCode] == [event.name for event in Event]
+    assert [code.name for code in EventCode] == [event.name for event in Told]
     assert [code.name for code in Condition] == [code_of(name) for name in CONDITIONS]
     assert [int(code) for code in Condition] == list(range(len(CONDITIONS)))
     assert {code.name for code in Sets} == {'NOTHING', *map(code_of, _SETS)}
@@ -267,6 +267,38 @@ def test_whatever_comes_the_state_stays_legal(bad):
             step.published(new.x, new.p, steady, 1)
             assert np.isfinite(new.x.memory).all(), k
             assert new.x.state in tuple(StateCode) and 0.0 <= new.x.gain <= 1.0
+
+
+def test_causes_from_outside():
+    """A final one counts in every state, another one while something runs, none that is none."""
+    u = Event({'n': 1, 'm': 1}).plain()
+    u.numbers[0] = SupervisorWord.STOP_SERVICE
+    for state in StateCode:
+        for cause in (Cause.OPERATOR_STOP, Cause.BAD_COMMAND, *tuple(Cause)[-3:]):
+            old, new = Supervisor(), StepSupervisor()
+            old.state, new.x.state = tuple(State)[state], state
+            final = cause.reaction is Reaction.FINAL
+            if final or not old.finished:
+                old.fault(u.steady, cause, '~/stop')
+            u.cause = tuple(Cause).index(cause)
+            take_cause(new.x, new.p, u)
+            assert (new.state, new.final) == (old.state, old.final)
+            assert new.faults == old.faults
+    new = StepSupervisor()
+    new.x.state = StateCode.RUNNING
+    for bad in (math.nan, math.inf, -1.0, 1e308, float(len(Cause))):
+        u.cause = bad
+        take_cause(new.x, new.p, u)
+        assert new.state is State.RUNNING
+    u.cause, u.numbers[0], u.numbers[1], u.numbers[2] = 17.0, math.nan, math.inf, math.nan
+    take_cause(new.x, new.p, u)
+    assert new.state is State.BRAKING and np.isfinite(new.x.memory).all()
+
+
+def test_each_word_has_a_sentence():
+    """No code is without its text."""
+    assert set(TEXTS) == set(SupervisorWord)
+    assert all(TEXTS[word]('elbow', 1.0, 2.0, 0.0) for word in TEXTS)
 
 
 def test_a_control_time_that_is_no_number_stops_the_robot():
