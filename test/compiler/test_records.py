@@ -22,7 +22,8 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
-from random_procedures import bits, filled, Kit, Limiter, SIZES, State, written
+from random_procedures import bits, filled, halved, kit_of, Limiter, SIZES, State, written
+from rbd_ros.compiler import compile as compile_graph, trace
 from rbd_ros.compiler.native.procedure_text import translate
 from rbd_ros.compiler.procedure import bind, Kernel, Matrix, Vector
 from rbd_ros.compiler.records import field, group, Record
@@ -141,12 +142,9 @@ def test_random_procedures_to_the_last_bit(seed, tmp_path):
         found = []
         for backend in BACKENDS:
             x, own, v = filled(np.random.default_rng([seed, trial]))
-            w = np.zeros(2)
-
-            def halve(w=w):
-                w[1] = 0.5 * w[0]
-            bind(entry, x, Kit(halve, w, own), v, backend=backend)()
-            found.append(bits(x.memory, own.memory, v, w))
+            kit = kit_of(compile_graph(trace(halved, {'x': 1}), backend=backend), own)
+            bind(entry, x, kit, v, backend=backend)()
+            found.append(bits(x.memory, own.memory, v, kit.given, kit.taken))
         np.testing.assert_array_equal(*found)
 
 

@@ -61,7 +61,8 @@ class Kit(NamedTuple):
     """A kernel with its array, and a record."""
 
     run: Kernel
-    w: Vector
+    given: Vector
+    taken: Vector
     inner: Limiter
 
 
@@ -235,8 +236,8 @@ class Random:
             '    work(x, kit.inner, v, kit)', '', '',
             'def work(x: State, own: Limiter, v: Vector, kit: Kit) -> None:',
             '    a, n = v[0], int(v[1])', '    p, ret, double, t1 = 1.0, 0.5, x.a, x.t1',
-            '    i, auto = n, 1', *self.block(2, 1), '    kit.w[0] = x.a', '    kit.run()',
-            '    x.t1 = kit.w[1]', *self.block(2, 1), *self.block(2, 1), ''])
+            '    i, auto = n, 1', *self.block(2, 1), '    kit.given[0] = x.a', '    kit.run()',
+            '    x.t1 = kit.taken[0]', *self.block(2, 1), *self.block(2, 1), ''])
 
 
 def written(folder, seed):
@@ -247,6 +248,17 @@ def written(folder, seed):
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
+
+
+def halved(x):
+    """Return half of a number."""
+    return [0.5 * x[0]]
+
+
+def kit_of(kernel, own):
+    """Return a kernel that is bound, with its arrays and a record."""
+    bound = kernel.bind()
+    return Kit(bound, next(iter(bound.inputs.values())), next(iter(bound.outputs.values())), own)
 
 
 def filled(rng):
