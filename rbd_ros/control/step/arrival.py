@@ -240,7 +240,7 @@ def _pass_by(x: Sources, u: Event, y: Result) -> int:
 
 def _defect(u: Event) -> int:
     """Return the word for what is wrong with a message."""
-    if ArrivalWord.NO_JOINTS <= u.defect <= ArrivalWord.TOO_MANY_KINDS:
+    if ArrivalWord.TWICE <= u.defect <= ArrivalWord.TOO_MANY_KINDS:
         return int(u.defect)
     return ArrivalWord.UNREADABLE
 

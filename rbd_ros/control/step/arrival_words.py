@@ -45,7 +45,6 @@ class ArrivalWord(enum.IntEnum):
     BURST = 109
     STAMP_RATE = 110  # s by stamps, s by reception
     LOW_RATE = 111  # Hz, minimum in Hz
-    NO_JOINTS = 112
     TWICE = 113  # kind of message
     POSITIONS = 114  # number, number of names
     VELOCITIES = 115  # the same
@@ -142,7 +141,6 @@ def arrival_texts(kinds: Kinds) -> dict[int, Callable[[str, float, float, float]
         word.BURST: lambda j, a, b, c: 'messages arrive in a burst',
         word.STAMP_RATE: lambda j, a, b, c: f'stamps advanced {a:.4g} s within {b:.4g} s',
         word.LOW_RATE: lambda j, a, b, c: f'{a:.4g} Hz is below the minimum {b:.4g}',
-        word.NO_JOINTS: lambda j, a, b, c: 'none of our joints',
         word.TWICE: lambda j, a, b, c: (
             f'{", ".join(kinds.twice(a))} appears twice in one message'),
         word.POSITIONS: lambda j, a, b, c: f'{a:.0f} positions for {b:.0f} names',
