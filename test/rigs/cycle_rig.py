@@ -70,9 +70,9 @@ class Arm:
         if modes:
             self.robot = dataclasses.replace(self.robot, own_modes=tuple(modes))
         self.period = period
-        self.values = defaults(modes) | {'driver_adds': 'none', 'nominal_rate': 1.0 / period,
-                                    'start.time': 0.0, 'start.watch_time': 0.0, 'ramp_time': 0.3,
-                                    'free_damping': [0.0]} | values
+        self.values = defaults(modes) | {
+            'driver_adds': 'none', 'nominal_rate': 1.0 / period, 'start.time': 0.0,
+            'start.watch_time': 0.0, 'ramp_time': 0.3, 'free_damping': [0.0]} | values
         ticks = TickKernels(self.robot, driver_adds=self.values['driver_adds'],
                             driver_knows_payload=False, axes=axes)
         self.sent: list[Array] = []
