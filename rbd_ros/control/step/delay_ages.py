@@ -82,7 +82,7 @@ def ages_known(x: Delays, p: AgeLimits, u: Event) -> bool:
     if not (is_stamped(u.stamp_s, u.stamp_ns) and goes_on and 0.0 <= age < p.state_timeout):
         x.taken, x.begun = 0.0, u.now
         return False
-    count = int(x.taken)
+    count = int(x.taken) if 0.0 <= x.taken < _ROOM else 0
     x.ages[count] = age
     count += 1
     x.taken = count
