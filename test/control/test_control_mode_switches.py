@@ -124,14 +124,3 @@ def same_law(before: str, after: str) -> bool:
 def kinetic_energy(arm: Arm, q: np.ndarray, qd: np.ndarray) -> float:
     """Return the kinetic energy of the arm."""
     return 0.5 * qd @ arm.dynamics.mass_matrix(q) @ qd
-
-
-def test_no_law_is_blamed_for_a_reference_of_the_past():
-    """A law that begins has no tracking error yet, whatever its kernel had seen before."""
-    arm = Arm(mode=next(iter(MODES)), tracking_patience=0.0)
-    arm.activate()
-    arm.run(0.5)
-    for mode in 2 * list(MODES):
-        arm.change(mode=mode)
-        arm.run(0.03)
-        assert arm.state == 'running', arm.cycle.fault_text()
