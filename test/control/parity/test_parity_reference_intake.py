@@ -153,7 +153,7 @@ def test_goals_are_answered_and_do_not_count():
     """A goal needs its mode; one that is refused is answered, and no row of them is a fault."""
     twins = Twins('python', 0)
     knots = Knots(np.array([0.3]), np.zeros((1, 2)), None, None)
-    twins.j.qd[:] = 0.5
+    twins.j.qd[:], twins.x.refusals.row = 0.5, 2.0
     for law, state, answer in (
             (LawCode.TASK, StateCode.RUNNING, ReferenceWord.OTHER_MODE),
             (LawCode.JOINT, StateCode.BRAKING, ReferenceWord.NOT_RUNNING),
@@ -164,4 +164,4 @@ def test_goals_are_answered_and_do_not_count():
             twins.run()
             assert twins.y.answer == answer and not twins.y.accused
             assert twins.x.joint.goal.active == (0 if answer else goal)
-    assert twins.x.refusals.row == 0.0
+    assert twins.x.refusals.row == 2.0
