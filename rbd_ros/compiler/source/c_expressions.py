@@ -12,17 +12,10 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""
-Expressions of procedures as C99.
-
-C leaves open in which order operands are found, Python does not. It makes a difference where one
-operand calls a procedure, which may change what another one reads: such an expression is written
-as several statements.
-"""
+"""Expressions of procedures as C99, in several statements where :mod:`.c_order` says so."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from rbd_ros.compiler.language.signatures import Function, KERNEL, Layout
@@ -32,6 +25,7 @@ from rbd_ros.compiler.language.tree import (
 from rbd_ros.compiler.records import Record
 from rbd_ros.compiler.scalar import FLOAT64
 from rbd_ros.compiler.source.c99 import literal
+from rbd_ros.compiler.source.c_order import immune, safe
 from rbd_ros.compiler.source.c_structs import c_name, Memory
 from rbd_ros.compiler.source.writer import Names
 
@@ -66,49 +60,6 @@ class Text(NamedTuple):
     def within(self, level: int) -> str:
         """Return it as an operand, in parentheses where it needs them."""
         return self.text if self.level >= level else f'({self.text})'
-
-
-def below(node: Any) -> Iterator[Any]:
-    """Yield a part of a tree, and all parts of it, but for what is held."""
-    if isinstance(node, Held):
-        return
-    if hasattr(node, '_fields'):
-        yield node
-    for part in node:
-        if isinstance(part, tuple):
-            yield from below(part)
-
-
-def operands(node: Expression) -> list[Any]:
-    """Return the expressions that an expression is made of."""
-    parts: list[Any] = []
-    for each in node:
-        parts += each if type(each) is tuple else [each]
-    return [each for each in parts if hasattr(each, '_fields') and not isinstance(each, Held)]
-
-
-def plain(node: Expression) -> bool:
-    """Return whether nothing is called that may change a number."""
-    return not any(isinstance(each, (Call, KernelCall)) for each in below(node))
-
-
-def immune(node: Expression) -> bool:
-    """Return whether no call can change its value, as it reads no memory."""
-    return not any(isinstance(each, (Call, KernelCall, Number, Element)) for each in below(node))
-
-
-def safe(node: Expression) -> bool:
-    """Return whether C finds the same value in whatever order it takes the operands."""
-    if plain(node):
-        return True
-    parts = operands(node)
-    if isinstance(node, (Logic, Choice)):       # these have an order in C
-        return all(safe(each) for each in parts)
-    if isinstance(node, Comparison) and len(node.operations) > 1:
-        return False        # the operand in the middle is written twice
-    if isinstance(node, (Call, KernelCall)):
-        return all(plain(each) for each in parts)
-    return all(safe(each) for each in parts) and sum(not immune(each) for each in parts) < 2
 
 
 class CExpressions:

@@ -25,8 +25,8 @@ from rbd_ros.compiler.language.tree import (
     Return, Statement, Target, While)
 from rbd_ros.compiler.records import Record
 from rbd_ros.compiler.source.c99 import KEYWORDS
-from rbd_ros.compiler.source.c_expressions import (
-    CExpressions, immune, LIBRARY, plain, safe, TYPES)
+from rbd_ros.compiler.source.c_expressions import CExpressions, LIBRARY, TYPES
+from rbd_ros.compiler.source.c_order import immune, plain, safe
 from rbd_ros.compiler.source.c_structs import c_name, comment, Memory, summary
 from rbd_ros.compiler.source.writer import Names
 

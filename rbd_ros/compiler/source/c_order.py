@@ -1,0 +1,71 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""
+Whether an expression has the same value in whatever order its operands are found.
+
+C leaves the order open, Python does not. It makes a difference where one operand calls a
+procedure, which may change what another one reads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from rbd_ros.compiler.language.tree import (
+    Call, Choice, Comparison, Element, Expression, Held, KernelCall, Logic, Number)
+
+
+def below(node: Any) -> Iterator[Any]:
+    """Yield a part of a tree, and all parts of it, but for what is held."""
+    if isinstance(node, Held):
+        return
+    if hasattr(node, '_fields'):
+        yield node
+    for part in node:
+        if isinstance(part, tuple):
+            yield from below(part)
+
+
+def operands(node: Expression) -> list[Any]:
+    """Return the expressions that an expression is made of."""
+    parts: list[Any] = []
+    for each in node:
+        parts += each if type(each) is tuple else [each]
+    return [each for each in parts if hasattr(each, '_fields') and not isinstance(each, Held)]
+
+
+def plain(node: Expression) -> bool:
+    """Return whether nothing is called that may change a number."""
+    return not any(isinstance(each, (Call, KernelCall)) for each in below(node))
+
+
+def immune(node: Expression) -> bool:
+    """Return whether no call can change its value, as it reads no memory."""
+    return not any(isinstance(each, (Call, KernelCall, Number, Element)) for each in below(node))
+
+
+def safe(node: Expression) -> bool:
+    """Return whether C finds the same value in whatever order it takes the operands."""
+    if plain(node):
+        return True
+    parts = operands(node)
+    if isinstance(node, (Logic, Choice)):       # these have an order in C
+        return all(safe(each) for each in parts)
+    if isinstance(node, Comparison) and len(node.operations) > 1:
+        return False        # the operand in the middle is written twice
+    if isinstance(node, (Call, KernelCall)):
+        return all(plain(each) for each in parts)
+    return all(safe(each) for each in parts) and sum(not immune(each) for each in parts) < 2
