@@ -55,7 +55,7 @@ from recorded_robots import controlled_robot, KINDS
 #: kinds of robots with kernels that differ in everything: a plain arm, continuous and sliding
 #: joints with a driver that adds gravity, a passive joint, closed loops solved and measured
 ROBOTS = ('arm', 'turret', 'crane', 'solved five-bar', 'measured five-bar')
-STEPS = 500
+STEPS = 800
 
 
 def spring(terms, inputs):
