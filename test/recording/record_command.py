@@ -23,6 +23,7 @@ import time
 
 from recorded_cycle import CycleController, FastController, fixed_clock
 from recorded_robots import KINDS
+from recorded_step import StepController
 from recorder import Comparison, Record, record, replay
 from recording_file import Coverage, FILE, read, seeds, write
 from scenarios import Scenario
@@ -30,11 +31,12 @@ from scenarios import Scenario
 __all__ = ['main']
 
 HELP = """\
-usage: ./run record [--check [--fast]] [--cover]
+usage: ./run record [--check [--fast | --step [--python]]] [--cover]
 
 Run the controller through random stories on a fake clock, each made from one seed, and write all
 that is seen of it to test/recording/data. --check compares the controller with what is there
-instead, on its slow path or, with --fast, on its fast path. --cover prints what is recorded.
+instead, on its slow path or, with --fast, on its fast path; with --step the controller as one
+function, as machine code or, with --python, as it stands. --cover prints what is recorded.
 """
 
 #: as many of each kind of robot
@@ -61,6 +63,17 @@ def make(scenario: Scenario, fast: bool = False) -> CycleController:
     return kind(scenario.robot, scenario.values, simulated=scenario.simulated)
 
 
+def make_step(scenario: Scenario, backend: str) -> StepController:
+    """
+    Return the controller as one function for a scenario.
+
+    :param scenario: has robot and parameters.
+    :param backend: 'llvm' or 'python'.
+    """
+    return StepController(scenario.robot, scenario.values, simulated=scenario.simulated,
+                          backend=backend)
+
+
 def comparison(scenario: Scenario, fast: bool = False) -> Comparison:
     """
     Return what takes the differences of a controller from its record.
@@ -83,15 +96,15 @@ def _record_all() -> Iterator[tuple[int, Record]]:
     print()
 
 
-def _check_all(fast: bool) -> int:
+def _check_all(fast: bool, backend: str) -> int:
     kinds: Counter[str] = Counter()
     events = torques = 0
     worst = 0.0
     with fixed_clock():
         for seed, recorded in read(seeds()):
             scenario = Scenario(seed)
-            found = replay(scenario, make(scenario, fast), recorded,
-                           comparison(scenario, fast))
+            made = make_step(scenario, backend) if backend else make(scenario, fast)
+            found = replay(scenario, made, recorded, comparison(scenario, fast))
             events, torques = events + found.compared, torques + found.torques
             worst = max(worst, found.worst)
             for each in found.differences:
@@ -108,17 +121,18 @@ def main(arguments: list[str]) -> int:
 
     :param arguments: of the command line.
     """
-    if not {*arguments} <= {'--check', '--fast', '--cover'}:
+    if not {*arguments} <= {'--check', '--fast', '--step', '--python', '--cover'}:
         print(HELP, end='')
         return 0 if {*arguments} <= {'-h', '--help'} else 2
     begin = time.process_time()
     status = 0
-    if '--check' in arguments or '--fast' in arguments:
-        status = _check_all('--fast' in arguments)
+    if {'--check', '--fast', '--step'} & {*arguments}:
+        code = 'python' if '--python' in arguments else 'llvm'
+        status = _check_all('--fast' in arguments, code if '--step' in arguments else '')
     elif '--cover' not in arguments:
         FILE.parent.mkdir(exist_ok=True)
         write(FILE, _record_all())
-    if '--check' not in arguments:
+    if not {'--check', '--step'} & {*arguments}:
         print(Coverage.of(read(seeds())).table())
     print(f'{FILE.stat().st_size / 1e6:.2f} MB, {time.process_time() - begin:.0f} s of processor '
           'time')

@@ -28,9 +28,10 @@ from rbd_ros import Dynamics, load_urdf
 from rbd_ros.compiler import Bound
 from rbd_ros.control.parameters.rules import direction
 from rbd_ros.control.robot import make_robot, Robot
+from rbd_ros.control.step.kernels import LawKernels
 from rbd_ros.control.tick import TickKernels
 
-__all__ = ['KINDS', 'Kind', 'controlled_robot', 'kernels', 'plant']
+__all__ = ['KINDS', 'Kind', 'controlled_robot', 'kernels', 'law_kernels', 'plant']
 
 Array = npt.NDArray[np.float64]
 
@@ -146,6 +147,23 @@ def kernels(name: str) -> dict[str, Bound]:
     """
     ticks = _ticks(name)
     return {each: ticks.compile(each) for each in ticks.names}
+
+
+@cache
+def _laws(name: str) -> LawKernels:
+    kind = KINDS[name]
+    return LawKernels(controlled_robot(name), driver_adds=kind.driver_adds,
+                      driver_knows_payload=False, axes=[direction(x) for x in kind.axes])
+
+
+def law_kernels(name: str) -> dict[str, Bound]:
+    """
+    Return kernels of the step with buffers of their own.
+
+    :param name: of the kind of robot.
+    """
+    laws = _laws(name)
+    return {each: laws.compile(each) for each in laws.names}
 
 
 @cache

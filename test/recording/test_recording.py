@@ -22,7 +22,7 @@ import numpy as np
 import pytest
 from rbd_ros.control.safety.causes import Cause
 from rbd_ros.control.safety.states import State
-from record_command import comparison, make, TOLERANCE
+from record_command import comparison, make, make_step, TOLERANCE
 from recorded_cycle import fixed_clock
 from recorded_events import Controller, Event, EVENTS, IDLE, MODES, Seen
 from recorder import COLUMNS, compare, Comparison, Record, replay
@@ -96,6 +96,34 @@ def test_the_controller_does_what_was_recorded(seed: int, fast: bool) -> None:
     assert found.compared == len(recorded(seed).columns['state']) and found.torques > 500
     if fast:
         assert controller.fast_path.runs > 200
+
+
+#: seeds that each of the next tests replays: all together are all
+PARTS = [seeds()[k::8] for k in range(8)]
+
+
+@pytest.mark.parametrize('part', PARTS)
+def test_the_step_does_what_was_recorded(part: list[int]) -> None:
+    """The controller as one function, as machine code: every state, and every torque."""
+    with fixed_clock():
+        for seed in part:
+            scenario = Scenario(seed)
+            found = replay(scenario, make_step(scenario, 'llvm'), recorded(seed),
+                           comparison(scenario))
+            assert not found.differences, found.differences[0]
+            assert found.compared == len(recorded(seed).columns['state'])
+
+
+@pytest.mark.parametrize('seed, backend', [
+    (SAMPLE[0], 'python'), (SAMPLE[1], 'llvm'), (SAMPLE[2], 'llvm')])
+def test_the_step_and_the_cycle_side_by_side(seed: int, backend: str) -> None:
+    """The same torques; those by velocities that are differences, by stamps that lose no digit."""
+    with fixed_clock():
+        scenario = Scenario(seed, 600 if backend == 'python' else 2400)
+        found = compare(scenario, make(scenario), make_step(scenario, backend),
+                        Comparison(seed, 1e-11))
+    assert not found.differences, found.differences[0]
+    assert found.torques > 100
 
 
 def test_two_controllers_side_by_side() -> None:

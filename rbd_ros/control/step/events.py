@@ -63,6 +63,7 @@ class Kind(enum.IntEnum):
     PAYLOAD = 16
     GRAVITY = 17
     REFUSED = 18  # a reference that was refused outside: it counts
+    LOOK = 19  # the timer has come, and requests wait
 
 
 class Event(Record):

@@ -1,0 +1,423 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+"""
+The controller of one configured robot, without ROS: states and requests in, torques out.
+
+It fills the event, lets the step run, sends the torque and keeps what was said for a slower
+thread. Everything here runs in the control thread; other threads only ``post`` requests.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from rbd_ros.compiler import Bound, procedure
+from rbd_ros.control.references.goals import Tolerances
+from rbd_ros.control.references.results import Outcome
+from rbd_ros.control.references.trajectory import Knots
+from rbd_ros.control.safety.causes import Cause
+from rbd_ros.control.safety.states import State as SupervisorState
+from rbd_ros.control.settings import Settings
+from rbd_ros.control.step.arrival import fill_states
+from rbd_ros.control.step.design import design
+from rbd_ros.control.step.events import Event, Kind, NOBODY, Result
+from rbd_ros.control.step.feeder import Feeder
+from rbd_ros.control.step.flow_words import FlowWord
+from rbd_ros.control.step.goal_outcomes import EndedGoals
+from rbd_ros.control.step.intake import fill_structure
+from rbd_ros.control.step.joint_intake import JointIntake
+from rbd_ros.control.step.load import restart_load
+from rbd_ros.control.step.pieces import Ring
+from rbd_ros.control.step.sources import SOURCES
+from rbd_ros.control.step.state import (
+    fill_parameters, kernels_of, Parameters, State, Work)
+from rbd_ros.control.step.step import step
+from rbd_ros.control.step.task_intake import TaskIntake
+from rbd_ros.control.step.words import Speaker
+from rbd_ros.control.throttle import Throttle, with_suppressed
+from rbd_ros.errors import RbdError
+
+__all__ = ['Controller']
+
+Array = npt.NDArray[np.float64]
+Values = Array | Sequence[float]
+Request = Callable[[float, float], object]
+
+_CAUSES = tuple(Cause)
+_STATES = tuple(SupervisorState)
+_WORKING = (SupervisorState.RAMPING_IN, SupervisorState.RUNNING)
+
+
+class Controller:
+    """
+    One robot under control.
+
+    :param settings: valid set of parameters.
+    :param kernels: compiled laws by name.
+    :param publish: sends a torque.
+    :param modes: names of all modes, in the order of their numbers.
+    :param backend: of the step, see :func:`rbd_ros.compiler.procedure.bind`.
+    """
+
+    def __init__(self, settings: Settings, kernels: Mapping[str, Bound],
+                 publish: Callable[[Array], None], modes: Sequence[str],
+                 backend: str = 'auto') -> None:
+        robot = settings.robot
+        self.settings = self.accepted = settings
+        self._modes, self._publish = tuple(modes), publish
+        sizes = {'n': len(robot.joints), 'm': robot.model.nv, 's': SOURCES}
+        self.x, self.u, self.p = State(sizes), Event(sizes), Parameters(sizes)
+        self.y, self.ring, self._work = Result(sizes), Ring(sizes), Work(sizes)
+        self.intake = fill_structure(self.p.structure, self.x.joints, settings)
+        self._run = procedure.bind(step, self.x, self.u, self.p, self.ring,
+                                   kernels_of(kernels, sizes), self._work, self.y,
+                                   backend=backend)
+        self._feeder = Feeder(self.ring, self.x.references.joint.path)
+        self._joint_intake = JointIntake(
+            self.x.references.joint, self._feeder, lower=robot.pick(robot.model.lower),
+            upper=robot.pick(robot.model.upper), continuous=robot.continuous, joints=robot.joints,
+            speed=settings.velocity_limits.tolist(), linear=settings.flag('reference.linear'))
+        self._task_intake = TaskIntake(self.x.references.task, self.p.references.task)
+        self._ended = EndedGoals(self.x.references.joint.goal, robot.joints, modes)
+        self.speaker = Speaker(settings, self.intake, self.x, self.p, modes)
+        self.events: deque[tuple[str, str]] = deque(maxlen=1000)  # kind, text
+        self.requests: deque[Request] = deque()  # posted, not yet run
+        self._rejected = Throttle()  # log lines about references
+        self._begin(settings)
+
+    def _begin(self, settings: Settings) -> None:
+        """Put the state in accord with the first parameters."""
+        fill_states(self.p.states, settings)
+        fill_parameters(self.p, settings, self._modes)
+        self.x.mode, self.x.laws.law = self.p.mode, self.p.laws.law
+        restart_load(self.x.load.plain(), self.p.load.plain())
+        design(self.x.design.plain(), self.p.design.plain(), self.p.design.delay, 0.0)
+        self._take(Kind.PARAMETERS, 0.0, 0.0)
+
+    # -- what it is like ----------------------------------------------------------------------
+
+    @property
+    def state(self) -> SupervisorState:
+        """Return the state of the supervisor."""
+        return _STATES[int(self.x.loop.supervisor.state)]
+
+    @property
+    def mode(self) -> str:
+        """Return the mode."""
+        return self._modes[int(self.x.mode)]
+
+    @property
+    def working(self) -> bool:
+        """Return whether the law acts, its gains ramped or not."""
+        return self.state in _WORKING
+
+    # -- called by the loop -------------------------------------------------------------------
+
+    def take_state(self, now: float, steady: float, names: tuple[str, ...], position: Values,
+                   velocity: Values, effort: Values, stamp: tuple[int, int]) -> bool:
+        """
+        Take a joint state.
+
+        :param now: control time of reception, s.
+        :param steady: steady time, s.
+        :param names: joint names.
+        :param position: positions.
+        :param velocity: velocities, or none.
+        :param effort: efforts, or none.
+        :param stamp: ``header.stamp``, s and ns.
+        :returns: whether a torque was sent.
+        """
+        self.serve(now, steady)
+        self.u.now, self.u.steady = now, steady
+        self.intake.read(self.u, names, position, velocity, effort, stamp)
+        return self._take(Kind.STATE, now, steady)
+
+    def take_unreadable(self, now: float, steady: float, text: str) -> bool:
+        """
+        Count and announce a message that cannot be read; it is a fault only if it goes on.
+
+        :param now: control time of reception, s.
+        :param steady: steady time, s.
+        :param text: what is wrong with it.
+        :returns: whether a torque was sent.
+        """
+        self.serve(now, steady)
+        self.intake.refuse_unreadable(self.u, text)
+        return self._take(Kind.UNREADABLE, now, steady)
+
+    def tick(self, now: float, steady: float) -> bool:
+        """
+        Run the steady timer.
+
+        :param now: control time, s.
+        :param steady: steady time, s.
+        :returns: whether a torque was sent.
+        """
+        if self.requests:
+            self._take(Kind.LOOK, now, steady)
+            self.serve(now, steady)
+        return self._take(Kind.TIMER, now, steady)
+
+    def press(self, steady: float, pressed: bool) -> None:
+        """
+        Take one message of the dead-man switch; letting it go stops at once.
+
+        :param steady: steady time, s.
+        :param pressed: whether the operator holds it; one false between any number of true counts.
+        """
+        self.u.pressed = float(pressed)
+        self._take(Kind.DEAD_MAN, self.x.now, steady)
+
+    def post(self, request: Request) -> None:
+        """
+        Run a request in the control thread before its next event; callable from any thread.
+
+        :param request: gets control and steady time.
+        """
+        self.requests.append(request)
+
+    def serve(self, now: float, steady: float) -> None:
+        """
+        Run the posted requests.
+
+        :param now: control time, s.
+        :param steady: steady time, s.
+        """
+        if self.requests:
+            self._take(Kind.ADVANCE, now, steady)  # they see the present state of the supervisor
+        while self.requests:
+            self.requests.popleft()(now, steady)
+
+    # -- requests, run in the control thread --------------------------------------------------
+
+    def activate(self, now: float, steady: float) -> str:
+        """
+        Begin to check states; every stream must prove again that it is fresh.
+
+        :param now: control time, s.
+        :param steady: steady time, s.
+        :returns: the reason of a refusal, or nothing.
+        """
+        self._take(Kind.ACTIVATE, now, steady)
+        if not self.y.answer:
+            self.intake.restart()
+        return self._refusal()
+
+    def reset(self, now: float, steady: float) -> str:
+        """
+        Clear latched faults.
+
+        :param now: control time, s.
+        :param steady: steady time, s.
+        :returns: the reason of a refusal, or nothing.
+        """
+        self._take(Kind.RESET, now, steady)
+        if not self.y.answer and self.state is SupervisorState.PROBING:  # streams are checked anew
+            self.intake.restart()
+        return self._refusal()
+
+    def fault(self, steady: float, cause: Cause, text: str = '') -> None:
+        """
+        Stop for a cause from outside.
+
+        :param steady: steady time, s.
+        :param cause: why.
+        :param text: what exactly.
+        """
+        self.speaker.outside.setdefault(cause.name, text)
+        self.u.cause = _CAUSES.index(cause)
+        self.u.numbers[:2] = FlowWord.OUTSIDE, NOBODY
+        self._take(Kind.FAULT, self.x.now, steady)
+
+    def apply(self, settings: Settings, now: float, steady: float) -> None:
+        """
+        Take new parameters, all at once between two cycles; structural ones stay as they are.
+
+        :param settings: valid set for the same robot.
+        :param now: control time, s.
+        :param steady: steady time, s.
+        """
+        self.settings = self.speaker.settings = settings.with_structure_of(self.settings)
+        fill_parameters(self.p, self.settings, self._modes)
+        self._joint_intake.speed[:] = self.settings.velocity_limits
+        self._take(Kind.PARAMETERS, now, steady)
+
+    def hold(self, now: float, steady: float) -> None:
+        """
+        Let references come to rest.
+
+        :param now: control time, s.
+        :param steady: steady time, s.
+        """
+        self._take(Kind.HOLD, now, steady)
+
+    def carry(self, now: float, steady: float, payload: Array) -> None:
+        """
+        Begin a ramp to another payload.
+
+        :param now: control time, s.
+        :param steady: steady time, s.
+        :param payload: ten numbers of ``payload_vector``.
+        """
+        self.u.numbers[:10] = payload
+        self._take(Kind.PAYLOAD, now, steady)
+
+    def point_down(self, now: float, steady: float, when: float, down: Array) -> None:
+        """
+        Take where down is.
+
+        :param now: control time, s.
+        :param steady: steady time, s.
+        :param when: control time of measuring, s.
+        :param down: unit vector in the base.
+        """
+        self.u.numbers[:3], self.u.numbers[3] = down, when
+        self._take(Kind.GRAVITY, now, steady)
+
+    def take_points(self, now: float, steady: float, knots: Knots, start_time: float) -> None:
+        """
+        Take the points of a message that is no goal.
+
+        :param now: control time, s.
+        :param steady: steady time, s.
+        :param knots: its points.
+        :param start_time: control time of its time_from_start 0.
+        """
+        self._take_reference(now, steady, lambda: self._joint_intake.take(
+            self.u, now, knots, start_time))
+
+    def pursue(self, now: float, steady: float, knots: Knots, start_time: float, goal: int,
+               tolerances: Tolerances) -> None:
+        """
+        Follow a goal, unless the law does not run or it cannot be followed.
+
+        :param now: control time, s.
+        :param steady: steady time, s.
+        :param knots: its points.
+        :param start_time: control time of its time_from_start 0.
+        :param goal: its number, from 1 on.
+        :param tolerances: of the goal.
+        :raises GoalError: if it is refused.
+        """
+        if self.working:
+            self._joint_intake.follow(self.u, now, knots, start_time, goal, tolerances)
+            self._take(int(self.u.kind), now, steady)
+
+    def cancel(self, now: float, steady: float, goal: int) -> None:
+        """
+        Cancel a goal and hold.
+
+        :param now: control time, s.
+        :param steady: steady time, s.
+        :param goal: its number.
+        """
+        self.u.numbers[0] = goal
+        self._take(Kind.CANCEL, now, steady)
+
+    def take_pose(self, now: float, steady: float, position: Sequence[float],
+                  quaternion: Sequence[float]) -> None:
+        """
+        Take a pose of the tip to go to.
+
+        :param now: control time, s.
+        :param steady: steady time, s.
+        :param position: in the base, m.
+        :param quaternion: x, y, z, w.
+        """
+        self._take_reference(now, steady, lambda: self._task_intake.target_pose(
+            self.u, now, position, quaternion))
+
+    def take_twist(self, now: float, steady: float, twist: Sequence[float]) -> None:
+        """
+        Take a velocity of the tip.
+
+        :param now: control time, s.
+        :param steady: steady time, s.
+        :param twist: angular, linear; base axes.
+        """
+        self._take_reference(now, steady, lambda: self._task_intake.target_twist(
+            self.u, now, twist))
+
+    def take_wrench(self, now: float, steady: float, wrench: Sequence[float]) -> None:
+        """
+        Take a wrench that the tip is to exert.
+
+        :param now: control time, s.
+        :param steady: steady time, s.
+        :param wrench: moment, force; base axes.
+        """
+        self._take_reference(now, steady, lambda: self._task_intake.target_wrench(
+            self.u, now, wrench))
+
+    def refuse(self, now: float, steady: float, reason: str) -> None:
+        """
+        Count a reference that was refused: several in a row while the robot moves are a fault.
+
+        :param now: control time, s.
+        :param steady: steady time, s.
+        :param reason: why it was refused.
+        """
+        self.speaker.refused = reason
+        self._take(Kind.REFUSED, now, steady)
+
+    def ended_goals(self) -> list[tuple[int, Outcome]]:
+        """Return the numbers and outcomes of the goals that have ended since the last call."""
+        return self._ended.take('; '.join(self.faults().values()))
+
+    def faults(self) -> Mapping[str, str]:
+        """Return the sentences of all latched faults by cause, first one first."""
+        return self.speaker.faults(self.x.loop.supervisor.faults)
+
+    # -- inside -------------------------------------------------------------------------------
+
+    def _take_reference(self, now: float, steady: float, make: Callable[[], None]) -> None:
+        """Take a new reference while the law runs; a rejected one is logged, changes nothing."""
+        if not self.working:
+            self._warn(self.state, f'the controller is {self.state.value}')
+            return
+        try:
+            make()
+        except RbdError as error:
+            self._warn(type(error), str(error))
+            self.refuse(now, steady, str(error))
+            return
+        self._take(int(self.u.kind), now, steady)
+
+    def _warn(self, kind: object, reason: str) -> None:
+        """Log that a reference is rejected, once per kind of reason and second."""
+        left = self._rejected.take(kind, self.x.steady)
+        if left is not None:
+            self.events.append(('warning', with_suppressed(f'reference rejected: {reason}', left)))
+
+    def _refusal(self) -> str:
+        word, state = int(self.y.answer), self.x.loop.supervisor.state
+        return self.speaker.text(word, NOBODY, state, 0.0, 0.0) if word else ''
+
+    def _take(self, kind: int, now: float, steady: float) -> bool:
+        """Let one thing happen; return whether a torque was sent."""
+        self.u.kind, self.u.now, self.u.steady = kind, now, steady
+        self._run()
+        if self.y.send:
+            self._publish(self.y.torque)
+        if self.y.told or self.intake.notices:
+            self.events.extend(self.speaker.said(self.y))
+            self.events.extend(('warning', text) for text in self.intake.notices)
+            self.intake.notices.clear()
+        if self._feeder.left:
+            self._feeder.feed()
+        return bool(self.y.send)

@@ -1,0 +1,218 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+"""
+What a new state of the supervisor sets going: references, stops, observers begin.
+
+Whoever changes the state of the supervisor has :func:`announce` called soon after, in the same
+step or in the next.
+"""
+
+from __future__ import annotations
+
+from rbd_ros.control.step.delay_ages import restart_delays
+from rbd_ros.control.step.design import note_filter
+from rbd_ros.control.step.diagnosis import diagnose
+from rbd_ros.control.step.due import is_distrusted, is_late
+from rbd_ros.control.step.events import Event, NOBODY, Result, tell
+from rbd_ros.control.step.flow_words import FlowWord
+from rbd_ros.control.step.goals import abort_goal
+from rbd_ros.control.step.joint_reference import rest_joint_reference, start_joint_reference
+from rbd_ros.control.step.latch import only_operator
+from rbd_ros.control.step.laws import begin_joint_law, feed_law, law_leads, law_tracks
+from rbd_ros.control.step.load import apply_load
+from rbd_ros.control.step.monitors import begin_watch, restart_plausible
+from rbd_ros.control.step.motion import take_bounds
+from rbd_ros.control.step.observer import (
+    apply_observer, distrust_gravity, forget_load, reset_observer)
+from rbd_ros.control.step.punctual import restart_punctual
+from rbd_ros.control.step.reference_words import ReferenceWord
+from rbd_ros.control.step.standstill import restart_standstill
+from rbd_ros.control.step.start import restart_start
+from rbd_ros.control.step.state import Kernels, Parameters, State, Work
+from rbd_ros.control.step.stops import enter_brake, enter_hold
+from rbd_ros.control.step.supervisor import advance
+from rbd_ros.control.step.task_law import begin_task_law
+from rbd_ros.control.step.task_reference import start_task_reference
+from rbd_ros.control.step.torque import changed
+from rbd_ros.control.step.transition_rows import StateCode
+
+__all__ = ['advance_all', 'announce', 'diagnose_late', 'enter_law', 'pick', 'redesigned',
+           'rest_law']
+
+#: s over which the first ages of states are compared while a robot brakes
+_BRAKES = 0.02
+
+
+def pick(x: State, p: Parameters, w: Work) -> None:
+    """
+    Copy position and velocity of the controlled joints.
+
+    :param x: state.
+    :param p: parameters.
+    :param w: gets them.
+    """
+    for c in range(len(w.q)):
+        j = int(p.structure.index[c])
+        w.q[c] = x.joints.q[j]
+        w.qd[c] = x.joints.qd[j]
+
+
+def diagnose_late(x: State, p: Parameters, now: float) -> None:
+    """
+    Find out why the state is too old, if the supervisor is about to say that it is.
+
+    :param x: state.
+    :param p: parameters.
+    :param now: control time, s.
+    """
+    if is_late(x.loop.supervisor, now):
+        diagnose(x.diagnosis, x.states.sources, x.states.motion, x.joints, p.structure,
+                 p.states.ages, now)
+
+
+def advance_all(x: State, u: Event, p: Parameters, k: Kernels, w: Work, y: Result) -> int:
+    """
+    Advance the supervisor; states that last no time are announced, too.
+
+    :param x: state.
+    :param u: event.
+    :param p: parameters.
+    :param k: kernels.
+    :param w: room.
+    :param y: result.
+    :returns: what is due, see ``DueCode``.
+    """
+    announce(x, p, k, w, y)
+    diagnose_late(x, p, u.now)
+    due = advance(x.loop.supervisor, p.loop.supervisor, x.diagnosis, u.now, u.steady)
+    announce(x, p, k, w, y)
+    return due
+
+
+def redesigned(x: State, p: Parameters) -> None:
+    """
+    Make all that was made for another delay anew.
+
+    :param x: state, with a new design.
+    :param p: parameters.
+    """
+    apply_observer(x.observer, p.observer)
+    if p.observer.observed == 0.0:
+        for j in range(len(x.laws.joint.external)):
+            x.laws.joint.external[j] = 0.0
+    take_bounds(x.joints, p.states.motion)
+    apply_load(x.load, p.load, x.now)
+
+
+def announce(x: State, p: Parameters, k: Kernels, w: Work, y: Result) -> None:
+    """
+    React to a new state of the supervisor, if there is one.
+
+    :param x: state.
+    :param p: parameters.
+    :param k: kernels.
+    :param w: room.
+    :param y: result.
+    """
+    if not changed(x.loop, p.loop):
+        return
+    state = int(x.loop.supervisor.state)
+    pick(x, p, w)
+    if state == StateCode.PROBING:
+        restart_start(x.start)
+    elif state == StateCode.RAMPING_IN:
+        _enter_ramping_in(x, p, k, w, y)
+    elif state == StateCode.RUNNING:
+        x.states.repeats.learning = 0.0
+    elif state == StateCode.HOLDING:
+        _enter_holding(x, p, w)
+    elif (state == StateCode.BRAKING or state == StateCode.LOST
+          or state == StateCode.RAMPING_DOWN or state == StateCode.FAULT):
+        if state == StateCode.BRAKING:
+            _enter_braking(x, p)
+        if is_distrusted(x.loop.supervisor):
+            distrust_gravity(x.observer, p.observer)
+        abort_goal(x.references.joint.goal, ReferenceWord.STOPPED, 0.0)
+    tell(y, FlowWord.STATE, NOBODY, state, 0.0, 0.0)
+
+
+def _enter_ramping_in(x: State, p: Parameters, k: Kernels, w: Work, y: Result) -> None:
+    """Begin the law and all that watches it."""
+    if x.loop.supervisor.recovered.causes > 0.0:  # it may have been lost without a cycle
+        tell(y, FlowWord.RECOVERS, NOBODY, 0.0, 0.0, 0.0)
+    _design_for_filter(x, p)
+    restart_punctual(x.states.punctual)  # what comes after a loss counts, not what came before
+    enter_law(x, p, k, w)
+    reset_observer(x.observer, p.observer)
+    restart_standstill(x.standstill)
+    begin_watch(x.watch, p.monitors, x.now, w.q, w.qd)
+    restart_plausible(x.plausible)
+
+
+def _enter_holding(x: State, p: Parameters, w: Work) -> None:
+    """Hold the robot where it is."""
+    enter_hold(x.hold, x.laws.joint, x.joints, p.structure, x.brake.allowed, x.observer.mean,
+               w.speed)
+    start_joint_reference(x.references.joint, p.references.joint, x.joints, p.structure, w.speed)
+    rest_joint_reference(x.references.joint, p.references.joint, x.now, p.laws.switch_time)
+
+
+def _enter_braking(x: State, p: Parameters) -> None:
+    """Begin to brake with the next state."""
+    restart_delays(x.states.delays, _BRAKES)
+    _design_for_filter(x, p)
+    asked = only_operator(x.loop.supervisor.faults)
+    enter_brake(x.brake, p.stops, 0.0 if asked else 1.0)
+    if asked:
+        forget_load(x.observer)  # a hand that has pushed the robot is no load
+
+
+def _design_for_filter(x: State, p: Parameters) -> None:
+    """Make damping for velocities that are differences."""
+    delay, age = x.design.delay, x.design.age
+    note_filter(x.design, p.design, x.joints.differenced)
+    if x.design.delay != delay or x.design.age != age:
+        redesigned(x, p)
+
+
+def enter_law(x: State, p: Parameters, k: Kernels, w: Work) -> None:
+    """
+    Begin the law in force at the present state, and come to rest.
+
+    :param x: state.
+    :param p: parameters.
+    :param k: kernels.
+    :param w: room, with the present state.
+    """
+    if law_tracks(x.laws):
+        begin_joint_law(x.laws.joint)
+        start_joint_reference(x.references.joint, p.references.joint, x.joints, p.structure, w.qd)
+        rest_joint_reference(x.references.joint, p.references.joint, x.now, p.laws.switch_time)
+    elif law_leads(x.laws):
+        feed_law(k.laws.task, x.joints, x.load.gravity, x.load.payload, p.laws.barrier, x.design)
+        begin_task_law(x.laws.task, p.laws.task, k.laws.task, k.laws.task_inputs, x.joints,
+                       p.structure, w.twist, x.now)
+        start_task_reference(x.references.task, p.references.task, k.laws.task_inputs.R,
+                             k.laws.task_inputs.p, w.twist, p.laws.switch_time)
+
+
+def rest_law(x: State, p: Parameters) -> None:
+    """
+    Come to rest from the present reference, when another mode has the same law.
+
+    :param x: state.
+    :param p: parameters.
+    """
+    if law_tracks(x.laws):
+        rest_joint_reference(x.references.joint, p.references.joint, x.now, p.laws.switch_time)

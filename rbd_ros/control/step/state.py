@@ -1,0 +1,157 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+"""
+The whole state of the controller, all that is chosen, and its kernels.
+
+Each part declares its own numbers; this is where they come together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from rbd_ros.compiler import Bound
+from rbd_ros.compiler.procedure import Vector
+from rbd_ros.compiler.records import field, group, Record
+from rbd_ros.control.settings import Settings
+from rbd_ros.control.step.arrival import StateLimits, States
+from rbd_ros.control.step.closed_loops import (
+    ClosedLoops, fill_loops, loop_kernel, LoopKernel, LoopLimits)
+from rbd_ros.control.step.design import Design, DesignLimits, fill_design
+from rbd_ros.control.step.events import Joints, Structure
+from rbd_ros.control.step.guards import DeadMan
+from rbd_ros.control.step.law_records import fill_laws, law_arrays, LawArrays, LawGains, Laws
+from rbd_ros.control.step.load import fill_load, Load, LoadLimits
+from rbd_ros.control.step.momentum import momentum_kernel, MomentumKernel
+from rbd_ros.control.step.monitor_parameters import fill_monitors, MonitorParameters
+from rbd_ros.control.step.monitors import Plausible, Watch
+from rbd_ros.control.step.motion import fill_motion
+from rbd_ros.control.step.observer import fill_observer, Observer, ObserverParameters
+from rbd_ros.control.step.references import fill_references, ReferenceLimits, References
+from rbd_ros.control.step.standstill import fill_standstill, Standstill, StandstillParameters
+from rbd_ros.control.step.start import fill_start, Start, StartLimits
+from rbd_ros.control.step.stops import (
+    Brake, fill_stops, Hold, stop_kernel, StopKernel, StopLimits)
+from rbd_ros.control.step.supervisor import Diagnosis
+from rbd_ros.control.step.torque_records import Computed, fill_loop, Loop, LoopParameters
+
+__all__ = ['fill_parameters', 'Kernels', 'kernels_of', 'Parameters', 'State', 'Work']
+
+
+class Work(Record):
+    """Room for what lasts for one step; it may be anything."""
+
+    q: Vector = field('n', 'rad or m', 'positions of the controlled joints')
+    qd: Vector = field('n', 'rad/s or m/s', 'their velocities')
+    speed: Vector = field('n', 'rad/s or m/s', 'with which a reference begins')
+    moved: Vector = field('n', 'rad or m', 'by which a hold has yielded')
+    twist: Vector = field('6', 'rad/s, m/s', 'of the tip, with which its reference begins')
+    computed: Computed = group(Computed)
+
+
+class State(Record):
+    """What the controller remembers from one step to the next."""
+
+    now: float = field('', 's', 'control time of the last state or timer')
+    steady: float = field('', 's', 'steady time of it')
+    stamp_s: float = field('', 's', 'stamp of the last accepted state, whole seconds')
+    stamp_ns: float = field('', 'ns', 'the rest of it')
+    taken: float = field('', '', 'number of states that were taken')
+    calm: float = field('', '', '1 if no watched bound was exceeded in the last cycle')
+    mode: float = field('', '', 'place of the mode among all modes')
+    joints: Joints = group(Joints)
+    states: States = group(States)
+    dead_man: DeadMan = group(DeadMan)
+    loop: Loop = group(Loop)
+    diagnosis: Diagnosis = group(Diagnosis)
+    watch: Watch = group(Watch)
+    plausible: Plausible = group(Plausible)
+    load: Load = group(Load)
+    loops: ClosedLoops = group(ClosedLoops)
+    design: Design = group(Design)
+    laws: Laws = group(Laws)
+    brake: Brake = group(Brake)
+    hold: Hold = group(Hold)
+    references: References = group(References)
+    observer: Observer = group(Observer)
+    standstill: Standstill = group(Standstill)
+    start: Start = group(Start)
+
+
+class Parameters(Record):
+    """All that is chosen, for one robot."""
+
+    mode: float = field('', '', 'place of the mode among all modes')
+    structure: Structure = group(Structure)
+    states: StateLimits = group(StateLimits)
+    loop: LoopParameters = group(LoopParameters)
+    monitors: MonitorParameters = group(MonitorParameters)
+    load: LoadLimits = group(LoadLimits)
+    loops: LoopLimits = group(LoopLimits)
+    design: DesignLimits = group(DesignLimits)
+    laws: LawGains = group(LawGains)
+    stops: StopLimits = group(StopLimits)
+    references: ReferenceLimits = group(ReferenceLimits)
+    observer: ObserverParameters = group(ObserverParameters)
+    standstill: StandstillParameters = group(StandstillParameters)
+    start: StartLimits = group(StartLimits)
+
+
+class Kernels(NamedTuple):
+    """The compiled dynamics of one robot."""
+
+    laws: LawArrays
+    stop: StopKernel
+    momentum: MomentumKernel
+    loops: LoopKernel
+
+
+def fill_parameters(p: Parameters, settings: Settings, modes: Sequence[str]) -> None:
+    """
+    Take all that may change while the controller is configured.
+
+    :param p: gets it.
+    :param settings: valid set.
+    :param modes: names of all modes, in the order of their numbers.
+    """
+    p.mode = modes.index(settings.text('mode'))
+    fill_motion(p.states.motion, settings)
+    fill_loop(p.loop, settings)
+    fill_monitors(p.monitors, settings)
+    fill_load(p.load, settings)
+    fill_loops(p.loops, settings)
+    fill_design(p.design, settings)
+    fill_laws(p.laws, settings)
+    fill_stops(p.stops, settings)
+    fill_references(p.references, settings)
+    fill_observer(p.observer, settings)
+    fill_standstill(p.standstill, settings)
+    fill_start(p.start, settings)
+
+
+def kernels_of(kernels: Mapping[str, Bound], sizes: Mapping[str, int]) -> Kernels:
+    """
+    Return the arrays of all kernels, for the step.
+
+    :param kernels: compiled ones by name; 'loops' is missing without closed loops.
+    :param sizes: numbers of joints.
+    """
+    none = np.zeros(1)
+    loops = (loop_kernel(kernels['loops']) if 'loops' in kernels
+             else LoopKernel(kernels['momentum'], *[none] * 6))
+    return Kernels(law_arrays(kernels), stop_kernel(kernels), momentum_kernel(kernels['momentum']),
+                   loops)

@@ -1,0 +1,222 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+"""
+The controller as one function: state, event and parameters in; next state, torque and words out.
+
+    x', y = step(x, u, p)
+
+A step changes ``x`` and ``y`` in place and nothing else. It allocates nothing, and waits for
+nobody.
+"""
+
+from __future__ import annotations
+
+import math
+
+from rbd_ros.control.step.arrival import (
+    Arrival, arrive, is_in_time, is_overdue, refuse_unreadable, restart_states, time_left)
+from rbd_ros.control.step.closed_loops import restart_loops
+from rbd_ros.control.step.cycle import run_cycle
+from rbd_ros.control.step.delay_ages import ages_known, restart_delays
+from rbd_ros.control.step.design import design, note_delay, restart_design
+from rbd_ros.control.step.due import is_live, is_working
+from rbd_ros.control.step.entering import (
+    advance_all, diagnose_late, enter_law, pick, redesigned, rest_law)
+from rbd_ros.control.step.events import Event, Kind, NOBODY, Result, tell
+from rbd_ros.control.step.fade import arm_fade
+from rbd_ros.control.step.flow_words import FlowWord
+from rbd_ros.control.step.goals import abort_goal
+from rbd_ros.control.step.guards import check_dead_man, is_alive, press
+from rbd_ros.control.step.joint_requests import cancel_goal
+from rbd_ros.control.step.laws import choose_law
+from rbd_ros.control.step.load import take_gravity, take_payload
+from rbd_ros.control.step.monitors import changed_law
+from rbd_ros.control.step.motion import accuse_implausible
+from rbd_ros.control.step.pieces import Ring
+from rbd_ros.control.step.rate import restart_rate
+from rbd_ros.control.step.reference_words import ReferenceWord
+from rbd_ros.control.step.references import hold_references, take_reference
+from rbd_ros.control.step.standstill import restart_standstill
+from rbd_ros.control.step.start import restart_start
+from rbd_ros.control.step.state import Kernels, Parameters, State, Work
+from rbd_ros.control.step.supervisor import activate, hear, renewed, reset, take_cause
+from rbd_ros.control.step.supervisor_words import SupervisorWord
+from rbd_ros.control.step.torque import after_timer
+from rbd_ros.control.step.transition_rows import StateCode
+
+__all__ = ['step']
+
+
+def step(x: State, u: Event, p: Parameters, ring: Ring, k: Kernels, w: Work, y: Result) -> None:
+    """
+    Let one thing happen.
+
+    :param x: state, which becomes the next one.
+    :param u: what happened.
+    :param p: parameters.
+    :param ring: pieces of trajectories, filled by a slower thread.
+    :param k: kernels.
+    :param w: room for what lasts for one step.
+    :param y: gets what is to be sent and said.
+    """
+    y.send, y.answer, y.told, y.accused = 0.0, 0.0, 0.0, 0.0
+    if not (math.isfinite(u.now) and math.isfinite(u.steady)):
+        y.answer = FlowWord.NO_TIME
+        return
+    if u.kind == Kind.STATE:
+        _take_state(x, u, p, ring, k, w, y)
+    elif u.kind == Kind.TIMER:
+        _look(x, u, p, y)
+        _take_timer(x, u, p, k, w, y)
+    elif u.kind == Kind.UNREADABLE:
+        refuse_unreadable(x.states.sources, u, y)
+        _go_on_without(x, u, p, k, w, y)
+    elif u.kind == Kind.LOOK:
+        _look(x, u, p, y)
+    elif u.kind == Kind.DEAD_MAN:
+        press(x.dead_man, p.monitors, y, u.steady, 1 if u.pressed > 0.0 else 0,
+              int(x.loop.supervisor.state))
+        hear(x.loop.supervisor, p.loop.supervisor, y, u.steady)
+    elif u.kind == Kind.ADVANCE:
+        advance_all(x, u, p, k, w, y)
+    else:
+        _request(x, u, p, ring, k, w, y)
+
+
+# -- what the loop brings -------------------------------------------------------------------------
+
+def _take_state(x: State, u: Event, p: Parameters, ring: Ring, k: Kernels, w: Work,
+                y: Result) -> None:
+    """Take a joint state; run a cycle if it carries controlled joints."""
+    working = is_working(x.loop.supervisor)
+    left = 0.0 if working else time_left(x.states, x.joints, p.structure, u.now)
+    arrival = arrive(x.states, x.joints, u, p.structure, p.states, y)
+    if not working and not is_in_time(x.states, p.states, u, left, arrival):
+        restart_start(x.start)
+        if not is_live(x.loop.supervisor):  # a robot that is braked or held needs its rate
+            restart_delays(x.states.delays, p.states.ages.state_timeout)
+            restart_rate(x.states.rate, x.joints)  # a halt before the start is no low rate
+    if x.states.sources.driven > 0.0 and ages_known(x.states.delays, p.states.ages, u):
+        _note_delay(x, p, y)
+    accuse_implausible(x.states.motion, y)
+    hear(x.loop.supervisor, p.loop.supervisor, y, u.steady)
+    if x.joints.calm == 0.0:
+        x.calm = 0.0
+    if arrival == Arrival.STATE:
+        run_cycle(x, u, p, ring, k, w, y)
+        return
+    if arrival == Arrival.PRESCRIBED:
+        diagnose_late(x, p, u.now)
+        renewed(x.loop.supervisor, p.loop.supervisor, x.diagnosis, u.now, u.steady,
+                x.joints.expiry)
+    _go_on_without(x, u, p, k, w, y)
+
+
+def _note_delay(x: State, p: Parameters, y: Result) -> None:
+    """Make damping, stops and holds for states that are later than somebody has said."""
+    delay, age = x.design.delay, x.design.age
+    note_delay(x.design, p.design, y, x.states.delays.middle, x.states.delays.high)
+    if x.design.delay != delay or x.design.age != age:
+        redesigned(x, p)
+
+
+def _go_on_without(x: State, u: Event, p: Parameters, k: Kernels, w: Work, y: Result) -> None:
+    """Continue after a message that gave no state: do not wait for the timer if it is late."""
+    if is_overdue(x.joints, u.now, x.now) and is_live(x.loop.supervisor):
+        _take_timer(x, u, p, k, w, y)
+
+
+def _take_timer(x: State, u: Event, p: Parameters, k: Kernels, w: Work, y: Result) -> None:
+    """Send what needs no state: nothing while states arrive."""
+    due = advance_all(x, u, p, k, w, y)
+    after_timer(x.loop, p.loop, w.computed, x.observer.load, y, due, u.now, u.steady)
+
+
+def _look(x: State, u: Event, p: Parameters, y: Result) -> None:
+    """Look at the clocks and at the dead-man switch."""
+    x.now, x.steady = u.now, u.steady
+    check_dead_man(x.dead_man, p.monitors, y, u.steady, int(x.loop.supervisor.state))
+    hear(x.loop.supervisor, p.loop.supervisor, y, u.steady)
+
+
+# -- requests -------------------------------------------------------------------------------------
+
+def _request(x: State, u: Event, p: Parameters, ring: Ring, k: Kernels, w: Work,
+             y: Result) -> None:
+    """Do what somebody asks for."""
+    if u.kind == Kind.ACTIVATE:
+        _restart_checks(x, p)
+        activate(x.loop.supervisor, p.loop.supervisor, y, u.now, u.steady)
+    elif u.kind == Kind.RESET:
+        _reset(x, u, p, y)
+    elif u.kind == Kind.FAULT:
+        take_cause(x.loop.supervisor, p.loop.supervisor, u)
+    elif u.kind == Kind.PARAMETERS:
+        _apply(x, p, k, w, y)
+    elif u.kind == Kind.HOLD:
+        hold_references(x.references, p.references)
+    elif u.kind == Kind.CANCEL:
+        cancel_goal(x.references.joint, p.references.joint, u, y)
+    elif u.kind == Kind.PAYLOAD:
+        take_payload(x.load, p.load, u, y)
+    elif u.kind == Kind.GRAVITY:
+        take_gravity(x.load, p.load, u, y)
+    elif Kind.SET_POINT <= u.kind <= Kind.WRENCH or u.kind == Kind.REFUSED:
+        take_reference(x.references, p.references, p.monitors, ring, x.joints, p.structure, u, y,
+                       int(x.loop.supervisor.state), int(x.laws.law))
+        hear(x.loop.supervisor, p.loop.supervisor, y, x.steady)
+    else:
+        y.answer = FlowWord.NO_KIND
+
+
+def _restart_checks(x: State, p: Parameters) -> None:
+    """Forget every message: each stream must prove again that it is fresh."""
+    restart_states(x.states, x.joints, p.states)
+    restart_start(x.start)
+    if p.design.closed_loops > 0.0:
+        restart_loops(x.loops, p.loops)
+    if x.design.age != 0.0:  # it is measured again
+        restart_design(x.design, p.design)
+        redesigned(x, p)
+    restart_standstill(x.standstill)  # the start believes the sensors, not the model
+
+
+def _reset(x: State, u: Event, p: Parameters, y: Result) -> None:
+    """Clear latched faults, unless the dead-man switch is not held."""
+    if not is_alive(x.dead_man, p.monitors, u.steady):
+        y.answer = SupervisorWord.NO_DEAD_MAN
+        return
+    if reset(x.loop.supervisor, p.loop.supervisor, y, u.now, u.steady) and (
+            x.loop.supervisor.state == StateCode.PROBING):
+        _restart_checks(x, p)
+
+
+def _apply(x: State, p: Parameters, k: Kernels, w: Work, y: Result) -> None:
+    """Take new parameters, all at once between two cycles."""
+    design(x.design, p.design, x.design.delay, x.design.age)
+    redesigned(x, p)
+    if p.mode == x.mode:
+        return
+    x.mode = p.mode
+    other = choose_law(x.laws, p.laws)
+    abort_goal(x.references.joint.goal, ReferenceWord.MODE_CHANGED, x.mode)
+    if is_working(x.loop.supervisor):
+        if other:
+            pick(x, p, w)
+            enter_law(x, p, k, w)
+            arm_fade(x.loop.torque.fade, p.loop.torque.switch_time)
+        else:
+            rest_law(x, p)
+    changed_law(x.watch)
+    tell(y, FlowWord.MODE, NOBODY, x.mode, 0.0, 0.0)
