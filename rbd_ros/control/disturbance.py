@@ -146,7 +146,8 @@ class Disturbance:
                                        elapsed, acted=self.acted)
         if not is_finite(torque):  # nothing can be learned from an absurd velocity
             self.reset()
-            self._external[:] = 0.0
+            self._external[:] = self._drive[:] = self._bias[:] = 0.0
+            self.acted = None
             return
         if self.observed:
             np.clip(torque, -limiter.limit, limiter.limit, out=self._external)

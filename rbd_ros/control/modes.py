@@ -258,9 +258,9 @@ class TaskLaw(ReferenceLaw[TaskReference]):
         """Begin at the present pose and posture, and come to rest."""
         self._drift[:] = self._integral[:] = 0.0
         self._time = None
-        self.error[:] = 0.0
         self.read_state()  # for the pose; the torque is not used
         self.run()
+        self.error[:] = 0.0  # it was that of another reference
         R, velocity = self.outputs['R'], self.outputs['velocity']
         self.reference.start(R, self.outputs['p'], np.concatenate([
             R @ velocity[:3], R @ velocity[3:]]), self._rest_time)

@@ -43,8 +43,8 @@ _MIDDLE = """function () {
     if (!top || !(this.contains(top) || top.contains(this))) return 'is covered';
     return [x, y];
 }"""
-#: Clicks if it is still where it was: in one go, as a line of text that comes or goes between a look
-#: and a click of the mouse would move another element under the mouse.
+#: Clicks if it is still where it was: in one go, as a line of text that comes or goes between a
+#: look and a click of the mouse would move another element under the mouse.
 _CLICK = """function (x, y) {
     const box = this.getBoundingClientRect();
     if (box.x + box.width / 2 !== x || box.y + box.height / 2 !== y) return false;
