@@ -19,6 +19,8 @@ from __future__ import annotations
 from collections.abc import Callable
 import enum
 
+from rbd_ros.control.step.modes import names_in, Takes, taking
+
 __all__ = ['ReferenceWord', 'TEXTS']
 
 _QUANTITIES = ('position', 'velocity', 'acceleration')
@@ -91,5 +93,6 @@ TEXTS: dict[int, Callable[[str, float, float, float], str]] = {
     ReferenceWord.NO_WRENCH: _always('the target wrench must be six finite numbers'),
     ReferenceWord.NOT_RUNNING: lambda state, _a, _b, _c: f'the controller is {state}',
     ReferenceWord.OTHER_MODE: lambda mode, _a, _b, _c: (
-        f'the mode is {mode}; set the parameter mode to computed_torque'),
+        f'the mode is {mode}; set the parameter mode to '
+        f'{names_in(taking(Takes.TRAJECTORY), "or")}'),
 }

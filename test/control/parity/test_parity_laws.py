@@ -55,7 +55,7 @@ from recorded_robots import controlled_robot, KINDS
 #: kinds of robots with kernels that differ in everything: a plain arm, continuous and sliding
 #: joints with a driver that adds gravity, a passive joint, closed loops solved and measured
 ROBOTS = ('arm', 'turret', 'crane', 'solved five-bar', 'measured five-bar')
-STEPS = 500
+STEPS = 800
 
 
 def spring(terms, inputs):
@@ -70,6 +70,7 @@ def lift(terms, inputs):
 
 
 OWN = (own_mode('lift', lift, '', [scalar('share', 1.2, '', 0.0, 2.0, '')]),
+       own_mode('sink', lift, '', [scalar('share', 0.9, '', 0.0, 2.0, '')]),
        own_mode('spring', spring, '', [joints('d', [2.0], '', 0.0, 9.0, ''),
                                        scalar('k', 30.0, '', 0.0, 99.0, '')], Follows.JOINTS))
 
@@ -542,7 +543,7 @@ def test_machine_code_computes_the_same():
             _, gains, _, _, _, _, joints, _, y, u = twin.records
             u.kind, u.now, u.steady, y.told = kind, now, state[0], 0.0
             joints.q[:], joints.qd[:] = state[:3], state[3:]
-            gains.law, gains.own = int(abs(state[0] * 4.0)) % 6, int(abs(state[1] * 4.0)) % 2
+            gains.law, gains.own = int(abs(state[0] * 4.0)) % 6, int(abs(state[1] * 4.0)) % 3
             for given, values in zip(twin.vectors, vectors):
                 given[...] = values
             twin.run()

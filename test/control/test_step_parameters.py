@@ -1,0 +1,111 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""No parameter is forgotten: each one reaches the step, or it is said who reads it instead."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from rbd_ros.control.parameters.row import Parameter, STRINGS, Value
+from rbd_ros.control.parameters.table import defaults, PARAMETERS
+from rbd_ros.control.settings import Settings
+from rbd_ros.control.step.arrival import fill_states, StateLimits
+from rbd_ros.control.step.closed_loops import fill_loops, LoopLimits
+from rbd_ros.control.step.design import DesignLimits, fill_design
+from rbd_ros.control.step.law_records import fill_laws, LawGains
+from rbd_ros.control.step.load import fill_load, LoadLimits
+from rbd_ros.control.step.monitor_parameters import fill_monitors, MonitorParameters
+from rbd_ros.control.step.motion import fill_motion, MotionLimits
+from rbd_ros.control.step.observer import fill_observer, ObserverParameters
+from rbd_ros.control.step.references import fill_references, ReferenceLimits
+from rbd_ros.control.step.standstill import fill_standstill, StandstillParameters
+from rbd_ros.control.step.start import fill_start, StartLimits
+from rbd_ros.control.step.stops import fill_stops, StopLimits
+from rbd_ros.control.step.torque_records import fill_loop, LoopParameters
+from recorded_robots import controlled_robot
+
+#: records of the parts, and what fills them with each change
+PARTS = (
+    (MotionLimits, fill_motion), (LoopParameters, fill_loop), (MonitorParameters, fill_monitors),
+    (LoadLimits, fill_load), (LoopLimits, fill_loops), (DesignLimits, fill_design),
+    (LawGains, fill_laws), (StopLimits, fill_stops), (ReferenceLimits, fill_references),
+    (ObserverParameters, fill_observer), (StandstillParameters, fill_standstill),
+    (StartLimits, fill_start))
+
+#: parameters whose change reaches no number of the step, by who reads them instead
+OUTSIDE = {
+    'feeder, which leaves them in the ring': (
+        'tolerance.path', 'tolerance.goal', 'tolerance.goal_velocity', 'tolerance.goal_time',
+        'reference.linear'),
+    'robot, before its numbers are filled in': (
+        'robot_description', 'robot_description_file', 'joints', 'passive_joints',
+        'fixed_positions.joints', 'fixed_positions.values', 'assembly.joints', 'assembly.values',
+        'rotor_inertia', 'task.frame', 'payload.frame'),
+    'kernels, when they are traced': (
+        'driver_adds', 'driver_knows_payload', 'task.axes', 'mode_file'),
+    'reports': ('dynamics_divider', 'state_divider'),
+    'node': (
+        'activation_timeout', 'command_type', 'executor', 'fast_path', 'realtime.lock_memory',
+        'realtime.priority', 'realtime.cpu', 'realtime.freeze_gc', 'realtime.switch_interval',
+        'gravity_frame', 'autostart', 'command_deadline', 'liveliness_lease', 'heartbeat_rate'),
+}
+
+
+def other(row: Parameter, value: Value) -> Value:
+    """Return another valid value of a parameter."""
+    if row.choices:
+        return next(choice for choice in row.choices if choice != value)
+    if isinstance(value, bool):
+        return not value
+    if isinstance(value, int):
+        return value + 1
+    if isinstance(value, str):
+        return f'{value}x'
+    if isinstance(value, float):
+        return value * 0.9 or min(0.1, row.upper)
+    assert isinstance(value, list)
+    if row.kind == STRINGS:
+        return [*value, 'x']
+    return [x * 0.9 for x in value] if any(value) else [min(0.1, row.upper)]
+
+
+@pytest.mark.parametrize('structural', [False, True])
+def test_every_parameter_reaches_the_step(structural: bool,
+                                          monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Settings, 'clock_offset', 5.0)  # else it changes all the time
+    robot = controlled_robot('measured five-bar')
+    sizes = {'n': len(robot.joints), 'm': robot.model.nq}
+    # some count only where others have these values
+    usual = defaults() | {
+        'payload.mass': 1.0, 'payload.com': [0.0, 0.0, 0.1],
+        'payload.inertia': [0.01, 0.0, 0.0, 0.01, 0.0, 0.01], 'friction.viscous': [0.1],
+        'friction.coulomb': [0.1], 'gravity_source': 'imu', 'ramp_time': 0.1,
+        'release_torque': 'zero'}
+
+    def numbers(**values: Value) -> np.ndarray:
+        settings, found = Settings(robot, usual | values, simulated=False), []
+        # ages are filled once: the offset of the clocks is measured then
+        for kind, fill in (*PARTS, *[(StateLimits, fill_states)] * structural):
+            p = kind(sizes)
+            fill(p, settings)
+            found.append(p.memory)
+        return np.concatenate(found)
+    before = numbers()
+    assert np.array_equal(before, numbers())  # nothing else makes a difference
+    assert np.isfinite(before).all()
+    forgotten = {name for name, row in PARAMETERS.items() if row.structural is structural
+                 and np.array_equal(before, numbers(**{name: other(row, usual[name])}))}
+    outside = {name for names in OUTSIDE.values() for name in names}
+    assert forgotten == {name for name in outside if PARAMETERS[name].structural is structural}
