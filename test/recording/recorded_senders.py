@@ -105,7 +105,7 @@ class Driver:
         for kind, where in sorted(wrong.items(), key=lambda item: item[0] == 'short'):
             made = self._spoil(made, kind, where)
         self._last[names] = made
-        if 'freeze' not in wrong:
+        if not {'freeze', 'stands'} & wrong.keys():
             self._frozen.clear()
         return made
 
@@ -119,6 +119,9 @@ class Driver:
             q[k] += (0.03, 0.3, -4.0)[where % 3]
         elif kind == 'freeze':
             q[k] = self._frozen.setdefault(made.names[k], q[k])
+        elif kind == 'stands':  # by its velocity, too
+            k = self._standing(made, where)
+            q[k], qd[k] = self._frozen.setdefault(made.names[k], q[k]), 0.0
         elif kind == 'absurd speed':
             qd[k] = (1e300, 60.0, np.nan, np.inf)[where % 4]
         elif kind == 'short':
@@ -144,3 +147,12 @@ class Driver:
         else:
             return made
         return made._replace(position=q, velocity=qd if made.velocity or qd[k] else [])
+
+    def _standing(self, made: Message, where: int) -> int:
+        """Return which joint of a message stands: the fastest one, or any, as long as it lasts."""
+        held = [k for k, name in enumerate(made.names) if name in self._frozen]
+        if held:
+            return held[0]
+        speed = [abs(float(self._world.qd[self._place[name]])) if name in self._place else 0.0
+                 for name in made.names]
+        return speed.index(max(speed)) if where % 2 else where % len(speed)

@@ -35,7 +35,7 @@ from recorded_senders import Driver
 from recorded_settings import any_change, any_payload, any_values
 from recorded_worlds import FreeWorld, make_world
 
-__all__ = ['Scenario']
+__all__ = ['FIRST_FROZEN', 'Scenario']
 
 _BLIND = tuple(map(STATES.index, (State.LOST, State.RAMPING_DOWN, State.RELEASING)))
 _WORK = tuple(map(STATES.index, (State.RAMPING_IN, State.RUNNING)))
@@ -51,13 +51,14 @@ _WRONG = {
     'silence': 0.2, 'slow': 2.5, 'queue': 0.15, 'twice': 0.1, 'garbage': 0.1, 'one source': 0.9,
     'late': 0.2, 'haste': 1.0, 'push': 0.5, 'singular': 1.2, 'clock stands': 1.5,
     'clock back': 0.01, 'clock ahead': 0.01, 'no gravity': 0.4, 'switch lost': 0.3,
-    'switch released': 0.02, 'stall': 0.01}
+    'switch released': 0.02, 'stall': 0.01, 'stands': 0.6}
 _REQUESTS = ('activate', 'reset', 'stop', 'deactivate', 'signal', 'exception', 'mode',
              'parameters', 'hold', 'refused', 'points', 'goal', 'cancel', 'pose', 'twist',
              'wrench', 'payload', 'switch', 'unreadable')
 #: while the law acts
 _OFTEN = ('points', 'points', 'goal', 'pose', 'twist', 'wrench', 'mode', 'mode', 'parameters',
           'payload', 'cancel', 'hold', 'refused')
+_MOVES = ('points', 'points', 'points', 'goal', 'pose', 'twist', 'twist')
 _GOALS = ('goal', 'goal', 'goal', 'goal', 'cancel', 'parameters')
 #: any of them, how often in a second
 _SELDOM = {_RUNNING: 0.9, _RAMPING_IN: 5.0, _PROBING: 2.0, _HOLDING: 20.0, _LOST: 20.0,
@@ -66,6 +67,11 @@ _SELDOM = {_RUNNING: 0.9, _RAMPING_IN: 5.0, _PROBING: 2.0, _HOLDING: 20.0, _LOST
 _OF_KIND = {'crane': 4 * ['one source'], 'solved five-bar': 9 * ['singular']}
 #: what shows only if it lasts, in every third story
 _RARE = (2 * ['slow'], 2 * ['freeze'], [])
+
+#: from this seed on stories are about joints that stand by their sensors, and these robots
+FIRST_FROZEN = 16 * len(KINDS)
+_FREEZING = ('free seven', 'free arm', 'free seven', 'crane', 'free seven', 'turret')
+_STANDS = 6 * ['stands'] + ['no velocity', 'freeze', 'push', 'stall', 'late']
 
 Story = Generator[Event, Reply, None]
 
@@ -82,12 +88,14 @@ class Scenario:
         """
         self.seed, self.steps = seed, steps
         self._random = random = Chance(seed)
-        self.robot = list(KINDS)[seed % len(KINDS)]
+        self._freezes = seed >= FIRST_FROZEN
+        self.robot = (_FREEZING[seed % len(_FREEZING)] if self._freezes
+                      else list(KINDS)[seed % len(KINDS)])
         self.values, self.simulated = any_values(self.robot, random)
         self._world = make_world(self.robot, random)
         self._driver = Driver(self._world, random, simulated=self.simulated,
                               synchronised=bool(self.values['synchronised_stamps']))
-        names = list(_WRONG)
+        names = [name for name in _WRONG if name != 'stands']
         self._may_go_wrong = [names[i] for i in random.order(len(names))[:12]] + _OF_KIND.get(
             self.robot, []) + _RARE[seed % 3] + self.simulated * ['clock stands', 'clock back']
         self._often = random.one([0.3, 2.0, 6.0])  # in a second
@@ -97,6 +105,8 @@ class Scenario:
             self._busy = 1.5
             self.values |= {'mode': 'computed_torque', 'tracking_limits': [2.0]}
         self._restless = random.below(0.06)
+        if self._freezes:
+            self._let_sensors_freeze()
         # a free robot falls if what its controller believes is far from true
         self._slip = 0.1 if KINDS[self.robot].free else 1.0
         self._wrong: dict[str, tuple[float, int]] = {}  # until which steady time, and a number
@@ -105,6 +115,17 @@ class Scenario:
         self.now = 100.0 if self.simulated else 50.0
         self.steady, self._goals, self._tick_due = 50.0, 0, 0.0
         self.reply = Reply(_INACTIVE, None)
+
+    def _let_sensors_freeze(self) -> None:
+        """Let the robot move, and sensors that repeat themselves be all that is wrong."""
+        self._may_go_wrong, self._often, self._busy = _STANDS, 6.0, 12.0
+        self.values |= {
+            'dead_man_timeout': 0.0, 'gravity_source': 'parameter', 'reference.refusals': 0,
+            'mode': self._random.one(('computed_torque', 'computed_torque', 'operational_space')),
+            'tracking_limits': [self._random.one((0.2, 0.5, 2.0))], 'ramp_time': 0.1,
+            'nominal_rate': self._random.one((500.0, 1000.0)), 'minimum_rate': 0.0,
+            'state_tolerance': [self._random.one((0.003, 0.01))],
+            'start.watch_time': 0.1}
 
     def events(self) -> Story:
         """Yield what happens; send what was seen after each event."""
@@ -151,7 +172,8 @@ class Scenario:
         self._wrong = {kind: (until, number) for kind, (until, number) in self._wrong.items()
                        if self.steady < until}
         often = self._often * (3.0 if state == _HOLDING else 0.3 if state == _PROBING else 1.0)
-        if random.below(often * self._period):
+        slow = self._freezes and np.abs(world.qd).max() < 0.3  # nobody would feel anything
+        if random.below(often * self._period) and not slow:
             kind = random.one(self._may_go_wrong)
             self._wrong[kind] = (self.steady + _WRONG[kind] * random.between(0.2, 1.0),
                                  random.whole(1000))
@@ -224,7 +246,8 @@ class Scenario:
         elif state == _HOLDING and random.below(2.0 * second):
             yield from self._ask('reset')
         elif state == _RUNNING and random.below(self._busy * second):
-            yield from self._ask(random.one(_GOALS if self._follows else _OFTEN))
+            yield from self._ask(random.one(
+                _MOVES if self._freezes else _GOALS if self._follows else _OFTEN))
         elif state == _RUNNING and random.below(0.4 * second):
             yield from self._ask('stop')
         elif random.below(_SELDOM.get(state, 8.0) * second):

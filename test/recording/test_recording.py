@@ -27,12 +27,13 @@ from recorded_cycle import fixed_clock
 from recorded_events import Controller, Event, EVENTS, IDLE, MODES, Seen
 from recorder import COLUMNS, compare, Comparison, Record, replay
 from recording_file import _packed, _unpacked, Coverage, FILE, read, seeds
-from scenarios import Scenario
+from scenarios import FIRST_FROZEN, Scenario
 
 pytestmark = pytest.mark.slow
 
-#: seeds that ``./run test`` replays; ``./run record --check`` replays all
-SAMPLE = (53, 97, 38)
+#: seeds that ``./run test`` replays, in the last of which the model stands in for a sensor;
+#: ``./run record --check`` replays all
+SAMPLE = (53, 97, 38, 120)
 
 #: seeds with messages that can take the fast path
 FAST = (4, 13)
@@ -82,6 +83,8 @@ def test_the_recording_has_everything() -> None:
                if (kind, state.name) not in found.requests]
     assert not missing
     assert set(found.goals) >= GOALS, found.goals
+    standing = Coverage.of(read([seed for seed in seeds() if seed >= FIRST_FROZEN]))
+    assert standing.causes['FROZEN'] > 20 and standing.causes['TRACKING'] > 5
 
 
 @pytest.mark.parametrize('seed, fast', [
