@@ -25,6 +25,7 @@ from command_rig import data, PLANAR, rbd
 import pytest
 from rbd_env.pace import patient
 from rbd_ros.command_line.commands import bench
+from rbd_ros.control.step.transition_rows import StateCode
 from rbd_ros.peers import comparison
 
 
@@ -36,18 +37,25 @@ def planar(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return file
 
 
-def build(folder: Path) -> subprocess.CompletedProcess[str]:
+def build(folder: Path, program: tuple[object, ...] = ('example',), *options: str,
+          ) -> subprocess.CompletedProcess[str]:
     """Build a project, or say why that cannot be done, and run its example."""
     for tool in ('cmake', 'cc'):
         if shutil.which(tool) is None:
             pytest.skip(f'{tool} is not installed')
-    for words in (['-S', folder, '-B', folder / 'build', '-DCMAKE_C_FLAGS=-Wall -Wextra -Werror'],
+    for words in (['-S', folder, '-B', folder / 'build', *options,
+                   '-DCMAKE_C_FLAGS=-Wall -Wextra -Werror -pedantic'],
                   ['--build', folder / 'build']):
         done = subprocess.run(['cmake', *map(str, words)], capture_output=True, text=True,
                               check=False, timeout=patient(120))
         assert done.returncode == 0, done.stdout + done.stderr
-    return subprocess.run([str(folder / 'build' / 'example')], capture_output=True, text=True,
-                          check=False, timeout=patient(20))
+    return run_main(folder, *program)
+
+
+def run_main(folder: Path, program: str, *words: object) -> subprocess.CompletedProcess[str]:
+    """Run a program of a project."""
+    return subprocess.run([str(folder / 'build' / program), *map(str, words)],
+                          capture_output=True, text=True, check=False, timeout=patient(20))
 
 
 def test_codegen(planar: Path, tmp_path: Path) -> None:
@@ -86,6 +94,71 @@ def test_codegen_refuses(planar: Path, tmp_path: Path, words: tuple[str, str], t
     """What cannot be written is refused with its reason, before anything is written."""
     assert text in rbd('codegen', planar, '--out', tmp_path / 'out', *words, code=2)[1]
     assert not (tmp_path / 'out').exists()
+
+
+def test_codegen_of_the_controller(planar: Path, tmp_path: Path) -> None:
+    """The C code starts and stops the robot as Python does, and needs nothing but libm."""
+    params, folder = tmp_path / 'planar.yaml', tmp_path / 'out'
+    params.write_text(rbd('config', planar, '--driver-adds', 'none', '--release-torque',
+                          'gravity', '--effort-is-torque', 'true')[0])
+    made = data('codegen', planar, '--out', folder, '--controller', '--params', params)
+    assert sorted(made['files']) == sorted(path.name for path in folder.iterdir())
+    events = folder / 'events.txt'
+    done = build(folder, ('main', events, 'x.loop.supervisor.state'), '-DCMAKE_BUILD_TYPE=Debug')
+    assert done.returncode == 0 and ' 0 different' in done.stderr, done.stderr
+    states = [int(line) for line in done.stdout.split()]
+    assert list(dict.fromkeys(states)) == [
+        StateCode.PROBING, StateCode.RAMPING_IN, StateCode.RUNNING, StateCode.BRAKING]
+    lines = events.read_text().splitlines()
+    at = max(k for k, line in enumerate(lines) if line.startswith('expect y.torque'))
+    for wrong, code, text in (
+            (lines[at].replace(' -', ' ', 1), 1, 'y.torque[0] is -'),
+            ('u.q 1', 2, 'u.q needs 2 numbers'), ('u.p 1', 2, 'there is no field "u.p"'),
+            ('expect x.mode 0 1 ', 1, 'x.mode[0] is 0, not 1')):
+        events.write_text('\n'.join([*lines[:at], wrong]))
+        done = run_main(folder, 'main', events)
+        assert done.returncode == code and text in done.stderr, done.stderr
+    nm, cc = shutil.which('nm'), shutil.which('cc')
+    assert cc is not None
+    if nm is not None:
+        found = subprocess.run([nm, '-u', str(folder / 'build' / 'libplanar.a')], text=True,
+                               capture_output=True, check=True).stdout.split()
+        asked = {name for name in found if name != 'U' and not name.endswith(':')}
+        # a compiler may copy and clear by these two; __stack_chk_fail guards arrays by default
+        assert {name for name in asked if not name.startswith('planar_')} <= {
+            'sin', 'cos', 'atan2', 'exp', 'floor', 'sqrt', 'tanh', 'tan', 'fabs', 'fmin', 'fmax',
+            'copysign', 'memcpy', 'memset', '__stack_chk_fail', '_GLOBAL_OFFSET_TABLE_'}
+    for name in ('planar.c', 'planar_kernels.c'):
+        refused = subprocess.run([cc, '-ffast-math', '-E', str(folder / name)], text=True,
+                                 capture_output=True, check=False)
+        assert refused.returncode and 'fast-math' in refused.stderr
+
+
+@pytest.mark.parametrize('words, texts', [
+    (('--controller',), ('driver_adds must be given', 'rbd config')),
+    (('--controller', '--params', 'no.yaml'), ('"no.yaml" does not exist',)),
+    (('--controller', '--scalar', 'float'), ('--scalar cannot be had with --controller',)),
+    (('--controller', '--frame', 'tip'), ('--frame cannot be had with --controller',)),
+    (('--params', 'no.yaml'), ('--params is for --controller',)),
+])
+def test_codegen_refuses_a_controller(planar: Path, tmp_path: Path, words: tuple[str, ...],
+                                      texts: tuple[str, ...]) -> None:
+    """What the controller would refuse, and what it cannot have."""
+    found = rbd('codegen', planar, '--out', tmp_path / 'out', *words, code=2)[1]
+    assert all(text in found for text in texts), found
+    assert not (tmp_path / 'out').exists()
+
+
+def test_codegen_names_what_is_wrong_in_a_parameter_file(planar: Path, tmp_path: Path) -> None:
+    """A name that does not exist, and limits that do not fit the robot."""
+    params = tmp_path / 'wrong.yaml'
+    for line, text in (('stifness: [1.0]', 'line 3: parameter stifness does not exist'),
+                       ('torque_limits: [1.0, 2.0, 3.0]', 'torque_limits')):
+        params.write_text('/controller:\n  ros__parameters:\n    ' + line + '\n'
+                          '    driver_adds: gravity\n')
+        found = rbd('codegen', planar, '--out', tmp_path / 'out', '--controller', '--params',
+                    params, code=2)[1]
+        assert 'wrong.yaml' in found and text in found
 
 
 def test_compare(planar: Path, monkeypatch: pytest.MonkeyPatch) -> None:

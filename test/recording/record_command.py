@@ -18,9 +18,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from pathlib import Path
 import sys
+from tempfile import TemporaryDirectory
 import time
 
+from recorded_c import CodeInC
 from recorded_cycle import CycleController, FastController, fixed_clock
 from recorded_step import StepController
 from recorder import Comparison, Record, record, replay
@@ -30,12 +33,13 @@ from scenarios import FIRST_FROZEN, Scenario
 __all__ = ['main']
 
 HELP = """\
-usage: ./run record [--check [--fast | --step [--python]]] [--cover]
+usage: ./run record [--check [--fast | --step [--python | --c]]] [--cover]
 
 Run the controller through random stories on a fake clock, each made from one seed, and write all
 that is seen of it to test/recording/data. --check compares the controller with what is there
 instead, on its slow path or, with --fast, on its fast path; with --step the controller as one
-function, as machine code or, with --python, as it stands. --cover prints what is recorded.
+function, as machine code or, with --python, as it stands; with --c its machine code is compared
+with its C code. --cover prints what is recorded.
 """
 
 #: the usual stories, and those of joints that stand by their sensors
@@ -114,24 +118,47 @@ def _check_all(fast: bool, backend: str) -> int:
     return 1 if kinds else 0
 
 
+def _check_c() -> int:
+    steps = different = 0
+    worst, places = 0.0, {}
+    with fixed_clock(), TemporaryDirectory() as folder:
+        for seed, recorded in read(seeds()):
+            scenario = Scenario(seed)
+            made = make_step(scenario, 'llvm')
+            if scenario.robot not in places:
+                places[scenario.robot] = CodeInC(scenario, Path(folder) / str(seed))
+                print(f'{scenario.robot}: {places[scenario.robot].size()}')
+            found = places[scenario.robot].check(made, lambda made=made, scenario=scenario: replay(
+                scenario, made, recorded, comparison(scenario)))
+            steps, worst = steps + found.steps, max(worst, found.worst)
+            if found.different:
+                different += 1
+                print(f'seed {seed}, {scenario.robot}: {found.text}')
+    print(f'{steps} steps in C, largest difference {worst:.3g} of its tolerance; seeds that '
+          f'differ: {different}')
+    return 1 if different else 0
+
+
 def main(arguments: list[str]) -> int:
     """
     Do what is asked.
 
     :param arguments: of the command line.
     """
-    if not {*arguments} <= {'--check', '--fast', '--step', '--python', '--cover'}:
+    if not {*arguments} <= {'--check', '--fast', '--step', '--python', '--c', '--cover'}:
         print(HELP, end='')
         return 0 if {*arguments} <= {'-h', '--help'} else 2
     begin = time.process_time()
     status = 0
-    if {'--check', '--fast', '--step'} & {*arguments}:
+    if '--c' in arguments:
+        status = _check_c()
+    elif {'--check', '--fast', '--step'} & {*arguments}:
         code = 'python' if '--python' in arguments else 'llvm'
         status = _check_all('--fast' in arguments, code if '--step' in arguments else '')
     elif '--cover' not in arguments:
         FILE.parent.mkdir(exist_ok=True)
         write(FILE, _record_all())
-    if not {'--check', '--step'} & {*arguments}:
+    if not {'--check', '--step', '--c'} & {*arguments}:
         print(Coverage.of(read(seeds())).table())
     print(f'{FILE.stat().st_size / 1e6:.2f} MB, {time.process_time() - begin:.0f} s of processor '
           'time')

@@ -25,13 +25,13 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 from rbd_ros import Dynamics, load_urdf
-from rbd_ros.compiler import Bound
+from rbd_ros.compiler import Bound, Graph
 from rbd_ros.control.parameters.rules import direction
 from rbd_ros.control.robot import make_robot, Robot
 from rbd_ros.control.step.kernels import LawKernels
 from rbd_ros.control.tick import TickKernels
 
-__all__ = ['KINDS', 'Kind', 'controlled_robot', 'kernels', 'law_kernels', 'plant']
+__all__ = ['KINDS', 'Kind', 'controlled_robot', 'kernels', 'law_graphs', 'law_kernels', 'plant']
 
 Array = npt.NDArray[np.float64]
 
@@ -164,6 +164,16 @@ def law_kernels(name: str) -> dict[str, Bound]:
     """
     laws = _laws(name)
     return {each: laws.compile(each) for each in laws.names}
+
+
+def law_graphs(name: str, bound: Mapping[str, Bound]) -> dict[Bound, Graph]:
+    """
+    Return what kernels of the step compute.
+
+    :param name: of the kind of robot.
+    :param bound: its kernels.
+    """
+    return {kernel: _laws(name).graph(each) for each, kernel in bound.items()}
 
 
 @cache

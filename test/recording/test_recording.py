@@ -17,15 +17,19 @@
 from __future__ import annotations
 
 from functools import cache
+from pathlib import Path
 
+from c_functions import COMPILER
 import numpy as np
 import pytest
 from rbd_ros.control.safety.causes import Cause
 from rbd_ros.control.safety.states import State
 from record_command import comparison, make, make_step, TOLERANCE
+from recorded_c import CodeInC
 from recorded_cycle import fixed_clock
 from recorded_events import Controller, Event, EVENTS, IDLE, MODES, Seen
-from recorder import COLUMNS, compare, Comparison, Record, replay
+from recorded_robots import KINDS
+from recorder import COLUMNS, compare, Comparison, record, Record, replay
 from recording_file import _packed, _unpacked, Coverage, FILE, read, seeds
 from scenarios import FIRST_FROZEN, Scenario
 
@@ -34,6 +38,9 @@ pytestmark = pytest.mark.slow
 #: seeds that ``./run test`` replays, in the last of which the model stands in for a sensor;
 #: ``./run record --check`` replays all
 SAMPLE = (53, 97, 38, 120)
+
+#: seed of the sample in C: a robot whose kernels are soon compiled
+IN_C = 5
 
 #: seeds with messages that can take the fast path
 FAST = (4, 13)
@@ -127,6 +134,22 @@ def test_the_step_and_the_cycle_side_by_side(seed: int, backend: str) -> None:
                         Comparison(seed, 1e-11))
     assert not found.differences, found.differences[0]
     assert found.torques > 100
+
+
+@pytest.mark.skipif(COMPILER is None, reason='this machine has no C compiler')
+def test_the_c_code_does_the_same_as_machine_code(tmp_path: Path) -> None:
+    """Every state, and torques but for rounding; ``./run record --check --c`` does all seeds."""
+    with fixed_clock():
+        scenario = Scenario(IN_C, 1500)
+        code, made = CodeInC(scenario, tmp_path), make_step(scenario, 'llvm')
+        found = code.check(made, lambda: record(scenario, made))
+        assert not found.different, found.text
+        assert found.steps >= 1500 and 0.0 < found.worst <= 1.0
+        # another start of the same robot: its numbers are not those with which the code was made
+        scenario = Scenario(IN_C + len(KINDS), 300)
+        made = make_step(scenario, 'llvm')
+        found = code.check(made, lambda: record(scenario, made))
+    assert not found.different, found.text
 
 
 def test_two_controllers_side_by_side() -> None:

@@ -20,7 +20,7 @@ import os
 from pathlib import Path
 import sys
 
-PARTS = ('recording', 'oracles')
+PARTS = ('recording', 'oracles', 'rigs')
 
 
 def main(arguments: list[str]) -> int:

@@ -22,17 +22,27 @@ Write C99 code for a robot, without dependencies: functions, header, example, CM
 
 The functions keep no state and allocate nothing; gravity is an argument of those that need it. The
 example calls each of them and compares the result with the one computed here.
+
+    rbd codegen robot.urdf --out firmware --controller --params my_robot.yaml
+
+writes the controller instead: one function that takes joint states, requests and ticks of a timer,
+and gives torques, with all limits, checks and stops. Its memory is one struct that begins with the
+parameters of the file; "rbd config" writes one. The program main runs it on recorded events.
 """
 
 from __future__ import annotations
 
 from pathlib import Path
 import re
-from typing import Annotated, Optional
+from typing import Annotated, Optional, TYPE_CHECKING
 
 from rbd_ros.command_line.options import AsJson, Floating, Robot
 from rbd_ros.command_line.output import progress, show, table
+from rbd_ros.errors import SettingError
 import typer
+
+if TYPE_CHECKING:
+    from rbd_ros.model.model import Model
 
 #: Quantities of a frame, which --frame adds.
 FRAME_QUANTITIES = ('pose', 'jacobian', 'jacobian_rate')
@@ -50,20 +60,27 @@ def run(
         help='Prefix of every name. Default: the name of the robot.')] = None,
     scalar: Annotated[str, typer.Option(help='Type of the numbers: double or float.')] = 'double',
     floating_base: Floating = False,
+    controller: Annotated[bool, typer.Option(
+        '--controller', help='Write the controller instead of single functions.')] = False,
+    params: Annotated[Optional[Path], typer.Option(
+        metavar='FILE', help='Parameter file of the controller.')] = None,
     as_json: AsJson = False,
 ) -> None:
     """Write a C project."""
-    from rbd_ros.command_line.c_project import c_project
     from rbd_ros.command_line.robots import load
-    from rbd_ros.dynamics.robot import STANDARD
-    model = load(robot, floating_base, quiet=as_json).model
-    chosen: list[tuple[str, str | None]] = [(name, None) for name in quantity or STANDARD]
-    if frame is not None:
-        chosen += [(name, frame) for name in FRAME_QUANTITIES]
-    start = prefix or re.sub(r'\W+', '_', f'r{model.name}' if model.name[0].isdigit()
-                             else model.name, flags=re.ASCII)
+    loaded = load(robot, floating_base, quiet=as_json)
+    name = loaded.model.name
+    start = prefix or re.sub(r'\W+', '_', f'r{name}' if name[0].isdigit() else name,
+                             flags=re.ASCII)
     with progress('tracing and writing', 1) as step:
-        files = c_project(model, chosen, prefix=start, scalar=scalar)
+        if controller:
+            _refuse_for_controller(quantity=quantity, frame=frame, floating_base=floating_base,
+                                   scalar=scalar != 'double')
+            files = _controller(loaded.text, params, start)
+        elif params is not None:
+            raise SettingError('--params is for --controller: functions have no parameters')
+        else:
+            files = _functions(loaded.model, quantity, frame, start, scalar)
         step()
     out.mkdir(parents=True, exist_ok=True)
     for name, text in files.items():
@@ -72,3 +89,27 @@ def run(
     show({'folder': str(out), 'files': list(files), 'prefix': start, 'scalar': scalar}, as_json,
          table(f'Written to {out}', ('file', '>lines', '>bytes'), rows),
          f'build: cmake -S {out} -B {out}/build && cmake --build {out}/build')
+
+
+def _functions(model: Model, quantity: list[str] | None, frame: str | None, prefix: str,
+               scalar: str) -> dict[str, str]:
+    from rbd_ros.command_line.c_project import c_project
+    from rbd_ros.dynamics.robot import STANDARD
+    chosen: list[tuple[str, str | None]] = [(name, None) for name in quantity or STANDARD]
+    if frame is not None:
+        chosen += [(name, frame) for name in FRAME_QUANTITIES]
+    return c_project(model, chosen, prefix=prefix, scalar=scalar)
+
+
+def _controller(text: str, params: Path | None, prefix: str) -> dict[str, str]:
+    from rbd_ros.command_line.c_controller import controller_project, controller_settings
+    # the warnings about the robot have been shown
+    settings = controller_settings(text, str(params or ''), lambda _: None)
+    return controller_project(settings, prefix)
+
+
+def _refuse_for_controller(**given: object) -> None:
+    for option, value in given.items():
+        if value:
+            raise SettingError(f'--{option.replace("_", "-")} cannot be had with --controller, '
+                               'which has all that it needs, in double, on a fixed base')

@@ -131,12 +131,12 @@ class _Project:
             f'#endif /* {guard} */', ''])
 
     def _init(self) -> list[str]:
-        lines = self._memory.initial()
-        counts = any('k = 0' in line for line in lines)
+        total = sum(place.numbers.size for place in self._memory.places)
+        # by a loop: a constant to copy from would be as large as the memory
         return [f'void {self._prefix}_init({self._memory.type} *memory)', '{',
-                *[f'    static const {self._memory.type} zero;'],
-                *['    int k;'] * counts, '', '    *memory = zero;',
-                *[f'    {line}' for line in lines], '}', '']
+                '    double *const all = (double *)memory;', '    int k;', '',
+                f'    for (k = 0; k < {total}; ++k) {{ all[k] = 0.0; }}',
+                *[f'    {line}' for line in self._memory.initial()], '}', '']
 
     def _kernel_lines(self) -> list[str]:
         lines: list[str] = []

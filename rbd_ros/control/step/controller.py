@@ -82,11 +82,12 @@ class Controller:
         self._modes, self._publish = tuple(modes), publish
         sizes = {'n': len(robot.joints), 'm': robot.model.nv, 's': SOURCES}
         self.x, self.u, self.p = State(sizes), Event(sizes), Parameters(sizes)
-        self.y, self.ring, self._work = Result(sizes), Ring(sizes), Work(sizes)
+        self.y, self.ring = Result(sizes), Ring(sizes)
         self.intake = fill_structure(self.p.structure, self.x.joints, settings)
-        self._run = procedure.bind(step, self.x, self.u, self.p, self.ring,
-                                   kernels_of(kernels, sizes), self._work, self.y,
-                                   backend=backend)
+        #: what the step works on
+        self.given = (self.x, self.u, self.p, self.ring, kernels_of(kernels, sizes), Work(sizes),
+                      self.y)
+        self.run: Callable[[], object] = procedure.bind(step, *self.given, backend=backend)
         self._feeder = Feeder(self.ring, self.x.references.joint.path)
         self._joint_intake = JointIntake(
             self.x.references.joint, self._feeder, lower=robot.pick(robot.model.lower),
@@ -411,7 +412,7 @@ class Controller:
     def _take(self, kind: int, now: float, steady: float) -> bool:
         """Let one thing happen; return whether a torque was sent."""
         self.u.kind, self.u.now, self.u.steady = kind, now, steady
-        self._run()
+        self.run()
         if self.y.send:
             self._publish(self.y.torque)
         if self.y.told or self.intake.notices:

@@ -21,6 +21,8 @@ any other one is believed, because damping that is made for a longer delay is on
 
 from __future__ import annotations
 
+import math
+
 from rbd_ros.compiler.procedure import Vector
 from rbd_ros.compiler.records import field, Record
 from rbd_ros.control.step.events import Event, NEVER
@@ -82,7 +84,8 @@ def ages_known(x: Delays, p: AgeLimits, u: Event) -> bool:
     if not (is_stamped(u.stamp_s, u.stamp_ns) and goes_on and 0.0 <= age < p.state_timeout):
         x.taken, x.begun = 0.0, u.now
         return False
-    count = int(x.taken) if 0.0 <= x.taken < _ROOM else 0
+    taken = int(x.taken) if math.isfinite(x.taken) else 0
+    count = taken if 0 <= taken < _ROOM else 0
     x.ages[count] = age
     count += 1
     x.taken = count

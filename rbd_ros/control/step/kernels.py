@@ -26,7 +26,8 @@ kernel.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, TYPE_CHECKING
 
 from rbd_ros.compiler import clamp, less, where
@@ -43,7 +44,7 @@ from rbd_ros.dynamics.robot import Dynamics
 from rbd_ros.dynamics.state import tree_state
 
 if TYPE_CHECKING:
-    from rbd_ros.compiler import Bound, Scalar
+    from rbd_ros.compiler import Bound, Graph, Scalar
     from rbd_ros.control.robot import Robot
     from rbd_ros.control.step.modes import Mode
     from rbd_ros.dynamics.state import State
@@ -106,12 +107,27 @@ class LawKernels:
 
         :param name: out of ``names``.
         """
+        with self._known(name) as (dynamics, quantity):
+            return dynamics.bind(quantity)
+
+    def graph(self, name: str) -> Graph:
+        """
+        Return what a kernel computes.
+
+        :param name: out of ``names``.
+        """
+        with self._known(name) as (dynamics, quantity):
+            return dynamics.kernel(quantity).graph
+
+    @contextmanager
+    def _known(self, name: str) -> Iterator[tuple[Dynamics, str]]:
+        """Give what knows a kernel as one of its quantities, and the name of that."""
         quantity = self._quantity(name)
         foreign = name == 'own' and any(mode.foreign for mode in self._own)
         dynamics = self._made_dynamics(cache=False) if foreign else self._dynamics
         dynamics.add(quantity)
         try:
-            return dynamics.bind(quantity.name)
+            yield dynamics, quantity.name
         finally:
             dynamics.remove(quantity)  # a reference cycle would keep the code alive
 

@@ -1,0 +1,187 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""The program that runs the C code of a controller on a file of events."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rbd_ros.compiler.source.c_structs import Place
+
+__all__ = ['c_main']
+
+_MAIN = r"""/*
+ * Runs the controller of the robot "{robot}" on recorded input.
+ *
+ *     main EVENTS [FIELD ...]
+ *
+ * EVENTS is a text of
+ *     NAME NUMBER ...                     numbers of a field, which it keeps until it gets others
+ *     step                                lets the event u happen
+ *     expect NAME TOLERANCE NUMBER ...    what a field must be after that
+ *     # comment
+ * Fields are those of the structs in {prefix}.h: u.now, u.q, p.mode, x.loop.supervisor.state.
+ * An array gets all of its numbers at once. After each step the FIELDs are printed, by default
+ * time, kind of event, state, whether a torque is to be sent, and the torque. The exit code is 1
+ * if something was not as expected, and 2 if the input cannot be read.
+ *
+ * A robot is driven in the same way: {prefix}_init once, then for each message, request and tick
+ * of a timer fill memory.u, call {prefix}_step, and send memory.y.torque if memory.y.send is 1.
+ */
+#include "{prefix}.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+typedef struct {{
+    const char *name;
+    int first; /* place of its first number in the memory */
+    int count;
+}} field;
+
+static const field fields[] = {{
+{fields}
+}};
+
+static const char *const usual[] = {{"u.now", "u.kind", "x.loop.supervisor.state", "y.send",
+                                    "y.torque"}};
+
+static {prefix}_memory memory;
+
+static const field *find(const char *name)
+{{
+    size_t k;
+
+    for (k = 0; k < sizeof fields / sizeof fields[0]; ++k) {{
+        if (strcmp(fields[k].name, name) == 0) {{ return &fields[k]; }}
+    }}
+    fprintf(stderr, "there is no field \"%s\", see {prefix}.h\n", name);
+    return NULL;
+}}
+
+static double *numbers_of(const field *of)
+{{
+    return (double *)&memory + of->first;
+}}
+
+/* Read the numbers of a field; 0: they are not all there. */
+static int take(FILE *file, const field *of)
+{{
+    int k;
+
+    for (k = 0; k < of->count; ++k) {{
+        if (fscanf(file, "%lf", numbers_of(of) + k) != 1) {{
+            fprintf(stderr, "%s needs %d numbers\n", of->name, of->count);
+            return 0;
+        }}
+    }}
+    return 1;
+}}
+
+/* Compare the numbers of a field; -1: they are not all there, else how many differ. */
+static int compare(FILE *file, const field *of, long steps, double *worst)
+{{
+    double tolerance, expected, error;
+    int k, wrong = 0;
+
+    if (fscanf(file, "%lf", &tolerance) != 1) {{ return -1; }}
+    for (k = 0; k < of->count; ++k) {{
+        if (fscanf(file, "%lf", &expected) != 1) {{
+            fprintf(stderr, "%s needs a tolerance and %d numbers\n", of->name, of->count);
+            return -1;
+        }}
+        error = fabs(numbers_of(of)[k] - expected);
+        if (tolerance > 0.0 && error > *worst * tolerance) {{ *worst = error / tolerance; }}
+        if (!(error <= tolerance)) {{
+            fprintf(stderr, "step %ld: %s[%d] is %.17g, not %.17g\n", steps, of->name, k,
+                    numbers_of(of)[k], expected);
+            ++wrong;
+        }}
+    }}
+    return wrong;
+}}
+
+static void print(const field *of)
+{{
+    int k;
+
+    for (k = 0; k < of->count; ++k) {{ printf("%.17g ", numbers_of(of)[k]); }}
+}}
+
+int main(int count, char **words)
+{{
+    const char *const *shown = count > 2 ? (const char *const *)(words + 2) : usual;
+    const int many = count > 2 ? count - 2 : (int)(sizeof usual / sizeof usual[0]);
+    const field *of;
+    char word[128];
+    double worst = 0.0;
+    long steps = 0, compared = 0, different = 0;
+    int k, wrong;
+    FILE *file;
+
+    if (count < 2 || (file = fopen(words[1], "r")) == NULL) {{
+        fprintf(stderr, "usage: %s EVENTS [FIELD ...], EVENTS a file\n", words[0]);
+        return 2;
+    }}
+    for (k = 0; k < many; ++k) {{
+        if (find(shown[k]) == NULL) {{ return 2; }}
+    }}
+    {prefix}_init(&memory);
+    while (fscanf(file, "%127s", word) == 1) {{
+        if (word[0] == '#') {{
+            while ((k = getc(file)) != '\n' && k != EOF) {{ }}
+        }} else if (strcmp(word, "step") == 0) {{
+            {prefix}_step(&memory);
+            ++steps;
+            for (k = 0; k < many; ++k) {{ print(find(shown[k])); }}
+            printf("\n");
+        }} else if (strcmp(word, "expect") == 0) {{
+            if (fscanf(file, "%127s", word) != 1 || (of = find(word)) == NULL) {{ return 2; }}
+            wrong = compare(file, of, steps, &worst);
+            if (wrong < 0) {{ return 2; }}
+            compared += of->count;
+            different += wrong;
+        }} else if ((of = find(word)) == NULL || !take(file, of)) {{
+            return 2;
+        }}
+    }}
+    fclose(file);
+    fprintf(stderr, "%ld steps, %ld numbers compared, %ld different, largest difference %.3g of "
+            "its tolerance\n", steps, compared, different, worst);
+    return different != 0;
+}}
+"""
+
+
+def c_main(robot: str, prefix: str, places: Sequence[Place], known: Sequence[str]) -> str:
+    """
+    Return the source of the program.
+
+    :param robot: name of the robot.
+    :param prefix: of every name in the C code.
+    :param places: members of the memory in their order.
+    :param known: members whose fields it knows by name.
+    """
+    lines, first = [], 0
+    for place in places:
+        at = first
+        if place.record is not None and place.name in known:
+            for path, _, view in place.record.walk(f'{place.name}.'):
+                if view.size:
+                    lines.append(f'    {{"{path}", {at}, {view.size}}},')
+                at += view.size
+        first += place.numbers.size
+    return _MAIN.format(robot=robot, prefix=prefix, fields='\n'.join(lines))

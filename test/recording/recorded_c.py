@@ -1,0 +1,110 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""The C code of the controller, run on what machine code was given in a scenario."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+import re
+import subprocess
+from typing import NamedTuple
+
+from c_functions import COMPILER
+from rbd_env.pace import patient
+from rbd_ros.command_line.c_controller import with_main
+from rbd_ros.control.assembly import build_settings
+from rbd_ros.control.step.controller import Controller
+from rbd_ros.control.step.tape import Tape
+from recorded_events import MODES
+from recorded_robots import controlled_robot, law_graphs, law_kernels
+from recorded_step import StepController
+from scenarios import Scenario
+
+__all__ = ['CodeInC', 'Found']
+
+#: of torques, as a share of the smallest limit; states are the same
+SHARE = 1e-12
+
+#: as firmware may be compiled; fused products would be other numbers
+FLAGS = ('-std=c99', '-Wall', '-Wextra', '-Werror', '-pedantic', '-ffp-contract=off', '-O2')
+
+
+class Found(NamedTuple):
+    """
+    How C code compares.
+
+    :param steps: that were done.
+    :param different: numbers that differ by more than they may.
+    :param worst: largest difference of a torque, as a share of what it may be.
+    :param text: the first of them.
+    """
+
+    steps: int
+    different: int
+    worst: float
+    text: str
+
+
+class CodeInC:
+    """
+    The controller of one kind of robot.
+
+    :param scenario: one of its scenarios.
+    :param folder: where it is made.
+    """
+
+    def __init__(self, scenario: Scenario, folder: Path) -> None:
+        kernels, robot = law_kernels(scenario.robot), controlled_robot(scenario.robot)
+        settings = build_settings(robot, scenario.values, simulated=scenario.simulated)
+        self._folder = folder
+        self._like = Controller(settings, kernels, lambda _: None, MODES)
+        files = with_main(self._like, law_graphs(scenario.robot, kernels), 'ctl')
+        folder.mkdir(exist_ok=True)
+        for name, text in files.items():
+            (folder / name).write_text(text)
+        assert COMPILER is not None, 'this machine has no C compiler'
+        for name in [name for name in files if name.endswith('.c')]:
+            subprocess.run([COMPILER, *FLAGS, '-c', name], cwd=folder, check=True,
+                           timeout=patient(120))
+        subprocess.run([COMPILER, 'main.o', 'ctl.o', 'ctl_kernels.o', '-o', 'main', '-lm'],
+                       cwd=folder, check=True, timeout=patient(20))
+
+    def size(self) -> str:
+        """Return how much memory it needs."""
+        done = subprocess.run(['size', 'ctl.o', 'ctl_kernels.o', 'main.o'], cwd=self._folder,
+                              capture_output=True, text=True, check=True)
+        code, kernels, main = [line.split() for line in done.stdout.splitlines()[1:]]
+        return (f'{main[2]} bytes of memory, {code[0]} of code and constants of the step, '
+                f'{kernels[0]} of kernels')
+
+    def check(self, made: StepController, play: Callable[[], object]) -> Found:
+        """
+        Let a controller play, and compare with it.
+
+        :param made: the controller as machine code, to which nothing has happened yet.
+        :param play: what happens to it.
+        """
+        events = self._folder / 'events.txt'
+        with events.open('w') as file:
+            Tape(made.controller, file.write, self._like, SHARE)
+            play()
+        done = subprocess.run([str(self._folder / 'main'), str(events), 'y.send'],
+                              stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
+                              check=False, timeout=patient(120))
+        *lines, last = done.stderr.splitlines() or ['nothing']
+        found = re.match(r'(\d+) steps, \d+ numbers compared, (\d+) .* (\S+) of', last)
+        assert found, f'main ended with {done.returncode}: {last}'
+        return Found(int(found[1]), int(found[2]), float(found[3]), lines[0] if lines else '')
