@@ -25,6 +25,7 @@ import math
 from rbd_ros.control.step.arrival_words import ArrivalWord, mask
 from rbd_ros.control.step.events import Event, Joints, NEVER, NOBODY, Result, Structure, tell
 from rbd_ros.control.step.motion import change, collect_mismatch, Motion, MotionLimits
+from rbd_ros.control.step.places import place_of
 from rbd_ros.control.step.repeats import count_repeats, Repeats
 from rbd_ros.control.step.sources import AgeLimits, bounded, is_stamped, Sources, span
 
@@ -58,7 +59,7 @@ def accept(sources: Sources, x: Motion, repeats: Repeats, joints: Joints, u: Eve
     last = NEVER
     for c in range(len(x.moved)):
         if x.moved[c] > 0.0:
-            j = int(structure.index[c])
+            j = place_of(structure, c)
             joints.speed[c] = sources.last_qd[k, j]
             if not u.rank[j] < last:  # of several sources that of the last joint counts
                 last, joints.elapsed = u.rank[j], x.elapsed[c]
@@ -106,7 +107,7 @@ def _swap(x: Motion, u: Event, structure: Structure, k: int) -> None:
     """Record that some controlled joints now come in other messages."""
     x.carrier = k
     for c in range(len(x.source)):
-        if u.present[int(structure.index[c])] > 0.0 and x.source[c] != k:
+        if u.present[place_of(structure, c)] > 0.0 and x.source[c] != k:
             x.swaps += 1.0 if x.source[c] >= 0.0 else 0.0
             x.source[c] = k
 
@@ -156,7 +157,7 @@ def _knows_efforts(u: Event, structure: Structure) -> bool:
     """Return whether a message has a finite effort of every controlled joint."""
     total = 0.0  # infinite if it overflows: no torque is that large
     for c in range(len(structure.index)):
-        j = int(structure.index[c])
+        j = place_of(structure, c)
         if not (u.efforts > 0.0 and u.present[j] > 0.0):
             return False
         total += u.effort[j]

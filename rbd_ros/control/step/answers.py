@@ -122,6 +122,9 @@ def answer(x: Supervisor, p: SupervisorParameters, event: int, steady: float) ->
     :returns: whether there is one.
     """
     x.steady = steady
+    if steady < x.since:  # a time before it was wrong: a stop ends none the less
+        x.since = steady
+        x.ramp_until = min(x.ramp_until, moment(steady + p.longest_ramp, steady))
     _look(x, p)
     state = int(x.state)
     for k in range(len(p.table)):

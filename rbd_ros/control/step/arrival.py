@@ -34,6 +34,7 @@ from rbd_ros.control.step.delay_ages import Delays, restart_delays
 from rbd_ros.control.step.events import Event, Joints, NEVER, NOBODY, Result, Structure, tell
 from rbd_ros.control.step.motion import (
     fill_motion, is_refused, Motion, MotionLimits, restart_motion)
+from rbd_ros.control.step.places import place_of
 from rbd_ros.control.step.punctual import comes_in_time, Punctual, restart_punctual
 from rbd_ros.control.step.rate import count_state, Rate, restart_rate
 from rbd_ros.control.step.repeats import Repeats, restart_repeats
@@ -325,7 +326,7 @@ def _count_state(x: States, joints: Joints, u: Event, structure: Structure, p: A
     """Count a complete state: every controlled joint has come since the last one."""
     complete = 1
     for c in range(len(x.sources.seen)):
-        if u.present[int(structure.index[c])] > 0.0:
+        if u.present[place_of(structure, c)] > 0.0:
             x.sources.seen[c] = 1.0
         if x.sources.seen[c] == 0.0:
             complete = 0

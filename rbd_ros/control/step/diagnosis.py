@@ -23,6 +23,7 @@ from rbd_ros.control.step.arrival_words import arrival_texts, ArrivalWord, Kinds
 from rbd_ros.control.step.cause_codes import CauseCode
 from rbd_ros.control.step.events import Joints, NEVER, NOBODY, NONE, Structure
 from rbd_ros.control.step.motion import Motion
+from rbd_ros.control.step.places import place_of
 from rbd_ros.control.step.sources import AgeLimits, gather, last_arrival, Sources, timeout_of
 from rbd_ros.control.step.supervisor import Diagnosis
 
@@ -68,7 +69,7 @@ def _first(sources: Sources, joints: Joints, structure: Structure, p: AgeLimits,
            lags: int) -> int:
     """Return the first joint that is missing, the controlled ones before others."""
     for c in range(len(structure.index)):
-        j = int(structure.index[c])
+        j = place_of(structure, c)
         if _is_missing(sources, joints, p, now, j, lags):
             return j
     for j in range(len(joints.until)):

@@ -35,6 +35,7 @@ from rbd_ros.control.step.monitors import begin_watch, restart_plausible
 from rbd_ros.control.step.motion import take_bounds
 from rbd_ros.control.step.observer import (
     apply_observer, distrust_gravity, forget_load, reset_observer)
+from rbd_ros.control.step.places import place_of
 from rbd_ros.control.step.punctual import restart_punctual
 from rbd_ros.control.step.reference_words import ReferenceWord
 from rbd_ros.control.step.standstill import restart_standstill
@@ -63,7 +64,7 @@ def pick(x: State, p: Parameters, w: Work) -> None:
     :param w: gets them.
     """
     for c in range(len(w.q)):
-        j = int(p.structure.index[c])
+        j = place_of(p.structure, c)
         w.q[c] = x.joints.q[j]
         w.qd[c] = x.joints.qd[j]
 

@@ -30,6 +30,7 @@ from rbd_ros.control.step.goals import abort_goal, Goal
 from rbd_ros.control.step.joint_profile import (
     advance_profile, arrived, clamped, JointLimits, JointProfile, positive)
 from rbd_ros.control.step.pieces import make_stop, Path, PathKind, Ring, sample, Sampled
+from rbd_ros.control.step.places import place_of
 from rbd_ros.control.step.reference_words import ReferenceWord
 
 __all__ = ['advance_joint_reference', 'distance', 'give_way', 'hold_joint_reference',
@@ -107,7 +108,7 @@ def start_joint_reference(x: JointReference, p: JointLimits, joints: Joints, str
     :param speed: velocities of these, from which the reference comes to rest.
     """
     for j in range(len(x.profile.pace)):
-        q = joints.q[int(structure.index[j])]
+        q = joints.q[place_of(structure, j)]
         if math.isfinite(q):
             x.profile.state[0, j] = q
         v = clamped(speed[j], -p.velocity[j], p.velocity[j])
@@ -189,7 +190,7 @@ def give_way(x: JointReference, p: JointLimits, joints: Joints, structure: Struc
     """
     n, any_moved = len(x.profile.pace), False
     for j in range(n):
-        error = distance(p, j, x.profile.state[0, j], joints.q[int(structure.index[j])])
+        error = distance(p, j, x.profile.state[0, j], joints.q[place_of(structure, j)])
         moved[j] = clamped(error, -most[j], most[j]) - error
         if not math.isfinite(moved[j]):
             moved[j] = 0.0

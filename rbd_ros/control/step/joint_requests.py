@@ -30,6 +30,7 @@ from rbd_ros.control.step.joint_profile import JointLimits, positive
 from rbd_ros.control.step.joint_reference import (
     distance, hold_joint_reference, JointReference, leave_path, Source)
 from rbd_ros.control.step.pieces import PathKind, Ring, valid_header
+from rbd_ros.control.step.places import place_of
 from rbd_ros.control.step.reference_words import ReferenceWord
 
 __all__ = ['cancel_goal', 'check_goal', 'take_pieces', 'take_set_point']
@@ -150,7 +151,7 @@ def check_goal(x: JointReference, p: JointLimits, joints: Joints, structure: Str
         return
     x.goal.time = now
     for j in range(n):
-        q, qd = joints.q[int(structure.index[j])], joints.qd[int(structure.index[j])]
+        q, qd = joints.q[place_of(structure, j)], joints.qd[place_of(structure, j)]
         x.goal.actual[0, j], x.goal.actual[1, j] = _finite(q), _finite(qd)
         x.goal.error[0, j] = _finite(distance(p, j, x.profile.target[0, j], q))
         x.goal.error[1, j] = _finite(x.profile.target[1, j] - qd)

@@ -32,8 +32,11 @@ from rbd_ros.control.step.law_records import (
 
 __all__ = [
     'begin_joint_law', 'choose_law', 'damping_law', 'feed_law', 'fill', 'find_saturation',
-    'free_law', 'integrated', 'joint_law', 'joint_law_rests', 'keep', 'law_leads', 'law_tracks',
-    'moment', 'own_law', 'take_law']
+    'free_law', 'integrated', 'is_law', 'joint_law', 'joint_law_rests', 'keep', 'law_leads',
+    'law_tracks', 'moment', 'MOST_MODES', 'own_law', 'take_law']
+
+#: more modes there never are
+MOST_MODES = 1e6
 
 #: rad/s or m/s below which a reference counts as at rest
 _REST = 1e-3
@@ -47,12 +50,21 @@ def choose_law(x: Laws, p: LawGains) -> bool:
     :param p: gains.
     :returns: whether it is another law than before.
     """
-    if not (LawCode.FREE <= p.law <= LawCode.OWN_JOINT and 0.0 <= p.own < 1e6):
+    if not is_law(p):
         return False
     law, own = x.law, x.own
     x.law = math.floor(p.law)
     x.own = math.floor(p.own)
     return x.law != law or x.own != own
+
+
+def is_law(p: LawGains) -> bool:
+    """
+    Return whether the law of the mode is one.
+
+    :param p: gains.
+    """
+    return LawCode.FREE <= p.law <= LawCode.OWN_JOINT and 0.0 <= p.own < MOST_MODES
 
 
 def law_tracks(x: Laws) -> bool:

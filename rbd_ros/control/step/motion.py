@@ -36,6 +36,7 @@ from rbd_ros.control.step.arrival_words import ArrivalWord
 from rbd_ros.control.step.cause_codes import CauseCode
 from rbd_ros.control.step.events import accuse, Event, Joints, NOBODY, NONE, Result, Structure
 from rbd_ros.control.step.patience import is_calm, Patience, restart_patience, runs_out
+from rbd_ros.control.step.places import place_of
 from rbd_ros.control.step.sources import AgeLimits, bounded, is_stamped, Sources, span
 
 __all__ = ['accuse_implausible', 'change', 'collect_mismatch', 'fill_motion', 'is_refused',
@@ -182,7 +183,7 @@ def is_refused(x: Motion, sources: Sources, joints: Joints, u: Event, structure:
     bad, first = 0, 0.0
     for c in range(len(x.source)):
         x.moved[c] = 0.0
-        j = int(structure.index[c])
+        j = place_of(structure, c)
         if u.present[j] > 0.0 and x.source[c] >= 0.0:
             i = int(x.source[c])
             since = u.now - sources.received[i]
@@ -203,7 +204,7 @@ def is_refused(x: Motion, sources: Sources, joints: Joints, u: Event, structure:
 def _compare(x: Motion, sources: Sources, u: Event, structure: Structure, ages: AgeLimits,
              p: MotionLimits, k: int, c: int) -> float:
     """Compare a joint with the last message that had it; return how far it can have moved."""
-    i, j = int(x.source[c]), int(structure.index[c])
+    i, j = int(x.source[c]), place_of(structure, c)
     since = u.now - sources.received[i]
     elapsed, late = since, _LATE
     if i == k and is_stamped(u.stamp_s, u.stamp_ns) and is_stamped(
@@ -290,7 +291,7 @@ def collect_mismatch(x: Motion, sources: Sources, joints: Joints, structure: Str
     for c in range(len(x.moved)):
         joints.allowed[c] = bounded(p.mismatch[c])
         if x.moved[c] > 0.0:
-            j = int(structure.index[c])
+            j = place_of(structure, c)
             _collect(x, joints, p, c, sources.last_qd[k, j], x.qd[j])
 
 

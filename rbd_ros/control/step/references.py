@@ -32,6 +32,7 @@ from rbd_ros.control.step.joint_requests import take_pieces, take_set_point
 from rbd_ros.control.step.law_records import LawCode
 from rbd_ros.control.step.monitor_parameters import MonitorParameters
 from rbd_ros.control.step.pieces import Ring
+from rbd_ros.control.step.places import place_of
 from rbd_ros.control.step.pose_profile import TaskLimits
 from rbd_ros.control.step.reference_words import ReferenceWord
 from rbd_ros.control.step.supervisor_words import SupervisorWord
@@ -98,7 +99,7 @@ def moves(x: References, joints: Joints, structure: Structure, law: int) -> bool
     """
     wanted, measured = 0.0, 0.0
     for j in range(len(structure.index)):
-        measured = max(measured, abs(joints.qd[int(structure.index[j])]))
+        measured = max(measured, abs(joints.qd[place_of(structure, j)]))
         if law == LawCode.JOINT:
             wanted = max(wanted, abs(x.joint.profile.state[1, j]))
     if law == LawCode.TASK:

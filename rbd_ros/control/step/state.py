@@ -96,6 +96,7 @@ class Parameters(Record):
     """All that is chosen, for one robot."""
 
     mode: float = field('', '', 'place of the mode among all modes')
+    modes: float = field('', '', 'how many modes there are')
     structure: Structure = group(Structure)
     states: StateLimits = group(StateLimits)
     loop: LoopParameters = group(LoopParameters)
@@ -128,7 +129,7 @@ def fill_parameters(p: Parameters, settings: Settings, modes: Sequence[str]) -> 
     :param settings: valid set.
     :param modes: names of all modes, in the order of their numbers.
     """
-    p.mode = modes.index(settings.text('mode'))
+    p.mode, p.modes = modes.index(settings.text('mode')), len(modes)
     fill_motion(p.states.motion, settings)
     fill_loop(p.loop, settings)
     fill_monitors(p.monitors, settings)
@@ -150,7 +151,7 @@ def kernels_of(kernels: Mapping[str, Bound], sizes: Mapping[str, int]) -> Kernel
     :param kernels: compiled ones by name; 'loops' is missing without closed loops.
     :param sizes: numbers of joints.
     """
-    none = np.zeros(1)
+    none = np.zeros(sizes['m'])  # room enough, whatever the parameters say
     loops = (loop_kernel(kernels['loops']) if 'loops' in kernels
              else LoopKernel(kernels['momentum'], *[none] * 6))
     return Kernels(law_arrays(kernels), stop_kernel(kernels), momentum_kernel(kernels['momentum']),

@@ -39,7 +39,7 @@ from rbd_ros.control.step.flow_words import FlowWord
 from rbd_ros.control.step.goals import abort_goal
 from rbd_ros.control.step.guards import check_dead_man, is_alive, press
 from rbd_ros.control.step.joint_requests import cancel_goal
-from rbd_ros.control.step.laws import choose_law
+from rbd_ros.control.step.laws import choose_law, is_law, MOST_MODES
 from rbd_ros.control.step.load import take_gravity, take_payload
 from rbd_ros.control.step.monitors import changed_law
 from rbd_ros.control.step.motion import accuse_implausible
@@ -206,9 +206,9 @@ def _apply(x: State, p: Parameters, k: Kernels, w: Work, y: Result) -> None:
     """Take new parameters, all at once between two cycles."""
     design(x.design, p.design, x.design.delay, x.design.age)
     redesigned(x, p)
-    if p.mode == x.mode:
+    if p.mode == x.mode or not _is_mode(p):
         return
-    x.mode = p.mode
+    x.mode = math.floor(p.mode)
     other = choose_law(x.laws, p.laws)
     abort_goal(x.references.joint.goal, ReferenceWord.MODE_CHANGED, x.mode)
     if is_working(x.loop.supervisor):
@@ -220,3 +220,8 @@ def _apply(x: State, p: Parameters, k: Kernels, w: Work, y: Result) -> None:
             rest_law(x, p)
     changed_law(x.watch)
     tell(y, FlowWord.MODE, NOBODY, x.mode, 0.0, 0.0)
+
+
+def _is_mode(p: Parameters) -> bool:
+    """Return whether the mode is one; what is none changes nothing."""
+    return 0.0 <= p.mode < p.modes <= MOST_MODES and is_law(p.laws)

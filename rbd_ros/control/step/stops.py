@@ -49,6 +49,7 @@ from rbd_ros.control.step.events import Joints, NEVER, Result, Structure, tell
 from rbd_ros.control.step.law_records import JointInputs, JointLaw, LawGains, LawKernel
 from rbd_ros.control.step.law_words import LawWord
 from rbd_ros.control.step.laws import begin_joint_law, fill, joint_law, moment
+from rbd_ros.control.step.places import place_of
 
 __all__ = [
     'Brake', 'brake', 'enter_brake', 'enter_hold', 'fill_stops', 'gravity_of', 'Hold', 'hold',
@@ -215,7 +216,7 @@ def _begin(x: Brake, joints: Joints, structure: Structure, design: Design, now: 
     urgent = x.urgent > 0.0 and design.late < _BEGUN * _RISE
     x.begun = moment(now - (1.0 if urgent else _BEGUN) * _RISE, x.begun)
     for j in range(len(x.speed)):
-        speed = abs(joints.qd[int(structure.index[j])])
+        speed = abs(joints.qd[place_of(structure, j)])
         x.speed[j] = speed * _URGENT if urgent else speed
 
 
@@ -282,7 +283,7 @@ def enter_hold(x: Hold, law: JointLaw, joints: Joints, structure: Structure, all
     begin_joint_law(law)
     x.warned = NEVER
     for j in range(len(x.way)):
-        v = joints.qd[int(structure.index[j])]
+        v = joints.qd[place_of(structure, j)]
         speed[j] = min(max(v, -allowed[j]), allowed[j])
         law.external[j] = load[j]
         x.way[j] = 0.0
@@ -347,7 +348,7 @@ def hold(x: JointLaw, p: LawGains, limits: StopLimits, kernel: LawKernel, own: J
         if distance > 0.0:
             stiffness = min(stiffness, bound / distance)
         torque = kernel.law[j] + stiffness * own.error[j]
-        torque -= damping * joints.qd[int(structure.index[j])]
+        torque -= damping * joints.qd[place_of(structure, j)]
         low, high = kernel.gravity[j] - bound, kernel.gravity[j] + bound
         if torque < low:  # NaN stays
             torque = low

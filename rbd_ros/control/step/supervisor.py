@@ -285,7 +285,7 @@ def advance(x: Supervisor, p: SupervisorParameters, d: Diagnosis, now: float, st
         answer(x, p, EventCode.TIME, time)
     if x.state == StateCode.RAMPING_DOWN:  # it may have begun in the past
         spent = time - x.since
-        x.blend = min(spent / max(1e-9, p.release_time), 1.0)
+        x.blend = max(min(spent / max(1e-9, p.release_time), 1.0), 0.0)
         if spent > p.release_time + _SETTLE:
             x.blind = 1.0
         answer(x, p, EventCode.TIME, time)

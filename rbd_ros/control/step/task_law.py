@@ -22,6 +22,7 @@ from rbd_ros.compiler.procedure import Matrix, Vector
 from rbd_ros.control.step.events import Joints, NEVER, Structure
 from rbd_ros.control.step.law_records import LawGains, LawKernel, TaskGains, TaskInputs, TaskLaw
 from rbd_ros.control.step.laws import fill, integrated, keep, moment
+from rbd_ros.control.step.places import place_of
 
 __all__ = ['begin_task_law', 'smooth_step', 'task_law', 'task_law_rests']
 
@@ -54,7 +55,7 @@ def begin_task_law(x: TaskLaw, p: TaskGains, kernel: LawKernel, own: TaskInputs,
     x.error[0] = 0.0
     x.error[1] = 0.0
     for j in range(len(x.drift)):
-        i = int(structure.index[j])
+        i = place_of(structure, j)
         x.drift[j] = 0.0
         x.start_speed[j] = joints.qd[i]
         x.posture[j] = p.posture[j] if p.posture_given > 0.0 else joints.q[i]

@@ -1,0 +1,457 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+"""
+Whatever stands in an event or in the parameters, the state of the controller stays legal.
+
+A robot is brought into each state of the supervisor and into each mode. Then one number, or two,
+of what the step is given is none, huge, tiny or negative for one step. After it, and for as long
+as good numbers come again, every number of the state is finite, codes and counts are in their
+ranges, torques are finite and within their limits, and a stop ends in its time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+import math
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from rbd_ros.compiler.records import Record
+from rbd_ros.control.parameters.table import defaults
+from rbd_ros.control.references.goals import read_tolerances
+from rbd_ros.control.references.trajectory import read_points
+from rbd_ros.control.safety.causes import Cause
+from rbd_ros.control.safety.states import State
+from rbd_ros.control.step.cause_codes import CAUSES
+from rbd_ros.control.step.events import Kind
+from rbd_ros.control.step.law_records import LawCode
+from rbd_ros.control.step.sources import SOURCES
+from recorded_cycle import fixed_clock
+from recorded_events import MODES
+from recorded_robots import controlled_robot, KINDS
+from recorded_step import StepController
+
+Array = npt.NDArray[np.float64]
+
+BAD = (math.nan, math.inf, -math.inf, 1e308, -1e308, 1e-308, -1.0)
+PERIOD = 0.002
+MOST = np.finfo(np.float64).max
+
+#: one in so many of all cases is tried; no multiple of the number of bad numbers
+SHARE = 13
+
+STATES = tuple(State)
+
+#: states in which nothing is left to be stopped
+QUIET = (State.INACTIVE, State.PROBING, State.HOLDING, State.RELEASED, State.FAULT)
+
+#: numbers of the parameters of which only some are tried: many rows of one kind
+LONG = ('loop.supervisor.table', 'laws.values')
+
+#: codes and counts, and what they are below; all are whole and at least -1
+BELOW = {
+    'mode': len(MODES), 'laws.law': len(LawCode), 'laws.own': 1, 'loop.supervisor.state': 11,
+    'loop.torque.state': 11, 'loop.supervisor.cause': CAUSES, 'diagnosis.cause': CAUSES,
+    'loop.supervisor.faults.causes': CAUSES + 1, 'loop.supervisor.faults.order': CAUSES + 1,
+    'loop.supervisor.recovered.causes': CAUSES + 1, 'states.sources.last': SOURCES,
+    'states.motion.carrier': SOURCES, 'states.motion.paced': SOURCES,
+    'states.motion.source': SOURCES, 'states.delays.taken': 4096, 'observer.sent.first': 256,
+    'observer.sent.entries': 257, 'standstill.suspect.joint': 3, 'start.effort_count.kept': 4096,
+    'start.interval_count.kept': 4096, 'references.joint.source': 4,
+    'references.joint.path.kind': 3, 'states.sources.reason': 1000, 'states.motion.reason': 1000,
+    'states.sources.word': 1000, 'diagnosis.word': 1000, 'states.punctual.late': 1000}
+
+#: numbers from 0 to 1
+SHARES = ('loop.supervisor.gain', 'loop.supervisor.blend', 'loop.torque.fade.share',
+          'loop.torque.start_blend')
+
+
+def numbers(record: Record) -> list[str]:
+    """Return the name of each number of a record, in the order of memory."""
+    return [f'{path}[{k}]' if each.dims else path for path, each, view in record.walk()
+            for k in range(view.size)]
+
+
+class Scene(NamedTuple):
+    """A robot in some state, and what can happen to it."""
+
+    name: str
+    x: Array
+    p: Array
+    ring: Array
+    now: float
+
+
+class Rig:
+    """
+    A controller that is driven by hand.
+
+    :param backend: of the step.
+    """
+
+    def __init__(self, backend: str) -> None:
+        kind, robot = KINDS['arm'], controlled_robot('arm')
+        values = defaults() | {
+            'joints': list(robot.joints), 'task.frame': robot.tip, 'task.axes': list(kind.axes),
+            'nominal_rate': 1 / PERIOD, 'minimum_rate': 0.0, 'probe_count': 2, 'start.time': 0.02,
+            'start.watch_time': 0.05, 'ramp_time': 0.03, 'brake_time': 0.03, 'hold_time': 0.02,
+            'release_time': 0.02, 'stop_time': 0.3, 'release_repeats': 3, 'state_timeout': 0.04,
+            'integral': [20.0], 'task.linear_integral': 10.0, 'observer_feedback': True,
+            'friction.coulomb': [0.3], 'friction.viscous': [0.1], 'dead_man_timeout': 0.3,
+            'payload.ramp_time': 0.05, 'reference.timeout': 0.1, 'effort_is_torque': False,
+            'start.tolerance': 1.0, 'switch_time': 0.05}
+        self._recorded = StepController('arm', values, simulated=False, backend=backend)
+        self.controller = self._recorded.controller
+        self.x, self.u, self.p = self.controller.x, self.controller.u, self.controller.p
+        self.y, self.ring = self.controller.y, self.controller.ring
+        self._step = self.controller._run
+        self.limit = self.p.loop.torque.limits.limit.tolist()
+        self.is_limit = [name.startswith('loop.torque.limits.limit') for name in numbers(self.p)]
+        self._after: dict[tuple[str, int], Array] = {}
+        self.now, self._values = 1000.0, values
+        self._names = tuple(robot.joints)
+        self._home = np.array(list(kind.home.values()))
+        self._noise = 1e-6 * np.random.default_rng(0).normal(size=(997, 3))
+        self.templates: dict[int, Array] = {}
+        self.controller._run = self._noting_step
+        timing = self.controller.settings.timing()
+        self.stop_time = (timing.brake_time + timing.hold_time + timing.longest_ramp
+                          + timing.longest_release + 0.1)
+        self.lower, self.upper = self._bounds()
+
+    def _bounds(self) -> tuple[Array, Array]:
+        """Return between what each number of the state is; finite ones."""
+        lower, upper = np.full(self.x.memory.size, -MOST), np.full(self.x.memory.size, MOST)
+        at = 0  # fields come in the order of memory
+        for path, each, view in self.x.walk():
+            here = slice(at, at + view.size)
+            if path in BELOW:
+                lower[here], upper[here] = -1.0, BELOW[path] - 1.0
+            elif each.text.startswith('1 '):
+                lower[here], upper[here] = -1.0, 1.0
+            elif path in SHARES:
+                lower[here], upper[here] = 0.0, 1.0
+            at += view.size
+        return lower, upper
+
+    def _noting_step(self) -> None:
+        self._step()
+        if self.u.kind != Kind.FAULT or Kind.FAULT not in self.templates:  # the operator's
+            self.templates[int(self.u.kind)] = self.u.memory.copy()
+
+    def take_state(self) -> None:
+        """Let a state come, as from a message."""
+        self.now += PERIOD
+        noise = self._noise[int(self.now / PERIOD) % len(self._noise)]
+        seconds = int(self.now)
+        self.controller.take_state(self.now, self.now, self._names, self._home + noise,
+                                   np.full(3, 1e-6), np.full(3, 1.0),
+                                   (seconds, round(1e9 * (self.now - seconds))))
+
+    def event(self, kind: int) -> None:
+        """Fill an event as it came before, at the present time."""
+        self.u.memory[:] = self.templates[kind]
+        self.u.now = self.u.steady = self.now
+        if kind == Kind.STATE:
+            self.u.stamp_s = math.floor(self.now)
+            self.u.stamp_ns = round(1e9 * (self.now - self.u.stamp_s))
+            self.u.q[:] = self._home + self._noise[int(self.now / PERIOD) % len(self._noise)]
+        elif kind == Kind.GRAVITY:
+            self.u.numbers[3] = self.now
+
+    def step(self, kind: int) -> None:
+        """Let one good thing happen."""
+        self.now += PERIOD
+        self.event(kind)
+        self._step()
+
+    def restore(self, scene: Scene) -> None:
+        """Go back."""
+        self.x.memory[:], self.p.memory[:], self.ring.memory[:] = scene.x, scene.p, scene.ring
+        self.now = scene.now
+
+    def scene(self, name: str) -> Scene:
+        """Return the present state, with a name."""
+        return Scene(name, self.x.memory.copy(), self.p.memory.copy(), self.ring.memory.copy(),
+                     self.now)
+
+    def until(self, state: State, timer: bool = False) -> None:
+        """Let states come, or the timer, until the supervisor is in a state."""
+        for _ in range(1000):
+            if self.controller.state is state:
+                return
+            if timer:
+                self.now += PERIOD
+                self.controller.tick(self.now, self.now)
+            else:
+                self.controller.press(self.now, True)
+                self.take_state()
+        raise AssertionError(f'{state}: {self.controller.state}, {self.controller.faults()}, '
+                             f'{list(self.controller.events)}')
+
+    def scenes(self) -> list[Scene]:
+        """Bring the robot everywhere; afterwards every kind of event has a template."""
+        c, found = self.controller, [self.scene('inactive')]
+        c.take_unreadable(self.now, self.now, 'three bytes')
+        c._take(Kind.LOOK, self.now, self.now)
+        c.activate(self.now, self.now)
+        self.take_state()
+        for _ in range(4):
+            self.take_state()
+        found.append(self.scene('probing'))
+        c.fault(self.now, Cause.OPERATOR_STOP)
+        c.press(self.now, True)
+        c.reset(self.now, self.now)
+        self.until(State.RAMPING_IN)
+        self.take_state()
+        found.append(self.scene('ramping in'))
+        self.until(State.RUNNING)
+        found += [self._running(mode) for mode in MODES]
+        running = found[-1]
+        c._take(Kind.ADVANCE, self.now, self.now)
+        c.fault(self.now, Cause.OPERATOR_STOP)
+        self.until(State.BRAKING)
+        self.take_state()
+        found.append(self.scene('braking'))
+        self.until(State.HOLDING)
+        for _ in range(5):
+            self.take_state()
+        found.append(self.scene('holding'))
+        for state in (State.LOST, State.RAMPING_DOWN, State.RELEASING, State.FAULT):
+            if state is State.LOST:
+                self.restore(running)
+            self.until(state, timer=True)
+            found.append(self.scene(state.value))
+        self.restore(running)
+        c.fault(self.now, Cause.DEACTIVATED)
+        self.until(State.RAMPING_DOWN)
+        self.take_state()
+        found.append(self.scene('ramping down with states'))
+        self.until(State.RELEASED)
+        return [*found, self.scene('released')]
+
+    def _running(self, mode: str) -> Scene:
+        """Run in a mode, with references on their way."""
+        c = self.controller
+        self._recorded._change({'mode': mode})(self.now, self.now)
+        self.take_state()
+        if mode == 'computed_torque':
+            joints = self._names
+            q = (self._home + 0.05).tolist()
+            c.take_points(self.now, self.now, read_points(joints, joints, [0.0], [q], [], []),
+                          self.now)
+            self.take_state()
+            knots = read_points(joints, joints, [0.2, 0.4], [q, self._home.tolist()],
+                                [[0.0] * 3] * 2, [])
+            c.pursue(self.now, self.now, knots, self.now, 1,
+                     read_tolerances(joints, c.settings.tolerances(), (), (), 0.1))
+        elif mode == 'operational_space':
+            c.hold(self.now, self.now)
+            c.take_twist(self.now, self.now, [0.0, 0.0, 0.0, 0.01, 0.0, 0.0])
+            c.take_wrench(self.now, self.now, [0.0, 0.0, 0.0, 1.0, 0.0, 0.0])
+            tip = self.x.references.task.pose
+            c.take_pose(self.now, self.now, list(tip.position + 0.01), list(tip.orientation))
+            c.carry(self.now, self.now, np.array([0.5] + 9 * [0.0]))
+            c.point_down(self.now, self.now, self.now, np.array([0.0, 0.0, -1.0]))
+            c.refuse(self.now, self.now, 'refused')
+            c.cancel(self.now, self.now, 7)
+        for _ in range(5):
+            c.press(self.now, True)
+            self.take_state()
+        self.controller.tick(self.now, self.now)
+        assert self.controller.state is State.RUNNING, (mode, c.faults(), list(c.events))
+        return self.scene(mode)
+
+    # -- what must hold ------------------------------------------------------------------------
+
+    def wrong(self, limited: bool = True) -> str:
+        """Return what is not legal; '' if all is."""
+        memory = self.x.memory
+        legal = (self.lower <= memory) & (memory <= self.upper)  # never with NaN
+        if not legal.all():
+            return ', '.join(f'{name} = {memory[k]}' for k, name in enumerate(numbers(self.x))
+                             if not legal[k])
+        return self.sends_too_much(limited)
+
+    def sends_too_much(self, limited: bool = True) -> str:
+        """Return the torque if it is none, or beyond its limit."""
+        if self.y.send == 0.0:
+            return ''
+        legal = all(abs(torque) <= (limit if limited else MOST)
+                    for torque, limit in zip(self.y.torque.tolist(), self.limit, strict=True))
+        return '' if legal else f'torque {self.y.torque}'
+
+    def goes_on(self, p: Array) -> str:
+        """
+        Go on with good numbers, then stop; return what is not legal or does not end.
+
+        :param p: the good parameters.
+        """
+        self.p.memory[:] = p
+        self.step(Kind.PARAMETERS)
+        for k in range(20):
+            self.step(Kind.STATE)
+            if (found := self.sends_too_much() if k % 5 else self.wrong()):
+                return f'{k + 1} states later: {found}'
+        self.step(Kind.FAULT)
+        begin, k = self.now, 0
+        while self.controller.state not in QUIET:
+            if self.now - begin > self.stop_time:
+                return f'still {self.controller.state} {self.now - begin:g} s after a stop'
+            self.step(Kind.TIMER if k % 4 == 3 else Kind.STATE)
+            if (found := self.sends_too_much() if k % 8 else self.wrong()):
+                return f'in the stop: {found}'
+            k += 1
+        return self.wrong()
+
+    def tried(self, scene: Scene, kind: int, bad: Mapping[tuple[str, int], float]) -> str:
+        """
+        Let something happen with bad numbers, then go on; return what is wrong with that.
+
+        :param scene: before.
+        :param kind: what happens.
+        :param bad: numbers by 'u' or 'p' and their place.
+        """
+        self.restore(scene)
+        self.now += PERIOD
+        self.event(kind)
+        for (where, place), number in bad.items():
+            (self.u if where == 'u' else self.p).memory[place] = number
+        self._step()
+        unlimited = any(where == 'p' and self.is_limit[place] for where, place in bad)
+        if (found := self.wrong(limited=not unlimited)):
+            return found
+        after = self.good_after(scene, kind)
+        if np.array_equal(self.x.memory, after):  # nobody has read them
+            return ''
+        return self.goes_on(scene.p)
+
+    def good_after(self, scene: Scene, kind: int) -> Array:
+        """
+        Return the state after a good event.
+
+        :param scene: before.
+        :param kind: what happens.
+        """
+        key = scene.name, kind
+        if key not in self._after:
+            kept = self.x.memory.copy()
+            self.restore(scene)
+            self.step(kind)
+            self._after = {key: self.x.memory.copy()}  # scenes and kinds come one after another
+            self.x.memory[:] = kept
+            self.now = scene.now + PERIOD
+        return self._after[key]
+
+    def names(self, bad: Mapping[tuple[str, int], float]) -> str:
+        """Return what was tried, for a failure."""
+        return ', '.join(f'{where}.{numbers(self.u if where == "u" else self.p)[place]} = {number}'
+                         for (where, place), number in bad.items())
+
+
+@cache
+def rig(backend: str) -> tuple[Rig, list[Scene]]:
+    """Return a controller and the states that it has been in."""
+    with fixed_clock():
+        found = Rig(backend)
+        return found, found.scenes()
+
+
+def places(found: Rig) -> list[tuple[str, int]]:
+    """Return all numbers that are given to the step, but few of long tables."""
+    return [*(('u', k) for k in range(found.u.memory.size)), *(
+        ('p', k) for k, name in enumerate(numbers(found.p))
+        if not name.startswith(LONG) or k % 37 == 0)]
+
+
+def kinds_of(where: str) -> tuple[int, ...]:
+    """Return the events at which a number may be read: parameters are by few."""
+    return tuple(Kind) if where == 'u' else (
+        Kind.STATE, Kind.TIMER, Kind.PARAMETERS, Kind.ACTIVATE, Kind.SET_POINT, Kind.POSE,
+        Kind.FAULT, Kind.PAYLOAD)
+
+
+def test_the_robot_has_been_everywhere() -> None:
+    """Every state of the supervisor, every mode and every kind of event is tried."""
+    found, scenes = rig('llvm')
+    states = set()
+    for scene in scenes:
+        found.restore(scene)
+        assert not found.wrong(), scene.name
+        states.add(found.controller.state)
+        assert not found.goes_on(scene.p), scene.name
+    assert states == set(State)
+    assert {scene.name for scene in scenes} >= set(MODES)
+    assert set(found.templates) == set(Kind)
+
+
+@pytest.mark.parametrize('backend, share', [('llvm', SHARE), ('python', 40 * SHARE + 1)])
+def test_one_bad_number_leaves_a_legal_state(backend: str, share: int) -> None:
+    """Each number of the event and of the parameters, in each state, at each kind of event."""
+    found, scenes = rig(backend)
+    count = 0
+    for scene in scenes:
+        for kind in Kind:
+            for where, place in places(found):
+                if kind not in kinds_of(where):
+                    continue
+                for number in BAD:
+                    count += 1
+                    if count % share == 0:
+                        bad = {(where, place): number}
+                        wrong = found.tried(scene, kind, bad)
+                        assert not wrong, (scene.name, kind.name, found.names(bad), wrong)
+
+
+@pytest.mark.parametrize('backend, count', [('llvm', 4000), ('python', 150)])
+def test_two_bad_numbers_leave_a_legal_state(backend: str, count: int) -> None:
+    """Pairs by chance, in states and at events by chance."""
+    found, scenes = rig(backend)
+    random = np.random.default_rng(22)
+    every = places(found)
+    for _ in range(count):
+        scene = scenes[random.integers(len(scenes))]
+        kind = Kind.STATE if random.random() < 0.5 else Kind(random.integers(len(Kind)))
+        chosen = random.choice(len(every), 2, replace=False)
+        bad = {every[k]: BAD[random.integers(len(BAD))] for k in chosen}
+        wrong = found.tried(scene, kind, bad)
+        assert not wrong, (scene.name, kind.name, found.names(bad), wrong)
+
+
+@pytest.mark.parametrize('name, kind', [
+    ('p.mode', Kind.PARAMETERS), ('p.design.closed_loops', Kind.STATE),
+    ('p.structure.index[1]', Kind.STATE), ('u.source', Kind.STATE)])
+def test_numbers_that_choose_a_place_are_bounded(name: str, kind: Kind) -> None:
+    """Plain Python says where a place is none."""
+    found, scenes = rig('python')
+    where, path = name.split('.', 1)
+    place = numbers(found.u if where == 'u' else found.p).index(path)
+    for scene in scenes[1::4]:
+        for number in BAD:
+            wrong = found.tried(scene, kind, {(where, place): number})
+            assert not wrong, (scene.name, number, wrong)
+
+
+def test_a_wrong_steady_time_keeps_no_stop_from_its_end() -> None:
+    """One event from far ahead or long ago, and the time goes on as before."""
+    found, scenes = rig('llvm')
+    place = numbers(found.u).index('steady')
+    for scene in scenes:
+        for kind in Kind:
+            for steady in (-1.0, 0.0, 1e5, 1e17):
+                wrong = found.tried(scene, kind, {('u', place): steady})
+                assert not wrong, (scene.name, kind.name, steady, wrong)
