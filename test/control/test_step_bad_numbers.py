@@ -118,7 +118,7 @@ class Rig:
         self.controller = self._recorded.controller
         self.x, self.u, self.p = self.controller.x, self.controller.u, self.controller.p
         self.y, self.ring = self.controller.y, self.controller.ring
-        self._step = self.controller._run
+        self._step = self.controller.run
         self.limit = self.p.loop.torque.limits.limit.tolist()
         self.is_limit = [name.startswith('loop.torque.limits.limit') for name in numbers(self.p)]
         self._after: dict[tuple[str, int], Array] = {}
@@ -127,7 +127,7 @@ class Rig:
         self._home = np.array(list(kind.home.values()))
         self._noise = 1e-6 * np.random.default_rng(0).normal(size=(997, 3))
         self.templates: dict[int, Array] = {}
-        self.controller._run = self._noting_step
+        self.controller.run = self._noting_step
         timing = self.controller.settings.timing()
         self.stop_time = (timing.brake_time + timing.hold_time + timing.longest_ramp
                           + timing.longest_release + 0.1)
