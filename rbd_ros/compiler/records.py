@@ -23,7 +23,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 import math
-from typing import Any, ClassVar, NamedTuple, Self, TypeVar
+from typing import Any, ClassVar, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -179,7 +179,7 @@ class Record:
         for _, each, view in self.walk():
             view[...] = each.initial
 
-    def plain(self) -> Self:
+    def plain(self: _Record) -> _Record:
         """Return a record on the same memory whose arrays give floats of Python, and take them."""
         twin = object.__new__(type(self))
         twin.sizes, twin.memory = self.sizes, self.memory
