@@ -162,7 +162,7 @@ def test_commands_of_the_document(
         words, _, target = line.partition(' > ')
         name, *rest = shlex.split(words)
         if name != 'rbd':
-            subprocess.run([name, *rest], check=True, capture_output=True, timeout=patient(120))
+            subprocess.run([name, *rest], check=True, capture_output=True, timeout=patient(300))
             continue
         told = rbd(*rest, *(['--seconds', '0.1'] if rest[0] == 'view' else []))[0]
         if target:
