@@ -119,7 +119,7 @@ def main() -> None:
 
 
 def add_company(node: Node, options: argparse.Namespace) -> None:
-    """Add what a real node has besides its fast path."""
+    """Add what a real node has besides its loop."""
     if options.timer:
         node.create_timer(1.0 / options.timer, lambda: None,
                           clock=Clock(clock_type=ClockType.STEADY_TIME))

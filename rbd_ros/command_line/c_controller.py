@@ -134,7 +134,7 @@ def controller_project(settings: Settings, prefix: str) -> dict[str, str]:
         raise SettingError(f'prefix "{prefix}" must be a C identifier: letters, digits and _')
     laws, robot = law_kernels(settings), settings.robot
     kernels = {name: laws.compile(name) for name in laws.names}
-    controller = Controller(settings, kernels, lambda torque: None, tuple(robot.modes))
+    controller = Controller(settings, kernels, lambda torque: None)
     controller.p.states.ages.clock_offset = 0.0  # there is no other clock
     files = with_main(controller, {
         bound: laws.graph(name) for name, bound in kernels.items()}, prefix)

@@ -28,8 +28,8 @@ from rbd_ros.control.parameters.table import with_modes
 from rbd_ros.control.parameters.validation import refusals
 from rbd_ros.control.robot import make_robot, Robot
 from rbd_ros.control.settings import Settings
+from rbd_ros.control.step.kernels import LawKernels
 from rbd_ros.control.step.modes import Mode
-from rbd_ros.control.tick import TickKernels
 from rbd_ros.errors import SettingError
 from rbd_ros.model.urdf import load_urdf
 
@@ -101,10 +101,10 @@ def compile_kernels(settings: Settings) -> dict[str, Bound]:
 
     :param settings: of the robot.
     """
-    ticks = TickKernels(settings.robot, driver_adds=settings.text('driver_adds'),
-                        driver_knows_payload=settings.flag('driver_knows_payload'),
-                        axes=settings.task_axes)
-    return {name: ticks.compile(name) for name in ticks.names}
+    laws = LawKernels(settings.robot, driver_adds=settings.text('driver_adds'),
+                      driver_knows_payload=settings.flag('driver_knows_payload'),
+                      axes=settings.task_axes)
+    return {name: laws.compile(name) for name in laws.names}
 
 
 def describe_output(settings: Settings, topic: str) -> str:

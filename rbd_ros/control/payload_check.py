@@ -18,8 +18,8 @@ from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
-from rbd_ros.control.cycle import Cycle
 from rbd_ros.control.payload import PayloadError
+from rbd_ros.control.step.controller import Controller
 from rbd_ros.dynamics.robot import Dynamics
 
 __all__ = ['PayloadCheck']
@@ -30,13 +30,13 @@ Array = npt.NDArray[np.float64]
 class PayloadCheck:
     """Compare what a payload needs at the present pose with the torque limits."""
 
-    def __init__(self, cycle: Cycle) -> None:
+    def __init__(self, controller: Controller) -> None:
         """
         Take the model.
 
-        :param cycle: gives the present positions and the direction of gravity.
+        :param controller: gives the present positions and the direction of gravity.
         """
-        self._cycle, self._robot = cycle, cycle.settings.robot
+        self._controller, self._robot = controller, controller.settings.robot
         # Uncompiled: nothing is compiled while active.
         self._dynamics = Dynamics(self._robot.model, backend='reference',
                                   payload_frame=self._robot.payload_frame)
@@ -48,16 +48,16 @@ class PayloadCheck:
         :param payload: ten numbers of ``payload_vector``.
         :raises PayloadError: naming the worst joint, what it needs and what it has.
         """
-        cycle = self._cycle
-        if not cycle.joints.ready(cycle.now):
+        controller = self._controller
+        if not controller.ready:
             return
         mass = float(payload[0])
         com = payload[1:4] / mass if mass > 0.0 else np.zeros(3)
-        self._dynamics.set_gravity(cycle.load.gravity.value)
+        self._dynamics.set_gravity(controller.x.load.gravity)
         self._dynamics.set_payload(mass, com, np.zeros((3, 3)))  # at rest inertia does not count
-        torque: Array = self._dynamics.gravity(cycle.joints.q.copy())
+        torque: Array = self._dynamics.gravity(controller.x.joints.q.copy())
         needed = np.array(self._robot.pick(torque.tolist()))
-        limit = cycle.settings.torque_limits
+        limit = controller.settings.torque_limits
         j = int((np.abs(needed) / limit).argmax())
         if abs(needed[j]) > limit[j]:
             raise PayloadError(

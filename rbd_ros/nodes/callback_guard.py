@@ -155,7 +155,7 @@ class GuardedNode(Node):
     def create_subscription(self, kind: type, topic: str, callback: Callable[..., object],
                             qos_profile: QoSProfile | int, **more: object) -> Subscription:
         """Create a subscription with a guarded callback; a raw callback guards itself."""
-        if not more.get('raw'):  # raw is the fast path: one call less
+        if not more.get('raw'):  # raw is the loop: one call less
             callback = self.guard.subscription(callback)
         return super().create_subscription(kind, topic, callback, qos_profile, **more)
 

@@ -13,7 +13,7 @@
 # limitations under the License.
 
 """
-Serialized messages of the fast path: JointState in, Float64MultiArray or JointState out.
+Serialized messages of the loop: JointState in, Float64MultiArray or JointState out.
 
 The middleware's own conversion makes a Python object of each number; here the doubles are
 copied as bytes. A message is read from the front. What a publisher repeats in each message
@@ -33,7 +33,6 @@ import struct
 
 import numpy as np
 import numpy.typing as npt
-from rbd_ros.nodes.relay import Expected
 
 __all__ = ['FloatArrayWriter', 'JointStateReader', 'JointStateWriter', 'ReadState', 'STAMP',
            'unpack_stamp']
@@ -71,7 +70,7 @@ class ReadState:
         :param count: number of positions, equal to the number of names or zero.
         """
         self.names, self.prefix, self.count = names, prefix, count
-        self._mask, self._mask_bytes = int.from_bytes(mask, 'little'), mask
+        self._mask = int.from_bytes(mask, 'little')
         self._key = int.from_bytes(prefix, 'little') & self._mask
         self.start = _STAMP_END + len(prefix)
         self.stamp = 0.0  # s
@@ -85,7 +84,6 @@ class ReadState:
         self._size = -1  # length of the last message
         self._numbers = self._bytes[:0]  # where what follows the prefix goes
         self._checks: tuple[tuple[int, int], ...] = ()  # word, count expected in it
-        self.places: tuple[int, int, int] = (0, 0, 0)  # of positions, velocities, efforts
         self.position: Array = _EMPTY
         self.velocity: Array = _EMPTY
         self.effort: Array = _EMPTY
@@ -135,25 +133,11 @@ class ReadState:
         """
         return self._measure(data, len(data) - self.start) and self.refill(data)
 
-    def expected(self, data: bytes) -> Expected:
-        """
-        Return what another message must have in common with the last one taken.
-
-        :param data: that message.
-        """
-        mask = bytearray(len(data))
-        mask[:2] = b'\xff\xff'  # the rest of the encapsulation is options
-        mask[_STAMP_END:self.start] = self._mask_bytes
-        for word, _ in self._checks:
-            place = self.start + 4 * word - self._lead
-            mask[place:place + 4] = b'\xff' * 4
-        return Expected(data, bytes(mask))
-
     def _measure(self, data: bytes, tail: int) -> bool:
         """Find the fields of a message of a new length; False if they do not fit."""
         n, at = len(self.names), self._lead + 8 * self.count
         end = self._lead + tail
-        fields, checks, places = [], [], [self.start]
+        fields, checks = [], []
         for _ in range(2):  # velocity, effort
             if at + 4 > end:
                 return False
@@ -164,14 +148,12 @@ class ReadState:
             at += 4
             at += -at % 8 if count else 0
             fields.append(self._buffer[at // 8:at // 8 + n] if count else _EMPTY)
-            places.append(self.start + at - self._lead)
             at += 8 * count
         if not 0 <= end - at <= _SURPLUS or end > len(self._bytes):
             return False
         self.position = self._buffer[:n] if self.count else _EMPTY
         self.velocity, self.effort = fields
         self._checks, self._size = tuple(checks), len(data)
-        self.places = (places[0], places[1], places[2])
         self._numbers = self._bytes[self._lead:end]
         return True
 
@@ -271,8 +253,7 @@ class FloatArrayWriter:
         """
         head = struct.pack('<HHIII', 0x0100, 0, 0, 0, n)  # no dimensions, no offset
         self._buffer = bytearray(head + bytes(_pad(len(head))) + bytes(8 * n))
-        self.form = bytes(self._buffer), len(self._buffer) - 8 * n  # and where the values are
-        self._values = memoryview(self._buffer)[self.form[1]:].cast('d')
+        self._values = memoryview(self._buffer)[len(self._buffer) - 8 * n:].cast('d')
 
     def write(self, values: Array) -> bytes:
         """
@@ -303,8 +284,7 @@ class JointStateWriter:
         out += bytes(-len(out) % 4) + struct.pack('<III', 0, 0, len(names))
         out += bytes(_pad(len(out))) + bytes(8 * len(names))
         self._buffer = out
-        self.form = bytes(out), len(out) - 8 * len(names)  # and where the values are
-        self._values = memoryview(out)[self.form[1]:].cast('d')
+        self._values = memoryview(out)[len(out) - 8 * len(names):].cast('d')
 
     def write(self, effort: Array, seconds: int, nanoseconds: int) -> bytes:
         """

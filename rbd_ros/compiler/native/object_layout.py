@@ -111,8 +111,8 @@ def verified() -> bool:
     reason = _difference()
     if reason:
         _log.warning(
-            'calls of compiled kernels take the slow path, a few microseconds longer each, and '
-            'the controller has no fast path: %s (%s %s, NumPy %s)', reason,
+            'calls of compiled kernels take the slow path, a few microseconds longer each: '
+            '%s (%s %s, NumPy %s)', reason,
             platform.python_implementation(), platform.python_version(), np.__version__)
     return not reason
 

@@ -70,6 +70,6 @@ class Writer:
         self._count += 1
         self.lines += [f'br i1 {condition}, label %{label}, label %{otherwise}', f'{label}:']
 
-    def equal(self, a: str, b: str, otherwise: str = 'slow') -> None:
+    def equal(self, a: str, b: str) -> None:
         """Go on only if two words are equal."""
-        self.require(self.value(f'icmp eq i64 {a}, {b}'), otherwise)
+        self.require(self.value(f'icmp eq i64 {a}, {b}'))

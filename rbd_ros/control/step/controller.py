@@ -21,28 +21,35 @@ thread. Everything here runs in the control thread; other threads only ``post`` 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 
 import numpy as np
 import numpy.typing as npt
 
 from rbd_ros.compiler import Bound, procedure
 from rbd_ros.control.references.goals import Tolerances
-from rbd_ros.control.references.results import Outcome
+from rbd_ros.control.references.results import GoalError, Outcome, ResultCode
 from rbd_ros.control.references.trajectory import Knots
 from rbd_ros.control.safety.causes import Cause
 from rbd_ros.control.safety.states import State as SupervisorState
 from rbd_ros.control.settings import Settings
-from rbd_ros.control.step.arrival import fill_states
+from rbd_ros.control.step.arrival import fill_states, is_ready
 from rbd_ros.control.step.design import design
+from rbd_ros.control.step.diagnosis import missing_joints
+from rbd_ros.control.step.due import is_blind, is_finished
 from rbd_ros.control.step.events import Event, Kind, NOBODY, Result
 from rbd_ros.control.step.feeder import Feeder
 from rbd_ros.control.step.flow_words import FlowWord
 from rbd_ros.control.step.goal_outcomes import EndedGoals
+from rbd_ros.control.step.guards import is_alive
 from rbd_ros.control.step.intake import fill_structure
 from rbd_ros.control.step.joint_intake import JointIntake
+from rbd_ros.control.step.joint_reference import distance
+from rbd_ros.control.step.latch import Latched, latched
+from rbd_ros.control.step.laws import law_leads, law_tracks
 from rbd_ros.control.step.load import restart_load
 from rbd_ros.control.step.pieces import Ring
+from rbd_ros.control.step.snapshots import Snapshots
 from rbd_ros.control.step.sources import SOURCES
 from rbd_ros.control.step.state import (
     fill_parameters, kernels_of, Parameters, State, Work)
@@ -61,6 +68,7 @@ Request = Callable[[float, float], object]
 _CAUSES = tuple(Cause)
 _STATES = tuple(SupervisorState)
 _WORKING = (SupervisorState.RAMPING_IN, SupervisorState.RUNNING)
+_ASKED = (Cause.DEACTIVATED.name, Cause.SIGNAL.name)
 
 
 class Controller:
@@ -70,16 +78,15 @@ class Controller:
     :param settings: valid set of parameters.
     :param kernels: compiled laws by name.
     :param publish: sends a torque.
-    :param modes: names of all modes, in the order of their numbers.
     :param backend: of the step, see :func:`rbd_ros.compiler.procedure.bind`.
     """
 
     def __init__(self, settings: Settings, kernels: Mapping[str, Bound],
-                 publish: Callable[[Array], None], modes: Sequence[str],
-                 backend: str = 'auto') -> None:
+                 publish: Callable[[Array], None], backend: str = 'auto') -> None:
         robot = settings.robot
         self.settings = self.accepted = settings
-        self._modes, self._publish = tuple(modes), publish
+        self.kernels, self._publish = kernels, publish
+        self._modes = modes = tuple(robot.modes)
         sizes = {'n': len(robot.joints), 'm': robot.model.nv, 's': SOURCES}
         self.x, self.u, self.p = State(sizes), Event(sizes), Parameters(sizes)
         self.y, self.ring = Result(sizes), Ring(sizes)
@@ -96,7 +103,14 @@ class Controller:
         self._task_intake = TaskIntake(self.x.references.task, self.p.references.task)
         self._ended = EndedGoals(self.x.references.joint.goal, robot.joints, modes)
         self.speaker = Speaker(settings, self.intake, self.x, self.p, modes)
+        self.snapshots = Snapshots(self.x)
         self.events: deque[tuple[str, str]] = deque(maxlen=1000)  # kind, text
+        self.ended: deque[tuple[Hashable, Outcome]] = deque()  # goals, for whoever asked for them
+        self._goals: dict[int, Hashable] = {}  # keys of goals by their numbers
+        self._last_goal = 0
+        self._faults: dict[str, str] = {}  # sentences by cause, first one first
+        self._latched: list[Latched] = []  # what they were made of
+        self._seen = b''  # how these stood in the state
         self.requests: deque[Request] = deque()  # posted, not yet run
         self._rejected = Throttle()  # log lines about references
         self._begin(settings)
@@ -106,6 +120,7 @@ class Controller:
         fill_states(self.p.states, settings)
         fill_parameters(self.p, settings, self._modes)
         self.x.mode, self.x.laws.law = self.p.mode, self.p.laws.law
+        self.snapshots.divider = settings.report_divider
         restart_load(self.x.load.plain(), self.p.load.plain())
         design(self.x.design.plain(), self.p.design.plain(), self.p.design.delay, 0.0)
         self._take(Kind.PARAMETERS, 0.0, 0.0)
@@ -126,6 +141,93 @@ class Controller:
     def working(self) -> bool:
         """Return whether the law acts, its gains ramped or not."""
         return self.state in _WORKING
+
+    @property
+    def finished(self) -> bool:
+        """Return whether nothing more will be sent without a new request."""
+        return is_finished(self.x.loop.supervisor)
+
+    @property
+    def blind(self) -> bool:
+        """Return whether the torque that is due needs no state: the timer sends it."""
+        return is_blind(self.x.loop.supervisor)
+
+    @property
+    def ready(self) -> bool:
+        """Return whether every joint was known and young enough at the last event."""
+        return is_ready(self.x.joints, self.x.now)
+
+    @property
+    def tracks(self) -> bool:
+        """Return whether the law in force follows the reference of the joints."""
+        return law_tracks(self.x.laws)
+
+    @property
+    def leads(self) -> bool:
+        """Return whether the law in force follows the reference of the tip."""
+        return law_leads(self.x.laws)
+
+    @property
+    def goal(self) -> Hashable | None:
+        """Return the key of the active goal; None: there is none."""
+        return self._goals.get(int(self.x.references.joint.goal.active))
+
+    def faults(self) -> dict[str, str]:
+        """Return the sentences of all latched faults by cause, first one first."""
+        return dict(self._faults)
+
+    def fault_text(self) -> str:
+        """Return every latched fault in one line; a requested end is no fault."""
+        return '; '.join(text for cause, text in self.faults().items() if cause not in _ASKED)
+
+    def refusal(self) -> str:
+        """Return why the last joint state was not used; empty: it was."""
+        sources = self.x.states.sources
+        return self.speaker.text(int(sources.reason), int(sources.reason_joint), sources.reason_a,
+                                 sources.reason_b, sources.reason_c) if sources.reason else ''
+
+    def lateness(self) -> str:
+        """Return in what states do not come in time before the start; empty: they do."""
+        late = self.x.states.punctual
+        return self.speaker.text(int(late.late), NOBODY, late.late_a, late.late_b, 0.0,
+                                 ) if late.late else ''
+
+    def missing_states(self) -> str:
+        """Return which joints are unknown or too old, and why; empty: none."""
+        return self.speaker.diagnosis()
+
+    def missing_prescribed(self) -> list[str]:
+        """Return the joints that are not controlled and are unknown or too old."""
+        x, structure = self.x, self.p.structure
+        return [self.intake.joints[j] for j in missing_joints(x.joints, structure, x.now)
+                if not structure.controlled[j]]
+
+    def is_pressed(self, steady: float) -> bool:
+        """
+        Return whether the dead-man switch lets the robot move.
+
+        :param steady: steady time, s.
+        """
+        return is_alive(self.x.dead_man, self.p.monitors, steady)
+
+    def distance(self, target: Array, q: Array) -> Array:
+        """
+        Return the difference from measured positions to a target, the short way round.
+
+        :param target: positions of the controlled joints.
+        :param q: measured ones.
+        """
+        return np.array([distance(self.p.references.joint, j, *pair)
+                         for j, pair in enumerate(zip(target.tolist(), q.tolist()))])
+
+    def check_points(self, q: Array) -> None:
+        """
+        Refuse points that are not finite or outside the joint limits.
+
+        :param q: positions, (k, n).
+        :raises GoalError: naming joint and limits.
+        """
+        self._joint_intake.check(q)
 
     # -- called by the loop -------------------------------------------------------------------
 
@@ -240,7 +342,8 @@ class Controller:
         :param cause: why.
         :param text: what exactly.
         """
-        self.speaker.outside.setdefault(cause.name, text)
+        if cause.name not in self._faults:  # what follows from a fault does not explain it
+            self.speaker.outside[cause.name] = text
         self.u.cause = _CAUSES.index(cause)
         self.u.numbers[:2] = FlowWord.OUTSIDE, NOBODY
         self._take(Kind.FAULT, self.x.now, steady)
@@ -256,6 +359,7 @@ class Controller:
         self.settings = self.speaker.settings = settings.with_structure_of(self.settings)
         fill_parameters(self.p, self.settings, self._modes)
         self._joint_intake.speed[:] = self.settings.velocity_limits
+        self.snapshots.divider = self.settings.report_divider
         self._take(Kind.PARAMETERS, now, steady)
 
     def hold(self, now: float, steady: float) -> None:
@@ -302,33 +406,41 @@ class Controller:
         self._take_reference(now, steady, lambda: self._joint_intake.take(
             self.u, now, knots, start_time))
 
-    def pursue(self, now: float, steady: float, knots: Knots, start_time: float, goal: int,
+    def pursue(self, now: float, steady: float, knots: Knots, start_time: float, key: Hashable,
                tolerances: Tolerances) -> None:
         """
-        Follow a goal, unless the law does not run or it cannot be followed.
+        Follow a goal.
 
         :param now: control time, s.
         :param steady: steady time, s.
         :param knots: its points.
         :param start_time: control time of its time_from_start 0.
-        :param goal: its number, from 1 on.
+        :param key: by which its end is told in ``ended``.
         :param tolerances: of the goal.
-        :raises GoalError: if it is refused.
+        :raises GoalError: if the law does not run or does not follow the joints, or if the points
+            cannot be followed.
         """
-        if self.working:
-            self._joint_intake.follow(self.u, now, knots, start_time, goal, tolerances)
-            self._take(int(self.u.kind), now, steady)
+        if not self.working:
+            raise GoalError(ResultCode.INVALID_GOAL, f'the controller is {self.state.value}')
+        self._last_goal += 1
+        self._joint_intake.follow(self.u, now, knots, start_time, self._last_goal, tolerances)
+        self._goals[self._last_goal] = key
+        self._take(int(self.u.kind), now, steady)
+        if self.y.answer:  # it will never end
+            del self._goals[self._last_goal]
+            raise GoalError(ResultCode.INVALID_GOAL, self._refusal())
 
-    def cancel(self, now: float, steady: float, goal: int) -> None:
+    def cancel(self, now: float, steady: float, key: Hashable) -> None:
         """
-        Cancel a goal and hold.
+        Cancel a goal and hold; nothing happens if it is not the active one.
 
         :param now: control time, s.
         :param steady: steady time, s.
-        :param goal: its number.
+        :param key: of the goal.
         """
-        self.u.numbers[0] = goal
-        self._take(Kind.CANCEL, now, steady)
+        if self.goal is not None and self.goal == key:
+            self.u.numbers[0] = self.x.references.joint.goal.active
+            self._take(Kind.CANCEL, now, steady)
 
     def take_pose(self, now: float, steady: float, position: Sequence[float],
                   quaternion: Sequence[float]) -> None:
@@ -376,14 +488,6 @@ class Controller:
         self.speaker.refused = reason
         self._take(Kind.REFUSED, now, steady)
 
-    def ended_goals(self) -> list[tuple[int, Outcome]]:
-        """Return the numbers and outcomes of the goals that have ended since the last call."""
-        return self._ended.take('; '.join(self.faults().values()))
-
-    def faults(self) -> Mapping[str, str]:
-        """Return the sentences of all latched faults by cause, first one first."""
-        return self.speaker.faults(self.x.loop.supervisor.faults)
-
     # -- inside -------------------------------------------------------------------------------
 
     def _take_reference(self, now: float, steady: float, make: Callable[[], None]) -> None:
@@ -411,14 +515,37 @@ class Controller:
 
     def _take(self, kind: int, now: float, steady: float) -> bool:
         """Let one thing happen; return whether a torque was sent."""
-        self.u.kind, self.u.now, self.u.steady = kind, now, steady
+        u, y, taken = self.u, self.y, self.x.taken
+        u.kind, u.now, u.steady = kind, now, steady
         self.run()
-        if self.y.send:
-            self._publish(self.y.torque)
-        if self.y.told or self.intake.notices:
-            self.events.extend(self.speaker.said(self.y))
+        if y.send:
+            self._publish(y.torque)
+        faults = self.x.loop.supervisor.faults
+        if (faults.causes or self._faults) and self._seen != (
+                seen := faults.order.tobytes() + faults.details.tobytes()):
+            self._seen = seen  # one step may clear a cause and find another one
+            self._note_faults()
+        if y.told or self.intake.notices:
+            self.events.extend(self.speaker.said(y))
             self.events.extend(('warning', text) for text in self.intake.notices)
             self.intake.notices.clear()
+        if self.x.references.joint.goal.ended != self._ended.seen:
+            self._note_ended()
+        if self.x.taken != taken and self.snapshots.wanted:
+            self.snapshots.note(self.tracks)
         if self._feeder.left:
             self._feeder.feed()
-        return bool(self.y.send)
+        return bool(y.send)
+
+    def _note_faults(self) -> None:
+        """Make the sentences of new causes now, while the records say what was seen."""
+        known, self._latched = self._latched, latched(self.x.loop.supervisor.faults)
+        if known != self._latched[:len(known)]:  # they were cleared
+            self.speaker.recovered = '; '.join(self._faults.values())
+        self._faults = {each.cause.name: self._faults[each.cause.name] if each in known else
+                        self.speaker.fault(each) for each in self._latched}
+
+    def _note_ended(self) -> None:
+        """Tell of goals that have ended."""
+        for number, outcome in self._ended.take('; '.join(self._faults.values())):
+            self.ended.append((self._goals.pop(number, number), outcome))

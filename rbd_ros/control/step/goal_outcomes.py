@@ -38,7 +38,7 @@ class EndedGoals:
         :param modes: names by their numbers.
         """
         self._goal, self._joints, self._modes = goal, tuple(joints), tuple(modes)
-        self._seen = goal.ended
+        self.seen = goal.ended
 
     def take(self, stopped: str) -> list[tuple[int, Outcome]]:
         """
@@ -46,11 +46,11 @@ class EndedGoals:
 
         :param stopped: why the controller stopped, for goals that ended by that.
         """
-        self._seen = max(self._seen, self._goal.ended - OUTCOMES)
+        self.seen = max(self.seen, self._goal.ended - OUTCOMES)
         found = []
-        while self._seen < self._goal.ended:
-            found.append(self._read(slot_of(self._seen, OUTCOMES), stopped))
-            self._seen += 1.0
+        while self.seen < self._goal.ended:
+            found.append(self._read(slot_of(self.seen, OUTCOMES), stopped))
+            self.seen += 1.0
         return found
 
     def _read(self, k: int, stopped: str) -> tuple[int, Outcome]:

@@ -100,12 +100,17 @@ def moves(x: References, joints: Joints, structure: Structure, law: int) -> bool
     wanted, measured = 0.0, 0.0
     for j in range(len(structure.index)):
         measured = max(measured, abs(joints.qd[place_of(structure, j)]))
-        if law == LawCode.JOINT:
+        if _tracks(law):
             wanted = max(wanted, abs(x.joint.profile.state[1, j]))
     if law == LawCode.TASK:
         for j in range(6):
             wanted = max(wanted, abs(x.task.pose.velocity[j]))
     return wanted > _REST or measured > _JOINT_REST
+
+
+def _tracks(law: int) -> bool:
+    """Return whether a law follows the reference of the joints."""
+    return law == LawCode.JOINT or law == LawCode.OWN_JOINT
 
 
 def _is_goal(u: Event) -> bool:
@@ -135,7 +140,7 @@ def take_reference(x: References, p: ReferenceLimits, limits: MonitorParameters,
     if state != StateCode.RAMPING_IN and state != StateCode.RUNNING:
         y.answer = ReferenceWord.NOT_RUNNING
         return
-    if _is_goal(u) and law != LawCode.JOINT:
+    if _is_goal(u) and not _tracks(law):
         y.answer = ReferenceWord.OTHER_MODE
         return
     y.answer = 0.0

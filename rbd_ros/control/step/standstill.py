@@ -283,8 +283,8 @@ def _hold(x: Standstill, p: StandstillParameters, joints: Joints, law: Vector, g
                              or joints.unusual[i] > 0.0 or x.halted[i] > 0.0)
         else:
             held = held and x.time[i] > 0.0
-        # A joint that stands is not calm from its first message on. Its time begins there: the
-        # messages before may have taken the fast path, with the joint in motion.
+        # A joint that stands is not calm from its first message on. Its time begins there: until
+        # then it may have been in motion.
         x.began[i] = 1.0 if held and x.time[i] == 0.0 else 0.0
         if not held:
             x.time[i] = 0.0

@@ -15,8 +15,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
+from rbd_ros.control.safety.causes import Cause
 from rbd_ros.control.safety.states import State as SupervisorState
 from rbd_ros.control.settings import Settings
 from rbd_ros.control.step import law_words, load_words, observer_words, reference_words
@@ -25,9 +26,10 @@ from rbd_ros.control.step.diagnosis import diagnosis_text
 from rbd_ros.control.step.events import Result
 from rbd_ros.control.step.flow_words import FlowWord
 from rbd_ros.control.step.intake import Intake
-from rbd_ros.control.step.latch import Latch, Latched, latched
+from rbd_ros.control.step.latch import Latched
 from rbd_ros.control.step.load_texts import likely_causes, load_text
 from rbd_ros.control.step.load_words import LoadWord
+from rbd_ros.control.step.reference_words import ReferenceWord
 from rbd_ros.control.step.state import Parameters, State
 from rbd_ros.control.step.supervisor_words import supervisor_text, SupervisorWord
 
@@ -35,6 +37,7 @@ __all__ = ['Speaker']
 
 _STATES = tuple(SupervisorState)
 _OF_MODEL = (ArrivalWord.JUMP, ArrivalWord.DISAGREE, ArrivalWord.STALE, ArrivalWord.UNKNOWN)
+_STALE = (Cause.STATE_STALE, Cause.PRESCRIBED_STALE)
 _TEXTS = {**law_words.TEXTS, **observer_words.TEXTS, **reference_words.TEXTS}
 
 
@@ -58,6 +61,8 @@ class Speaker:
         self.outside: dict[str, str] = {}
         #: why the last reference was refused
         self.refused = ''
+        #: faults that were cleared last
+        self.recovered = ''
 
     def said(self, y: Result) -> list[tuple[str, str]]:
         """
@@ -96,8 +101,11 @@ class Speaker:
         if word == FlowWord.MODE:
             return self._modes[int(a)]
         if word == FlowWord.RECOVERS:
-            return 'recovers by itself: ' + '; '.join(
-                map(self.fault, latched(self._x.loop.supervisor.recovered)))
+            return f'recovers by itself: {self.recovered}'
+        if word in (ReferenceWord.OTHER_MODE, ReferenceWord.NOT_RUNNING):
+            x = self._x
+            return _TEXTS[word](self._modes[int(x.mode)] if word == ReferenceWord.OTHER_MODE else
+                                _STATES[int(x.loop.supervisor.state)].value, a, b, c)
         names = self._intake.joints if word in _OF_MODEL else self.settings.robot.joints
         name = names[joint] if 0 <= joint < len(names) else ''
         if word in tuple(ArrivalWord):
@@ -118,17 +126,14 @@ class Speaker:
         """
         if fault.word == FlowWord.OUTSIDE:
             detail = self.outside.get(fault.cause.name, '')
-        elif fault.word in (ArrivalWord.STALE, ArrivalWord.UNKNOWN):
-            detail = diagnosis_text(self._x.states, self._x.joints, self._p.structure,
-                                    self._p.states.ages, self._intake, self._x.now)
+        elif fault.cause in _STALE and fault.word not in tuple(SupervisorWord):
+            detail = self.diagnosis()  # every joint, each with its reason
         else:
             detail = self.text(fault.word, fault.joint, *fault.numbers)
         return f'{fault.cause.text}: {detail}' if detail else fault.cause.text
 
-    def faults(self, faults: Latch) -> Mapping[str, str]:
-        """
-        Return the sentences of all causes, first one first.
-
-        :param faults: causes.
-        """
-        return {each.cause.name: self.fault(each) for each in latched(faults)}
+    def diagnosis(self) -> str:
+        """Return which joints are unknown or too old, and why; empty: none."""
+        x = self._x
+        return diagnosis_text(x.states, x.joints, self._p.structure, self._p.states.ages,
+                              self._intake, max(x.now, x.loop.supervisor.clock))

@@ -32,10 +32,9 @@ from typing import TYPE_CHECKING
 from control_msgs.action import FollowJointTrajectory
 import numpy as np
 import numpy.typing as npt
-from rbd_ros.control.references.goals import Goal, read_tolerances, Tolerances
+from rbd_ros.control.references.goals import read_tolerances, Tolerances
 from rbd_ros.control.references.results import GoalError, Outcome, ResultCode, Status
 from rbd_ros.control.references.trajectory import Knots
-from rbd_ros.control.safety.supervisor import State
 from rbd_ros.control.step.modes import names_in, Takes, taking
 from rbd_ros.nodes.callback_guard import last_line
 from rbd_ros.nodes.controller.bounded_action import BoundedActionServer
@@ -49,7 +48,7 @@ from rclpy.clock import Clock, ClockType
 if TYPE_CHECKING:
     from builtin_interfaces.msg import Duration
     from control_msgs.msg import JointTolerance
-    from rbd_ros.control.cycle import Cycle
+    from rbd_ros.control.step.controller import Controller
     from rclpy.lifecycle import LifecycleNode
 
 __all__ = ['TrajectoryAction']
@@ -91,14 +90,14 @@ class TrajectoryAction:
     def __init__(self, node: LifecycleNode, loop_node: LoopNode,
                  lock: AbstractContextManager[object]) -> None:
         """
-        Create the server; it refuses goals until a cycle is attached and active.
+        Create the server; it refuses goals until a controller is attached and active.
 
         :param node: the lifecycle node.
         :param loop_node: has the control clock; stops the robot if a goal cannot be cancelled.
         :param lock: held by callbacks.
         """
         self._node, self._loop_node, self._lock = node, loop_node, lock
-        self._cycle: Cycle | None = None
+        self._controller: Controller | None = None
         self._handles: dict[Hashable, ServerGoalHandle] = {}
         self._judged: dict[int, _Plan | _Refusal] = {}  # not yet accepted, by their identity
         self._feedback = GoalFeedback(node)
@@ -113,18 +112,18 @@ class TrajectoryAction:
         self._timer = node.create_timer(  # runs while there are goals
             _PERIOD, self.drain, clock=Clock(clock_type=ClockType.STEADY_TIME), autostart=False)
 
-    def attach(self, cycle: Cycle) -> None:
+    def attach(self, controller: Controller) -> None:
         """
-        Send goals to a cycle.
+        Send goals to a controller.
 
-        :param cycle: of a configured robot.
+        :param controller: of a configured robot.
         """
-        self._cycle = cycle
+        self._controller = controller
 
     def detach(self) -> None:
         """Answer what is left and refuse goals from now on."""
         self.drain()
-        self._cycle = None
+        self._controller = None
         outcome = Outcome(Status.ABORTED, ResultCode.INVALID_GOAL, 'the robot was cleaned up')
         for key in list(self._handles):
             self._answer(key, outcome)
@@ -171,16 +170,16 @@ class TrajectoryAction:
         if self._server.known >= _MAX_GOALS:  # each is named in every message of status
             raise _TooManyGoals(ResultCode.INVALID_GOAL, f'{_MAX_GOALS} goals have come within '
                                 f'{RESULTS_KEPT} s: wait for the answer to a goal')
-        cycle = _require_ready(self._cycle)
+        controller = _require_ready(self._controller)
         if goal.multi_dof_trajectory.points or goal.multi_dof_trajectory.joint_names:
             raise GoalError(ResultCode.INVALID_JOINTS,
                             'multi_dof_trajectory is not supported')
-        joints = cycle.settings.robot.joints
+        joints = controller.settings.robot.joints
         knots = knots_of(goal.trajectory, joints)
-        cycle.reference.check(knots.q)
-        _check_speed(knots, cycle.reference.limiter.velocity, joints)
+        controller.check_points(knots.q)
+        _check_speed(knots, controller.p.references.joint.velocity, joints)
         tolerances = read_tolerances(
-            joints, cycle.accepted.tolerances(), _entries(goal.path_tolerance),
+            joints, controller.accepted.tolerances(), _entries(goal.path_tolerance),
             _entries(goal.goal_tolerance), _seconds(goal.goal_time_tolerance))
         start = start_time(goal.trajectory, self._node.get_clock(),
                            simulated=self._loop_node.simulated)
@@ -203,30 +202,25 @@ class TrajectoryAction:
 
     def _start_goal(self, key: bytes, handle: ServerGoalHandle) -> None:
         """Hand an accepted goal to the loop."""
-        plan, cycle = self._judged.pop(id(handle.request), None), self._cycle
+        plan, controller = self._judged.pop(id(handle.request), None), self._controller
         if isinstance(plan, _Refusal):
             self._end_goal(self._handles.pop(key), plan.outcome)
             return
-        if cycle is None or plan is None:
+        if controller is None or plan is None:
             self._answer(key, Outcome(
                 Status.ABORTED, ResultCode.INVALID_GOAL, 'the controller is not configured'
-                if cycle is None else 'too many goals came at once'))
+                if controller is None else 'too many goals came at once'))
             return
 
-        def request(now: float, _: float) -> None:
+        def request(now: float, steady: float) -> None:
             """Run in the thread of the loop."""
-            reference = cycle.reference
             try:
-                _require_ready(cycle)
-                trajectory = reference.follow(
-                    now, plan.knots, now if plan.start is None else plan.start)
+                _require_ready(controller)
+                controller.pursue(now, steady, plan.knots, now if plan.start is None else
+                                  plan.start, key, plan.tolerances)
             except GoalError as error:
-                reference.goals.ended.append(
-                    (key, Outcome(Status.ABORTED, error.code, str(error))))
-                return
-            reference.pursue(Goal(key, trajectory, plan.tolerances,
-                                  cycle.settings.robot.joints))
-        cycle.loop.post(request)
+                controller.ended.append((key, Outcome(Status.ABORTED, error.code, str(error))))
+        controller.post(request)
 
     def _on_cancel(self, handle: ServerGoalHandle) -> CancelResponse:
         try:
@@ -240,29 +234,26 @@ class TrajectoryAction:
 
     def _cancel_goal(self, handle: ServerGoalHandle) -> CancelResponse:
         """Ask the loop to end a goal."""
-        cycle, key = self._cycle, bytes(handle.goal_id.uuid)
-        if cycle is None or key not in self._handles:
+        controller, key = self._controller, bytes(handle.goal_id.uuid)
+        if controller is None or key not in self._handles:
             return CancelResponse.REJECT
 
-        def request(_now: float, _steady: float) -> None:
-            """Run in the thread of the loop."""
-            cycle.reference.cancel(key)
-        cycle.loop.post(request)
+        controller.post(lambda now, steady: controller.cancel(now, steady, key))
         return CancelResponse.ACCEPT
 
     # -- a goal ends ----------------------------------------------------------------------------
 
     def drain(self) -> None:
         """Answer goals that have ended and publish feedback of the present one."""
-        cycle = self._cycle
-        if cycle is None or not self._handles:
+        controller = self._controller
+        if controller is None or not self._handles:
             self._timer.cancel()
             return
-        ended = cycle.reference.goals.ended
+        ended = controller.ended
         while ended:
             self._answer(*ended.popleft())
         if self._handles:
-            self._feedback.update(cycle, self._handles)
+            self._feedback.update(controller, self._handles)
 
     def _answer(self, key: Hashable, outcome: Outcome) -> None:
         handle = self._handles.pop(key, None)
@@ -294,18 +285,17 @@ class TrajectoryAction:
         return FollowJointTrajectory.Result()
 
 
-def _require_ready(cycle: Cycle | None) -> Cycle:
-    """Return the cycle if it can follow a trajectory now, else raise GoalError."""
-    if cycle is None:
+def _require_ready(controller: Controller | None) -> Controller:
+    """Return the controller if it can follow a trajectory now, else raise GoalError."""
+    if controller is None:
         raise GoalError(ResultCode.INVALID_GOAL, 'the controller is not configured')
-    if cycle.supervisor.state not in (State.RAMPING_IN, State.RUNNING):
-        raise GoalError(ResultCode.INVALID_GOAL,
-                        f'the controller is {cycle.supervisor.state.value}')
-    modes = taking(Takes.TRAJECTORY, cycle.settings.robot.own_modes)
-    if cycle.mode not in modes:
-        raise GoalError(ResultCode.INVALID_GOAL, f'the mode is {cycle.mode}; set the parameter '
-                                                 f'mode to {names_in(modes, "or")}')
-    return cycle
+    if not controller.working:
+        raise GoalError(ResultCode.INVALID_GOAL, f'the controller is {controller.state.value}')
+    modes = taking(Takes.TRAJECTORY, controller.settings.robot.own_modes)
+    if controller.mode not in modes:
+        raise GoalError(ResultCode.INVALID_GOAL, f'the mode is {controller.mode}; set the '
+                                                 f'parameter mode to {names_in(modes, "or")}')
+    return controller
 
 
 def _check_speed(knots: Knots, limit: Array, joints: tuple[str, ...]) -> None:

@@ -37,7 +37,7 @@ from rclpy.node import Node
 from rclpy.qos import QoSProfile, ReliabilityPolicy
 
 if TYPE_CHECKING:
-    from rbd_ros.control.cycle import Cycle
+    from rbd_ros.control.step.controller import Controller
 
 __all__ = ['Activation']
 
@@ -75,17 +75,17 @@ class Host(Protocol):
 
 
 class Activation:
-    """Take one cycle to its first torque."""
+    """Take one controller to its first torque."""
 
-    def __init__(self, node: Node, cycle: Cycle, *, host: Host) -> None:
+    def __init__(self, node: Node, controller: Controller, *, host: Host) -> None:
         """
         Prepare.
 
         :param node: the lifecycle node.
-        :param cycle: of the configured robot.
+        :param controller: of the configured robot.
         :param host: where it waits.
         """
-        self._node, self._host, self._cycle = node, host, cycle
+        self._node, self._host, self._controller = node, host, controller
         self._cancelled = threading.Event()
         self._cancelled_by = ''
         self.latched = False  # only a person may try again
@@ -138,7 +138,7 @@ class Activation:
     def _listen(self, topic: str, heard: threading.Event) -> Callable[[], object]:
         """Set an event when somebody sends commands; return what ends listening."""
         node = self._node
-        kind = OUTPUTS[self._cycle.settings.text('command_type')].message_type
+        kind = OUTPUTS[self._controller.settings.text('command_type')].message_type
         subscription = node.create_subscription(kind, topic, lambda _: heard.set(), _ANY,
                                                 raw=True)
         return lambda: node.destroy_subscription(subscription)
@@ -151,15 +151,14 @@ class Activation:
 
     def run(self) -> bool:
         """Wait for the first torque; if it does not come, undo the attempt and return False."""
-        node, cycle = self._node, self._cycle
-        supervisor = cycle.supervisor
-        cycle.loop.post(cycle.activate)
+        node, controller = self._node, self._controller
+        controller.post(controller.activate)
         begun = self._host.wait(
-            lambda: supervisor.state not in _WAITING or self._cancelled.is_set(),
+            lambda: controller.state not in _WAITING or self._cancelled.is_set(),
             float(node.get_parameter('activation_timeout').value))
-        if begun and supervisor.state not in (*_WAITING, State.FAULT):
+        if begun and controller.state not in (*_WAITING, State.FAULT):
             return True
-        fault = cycle.fault_text()
+        fault = controller.fault_text()
         reason = fault or self._missing_input()
         self._host.stop(Cause.DEACTIVATED)  # the first torque may just have been sent
         self.latched = bool(fault)
@@ -174,20 +173,20 @@ class Activation:
 
     def _missing_input(self) -> str:
         """Return which input the start check is waiting for."""
-        cycle = self._cycle
-        if cycle.settings.simulated and not self._node.get_clock().now().nanoseconds:
+        controller = self._controller
+        if controller.settings.simulated and not self._node.get_clock().now().nanoseconds:
             return 'use_sim_time is true, but nothing has come on /clock'
-        missing = cycle.joints.diagnose(cycle.now)[1]
+        missing = controller.missing_states()
         if missing:
             topic = self._node.resolve_topic_name('joint_states')
             return missing_states(missing, topic=topic,
                                   publishers=self._node.count_publishers(topic),
-                                  not_controlled=cycle.joints.missing_prescribed(cycle.now))
-        if not cycle.dead_man.alive(time.monotonic()):
+                                  not_controlled=controller.missing_prescribed())
+        if not controller.is_pressed(time.monotonic()):
             return 'the dead-man signal is missing'
         source = self._host.gravity_input
-        if source is not None and cycle.load.gravity.age > cycle.load.gravity.timeout:
+        if source is not None and not controller.x.load.known:
             return f'no direction of gravity from {source.source}: {source.reason or "too old"}'
-        if cycle.punctuality.late and not cycle.joints.reason:
-            return f'the states do not come in time: {cycle.punctuality.late}'
-        return f'states are not proven {cycle.joints.reason}'.rstrip()
+        if (late := controller.lateness()) and not controller.refusal():
+            return f'the states do not come in time: {late}'
+        return f'states are not proven {controller.refusal()}'.rstrip()

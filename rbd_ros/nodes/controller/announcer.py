@@ -26,7 +26,7 @@ from rclpy.qos import DurabilityPolicy, QoSProfile
 from std_msgs.msg import MultiArrayDimension, String, UInt8MultiArray
 
 if TYPE_CHECKING:
-    from rbd_ros.control.cycle import Cycle
+    from rbd_ros.control.step.controller import Controller
 
 __all__ = ['Announcer']
 
@@ -38,7 +38,7 @@ FREE, RATE, LIMIT = 0, 1, 2
 
 
 class Announcer:
-    """Publish and log the events of a cycle."""
+    """Publish and log the events of a controller."""
 
     def __init__(self, node: LifecycleNode) -> None:
         """
@@ -47,7 +47,7 @@ class Announcer:
         :param node: the lifecycle node; these topics exist in all of its states.
         """
         self._node = node
-        self._cycle: Cycle | None = None
+        self._controller: Controller | None = None
         # Ordinary publishers: lifecycle publishers are silent while inactive.
         self._topics = {kind: node.create_publisher(String, f'~/{kind}', _LATCHED)
                         for kind in ('mode', 'state', 'fault')}
@@ -59,20 +59,20 @@ class Announcer:
         self._publish('state', State.INACTIVE.value)
         self._publish('fault', '')
 
-    def attach(self, cycle: Cycle) -> None:
+    def attach(self, controller: Controller) -> None:
         """
-        Listen to a cycle.
+        Listen to a controller.
 
-        :param cycle: of a configured robot.
+        :param controller: of a configured robot.
         """
-        self._cycle = cycle
+        self._controller = controller
         self._flags = []
-        self._publish('mode', cycle.mode)
+        self._publish('mode', controller.mode)
 
     def detach(self) -> None:
         """Announce what is left and stop listening."""
         self.drain()
-        self._cycle = None
+        self._controller = None
 
     def _publish(self, kind: str, text: str) -> bool:
         if self._last.get(kind) == text:
@@ -83,32 +83,32 @@ class Announcer:
 
     def drain(self) -> None:
         """Announce what has come up; for the thread of the lifecycle node."""
-        cycle = self._cycle
-        if cycle is None:
+        controller = self._controller
+        if controller is None:
             return
         log = self._node.get_logger()
-        while cycle.events:
-            kind, text = cycle.events.popleft()
+        while controller.events:
+            kind, text = controller.events.popleft()
             if kind == 'warning':
                 log.warning(text)
             elif kind == 'info':
                 log.info(text)
             elif kind == 'state':
                 self._publish('state', text)
-                log.info(f'{text} ({cause})' if (cause := cycle.fault_text()) else text)
+                log.info(f'{text} ({cause})' if (cause := controller.fault_text()) else text)
             elif self._publish(kind, text):
                 log.info(f'{kind}: {text}')
-        fault = self._fault_text(cycle)
+        fault = self._fault_text(controller)
         if self._publish('fault', fault) and fault:
             log.error(fault)
-        self._publish_saturation(cycle)
+        self._publish_saturation(controller)
 
-    def _fault_text(self, cycle: Cycle) -> str:
+    def _fault_text(self, controller: Controller) -> str:
         """Return the faults; where states disagree, with the nodes that send them."""
-        fault = cycle.fault_text()
+        fault = controller.fault_text()
         if fault != self._explained[0]:
             text = fault
-            if any(each.cause is Cause.IMPLAUSIBLE for each in list(cycle.supervisor.faults)):
+            if Cause.IMPLAUSIBLE.name in controller.faults():
                 text += self._other_publishers()
             self._explained = fault, text
         return self._explained[1]
@@ -122,8 +122,8 @@ class Announcer:
             return ''
         return f' ({topic} has {len(nodes)} publishers: {", ".join(nodes)})'
 
-    def _publish_saturation(self, cycle: Cycle) -> None:
-        limiter = cycle.limiter
+    def _publish_saturation(self, controller: Controller) -> None:
+        limiter = controller.x.loop.torque.limiter
         flags = [RATE if slow else LIMIT if full else FREE  # slewing to the limit is not at it
                  for full, slow in zip(limiter.saturated.tolist(), limiter.slewing.tolist())]
         if flags == self._flags:
@@ -131,5 +131,5 @@ class Announcer:
         self._flags = flags
         message = UInt8MultiArray(data=flags)
         message.layout.dim = [MultiArrayDimension(
-            label=','.join(cycle.settings.robot.joints), size=len(flags), stride=len(flags))]
+            label=','.join(controller.settings.robot.joints), size=len(flags), stride=len(flags))]
         self._saturation.publish(message)

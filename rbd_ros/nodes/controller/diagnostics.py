@@ -23,12 +23,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from datetime import datetime, UTC
+import math
 import time
 from typing import Protocol, TYPE_CHECKING
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 import numpy as np
-from rbd_ros.control.safety.supervisor import State
+from rbd_ros.control.safety.states import State
+from rbd_ros.control.step.events import NEVER
+from rbd_ros.control.step.joint_reference import Source
+from rbd_ros.control.step.latch import latched
 from rbd_ros.nodes.controller.action import TrajectoryAction
 from rbd_ros.nodes.controller.gravity_input import GravityInput
 from rbd_ros.nodes.controller.loop_node import LoopNode
@@ -38,7 +42,7 @@ from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
 
 if TYPE_CHECKING:
-    from rbd_ros.control.cycle import Cycle
+    from rbd_ros.control.step.controller import Controller
 
 __all__ = ['Diagnostics']
 
@@ -58,7 +62,7 @@ _WORKING = (State.RUNNING, State.RAMPING_IN, State.INACTIVE, State.RELEASED)
 class DiagnosticSources(Protocol):
     """The parts of the controller that diagnostics report on."""
 
-    cycle: Cycle | None
+    controller: Controller | None
     loop_node: LoopNode
     action: TrajectoryAction
     gravity_input: GravityInput | None
@@ -88,11 +92,11 @@ class Diagnostics:
     def update(self) -> None:
         """Publish if it is time, or if a level has changed."""
         now = time.monotonic()
-        cycle = self._subject.cycle
+        controller = self._subject.controller
         due = now >= self._due
-        if due and cycle is not None:
-            self._statistics = self._states(cycle, now)
-        parts = self._parts(cycle, now)
+        if due and controller is not None:
+            self._statistics = self._states(controller, now)
+        parts = self._parts(controller, now)
         levels = [level for level, _, _ in parts.values()]
         if not due and levels == self._levels:
             return
@@ -101,25 +105,27 @@ class Diagnostics:
             self._due = now + _PERIOD
         message = DiagnosticArray()
         message.header.stamp = self._node.get_clock().now().to_msg()
-        hardware = cycle.settings.robot.model.name if cycle is not None else ''
+        hardware = controller.settings.robot.model.name if controller is not None else ''
         message.status = [
             DiagnosticStatus(level=level, name=f'{self._name}: {name}', message=text,
                              hardware_id=hardware, values=_values(pairs))
             for name, (level, text, pairs) in parts.items()]
         self._publisher.publish(message)
 
-    def _parts(self, cycle: Cycle | None, now: float) -> dict[str, Part]:
+    def _parts(self, controller: Controller | None, now: float) -> dict[str, Part]:
         parts = {'real time': self._realtime()}
-        supervisor = (OK, 'not configured', []) if cycle is None else _supervisor(cycle, now)
+        supervisor: Part = (OK, 'not configured', [])
+        if controller is not None:
+            supervisor = _supervisor(controller, now)
         if self._waits_for_clock(now):
             supervisor = (max(WARN, supervisor[0]), f'{supervisor[1]}; {_NO_CLOCK}',
                           supervisor[2])
-        if cycle is None:
+        if controller is None:
             return {SUPERVISOR: supervisor, **parts}
         return {
             SUPERVISOR: supervisor, JOINT_STATES: self._statistics,
-            'torque': _torque(cycle), 'reference': self._reference(cycle),
-            'load': self._load(cycle), **parts}
+            'torque': _torque(controller), 'reference': self._reference(controller),
+            'load': self._load(controller), **parts}
 
     def _waits_for_clock(self, now: float) -> bool:
         """Return whether simulated time should come and does not; the log is told as well."""
@@ -133,9 +139,10 @@ class Diagnostics:
 
     # -- parts ----------------------------------------------------------------------------------
 
-    def _states(self, cycle: Cycle, now: float) -> Part:
+    def _states(self, controller: Controller, now: float) -> Part:
         """Sum up the last second of the loop."""
-        loop_node, joints, settings = self._subject.loop_node, cycle.joints, cycle.settings
+        loop_node, settings = self._subject.loop_node, controller.settings
+        sources = controller.x.states.sources
         found = loop_node.statistics.summary(now, now + time.time() - time.monotonic())
         nominal = settings.number('nominal_rate')
         pairs: list[Pair] = [
@@ -146,11 +153,10 @@ class Diagnostics:
             *_spread('compute time', found.compute, 1e6, 'us'),
             *self._latency(found.latency),
             ('states', loop_node.statistics.count),
-            ('states by the fast path', fast.runs if (fast := loop_node.fast_path) else 0),
             ('superseded states', loop_node.statistics.superseded),
-            ('refused messages', joints.rejected), ('last refusal', joints.reason),
-            ('unreadable messages', joints.unreadable),
-            ('stamps that jumped ahead', joints.leaps),
+            ('refused messages', int(sources.rejected)), ('last refusal', controller.refusal()),
+            ('unreadable messages', int(sources.unreadable)),
+            ('stamps that jumped ahead', int(sources.leaps)),
             ('messages of unusual form', loop_node.unusual_messages),
             ('lost messages', loop_node.lost)]
         if not found.states:
@@ -169,44 +175,46 @@ class Diagnostics:
             return
         yield from _spread('latency', latency, 1e3, 'ms')
 
-    def _reference(self, cycle: Cycle) -> Part:
-        action, reference = self._subject.action, cycle.reference
+    def _reference(self, controller: Controller) -> Part:
+        action, reference = self._subject.action, controller.x.references.joint
+        source = Source(int(reference.source)).name.lower()
         last = action.last
         pairs: list[Pair] = [
-            ('source', reference.source.value), ('stream timed out', reference.timed_out),
+            ('source', source), ('stream timed out', bool(reference.timed_out)),
             ('goals under way', action.goals), ('goals refused', action.refused),
             ('last refusal', action.refusal),
             ('last goal', f'{last.status.value} ({last.code.name}): {last.text}' if last else ''),
-            ('largest error', f'{_largest_error(cycle):.4g}')]
-        condition = cycle.law.outputs.get('condition')
-        if condition is not None:
-            pairs.append(('condition number', f'{float(condition[0]):.4g}'))
-            lost = _lost_directions(cycle)
+            ('largest error', f'{_largest_error(controller):.4g}')]
+        if controller.leads:
+            condition = float(controller.kernels['task'].outputs['condition'][0])
+            pairs.append(('condition number', f'{condition:.4g}'))
+            lost = _lost_directions(controller)
             pairs.append(('lost directions', lost))
-            most = cycle.settings.number('task.max_condition')
-            if float(condition[0]) > most:
+            most = controller.settings.number('task.max_condition')
+            if condition > most:
                 return WARN, (f'singular: condition number beyond {most:g}, lost directions '
                               f'{lost}'), pairs
-        return OK, reference.source.value if cycle.law.tracks else 'not used', pairs
+        return OK, source if controller.tracks else 'not used', pairs
 
-    def _load(self, cycle: Cycle) -> Part:
-        load, gravity, settings = cycle.load.payload, cycle.load.gravity, cycle.settings
-        mass = float(load.value[0])
-        com = load.value[1:4] / mass if mass > 0.0 else np.zeros(3)
+    def _load(self, controller: Controller) -> Part:
+        load, settings = controller.x.load, controller.settings
+        mass = float(load.payload[0])
+        com = load.payload[1:4] / mass if mass > 0.0 else np.zeros(3)
+        timeout, age = controller.p.load.timeout, _gravity_age(controller)
         source = self._subject.gravity_input
         pairs: list[Pair] = [
             ('payload mass [kg]', f'{mass:.6g}'), ('payload frame', settings.robot.payload_frame),
             ('payload centre of mass [m]', _numbers(com)),
-            ('payload ramping', load.ramping),
+            ('payload ramping', bool(load.ramping)),
             ('driver_knows_payload', settings.flag('driver_knows_payload')),
-            ('gravity [m/s^2]', _numbers(gravity.value)),
+            ('gravity [m/s^2]', _numbers(load.gravity)),
             ('gravity source', source.source if source is not None else 'parameter')]
-        if source is not None and gravity.timeout > 0.0:
-            pairs += [('gravity age [s]', f'{gravity.age:.3g}'),
-                      ('gravity timeout [s]', f'{gravity.timeout:g}'),
+        if source is not None and timeout > 0.0:
+            pairs += [('gravity age [s]', f'{age:.3g}'),
+                      ('gravity timeout [s]', f'{timeout:g}'),
                       ('gravity messages refused', source.refused),
                       ('gravity refusal', source.reason)]
-            if gravity.age > gravity.timeout:
+            if age > timeout:
                 return ERROR, f'no direction of gravity: {source.reason or "too old"}', pairs
         return OK, f'payload {mass:.4g} kg', pairs
 
@@ -220,30 +228,32 @@ class Diagnostics:
         return OK, 'as configured', pairs
 
 
-def _supervisor(cycle: Cycle, now: float) -> Part:
-    supervisor = cycle.supervisor
+def _supervisor(controller: Controller, now: float) -> Part:
+    supervisor = controller.x.loop.supervisor
     pairs: list[Pair] = [
-        ('state', supervisor.state.value), ('mode', cycle.mode),
-        ('gain', f'{supervisor.gain:.3g}'), ('paused', supervisor.paused)]
-    wall = time.time() - now
-    for k, fault in enumerate(list(supervisor.faults), 1):
+        ('state', controller.state.value), ('mode', controller.mode),
+        ('gain', f'{supervisor.gain:.3g}'), ('paused', bool(supervisor.paused))]
+    wall, texts = time.time() - now, controller.faults()
+    for k, fault in enumerate(latched(supervisor.faults), 1):
         when = datetime.fromtimestamp(wall + fault.time, UTC)
-        pairs += [(f'fault {k}', str(fault)), (f'fault {k} cause', fault.cause.name),
+        pairs += [(f'fault {k}', texts.get(fault.cause.name, fault.cause.text)),
+                  (f'fault {k} cause', fault.cause.name),
                   (f'fault {k} time', when.isoformat(timespec='milliseconds'))]
-    text = cycle.fault_text()
+    text = controller.fault_text()
     if text:
-        return ERROR, f'{supervisor.state.value}: {text}', pairs
-    return OK if supervisor.state in _WORKING else WARN, supervisor.state.value, pairs
+        return ERROR, f'{controller.state.value}: {text}', pairs
+    return OK if controller.state in _WORKING else WARN, controller.state.value, pairs
 
 
-def _torque(cycle: Cycle) -> Part:
-    limiter, settings = cycle.limiter, cycle.settings
+def _torque(controller: Controller) -> Part:
+    torque, settings = controller.x.loop.torque, controller.settings
+    limiter = torque.limiter
     joints = settings.robot.joints
     full = [name for name, flag in zip(joints, limiter.saturated.tolist()) if flag]
     slow = [name for name, flag in zip(joints, limiter.slewing.tolist()) if flag]
-    share = np.abs(cycle.loop.sent) / limiter.limit
+    share = np.abs(limiter.sent) / settings.torque_limits
     pairs: list[Pair] = [
-        ('driver_adds', settings.text('driver_adds')), ('commands', cycle.loop.published),
+        ('driver_adds', settings.text('driver_adds')), ('commands', int(torque.published)),
         ('at the limit', ', '.join(full)), ('at the rate limit', ', '.join(slow)),
         ('largest fraction of a limit', f'{float(share.max()):.3f} '
                                         f'({joints[int(share.argmax())]})')]
@@ -252,15 +262,21 @@ def _torque(cycle: Cycle) -> Part:
     return OK, 'within the limits', pairs
 
 
-def _lost_directions(cycle: Cycle) -> str:
+def _lost_directions(controller: Controller) -> str:
     """Name the directions that the tip has lost by a tenth or more, with their shares."""
-    shares = cycle.law.outputs['lost'].tolist()
+    shares = controller.kernels['task'].outputs['lost'].tolist()
     return ', '.join(f'{axis} {share:.2f}' for axis, share in zip(
-        cycle.settings.task_axes, shares) if share >= 0.1)
+        controller.settings.task_axes, shares) if share >= 0.1)
 
 
-def _largest_error(cycle: Cycle) -> float:
-    return float(np.abs(cycle.law.error).max()) if cycle.law.tracks else 0.0
+def _gravity_age(controller: Controller) -> float:
+    """Return the age of the measured direction of gravity, s; infinite: none has come."""
+    received = controller.x.load.received
+    return max(controller.x.now - received, 0.0) if received > NEVER else math.inf
+
+
+def _largest_error(controller: Controller) -> float:
+    return float(np.abs(controller.x.laws.joint.error).max()) if controller.tracks else 0.0
 
 
 def _spread(name: str, spread: Spread, scale: float, unit: str) -> Iterator[Pair]:

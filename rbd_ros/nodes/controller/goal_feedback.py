@@ -34,7 +34,7 @@ from rclpy.node import Node
 from trajectory_msgs.msg import JointTrajectoryPoint
 
 if TYPE_CHECKING:
-    from rbd_ros.control.cycle import Cycle
+    from rbd_ros.control.step.controller import Controller
 
 __all__ = ['GoalFeedback']
 
@@ -67,19 +67,19 @@ class GoalFeedback:
         self._snapshot: _Snapshot | None = None
         self._time = 0.0  # steady time of the last request
 
-    def update(self, cycle: Cycle, handles: Mapping[Hashable, ServerGoalHandle]) -> None:
+    def update(self, controller: Controller, handles: Mapping[Hashable, ServerGoalHandle]) -> None:
         """
         Publish what the loop has copied, and ask for the next copy.
 
-        :param cycle: of the configured robot.
+        :param controller: of the configured robot.
         :param handles: of the goals that are not answered yet.
         """
         snapshot, self._snapshot = self._snapshot, None
-        active = cycle.reference.goals.active
-        if snapshot is not None and active is not None and snapshot.key == active.key:
-            handle = handles.get(active.key)
+        active = controller.goal
+        if snapshot is not None and active is not None and snapshot.key == active:
+            handle = handles.get(active)
             if handle is not None and handle.is_active:
-                handle.publish_feedback(self._message(cycle, snapshot))
+                handle.publish_feedback(self._message(controller, snapshot))
         steady = time.monotonic()
         if steady - self._time < _PERIOD:
             return
@@ -87,22 +87,22 @@ class GoalFeedback:
 
         def copy(now: float, _: float) -> None:
             """Run in the thread of the loop."""
-            reference, joints = cycle.reference, cycle.joints
-            goal = reference.goals.active
-            if goal is None:
+            key, joints = controller.goal, controller.x.joints
+            if key is None:
                 return
-            index = joints.controlled
+            index, reference = list(controller.settings.robot.index), controller.x.references.joint
             self._snapshot = _Snapshot(
-                goal.key, now, goal.trajectory.start, reference.target.copy(),
+                key, now, reference.goal.start, reference.profile.target.copy(),
                 np.array([joints.q[index], joints.qd[index]]))
-        cycle.loop.post(copy)
+        controller.post(copy)
 
-    def _message(self, cycle: Cycle, snapshot: _Snapshot) -> FollowJointTrajectory.Feedback:
+    def _message(self, controller: Controller,
+                 snapshot: _Snapshot) -> FollowJointTrajectory.Feedback:
         message = FollowJointTrajectory.Feedback(
-            joint_names=list(cycle.settings.robot.joints))
+            joint_names=list(controller.settings.robot.joints))
         message.header.stamp = self._node.get_clock().now().to_msg()
         q, qd, qdd = snapshot.desired
-        error = cycle.reference.distance(q, snapshot.actual[0])
+        error = controller.distance(q, snapshot.actual[0])
         since = max(snapshot.now - snapshot.start, 0.0)
         message.desired = _point(since, q, qd, qdd)
         message.actual = _point(since, *snapshot.actual)

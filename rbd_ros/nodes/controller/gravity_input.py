@@ -42,7 +42,7 @@ from sensor_msgs.msg import Imu
 from tf2_msgs.msg import TFMessage
 
 if TYPE_CHECKING:
-    from rbd_ros.control.cycle import Cycle
+    from rbd_ros.control.step.controller import Controller
     from rbd_ros.control.robot import Robot
 
 __all__ = ['GravityInput', 'base_frames']
@@ -68,20 +68,21 @@ def base_frames(robot: Robot) -> list[str]:
 
 
 class GravityInput:
-    """Feed the gravity source of one cycle."""
+    """Feed the gravity source of one controller."""
 
-    def __init__(self, owner: Node, cycle: Cycle, control_time: Callable[[], float]) -> None:
+    def __init__(self, owner: Node, controller: Controller,
+                 control_time: Callable[[], float]) -> None:
         """
         Listen to the source that the parameters name, if it is not a parameter itself.
 
         :param owner: node whose names are used.
-        :param cycle: gets the directions.
+        :param controller: gets the directions.
         :param control_time: returns the control clock, s.
         """
-        settings = cycle.settings
-        self._owner, self._cycle, self._clock = owner, cycle, control_time
+        settings = controller.settings
+        self._owner, self._controller, self._clock = owner, controller, control_time
         self._robot = settings.robot
-        self._frames = RobotFrames(cycle)
+        self._frames = RobotFrames(controller)
         self._kind = settings.text('gravity_source')
         self._age = StateAge(settings.number('gravity_timeout'), probes=3,
                              offset=0.0 if settings.simulated else None)
@@ -223,8 +224,8 @@ class GravityInput:
             self.reason = self._age.reason
 
     def _post_direction(self, down: Array, when: float) -> None:
-        source = self._cycle.load.gravity
-        self._cycle.loop.post(lambda _now, _steady: source.direction(when, down))
+        controller = self._controller
+        controller.post(lambda now, steady: controller.point_down(now, steady, when, down))
 
     def _refuse(self, reason: str) -> None:
         self.refused += 1

@@ -38,7 +38,7 @@ from rclpy.clock import Clock, ClockType
 from trajectory_msgs.msg import JointTrajectory
 
 if TYPE_CHECKING:
-    from rbd_ros.control.cycle import Cycle
+    from rbd_ros.control.step.controller import Controller
     from rclpy.node import Node
 
 __all__ = ['ReferenceInputs', 'knots_of', 'start_time']
@@ -87,14 +87,14 @@ def start_time(message: JointTrajectory, clock: Clock, *, simulated: bool) -> fl
 class RobotFrames:
     """Frames that a header may name: the base, links and every other frame of the robot."""
 
-    def __init__(self, cycle: Cycle) -> None:
+    def __init__(self, controller: Controller) -> None:
         """
         Take the model.
 
-        :param cycle: gives the present positions.
+        :param controller: gives the present positions.
         """
-        self._cycle = cycle
-        self._robot = cycle.settings.robot
+        self._controller = controller
+        self._robot = controller.settings.robot
         # Uncompiled: nothing is compiled while active.
         self._dynamics = Dynamics(self._robot.model, backend='reference')
 
@@ -107,7 +107,7 @@ class RobotFrames:
         model = self._robot.model
         if not name or name == model.body_names[0]:
             return np.eye(3), np.zeros(3)
-        T = self._dynamics.pose(self._cycle.joints.q.copy(), name.lstrip('/'))
+        T = self._dynamics.pose(self._controller.x.joints.q.copy(), name.lstrip('/'))
         return T[:3, :3], T[:3, 3]
 
     def in_payload(self, name: str) -> tuple[Array, Array]:
@@ -121,7 +121,7 @@ class RobotFrames:
             return np.eye(3), np.zeros(3)
         model = self._robot.model
         moves = model.frame(name).body != model.frame(carrier).body
-        if moves and not self._cycle.joints.ready(self._cycle.now):
+        if moves and not self._controller.ready:
             raise GoalError(ResultCode.INVALID_GOAL, f'"{name}" moves relative to the payload '
                                                      f'frame "{carrier}", and there is no '
                                                      'fresh joint state to convert with')
@@ -139,18 +139,18 @@ def _in_base_axes(R: Array, angular: Vector3, linear: Vector3) -> list[float]:
 class ReferenceInputs:
     """Subscribe to the references of one configured robot."""
 
-    def __init__(self, node: Node, cycle: Cycle) -> None:
+    def __init__(self, node: Node, controller: Controller) -> None:
         """
         Subscribe.
 
         :param node: the lifecycle node.
-        :param cycle: gets the requests.
+        :param controller: gets the requests.
         """
-        self._node, self._cycle = node, cycle
-        self._joints = cycle.settings.robot.joints
+        self._node, self._controller = node, controller
+        self._joints = controller.settings.robot.joints
         self._guards: dict[str, ReferenceGuard] = {}
         self._inputs: list[BoundedInput] = []
-        self._frames, self._payload_check = RobotFrames(cycle), PayloadCheck(cycle)
+        self._frames, self._payload_check = RobotFrames(controller), PayloadCheck(controller)
         self._listen(JointTrajectory, '~/joint_trajectory', self._on_trajectory)
         self._listen(PoseStamped, '~/target_pose', self._on_pose)
         self._listen(TwistStamped, '~/target_twist', self._on_twist)
@@ -186,7 +186,7 @@ class ReferenceInputs:
         self._inputs.append(BoundedInput(self._node, kind, topic, guarded, 1, self._warn))
 
     def _refuse(self, text: str) -> None:
-        self._cycle.loop.post(lambda _now, _steady: self._cycle.intake.refuse(text))
+        self._controller.post(lambda now, steady: self._controller.refuse(now, steady, text))
 
     def _check_publishers(self) -> None:
         self._warn_of_other_publishers()
@@ -197,7 +197,7 @@ class ReferenceInputs:
         """Warn that somebody else has begun to send commands: the robot obeys both."""
         topic = self._node.resolve_topic_name('~/commands')
         others = self._node.count_publishers(topic) - 1
-        if others > 0 and self._cycle.supervisor.state not in _NO_TORQUE:
+        if others > 0 and self._controller.state not in _NO_TORQUE:
             self._node.get_logger().error(
                 f'{others} other publisher(s) on {topic} besides this controller: the robot '
                 'receives the commands of both. Stop one of them, or call ~/stop',
@@ -207,29 +207,30 @@ class ReferenceInputs:
         if guard.publishers(self._node.count_publishers(topic)):
             self._warn(f'{topic} has {guard.count} publishers: their messages are dropped and '
                        f'the robot holds')
-            self._cycle.loop.post(lambda _now, _steady: self._cycle.intake.hold())
+            self._controller.post(self._controller.hold)
 
     def _warn(self, text: str) -> None:
         self._node.get_logger().warning(text, throttle_duration_sec=1.0)
 
     def _require(self, what: Takes) -> None:
-        mode, wanted = self._cycle.mode, taking(what, self._cycle.settings.robot.own_modes)
+        mode = self._controller.mode
+        wanted = taking(what, self._controller.settings.robot.own_modes)
         if mode not in wanted:
             raise WrongMode(ResultCode.INVALID_GOAL,
                             f'the mode is {mode}, not {names_in(wanted, "or")}')
 
     def _on_trajectory(self, message: JointTrajectory) -> None:
-        cycle = self._cycle
+        controller = self._controller
         self._require(Takes.TRAJECTORY)
         if not message.points:  # as joint_trajectory_controller has it: stop here
-            cycle.loop.post(lambda _now, _steady: cycle.intake.hold())
+            controller.post(controller.hold)
             return
         knots = knots_of(message, self._joints)
-        begin = start_time(message, self._node.get_clock(), simulated=cycle.settings.simulated)
+        begin = start_time(message, self._node.get_clock(),
+                           simulated=controller.settings.simulated)
 
-        def request(now: float, _steady: float) -> None:
-            cycle.intake.take(lambda: self._follow(knots, now if begin is None else begin, now))
-        cycle.loop.post(request)
+        controller.post(lambda now, steady: controller.take_points(
+            now, steady, knots, now if begin is None else begin))
 
     def _on_pose(self, message: PoseStamped) -> None:
         self._require(Takes.TARGET)
@@ -237,26 +238,26 @@ class ReferenceInputs:
         position, turn = message.pose.position, message.pose.orientation
         there = p + R @ np.array([position.x, position.y, position.z])
         wanted = R @ rotation((turn.x, turn.y, turn.z, turn.w))
-        reference = self._cycle.task_reference
-        self._cycle.loop.post(lambda now, _steady: self._cycle.intake.take(
-            lambda: reference.target_pose(now, there.tolist(), quaternion(wanted))))
+        controller = self._controller
+        controller.post(lambda now, steady: controller.take_pose(
+            now, steady, there.tolist(), quaternion(wanted)))
 
     def _on_twist(self, message: TwistStamped) -> None:
         self._on_two_vectors(message, message.twist.angular, message.twist.linear,
-                             self._cycle.task_reference.target_twist)
+                             self._controller.take_twist)
 
     def _on_wrench(self, message: WrenchStamped) -> None:
         self._on_two_vectors(message, message.wrench.torque, message.wrench.force,
-                             self._cycle.task_reference.target_wrench)
+                             self._controller.take_wrench)
 
     def _on_two_vectors(self, message: TwistStamped | WrenchStamped, angular: Vector3,
-                        linear: Vector3, target: Callable[[float, list[float]], None]) -> None:
+                        linear: Vector3, take: Callable[[float, float, list[float]], None],
+                        ) -> None:
         """Request a target of two vectors, given in the frame that the header names."""
         self._require(Takes.TARGET)
         R, _ = self._frames.pose(message.header.frame_id)
         six = _in_base_axes(R, angular, linear)
-        self._cycle.loop.post(lambda now, _steady: self._cycle.intake.take(
-            lambda: target(now, six)))
+        self._controller.post(lambda now, steady: take(now, steady, six))
 
     def _on_payload(self, message: InertiaStamped) -> None:
         R, p = self._frames.in_payload(message.header.frame_id)
@@ -264,12 +265,8 @@ class ReferenceInputs:
         inertia_parameters = payload_vector(load.m, (com.x, com.y, com.z), (
             load.ixx, load.ixy, load.ixz, load.iyy, load.iyz, load.izz), R, p.tolist())
         self._payload_check.check(inertia_parameters)
-        cycle = self._cycle
-        cycle.loop.post(lambda now, _steady: cycle.load.carry(
-            now, inertia_parameters, cycle.settings.number('payload.ramp_time')))
+        controller = self._controller
+        controller.post(lambda now, steady: controller.carry(now, steady, inertia_parameters))
         self._node.get_logger().info(
             f'payload of {load.m:g} kg, blended in over '
-            f'{self._cycle.settings.number("payload.ramp_time"):g} s', throttle_duration_sec=1.0)
-
-    def _follow(self, knots: Knots, begin: float, now: float) -> None:
-        self._cycle.reference.take(now, knots, begin)
+            f'{controller.settings.number("payload.ramp_time"):g} s', throttle_duration_sec=1.0)

@@ -28,13 +28,12 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from rbd_ros.control.cycle import Cycle
 from rbd_ros.control.safety.causes import Cause
+from rbd_ros.control.step.controller import Controller
 from rbd_ros.nodes.callback_guard import Guard, GuardedNode, last_line
 from rbd_ros.nodes.codec import JointStateReader, STAMP, unpack_stamp
 from rbd_ros.nodes.controller.bounded_services import bound_services, NO_TYPE_DESCRIPTIONS
 from rbd_ros.nodes.controller.bounded_topics import BoundedInput
-from rbd_ros.nodes.controller.fast_path import FastPath
 from rbd_ros.nodes.controller.outputs import Output
 from rbd_ros.nodes.controller.state_input import StateInput
 from rbd_ros.nodes.controller.statistics import LoopStatistics
@@ -62,17 +61,17 @@ _CHECK_PERIOD = 0.05
 
 
 class LoopNode(GuardedNode):
-    """Pass messages between the middleware and the cycle."""
+    """Pass messages between the middleware and the controller."""
 
     def __init__(self, owner: LifecycleNode, *, simulated: bool) -> None:
         """
-        Subscribe; nothing happens until a cycle is attached.
+        Subscribe; nothing happens until a controller is attached.
 
         :param owner: node whose names are used.
         :param simulated: whether /clock is the control clock.
         """
         self.guard = Guard(self.fail, lambda text: owner.get_logger().fatal(text))
-        self._cycle: Cycle | None = None
+        self._controller: Controller | None = None
         self.failure = ''  # traceback of the first exception
         # Global arguments would give this node the owner's name.
         super().__init__(
@@ -87,7 +86,6 @@ class LoopNode(GuardedNode):
         #: cancels a start that still waits; returns what was cancelled
         self.cancel_start: Callable[[], str] = lambda: ''
         self._reader = JointStateReader()
-        self.fast_path: FastPath | None = None
         self._ros_clock = self.get_clock()
         self._steady = Clock(clock_type=ClockType.STEADY_TIME)
         self._own_timers: list[Any] = []
@@ -107,24 +105,23 @@ class LoopNode(GuardedNode):
 
     # -- from the other thread --------------------------------------------------------------
 
-    def attach(self, cycle: Cycle, output: Output, heartbeat_rate: float) -> None:
+    def attach(self, controller: Controller, output: Output, heartbeat_rate: float) -> None:
         """
-        Begin to serve a cycle.
+        Begin to serve a controller.
 
-        :param cycle: of a configured robot.
+        :param controller: of a configured robot.
         :param output: its commands.
         :param heartbeat_rate: Hz.
         """
-        self.statistics = LoopStatistics(1.0 / cycle.settings.number('nominal_rate'))
-        self.output, self._cycle = output, cycle
-        self.fast_path = FastPath(cycle, output) if cycle.settings.flag('fast_path') else None
-        self._states.begin_robot(1.0 / cycle.settings.number('nominal_rate'))
+        self.statistics = LoopStatistics(1.0 / controller.settings.number('nominal_rate'))
+        self.output, self._controller = output, controller
+        self._states.begin_robot(1.0 / controller.settings.number('nominal_rate'))
         # Asserting liveliness without a lease is an error of the middleware.
-        self._asserts_liveliness = cycle.settings.number('liveliness_lease') > 0.0
+        self._asserts_liveliness = controller.settings.number('liveliness_lease') > 0.0
         # While states arrive, the timer only watches and sends the heartbeat: each firing costs
-        # more than a cycle.
-        period = cycle.supervisor.timing.period
-        watch = max(period, min(_CHECK_PERIOD, cycle.settings.number('state_timeout') / 5.0))
+        # more than a step.
+        period = controller.settings.timing().period
+        watch = max(period, min(_CHECK_PERIOD, controller.settings.number('state_timeout') / 5.0))
         self._checks_per_beat = max(math.ceil(1.0 / (heartbeat_rate * watch)), 1)
         self._fast_timer = self.create_timer(period, self._on_timer, clock=self._steady,
                                              autostart=False)
@@ -133,8 +130,8 @@ class LoopNode(GuardedNode):
             clock=self._steady)]
 
     def detach(self) -> None:
-        """End serving; the cycle must have finished."""
-        self._cycle = self.fast_path = None
+        """End serving; the controller must have finished."""
+        self._controller = None
         for timer in self._own_timers:
             self.destroy_timer(timer)
         self._own_timers = []
@@ -148,9 +145,9 @@ class LoopNode(GuardedNode):
 
         :param torque: one number per controlled joint.
         """
-        output, cycle = self.output, self._cycle
-        if output is not None and cycle is not None:
-            output.publish(torque, cycle.stamp)
+        output, controller = self.output, self._controller
+        if output is not None and controller is not None:
+            output.publish(torque, (int(controller.x.stamp_s), int(controller.x.stamp_ns)))
 
     # -- callbacks ----------------------------------------------------------------------------
 
@@ -164,83 +161,76 @@ class LoopNode(GuardedNode):
         if not self.simulated:
             return steady, steady
         now = self._ros_clock.now().nanoseconds * 1e-9
-        cycle = self._cycle
-        if cycle is not None:
-            timeout = cycle.supervisor.timing.state_timeout
+        controller = self._controller
+        if controller is not None:
+            timeout = controller.settings.number('state_timeout')
             if 0.0 < stamp - now < timeout:
                 now = stamp  # the state has overtaken the message of the clock
-            if 0.0 < cycle.now - now < timeout:
-                now = cycle.now  # an earlier state did; a clock further behind has jumped back
+            before = float(controller.x.now)
+            if 0.0 < before - now < timeout:
+                now = before  # an earlier state did; a clock further behind has jumped back
         return now, steady
 
     def _on_state(self, data: bytes) -> None:
-        cycle = self._cycle
-        if cycle is None:
+        controller = self._controller
+        if controller is None:
             return
         try:
-            cycle.arriving = seconds, nanoseconds = (
+            seconds, nanoseconds = (
                 unpack_stamp(data, STAMP) if len(data) >= STAMP + 8 else (0, 0))
             stamp = seconds + 1e-9 * nanoseconds
             now = steady = monotonic()
             if self.simulated:
                 now, steady = self._times(stamp)
-            fast_path = self.fast_path  # the other thread may remove it
-            if fast_path is not None and fast_path.run(now, steady, data, stamp):
-                self.statistics.add(steady, monotonic(), stamp)
-            elif self._states.admit_state(data):
+            if self._states.admit_state(data):
                 try:
-                    if self._slow_path(cycle, fast_path, now, steady, data):
+                    if self._take(controller, now, steady, data, (seconds, nanoseconds)):
                         self.statistics.add(steady, monotonic(), stamp)
                 finally:
                     self._states.spend(monotonic() - steady)
         except Exception:
             self.guard.report_exception('joint_states')
 
-    def _slow_path(self, cycle: Cycle, fast_path: FastPath | None, now: float, steady: float,
-                   data: bytes) -> bool:
-        """Take a message that may be unusual; return whether it is a state."""
+    def _take(self, controller: Controller, now: float, steady: float, data: bytes,
+              stamp: tuple[int, int]) -> bool:
+        """Take a message; return whether it is a state."""
         reading = self._reader.read(data)
         if reading is None:
-            return self._slow_state(cycle, data)
-        sent = cycle.state(now, steady, reading.names, reading.position, reading.velocity,
-                           reading.effort, reading.stamp)
-        layout = cycle.joints.last
-        if layout is not None and len(layout.target):
+            return self._take_unusual(controller, data)
+        controller.take_state(now, steady, reading.names, reading.position, reading.velocity,
+                              reading.effort, stamp)
+        if controller.u.source >= 0.0:
             self._states.note_robot_joints(reading)
-        if sent and fast_path is not None:
-            fast_path.learn(reading, data)
         return True
 
-    def _slow_state(self, cycle: Cycle, data: bytes) -> bool:
+    def _take_unusual(self, controller: Controller, data: bytes) -> bool:
         """Take a message that only rclpy's own reader may understand."""
         self.unusual_messages += 1
         try:
             message = deserialize_message(data, JointState)
         except Exception as error:  # its type depends on the middleware
             text = f'{len(data)} bytes that are not a sensor_msgs/JointState ({error})'
-            cycle.refuse_unreadable(*self._times(0.0), text)
+            controller.take_unreadable(*self._times(0.0), text)
             return False
         stamp = message.header.stamp
-        cycle.arriving = (stamp.sec, stamp.nanosec)
-        seconds = stamp.sec + 1e-9 * stamp.nanosec
-        now, steady = self._times(seconds)
-        cycle.state(now, steady, tuple(message.name), message.position, message.velocity,
-                    message.effort, seconds)
+        now, steady = self._times(stamp.sec + 1e-9 * stamp.nanosec)
+        controller.take_state(now, steady, tuple(message.name), message.position,
+                              message.velocity, message.effort, (stamp.sec, stamp.nanosec))
         return True
 
     def _on_lost(self, event: QoSMessageLostInfo) -> None:
         self.lost = event.total_count
 
     def _on_timer(self) -> None:
-        cycle = self._cycle
-        if cycle is None:
+        controller = self._controller
+        if controller is None:
             return
         try:
-            cycle.tick(*self._times(0.0))
+            controller.tick(*self._times(0.0))
         except Exception:
             self.guard.report_exception('the timer of the loop')
-        if cycle.supervisor.blind is self._fast_timer.is_canceled():
-            (self._fast_timer.reset if cycle.supervisor.blind else self._fast_timer.cancel)()
+        if controller.blind is self._fast_timer.is_canceled():
+            (self._fast_timer.reset if controller.blind else self._fast_timer.cancel)()
 
     def fail(self, trace: str) -> None:
         """
@@ -249,11 +239,10 @@ class LoopNode(GuardedNode):
         :param trace: traceback.
         """
         self.failure = self.failure or trace
-        cycle = self._cycle
-        if cycle is not None:
+        controller = self._controller
+        if controller is not None:
             text = last_line(trace)
-            cycle.loop.post(
-                lambda _, steady: cycle.supervisor.fault(steady, Cause.EXCEPTION, text))
+            controller.post(lambda _, steady: controller.fault(steady, Cause.EXCEPTION, text))
 
     def _on_check_timer(self) -> None:
         self._on_timer()
@@ -268,25 +257,25 @@ class LoopNode(GuardedNode):
             self.output.publisher.assert_liveliness()
 
     def _on_dead_man(self, message: Bool) -> None:
-        if self._cycle is not None:
+        if self._controller is not None:
             # During a flood not all messages are read: the button may have been released.
             pressed = message.data and not self._dead_man.polling
-            self._cycle.press(monotonic(), pressed)
+            self._controller.press(monotonic(), pressed)
 
     def _on_stop(self, _: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
-        cycle = self._cycle
+        controller = self._controller
         response.success = True
         cancelled = self.cancel_start()
-        if cycle is not None and not cycle.supervisor.finished:
-            cycle.supervisor.fault(monotonic(), Cause.OPERATOR_STOP, '~/stop')
-            response.message = cycle.supervisor.state.value
+        if controller is not None and not controller.finished:
+            controller.fault(monotonic(), Cause.OPERATOR_STOP, '~/stop')
+            response.message = controller.state.value
         response.message = (cancelled or response.message
                             or 'nothing to stop: no torque is published')
         return response
 
     def _on_reset(self, _: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
-        cycle = self._cycle
-        refused = 'not configured' if cycle is None else cycle.reset(*self._times(0.0))
+        controller = self._controller
+        refused = 'not configured' if controller is None else controller.reset(*self._times(0.0))
         response.success = not refused
         response.message = refused or 'faults cleared, ramping in'
         return response

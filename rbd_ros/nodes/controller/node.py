@@ -31,11 +31,11 @@ from typing import Protocol
 from rbd_ros.compiler import Bound
 from rbd_ros.control.assembly import (
     build_robot, build_settings, check_values, compile_kernels, describe_end, describe_output)
-from rbd_ros.control.cycle import Cycle
 from rbd_ros.control.parameters.table import with_modes
 from rbd_ros.control.robot import Robot
 from rbd_ros.control.safety.causes import Cause
 from rbd_ros.control.settings import Settings
+from rbd_ros.control.step.controller import Controller
 from rbd_ros.errors import RbdError, SettingError
 from rbd_ros.nodes import parameters
 from rbd_ros.nodes.callback_guard import Guard, GuardedNode
@@ -133,7 +133,7 @@ class ControllerNode(GuardedNode, LifecycleNode):
             activate=lambda: self.trigger_activate() is SUCCESS,
             cancel=self._cancel_activation), self.get_logger().info, guard.timer)
         self.transitions = TransitionNode(self, guard, self.autostart)
-        self.cycle: Cycle | None = None
+        self.controller: Controller | None = None
         self.ending = threading.Event()  # the process ends: stop waiting for anything
         self.doing = ''  # transition under way
         self._activation: Activation | None = None
@@ -199,32 +199,32 @@ class ControllerNode(GuardedNode, LifecycleNode):
 
     def _build(self, settings: Settings, kernels: dict[str, Bound]) -> None:
         """Make everything that belongs to one configured robot."""
-        cycle = self.cycle = Cycle(settings, kernels, self.loop_node.publish)
+        controller = self.controller = Controller(settings, kernels, self.loop_node.publish)
         qos = command_qos(settings.number('command_deadline'),
                           settings.number('liveliness_lease'))
         output = make_output(settings.text('command_type'), self.loop_node,
                              self.resolve_topic_name('~/commands'), settings.robot.joints, qos)
-        gravity = GravityInput(self, cycle, self.loop_node.control_time)
-        self._parts = [ReferenceInputs(self, cycle), Reports(self, cycle, kernels['report']),
-                       gravity]
+        gravity = GravityInput(self, controller, self.loop_node.control_time)
+        self._parts = [ReferenceInputs(self, controller),
+                       Reports(self, controller, kernels['report']), gravity]
         self.gravity_input = gravity
-        self.action.attach(cycle)
-        self._announcer.attach(cycle)
-        self.loop_node.attach(cycle, output, settings.number('heartbeat_rate'))
+        self.action.attach(controller)
+        self._announcer.attach(controller)
+        self.loop_node.attach(controller, output, settings.number('heartbeat_rate'))
 
     @_transition('activating')
     def on_activate(self, state: LifecycleState) -> TransitionCallbackReturn:
         """Check the joint states, then ramp in; fails if a joint is missing."""
-        cycle = self.cycle
-        if cycle is None:
+        controller = self.controller
+        if controller is None:
             return FAILURE
-        self._activation = activation = Activation(self, cycle, host=self)
+        self._activation = activation = Activation(self, controller, host=self)
         if self.autostart.is_own_thread and self.autostart.over:
             # cancelled before there was an activation
             activation.cancel('another request')
         begun = False
         if activation.output_is_free():
-            if cycle.settings.flag('realtime.freeze_gc'):
+            if controller.settings.flag('realtime.freeze_gc'):
                 freeze_garbage()
                 self.realtime['realtime.freeze_gc'] = 'applied'
             begun = activation.run()
@@ -293,7 +293,7 @@ class ControllerNode(GuardedNode, LifecycleNode):
             for part in parts:
                 part.destroy()
             self._announcer.detach()
-            self.cycle = self.robot = self._activation = None
+            self.controller = self.robot = self._activation = None
             self._description.configured = ''
         thaw_garbage()  # kernels and buffers of the robot are in reference cycles
 
@@ -305,16 +305,16 @@ class ControllerNode(GuardedNode, LifecycleNode):
         :param limit: s to wait at most.
         :returns: whether the sequence ended.
         """
-        cycle = self.cycle
-        if cycle is None:
+        controller = self.controller
+        if controller is None:
             return True
         done = threading.Event()
 
         def request(_: float, steady: float) -> None:
-            cycle.supervisor.fault(steady, cause)
+            controller.fault(steady, cause)
             done.set()
-        cycle.loop.post(request)
-        return self.wait(lambda: done.is_set() and cycle.supervisor.finished, limit,
+        controller.post(request)
+        return self.wait(lambda: done.is_set() and controller.finished, limit,
                          always=True)
 
     def wait(self, condition: Callable[[], bool], limit: float, *,

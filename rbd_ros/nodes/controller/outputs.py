@@ -22,11 +22,11 @@ and ``publish``, and name it in ``OUTPUTS`` and in the choices of ``command_type
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
-from rbd_ros.nodes.codec import FloatArrayWriter, JointStateWriter, STAMP
+from rbd_ros.nodes.codec import FloatArrayWriter, JointStateWriter
 from rclpy.duration import Duration
 from rclpy.node import Node
 from rclpy.publisher import Publisher
@@ -34,24 +34,15 @@ from rclpy.qos import LivelinessPolicy, QoSProfile, ReliabilityPolicy
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 
-__all__ = ['Form', 'OUTPUTS', 'Output', 'command_qos', 'make_output']
+__all__ = ['OUTPUTS', 'Output', 'command_qos', 'make_output']
 
 Array = npt.NDArray[np.float64]
-
-
-class Form(NamedTuple):
-    """A serialized command without its numbers."""
-
-    template: bytes
-    at: int  # where the torques begin, one double each
-    stamp: int | None  # where the stamp of the state goes; None: nowhere
 
 
 class Output(Protocol):
     """Sends torques to the driver."""
 
     publisher: Publisher
-    form: Form | None  # None: such commands cannot be sent in serialized form
 
     def publish(self, torque: Array, stamp: tuple[int, int]) -> None:
         """
@@ -76,7 +67,6 @@ class ArrayOutput:
         """
         self.publisher = publisher
         self._writer = FloatArrayWriter(len(joints))
-        self.form: Form | None = Form(*self._writer.form, None)
 
     def publish(self, torque: Array, stamp: tuple[int, int]) -> None:
         """Send one torque per controlled joint; this message has no stamp."""
@@ -97,7 +87,6 @@ class JointStateOutput:
         """
         self.publisher = publisher
         self._writer = JointStateWriter(joints)
-        self.form: Form | None = Form(*self._writer.form, STAMP)
 
     def publish(self, torque: Array, stamp: tuple[int, int]) -> None:
         """Send one torque per controlled joint."""

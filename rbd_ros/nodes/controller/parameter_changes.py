@@ -32,7 +32,7 @@ from rcl_interfaces.msg import SetParametersResult
 from rclpy.parameter import Parameter
 
 if TYPE_CHECKING:
-    from rbd_ros.control.cycle import Cycle
+    from rbd_ros.control.step.controller import Controller
     from rbd_ros.control.robot import Robot
     from rclpy.node import Node
 
@@ -45,7 +45,7 @@ class Host(Protocol):
     doing: str  # transition under way
     active: bool
     robot: Robot | None
-    cycle: Cycle | None
+    controller: Controller | None
 
 
 class ParameterChanges:
@@ -98,14 +98,14 @@ class ParameterChanges:
             merged = current | {change.name: change.value for change in changes}
             settings = Settings(host.robot, merged, simulated=False)
             reasons = settings.refusals()
-            if host.cycle is not None and any(c.name.startswith('payload.') for c in changes):
-                PayloadCheck(host.cycle).check(payload_of(settings))
+            if host.controller is not None and any(c.name.startswith('payload.') for c in changes):
+                PayloadCheck(host.controller).check(payload_of(settings))
             result = SetParametersResult(successful=not reasons, reason='; '.join(reasons))
         return result
 
     def _apply(self, changes: list[Parameter]) -> None:
-        cycle, robot = self._host.cycle, self._host.robot
-        if cycle is None or robot is None:
+        controller, robot = self._host.controller, self._host.robot
+        if controller is None or robot is None:
             return
         rows = self._rows()
         structural = [change.name for change in changes if change.name in rows
@@ -114,5 +114,5 @@ class ParameterChanges:
             self._node.get_logger().warning(
                 f'{", ".join(structural)}: takes effect at the next configuration')
         settings = Settings(robot, parameters.read(self._node, rows), simulated=self._simulated)
-        cycle.accepted = settings  # a goal sent after the answer is checked against it
-        cycle.loop.post(lambda _now, _steady: cycle.apply(settings))
+        controller.accepted = settings  # a goal sent after the answer is checked against it
+        controller.post(lambda now, steady: controller.apply(settings, now, steady))

@@ -37,8 +37,8 @@ from std_msgs.msg import Float64MultiArray, Header, MultiArrayDimension
 
 if TYPE_CHECKING:
     from rbd_ros.compiler import Bound
-    from rbd_ros.control.cycle import Cycle
-    from rbd_ros.control.snapshots import Snapshot
+    from rbd_ros.control.step.controller import Controller
+    from rbd_ros.control.step.snapshots import Snapshot
     from rclpy.node import Node
 
 __all__ = ['Reports', 'quaternion']
@@ -87,22 +87,22 @@ def labelled(values: Array, labels: Sequence[str]) -> Float64MultiArray:
 class Reports:
     """Publish what is known of the robot at a divided rate."""
 
-    def __init__(self, node: Node, cycle: Cycle, bound: Bound) -> None:
+    def __init__(self, node: Node, controller: Controller, bound: Bound) -> None:
         """
         Create the topics.
 
         :param node: the lifecycle node.
-        :param cycle: leaves the snapshots.
+        :param controller: leaves the snapshots.
         :param bound: kernel 'report'.
         """
-        self._node, self._cycle, self._bound = node, cycle, bound
-        robot = cycle.settings.robot
-        self._names = list(cycle.joints.names)
+        self._node, self._controller, self._bound = node, controller, bound
+        robot = controller.settings.robot
+        self._names = list(controller.intake.joints)
         self._joints = list(robot.joints)
         self._index = list(robot.index)
         self._continuous = np.array(robot.continuous, dtype=bool)
         self._base, self._tip = robot.model.body_names[0], robot.tip
-        self._observer = MomentumObserver(cycle.settings.joints('observer_gain').tolist())
+        self._observer = MomentumObserver(controller.settings.joints('observer_gain').tolist())
         self._time: float | None = None
         self._states = 0
         self._ended = False
@@ -121,7 +121,7 @@ class Reports:
         self._fast_timer = node.create_timer(_FAST_PERIOD, self.drain, clock=steady,
                                              autostart=False)
         joints = ','.join(self._joints)
-        axes = ','.join(cycle.settings.task_axes)
+        axes = ','.join(controller.settings.task_axes)
         six = 'rx,ry,rz,x,y,z'
         self._labels = {
             'dynamics/mass_matrix': (joints, joints), 'dynamics/gravity': (joints,),
@@ -141,12 +141,12 @@ class Reports:
         """Publish what the snapshots ask for."""
         if self._ended:  # the executor may still call a timer that is destroyed
             return
-        snapshots = self._cycle.snapshots.kept
-        settings = self._cycle.settings
+        snapshots = self._controller.snapshots.kept
+        settings = self._controller.settings
         dynamics, state = settings.integer('dynamics_divider'), settings.integer('state_divider')
         step = settings.report_divider
         state = state if self._control.get_subscription_count() else 0
-        wanted = self._cycle.snapshots.watched = bool(state or dynamics)
+        wanted = self._controller.snapshots.watched = bool(state or dynamics)
         if wanted is self._fast_timer.is_canceled():
             (self._fast_timer.reset if wanted else self._fast_timer.cancel)()
         if not wanted:
@@ -169,7 +169,7 @@ class Reports:
         inputs, out = self._bound.inputs, self._bound.outputs
         inputs['q'][:], inputs['qd'][:] = snapshot.q, snapshot.qd
         inputs['gravity'][:], inputs['payload'][:] = snapshot.gravity, snapshot.payload
-        inputs['max_condition'][:] = self._cycle.settings.number('task.max_condition')
+        inputs['max_condition'][:] = self._controller.settings.number('task.max_condition')
         self._bound()
         self._state.publish(JointState(
             header=header, name=self._names, position=snapshot.q.tolist(),
@@ -205,7 +205,7 @@ class Reports:
             self._observer.reset()
             return
         dt = 0.0 if before is None else snapshot.now - before
-        self._observer.gain[:] = self._cycle.settings.joints('observer_gain')
+        self._observer.gain[:] = self._controller.settings.joints('observer_gain')
         torque = self._observer.update(out['H'], snapshot.qd[self._index], out['bias'],
                                        snapshot.torque, dt, acted=snapshot.torque)
         self._torque.publish(JointState(

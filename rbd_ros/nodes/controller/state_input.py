@@ -15,8 +15,8 @@
 """
 The subscription to joint states, which cannot flood the loop.
 
-Messages that the fast path takes cost next to nothing and are not counted. All others are charged
-the time that they take, including the wait for a processor: what counts is how busy the loop is.
+Messages are charged the time that they take, including the wait for a processor: what counts is
+how busy the loop is.
 Beyond the budget the middleware keeps the newest messages and a timer reads them once in each
 nominal period, or every 2 ms. Messages with joints of the robot are recognised by their first
 bytes: the newest of each such list of names is taken, and one of all the others, so that a new
@@ -37,7 +37,7 @@ from sensor_msgs.msg import JointState
 
 __all__ = ['StateInput']
 
-#: of the time of the loop: share, and s at once, that messages off the fast path may take
+#: of the time of the loop: share, and s at once, that messages may take
 SHARE, BURST = 0.7, 0.05
 
 #: s between two reads: no more should arrive meanwhile than the middleware keeps
