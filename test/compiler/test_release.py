@@ -32,7 +32,6 @@ pytestmark = pytest.mark.slow
 
 pytest.importorskip('llvmlite', reason='llvmlite is not installed')
 from rbd_ros.compiler.native import loader  # noqa: E402, I100
-from rbd_ros.nodes import relay  # noqa: E402, I100
 
 #: What kernels of ``waves`` give for 1: their sine and NumPy's may differ in the last place.
 SINE = pytest.approx(np.sin(1.0), rel=1e-15, abs=0.0)
@@ -168,28 +167,6 @@ def test_evicted_handles_are_released(engines, monkeypatch):
         robot.operational_space(np.ones(2), np.ones(2), handle)
         gc.collect()
         assert engines()[0] <= 2
-
-
-def test_relays_and_copiers(engines):
-    """They hold kernel and arrays while they live, and nothing afterwards."""
-    assert relay.can_relay()
-    base = engines()
-    kernel = waves()
-    bound, usual, other = kernel.bind(), np.ones(1), np.zeros(5)
-    x = bound.inputs['x']
-    made = relay.make_relay(relay.Expected(bytes(16), bytes(16)), [(8, x, 0)], bound.run, usual,
-                            bytes(16), [(next(iter(bound.outputs.values())), 0, 8)])
-    copier = relay.make_copier([(x, other)])
-    expected = kernel(np.array([0.5, 0.0, 0.0, 0.0, 0.0]))[0]
-    dead = [weakref.ref(each) for each in (
-        kernel.program, usual, other, made.__self__, copier.__self__)]
-    del kernel, bound, usual, other, x
-    assert made(bytes(8) + np.float64(0.5).tobytes())[8:] == expected.tobytes()
-    copier()
-    assert all(ref() is not None for ref in dead)
-    del made, copier
-    gc.collect()
-    assert all(ref() is None for ref in dead) and engines() == base
 
 
 def test_finalisers_may_still_call(engines):

@@ -20,13 +20,13 @@ MuJoCo is the robot. A sample of ``python -m benchmark.frozen_sensors``, which t
 
 from __future__ import annotations
 
+import arm_rig
 from benchmark.frozen_sensors import failing, RATE, Trial
 from cycle_rig import Arm
 import numpy as np
 import pytest
 from rbd_ros.control.joint_states.repeats import Repeats
 from rbd_ros.control.safety.causes import Cause
-from test_fast_path import Pair
 
 pytestmark = pytest.mark.slow
 
@@ -192,66 +192,44 @@ def test_a_brake_that_closes_in_motion(joint, causes):
         assert trial.state in ('braking', 'holding')
 
 
-# -- both ways ------------------------------------------------------------------------------------
+# -- in the controller of the nodes ---------------------------------------------------------------
 
 
-def test_both_ways_see_the_same():
-    """A noisy arm whose third joint freezes: fast path and slow path stop in the same message."""
-    pair = Pair(tracking_limits=[10.0], ramp_time=0.2)
-    rng = np.random.default_rng(5)
-    start = np.array([0.1, 0.4, 0.3, -1.2, 0.5, 0.6, 0.7])
-    pair.post(lambda cycle, now, steady: cycle.activate(now, steady))
+def test_a_joint_of_a_noisy_arm_that_repeats_itself_is_frozen():
+    """The third joint repeats its position exactly while noise was seen: the arm brakes."""
+    arm = arm_rig.Arm(tracking_limits=[10.0], ramp_time=0.2)
+    rng, start = np.random.default_rng(5), arm.q.copy()
+    arm.controller.post(arm.controller.activate)
     for k in range(700):
         q = start + 1e-5 * rng.standard_normal(7)
         if k >= 600:
             q[2] = start[2]
-        pair.state(q, 1e-4 * rng.standard_normal(7))
+        arm.give(q, 1e-4 * rng.standard_normal(7))
         if k == 599:
-            assert pair.fast_path.runs > 200
-            assert pair.arms[0].state == 'running'
-    pair.check()
-    for arm in pair.arms:
-        fault, = arm.cycle.supervisor.faults
-        assert fault.cause is Cause.FROZEN
-        assert 'joint_3 repeats the position 0.3 exactly' in fault.detail
-        assert arm.state == 'braking'
-
-
-def test_torque_without_motion_takes_the_slow_path():
-    """An arm that stands still is handled by the fast path until its law begins to push."""
-    pair = Pair(mode='computed_torque', tracking_limits=[10.0], ramp_time=0.1)
-    q = np.array([0.1, 0.4, 0.3, -1.2, 0.5, 0.6, 0.7])
-    pair.post(lambda cycle, now, steady: cycle.activate(now, steady))
-    for _ in range(500):
-        pair.state(q, np.zeros(7))
-    runs = pair.fast_path.runs
-    assert runs > 100
-    for k in range(40):  # others move, the reference stays: the law pushes them back
-        moved = q + 0.003 * k * np.array([1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0])
-        pair.state(moved, np.array([3.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0]))
-    pair.check()
-    assert pair.fast_path.runs < runs + 20
+            assert arm.state == 'running'
+    (cause, text), = arm.controller.faults().items()
+    assert cause == Cause.FROZEN.name
+    assert 'joint_3 repeats the position 0.3 exactly' in text
+    assert arm.state == 'braking'
 
 
 def test_one_repeated_position_of_a_moving_joint_is_no_standstill():
-    """A coarse encoder repeats itself now and then; the time on the fast path does not count."""
-    pair = Pair(mode='computed_torque', ramp_time=0.1)
-    q, qd = np.array([0.1, 0.4, 0.3, -1.2, 0.5, 0.6, 0.7]), np.zeros(7)
-    pair.post(lambda cycle, now, steady: cycle.activate(now, steady))
+    """A coarse encoder repeats itself now and then."""
+    arm = arm_rig.Arm(mode='computed_torque', ramp_time=0.1)
+    q, qd = arm.q.copy(), np.zeros(7)
+    arm.controller.post(arm.controller.activate)
     for _ in range(400):
-        pair.state(q, qd)
+        arm.give(q, qd)
     qd[6] = 0.5
     for _ in range(200):  # somebody moves the wrist away from its reference
         q[6] += qd[6] * PERIOD
-        pair.state(q, qd)
+        arm.give(q, qd)
     qd[6] = 0.01
     for k in range(400):
         q += 1e-6 * (k % 60 > 0)
         q[6] += qd[6] * PERIOD * (k % 60 > 0)
-        pair.state(q, qd)
-    pair.check()
-    assert pair.fast_path.runs > 300
-    assert pair.arms[0].state == pair.arms[1].state == 'running', pair.arms[0].cycle.fault_text()
+        arm.give(q, qd)
+    assert arm.state == 'running', arm.controller.fault_text()
 
 
 # -- what noise shows -----------------------------------------------------------------------------

@@ -18,7 +18,6 @@ import dataclasses
 import functools
 from pathlib import Path
 
-from codec_oracle import joint_state
 import numpy as np
 from parallel_arm import INDEX, JOINTS, MODEL, NEAR, parts, PERIOD, Rig, START
 from pinocchio_trees import pinned_loop
@@ -29,10 +28,6 @@ from rbd_ros.control.parameters.table import defaults
 from rbd_ros.control.references.trajectory import Knots
 from rbd_ros.control.robot import make_robot
 from rbd_ros.control.safety.causes import Cause
-from rbd_ros.nodes.codec import JointStateReader
-from rbd_ros.nodes.controller.fast_path import FastPath
-from rbd_ros.nodes.controller.outputs import ArrayOutput
-from test_fast_path import Wire
 
 
 #: names the way of assembly with the tip above the pivots
@@ -229,37 +224,6 @@ def test_a_loop_that_cannot_be_closed_is_no_start():
     watch.restart()
     rig.cycle.joints.q[INDEX] = START
     assert watch.check(lambda *what: faults.append(what), starts=True) and len(faults) == 1
-
-
-def test_the_fast_path_solves_them_too():
-    """Bytes in, bytes out: the torques are those of the slow path but for Newton's last digits."""
-    rigs = Rig(ABOVE, mode='computed_torque'), Rig(ABOVE, mode='computed_torque')
-    wire, reader = Wire(), JointStateReader()
-    output = ArrayOutput(wire, list(JOINTS))
-    fast = rigs[0].cycle
-    fast.loop._publish = lambda torque: output.publish(torque, fast.stamp)
-    path = FastPath(fast, output)
-    for k in range(500):
-        phase = 5e-3 * k
-        q, v = START + 0.2 * np.sin([phase, -phase]), np.cos([phase, -phase]) * [1.0, -1.0]
-        for rig in rigs:
-            rig.time += PERIOD
-        stamp = divmod(round((rigs[0].time + 1e4) * 1e9), 10**9)
-        data = joint_state(list(JOINTS), q.tolist(), v.tolist(), [], stamp=stamp)
-        reading = reader.read(data)
-        for rig, taken in zip(rigs, (path.run(rigs[0].time, rigs[0].time, data, reading.stamp),
-                                     False), strict=True):
-            if not taken and rig.cycle.state(
-                    rig.time, rig.time, reading.names, reading.position, reading.velocity, (),
-                    reading.stamp) and rig is rigs[0]:
-                path.learn(reading, data)
-            rig.cycle.tick(rig.time, rig.time)
-        one, two = (rig.cycle for rig in rigs)
-        np.testing.assert_allclose(one.limiter.last_sent, two.limiter.last_sent, atol=1e-6)
-        np.testing.assert_allclose(one.joints.q, two.joints.q, atol=1e-8)
-        np.testing.assert_allclose(one.joints.qd, two.joints.qd, atol=1e-6)
-        np.testing.assert_allclose(one.checks.loops.q, two.checks.loops.q, atol=1e-8)
-    assert path.runs > 250, rigs[0].cycle.fault_text()
 
 
 def test_an_impossible_assembly_is_refused():

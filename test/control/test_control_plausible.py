@@ -12,15 +12,16 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""States that cannot be true, and speed that hides in them, are faults; both ways, fake clock."""
+"""States that cannot be true, and speed that hides in them, are faults; fake clock."""
 
 import math
+from types import SimpleNamespace
 
+import arm_rig
 from cycle_rig import Arm, MODEL, SPEED
 import numpy as np
 import pytest
 from rbd_ros.control.safety.causes import Cause
-from test_fast_path import Pair
 
 pytestmark = pytest.mark.slow
 
@@ -29,38 +30,33 @@ START = np.array([0.1, 0.4, 0.3, -1.2, 0.5, 0.6, 0.7])
 
 
 class Lies:
-    """A standing arm on both ways whose messages are changed; all must be judged alike."""
+    """A standing arm whose messages are changed."""
 
-    def __init__(self, fast_path, **values):
-        self.pair = Pair(tracking_limits=[10.0], ramp_time=0.1, **values)
-        self.fast_path = fast_path
-        if not fast_path:
-            self.pair.fast_path.run = lambda *_: False
-        self.q, self.qd = START.copy(), np.zeros(7)
-        self.pair.post(lambda cycle, now, steady: cycle.activate(now, steady))
-        self.run(0.6, lambda _k: (START, self.qd))
-        assert self.pair.arms[0].state == 'running'
-        assert bool(self.pair.fast_path.runs) == fast_path
+    def __init__(self):
+        self.arm = arm_rig.Arm(START, tracking_limits=[10.0], ramp_time=0.1)
+        self.arm.activate()
+        assert self.run(0.5, lambda _k: (START, np.zeros(7))) is None
+        assert self.arm.state == 'running'
 
     def run(self, duration, message):
         """Send what a function of the number of the message says, until it is noticed."""
         for k in range(round(duration / PERIOD)):
-            self.pair.state(*message(k))
-            if self.pair.arms[0].state not in ('probing', 'ramping in', 'running'):
+            self.arm.give(*message(k))
+            if self.arm.state not in ('probing', 'ramping in', 'running'):
                 return (k + 1) * PERIOD
-        self.pair.check()
         return None
 
     @property
     def fault(self):
         """Return the first fault."""
-        return self.pair.arms[0].cycle.supervisor.faults[0]
+        (name, text), *_ = self.arm.controller.faults().items()
+        return SimpleNamespace(cause=Cause[name], detail=text)
 
 
-@pytest.fixture(params=[True, False], ids=['fast path', 'slow path'])
-def lies(request):
+@pytest.fixture
+def lies():
     """Return an arm that runs."""
-    return Lies(request.param)
+    return Lies()
 
 
 def moving(share, joint=0):
@@ -98,7 +94,7 @@ def test_positions_that_run_while_velocities_say_zero(lies, share):
     assert lies.fault.cause is Cause.IMPLAUSIBLE
     assert 'joint_3: its positions change at' in lies.fault.detail
     assert 'its velocity is 0' in lies.fault.detail
-    assert lies.pair.arms[0].state == 'state lost'
+    assert lies.arm.state == 'state lost'
 
 
 def test_positions_beyond_the_velocity_limit(lies):
@@ -138,7 +134,7 @@ def test_honest_robots_are_believed(lies, lag):
         speed[:] += (wanted - speed) * (PERIOD / (PERIOD + lag))
         noise = rng.normal(size=(2, 7))
         return (np.round(place / 2e-3) * 2e-3 + 1e-3 * noise[0], speed + 0.02 * noise[1])
-    assert lies.run(3.0, gentle) is None, str(lies.fault)
+    assert lies.run(3.0, gentle) is None, lies.arm.controller.fault_text()
 
 
 def test_one_absurd_velocity_is_soon_forgotten(lies):
@@ -232,10 +228,10 @@ def test_one_bad_position_is_left_out(lies, size):
     """A glitch moves no torque: the state before it and the one after it count."""
     away = np.zeros(7)
     away[3] = size
-    torques = [len(lies.pair.wires[0].messages)]
+    torques = [len(lies.arm.sent)]
 
     def message(k):
-        torques.append(len(lies.pair.wires[0].messages))
+        torques.append(len(lies.arm.sent))
         return START + (k == 20) * away, np.zeros(7)
     assert lies.run(0.3, message) is None
     steps = np.diff(torques[1:])
@@ -265,11 +261,11 @@ def test_second_publisher_of_the_same_joints(lies, ahead):
     def message(k):
         if k % 2 == 0:
             return START, np.zeros(7)
-        return other, np.zeros(7), (), lies.pair.time + PERIOD + 1e4 + ahead
+        return other, np.zeros(7), (), lies.arm.time + PERIOD + 1e4 + ahead
     found = lies.run(1.0, message)
     assert found is not None and found < 0.12
-    assert 'joint_2 jumped from' in lies.pair.arms[0].cycle.fault_text()
-    assert 'two publishers' in lies.pair.arms[0].cycle.fault_text()
+    assert 'joint_2 jumped from' in lies.arm.controller.fault_text()
+    assert 'two publishers' in lies.arm.controller.fault_text()
 
 
 @pytest.mark.parametrize('every, off', [(5, 0.4), (23, -1.1), (90, 0.2)])

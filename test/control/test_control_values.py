@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Values of small safety parts that decide: barriers, observer, supervisor, codec, relay."""
+"""Values of small safety parts that decide: barriers, observer, supervisor, codec."""
 
 import math
 
@@ -29,7 +29,6 @@ from rbd_ros.control.readiness import StartCheck
 from rbd_ros.control.safety.causes import Cause
 from rbd_ros.control.safety.supervisor import Due, State, Supervisor, Timing
 from rbd_ros.nodes.codec import JointStateReader
-from rbd_ros.nodes.relay import Expected, make_relay
 
 # -- barriers ---------------------------------------------------------------------------------
 
@@ -473,10 +472,6 @@ def test_count_of_a_known_message_is_looked_at(field, count):
     assert not state.refill(other)
     assert reader.read(other) is None
     assert JointStateReader().read(other) is None
-    # and the relay made of it looks at the same bytes
-    state = reader.read(message)
-    expected = state.expected(message)
-    assert any(mask and a != b for mask, a, b in zip(expected.mask, other, message, strict=True))
 
 
 def test_same_length_with_other_fields_is_read_anew():
@@ -491,54 +486,3 @@ def test_same_length_with_other_fields_is_read_anew():
         assert (state.velocity.tolist(), state.effort.tolist()) == (x, [])
         state = reader.read(pushed)
         assert (state.velocity.tolist(), state.effort.tolist()) == ([], x)
-
-
-def test_relay_of_a_state_looks_at_all_that_is_no_number():
-    """Every byte that is no stamp, padding or number must be equal, and nothing else."""
-    def made(flip, padding, stamp):
-        numbers = (np.random.default_rng(0).bytes(72))
-        values = np.frombuffer(bytes(byte ^ flip for byte in numbers)).reshape(3, 3)
-        return joint_state(NAMES, *values, 'base', stamp, padding)
-    first, other = made(0, 0, (12, 500000000)), made(255, 255, (-13, 77))
-    varies = [a != b for a, b in zip(first, other, strict=True)]
-    expected = JointStateReader().read(first).expected(first)
-    for place, mask in enumerate(expected.mask):
-        if not 2 <= place < 4:                     # options of the encapsulation
-            assert mask == (0 if varies[place] or 4 <= place < 12 else 255), place
-
-
-@pytest.mark.parametrize('size', [8, 9, 12, 15, 16, 21])
-def test_relay_looks_at_its_last_bytes(size):
-    """In messages of any length every byte of the mask is compared, up to the very last."""
-    pattern = bytes(range(1, size + 1))
-    usual = np.ones(1)
-    relay = make_relay(Expected(pattern, b'\xff' * size), [], lambda: None, usual, b'answer', [])
-    if relay is None:
-        pytest.skip('no machine code here: relays are not used')
-    assert relay(pattern) == b'answer'
-    for place in range(size):
-        for bit in (1, 128):
-            changed = bytearray(pattern)
-            changed[place] ^= bit
-            assert relay(bytes(changed)) is None, place
-    # a byte outside the mask may differ, the last one too
-    loose = make_relay(Expected(pattern, b'\xff' * (size - 1) + b'\x00'), [], lambda: None, usual,
-                       b'answer', [])
-    assert loose(pattern[:-1] + b'\x99') == b'answer'
-    assert loose(b'\x99' + pattern[1:]) is None
-
-
-def test_relay_moves_the_last_double():
-    """A number that ends with the message is read whole, and written whole."""
-    source, target = np.zeros(1), np.array([0.0])
-
-    def run():
-        target[0] = -source[0]
-    pattern = b'headhead' + b'xyz' + np.float64(0.0).tobytes()
-    mask = b'\xff' * 11 + bytes(8)
-    relay = make_relay(Expected(pattern, mask), [(11, source, 0)], run, np.ones(1),
-                       b'abc' + bytes(8), [(target, 0, 3)])
-    if relay is None:
-        pytest.skip('no machine code here: relays are not used')
-    value = np.float64(-1.2345678901234567e-89)
-    assert relay(pattern[:11] + value.tobytes()) == b'abc' + (-value).tobytes()

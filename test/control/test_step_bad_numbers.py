@@ -257,8 +257,10 @@ class Rig:
             self.take_state()
             knots = read_points(joints, joints, [0.2, 0.4], [q, self._home.tolist()],
                                 [[0.0] * 3] * 2, [])
-            c.pursue(self.now, self.now, knots, self.now, 1,
-                     read_tolerances(joints, c.settings.tolerances(), (), (), 0.1))
+            tolerances = read_tolerances(joints, c.settings.tolerances(), (), (), 0.1)
+            c.pursue(self.now, self.now, knots, self.now, 'first', tolerances)
+            c.cancel(self.now, self.now, 'first')
+            c.pursue(self.now, self.now, knots, self.now, 'second', tolerances)
         elif mode == 'operational_space':
             c.hold(self.now, self.now)
             c.take_twist(self.now, self.now, [0.0, 0.0, 0.0, 0.01, 0.0, 0.0])
@@ -268,7 +270,6 @@ class Rig:
             c.carry(self.now, self.now, np.array([0.5] + 9 * [0.0]))
             c.point_down(self.now, self.now, self.now, np.array([0.0, 0.0, -1.0]))
             c.refuse(self.now, self.now, 'refused')
-            c.cancel(self.now, self.now, 7)
         for _ in range(5):
             c.press(self.now, True)
             self.take_state()

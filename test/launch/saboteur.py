@@ -27,16 +27,13 @@ import sys
 import threading
 import time
 
-from rbd_ros.control.cycle import Cycle
-from rbd_ros.control.reference_intake import ReferenceIntake
-from rbd_ros.control.safety.guards import DeadMan
+from rbd_ros.control.step.controller import Controller
 from rbd_ros.nodes import parameters
 from rbd_ros.nodes.controller.action import TrajectoryAction
 from rbd_ros.nodes.controller.activation import Activation
 from rbd_ros.nodes.controller.announcer import Announcer
 from rbd_ros.nodes.controller.description_source import DescriptionSource
 from rbd_ros.nodes.controller.diagnostics import Diagnostics
-from rbd_ros.nodes.controller.fast_path import FastPath
 from rbd_ros.nodes.controller.inputs import ReferenceInputs
 from rbd_ros.nodes.controller.loop_node import LoopNode
 from rbd_ros.nodes.controller.node import ControllerNode
@@ -47,9 +44,10 @@ from rclpy.lifecycle import LifecycleNode
 
 #: where to break what
 PLACES = {
-    'state': (FastPath, 'run'), 'tick': (Cycle, 'tick'), 'reset': (Cycle, 'reset'),
-    'dead-man': (DeadMan, 'signal'), 'stop': (ControllerNode, '_cancel_activation'),
-    'heartbeat': (LoopNode, '_beat'), 'request': (ReferenceIntake, 'take'),
+    'state': (Controller, 'take_state'), 'tick': (Controller, 'tick'),
+    'reset': (Controller, 'reset'), 'dead-man': (Controller, 'press'),
+    'stop': (ControllerNode, '_cancel_activation'), 'heartbeat': (LoopNode, '_beat'),
+    'request': (Controller, '_take_reference'),
     'goal': (TrajectoryAction, '_read'), 'acceptance': (TrajectoryAction, '_start_goal'),
     'cancellation': (TrajectoryAction, '_cancel_goal'), 'reference': (ReferenceInputs, '_on_pose'),
     'judgement': (parameters, 'check_changes'), 'parameters': (ParameterChanges, '_apply'),

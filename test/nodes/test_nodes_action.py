@@ -21,12 +21,14 @@ from types import SimpleNamespace
 from builtin_interfaces.msg import Duration, Time
 from control_msgs.action import FollowJointTrajectory
 from control_msgs.msg import JointTolerance
-import cycle_rig
+from controlled_arm import Arm
 import numpy as np
 import pytest
-from rbd_ros.control.references.results import ResultCode
+from rbd_ros.control.references.results import GoalError, ResultCode
 from rbd_ros.control.safety.causes import Cause
+from rbd_ros.control.step.modes import Follows, own_mode
 from rbd_ros.nodes.controller import action, goal_feedback
+from rbd_ros.nodes.controller.inputs import knots_of
 from rclpy.action import CancelResponse, GoalResponse
 from trajectory_msgs.msg import JointTrajectoryPoint
 
@@ -64,8 +66,8 @@ class Handle:
 class Desk:
     """The action of an arm that moves, between its clients and its loop."""
 
-    def __init__(self, monkeypatch):
-        self.arm = cycle_rig.Arm(mode='computed_torque', ramp_time=0.02, period=0.002)
+    def __init__(self, monkeypatch, mode='computed_torque', modes=()):
+        self.arm = Arm(mode=mode, modes=modes, ramp_time=0.02, period=0.002)
         self.server = SimpleNamespace(known=0, notify_execute=self._ended)
         self.timer = SimpleNamespace(runs=False)
         self.timer.reset = lambda: vars(self.timer).update(runs=True)
@@ -82,7 +84,7 @@ class Desk:
         self.action = action.TrajectoryAction(node, SimpleNamespace(
             simulated=True, control_time=lambda: self.arm.time, fail=self.failed.append),
             nullcontext())
-        self.action.attach(self.arm.cycle)
+        self.action.attach(self.arm.controller)
 
     def _serve(self, *_, goal_callback, handle_accepted_callback, cancel_callback, **__):
         self.judge, self.begin, self.cancel = (
@@ -120,15 +122,19 @@ class Desk:
             if self.timer.runs:
                 self.action.drain()
 
+    def start(self):
+        """Run the arm and let go of it."""
+        self.arm.activate()
+        self.arm.run(0.2)
+        assert self.arm.state == 'running'
+        self.arm.external = np.zeros(7)
+
 
 @pytest.fixture
 def desk(monkeypatch):
     """Return the action of an arm that runs."""
     made = Desk(monkeypatch)
-    made.arm.activate()
-    made.arm.run(0.2)
-    assert made.arm.state == 'running'
-    made.arm.external = np.zeros(7)
+    made.start()
     return made
 
 
@@ -171,7 +177,7 @@ def test_start_in_the_future(desk):
 
 def test_refusals_name_their_reason(desk):
     """What cannot be followed is aborted before anything moves, with the reason, and counted."""
-    slow = float(desk.arm.cycle.reference.limiter.velocity.min())
+    slow = float(desk.arm.controller.p.references.joint.velocity.min())
     joints = desk.arm.robot.joints
 
     def refused(goal, text, code=ResultCode.INVALID_GOAL, answer=ACCEPT):
@@ -183,7 +189,7 @@ def test_refusals_name_their_reason(desk):
         if answer is ACCEPT:  # so that the client hears why
             assert handle.ended == 'aborted' and handle.result.error_code == code
             assert handle.result.error_string == desk.action.refusal
-        assert not desk.arm.cycle.loop.requests and desk.action.last is None
+        assert not desk.arm.controller.requests and desk.action.last is None
     good = desk.goal((0.2, 0.02))
     goal = desk.goal((0.2, 0.02))
     goal.multi_dof_trajectory.joint_names = ['base']
@@ -192,7 +198,7 @@ def test_refusals_name_their_reason(desk):
     refused(desk.goal((0.1, 0.0), (0.2, 0.11 * slow)), 'beyond its reference.velocity')
     fast = desk.goal((1.0, 0.0))
     fast.trajectory.points[0].velocities = [0.0] * 6 + [-1.01 * slow]
-    desk.arm.cycle.reference.limiter.velocity[6] = slow
+    desk.arm.controller.p.references.joint.velocity[6] = slow
     refused(fast, f'{joints[6]} would move at')
     refused(desk.goal((0.2, 0.02), start=desk.arm.time - 0.25), 'lies in the past',
             ResultCode.OLD_HEADER_TIMESTAMP)
@@ -202,10 +208,10 @@ def test_refusals_name_their_reason(desk):
     refused(good, '200 goals have come within 10 s', answer=REJECT)
     desk.server.known = 199
     assert desk.judge(good) is ACCEPT
-    desk.arm.cycle.set_mode('gravity_compensation')
+    desk.arm.apply(mode='gravity_compensation')
     refused(good, 'the mode is gravity_compensation')
-    desk.arm.cycle.set_mode('computed_torque')
-    desk.arm.cycle.supervisor.fault(desk.arm.time, Cause.OPERATOR_STOP)
+    desk.arm.apply(mode='computed_torque')
+    desk.arm.stop()
     refused(good, 'the controller is braking')
     desk.action.detach()
     refused(good, 'the controller is not configured')
@@ -213,7 +219,7 @@ def test_refusals_name_their_reason(desk):
 
 def test_speeds_at_the_limit_are_followed(desk):
     """Points as fast as the reference may go are no reason, nor what rounding adds."""
-    slow = float(desk.arm.cycle.reference.limiter.velocity.min())
+    slow = float(desk.arm.controller.p.references.joint.velocity.min())
     goal = desk.goal((0.1, 0.0), (0.2, 0.1 * slow * 1.0009))
     goal.trajectory.points[0].velocities = goal.trajectory.points[1].velocities = [slow] * 7
     assert desk.judge(goal) is ACCEPT
@@ -222,7 +228,7 @@ def test_speeds_at_the_limit_are_followed(desk):
 def test_tolerances_of_the_goal_count(desk):
     """A joint that is held elsewhere violates the path; one that never arrives the goal."""
     path = [JointTolerance(name=joint, position=0.01) for joint in desk.arm.robot.joints]
-    desk.arm.external, desk.arm.still = None, True
+    desk.arm.external = None
     _, handle = desk.send(desk.goal((0.4, 0.03), path_tolerance=path))
     desk.run(0.4)
     assert handle.ended == 'aborted'
@@ -256,7 +262,7 @@ def test_cancelled_goal_holds(desk):
 def test_cancel_that_fails_stops_the_robot(desk, monkeypatch):
     """Somebody wants it to end: a defect on the way stops the robot."""
     _, handle = desk.send(desk.goal((1.0, 0.1)))
-    monkeypatch.setattr(desk.arm.cycle.loop, 'post', lambda _: math.sqrt(-1.0))
+    monkeypatch.setattr(desk.arm.controller, 'post', lambda _: math.sqrt(-1.0))
     assert desk.cancel(handle) is CancelResponse.REJECT
     assert len(desk.failed) == 1 and 'math domain error' in desk.failed[0]
 
@@ -283,10 +289,13 @@ def test_goals_that_never_start_are_forgotten(desk):
     goals = [desk.goal((0.2, 0.0)) for _ in range(11)]
     for goal in goals:
         assert desk.judge(goal) is ACCEPT
-    assert len(desk.action._judged) == 10
-    handle = Handle(goals[0], 70)
-    desk.begin(handle)
-    assert handle.ended == 'aborted' and 'too many goals' in handle.result.error_string
+    handles = [Handle(goal, 70 + k) for k, goal in enumerate(goals)]
+    desk.begin(handles[0])
+    assert handles[0].ended == 'aborted' and 'too many goals' in handles[0].result.error_string
+    for handle in handles[1:]:
+        desk.begin(handle)
+        assert handle.ended == ''
+    assert desk.action.goals == 10
 
 
 def test_new_goal_ends_the_old_one(desk):
@@ -304,21 +313,19 @@ def test_stop_ends_the_goal_with_its_cause(desk):
     """Whoever sent it hears at once why the robot does not go on, and nobody resumes it."""
     _, handle = desk.send(desk.goal((1.0, 0.1)))
     desk.run(0.1)
-    desk.arm.cycle.loop.post(lambda _, steady: desk.arm.cycle.supervisor.fault(
-        steady, Cause.OPERATOR_STOP, '~/stop'))
+    desk.arm.controller.post(lambda *_: desk.arm.stop(Cause.OPERATOR_STOP, '~/stop'))
     desk.run(0.04)
     assert desk.arm.state == 'braking' and handle.ended == 'aborted'
     assert handle.result.error_string.startswith('the controller stopped: ')
     assert handle.result.error_string.endswith('~/stop')
-    assert desk.arm.cycle.reference.goals.active is None
+    assert desk.arm.controller.goal is None
 
 
 def test_what_is_left_is_answered(desk):
     """A stop between judgement and loop aborts; so does the end of the robot."""
     goal = desk.goal((0.2, 0.02))
     assert desk.judge(goal) is ACCEPT
-    desk.arm.cycle.loop.post(
-        lambda _, steady: desk.arm.cycle.supervisor.fault(steady, Cause.OPERATOR_STOP))
+    desk.arm.controller.post(lambda *_: desk.arm.stop())
     handle = Handle(goal, 50)
     desk.begin(handle)
     desk.run(0.02)
@@ -326,8 +333,49 @@ def test_what_is_left_is_answered(desk):
     other = Handle(desk.goal((0.2, 0.02)), 51)
     desk.begin(other)              # nobody judged it
     assert other.result.error_code == ResultCode.INVALID_GOAL
-    late = Handle(goal, 52)
-    desk.action._handles[bytes(late.goal_id.uuid)] = late
+
+
+def test_goal_that_the_loop_never_saw_is_answered(desk):
+    """A robot that is cleaned up leaves no client waiting."""
+    _, late = desk.send(desk.goal((0.2, 0.02)))
+    assert late.ended == '' and desk.action.goals == 1
     desk.action.detach()
     assert late.ended == 'aborted' and late.result.error_string == 'the robot was cleaned up'
     assert desk.action.goals == 0
+
+
+def follow(terms, _):
+    """Return the torque of a law that a user has written."""
+    _, qd, qdd = terms.reference
+    return terms.torque([qdd[j] + 400.0 * terms.error[j] + 40.0 * (qd[j] - terms.qd[j])
+                         for j in range(7)])
+
+
+def test_mode_of_a_user_takes_goals(monkeypatch):
+    """A law function that follows the joints gets its goals as computed torque does."""
+    desk = Desk(monkeypatch, 'follow', (own_mode('follow', follow, 'x', (), Follows.JOINTS),))
+    desk.start()
+    before = desk.arm.q.copy()
+    _, handle = desk.send(desk.goal((0.2, 0.02)))
+    desk.run(0.1)
+    assert handle.ended == '' and handle.feedback
+    desk.run(0.3)
+    assert handle.ended == 'succeeded'
+    np.testing.assert_allclose(desk.arm.q, before + 0.02, atol=2e-3)
+
+
+def test_controller_refuses_what_it_cannot_pursue(desk):
+    """Of such a goal no end would ever be told, so that its client would wait for ever."""
+    controller, goal = desk.arm.controller, desk.goal((0.2, 0.02))
+    knots = knots_of(goal.trajectory, desk.arm.robot.joints)
+
+    def refused(text):
+        with pytest.raises(GoalError, match=text) as error:
+            controller.pursue(desk.arm.time, desk.arm.time, knots, desk.arm.time, 'key',
+                              controller.accepted.tolerances())
+        assert error.value.code is ResultCode.INVALID_GOAL
+        assert controller.goal is None and not controller.ended
+    desk.arm.apply(mode='gravity_compensation')
+    refused('the mode is gravity_compensation; set the parameter mode to computed_torque')
+    desk.arm.stop()
+    refused('the controller is braking')

@@ -19,8 +19,10 @@ from types import SimpleNamespace
 import pytest
 
 pytest.importorskip('rclpy', reason='ROS is not sourced')
-cycle_rig = pytest.importorskip('cycle_rig')
+controlled_arm = pytest.importorskip('controlled_arm')
+from rbd_ros.compiler import sqrt  # noqa: E402
 from rbd_ros.control.safety.causes import Cause  # noqa: E402
+from rbd_ros.control.step.modes import own_mode  # noqa: E402
 from rbd_ros.nodes.controller.announcer import Announcer  # noqa: E402
 
 
@@ -56,12 +58,12 @@ class FakeNode:
 
 def announced(cause, *publishers):
     """Return the node of an announcer after a fault."""
-    node, arm = FakeNode(*publishers), cycle_rig.Arm(ramp_time=0.1)
+    node, arm = FakeNode(*publishers), controlled_arm.Arm(ramp_time=0.1)
     announcer = Announcer(node)
-    announcer.attach(arm.cycle)
+    announcer.attach(arm.controller)
     arm.activate()
     arm.run(0.3)
-    arm.cycle.supervisor.fault(arm.cycle.steady, cause, 'joint_1 jumped')
+    arm.stop(cause, 'joint_1 jumped')
     for _ in range(3):
         announcer.drain()
     return node
@@ -88,39 +90,93 @@ def test_other_faults_name_no_publishers(cause, publishers):
 
 def test_what_is_announced():
     """State, mode and saturation when they change, faults as errors, the rest as they are."""
-    node, arm = FakeNode(), cycle_rig.Arm(ramp_time=0.02)
+    node, arm = FakeNode(), controlled_arm.Arm(ramp_time=0.02)
     announcer = Announcer(node)
     assert node.said == {'~/state': 'inactive', '~/fault': ''}
     announcer.drain()                            # nothing to listen to yet
-    announcer.attach(arm.cycle)
+    announcer.attach(arm.controller)
     assert node.said['~/mode'] == 'gravity_compensation'
     arm.activate()
     arm.run(0.1)
-    arm.cycle.limiter.saturated[:] = [0, 1, 1, 0, 0, 0, 0]
-    arm.cycle.limiter.slewing[:] = [0, 0, 1, 1, 0, 0, 0]
-    arm.cycle.events.append(('warning', 'careful'))
+    limiter = arm.controller.x.loop.torque.limiter
+    limiter.saturated[:] = [0, 1, 1, 0, 0, 0, 0]
+    limiter.slewing[:] = [0, 0, 1, 1, 0, 0, 0]
+    arm.controller.events.append(('warning', 'careful'))
     announcer.drain()
     assert node.said['~/state'] == 'running' and 'careful' in node.logged
     assert list(node.said['~/saturation']) == [0, 2, 1, 1, 0, 0, 0]
     node.said.clear()
     announcer.drain()
     assert not node.said
-    announcer.attach(arm.cycle)                  # a robot configured anew is told from the start
+    announcer.attach(arm.controller)             # a robot configured anew is told from the start
     announcer.drain()
     assert list(node.said) == ['~/saturation']
-    arm.cycle.set_mode('computed_torque')
-    arm.cycle.supervisor.fault(arm.cycle.steady, Cause.TRACKING, 'too far')
+    arm.apply(mode='computed_torque')
+    arm.stop(Cause.TRACKING, 'too far')
     node.logged.clear()
     announcer.drain()
     assert node.said['~/mode'] == 'computed_torque' and 'mode: computed_torque' in node.logged
     assert node.said['~/fault'].endswith('too far') and node.said['~/fault'] in node.logged
-    arm.cycle.supervisor.faults.clear()
+    arm.run(arm.controller.settings.number('brake_time') + 0.1)
+    assert arm.controller.reset(arm.time, arm.time) == ''
     node.logged.clear()
     announcer.drain()
     assert node.said['~/fault'] == '' and '' not in node.logged
-    arm.cycle.set_mode('gravity_compensation')
+    arm.apply(mode='gravity_compensation')
     announcer.detach()
     assert node.said['~/mode'] == 'gravity_compensation'
-    arm.cycle.set_mode('computed_torque')
+    arm.apply(mode='computed_torque')
     announcer.drain()
     assert node.said['~/mode'] == 'gravity_compensation'
+
+
+def test_what_was_seen_first_counts_until_it_is_cleared():
+    """The same cause says nothing new while it is latched; after a reset it is told anew."""
+    node, arm = FakeNode(), controlled_arm.Arm(ramp_time=0.02)
+    announcer = Announcer(node)
+    announcer.attach(arm.controller)
+    arm.activate()
+    arm.run(0.1)
+    for text in ('the first button', 'the second button'):
+        arm.stop(Cause.OPERATOR_STOP, text)
+        arm.stop(Cause.OPERATOR_STOP, 'another one')
+        announcer.drain()
+        assert node.said['~/fault'].endswith(f': {text}')
+        arm.run(arm.controller.settings.number('brake_time') + 0.1)
+        assert arm.controller.reset(arm.time, arm.time) == ''
+        arm.run(0.1)
+        announcer.drain()
+        assert node.said['~/fault'] == '' and node.said['~/state'] == 'running'
+
+
+def root(terms, _):
+    """Return g(q), or what is no number where the first joint is beyond 0.1001 rad."""
+    return [g + 1e-9 * sqrt(0.1001 - terms.q[0]) for g in terms.gravity]
+
+
+def test_fault_in_the_step_that_ends_another_one():
+    """A lost state returns, and its law cannot be computed: that is what stops the robot now."""
+    node, arm = FakeNode(), controlled_arm.Arm(
+        ramp_time=0.02, modes=(own_mode('root', root, 'g(q)'),), mode='root',
+        recover_lost_state=True)
+    announcer = Announcer(node)
+    announcer.attach(arm.controller)
+    arm.activate()
+    arm.run(0.1)
+    assert arm.state == 'running'
+    while not arm.controller.faults():
+        arm.time += arm.period
+        arm.controller.tick(arm.time, arm.time)
+    announcer.drain()
+    lost = node.said['~/fault']
+    assert list(arm.controller.faults()) == [Cause.STATE_STALE.name] and lost
+    arm.q[0] = 0.1002
+    for _ in range(400):
+        arm.run(arm.period)
+        if arm.state != 'state lost':
+            break
+    assert arm.state == 'braking'
+    announcer.drain()
+    assert list(arm.controller.faults()) == [Cause.BAD_COMMAND.name]
+    assert node.said['~/fault'].startswith(Cause.BAD_COMMAND.text)
+    assert f'recovers by itself: {lost}' in node.logged

@@ -19,8 +19,9 @@ import threading
 from types import SimpleNamespace
 from unittest.mock import Mock
 
-import cycle_rig
+import arm_rig
 import pytest
+from rbd_ros.control.parameters.table import defaults
 from rbd_ros.control.robot import Robot
 from rbd_ros.control.safety.causes import Cause
 from rbd_ros.control.settings import Settings
@@ -46,8 +47,8 @@ def node(monkeypatch):
     log = {level: lambda text, level=level: made.logged.append((level, text))
            for level in ('info', 'warning', 'error', 'fatal')}
     made.__dict__.update(
-        lock=threading.RLock(), doing='', active=False, cycle=None, robot=None, _activation=None,
-        _parts=[], gravity_input=None, realtime={}, ending=threading.Event(),
+        lock=threading.RLock(), doing='', active=False, controller=None, robot=None,
+        _activation=None, _parts=[], gravity_input=None, realtime={}, ending=threading.Event(),
         loop_node=everything.loop, action=everything.action, _announcer=everything.announcer,
         autostart=everything.autostart, _description=everything.description,
         _start_timer=everything.timer, _managed_entities=set(),
@@ -138,14 +139,16 @@ def test_logger_before_and_after_the_queue(monkeypatch):
 def parts(monkeypatch, node):
     """Return what a configuration makes; the robot is that of the rig."""
     made = Mock()
-    robot, _ = cycle_rig.robot_and_dynamics()
-    values = cycle_rig.Arm(command_deadline=0.3, liveliness_lease=0.4, heartbeat_rate=17.0).values
+    robot, _ = arm_rig.robot_and_dynamics()
+    values = defaults() | {'driver_adds': 'none', 'command_deadline': 0.3,
+                           'liveliness_lease': 0.4, 'heartbeat_rate': 17.0}
     made.settings = Settings(robot, values, simulated=False)
     made.build_robot.return_value, made.build_settings.return_value = robot, made.settings
     made.compile_kernels.return_value = {'joint': 1, 'report': 'report kernel'}
-    made.Cycle.return_value.settings = made.settings
-    for name in ('build_robot', 'build_settings', 'compile_kernels', 'check_values', 'Cycle',
-                 'make_output', 'GravityInput', 'ReferenceInputs', 'Reports', 'lock_memory'):
+    made.Controller.return_value.settings = made.settings
+    for name in ('build_robot', 'build_settings', 'compile_kernels', 'check_values',
+                 'Controller', 'make_output', 'GravityInput', 'ReferenceInputs', 'Reports',
+                 'lock_memory'):
         monkeypatch.setattr(controller, name, getattr(made, name))
     monkeypatch.setattr(controller.parameters, 'read', lambda *_: values)
     node._description.find.return_value = ('<robot/>', 'a file')
@@ -168,23 +171,24 @@ def test_configuration_makes_and_attaches_everything(node, parts):
     assert isinstance(node.robot, Robot) and node._description.configured == '<robot/>'
     parts.build_settings.assert_called_once_with(node.robot, parts.values, simulated=False)
     kernels = parts.compile_kernels.side_effect(None)
-    parts.Cycle.assert_called_once_with(parts.settings, kernels, node.loop_node.publish)
-    cycle = node.cycle = parts.Cycle.return_value
+    parts.Controller.assert_called_once_with(parts.settings, kernels, node.loop_node.publish)
+    made = parts.Controller.return_value
+    assert node.controller is made
     kind, sender, topic, joints, qos = parts.make_output.call_args[0]
     assert (kind, sender, topic) == ('float64_multi_array', node.loop_node, '/arm/commands')
     assert tuple(joints) == tuple(node.robot.joints)
     assert (qos.deadline.nanoseconds, qos.liveliness_lease_duration.nanoseconds) == (
         300_000_000, 400_000_000)
-    parts.GravityInput.assert_called_once_with(node, cycle, node.loop_node.control_time)
-    parts.ReferenceInputs.assert_called_once_with(node, cycle)
-    parts.Reports.assert_called_once_with(node, cycle, 'report kernel')
+    parts.GravityInput.assert_called_once_with(node, made, node.loop_node.control_time)
+    parts.ReferenceInputs.assert_called_once_with(node, made)
+    parts.Reports.assert_called_once_with(node, made, 'report kernel')
     assert node.gravity_input is parts.GravityInput.return_value
     assert node._parts == [parts.ReferenceInputs.return_value, parts.Reports.return_value,
                            node.gravity_input]
     assert calls(node.all)[-3:] == ['action.attach', 'announcer.attach', 'loop.attach']
-    node.loop_node.attach.assert_called_once_with(cycle, parts.make_output.return_value, 17.0)
-    node.action.attach.assert_called_once_with(cycle)
-    node._announcer.attach.assert_called_once_with(cycle)
+    node.loop_node.attach.assert_called_once_with(made, parts.make_output.return_value, 17.0)
+    node.action.attach.assert_called_once_with(made)
+    node._announcer.attach.assert_called_once_with(made)
     assert node.doing == '' and not parts.lock_memory.mock_calls and not node.realtime
     text = '\n'.join(text for level, text in node.logged if level == 'info')
     assert 'from a file: controls joint_1, joint_2' in text and '; tip ' in text
@@ -196,7 +200,7 @@ def test_configuration_makes_and_attaches_everything(node, parts):
 def test_memory_is_locked_where_it_is_asked_for(node, parts):
     """What became of it is kept for the diagnostics."""
     parts.build_settings.return_value = Settings(
-        cycle_rig.robot_and_dynamics()[0], parts.values | {'realtime.lock_memory': True},
+        arm_rig.robot_and_dynamics()[0], parts.values | {'realtime.lock_memory': True},
         simulated=False)
     node.realtime['realtime.cpu'] = 'applied'
     assert node.on_configure(None) is SUCCESS
@@ -230,13 +234,13 @@ def test_configuration_that_fails_leaves_nothing(node, parts):
 
 @pytest.fixture
 def activation(monkeypatch, node):
-    """Return an activation that succeeds, of a node with a cycle."""
+    """Return an activation that succeeds, of a node with a controller."""
     made = Mock(latched=False)
     made.output_is_free.return_value = made.run.return_value = True
     monkeypatch.setattr(controller, 'Activation', lambda *given, **more: (
         made.created(given, more), made)[1])
     monkeypatch.setattr(controller, 'freeze_garbage', made.freeze)
-    node.cycle = SimpleNamespace(settings=SimpleNamespace(flag=lambda name: made.flags[name]))
+    node.controller = SimpleNamespace(settings=SimpleNamespace(flag=lambda name: made.flags[name]))
     made.flags = {'realtime.freeze_gc': False}
     node.autostart.is_own_thread, node.autostart.over = True, False
     return made
@@ -248,7 +252,7 @@ def test_activation(node, activation):
     activation.run.side_effect = lambda: (doing.append(node.doing), True)[1]
     assert node.on_activate(None) is SUCCESS and node.active
     assert doing == ['activating'] and node.doing == ''
-    assert activation.created.call_args[0] == ((node, node.cycle), {'host': node})
+    assert activation.created.call_args[0] == ((node, node.controller), {'host': node})
     assert calls(activation) == ['created', 'output_is_free', 'run'] and not node.realtime
     assert node._activation is activation and not node.autostart.retire.mock_calls
     activation.flags['realtime.freeze_gc'] = True
@@ -340,9 +344,9 @@ def test_robot_is_stopped_before_it_is_discarded(node, transition, ended, cause,
 def test_robot_is_discarded_in_order(node, monkeypatch):
     """The loop lets go first; the memory is freed when nothing refers to it any more."""
     monkeypatch.setattr(controller, 'thaw_garbage', lambda: node.all.thaw(
-        node.lock._is_owned(), node.cycle, node.robot, node._activation))
+        node.lock._is_owned(), node.controller, node.robot, node._activation))
     node._parts, node.gravity_input = [node.all.first, node.all.second], node.all.second
-    node.cycle = node.robot = node._activation = object()
+    node.controller = node.robot = node._activation = object()
     node._description.configured = '<robot/>'
     node.discard_robot()
     assert calls(node.all) == ['loop.detach', 'action.detach', 'first.destroy', 'second.destroy',
@@ -370,30 +374,30 @@ class Clock:
 
 def test_stop_waits_for_the_release(node, monkeypatch):
     """It returns when the last torque is sent, also while the process ends."""
-    arm = cycle_rig.Arm(ramp_time=0.02, brake_time=0.1)
+    arm = arm_rig.Arm(ramp_time=0.02, brake_time=0.1)
     arm.activate()
     arm.run(0.1)
     clock = Clock(lambda: arm.run(0.005))
     monkeypatch.setattr(controller, 'time', clock)
-    node.cycle = arm.cycle
+    node.controller = arm.controller
     node.ending.set()
-    assert node.stop(Cause.SIGNAL) and arm.cycle.supervisor.finished
-    assert arm.cycle.supervisor.faults[0].cause is Cause.SIGNAL
+    assert node.stop(Cause.SIGNAL) and arm.controller.finished
+    assert list(arm.controller.faults()) == [Cause.SIGNAL.name]
     assert 10.1 < clock.now < 10.0 + controller.STOP_LIMIT
     sent = len(arm.sent)
     arm.run(0.1)
     assert len(arm.sent) == sent
-    node.cycle = None
+    node.controller = None
     assert node.stop(Cause.SIGNAL)                      # nothing was configured
 
 
 def test_stop_ends_without_a_loop(node, monkeypatch):
     """A loop that hangs does not keep the process: after 3.8 s it goes on to end."""
-    arm = cycle_rig.Arm()
+    arm = arm_rig.Arm()
     clock = Clock()
     monkeypatch.setattr(controller, 'time', clock)
-    node.cycle = arm.cycle
-    assert arm.cycle.supervisor.finished         # but the request was never taken
+    node.controller = arm.controller
+    assert arm.controller.finished               # but the request was never taken
     assert node.stop(Cause.SIGNAL) is False
     assert clock.now == pytest.approx(13.8, abs=0.011)
 

@@ -17,7 +17,7 @@
 from types import SimpleNamespace
 
 from builtin_interfaces.msg import Time
-import cycle_rig
+from controlled_arm import Arm
 import numpy as np
 import pytest
 from rbd_ros.control.references.results import Outcome, ResultCode, Status
@@ -112,20 +112,20 @@ class Subject:
     """An arm that runs and what is said about it."""
 
     def __init__(self, monkeypatch):
-        self.arm = cycle_rig.Arm(ramp_time=0.02)
         self.clock = 2000.0
+        self.arm = Arm(ramp_time=0.02, start=self.clock - 1.0)
         monkeypatch.setattr(diagnostics, 'time', SimpleNamespace(
             monotonic=lambda: self.clock, time=lambda: self.clock + 1.7e9))
-        self.node, self.cycle, self.gravity_input, self.realtime = Node(), None, None, {}
+        self.node, self.controller, self.gravity_input, self.realtime = Node(), None, None, {}
         self.loop_node = SimpleNamespace(
-            statistics=LoopStatistics(0.001), fast_path=None, unusual_messages=3, lost=4,
+            statistics=LoopStatistics(0.001), unusual_messages=3, lost=4,
             simulated=False)
         self.action = SimpleNamespace(last=None, goals=0, refused=0, refusal='')
         self.made = diagnostics.Diagnostics(self.node, parts=self)
 
     def run(self):
         """Let the arm run."""
-        self.cycle = self.arm.cycle
+        self.controller = self.arm.controller
         self.arm.activate()
         self.arm.run(0.1)
         assert self.arm.state == 'running'
@@ -178,7 +178,7 @@ def test_simulated_time_that_does_not_come_is_told(subject):
     assert subject.node.logged[-1].startswith(told)
     subject.run()
     assert subject.look('supervisor')[:2] == (WARN, f'running; {told}')
-    subject.arm.cycle.supervisor.fault(subject.arm.time, Cause.TRACKING, 'far')
+    subject.arm.stop(Cause.TRACKING, 'far')
     assert subject.look('supervisor')[0] == ERROR
     count, subject.node.nanoseconds = len(subject.node.logged), 1
     assert told not in subject.look('supervisor')[1] and len(subject.node.logged) == count
@@ -214,7 +214,6 @@ def test_rate_of_the_states(subject):
         'rate [Hz]': '810.0', 'nominal rate [Hz]': '1000', 'states': '810',
         'state age [ms]': '0.90', 'period p50 [ms]': '1.000', 'period max [ms]': '1.000',
         'compute time p50 [us]': '100.000', 'compute time max [us]': '100.000',
-        'states by the fast path': '0',
         'messages of unusual form': '3', 'lost messages': '4', 'refused messages': '0'}
     assert {key: values[key] for key in expected} == expected
     # stamps of a wall clock are exact to a quarter of a microsecond
@@ -243,29 +242,35 @@ def test_faults_are_errors_with_their_times(subject):
     assert (level, text) == (OK, 'running')
     assert (values['state'], values['mode'], values['gain'], values['paused']) == (
         'running', 'gravity_compensation', '1', 'False')
-    subject.cycle.supervisor.fault(subject.clock - 1.5, Cause.TRACKING, 'joint_2 is late')
+    subject.arm.run(subject.clock - 1.5 - subject.arm.time)
+    subject.arm.time = subject.clock - 1.5
+    subject.arm.stop(Cause.TRACKING, 'joint_2 is late')
     level, text, values = subject.look('supervisor', after=0.0)
     assert level == ERROR and text.startswith('braking: ') and 'joint_2 is late' in text
     assert values['fault 1 cause'] == 'TRACKING'
     assert values['fault 1 time'] == '2023-11-14T22:46:39.500+00:00'
     assert 'fault 2' not in values
-    subject.arm.cycle.supervisor.faults.clear()
+    subject.arm.run(subject.controller.settings.number('brake_time') + 0.1)
+    assert subject.controller.reset(subject.arm.time, subject.arm.time) == ''
+    subject.arm.run(0.1)
+    assert subject.look('supervisor')[:2] == (OK, 'running')
+    subject.arm.stop(Cause.DEACTIVATED)
     assert subject.look('supervisor')[:2] == (WARN, 'braking')
 
 
 def test_torques_beside_their_limits(subject):
     """The largest share of a limit is named, and joints at their limits."""
     subject.run()
-    limiter, loop = subject.cycle.limiter, subject.cycle.loop
-    loop.sent[:] = 0.0
-    loop.sent[4] = -0.25 * limiter.limit[4]
+    limiter = subject.controller.x.loop.torque.limiter
+    limiter.sent[:] = 0.0
+    limiter.sent[4] = -0.25 * subject.controller.settings.torque_limits[4]
     limiter.saturated[:] = limiter.slewing[:] = 0.0
     limiter.slewing[2] = 1.0
     level, text, values = subject.look('torque')
     assert (level, text) == (OK, 'within the limits')
     assert values['largest fraction of a limit'] == '0.250 (joint_5)'
     assert (values['at the limit'], values['at the rate limit']) == ('', 'joint_3')
-    assert values['commands'] == str(loop.published)
+    assert values['commands'] == str(len(subject.arm.sent))
     limiter.saturated[[1, 6]] = 1.0
     level, text, values = subject.look('torque')
     assert (level, text) == (WARN, 'at the torque limit: joint_2, joint_7')
@@ -280,8 +285,9 @@ def test_reference_and_goals(subject):
     subject.action.last = Outcome(Status.ABORTED, ResultCode.PATH_TOLERANCE_VIOLATED, 'late')
     subject.action.goals, subject.action.refused, subject.action.refusal = 1, 2, 'too fast'
     subject.arm.run(0.002)
-    subject.cycle.law.error[:] = 0.0
-    subject.cycle.law.error[3] = -0.125
+    error = subject.controller.x.laws.joint.error
+    error[:] = 0.0
+    error[3] = -0.125
     level, _, values = subject.look('reference')
     assert level == OK and values['largest error'] == '0.125'
     assert values['last goal'] == 'aborted (PATH_TOLERANCE_VIOLATED): late'
@@ -289,12 +295,13 @@ def test_reference_and_goals(subject):
         '1', '2', 'too fast')
     subject.arm.change(mode='operational_space')
     subject.arm.run(0.002)
-    outputs, most = subject.cycle.law.outputs, subject.cycle.settings.number('task.max_condition')
+    outputs = subject.controller.kernels['task'].outputs
+    most = subject.controller.settings.number('task.max_condition')
     outputs['lost'][:] = 0.0
     outputs['lost'][:2] = 0.1, 0.099
     outputs['condition'][0] = most
     level, _, values = subject.look('reference')
-    axis = subject.cycle.settings.task_axes[0]
+    axis = subject.controller.settings.task_axes[0]
     assert level == OK and values['lost directions'] == f'{axis} 0.10'
     assert values['condition number'] == f'{most:.4g}'
     outputs['condition'][0] = 1.01 * most
@@ -309,19 +316,22 @@ def test_payload_and_gravity(subject):
     assert (level, text) == (OK, 'payload 0 kg')
     assert values['payload centre of mass [m]'] == '0 0 0'
     assert values['gravity [m/s^2]'] == '0 0 -9.81' and values['gravity source'] == 'parameter'
-    subject.cycle.load.payload.value[:4] = 2.0, 0.5, -0.25, 1.0
+    subject.controller.x.load.payload[:4] = 2.0, 0.5, -0.25, 1.0
     _, text, values = subject.look('load')
     assert text == 'payload 2 kg'
     assert values['payload centre of mass [m]'] == '0.25 -0.125 0.5'
-    gravity = subject.cycle.load.gravity
-    gravity.timeout = 0.5
+    controller, begin = subject.controller, subject.arm.time
+    controller.p.load.timeout = 0.5
     subject.gravity_input = SimpleNamespace(source='imu', reason='', refused=6)
-    gravity.direction(10.0, np.array([0.0, 0.0, -1.0]))
-    gravity.update(10.5)
+    level, text, values = subject.look('load')
+    assert (level, text) == (ERROR, 'no direction of gravity: too old')
+    assert values['gravity age [s]'] == 'inf'
+    controller.point_down(begin, begin, begin, np.array([0.0, 0.0, -1.0]))
+    controller.tick(begin + 0.5, begin + 0.5)
     level, text, values = subject.look('load')
     assert level == OK and values['gravity age [s]'] == '0.5'
     assert (values['gravity source'], values['gravity messages refused']) == ('imu', '6')
-    gravity.update(10.6)
+    controller.tick(begin + 0.6, begin + 0.6)
     assert subject.look('load')[:2] == (ERROR, 'no direction of gravity: too old')
     subject.gravity_input.reason = 'no tf'
     assert subject.look('load')[1] == 'no direction of gravity: no tf'

@@ -17,6 +17,7 @@
 import math
 from types import SimpleNamespace
 
+from controlled_arm import Arm
 from geometry_msgs.msg import Quaternion, TransformStamped
 import numpy as np
 import pytest
@@ -32,7 +33,8 @@ from tf2_msgs.msg import TFMessage
 class Gravity(GravityInput):
     """What hears directions of gravity, without ROS: notes what it hands over, and when."""
 
-    def __init__(self, turns):
+    def __init__(self, turns, controller=None):
+        self._controller = controller
         self._imu_axes, self._age = turns, StateAge(0.5, probes=1)
         self.now, self.heard, self.reason = 0.0, [], ''
         self._clock = lambda: self.now
@@ -174,21 +176,21 @@ def test_gravity_listens_to_its_source(monkeypatch, kind, source, topics):
     made = SimpleNamespace(added=[], spun=[])
     monkeypatch.setattr(gravity_input, 'Node', node)
     monkeypatch.setattr(gravity_input, 'BoundedInput', bounded_input)
-    monkeypatch.setattr(gravity_input, 'RobotFrames', lambda cycle: None)
+    monkeypatch.setattr(gravity_input, 'RobotFrames', lambda controller: None)
     monkeypatch.setattr(gravity_input, 'make_executor', lambda kind: SimpleNamespace(
         add_node=made.added.append, kind=kind))
     monkeypatch.setattr(gravity_input, 'spin_in_thread', lambda executor, name, failed: (
         made.spun.append((executor.kind, name, failed))))
     values = {'gravity_source': kind, 'gravity_frame': 'world', 'executor': 'single',
               'gravity_timeout': 0.2}
-    cycle = SimpleNamespace(settings=SimpleNamespace(
+    controller = SimpleNamespace(settings=SimpleNamespace(
         simulated=True, text=values.get, number=values.get, robot=SimpleNamespace(
             model=SimpleNamespace(body_names=['base']))))
     log = SimpleNamespace(warning=None, fatal='fatal')
     owner = SimpleNamespace(
         get_name=lambda: 'arm', get_namespace=lambda: '/cell', get_logger=lambda: log,
         resolve_topic_name=lambda name: name.replace('~', '/arm'))
-    subject = GravityInput(owner, cycle, lambda: 3.0)
+    subject = GravityInput(owner, controller, lambda: 3.0)
     assert subject.source == source and {k: v[0] for k, v in heard.items()} == topics
     assert subject.reason == f'nothing received from {source}'
     if kind == 'parameter':
@@ -235,13 +237,13 @@ def test_transforms_go_into_the_buffer_that_is_asked():
 
 def test_direction_is_a_request_of_the_loop():
     """It is taken by the control thread, with its own time."""
-    posted, taken = [], []
-    subject = Gravity({})
-    subject._cycle = SimpleNamespace(
-        load=SimpleNamespace(gravity=SimpleNamespace(
-            direction=lambda when, down: taken.append((when, down)))),
-        loop=SimpleNamespace(post=posted.append))
-    GravityInput._post_direction(subject, 'down', 4.5)
-    assert not taken
-    posted[0](9.0, 9.0)
-    assert taken == [(4.5, 'down')]
+    arm = Arm(gravity_source='imu', gravity_timeout=0.5)
+    load, size = arm.controller.x.load, np.linalg.norm(arm.controller.settings.values['gravity'])
+    down = np.array([0.0, math.sin(0.4), -math.cos(0.4)])
+    before = load.gravity.copy()
+    measured = arm.time - 0.1
+    GravityInput._post_direction(Gravity({}, arm.controller), down, measured)
+    np.testing.assert_array_equal(load.gravity, before)
+    arm.run(arm.period)
+    np.testing.assert_allclose(load.gravity, size * down, rtol=1e-12, atol=1e-12)
+    assert load.received == measured

@@ -19,12 +19,10 @@ from types import SimpleNamespace
 from unittest.mock import call, Mock
 
 from codec_oracle import joint_state
-import cycle_rig
+import controller_rig
 import numpy as np
 import pytest
-from rbd_ros.control.parameters.rules import blind_period
 from rbd_ros.control.safety.causes import Cause
-from rbd_ros.control.safety.supervisor import Supervisor, Timing
 from rbd_ros.nodes.codec import JointStateReader
 from rbd_ros.nodes.controller import activation, loop_node, transitions
 from rbd_ros.nodes.controller.statistics import LoopStatistics
@@ -39,9 +37,9 @@ class Loop:
     """A loop node that no middleware made, around an arm."""
 
     def __init__(self, monkeypatch, *, simulated=False, **values):
-        self.arm = cycle_rig.Arm(ramp_time=0.02, **values)
+        self.arm = controller_rig.Arm(ramp_time=0.02, **values)
         self.clock, self.sim, self.beats, self.asserted = 50.0, 0.0, [], []
-        self.admitted, self.spent, self.caught = True, [], []
+        self.admitted, self.spent, self.caught, self.noted = True, [], [], []
         monkeypatch.setattr(loop_node, 'monotonic', lambda: self.clock)
         made = self.node = loop_node.LoopNode.__new__(loop_node.LoopNode)
         timer = self.timer = SimpleNamespace(runs=False)
@@ -49,8 +47,8 @@ class Loop:
         timer.reset = lambda: vars(timer).update(runs=True)
         timer.cancel = lambda: vars(timer).update(runs=False)
         made.__dict__.update(
-            _cycle=self.arm.cycle, simulated=simulated, unusual_messages=0, lost=0, failure='',
-            cancel_start=lambda: '', fast_path=None, output=SimpleNamespace(
+            _controller=self.arm.controller, simulated=simulated, unusual_messages=0, lost=0,
+            failure='', cancel_start=lambda: '', output=SimpleNamespace(
                 publisher=SimpleNamespace(assert_liveliness=lambda: self.asserted.append(1))),
             statistics=LoopStatistics(0.001),
             guard=SimpleNamespace(report_exception=self.caught.append),
@@ -60,7 +58,7 @@ class Loop:
                 publish=lambda message: self.beats.append(message.data)),
             _dead_man=SimpleNamespace(polling=False),
             _states=SimpleNamespace(admit_state=lambda _: self.admitted, spend=self.spent.append,
-                                    note_robot_joints=lambda _: None),
+                                    note_robot_joints=self.noted.append),
             _ros_clock=SimpleNamespace(now=lambda: SimpleNamespace(
                 nanoseconds=round(1e9 * self.sim))))
 
@@ -82,26 +80,40 @@ class Loop:
 
     def start(self):
         """Activate and run."""
-        self.arm.cycle.loop.post(self.arm.cycle.activate)
+        self.arm.controller.post(self.arm.controller.activate)
         self.run(0.2)
-        assert self.arm.state == 'running', self.arm.cycle.fault_text()
+        assert self.arm.state == 'running', self.arm.controller.fault_text()
 
 
 def test_state_becomes_a_torque(monkeypatch):
     """Each state is stamped, counted with its time, and answered with g(q)."""
     loop = Loop(monkeypatch)
     loop.start()
-    cycle, sent = loop.arm.cycle, len(loop.arm.sent)
+    x, sent = loop.arm.controller.x, len(loop.arm.sent)
     loop.step()
     assert len(loop.arm.sent) == sent + 1 and not loop.caught
     np.testing.assert_allclose(loop.arm.sent[-1], loop.arm.dynamics.gravity(loop.arm.q),
                                atol=1e-9)
-    assert cycle.stamp == cycle.arriving == (50, 201_000_000)
-    assert cycle.now == cycle.steady == loop.clock
+    assert (x.stamp_s, x.stamp_ns) == (50, 201_000_000)
+    assert x.now == x.steady == loop.clock
     assert loop.node.statistics.count == 201 and len(loop.spent) == 201
     loop.admitted = False                        # beyond the budget
     loop.step()
     assert len(loop.arm.sent) == sent + 1 and len(loop.spent) == 201
+
+
+def test_refused_states_stamp_no_torque(monkeypatch):
+    """A message that is older than the last, or of others, gives no torque and no stamp."""
+    loop = Loop(monkeypatch)
+    loop.start()
+    x, sent, noted = loop.arm.controller.x, len(loop.arm.sent), len(loop.noted)
+    stamp, zeros = (x.stamp_s, x.stamp_ns), np.zeros(7)
+    loop.step(joint_state(loop.arm.robot.joints, loop.arm.q, zeros, [], stamp=(50, 100)))
+    assert len(loop.noted) == noted + 1          # it has joints of the robot
+    loop.step(joint_state(['gripper'], [0.1], [0.0], [], stamp=(50, 202_000_000)))
+    assert len(loop.noted) == noted + 1
+    assert len(loop.arm.sent) == sent and (x.stamp_s, x.stamp_ns) == stamp
+    assert len(loop.spent) == loop.node.statistics.count == 202 and not loop.caught
 
 
 def test_unreadable_states_are_told_and_stop_in_time(monkeypatch):
@@ -110,14 +122,32 @@ def test_unreadable_states_are_told_and_stop_in_time(monkeypatch):
     loop.start()
     sent = len(loop.arm.sent)
     loop.step(b'\x00\x01\x00\x00nonsense')
-    assert loop.node.unusual_messages == 1 and loop.arm.cycle.joints.unreadable == 1
-    assert '12 bytes that are not a sensor_msgs/JointState' in loop.arm.cycle.joints.reason
+    assert loop.node.unusual_messages == 1 and loop.arm.controller.x.states.sources.unreadable == 1
+    assert '12 bytes that are not a sensor_msgs/JointState' in loop.arm.controller.refusal()
     assert len(loop.arm.sent) == sent and loop.arm.state == 'running'
-    assert any('unreadable' in text for _, text in loop.arm.cycle.events)
+    assert any('unreadable' in text for _, text in loop.arm.controller.events)
     for _ in range(int(1000 * loop.arm.values['state_timeout']) + 1):
         loop.step(b'short')
-    assert loop.arm.state == 'state lost' and 'unreadable' in loop.arm.cycle.fault_text()
+    assert loop.arm.state == 'state lost' and 'unreadable' in loop.arm.controller.fault_text()
     assert loop.timer.runs                       # what needs no state is the timer's
+
+
+def test_lost_states_name_their_joints(monkeypatch):
+    """Whether a look finds them too old or the next state: the fault says which, and why."""
+    loop = Loop(monkeypatch, recover_lost_state=True)
+    joints = ', '.join(loop.arm.robot.joints)
+    loop.start()
+    loop.clock += 0.15
+    loop.step()
+    assert loop.arm.state == 'state lost'
+    assert loop.arm.controller.fault_text().endswith(
+        f'{joints}: being checked again after a gap of 0.151 s')
+    loop.run(0.2)
+    assert loop.arm.state == 'running'           # by itself
+    loop.arm.q[2] = np.nan
+    loop.run(0.2)
+    assert loop.arm.controller.fault_text().endswith(
+        f'{joints}: the position of joint_3 is not finite')
 
 
 def test_unusual_states_go_through_rclpy(monkeypatch):
@@ -128,7 +158,8 @@ def test_unusual_states_go_through_rclpy(monkeypatch):
     sent = len(loop.arm.sent)
     loop.step()
     assert (loop.node.unusual_messages, len(loop.arm.sent)) == (1, sent + 1)
-    assert loop.arm.cycle.stamp == (50, 201_000_000)
+    x = loop.arm.controller.x
+    assert (x.stamp_s, x.stamp_ns) == (50, 201_000_000)
 
 
 def test_exceptions_stop_the_robot(monkeypatch):
@@ -142,17 +173,29 @@ def test_exceptions_stop_the_robot(monkeypatch):
     assert loop.node.failure.endswith('first')
     loop.step()
     assert loop.arm.state == 'braking'
-    assert [f.cause for f in loop.arm.cycle.supervisor.faults] == [Cause.EXCEPTION]
-    assert 'ValueError: first' in loop.arm.cycle.fault_text()
+    assert list(loop.arm.controller.faults()) == [Cause.EXCEPTION.name]
+    assert 'ValueError: first' in loop.arm.controller.fault_text()
 
 
-@pytest.mark.parametrize(('stamp', 'cycle_now', 'expected'), [
+def test_a_later_fault_has_its_own_words(monkeypatch):
+    """After another activation a cause is told with what happens now, not with what was before."""
+    loop = Loop(monkeypatch)
+    for error in ('first', 'second'):
+        loop.start()
+        loop.node.fail(f'Traceback\nValueError: {error}')
+        loop.node.fail('Traceback\nValueError: what follows from it')
+        loop.run(2.0)
+        assert loop.arm.controller.finished
+        assert loop.arm.controller.fault_text().endswith(f'ValueError: {error}')
+
+
+@pytest.mark.parametrize(('stamp', 'before', 'expected'), [
     (0.0, 0.0, 7.0), (7.04, 0.0, 7.04), (7.2, 0.0, 7.0), (6.9, 0.0, 7.0),
     (0.0, 7.05, 7.05), (0.0, 7.2, 7.0), (7.03, 7.05, 7.05), (7.05, 7.03, 7.05)])
-def test_simulated_clock_is_not_behind_its_states(monkeypatch, stamp, cycle_now, expected):
+def test_simulated_clock_is_not_behind_its_states(monkeypatch, stamp, before, expected):
     """A state may overtake the clock by less than the timeout of 0.1 s, no more."""
     loop = Loop(monkeypatch, simulated=True)
-    loop.sim, loop.arm.cycle.now = 7.0, cycle_now
+    loop.sim, loop.arm.controller.x.now = 7.0, before
     assert loop.node._times(stamp) == (pytest.approx(expected), 50.0)
     loop.node.simulated = False
     assert loop.node._times(stamp) == (50.0, 50.0) and loop.node.control_time() == 50.0
@@ -163,8 +206,8 @@ def test_simulated_state_has_its_time(monkeypatch):
     loop = Loop(monkeypatch, simulated=True)
     loop.sim = 3.0
     loop.start()
-    assert loop.arm.cycle.now == pytest.approx(loop.sim)
-    assert loop.arm.cycle.steady == loop.clock
+    assert loop.arm.controller.x.now == pytest.approx(loop.sim)
+    assert loop.arm.controller.x.steady == loop.clock
 
 
 def test_stop_and_reset_answer(monkeypatch):
@@ -182,15 +225,15 @@ def test_stop_and_reset_answer(monkeypatch):
     assert reset() == (False, 'nothing to reset, the controller is inactive')
     loop.start()
     assert stop() == (True, 'braking')
-    assert loop.arm.cycle.fault_text().endswith('~/stop')
+    assert loop.arm.controller.fault_text().endswith('~/stop')
     assert reset()[0] is False
     loop.run(0.6)
     assert loop.arm.state == 'holding'
     assert reset() == (True, 'faults cleared, ramping in')
-    assert not loop.arm.cycle.supervisor.faults
+    assert not loop.arm.controller.faults()
     loop.node.cancel_start = lambda: 'the activation is cancelled'
     assert stop() == (True, 'the activation is cancelled') and loop.arm.state == 'braking'
-    loop.node._cycle = None
+    loop.node._controller = None
     assert reset() == (False, 'not configured')
     loop.node.cancel_start = lambda: ''
     assert stop()[1].startswith('nothing to stop')
@@ -200,18 +243,18 @@ def test_dead_man_in_a_flood_is_released(monkeypatch):
     """Of too many messages not all are read: then a pressed switch counts as released."""
     loop = Loop(monkeypatch, dead_man_timeout=0.05)
     loop.node._on_dead_man(Bool(data=True))
-    loop.arm.cycle.loop.post(loop.arm.cycle.activate)
+    loop.arm.controller.post(loop.arm.controller.activate)
     for _ in range(20):
         loop.run(0.01)
         loop.node._on_dead_man(Bool(data=True))
     assert loop.arm.state == 'running'
     loop.node._dead_man.polling = True
     loop.node._on_dead_man(Bool(data=True))
-    assert loop.arm.state == 'braking' and 'released' in loop.arm.cycle.fault_text()
+    assert loop.arm.state == 'braking' and 'released' in loop.arm.controller.fault_text()
 
 
 def test_heart_beats_at_every_third_look(monkeypatch):
-    """Looks tick the cycle; a beat counts up and asserts that the process lives."""
+    """Looks tick the controller; a beat counts up and asserts that the process lives."""
     loop = Loop(monkeypatch)
     for _ in range(7):
         loop.node._on_check_timer()
@@ -231,18 +274,17 @@ def test_timers_of_a_robot(monkeypatch, rate, timeout, beat, checks, looks):
     """The blind timer is that of the supervisor; the other looks five times in a timeout."""
     loop = Loop(monkeypatch)
     made, states = [], []
-    settings = SimpleNamespace(
-        number={'nominal_rate': rate, 'state_timeout': timeout, 'liveliness_lease': 0.0}.get,
-        flag=lambda _: False)
+    arm = controller_rig.Arm(period=1.0 / rate, minimum_rate=0.5 * rate, state_timeout=timeout,
+                             liveliness_lease=0.0, brake_time=0.1, hold_time=0.1)
     loop.node.__dict__.update(
         _steady='steady', create_timer=lambda *given, **more: made.append((given[0], more)),
         _states=SimpleNamespace(begin_robot=states.append))
-    supervisor = Supervisor(Timing(period=blind_period(rate)))
-    loop.node.attach(SimpleNamespace(settings=settings, supervisor=supervisor), None, beat)
+    loop.node.attach(arm.controller, None, beat)
     assert [period for period, _ in made] == pytest.approx([min(2.0 / rate, 0.02), looks])
     assert made[0][1] == {'clock': 'steady', 'autostart': False}
     assert loop.node._checks_per_beat == checks and states == [1.0 / rate]
-    assert loop.node.fast_path is None and not loop.node._asserts_liveliness
+    assert made[0][0] == arm.controller.settings.timing().period
+    assert not loop.node._asserts_liveliness
     loop.node.statistics.add(1.0, 1.0, 0.0)
     loop.node.statistics.add(1.0 + 0.09 / rate, 2.0, 0.0)
     assert loop.node.statistics.superseded == 1
@@ -298,7 +340,7 @@ def test_loop_is_connected(monkeypatch):
     assert noted.mock_calls[-1] == call.bound(made, 'warning')
     assert made.simulated and made._ros_clock == 'clock of ROS' and made.cancel_start() == ''
     assert made._steady.clock_type.name == 'STEADY_TIME'
-    assert (made.fast_path, made.output, made._cycle) == (None, None, None)
+    assert made.output is made._controller is None
 
 
 def test_transitions_are_taken_over(monkeypatch):
@@ -334,13 +376,13 @@ def test_loop_lets_a_robot_go(monkeypatch):
     made.destroy_timer, made.destroy_publisher = ended.append, ended.append
     made._own_timers = ['a', 'b']
     made.output.publish = lambda torque, stamp: sent.append((torque, stamp))
-    loop.arm.cycle.stamp = (3, 4)
+    loop.arm.controller.x.stamp_s, loop.arm.controller.x.stamp_ns = 3, 4
     made.publish('torque')
     publisher = made.output.publisher
     made.detach()
     made.publish('torque')
     assert sent == [('torque', (3, 4))] and ended == ['a', 'b', publisher]
-    assert made.output is made._cycle is made.fast_path is None
+    assert made.output is made._controller is None
     made.detach()
     made._on_state(b'')
     made._on_timer()
@@ -354,7 +396,7 @@ class Start:
     """An activation and what it waits for, on a clock that waiting moves."""
 
     def __init__(self, monkeypatch, **values):
-        self.arm = cycle_rig.Arm(ramp_time=0.02, **values)
+        self.arm = controller_rig.Arm(ramp_time=0.02, **values)
         self.clock, self.each, self.others, self.logged = 100.0, lambda: None, 0, []
         self.stopped, self.publishers, self.deaf, self.hear = [], 1, [], None
         self.begin, self.ending, self.gravity_input = 100.0, threading.Event(), None
@@ -369,7 +411,7 @@ class Start:
                 node_namespace='/', node_name=name) for name in ('first', 'second')],
             get_logger=lambda: SimpleNamespace(
                 error=self.logged.append, warning=self.logged.append))
-        self.made = activation.Activation(node, self.arm.cycle, host=self)
+        self.made = activation.Activation(node, self.arm.controller, host=self)
 
     def _listen(self, kind, topic, hear, qos, *, raw):
         assert kind is Float64MultiArray and topic == '/arm/commands' and raw
@@ -421,7 +463,7 @@ def test_another_controller_that_sends_ends_the_start(monkeypatch):
 
 
 def test_activation_ends_with_torque(monkeypatch):
-    """States that come bring the cycle to torque; nothing is stopped or said."""
+    """States that come bring the controller to torque; nothing is stopped or said."""
     start = Start(monkeypatch)
     start.each = lambda: start.arm.run(0.01)
     assert start.made.run() and start.arm.sent
@@ -443,8 +485,7 @@ def test_activation_without_states_says_why(monkeypatch):
 
 def test_activation_without_a_clock_says_so(monkeypatch):
     """Where time is simulated and none comes, that is the reason, whatever else is missing."""
-    start = Start(monkeypatch)
-    monkeypatch.setattr(start.arm.cycle.settings, 'simulated', True)
+    start = Start(monkeypatch, simulated=True)
     start.made._node.get_clock = lambda: SimpleNamespace(
         now=lambda: SimpleNamespace(nanoseconds=0))
     start.each = lambda: start.arm.silence(0.01)
@@ -471,25 +512,43 @@ def test_activation_waits_for_the_dead_man(monkeypatch):
     assert start.logged[-1] == 'cannot activate: the dead-man signal is missing'
 
 
+def test_activation_with_late_states_says_how_late(monkeypatch):
+    """States that come, but with gaps, are named as the reason."""
+    start = Start(monkeypatch)
+
+    def each():
+        start.arm.silence(0.12)
+        start.arm.run(0.01)
+    start.each = each
+    assert not start.made.run()
+    assert start.logged[-1] == ('cannot activate: the states do not come in time: the last state '
+                                'was 0.121 s old when the next one came, 0.0505 s are allowed')
+
+
 def test_activation_names_the_input_it_waits_for(monkeypatch):
     """Gravity before lateness, lateness unless the joints have a reason of their own."""
-    start = Start(monkeypatch, **{'start.time': 5.0})       # longer than activation_timeout
-    cycle, gravity = start.arm.cycle, start.arm.cycle.load.gravity
+    start = Start(monkeypatch, gravity_source='imu', gravity_timeout=0.1,
+                  **{'start.time': 5.0})                    # longer than activation_timeout
+    controller, known = start.arm.controller, [True]
 
     def refusal(late='', reason=''):
         def each():
+            if known[0]:
+                now = start.arm.time
+                controller.point_down(now, now, now, np.array([0.0, 0.0, -1.0]))
             start.arm.run(0.01)
-            cycle.punctuality.late, cycle.joints.reason = late, reason
         start.each = each
+        monkeypatch.setattr(controller, 'lateness', lambda: late)
+        monkeypatch.setattr(controller, 'refusal', lambda: reason)
         assert not start.made.run()
         return start.logged[-1].removeprefix('cannot activate: ')
     assert refusal() == 'states are not proven'
     assert refusal('one was late') == 'the states do not come in time: one was late'
     assert refusal('one was late', 'fresh') == 'states are not proven fresh'
     start.gravity_input = SimpleNamespace(source='topic /imu', reason='')
-    assert gravity.age <= gravity.timeout and refusal() == 'states are not proven'
-    monkeypatch.setattr(gravity, 'timeout', -1.0)
-    assert refusal() == 'no direction of gravity from topic /imu: too old'
+    assert controller.x.load.known and refusal('one was late').endswith('one was late')
+    known[0] = False
+    assert refusal('one was late') == 'no direction of gravity from topic /imu: too old'
     start.gravity_input.reason = 'its covariance is -1'
     assert refusal() == 'no direction of gravity from topic /imu: its covariance is -1'
 

@@ -19,7 +19,7 @@ import os
 from types import SimpleNamespace
 from unittest.mock import Mock
 
-import cycle_rig
+import arm_rig
 from lifecycle_msgs.msg import Transition
 from lifecycle_msgs.srv import ChangeState
 import numpy as np
@@ -80,11 +80,11 @@ class Node:
 @pytest.fixture(scope='module')
 def made():
     """Return an arm that is controlled, its node and what the node is doing."""
-    arm = cycle_rig.Arm(ramp_time=0.02)
+    arm = arm_rig.Arm(ramp_time=0.02)
     arm.activate()
     arm.run(0.05)
     node = Node(arm.values)
-    host = SimpleNamespace(doing='', active=True, robot=arm.robot, cycle=arm.cycle)
+    host = SimpleNamespace(doing='', active=True, robot=arm.robot, controller=arm.controller)
     ParameterChanges(node, host, simulated=False)
     return arm, node, host
 
@@ -93,17 +93,17 @@ def test_changes_are_judged_and_applied(made):
     """A gain acts from the next cycle on; what follows its answer is judged by it."""
     arm, node, _ = made
     assert node.set(switch_time=0.25) == ''
-    assert arm.cycle.accepted.number('switch_time') == 0.25
-    assert arm.cycle.loop.switch.duration == 0.5
+    assert arm.controller.accepted.number('switch_time') == 0.25
+    assert arm.controller.p.loop.torque.switch_time == 0.5
     arm.run(0.001)
-    assert arm.cycle.loop.switch.duration == 0.25
-    assert not arm.cycle.settings.simulated and not node.logged
+    assert arm.controller.p.loop.torque.switch_time == 0.25
+    assert not arm.controller.settings.simulated and not node.logged
 
 
 def test_changes_that_are_refused(made):
     """Nothing of a set is applied if one of it is wrong, whoever is to blame."""
     arm, node, host = made
-    before, accepted = dict(node.values), arm.cycle.accepted
+    before, accepted = dict(node.values), arm.controller.accepted
     assert 'switch_time' in node.set(switch_time=99.0, mode='computed_torque')
     assert node.set(state_timeout=0.2).endswith('cannot be changed while active: deactivate first')
     assert node.set(use_sim_time=True) == 'use_sim_time can only be set at startup'
@@ -117,8 +117,8 @@ def test_changes_that_are_refused(made):
     node.get_parameter, get = None, node.get_parameter
     assert node.set(switch_time=0.3).startswith('TypeError') and 'rejected' in node.logged.pop()
     node.get_parameter = get
-    assert node.values == before and arm.cycle.accepted is accepted
-    assert not arm.cycle.loop.requests
+    assert node.values == before and arm.controller.accepted is accepted
+    assert not arm.controller.requests
 
 
 def test_structural_changes_wait_for_the_next_configuration(made):
@@ -128,10 +128,10 @@ def test_structural_changes_wait_for_the_next_configuration(made):
     assert node.set(state_timeout=0.2) == ''
     assert node.logged.pop() == 'state_timeout: takes effect at the next configuration'
     arm.run(0.001)
-    assert arm.cycle.supervisor.timing.state_timeout == 0.1
-    host.cycle = host.robot = None
-    assert node.set(switch_time=0.4) == '' and not arm.cycle.loop.requests
-    host.cycle, host.robot, host.active = arm.cycle, arm.robot, True
+    assert arm.controller.p.loop.supervisor.state_timeout == 0.1
+    host.controller = host.robot = None
+    assert node.set(switch_time=0.4) == '' and not arm.controller.requests
+    host.controller, host.robot, host.active = arm.controller, arm.robot, True
     node.values['state_timeout'] = 0.1
 
 

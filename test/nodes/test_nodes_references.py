@@ -17,15 +17,15 @@
 import math
 from types import SimpleNamespace
 
+import arm_rig
 from builtin_interfaces.msg import Duration, Time
-import cycle_rig
 from geometry_msgs.msg import (
     Inertia, InertiaStamped, Point, PoseStamped, Quaternion, TwistStamped, Vector3, WrenchStamped)
 import numpy as np
 import pytest
 from rbd_ros.control.payload import rotation
-from rbd_ros.control.references.joint_space import Source
 from rbd_ros.control.safety.causes import Cause
+from rbd_ros.control.step.joint_reference import Source
 from rbd_ros.nodes.controller import inputs
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
@@ -34,10 +34,11 @@ class Listeners:
     """The references of an arm that stands, by topic, with what was logged and posted."""
 
     def __init__(self, monkeypatch, mode):
-        self.arm = cycle_rig.Arm(mode=mode, ramp_time=0.02)
+        self.arm = arm_rig.Arm(mode=mode, ramp_time=0.02)
         self.arm.activate()
         self.arm.run(0.1)
-        self.cycle, self.topics, self.logged, self.publishers = self.arm.cycle, {}, [], {}
+        self.controller, self.topics, self.logged = self.arm.controller, {}, []
+        self.references, self.publishers = self.controller.x.references, {}
         assert self.arm.state == 'running'
         log = dict.fromkeys(('info', 'warning', 'error'),
                             lambda text, **_: self.logged.append(text))
@@ -49,7 +50,7 @@ class Listeners:
         monkeypatch.setattr(inputs, 'time', SimpleNamespace(monotonic=lambda: self.arm.time))
         monkeypatch.setattr(inputs, 'BoundedInput', lambda _node, kind, topic, taken, *_: (
             self.topics.update({topic.removeprefix('/arm/'): taken})))
-        inputs.ReferenceInputs(node, self.cycle)
+        inputs.ReferenceInputs(node, self.controller)
 
     def _timer(self, _, look, **__):
         self.look = look
@@ -57,7 +58,7 @@ class Listeners:
     def take(self, topic, message, seconds=0.0):
         """Bring a message and let the loop take it."""
         self.topics[topic](message)
-        self.cycle.loop.serve(self.arm.time, self.arm.time)
+        self.controller.serve(self.arm.time, self.arm.time)
         self.arm.run(seconds)
 
 
@@ -73,15 +74,15 @@ def test_target_pose_is_turned_into_the_base(monkeypatch):
     for frame, R, p in (('', np.eye(3), np.zeros(3)), ('link_4', T[:3, :3], T[:3, 3])):
         message.header.frame_id = frame
         rig.take('target_pose', message)
-        goal = rig.cycle.task_reference._goal
+        goal = rig.references.task.pose.goal
         np.testing.assert_allclose(goal[4:], p + R @ [0.1, 0.2, 0.3], atol=1e-9)
         np.testing.assert_allclose(rotation(goal[:4].tolist()), R @ rotation(
             (0.0, 0.0, TURN.z, TURN.w)), atol=1e-9)
     message.header.frame_id = 'nowhere'
-    before = rig.cycle.task_reference._goal.copy()
+    before = rig.references.task.pose.goal.copy()
     rig.take('target_pose', message)
     assert 'nowhere' in rig.logged[-1]
-    np.testing.assert_array_equal(rig.cycle.task_reference._goal, before)
+    np.testing.assert_array_equal(rig.references.task.pose.goal, before)
 
 
 def test_twist_and_wrench_are_turned_into_the_base(monkeypatch):
@@ -94,14 +95,14 @@ def test_twist_and_wrench_are_turned_into_the_base(monkeypatch):
     wrench.wrench.torque, wrench.wrench.force = Vector3(z=0.5), Vector3(x=2.0, y=1.0)
     rig.take('target_twist', twist)
     rig.take('target_wrench', wrench)
-    reference = rig.cycle.task_reference
-    np.testing.assert_allclose(reference._twist, [
+    reference = rig.references.task
+    np.testing.assert_allclose(reference.pose.twist, [
         *(R @ [0.1, 0.0, 0.0]), *(R @ [0.0, 0.02, 0.01])], atol=1e-12)
     np.testing.assert_allclose(reference.wrench, [
         *(R @ [0.0, 0.0, 0.5]), *(R @ [2.0, 1.0, 0.0])], atol=1e-12)
     twist.twist.angular.x = math.nan
     rig.take('target_twist', twist)
-    assert 'twist' in rig.cycle.events[-1][1] and np.isfinite(reference._twist).all()
+    assert 'twist' in rig.controller.events[-1][1] and np.isfinite(reference.pose.twist).all()
 
 
 def test_references_of_another_mode_are_no_fault(monkeypatch):
@@ -111,8 +112,9 @@ def test_references_of_another_mode_are_no_fault(monkeypatch):
                            ('target_wrench', WrenchStamped())):
         rig.take(topic, message)
         assert rig.logged.pop().endswith('the mode is computed_torque, not operational_space')
-    assert not rig.cycle.loop.requests and not rig.logged
-    rig.cycle.set_mode('gravity_compensation')
+    assert not rig.controller.requests and not rig.logged
+    rig.arm.change(mode='gravity_compensation')
+    rig.arm.run(0.001)
     rig.take('joint_trajectory', JointTrajectory())
     assert rig.logged.pop().endswith('the mode is gravity_compensation, not computed_torque')
 
@@ -120,26 +122,25 @@ def test_references_of_another_mode_are_no_fault(monkeypatch):
 def test_trajectories_and_set_points(monkeypatch):
     """One point at time zero is a set-point, others are followed, none at all holds."""
     rig = Listeners(monkeypatch, 'computed_torque')
-    reference = rig.cycle.reference
+    reference = rig.references.joint
     message = JointTrajectory(joint_names=list(reversed(rig.arm.robot.joints)))
     q = rig.arm.q + 0.01 * np.arange(7.0)
     point = JointTrajectoryPoint(positions=q[::-1].tolist(), velocities=[0.01] * 7,
                                  accelerations=[0.02] * 7)
     message.points = [point]
     rig.take('joint_trajectory', message)
-    assert reference.source is Source.STREAM
-    np.testing.assert_allclose(reference.target, [q, [0.01] * 7, [0.02] * 7], atol=1e-12)
+    assert reference.source == Source.STREAM
+    np.testing.assert_allclose(reference.profile.target, [q, [0.01] * 7, [0.02] * 7], atol=1e-12)
     point.time_from_start = Duration(nanosec=500_000_000)
     rig.take('joint_trajectory', message)
-    assert reference.source is Source.TRAJECTORY
-    trajectory = reference._trajectory
-    assert trajectory.end == pytest.approx(rig.arm.time + 0.5)
+    assert reference.source == Source.TRAJECTORY
+    assert reference.path.end == pytest.approx(rig.arm.time + 0.5)
     message.header.stamp = Time(sec=7, nanosec=250_000_000)    # it is 7 s by the clock of stamps
     rig.take('joint_trajectory', message)
-    assert reference._trajectory.end == pytest.approx(rig.arm.time + 0.75)
+    assert reference.path.end == pytest.approx(rig.arm.time + 0.75)
     message.points = []
     rig.take('joint_trajectory', message)
-    assert reference.source is Source.HOLD
+    assert reference.source == Source.HOLD
 
 
 def test_stream_of_a_servoing_node_is_smooth(monkeypatch):
@@ -149,14 +150,14 @@ def test_stream_of_a_servoing_node_is_smooth(monkeypatch):
         rig = Listeners(monkeypatch, 'computed_torque')
         arm = rig.arm
         arm.external, start = np.zeros(7), arm.q.copy()
-        arm.forget()
+        arm.law_log.clear()
         for k in range(20):
             point = JointTrajectoryPoint(
                 positions=(start + 0.2 * (1.0 - math.cos(2.0 * (0.02 * k + 0.034)))).tolist(),
                 time_from_start=Duration(nanosec=ahead))
             rig.take('joint_trajectory', JointTrajectory(
                 joint_names=list(arm.robot.joints), points=[point]), 0.02)
-        assert rig.cycle.reference.source is Source.STREAM
+        assert rig.references.joint.source == Source.STREAM
         law = np.array(arm.law_log)
         peaks.append((np.abs(law - law[0]).max(axis=0)[:4],
                       np.abs(np.diff(law, axis=0)).max(axis=0)[:4]))
@@ -168,7 +169,7 @@ def test_refused_references_are_counted_and_payloads_are_not(monkeypatch):
     """A sender of nonsense has lost the robot; a load that cannot be is only told."""
     rig = Listeners(monkeypatch, 'computed_torque')
     seen = []
-    monkeypatch.setattr(rig.cycle.intake, 'refuse', seen.append)
+    monkeypatch.setattr(rig.controller, 'refuse', lambda _now, _steady, text: seen.append(text))
     bad = JointTrajectory(joint_names=['x'], points=[JointTrajectoryPoint(positions=[0.0])])
     rig.take('joint_trajectory', bad)
     assert len(seen) == 1 and seen[0].startswith('/arm/joint_trajectory: ')
@@ -179,39 +180,39 @@ def test_refused_references_are_counted_and_payloads_are_not(monkeypatch):
 def test_payload_is_taken_into_its_frame(monkeypatch):
     """A load given in a frame of the tool, or of another body while states are fresh."""
     rig = Listeners(monkeypatch, 'gravity_compensation')
-    tool = rig.cycle.settings.robot.payload_frame
+    tool = rig.controller.settings.robot.payload_frame
     message = InertiaStamped(inertia=Inertia(m=0.5, com=Vector3(x=0.1, y=0.02)))
-    ramp = rig.cycle.load.payload
+    load = rig.controller.x.load
     T = np.linalg.inv(rig.arm.dynamics.pose(rig.arm.q, tool)) @ rig.arm.dynamics.pose(
         rig.arm.q, 'link_6')
     for frame, c in (('', [0.1, 0.02, 0.0]), (tool, [0.1, 0.02, 0.0]),
                      ('link_6', T[:3, :3] @ [0.1, 0.02, 0.0] + T[:3, 3])):
         message.header.frame_id = frame
         rig.take('payload', message)
-        np.testing.assert_allclose(ramp._to[:4], [0.5, *(0.5 * np.array(c))], atol=1e-9)
-        assert ramp.duration == rig.cycle.settings.number('payload.ramp_time')
-    rig.cycle.now += 10.0                        # too old to convert with
-    ramp._to[:] = 0.0
+        np.testing.assert_allclose(load.wanted[:4], [0.5, *(0.5 * np.array(c))], atol=1e-9)
+        assert load.duration == rig.controller.settings.number('payload.ramp_time')
+    rig.arm.silence(0.2)                         # too old to convert with
+    load.wanted[:] = 0.0
     message.header.frame_id = 'link_1'
     rig.take('payload', message)
-    assert 'no fresh joint state' in rig.logged[-1] and not ramp._to.any()
+    assert 'no fresh joint state' in rig.logged[-1] and not load.wanted.any()
 
 
 def test_two_senders_make_the_robot_hold(monkeypatch):
     """Nobody can know which of them is meant; one that goes makes the other heard again."""
     rig = Listeners(monkeypatch, 'operational_space')
-    held = []
-    monkeypatch.setattr(rig.cycle.intake, 'hold', lambda: held.append(rig.arm.time))
+    held, hold = [], rig.controller.hold
+    monkeypatch.setattr(rig.controller, 'hold', lambda *when: held.append(hold(*when)))
     message = TwistStamped()
     message.twist.linear.x = 0.02
     rig.publishers['/arm/target_twist'] = 2
     rig.look()
     rig.take('target_twist', message)
-    assert len(held) == 1 and not rig.cycle.task_reference._twist.any()
+    assert len(held) == 1 and not rig.references.task.pose.twist.any()
     assert '/arm/target_twist has 2 publishers' in rig.logged[-1]
     rig.publishers['/arm/target_twist'] = 1
     rig.take('target_twist', message)
-    assert len(held) == 1 and rig.cycle.task_reference._twist[3] == 0.02
+    assert len(held) == 1 and rig.references.task.pose.twist[3] == 0.02
 
 
 def test_second_commander_is_told_while_there_is_torque(monkeypatch):
@@ -222,7 +223,7 @@ def test_second_commander_is_told_while_there_is_torque(monkeypatch):
     rig.publishers['/arm/commands'] = 3
     rig.look()
     assert rig.logged.pop().startswith('2 other publisher(s) on /arm/commands')
-    rig.cycle.supervisor.fault(rig.arm.time, Cause.DEACTIVATED)
+    rig.controller.fault(rig.arm.time, Cause.DEACTIVATED)
     rig.arm.silence(3.0)
     rig.look()
     assert not rig.logged

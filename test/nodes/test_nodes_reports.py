@@ -18,10 +18,10 @@ import numpy as np
 import pytest
 
 pytest.importorskip('rclpy', reason='ROS is not sourced')
-cycle_rig = pytest.importorskip('cycle_rig')
+arm_rig = pytest.importorskip('arm_rig')
 from rbd_ros.control.payload import rotation  # noqa: E402
+from rbd_ros.control.references.trajectory import Knots  # noqa: E402
 from rbd_ros.control.safety.causes import Cause  # noqa: E402
-from rbd_ros.control.tick import TickKernels  # noqa: E402
 from rbd_ros.nodes.controller.reports import Reports  # noqa: E402
 
 
@@ -70,10 +70,9 @@ class FakeNode:
 @pytest.fixture
 def arm():
     """Return an arm that stands while somebody pushes it, and what is reported about it."""
-    made = cycle_rig.Arm(dynamics_divider=5, state_divider=10, ramp_time=0.1)
+    made = arm_rig.Arm(dynamics_divider=5, state_divider=10, ramp_time=0.1)
     node = FakeNode()
-    ticks = TickKernels(made.robot, driver_adds='none', driver_knows_payload=False)
-    reports = Reports(node, made.cycle, ticks.compile('report'))
+    reports = Reports(node, made.controller, arm_rig.kernels()['report'])
     made.activate()
 
     def reported(seconds):
@@ -111,7 +110,7 @@ def test_divided_rates(arm):
 def test_others_have_their_turn(arm):
     """States that come faster than they can be reported do not keep the thread for ever."""
     arm.reported(0.01)
-    snapshots = arm.cycle.snapshots.kept
+    snapshots = arm.controller.snapshots.kept
     arm.run(0.01)
     one = snapshots[-1]
     arm.node.on_publish = lambda: snapshots.append(one)
@@ -132,7 +131,8 @@ def test_reference_and_error_of_a_law_that_tracks(arm):
     arm.change(mode='computed_torque')
     arm.run(0.01)
     way = 0.01 * np.arange(7.0)
-    arm.cycle.intake.take(lambda: arm.cycle.reference.set_point(arm.time, arm.q + way))
+    point = Knots(np.zeros(1), np.array([arm.q + way]), None, None)
+    arm.controller.take_points(arm.time, arm.time, point, arm.time)
     messages = [message for name, message in arm.reported(0.3) if name == 'controller_state']
     before, state = messages[-2:]
     np.testing.assert_allclose(state.error.positions, np.subtract(
@@ -143,9 +143,10 @@ def test_reference_and_error_of_a_law_that_tracks(arm):
     first = next(m for m in messages if max(m.reference.velocities) > 1e-3)
     assert max(first.reference.accelerations) > max(first.reference.velocities)
     arm.reports._continuous = np.array([True] + [False] * 6)
-    arm.cycle.snapshots.kept.clear()
-    arm.cycle.reference.state[0, 0] += 2.0 * np.pi
-    arm.cycle.reference.target[0, 0] += 2.0 * np.pi
+    arm.controller.snapshots.kept.clear()
+    profile = arm.controller.x.references.joint.profile
+    profile.state[0, 0] += 2.0 * np.pi
+    profile.target[0, 0] += 2.0 * np.pi
     state = [message for name, message in arm.reported(0.02) if name == 'controller_state'][-1]
     assert state.error.positions[0] == pytest.approx(0.0, abs=1e-9)
 
@@ -176,9 +177,9 @@ def test_frame_is_where_the_robot_has_it(arm):
 
 def test_nothing_is_said_about_forces_without_torque(arm):
     """While no command leaves there is nothing to compare with."""
-    arm.cycle.loop.post(lambda _, steady: arm.cycle.supervisor.fault(steady, Cause.DEACTIVATED))
+    arm.controller.post(lambda _, steady: arm.controller.fault(steady, Cause.DEACTIVATED))
     arm.run(1.2)
-    arm.cycle.snapshots.kept.clear()
+    arm.controller.snapshots.kept.clear()
     assert arm.state == 'released'
     names = {name for name, _ in arm.reported(0.05)}
     assert 'dynamics/gravity' in names and not names & {'external_torque', 'external_wrench'}
@@ -187,8 +188,8 @@ def test_nothing_is_said_about_forces_without_torque(arm):
 def test_without_listeners_nothing_is_kept(arm):
     """Reports that nobody wants cost nothing; after the end nothing is published."""
     arm.change(dynamics_divider=0, state_divider=0)
-    assert not arm.reported(0.05) and not arm.cycle.snapshots.kept
-    assert not arm.cycle.snapshots.watched
+    assert not arm.reported(0.05) and not arm.controller.snapshots.kept
+    assert not arm.controller.snapshots.watched
     arm.change(dynamics_divider=5)
     arm.reported(0.01)
     assert arm.reported(0.05)

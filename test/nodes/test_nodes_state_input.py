@@ -19,6 +19,7 @@ from types import SimpleNamespace
 from codec_oracle import joint_state
 from input_rig import clocked, Node
 import pytest
+from rbd_ros.control.parameters.table import PARAMETERS
 from rbd_ros.nodes.codec import JointStateReader
 from rbd_ros.nodes.controller.loop_node import LoopNode, STATES
 from rbd_ros.nodes.controller.state_input import BURST, SHARE, StateInput
@@ -103,11 +104,20 @@ def test_states_are_heard_through_a_flood(monkeypatch, cost):
 
 
 def test_an_ordinary_stream_is_taken_at_once(monkeypatch):
-    """A kilohertz of states off the fast path beside a kilohertz of others is no flood."""
+    """A kilohertz of states beside a kilohertz of others is no flood."""
     robot = Robot(monkeypatch, 1e-4)
     robot.run(2.0, 1000, period=0.001, names=lambda k: ['gripper'])
     assert not robot.warnings and not robot.input.polling
     assert all(age < 5e-4 for _, age in robot.of('arm'))
+
+
+def test_the_fastest_states_are_no_flood(monkeypatch):
+    """States at the highest nominal_rate fit into the budget while one takes 50 us."""
+    period = 1.0 / PARAMETERS['nominal_rate'].upper
+    robot = Robot(monkeypatch, 5e-5)
+    robot.run(1.0, period=period)
+    assert not robot.warnings and not robot.input.polling
+    assert len(robot.taken) > 0.9 / period
 
 
 def test_the_budget_is_a_share_of_the_loops_time(monkeypatch):
@@ -194,18 +204,17 @@ def test_one_look_takes_a_bounded_number(monkeypatch):
     assert len(reads) == 200
 
 
-def loop_node(fast, admitted, took=0.0):
+def loop_node(admitted, took=0.0):
     """Return what ``_on_state`` of the loop needs, and what it asked for."""
-    asked = SimpleNamespace(admitted=[], spent=[], slow=[], counted=[], caught=[])
+    asked = SimpleNamespace(admitted=[], spent=[], taken=[], counted=[], caught=[])
 
-    def slow_path(*given):
-        asked.slow.append(given)
+    def take(*given):
+        asked.taken.append(given)
         if took is None:
             raise ValueError('planted')
         return took
     node = SimpleNamespace(
-        _cycle=SimpleNamespace(arriving=None), simulated=False, _slow_path=slow_path,
-        fast_path=SimpleNamespace(run=lambda *_: fast),
+        _controller='controller', simulated=False, _take=take,
         guard=SimpleNamespace(report_exception=asked.caught.append),
         statistics=SimpleNamespace(add=lambda *given: asked.counted.append(given)),
         _states=SimpleNamespace(admit_state=lambda data: asked.admitted.append(data) or admitted,
@@ -213,20 +222,21 @@ def loop_node(fast, admitted, took=0.0):
     return node, asked
 
 
-def test_the_fast_path_is_not_asked_for_a_budget():
-    """Usual states pay nothing; others only when they are admitted, with the time they took."""
+def test_states_pay_the_time_they_took():
+    """Each asks for a budget, and pays only when it is admitted, whatever becomes of it."""
     data = joint_state(['arm'], [0.0], [], [])
-    node, asked = loop_node(True, True)
+    node, asked = loop_node(False)
     LoopNode._on_state(node, data)
-    assert len(asked.counted) == 1 and not asked.admitted and not asked.slow and not asked.spent
-    node, asked = loop_node(False, False)
+    assert asked.admitted == [data]
+    assert not asked.taken and not asked.counted and not asked.spent
+    node, asked = loop_node(True, took=True)
     LoopNode._on_state(node, data)
-    assert asked.admitted == [data] and not asked.slow and not asked.counted
-    node, asked = loop_node(False, True, took=True)
-    LoopNode._on_state(node, data)
-    assert len(asked.slow) == len(asked.counted) == len(asked.spent) == 1
+    assert len(asked.taken) == len(asked.counted) == len(asked.spent) == 1
     assert 0.0 <= asked.spent[0] < 1.0 and not asked.caught
-    node, asked = loop_node(False, True, took=None)
+    node, asked = loop_node(True, took=False)  # it is no state
+    LoopNode._on_state(node, data)
+    assert len(asked.taken) == len(asked.spent) == 1 and not asked.counted
+    node, asked = loop_node(True, took=None)
     LoopNode._on_state(node, data)
     assert len(asked.caught) == len(asked.spent) == 1  # what raises has cost as much
 

@@ -24,7 +24,7 @@ from tempfile import TemporaryDirectory
 import time
 
 from recorded_c import CodeInC
-from recorded_cycle import CycleController, FastController, fixed_clock
+from recorded_cycle import CycleController, fixed_clock
 from recorded_step import StepController
 from recorder import Comparison, Record, record, replay
 from recording_file import Coverage, FILE, read, seeds, write
@@ -33,13 +33,12 @@ from scenarios import FIRST_FROZEN, Scenario
 __all__ = ['main']
 
 HELP = """\
-usage: ./run record [--check [--fast | --step [--python | --c]]] [--cover]
+usage: ./run record [--check [--step [--python | --c]]] [--cover]
 
 Run the controller through random stories on a fake clock, each made from one seed, and write all
 that is seen of it to test/recording/data. --check compares the controller with what is there
-instead, on its slow path or, with --fast, on its fast path; with --step the controller as one
-function, as machine code or, with --python, as it stands; with --c its machine code is compared
-with its C code. --cover prints what is recorded.
+instead; with --step the controller as one function, as machine code or, with --python, as it
+stands; with --c its machine code is compared with its C code. --cover prints what is recorded.
 """
 
 #: the usual stories, and those of joints that stand by their sensors
@@ -48,22 +47,14 @@ SEEDS = FIRST_FROZEN + 42
 #: of torques, as a share of their limits; rounding differs from machine to machine
 TOLERANCE = 2e-9
 
-#: the same for passive joints that are solved: the fast path takes fewer steps of Newton's method
-SOLVED = 1e-6
 
-#: what the fast path leaves to the next tick
-LATER = ('notices',)
-
-
-def make(scenario: Scenario, fast: bool = False) -> CycleController:
+def make(scenario: Scenario) -> CycleController:
     """
     Return a controller for a scenario.
 
     :param scenario: has robot and parameters.
-    :param fast: whether it may take the fast path.
     """
-    kind = FastController if fast else CycleController
-    return kind(scenario.robot, scenario.values, simulated=scenario.simulated)
+    return CycleController(scenario.robot, scenario.values, simulated=scenario.simulated)
 
 
 def make_step(scenario: Scenario, backend: str) -> StepController:
@@ -77,18 +68,6 @@ def make_step(scenario: Scenario, backend: str) -> StepController:
                           backend=backend)
 
 
-def comparison(scenario: Scenario, fast: bool = False) -> Comparison:
-    """
-    Return what takes the differences of a controller from its record.
-
-    :param scenario: in which it is compared.
-    :param fast: whether it may take the fast path.
-    """
-    solved = fast and scenario.robot == 'solved five-bar'
-    return Comparison(scenario.seed, SOLVED if solved else TOLERANCE,
-                      LATER if fast else ())
-
-
 def _record_all() -> Iterator[tuple[int, Record]]:
     with fixed_clock():
         for seed in range(SEEDS):
@@ -99,15 +78,15 @@ def _record_all() -> Iterator[tuple[int, Record]]:
     print()
 
 
-def _check_all(fast: bool, backend: str) -> int:
+def _check_all(backend: str) -> int:
     kinds: Counter[str] = Counter()
     events = torques = 0
     worst = 0.0
     with fixed_clock():
         for seed, recorded in read(seeds()):
             scenario = Scenario(seed)
-            made = make_step(scenario, backend) if backend else make(scenario, fast)
-            found = replay(scenario, made, recorded, comparison(scenario, fast))
+            made = make_step(scenario, backend) if backend else make(scenario)
+            found = replay(scenario, made, recorded, Comparison(seed, TOLERANCE))
             events, torques = events + found.compared, torques + found.torques
             worst = max(worst, found.worst)
             for each in found.differences:
@@ -129,7 +108,7 @@ def _check_c() -> int:
                 places[scenario.robot] = CodeInC(scenario, Path(folder) / str(seed))
                 print(f'{scenario.robot}: {places[scenario.robot].size()}')
             found = places[scenario.robot].check(made, lambda made=made, scenario=scenario: replay(
-                scenario, made, recorded, comparison(scenario)))
+                scenario, made, recorded, Comparison(scenario.seed, TOLERANCE)))
             steps, worst = steps + found.steps, max(worst, found.worst)
             if found.different:
                 different += 1
@@ -145,16 +124,16 @@ def main(arguments: list[str]) -> int:
 
     :param arguments: of the command line.
     """
-    if not {*arguments} <= {'--check', '--fast', '--step', '--python', '--c', '--cover'}:
+    if not {*arguments} <= {'--check', '--step', '--python', '--c', '--cover'}:
         print(HELP, end='')
         return 0 if {*arguments} <= {'-h', '--help'} else 2
     begin = time.process_time()
     status = 0
     if '--c' in arguments:
         status = _check_c()
-    elif {'--check', '--fast', '--step'} & {*arguments}:
+    elif {'--check', '--step'} & {*arguments}:
         code = 'python' if '--python' in arguments else 'llvm'
-        status = _check_all('--fast' in arguments, code if '--step' in arguments else '')
+        status = _check_all(code if '--step' in arguments else '')
     elif '--cover' not in arguments:
         FILE.parent.mkdir(exist_ok=True)
         write(FILE, _record_all())

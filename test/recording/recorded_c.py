@@ -28,7 +28,6 @@ from rbd_ros.command_line.c_controller import with_main
 from rbd_ros.control.assembly import build_settings
 from rbd_ros.control.step.controller import Controller
 from rbd_ros.control.step.tape import Tape
-from recorded_events import MODES
 from recorded_robots import controlled_robot, law_graphs, law_kernels
 from recorded_step import StepController
 from scenarios import Scenario
@@ -70,7 +69,7 @@ class CodeInC:
         kernels, robot = law_kernels(scenario.robot), controlled_robot(scenario.robot)
         settings = build_settings(robot, scenario.values, simulated=scenario.simulated)
         self._folder = folder
-        self._like = Controller(settings, kernels, lambda _: None, MODES)
+        self._like = Controller(settings, kernels, lambda _: None)
         files = with_main(self._like, law_graphs(scenario.robot, kernels), 'ctl')
         folder.mkdir(exist_ok=True)
         for name, text in files.items():

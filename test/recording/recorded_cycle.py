@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""``Cycle`` behind the interface of the recording, on its slow or its fast path."""
+"""``Cycle`` behind the interface of the recording."""
 
 from __future__ import annotations
 
@@ -21,7 +21,6 @@ from contextlib import contextmanager
 from typing import Any
 from unittest import mock
 
-from codec_oracle import joint_state
 import numpy as np
 import numpy.typing as npt
 from rbd_ros.control.assembly import build_settings
@@ -38,7 +37,7 @@ from rbd_ros.errors import RbdError, SettingError
 from recorded_events import CAUSES, CLOCK_OFFSET, Event, IDLE, MODES, Seen, STATES
 from recorded_robots import controlled_robot, kernels
 
-__all__ = ['CycleController', 'FastController', 'fixed_clock']
+__all__ = ['CycleController', 'fixed_clock']
 
 Array = npt.NDArray[np.float64]
 
@@ -202,48 +201,3 @@ class CycleController:
                 return
             cycle.reference.pursue(Goal(key, trajectory, tolerances, joints))
         return request
-
-
-class FastController(CycleController):
-    """The same with serialized messages, which take the fast path wherever they can."""
-
-    def __init__(self, robot: str, values: Mapping[str, Value], *, simulated: bool) -> None:
-        """Configure."""
-        from rbd_ros.nodes.codec import JointStateReader
-        from rbd_ros.nodes.controller.fast_path import FastPath
-        from rbd_ros.nodes.controller.outputs import ArrayOutput
-
-        super().__init__(robot, values, simulated=simulated)
-        wire = _Wire(self._publish, len(self._robot.joints))
-        output = ArrayOutput(wire, self._robot.joints)  # type: ignore[arg-type]
-        assert output.form is not None
-        wire.at = output.form.at
-        self._reader = JointStateReader()
-        self.fast_path = FastPath(self.cycle, output)
-
-    def _on_state(self, event: Event) -> None:
-        names, *values, seconds, nanoseconds = event.data
-        if not all(len(x) in (0, len(names)) for x in values):  # the reader knows none of these
-            super()._on_state(event)
-            return
-        cycle, stamp = self.cycle, seconds + 1e-9 * nanoseconds
-        data = joint_state(names, *values, stamp=(seconds, nanoseconds))
-        cycle.arriving = seconds, nanoseconds
-        if self.fast_path.run(event.now, event.steady, data, stamp):
-            return
-        reading = self._reader.read(data)
-        if cycle.state(event.now, event.steady, reading.names, reading.position,
-                       reading.velocity, reading.effort, stamp):
-            self.fast_path.learn(reading, data)
-
-
-class _Wire:
-    """Takes commands as a publisher does, and reads them."""
-
-    def __init__(self, take: Callable[[Array], None], count: int) -> None:
-        self._take, self._count = take, count
-        self.at = 0  # where the numbers begin
-
-    def publish(self, message: bytes) -> None:
-        """Read the torques of a serialized command."""
-        self._take(np.frombuffer(message, np.float64, self._count, self.at))

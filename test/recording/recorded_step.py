@@ -60,7 +60,7 @@ class StepController:
         self._values, self._simulated = dict(values), simulated
         self._robot = controlled_robot(robot)
         self._sent, self._torque = 0, np.zeros(len(self._robot.joints))
-        self.controller = Controller(self._settings(), law_kernels(robot), self._publish, MODES,
+        self.controller = Controller(self._settings(), law_kernels(robot), self._publish,
                                      backend)
         self.limits: Array = self.controller.settings.torque_limits
         self._answer = 0
@@ -78,7 +78,8 @@ class StepController:
         self._sent = self._answer = 0
         getattr(self, f'_on_{event.kind}', self._on_request)(event)
         goals = 0
-        for _, outcome in controller.ended_goals():
+        while controller.ended:
+            _, outcome = controller.ended.popleft()
             goals = 10 * _STATUS.index(outcome.status) + 1 - int(outcome.code)
         notices = sum(kind == 'warning' for kind, _ in controller.events)
         controller.events.clear()
@@ -146,7 +147,7 @@ class StepController:
             down, age = np.array(data[0]), data[1]
             return lambda now, steady: controller.point_down(now, steady, now - age, down)
         if kind == 'cancel':
-            return lambda now, steady: controller.cancel(now, steady, data[0] + 1)
+            return lambda now, steady: controller.cancel(now, steady, data[0])
         if controller.mode != ('operational_space' if kind in _TASK else 'computed_torque'):
             return None
         if kind in _TASK:
@@ -184,7 +185,7 @@ class StepController:
 
         def request(now: float, steady: float) -> None:
             try:
-                controller.pursue(now, steady, knots, now, key + 1, tolerances)
+                controller.pursue(now, steady, knots, now, key, tolerances)
             except GoalError:
                 return
         return request

@@ -78,19 +78,18 @@ class Difference(NamedTuple):
 class Comparison:
     """Differences in one scenario."""
 
-    def __init__(self, seed: int, tolerance: float, ignored: tuple[str, ...] = ()) -> None:
+    def __init__(self, seed: int, tolerance: float) -> None:
         """
         Begin in step.
 
         :param seed: of the scenario.
         :param tolerance: of torques, as a share of their limits.
-        :param ignored: columns that may differ.
         """
         self.seed, self.tolerance = seed, tolerance
         self.events = self.compared = self.torques = 0
         self.worst = 0.0  # difference of torques, as a share of their limits
         self.differences: list[Difference] = []
-        self._columns = tuple(x for x in COLUMNS[1:] if x not in ignored)
+        self._columns = COLUMNS[1:]
         self._apart = False
 
     def note(self, kind: str, expected: Mapping[str, int], want: Array | None, seen: Seen,

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The controller does what was recorded of it, on both paths; the recording has everything."""
+"""The controller does what was recorded of it; the recording has everything."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ import numpy as np
 import pytest
 from rbd_ros.control.safety.causes import Cause
 from rbd_ros.control.safety.states import State
-from record_command import comparison, make, make_step, TOLERANCE
+from record_command import make, make_step, TOLERANCE
 from recorded_c import CodeInC
 from recorded_cycle import fixed_clock
 from recorded_events import Controller, Event, EVENTS, IDLE, MODES, Seen
@@ -41,9 +41,6 @@ SAMPLE = (53, 97, 38, 120)
 
 #: seed of the sample in C: a robot whose kernels are soon compiled
 IN_C = 5
-
-#: seeds with messages that can take the fast path
-FAST = (4, 13)
 
 #: all that the supervisor can do from one event to the next, one step at a time
 TRANSITIONS = {
@@ -94,18 +91,14 @@ def test_the_recording_has_everything() -> None:
     assert standing.causes['FROZEN'] > 20 and standing.causes['TRACKING'] > 5
 
 
-@pytest.mark.parametrize('seed, fast', [
-    *((seed, False) for seed in SAMPLE), *((seed, True) for seed in FAST)])
-def test_the_controller_does_what_was_recorded(seed: int, fast: bool) -> None:
-    """A sample of the seeds, on the slow and on the fast path."""
+@pytest.mark.parametrize('seed', SAMPLE)
+def test_the_controller_does_what_was_recorded(seed: int) -> None:
+    """A sample of the seeds."""
     with fixed_clock():
         scenario = Scenario(seed)
-        controller = make(scenario, fast)
-        found = replay(scenario, controller, recorded(seed), comparison(scenario, fast))
+        found = replay(scenario, make(scenario), recorded(seed), Comparison(seed, TOLERANCE))
     assert not found.differences, found.differences[0]
     assert found.compared == len(recorded(seed).columns['state']) and found.torques > 500
-    if fast:
-        assert controller.fast_path.runs > 200
 
 
 #: seeds that each of the next tests replays: all together are all
@@ -119,7 +112,7 @@ def test_the_step_does_what_was_recorded(part: list[int]) -> None:
         for seed in part:
             scenario = Scenario(seed)
             found = replay(scenario, make_step(scenario, 'llvm'), recorded(seed),
-                           comparison(scenario))
+                           Comparison(seed, TOLERANCE))
             assert not found.differences, found.differences[0]
             assert found.compared == len(recorded(seed).columns['state'])
 

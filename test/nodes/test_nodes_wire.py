@@ -1,0 +1,194 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""Bytes of states in, bytes of commands out: whatever their form, the controller is the same."""
+
+from types import SimpleNamespace
+
+import arm_rig
+from codec_oracle import joint_state
+import numpy as np
+import pytest
+from rbd_ros.nodes.codec import JointStateReader, STAMP, unpack_stamp
+from rbd_ros.nodes.controller.loop_node import LoopNode
+from rbd_ros.nodes.controller.outputs import ArrayOutput, JointStateOutput
+
+PERIOD = 0.001
+PHASE = 0.9 * np.arange(7)
+
+
+class Wire:
+    """The arm behind the messages of a loop node, which keeps what it publishes."""
+
+    def __init__(self, kind=ArrayOutput, order=range(7), frame='', **values):
+        self.arm = arm_rig.Arm(**({'ramp_time': 0.1} | values))
+        self.controller, self.messages = self.arm.controller, []
+        output = kind(SimpleNamespace(publish=self.messages.append), self.arm.robot.joints)
+        self.node = SimpleNamespace(
+            output=output, _controller=self.controller, _reader=JointStateReader(),
+            _states=SimpleNamespace(note_robot_joints=lambda _: None))
+        self.controller._publish = lambda torque: LoopNode.publish(self.node, torque)
+        self.order, self.frame, self.padding = list(order), frame, 0
+        self.time = 50.0
+
+    def state(self, q, qd, stamp=None, tick=True):
+        """Bring one message, joints in the order of the publisher."""
+        self.time += PERIOD
+        stamps = divmod(round((self.time + 1e4 if stamp is None else stamp) * 1e9), 10**9)
+        joints = self.arm.robot.joints
+        data = joint_state([joints[k] for k in self.order], *(
+            [float(v[k]) for k in self.order] for v in (q, qd)), [], frame=self.frame,
+            stamp=stamps, padding=self.padding)
+        assert LoopNode._take(self.node, self.controller, self.time, self.time, data, stamps)
+        if tick:
+            self.controller.tick(self.time, self.time)
+
+    def path(self):
+        """Return a smooth motion at the present time."""
+        phase = 2.0 * self.time + PHASE
+        return 0.1 * np.sin(phase) - 0.3, 0.2 * np.cos(phase)
+
+    def run(self, steps):
+        """Bring many states along the path; return how many commands came."""
+        before = len(self.messages)
+        for _ in range(steps):
+            self.state(*self.path())
+        return len(self.messages) - before
+
+    def start(self):
+        """Activate and run until the law is in force."""
+        self.controller.post(self.controller.activate)
+        self.run(400)
+        assert self.arm.state == 'running'
+
+
+def torques(messages):
+    """Return the numbers at the end of commands."""
+    return [np.frombuffer(message[-56:]).tolist() for message in messages]
+
+
+def test_any_publisher_and_command():
+    """Order of the joints, frame, padding and kind of command change no bit of a torque."""
+    made = []
+    for kind, order, frame, padding in (
+            (ArrayOutput, range(7), '', (0, 0)),
+            (ArrayOutput, (3, 0, 6, 1, 2, 5, 4), 'base', (0xa5, 0x5a)),
+            (JointStateOutput, (6, 5, 4, 3, 2, 1, 0), 'world_link', (0x5a, 0xa5))):
+        wire = Wire(kind, order, frame, mode='computed_torque', tracking_limits=[10.0])
+        wire.padding = padding[0]
+        wire.start()
+        wire.padding = padding[1]
+        assert wire.run(200) == 200
+        made.append(torques(wire.messages))
+    assert made[0] == made[1] == made[2]
+
+
+@pytest.mark.parametrize('spoil', ['still', 'nan', 'late'])
+def test_refused_states_stamp_no_torque(spoil):
+    """What leaves while states are refused has the stamp of the last one that was accepted."""
+    wire = Wire(JointStateOutput)
+    wire.start()
+    good = wire.time + 1e4
+    count = len(wire.messages)
+    for k in range(400):
+        q, qd = wire.path()
+        if spoil == 'nan':
+            q[2] = np.nan
+        stamps = {'still': good, 'nan': None, 'late': good + 1e-6 * (k + 1)}
+        wire.state(q, qd, stamp=stamps[spoil])
+    sent = [unpack_stamp(message, STAMP) for message in wire.messages[count:]]
+    assert len(sent) > 50 and wire.arm.state != 'running'
+    last = max(s + 1e-9 * ns for s, ns in sent)
+    assert last <= good + (0.1 if spoil == 'late' else 1e-6)  # 1e-6: rounding of the sum
+
+
+@pytest.mark.parametrize('bad', [np.nan, np.inf])
+def test_one_bad_position_gets_no_torque(bad):
+    """A number that is not finite is not taken, and the next state is."""
+    wire = Wire()
+    wire.start()
+    q, qd = wire.path()
+    q[3] = bad
+    count = len(wire.messages)
+    wire.state(q, qd)
+    assert len(wire.messages) == count
+    assert wire.run(10) == 10
+
+
+def test_repeated_states_make_no_torque():
+    """A stamp that stands still is refused, and what comes after it is taken."""
+    wire = Wire()
+    wire.start()
+    count, still = len(wire.messages), wire.time + 1e4
+    for _ in range(20):
+        wire.state(*wire.path(), stamp=still)
+    assert len(wire.messages) == count
+    assert wire.run(300) == 300
+
+
+def test_what_is_sent_keeps_the_rate_beside_a_driver():
+    """A state that jumps moves the driver's part, not the command beyond its rate."""
+    wire = Wire(driver_adds='gravity', mode='gravity_compensation', torque_rate_limits=[80.0],
+                stop_time=3.0, velocity_limits=[100.0], state_tolerance=[100.0],
+                **{'payload.mass': 2.0})
+    wire.start()
+    q, qd = wire.path()
+    steps, jumps = [], []
+    limiter = wire.controller.x.loop.torque.limiter
+    for k in range(200):
+        before, driver = limiter.sent.copy(), limiter.driver.copy()
+        wire.state(q + (0.7 if k % 20 < 10 else 0.0), 0.0 * qd)
+        steps.append(np.abs(limiter.sent - before).max())
+        jumps.append(np.abs(limiter.driver - driver).max())
+    assert max(steps) <= 80.0 * PERIOD * (1.0 + 1e-9)
+    assert max(jumps) > 20.0 * max(steps)  # the driver's part did jump
+
+
+def test_silence_is_seen_by_the_state_that_ends_it():
+    """After a gap the first state is only a probe."""
+    wire = Wire()
+    wire.start()
+    wire.time += 0.5
+    count = len(wire.messages)
+    wire.state(*wire.path(), tick=False)
+    assert len(wire.messages) - count <= 1  # that of the lost state, not of this one
+    wire.run(1500)
+    assert 'no fresh joint state' in wire.controller.fault_text()
+
+
+def test_low_rate_is_seen_by_the_state_that_shows_it(monkeypatch):
+    """The state with which the rate falls below its minimum gets no torque of the law."""
+    wire = Wire(minimum_rate=100.0, state_timeout=0.5)
+    wire.controller.post(wire.controller.activate)
+    wire.run(800)
+    assert wire.arm.state == 'running'
+    monkeypatch.setitem(globals(), 'PERIOD', 0.02)
+    for _ in range(60):
+        wire.state(*wire.path(), tick=False)
+        if wire.arm.state != 'running':
+            break
+    assert 'minimum_rate' in wire.controller.fault_text()
+
+
+@pytest.mark.parametrize('apart', [0.0, 0.4])
+def test_a_second_source_is_seen(apart):
+    """Two publishers send the joints in another order each; if they disagree, it is a fault."""
+    wire = Wire(mode='gravity_compensation')
+    wire.start()
+    order = wire.order
+    for k in range(100):
+        wire.order = order[::-1] if k % 2 else order
+        q, qd = wire.path()
+        wire.state(q + apart * (k % 2), 0.97 * qd)  # velocities that are a little wrong
+    assert ('two sources that disagree' in wire.controller.fault_text()) is bool(apart)
