@@ -14,6 +14,7 @@
 
 """What comes from outside must not make the robot fast, strong or blind: attacks, fake clock."""
 
+import controller_rig
 from cycle_rig import Arm, MODEL, POSES, SPEED, TORQUE
 from mujoco_cycle import Driven
 import numpy as np
@@ -230,12 +231,14 @@ def test_absurd_velocities_teach_no_load():
 
 def test_a_payload_that_cannot_be_held_is_refused():
     """The refusal names the worst joint, what it needs at this pose, and its limit."""
-    arm = Arm((0.1, 1.5, 0.3, -0.4, 0.5, 0.3, 0.7))
-    arm.restart()
+    arm = controller_rig.Arm((0.1, 1.5, 0.3, -0.4, 0.5, 0.3, 0.7))
+    arm.controller.activate(arm.time, arm.time)
+    arm.run(0.2)
+    assert arm.controller.ready
     needed = np.abs(carrying(40.0).gravity(arm.q)) / TORQUE
     worst = int(needed.argmax())
     assert needed[worst] > 1.0
-    judge = PayloadCheck(arm.cycle)
+    judge = PayloadCheck(arm.controller)
     text = (f'40 kg cannot be held: at the present pose joint_{worst + 1} would need '
             f'{needed[worst] * TORQUE[worst]:.4g} N.m, its limit is {TORQUE[worst]:.4g} N.m')
     with pytest.raises(PayloadError, match=text):
@@ -246,23 +249,25 @@ def test_a_payload_that_cannot_be_held_is_refused():
 
 def test_the_heaviest_payload_that_can_be_held():
     """One per cent below what the worst joint can hold is taken, one per cent above is not."""
-    arm = Arm((0.1, 1.5, 0.3, -0.4, 0.5, 0.3, 0.7))
-    arm.restart()
+    arm = controller_rig.Arm((0.1, 1.5, 0.3, -0.4, 0.5, 0.3, 0.7))
+    arm.controller.activate(arm.time, arm.time)
+    arm.run(0.2)
+    assert arm.controller.ready
     empty = carrying(0.0).gravity(arm.q)
     per_kg = carrying(1.0).gravity(arm.q) - empty
     most = np.min((TORQUE - np.sign(per_kg) * empty) / np.maximum(np.abs(per_kg), 1e-9))
-    judge = PayloadCheck(arm.cycle)
+    judge = PayloadCheck(arm.controller)
     judge.check(payload_vector(0.99 * most, COM, [0.0] * 6))
     with pytest.raises(PayloadError, match='cannot be held'):
         judge.check(payload_vector(1.01 * most, COM, [0.0] * 6))
-    arm.cycle.load.gravity.value[:] *= 0.9  # on a hill, or in a lift that falls
+    arm.controller.x.load.gravity[:] *= 0.9  # on a hill, or in a lift that falls
     judge.check(payload_vector(1.01 * most, COM, [0.0] * 6))
 
 
 def test_without_a_state_no_payload_is_judged():
     """Nobody knows what a payload needs before the pose is known."""
-    arm = Arm()
-    PayloadCheck(arm.cycle).check(payload_vector(1000.0, COM, [0.0] * 6))
+    arm = controller_rig.Arm()
+    PayloadCheck(arm.controller).check(payload_vector(1000.0, COM, [0.0] * 6))
 
 
 # -- operational space ------------------------------------------------------------------------
