@@ -121,7 +121,7 @@ def file(tmp_path):
 def test_guide_to_a_mode_of_the_user(file, tmp_path):
     """Followed to the letter: one file, and the arm hangs in springs of the given stiffness."""
     given = tmp_path / 'controller.yaml'
-    given.write_text(blocks('yaml')[0].replace('/home/me/my_modes.py', str(file)))
+    given.write_text(blocks('yaml')[0].replace('/opt/my_robot/my_modes.py', str(file)))
     values = check_file(str(given), '/controller')
     assert values['mode'] == 'spring'
     modes = read_modes(values['mode_file'])
