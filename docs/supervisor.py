@@ -24,8 +24,8 @@ from __future__ import annotations
 import math
 from pathlib import Path
 
-from rbd_ros.control.safety.states import State
-from rbd_ros.control.safety.transitions import Event, Row, ROWS
+from rbd_ros.control.supervisor.states import State
+from rbd_ros.control.supervisor.transitions import Event, Row, ROWS
 
 FOLDER = Path(__file__).parent
 BEGIN, END = '<!-- transitions of the supervisor -->', '<!-- end of the transitions -->'

@@ -18,12 +18,12 @@ import sys
 
 import numpy as np
 import rbd_ros
-from rbd_ros.control.cycle import Cycle
+from rbd_ros.control.former.cycle import Cycle
 from rbd_ros.control.parameters.table import defaults
 from rbd_ros.control.robot import make_robot
-from rbd_ros.control.safety.causes import Cause
-from rbd_ros.control.settings import Settings
-from rbd_ros.control.tick import KERNELS, TickKernels
+from rbd_ros.control.interface.causes import Cause
+from rbd_ros.control.parameters.settings import Settings
+from rbd_ros.control.former.tick import KERNELS, TickKernels
 from rbd_ros.sim import SimulatedRobot
 
 model, h = rbd_ros.load_urdf('package://rbd_ros/urdf/seven_joint_arm.urdf'), 2e-3

@@ -25,9 +25,9 @@ from typing import TypeVar
 import numpy as np
 import numpy.typing as npt
 from rbd_ros.algorithms.loops.closure import closed_positions
-from rbd_ros.control.joint_states.joint_map import JointMap
-from rbd_ros.control.joint_states.layout import AgeLimits
-from rbd_ros.control.step.modes import all_modes, Mode
+from rbd_ros.control.former.joint_states.joint_map import JointMap
+from rbd_ros.control.former.joint_states.layout import AgeLimits
+from rbd_ros.control.modes.modes import all_modes, Mode
 from rbd_ros.control.throttle import short_list
 from rbd_ros.dynamics.robot import Dynamics
 from rbd_ros.dynamics.uncompiled import mass_matrix

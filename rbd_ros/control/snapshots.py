@@ -11,7 +11,6 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
 # See the License for the specific language governing permissions and
 # limitations under the License.
-
 """States and their torques, copied in the control thread for the reporting thread."""
 
 from __future__ import annotations
@@ -21,11 +20,10 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from rbd_ros.control.control_loop import ControlLoop
-from rbd_ros.control.joint_states.joint_map import JointMap
-from rbd_ros.control.load import Load
-from rbd_ros.control.references.joint_space import JointReference
-from rbd_ros.control.safety.supervisor import Due
+
+from rbd_ros.control.supervisor.due import due_now
+from rbd_ros.control.step.state import State
+from rbd_ros.control.supervisor.transition_rows import DueCode
 
 __all__ = ['Snapshot', 'Snapshots']
 
@@ -48,24 +46,18 @@ class Snapshot(NamedTuple):
 
 
 class Snapshots:
-    """One snapshot per ``divider`` states, to be taken out of ``kept``."""
+    """
+    One snapshot per ``divider`` states, to be taken out of ``kept``.
 
-    def __init__(self, joints: JointMap, loop: ControlLoop, reference: JointReference,
-                 load: Load) -> None:
-        """
-        Keep nothing yet.
+    :param x: state of the controller; only read.
+    """
 
-        :param joints: collected states.
-        :param loop: its torques are noted.
-        :param reference: of the controlled joints.
-        :param load: payload and gravity.
-        """
-        self._joints, self._loop = joints, loop
-        self._reference, self._load = reference, load
+    def __init__(self, x: State) -> None:
+        self._x = x
         self.kept: deque[Snapshot] = deque(maxlen=200)
         self.divider = 0  # states between two snapshots; 0: none are taken
         self.watched = True  # whether the reporting thread wants them
-        self._sum = np.zeros_like(loop.sent)  # of the torques since the last one
+        self._sum = np.zeros_like(x.loop.torque.limiter.last)  # of the torques since the last one
         self._count = 0
 
     @property
@@ -73,25 +65,22 @@ class Snapshots:
         """Return whether states are to be noted."""
         return self.watched and self.divider > 0
 
-    def note(self, stamp: tuple[int, int], now: float, steady: float, tracks: bool) -> None:
+    def note(self, tracks: bool) -> None:
         """
         Record a state after its cycle.
 
-        :param stamp: s and ns, of the message.
-        :param now: control time, s.
-        :param steady: steady time, s.
         :param tracks: whether the law follows the reference of the joints.
         """
-        joints, loop = self._joints, self._loop
-        np.add(self._sum, loop.limiter.last, out=self._sum)
+        x, limiter = self._x, self._x.loop.torque.limiter
+        np.add(self._sum, limiter.last, out=self._sum)
         self._count += 1
         if self._count < self.divider:
             return
-        running = loop.supervisor.due is not Due.NOTHING
+        running = due_now(x.loop.supervisor) != DueCode.NOTHING
         self.kept.append(Snapshot(
-            stamp, now, joints.q.copy(), joints.qd.copy(),
-            self._sum / self._count if running else None, loop.sent.copy(),
-            self._reference.state.copy() if tracks else None,
-            self._load.gravity.value.copy(), self._load.payload.value.copy(), steady))
+            (int(x.stamp_s), int(x.stamp_ns)), x.now, x.joints.q.copy(), x.joints.qd.copy(),
+            self._sum / self._count if running else None, limiter.sent.copy(),
+            x.references.joint.profile.state.copy() if tracks else None, x.load.gravity.copy(),
+            x.load.payload.copy(), x.steady))
         self._sum[:] = 0.0
         self._count = 0

@@ -22,7 +22,7 @@ import sys
 import time
 from typing import cast
 
-from rbd_ros.control.parameter_file import config_text
+from rbd_ros.control.parameters.example_file import config_text
 from rbd_ros.control.parameters.template import CHOICES
 from rbd_ros.errors import RbdError, SettingError
 from rbd_ros.nodes.description import description_text

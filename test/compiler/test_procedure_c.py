@@ -31,7 +31,7 @@ from rbd_ros.compiler import compile as compile_graph, trace
 from rbd_ros.compiler.procedure import bind, Kernel, Matrix, Vector
 from rbd_ros.compiler.records import field, group, Record
 from rbd_ros.compiler.source.c_procedures import emit_procedure
-from rbd_ros.control.step.events import accuse, Kind, NOBODY, Result, tell
+from rbd_ros.control.interface.events import accuse, Kind, NOBODY, Result, tell
 
 needs_compiler = pytest.mark.skipif(COMPILER is None, reason='this machine has no C compiler')
 HALVED = trace(halved, {'x': 1})

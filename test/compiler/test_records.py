@@ -27,8 +27,8 @@ from rbd_ros.compiler import compile as compile_graph, trace
 from rbd_ros.compiler.native.procedure_text import translate
 from rbd_ros.compiler.procedure import bind, Kernel, Matrix, Vector
 from rbd_ros.compiler.records import field, group, Record
-from rbd_ros.control.step import events
-from rbd_ros.control.step.events import accuse, Kind, Result, tell
+from rbd_ros.control.interface import events
+from rbd_ros.control.interface.events import accuse, Kind, Result, tell
 
 BACKENDS = ('python', 'llvm')
 YES = True

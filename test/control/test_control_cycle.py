@@ -20,13 +20,13 @@ from cycle_rig import Arm, MODEL
 import numpy as np
 import pytest
 from rbd_ros import load_urdf
-from rbd_ros.control.laws.barriers import Barrier, guard
+from rbd_ros.control.kernels.barriers import Barrier, guard
 from rbd_ros.control.parameters.table import defaults
 from rbd_ros.control.references.trajectory import Knots
 from rbd_ros.control.robot import make_robot
-from rbd_ros.control.safety.causes import Cause
-from rbd_ros.control.settings import Settings
-from rbd_ros.control.step.modes import MODES
+from rbd_ros.control.interface.causes import Cause
+from rbd_ros.control.parameters.settings import Settings
+from rbd_ros.control.modes.modes import MODES
 from rbd_ros.errors import ModelError
 
 PERIOD = 0.001

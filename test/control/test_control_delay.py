@@ -19,9 +19,9 @@ from __future__ import annotations
 from cycle_rig import Arm
 import numpy as np
 import pytest
-from rbd_ros.control.delay_watch import DelayWatch
-from rbd_ros.control.safety.causes import Cause
-from rbd_ros.control.settings import UNSAID
+from rbd_ros.control.former.delay_watch import DelayWatch
+from rbd_ros.control.interface.causes import Cause
+from rbd_ros.control.parameters.settings import UNSAID
 
 
 @pytest.mark.parametrize('delay', [0.0, 0.004, 0.05])

@@ -20,9 +20,9 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import rbd_ros
-from rbd_ros.control.loop_watch import LoopWatch
+from rbd_ros.control.former.loop_watch import LoopWatch
 from rbd_ros.control.robot import make_robot
-from rbd_ros.control.tick import TickKernels
+from rbd_ros.control.former.tick import TickKernels
 from rbd_ros.samples import mechanisms
 
 SHOULDERS = ['shoulder_1', 'shoulder_2', 'shoulder_3']

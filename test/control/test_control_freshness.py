@@ -16,7 +16,7 @@
 
 import numpy as np
 import pytest
-from rbd_ros.control.safety.freshness import Freshness, RateMeter, StateAge
+from rbd_ros.control.former.safety.freshness import Freshness, RateMeter, StateAge
 
 PROBE, FRESH, OLD, REPEATED, AHEAD = Freshness
 

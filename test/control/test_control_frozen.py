@@ -25,8 +25,8 @@ from benchmark.frozen_sensors import failing, RATE, Trial
 from cycle_rig import Arm
 import numpy as np
 import pytest
-from rbd_ros.control.joint_states.repeats import Repeats
-from rbd_ros.control.safety.causes import Cause
+from rbd_ros.control.former.joint_states.repeats import Repeats
+from rbd_ros.control.interface.causes import Cause
 
 pytestmark = pytest.mark.slow
 

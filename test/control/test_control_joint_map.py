@@ -21,9 +21,9 @@ from hypothesis import given, strategies as st
 import numpy as np
 import pytest
 
-from rbd_ros.control.joint_states.joint_map import JointMap
-from rbd_ros.control.joint_states.layout import AgeLimits, Arrival
-from rbd_ros.control.safety.causes import Cause
+from rbd_ros.control.former.joint_states.joint_map import JointMap
+from rbd_ros.control.former.joint_states.layout import AgeLimits, Arrival
+from rbd_ros.control.interface.causes import Cause
 from rbd_ros.errors import ModelError, UnknownName
 
 ARM = ('a', 'b', 'c')

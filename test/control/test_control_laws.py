@@ -22,11 +22,11 @@ import numpy as np
 import pytest
 import rbd_ros
 from rbd_ros import compiler
-from rbd_ros.control.laws.barriers import Barrier, guard
-from rbd_ros.control.laws.joint_space import (
+from rbd_ros.control.kernels.barriers import Barrier, guard
+from rbd_ros.control.kernels.joint_space import (
     computed_torque, damping, Friction, friction_torque, gravity_compensation, integrate_error,
     tracking_error)
-from rbd_ros.control.laws.operational_space import (
+from rbd_ros.control.kernels.operational_space import (
     approach_speeds, ApproachSpeeds, Gains, joint_speed, null_space_speed, Operational, pose_error,
     posture_speed, spatial_acceleration, speed_share, with_heavy_joints, yielded_speed, yielding)
 from scipy.spatial.transform import Rotation

@@ -21,9 +21,9 @@ from hypothesis import given, strategies as st
 import numpy as np
 import pytest
 
-from rbd_ros.control.safety.limits import (
+from rbd_ros.control.former.safety.limits import (
     check_limits, in_proportion, is_finite, stop_reasons, torque_step, TorqueLimiter)
-from rbd_ros.control.safety.states import Timing
+from rbd_ros.control.supervisor.states import Timing
 from rbd_ros.errors import NonFiniteError, ShapeError
 
 LIMIT, RATE = np.array([10.0, 40.0]), np.array([100.0, 400.0])

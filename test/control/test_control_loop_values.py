@@ -21,10 +21,10 @@ import numpy as np
 from parallel_arm import INDEX, JOINTS, MODEL, NEAR, parts, Rig, START
 import pytest
 import rbd_ros
-from rbd_ros.control.loop_terms import LoopTerms
+from rbd_ros.control.kernels.closed_loop_terms import LoopTerms
 from rbd_ros.control.robot import make_robot
-from rbd_ros.control.safety.causes import Cause
-from rbd_ros.control.tick import TickKernels
+from rbd_ros.control.interface.causes import Cause
+from rbd_ros.control.former.tick import TickKernels
 from rbd_ros.dynamics.quantity import OnLoops, Quantity
 from rbd_ros.joints import Prismatic
 from rbd_ros.samples import mechanisms

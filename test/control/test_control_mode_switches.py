@@ -22,7 +22,7 @@ from cycle_rig import Arm, SPEED, TORQUE
 import numpy as np
 import pytest
 from rbd_ros.control.references.trajectory import Knots
-from rbd_ros.control.step.modes import MODES
+from rbd_ros.control.modes.modes import MODES
 from scipy.spatial.transform import Rotation
 
 pytestmark = pytest.mark.slow

@@ -34,10 +34,10 @@ from rbd_ros.control.parameters.file import check_file
 from rbd_ros.control.parameters.row import joints, scalar
 from rbd_ros.control.parameters.table import defaults, PARAMETERS, with_modes
 from rbd_ros.control.parameters.validation import refusals
-from rbd_ros.control.step.law_records import LawCode
-from rbd_ros.control.step.mode_file import read_modes
-from rbd_ros.control.step.modes import Follows, MODES, own_mode, Takes, taking
-from rbd_ros.control.tick import TickKernels
+from rbd_ros.control.laws.law_records import LawCode
+from rbd_ros.control.modes.mode_file import read_modes
+from rbd_ros.control.modes.modes import Follows, MODES, own_mode, Takes, taking
+from rbd_ros.control.former.tick import TickKernels
 from rbd_ros.errors import SettingError
 
 ROOT = Path(__file__).parents[2]
@@ -49,8 +49,8 @@ GUIDE = ROOT / 'docs' / 'add_a_control_law.md'
 #: words that are names of modes and of nothing else in control/ and nodes/
 DISTINCT = [name for name in MODES if '_' in name]
 #: where such a word is another thing: functions of laws by their names, topics of reports
-OTHERS = {('control/laws/joint_space.py', 'gravity_compensation'),
-          ('control/laws/joint_space.py', 'computed_torque'),
+OTHERS = {('control/kernels/joint_space.py', 'gravity_compensation'),
+          ('control/kernels/joint_space.py', 'computed_torque'),
           ('nodes/controller/reports.py', 'operational_space')}
 
 
@@ -67,7 +67,7 @@ def spelled() -> set[tuple[str, str]]:
     for folder in ('control', 'nodes'):
         for path in (ROOT / 'rbd_ros' / folder).rglob('*.py'):
             place = str(path.relative_to(ROOT / 'rbd_ros'))
-            if place == 'control/step/modes.py':
+            if place == 'control/modes/modes.py':
                 continue
             tree = ast.parse(path.read_text())
             for text in texts(tree):
@@ -192,15 +192,15 @@ def test_code_of_the_user_never_reaches_the_disk(file, monkeypatch, tmp_path):
     ('MODES = 3', 'must declare its modes'),
     ('import nothing_like_it', 'line 1: ModuleNotFoundError'),
     ('x = 1\nMODES = (', 'line 2: SyntaxError'),
-    ('from rbd_ros.control.step.modes import MODES as M\nMODES = tuple(M.values())',
+    ('from rbd_ros.control.modes.modes import MODES as M\nMODES = tuple(M.values())',
      'must hold what own_mode returns'),
-    ('from rbd_ros.control.step.modes import own_mode\n'
+    ('from rbd_ros.control.modes.modes import own_mode\n'
      'MODES = (own_mode("hold", lambda t, x: t.gravity, ""),)', 'a mode hold already'),
-    ('from rbd_ros.control.step.modes import own_mode\n'
+    ('from rbd_ros.control.modes.modes import own_mode\n'
      'MODES = (own_mode("A b", lambda t, x: t.gravity, ""),)', 'a name has small letters'),
-    ('from rbd_ros.control.step.modes import own_mode\n'
+    ('from rbd_ros.control.modes.modes import own_mode\n'
      'MODES = (own_mode("a", 3, ""),)', 'it needs a law'),
-    ('from rbd_ros.control.step.modes import own_mode\n'
+    ('from rbd_ros.control.modes.modes import own_mode\n'
      'from rbd_ros.control.parameters.row import scalar\nMODES = (own_mode("payload", '
      'lambda t, x: t.gravity, "", [scalar("mass", 1.0, "", 0.0, 2.0, "")]),)',
      'a parameter payload.mass already')])
@@ -253,11 +253,11 @@ def test_guide_to_a_mode_of_the_package(tmp_path):
     shutil.copy(ROOT / 'docs' / 'controller_reference.md', tmp_path)
     _, law = blocks('python')
     [row], [line] = blocks('text'), blocks('markdown')
-    (tmp_path / 'rbd_ros' / 'control' / 'laws' / 'spring.py').write_text(law)
-    table = tmp_path / 'rbd_ros' / 'control' / 'step' / 'modes.py'
+    (tmp_path / 'rbd_ros' / 'control' / 'kernels' / 'spring.py').write_text(law)
+    table = tmp_path / 'rbd_ros' / 'control' / 'modes' / 'modes.py'
     text = table.read_text().replace(
         'import DOUBLE, DOUBLES, Parameter\n', 'import DOUBLE, DOUBLES, joints, Parameter\n'
-        'from rbd_ros.control.laws.spring import spring\n')
+        'from rbd_ros.control.kernels.spring import spring\n')
     end = text.index('\n)\n', text.index('_BUILT_IN = (')) + 1
     table.write_text(text[:end] + row + text[end:])
     script = """
@@ -265,10 +265,10 @@ def test_guide_to_a_mode_of_the_package(tmp_path):
         from rbd_ros import load_urdf, Dynamics
         from rbd_ros.control.parameters.table import PARAMETERS
         from rbd_ros.control.robot import make_robot
-        from rbd_ros.control.settings import Settings
+        from rbd_ros.control.parameters.settings import Settings
         from rbd_ros.control.parameters.table import defaults
-        from rbd_ros.control.step.modes import MODES
-        from rbd_ros.control.tick import TickKernels
+        from rbd_ros.control.modes.modes import MODES
+        from rbd_ros.control.former.tick import TickKernels
         import rbd_ros, sys
         assert rbd_ros.__file__.startswith(sys.argv[2])
         mode = MODES['spring']

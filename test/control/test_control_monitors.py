@@ -19,7 +19,7 @@ import math
 import numpy as np
 import pytest
 
-from rbd_ros.control.safety.monitors import BoundMonitor, Patience
+from rbd_ros.control.former.safety.monitors import BoundMonitor, Patience
 
 PERIOD = 0.001
 

@@ -18,8 +18,8 @@ import math
 
 import numpy as np
 import pytest
-from rbd_ros.control.joint_states.joint_map import JointMap
-from rbd_ros.control.joint_states.layout import AgeLimits, Arrival
+from rbd_ros.control.former.joint_states.joint_map import JointMap
+from rbd_ros.control.former.joint_states.layout import AgeLimits, Arrival
 
 SPEED, TOLERANCE = 2.0, 0.01  # rad/s, rad
 REACH = 1.5 * SPEED

@@ -19,13 +19,13 @@ import math
 from hypothesis import given, strategies as st
 import numpy as np
 import pytest
-from rbd_ros.control.laws.bumpless import BumplessSwitch, smooth_step
-from rbd_ros.control.laws.observer import external_wrench, MomentumObserver
-from rbd_ros.control.payload import (
+from rbd_ros.control.former.laws.bumpless import BumplessSwitch, smooth_step
+from rbd_ros.control.former.laws.observer import external_wrench, MomentumObserver
+from rbd_ros.control.load.payload import (
     GravitySource, payload_vector, PayloadError, PayloadRamp, rotation)
-from rbd_ros.control.safety.guards import (
+from rbd_ros.control.former.safety.guards import (
     Access, DeadMan, OutputGuard, ReferenceGuard, RefusalCount)
-from rbd_ros.control.safety.start_check import GravityCheck, MotionWatch, Verdict
+from rbd_ros.control.former.safety.start_check import GravityCheck, MotionWatch, Verdict
 from scipy.spatial.transform import Rotation
 
 # -- observer ---------------------------------------------------------------------------------

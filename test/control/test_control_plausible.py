@@ -21,7 +21,7 @@ import arm_rig
 from cycle_rig import Arm, MODEL, SPEED
 import numpy as np
 import pytest
-from rbd_ros.control.safety.causes import Cause
+from rbd_ros.control.interface.causes import Cause
 
 pytestmark = pytest.mark.slow
 

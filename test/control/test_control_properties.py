@@ -21,10 +21,10 @@ from hypothesis import example, given, settings, strategies as st
 import numpy as np
 import pytest
 
-from rbd_ros.control.control_loop import Release
-from rbd_ros.control.joint_states.layout import Arrival
-from rbd_ros.control.safety.causes import Cause
-from rbd_ros.control.safety.supervisor import Due, State, Timing
+from rbd_ros.control.former.control_loop import Release
+from rbd_ros.control.former.joint_states.layout import Arrival
+from rbd_ros.control.interface.causes import Cause
+from rbd_ros.control.former.safety.supervisor import Due, State, Timing
 
 LIMIT, RATE = 20.0, 200.0
 FAST = {'state_timeout': 0.02, 'hold_time': 0.03, 'brake_time': 0.02, 'release_time': 0.03,

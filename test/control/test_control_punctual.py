@@ -23,8 +23,8 @@ import re
 from cycle_rig import Arm
 import numpy as np
 import pytest
-from rbd_ros.control.safety.causes import Cause
-from rbd_ros.control.safety.freshness import Punctuality
+from rbd_ros.control.interface.causes import Cause
+from rbd_ros.control.former.safety.freshness import Punctuality
 
 PERIOD, TIMEOUT = 0.004, 0.1  # s; the timeout is the default
 MOST = 0.5 * (TIMEOUT - PERIOD)  # s of delay, or of age when the next state is due

@@ -22,10 +22,10 @@ from cycle_rig import Arm
 import numpy as np
 import pytest
 
-from rbd_ros.control.joint_states.joint_map import JointMap
-from rbd_ros.control.joint_states.layout import AgeLimits
-from rbd_ros.control.safety.causes import Cause
-from rbd_ros.control.safety.supervisor import State, Supervisor, Timing
+from rbd_ros.control.former.joint_states.joint_map import JointMap
+from rbd_ros.control.former.joint_states.layout import AgeLimits
+from rbd_ros.control.interface.causes import Cause
+from rbd_ros.control.former.safety.supervisor import State, Supervisor, Timing
 
 PERIOD = 0.001
 EVERY = 5  # periods between two messages

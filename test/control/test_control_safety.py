@@ -17,7 +17,7 @@
 from cycle_rig import Arm, MODEL
 import numpy as np
 import pytest
-from rbd_ros.control.safety.causes import Cause
+from rbd_ros.control.interface.causes import Cause
 
 PERIOD = 0.001
 

@@ -19,8 +19,8 @@ from __future__ import annotations
 from mujoco_cycle import Driven, ROBOTS
 import numpy as np
 import pytest
-from rbd_ros.control.safety.causes import Cause
-from rbd_ros.control.safety.start_check import (
+from rbd_ros.control.interface.causes import Cause
+from rbd_ros.control.former.safety.start_check import (
     gravity_that_fits, MotionWatch, position_refusal, rate_findings)
 
 pytestmark = pytest.mark.slow

@@ -21,9 +21,9 @@ import math
 from control_rig import PERIOD, Rig
 import numpy as np
 import pytest
-from rbd_ros.control.control_loop import Release
-from rbd_ros.control.safety.causes import Cause, Reaction
-from rbd_ros.control.safety.supervisor import State, Timing
+from rbd_ros.control.former.control_loop import Release
+from rbd_ros.control.interface.causes import Cause, Reaction
+from rbd_ros.control.former.safety.supervisor import State, Timing
 
 CAUSES = tuple(Cause)
 

@@ -27,8 +27,8 @@ from cycle_rig import Arm, ARM
 import numpy as np
 import pinocchio as pin
 import pytest
-from rbd_ros.control.safety.causes import Cause
-from rbd_ros.control.torque_history import TorqueHistory
+from rbd_ros.control.interface.causes import Cause
+from rbd_ros.control.former.torque_history import TorqueHistory
 
 #: light wrists without rotors: dampers per joint made 1.3 to 17 of these speeds
 SAMPLE = (

@@ -18,10 +18,10 @@ from control_rig import PERIOD, Rig
 import numpy as np
 import pytest
 
-from rbd_ros.control.control_loop import Release
-from rbd_ros.control.joint_states.layout import Arrival
-from rbd_ros.control.safety.causes import Cause
-from rbd_ros.control.safety.supervisor import Due, State, Supervisor, Timing
+from rbd_ros.control.former.control_loop import Release
+from rbd_ros.control.former.joint_states.layout import Arrival
+from rbd_ros.control.interface.causes import Cause
+from rbd_ros.control.former.safety.supervisor import Due, State, Supervisor, Timing
 
 pytestmark = pytest.mark.slow
 

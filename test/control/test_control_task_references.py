@@ -18,8 +18,9 @@ import math
 
 import numpy as np
 import pytest
-from rbd_ros.control.references.operational_space import quaternion_of, TaskLimits, TaskReference
-from rbd_ros.control.references.profiles import _settling_speed, rotation_between
+from rbd_ros.control.former.references.operational_space import (
+    quaternion_of, TaskLimits, TaskReference)
+from rbd_ros.control.former.references.profiles import _settling_speed, rotation_between
 from rbd_ros.control.references.results import GoalError
 from scipy.spatial.transform import Rotation
 

@@ -20,9 +20,9 @@ from hypothesis import given, settings, strategies as st
 import numpy as np
 import pytest
 from rbd_ros.control.references.goals import Goal, read_tolerances, Tolerances
-from rbd_ros.control.references.joint_space import JointReference, Source
-from rbd_ros.control.references.limiter import ReferenceLimiter
-from rbd_ros.control.references.profiles import joint_step
+from rbd_ros.control.former.references.joint_space import JointReference, Source
+from rbd_ros.control.former.references.limiter import ReferenceLimiter
+from rbd_ros.control.former.references.profiles import joint_step
 from rbd_ros.control.references.results import GoalError, ResultCode, Status
 from rbd_ros.control.references.trajectory import Knots, read_points, Trajectory
 from scipy.interpolate import CubicHermiteSpline, CubicSpline

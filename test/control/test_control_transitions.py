@@ -34,13 +34,13 @@ from typing import ClassVar, NamedTuple
 from unittest import mock
 
 import pytest
-from rbd_ros.control.safety.causes import Cause, Reaction
-from rbd_ros.control.safety.states import Due, State, Timing
-from rbd_ros.control.safety.supervisor import Supervisor
-from rbd_ros.control.safety.transitions import CONDITIONS, Event, ROWS, rows_of
-from rbd_ros.control.step import answers
-from rbd_ros.control.step import supervisor as procedures
-from rbd_ros.control.step.answers import SupervisorParameters
+from rbd_ros.control.interface.causes import Cause, Reaction
+from rbd_ros.control.supervisor.states import Due, State, Timing
+from rbd_ros.control.former.safety.supervisor import Supervisor
+from rbd_ros.control.supervisor.transitions import CONDITIONS, Event, ROWS, rows_of
+from rbd_ros.control.supervisor import answers
+from rbd_ros.control.supervisor import supervisor as procedures
+from rbd_ros.control.supervisor.answers import SupervisorParameters
 from rigs.step_supervisor import StepSupervisor
 
 SILENT = (State.INACTIVE, State.PROBING, State.RELEASED, State.FAULT)

@@ -22,12 +22,12 @@ from cycle_rig import Arm
 import numpy as np
 import pytest
 
-from rbd_ros.control.control_loop import Release
-from rbd_ros.control.laws.barriers import Barrier, guard
-from rbd_ros.control.laws.observer import MomentumObserver
-from rbd_ros.control.readiness import StartCheck
-from rbd_ros.control.safety.causes import Cause
-from rbd_ros.control.safety.supervisor import Due, State, Supervisor, Timing
+from rbd_ros.control.former.control_loop import Release
+from rbd_ros.control.kernels.barriers import Barrier, guard
+from rbd_ros.control.former.laws.observer import MomentumObserver
+from rbd_ros.control.former.readiness import StartCheck
+from rbd_ros.control.interface.causes import Cause
+from rbd_ros.control.former.safety.supervisor import Due, State, Supervisor, Timing
 from rbd_ros.nodes.codec import JointStateReader
 
 # -- barriers ---------------------------------------------------------------------------------

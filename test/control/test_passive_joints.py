@@ -18,13 +18,13 @@ import numpy as np
 import pinocchio as pin
 import pytest
 from rbd_ros import load_urdf
-from rbd_ros.control.assembly import build_robot
-from rbd_ros.control.cycle import Cycle
-from rbd_ros.control.laws.observer import MomentumObserver
+from rbd_ros.control.parameters.assembly import build_robot
+from rbd_ros.control.former.cycle import Cycle
+from rbd_ros.control.former.laws.observer import MomentumObserver
 from rbd_ros.control.parameters.table import defaults
 from rbd_ros.control.robot import make_robot
-from rbd_ros.control.settings import Settings
-from rbd_ros.control.tick import KERNELS, TickKernels
+from rbd_ros.control.parameters.settings import Settings
+from rbd_ros.control.former.tick import KERNELS, TickKernels
 from rbd_ros.errors import ModelError, UnknownName
 from test_control_tick import quiet, run
 

@@ -34,12 +34,12 @@ from rbd_ros.compiler.records import Record
 from rbd_ros.control.parameters.table import defaults
 from rbd_ros.control.references.goals import read_tolerances
 from rbd_ros.control.references.trajectory import read_points
-from rbd_ros.control.safety.causes import Cause
-from rbd_ros.control.safety.states import State
-from rbd_ros.control.step.cause_codes import CAUSES
-from rbd_ros.control.step.events import Kind
-from rbd_ros.control.step.law_records import LawCode
-from rbd_ros.control.step.sources import SOURCES
+from rbd_ros.control.interface.causes import Cause
+from rbd_ros.control.supervisor.states import State
+from rbd_ros.control.interface.cause_codes import CAUSES
+from rbd_ros.control.interface.events import Kind
+from rbd_ros.control.laws.law_records import LawCode
+from rbd_ros.control.joint_states.sources import SOURCES
 from recorded_cycle import fixed_clock
 from recorded_events import MODES
 from recorded_robots import controlled_robot, KINDS

@@ -20,20 +20,20 @@ import numpy as np
 import pytest
 from rbd_ros.control.parameters.row import Parameter, STRINGS, Value
 from rbd_ros.control.parameters.table import defaults, PARAMETERS
-from rbd_ros.control.settings import Settings
-from rbd_ros.control.step.arrival import fill_states, StateLimits
-from rbd_ros.control.step.closed_loops import fill_loops, LoopLimits
-from rbd_ros.control.step.design import DesignLimits, fill_design
-from rbd_ros.control.step.law_records import fill_laws, LawGains
-from rbd_ros.control.step.load import fill_load, LoadLimits
-from rbd_ros.control.step.monitor_parameters import fill_monitors, MonitorParameters
-from rbd_ros.control.step.motion import fill_motion, MotionLimits
-from rbd_ros.control.step.observer import fill_observer, ObserverParameters
-from rbd_ros.control.step.references import fill_references, ReferenceLimits
-from rbd_ros.control.step.standstill import fill_standstill, StandstillParameters
-from rbd_ros.control.step.start import fill_start, StartLimits
-from rbd_ros.control.step.stops import fill_stops, StopLimits
-from rbd_ros.control.step.torque_records import fill_loop, LoopParameters
+from rbd_ros.control.parameters.settings import Settings
+from rbd_ros.control.joint_states.arrival import fill_states, StateLimits
+from rbd_ros.control.start.closed_loops import fill_loops, LoopLimits
+from rbd_ros.control.laws.design import DesignLimits, fill_design
+from rbd_ros.control.laws.law_records import fill_laws, LawGains
+from rbd_ros.control.load.load import fill_load, LoadLimits
+from rbd_ros.control.monitors.monitor_parameters import fill_monitors, MonitorParameters
+from rbd_ros.control.joint_states.motion import fill_motion, MotionLimits
+from rbd_ros.control.observers.observer import fill_observer, ObserverParameters
+from rbd_ros.control.references.references import fill_references, ReferenceLimits
+from rbd_ros.control.observers.standstill import fill_standstill, StandstillParameters
+from rbd_ros.control.start.start import fill_start, StartLimits
+from rbd_ros.control.laws.stops import fill_stops, StopLimits
+from rbd_ros.control.torque.torque_records import fill_loop, LoopParameters
 from recorded_robots import controlled_robot
 
 #: records of the parts, and what fills them with each change

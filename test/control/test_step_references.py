@@ -24,22 +24,22 @@ from rbd_ros.compiler.records import field, Record
 from rbd_ros.control.references.goals import Tolerances
 from rbd_ros.control.references.results import GoalError, ResultCode, Status
 from rbd_ros.control.references.trajectory import Knots, Trajectory
-from rbd_ros.control.step.events import Event, Joints, NEVER, NOBODY, NONE, Result, Structure
-from rbd_ros.control.step.feeder import Feeder
-from rbd_ros.control.step.goal_outcomes import EndedGoals
-from rbd_ros.control.step.joint_profile import JointLimits
-from rbd_ros.control.step.joint_reference import (
+from rbd_ros.control.interface.events import Event, Joints, NEVER, NOBODY, NONE, Result, Structure
+from rbd_ros.control.references.feeder import Feeder
+from rbd_ros.control.references.goal_outcomes import EndedGoals
+from rbd_ros.control.references.joint_profile import JointLimits
+from rbd_ros.control.references.joint_reference import (
     advance_joint_reference, give_way, JointReference, rest_joint_reference, Source,
     start_joint_reference)
-from rbd_ros.control.step.joint_requests import (
+from rbd_ros.control.references.joint_requests import (
     cancel_goal, check_goal, take_pieces, take_set_point)
-from rbd_ros.control.step.law_records import LawCode
-from rbd_ros.control.step.pieces import PathKind, PIECES, Ring
-from rbd_ros.control.step.pose_profile import TaskLimits
-from rbd_ros.control.step.reference_words import ReferenceWord, TEXTS
-from rbd_ros.control.step.references import (
+from rbd_ros.control.laws.law_records import LawCode
+from rbd_ros.control.references.pieces import PathKind, PIECES, Ring
+from rbd_ros.control.references.pose_profile import TaskLimits
+from rbd_ros.control.references.words import ReferenceWord, TEXTS
+from rbd_ros.control.references.references import (
     hold_references, moves, ReferenceLimits, References)
-from rbd_ros.control.step.task_reference import (
+from rbd_ros.control.references.task_reference import (
     advance_task_reference, set_lead, start_task_reference, take_pose, take_twist, take_wrench,
     TaskReference)
 

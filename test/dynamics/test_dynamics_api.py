@@ -401,8 +401,8 @@ def test_a_later_call_does_not_ask_the_store(model, monkeypatch):
 
 def test_import_needs_neither_ros_nor_scipy():
     """The library, its control part too, imports without ROS, SciPy and the JIT: fast."""
-    program = ('import sys, rbd_ros.dynamics.robot, rbd_ros.control.assembly; print(sorted('
-               '{"rclpy", "scipy", "llvmlite", "pinocchio"} & set(sys.modules)))')
+    program = ('import sys, rbd_ros.dynamics.robot, rbd_ros.control.parameters.assembly;'
+               'print(sorted({"rclpy", "scipy", "llvmlite", "pinocchio"} & set(sys.modules)))')
     result = subprocess.run([sys.executable, '-c', program], capture_output=True, text=True,
                             check=True)
     assert result.stdout.strip() == '[]'

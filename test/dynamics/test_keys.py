@@ -36,7 +36,7 @@ from rbd_ros.compiler import cos, sin
 from rbd_ros.compiler.content_digest import digest, look
 from rbd_ros.compiler.native import cache
 from rbd_ros.control.robot import make_robot
-from rbd_ros.control.tick import TickKernels
+from rbd_ros.control.former.tick import TickKernels
 from rbd_ros.dynamics.families.forward_dynamics import watched
 from rbd_ros.dynamics.kernels import key as kernel_keys
 from rbd_ros.errors import UnseenError
@@ -384,7 +384,7 @@ def read(key):
 cache.read = read
 from rbd_ros import Dynamics
 from rbd_ros.control.robot import make_robot
-from rbd_ros.control.tick import TickKernels
+from rbd_ros.control.former.tick import TickKernels
 from rbd_ros.samples import families as samples
 from rbd_ros.sim.frames import Frames
 from rbd_ros.sim.steps.engine import compiled_engine
@@ -435,8 +435,8 @@ def without_sources(place):
 
 #: file, and which of the four keys its change changes
 SOURCES = {
-    'sim/frames.py': {2}, 'sim/steps/step.py': {1}, 'control/laws/joint_space.py': {3},
-    'control/tick.py': {3}, 'control/terms.py': {3}, 'control/tip.py': {3},
+    'sim/frames.py': {2}, 'sim/steps/step.py': {1}, 'control/kernels/joint_space.py': {3},
+    'control/former/tick.py': {3}, 'control/kernels/terms.py': {3}, 'control/kernels/tip.py': {3},
     **dict.fromkeys((
         'spatial/transform.py', 'joints/axial.py', 'model/model.py', 'algorithms/rnea.py',
         'algorithms/linear/ltl.py', 'dynamics/table.py', 'compiler/graph/simplify.py',
@@ -448,7 +448,7 @@ import os
 from pathlib import Path
 import rbd_ros.compiler.native.cache
 from rbd_ros import Dynamics, source_state
-from rbd_ros.control.tick import TickKernels
+from rbd_ros.control.former.tick import TickKernels
 from rbd_ros.sim.steps.engine import compiled_engine
 source_state.changed = lambda: []
 for name in ('', *FILES):

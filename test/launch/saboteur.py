@@ -27,7 +27,7 @@ import sys
 import threading
 import time
 
-from rbd_ros.control.step.controller import Controller
+from rbd_ros.control.controller import Controller
 from rbd_ros.nodes import parameters
 from rbd_ros.nodes.controller.action import TrajectoryAction
 from rbd_ros.nodes.controller.activation import Activation

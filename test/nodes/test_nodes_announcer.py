@@ -21,8 +21,8 @@ import pytest
 pytest.importorskip('rclpy', reason='ROS is not sourced')
 controlled_arm = pytest.importorskip('controlled_arm')
 from rbd_ros.compiler import sqrt  # noqa: E402
-from rbd_ros.control.safety.causes import Cause  # noqa: E402
-from rbd_ros.control.step.modes import own_mode  # noqa: E402
+from rbd_ros.control.interface.causes import Cause  # noqa: E402
+from rbd_ros.control.modes.modes import own_mode  # noqa: E402
 from rbd_ros.nodes.controller.announcer import Announcer  # noqa: E402
 
 

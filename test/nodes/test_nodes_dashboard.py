@@ -32,7 +32,7 @@ import numpy as np
 import pytest
 from rbd_env.pace import patient
 import rbd_ros
-from rbd_ros.control.safety.causes import Cause
+from rbd_ros.control.interface.causes import Cause
 from rbd_ros.model.collision_shapes import Box
 from rbd_ros.model.urdf.resources import find_resource
 from rbd_ros.nodes.arrows import PER_NEWTON

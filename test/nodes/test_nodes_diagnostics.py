@@ -21,7 +21,7 @@ from controlled_arm import Arm
 import numpy as np
 import pytest
 from rbd_ros.control.references.results import Outcome, ResultCode, Status
-from rbd_ros.control.safety.causes import Cause
+from rbd_ros.control.interface.causes import Cause
 from rbd_ros.nodes.controller import diagnostics
 from rbd_ros.nodes.controller.statistics import LoopStatistics
 from rbd_ros.nodes.dashboard.telemetry import Telemetry

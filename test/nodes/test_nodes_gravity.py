@@ -21,7 +21,7 @@ from controlled_arm import Arm
 from geometry_msgs.msg import Quaternion, TransformStamped
 import numpy as np
 import pytest
-from rbd_ros.control.safety.freshness import StateAge
+from rbd_ros.control.former.safety.freshness import StateAge
 from rbd_ros.nodes.controller import gravity_input
 from rbd_ros.nodes.controller.gravity_input import base_frames, GravityInput
 from rclpy.qos import DurabilityPolicy, qos_profile_sensor_data

@@ -22,7 +22,7 @@ from codec_oracle import joint_state
 import controller_rig
 import numpy as np
 import pytest
-from rbd_ros.control.safety.causes import Cause
+from rbd_ros.control.interface.causes import Cause
 from rbd_ros.nodes.codec import JointStateReader
 from rbd_ros.nodes.controller import activation, loop_node, transitions
 from rbd_ros.nodes.controller.statistics import LoopStatistics

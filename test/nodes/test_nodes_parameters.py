@@ -191,7 +191,7 @@ class Declared:
 
 _FILE = """
 from rbd_ros.control.parameters.row import joints, scalar
-from rbd_ros.control.step.modes import own_mode
+from rbd_ros.control.modes.modes import own_mode
 MODES = (own_mode('soft', lambda terms, inputs: terms.gravity, 'gravity alone', (
     scalar('a', 1.0, '', 0.0, {most}, 'One.'), joints('{name}', [1.0], '', 0.0, 2.0, 'Two.'))),)
 """

@@ -21,7 +21,7 @@ from types import SimpleNamespace
 from unittest.mock import Mock
 
 import pytest
-from rbd_ros.control.safety.causes import Cause
+from rbd_ros.control.interface.causes import Cause
 from rbd_ros.errors import SettingError
 from rbd_ros.nodes.controller import process
 

@@ -23,9 +23,9 @@ from geometry_msgs.msg import (
     Inertia, InertiaStamped, Point, PoseStamped, Quaternion, TwistStamped, Vector3, WrenchStamped)
 import numpy as np
 import pytest
-from rbd_ros.control.payload import rotation
-from rbd_ros.control.safety.causes import Cause
-from rbd_ros.control.step.joint_reference import Source
+from rbd_ros.control.load.payload import rotation
+from rbd_ros.control.interface.causes import Cause
+from rbd_ros.control.references.joint_reference import Source
 from rbd_ros.nodes.controller import inputs
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 

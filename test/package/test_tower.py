@@ -43,7 +43,7 @@ FLOORS = (
     'control.throttle', 'control.payload', 'control.laws', 'control.references', 'control.safety',
     'control.joint_states', 'control.parameters.row', 'control.step.modes', 'control.parameters',
     'control.robot', 'control.settings', 'control.terms', 'control.step.own_law',
-    'control.loop_terms', 'control.tip', 'control.tick', 'control.modes',
+    'control.kernels.closed_loop_terms', 'control.tip', 'control.tick', 'control.modes',
     'control.control_loop', 'control',
     'control.message_checks', 'control.cycle', 'control.payload_check',
     'sim', 'view', 'robot_check', 'nodes', 'nodes.simulator', 'nodes.controller',

@@ -28,8 +28,8 @@ from rbd_ros import Dynamics, load_urdf
 from rbd_ros.compiler import Bound, Graph
 from rbd_ros.control.parameters.rules import direction
 from rbd_ros.control.robot import make_robot, Robot
-from rbd_ros.control.step.kernels import LawKernels
-from rbd_ros.control.tick import TickKernels
+from rbd_ros.control.kernels.kernels import LawKernels
+from rbd_ros.control.former.tick import TickKernels
 
 __all__ = ['KINDS', 'Kind', 'controlled_robot', 'kernels', 'law_graphs', 'law_kernels', 'plant']
 

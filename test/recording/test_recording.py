@@ -22,8 +22,8 @@ from pathlib import Path
 from c_functions import COMPILER
 import numpy as np
 import pytest
-from rbd_ros.control.safety.causes import Cause
-from rbd_ros.control.safety.states import State
+from rbd_ros.control.interface.causes import Cause
+from rbd_ros.control.supervisor.states import State
 from record_command import make, make_step, TOLERANCE
 from recorded_c import CodeInC
 from recorded_cycle import fixed_clock

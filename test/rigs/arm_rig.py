@@ -24,9 +24,9 @@ import numpy as np
 import numpy.typing as npt
 from rbd_ros.compiler import Bound
 from rbd_ros.control.parameters.table import defaults
-from rbd_ros.control.settings import Settings
-from rbd_ros.control.step.controller import Controller
-from rbd_ros.control.step.kernels import LawKernels
+from rbd_ros.control.parameters.settings import Settings
+from rbd_ros.control.controller import Controller
+from rbd_ros.control.kernels.kernels import LawKernels
 
 Array = npt.NDArray[np.float64]
 

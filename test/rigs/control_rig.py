@@ -17,11 +17,11 @@
 from __future__ import annotations
 
 import numpy as np
-from rbd_ros.control.control_loop import ControlLoop, Need, Release, Torques
-from rbd_ros.control.joint_states.joint_map import JointMap
-from rbd_ros.control.joint_states.layout import AgeLimits, Arrival
-from rbd_ros.control.safety.limits import TorqueLimiter
-from rbd_ros.control.safety.supervisor import Supervisor, Timing
+from rbd_ros.control.former.control_loop import ControlLoop, Need, Release, Torques
+from rbd_ros.control.former.joint_states.joint_map import JointMap
+from rbd_ros.control.former.joint_states.layout import AgeLimits, Arrival
+from rbd_ros.control.former.safety.limits import TorqueLimiter
+from rbd_ros.control.former.safety.supervisor import Supervisor, Timing
 
 NAMES = ('a', 'b')
 PERIOD = 0.001

@@ -24,13 +24,13 @@ import cycle_rig
 import numpy as np
 import numpy.typing as npt
 from rbd_ros.compiler import Bound
-from rbd_ros.control.assembly import build_settings, compile_kernels
+from rbd_ros.control.parameters.assembly import build_settings, compile_kernels
 from rbd_ros.control.parameters.table import defaults
 from rbd_ros.control.robot import Robot
-from rbd_ros.control.safety.causes import Cause
-from rbd_ros.control.settings import Settings
-from rbd_ros.control.step.controller import Controller
-from rbd_ros.control.step.modes import Mode
+from rbd_ros.control.interface.causes import Cause
+from rbd_ros.control.parameters.settings import Settings
+from rbd_ros.control.controller import Controller
+from rbd_ros.control.modes.modes import Mode
 
 Array = npt.NDArray[np.float64]
 

@@ -24,11 +24,11 @@ import numpy as np
 import numpy.typing as npt
 from rbd_ros import Dynamics, load_urdf
 from rbd_ros.compiler import Bound
-from rbd_ros.control.assembly import build_settings, compile_kernels
+from rbd_ros.control.parameters.assembly import build_settings, compile_kernels
 from rbd_ros.control.parameters.table import defaults
 from rbd_ros.control.robot import make_robot, Robot
-from rbd_ros.control.settings import Settings
-from rbd_ros.control.step.controller import Controller
+from rbd_ros.control.parameters.settings import Settings
+from rbd_ros.control.controller import Controller
 
 Array = npt.NDArray[np.float64]
 

@@ -25,12 +25,12 @@ from benchmark.robots import robots_folder
 import numpy as np
 import numpy.typing as npt
 from rbd_ros import load_urdf
-from rbd_ros.control.cycle import Cycle
+from rbd_ros.control.former.cycle import Cycle
 from rbd_ros.control.parameters.table import defaults
 from rbd_ros.control.robot import make_robot, Robot
-from rbd_ros.control.safety.causes import Cause
-from rbd_ros.control.settings import Settings
-from rbd_ros.control.tick import KERNELS, TickKernels
+from rbd_ros.control.interface.causes import Cause
+from rbd_ros.control.parameters.settings import Settings
+from rbd_ros.control.former.tick import KERNELS, TickKernels
 
 Array = npt.NDArray[np.float64]
 

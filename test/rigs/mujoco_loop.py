@@ -29,13 +29,13 @@ from benchmark.robots import robot_file
 import numpy as np
 import numpy.typing as npt
 from rbd_ros import Dynamics
-from rbd_ros.control.assembly import build_robot
-from rbd_ros.control.cycle import Cycle
+from rbd_ros.control.parameters.assembly import build_robot
+from rbd_ros.control.former.cycle import Cycle
 from rbd_ros.control.parameters.table import defaults
 from rbd_ros.control.references.trajectory import read_points
-from rbd_ros.control.settings import Settings
-from rbd_ros.control.tick import KERNELS, TickKernels
-from rbd_ros.control.tip import AXES
+from rbd_ros.control.parameters.settings import Settings
+from rbd_ros.control.former.tick import KERNELS, TickKernels
+from rbd_ros.control.kernels.tip import AXES
 from rbd_ros.sim.robot import SimulatedRobot
 import yaml
 

@@ -19,11 +19,11 @@ from pathlib import Path
 
 import numpy as np
 import rbd_ros
-from rbd_ros.control.cycle import Cycle
+from rbd_ros.control.former.cycle import Cycle
 from rbd_ros.control.parameters.table import defaults
 from rbd_ros.control.robot import make_robot
-from rbd_ros.control.settings import Settings
-from rbd_ros.control.tick import TickKernels
+from rbd_ros.control.parameters.settings import Settings
+from rbd_ros.control.former.tick import TickKernels
 from rbd_ros.sim import Physics, SimulatedRobot
 
 PERIOD = 1e-3

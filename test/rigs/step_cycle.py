@@ -22,17 +22,17 @@ from __future__ import annotations
 
 from rbd_ros.compiler.procedure import Matrix, Vector
 from rbd_ros.compiler.records import field, Record
-from rbd_ros.control.step.cause_codes import CauseCode
-from rbd_ros.control.step.due import is_live
-from rbd_ros.control.step.events import NOBODY, Result
-from rbd_ros.control.step.fade import arm_fade, cancel_fade
-from rbd_ros.control.step.supervisor import (
+from rbd_ros.control.interface.cause_codes import CauseCode
+from rbd_ros.control.supervisor.due import is_live
+from rbd_ros.control.interface.events import NOBODY, Result
+from rbd_ros.control.torque.fade import arm_fade, cancel_fade
+from rbd_ros.control.supervisor.supervisor import (
     activate, advance, computed, Diagnosis, fault, fresh, reset, stop)
-from rbd_ros.control.step.torque import (
+from rbd_ros.control.torque.torque import (
     after_timer, begin_at, brake_torque, changed, gravity_known, law_failed, law_not_finite,
     live_torque, need, no_brake, send, turn_blind, wants_state)
-from rbd_ros.control.step.torque_records import Computed, Loop, LoopParameters, Need
-from rbd_ros.control.step.transition_rows import DueCode
+from rbd_ros.control.torque.torque_records import Computed, Loop, LoopParameters, Need
+from rbd_ros.control.supervisor.transition_rows import DueCode
 
 #: kinds of events
 STATE, TIMER, SWITCH, BEGIN_AT, STOP, ACTIVATE, RESET = range(7)

@@ -18,15 +18,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from rbd_ros.control.safety.causes import Cause, Fault
-from rbd_ros.control.safety.states import Due, State, Timing
-from rbd_ros.control.step import due
-from rbd_ros.control.step import supervisor as step
-from rbd_ros.control.step.answers import fill_timing
-from rbd_ros.control.step.events import NOBODY, Result
-from rbd_ros.control.step.latch import Latch, latched
-from rbd_ros.control.step.supervisor_words import supervisor_text, SupervisorWord
-from rbd_ros.control.step.transition_rows import StateCode
+from rbd_ros.control.interface.causes import Cause, Fault
+from rbd_ros.control.supervisor.states import Due, State, Timing
+from rbd_ros.control.supervisor import due
+from rbd_ros.control.supervisor import supervisor as step
+from rbd_ros.control.supervisor.answers import fill_timing
+from rbd_ros.control.interface.events import NOBODY, Result
+from rbd_ros.control.supervisor.latch import Latch, latched
+from rbd_ros.control.supervisor.words import supervisor_text, SupervisorWord
+from rbd_ros.control.supervisor.transition_rows import StateCode
 
 STATES, DUES, CAUSES = tuple(State), tuple(Due), tuple(Cause)
 
@@ -58,7 +58,7 @@ class _Shared:
 
 
 class StepSupervisor:
-    """Procedures behind the methods of :class:`~rbd_ros.control.safety.supervisor.Supervisor`."""
+    """Procedures behind the methods of the former supervisor."""
 
     def __init__(self, timing: Timing | None = None) -> None:
         """Start inactive."""

@@ -21,7 +21,7 @@ from types import SimpleNamespace
 
 import pytest
 from rbd_ros import compiler
-from rbd_ros.control.references import profiles
+from rbd_ros.control.former.references import profiles
 
 
 @contextmanager

@@ -50,7 +50,7 @@ def run(
 ) -> None:
     """Print a parameter file."""
     from rbd_ros.command_line.robots import read
-    from rbd_ros.control.parameter_file import config_text
+    from rbd_ros.control.parameters.example_file import config_text
     answers = {'driver_adds': driver_adds, 'release_torque': release_torque,
                'effort_is_torque': effort_is_torque}
     text = config_text(

@@ -12,4 +12,4 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Joint states: from messages to one state that is fresh and plausible."""
+"""A joint state on its way in: who sent it, how old it is, whether it can be true."""

@@ -21,26 +21,26 @@ be is no failing sensor: what its velocities say of the way counts as reachable,
 way that it made before, in positions that were accepted. Positions and velocities must describe
 the same motion: their difference is collected in a leaky sum, which divided by its time is the
 velocity by which the two disagree. Beyond the velocity limit, velocities that follow the positions
-as a filter does agree with them. Missing velocities are differences of positions.
+as a filter does agree with them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 import math
 
-import numpy as np
-import numpy.typing as npt
+from rbd_ros.compiler.procedure import Vector
+from rbd_ros.compiler.records import field, group, Record
+from rbd_ros.control.parameters.settings import Settings
+from rbd_ros.control.numerics.angles import turn
+from rbd_ros.control.joint_states.words import ArrivalWord
+from rbd_ros.control.interface.cause_codes import CauseCode
+from rbd_ros.control.interface.events import accuse, Event, Joints, NOBODY, NONE, Result, Structure
+from rbd_ros.control.numerics.patience import is_calm, Patience, restart_patience, runs_out
+from rbd_ros.control.numerics.places import place_of
+from rbd_ros.control.joint_states.sources import AgeLimits, bounded, is_stamped, Sources, span
 
-from rbd_ros.control.joint_states.layout import AgeLimits, Layout, Values
-from rbd_ros.control.joint_states.repeats import Repeats
-from rbd_ros.control.safety.limits import is_finite
-from rbd_ros.control.safety.monitors import Patience
-from rbd_ros.control.throttle import short_list
-
-__all__ = ['REACH', 'STRAY', 'WINDOW', 'Motion']
-
-Array = npt.NDArray[np.float64]
+__all__ = ['accuse_implausible', 'change', 'collect_mismatch', 'fill_motion', 'is_refused',
+           'Motion', 'MotionLimits', 'REACH', 'restart_motion', 'STRAY', 'take_bounds', 'WINDOW']
 
 #: s over which positions and velocities are compared
 WINDOW = 0.1
@@ -62,257 +62,262 @@ _LATE = 0.02
 _MEMORY = 1.1
 
 #: messages that may always disagree, however low the rate is
-_LEAST = 5
+_LEAST = 5.0
 
 #: messages that may disagree at once, and how many are forgotten per second: a second publisher
 #: that is much slower than the first must not pass for a sensor with occasional errors
 _ERRORS, _FORGOTTEN = 10.0, 1.0
 
-#: changes between two sources of one joint after which there are two, not a new layout
-_SWAPS = 10
+
+class MotionLimits(Record):
+    """What is plausible."""
+
+    message_time: float = field('', 's', 'that a message stands for', 1e-3)
+    patience: float = field('', 's', 'for which implausible messages are just ignored')
+    speed: Vector = field('n', 'rad/s or m/s', 'velocity limits; NONE: none')
+    tolerance: Vector = field('n', 'rad or m', 'noise and quantisation of a position')
+    mismatch: Vector = field('n', 'rad or m', 'by which positions may run away from velocities; '
+                                              'farther where both are beyond the velocity limit')
 
 
-class Motion:
-    """Compare positions and velocities of the controlled joints with earlier messages."""
+class Motion(Record):
+    """The messages before, as far as they tell what is plausible."""
 
-    def __init__(self, names: Sequence[str], controlled: Sequence[int],
-                 continuous: frozenset[int], limits: AgeLimits) -> None:
-        """
-        Start without bounds: everything is plausible until ``bound`` is called.
+    wrong: float = field('', '', '1 if the messages are no longer believed')
+    reason: float = field('', '', 'word why the last implausible one was so; 0: none was')
+    reason_joint: float = field('', '', 'joint of the model that it is about', NOBODY)
+    reason_a: float = field('', '', 'first number of its sentence')
+    reason_b: float = field('', '', 'second number')
+    reason_c: float = field('', '', 'third number')
+    messages: float = field('', '', 'of controlled joints')
+    errors: float = field('', '', 'implausible ones that are not forgotten')
+    erred: float = field('', 's', 'control time of the last of them')
+    swaps: float = field('', '', 'times that a joint came in another kind of message')
+    carrier: float = field('', '', 'kind of message that brought controlled joints last', NOBODY)
+    paced: float = field('', '', 'kind of the last message that was accepted', NOBODY)
+    source: Vector = field('n', '', 'kind of message that brought a joint last', NOBODY)
+    moved: Vector = field('n', '', '1 where the present message is compared with the last one')
+    step: Vector = field('n', 'rad or m', 'change of the position there')
+    elapsed: Vector = field('n', 's', 'in this time')
+    pace: Vector = field('n', 'rad/s or m/s', 'velocity of the last step that was accepted')
+    late: Vector = field('n', 'rad or m', 'by which filters explain a mismatch')
+    fast: Vector = field('n', 's', 'for which a joint still counts as too fast')
+    marked: Vector = field('m', '', '1 for joints that a sentence names')
+    qd: Vector = field('m', 'rad/s or m/s', 'velocities of the present message')
+    patience: Patience = group(Patience)
 
-        :param names: of all joints.
-        :param controlled: positions of the controlled ones among them.
-        :param continuous: those whose position may wrap.
-        :param limits: ages, and the filter of differenced velocities.
-        """
-        self._names, self._continuous, self._limits = tuple(names), continuous, limits
-        self._place = {int(j): c for c, j in enumerate(controlled)}
-        n = len(self._place)
-        self._speed, self._tolerance, self._most = ([math.inf] * n for _ in range(3))
-        self.allowed = np.full(n, math.inf)  # how far ``mismatch`` may go at the present speed
-        self._step = 2.0 * limits.period or 1e-3  # s that a message stands for
-        self.patience = Patience(0.0)
-        self.repeats = Repeats(n)
-        self.speed = np.zeros(n)  # velocity of the message before, as accepted
-        self.elapsed = 0.0  # s since then
-        self.differenced = False  # whether the last message lacked velocities
-        self.mismatch = np.zeros(n)  # rad or m by which positions ran away from velocities
-        self.restart()
 
-    def bound(self, speed: Array, tolerance: Array, mismatch: Array, patience: float) -> None:
-        """
-        Take bounds, one number per controlled joint.
+def fill_motion(p: MotionLimits, settings: Settings) -> None:
+    """
+    Take limits; :func:`take_bounds` must follow.
 
-        :param speed: velocity limits; infinity: none.
-        :param tolerance: noise and quantisation of a position, rad or m.
-        :param mismatch: how far positions may run away from velocities, rad or m; farther
-            by ``STRAY`` where both are beyond the velocity limit.
-        :param patience: s for which implausible messages are just ignored.
-        """
-        self._speed, self._tolerance = speed.tolist(), tolerance.tolist()
-        self._most, self.allowed[:] = mismatch.tolist(), mismatch
-        self.patience.most = max(patience, _LEAST * self._step)
+    :param p: gets them.
+    :param settings: valid set, with the structure that the robot was configured with.
+    """
+    p.message_time = 1.0 / settings.number('nominal_rate')
+    p.patience = max(settings.number('velocity_patience'), _LEAST * p.message_time)
+    for c, (speed, tolerance, mismatch) in enumerate(zip(
+            settings.velocity_limits.tolist(), settings.joints('state_tolerance').tolist(),
+            settings.mismatch_limits.tolist())):
+        p.speed[c], p.tolerance[c] = min(speed, NONE), min(tolerance, NONE)
+        p.mismatch[c] = min(mismatch, NONE)
 
-    def restart(self) -> None:
-        """Forget every message."""
-        self._source: list[Layout | None] = [None] * len(self._place)
-        self.carrier: Layout | None = None  # that brought controlled joints last
-        self.wrong = ''  # why the messages are no longer believed
-        self.reason = ''  # why the last implausible one was so
-        self._swaps = self._count = 0
-        self._errors, self._erred = 0.0, 0.0  # number, control time of the last one
-        self._moves: list[tuple[int, int, float, float]] = []
-        self._pace = [0.0] * len(self._place)  # velocity of the last step that was accepted
-        self._paced: Layout | None = None  # kind of message that made it
-        self._paced_at = 0.0  # and its time
-        self._late = [0.0] * len(self._place)  # rad or m by which filters explain a mismatch
-        self._fast = [0.0] * len(self._place)  # s for which a joint still counts as too fast
-        self.mismatch[:] = 0.0
-        self.patience.restart()
-        self.repeats.restart()
 
-    @property
-    def calm(self) -> bool:
-        """Return whether nothing was implausible lately."""
-        return self.patience.empty
+def take_bounds(joints: Joints, p: MotionLimits) -> None:
+    """
+    Watch by limits that have changed; the speed of the last message no longer counts.
 
-    def refusal(self, layout: Layout, now: float, stamp: float, velocity: Values) -> str:
-        """
-        Return why the positions of a message are implausible; empty if they are not.
+    :param joints: get how far their mismatch may go.
+    :param p: limits.
+    """
+    for c in range(len(joints.allowed)):
+        joints.allowed[c] = bounded(p.mismatch[c])
 
-        :param layout: its joints, with its positions.
-        :param now: control time of reception, s.
-        :param velocity: as in the message.
-        :param stamp: ``header.stamp`` in s.
-        """
-        reason = ''
-        moves = self._moves = []
-        place, sources, last = self._place, self._source, None
-        for k, (j, x) in enumerate(zip(layout.target.tolist(), layout.q.tolist())):
-            c = place.get(j)
-            source = None if c is None else sources[c]
-            if c is None or source is None:
+
+def restart_motion(x: Motion, joints: Joints) -> None:
+    """
+    Forget every message.
+
+    :param x: messages before.
+    :param joints: whose mismatch begins anew.
+    """
+    x.wrong, x.reason, x.reason_joint = 0.0, 0.0, NOBODY
+    x.reason_a, x.reason_b, x.reason_c = 0.0, 0.0, 0.0
+    x.messages, x.errors, x.erred, x.swaps = 0.0, 0.0, 0.0, 0.0
+    x.carrier, x.paced = NOBODY, NOBODY
+    for c in range(len(x.source)):
+        x.source[c], x.moved[c], x.step[c], x.elapsed[c] = NOBODY, 0.0, 0.0, 0.0
+        x.pace[c], x.late[c], x.fast[c] = 0.0, 0.0, 0.0
+        joints.mismatch[c] = 0.0
+    restart_patience(x.patience)
+    joints.calm = 1.0
+
+
+def change(structure: Structure, j: int, before: float, now: float) -> float:
+    """
+    Return by how much a position has changed, the shorter way round where it may wrap.
+
+    :param structure: which joints are continuous.
+    :param j: joint of the model.
+    :param before: position before.
+    :param now: position now.
+    """
+    step = now - before
+    return bounded(turn(step) if structure.continuous[j] > 0.0 else step)
+
+
+def is_refused(x: Motion, sources: Sources, joints: Joints, u: Event, structure: Structure,
+               ages: AgeLimits, p: MotionLimits, k: int) -> bool:
+    """
+    Return whether the positions of a message are implausible; the reason is in the record.
+
+    :param x: messages before.
+    :param sources: kinds of messages.
+    :param joints: get whether all is calm.
+    :param u: the message.
+    :param structure: which joints are which.
+    :param ages: limits of ages.
+    :param p: limits of motion.
+    :param k: kind of the message.
+    """
+    bad, first = 0, 0.0
+    for c in range(len(x.source)):
+        x.moved[c] = 0.0
+        j = place_of(structure, c)
+        if u.present[j] > 0.0 and x.source[c] >= 0.0:
+            i = int(x.source[c])
+            since = u.now - sources.received[i]
+            if not 0.0 <= since <= ages.state_timeout:  # too old to be compared
+                joints.mismatch[c] = 0.0
                 continue
-            if source is not last:  # most often one and the same for all joints
-                last, since, positions = source, now - source.age.received, source.last_q.tolist()
-                fresh = 0.0 <= since <= source.age.timeout
-                elapsed, late = since, _LATE
-                if source is layout and stamp and source.age.stamp:
-                    elapsed = abs(stamp - source.age.stamp)
-                    late = min(0.0, since + 0.5 * source.age.timeout - elapsed)
-            if not fresh:  # too old to be compared
-                self.mismatch[c] = 0.0
-                continue
-            before = positions[j]
-            step = x - before
-            if j in self._continuous:
-                step = math.remainder(step, math.tau)
-            most = self._tolerance[c] + REACH * self._speed[c] * (elapsed + late)
-            if (abs(step) > most and not reason and abs(step) > most + elapsed * max(
-                    self._travel(layout, source, k, step, velocity),
-                    self._gone_on(source, c, step))):
-                reason = self._disagreement(layout, source, j, before, x, since)
-            moves.append((c, k, step, elapsed))
-        if layout.mask:
-            # Count messages, not time: one that disagrees may come right before one that does not.
-            self._count += 1
-            late = self.patience.runs_out(self._count * self._step, bool(reason))
-            if reason:
-                late = self._count_error(now) or late
-            self.wrong = reason if late else ''
-            self.reason = reason or self.reason
-        return reason
+            reach = _compare(x, sources, u, structure, ages, p, k, c)
+            if not abs(x.step[c]) <= reach and (bad == 0 or u.rank[j] < first):
+                if not abs(x.step[c]) <= reach + x.elapsed[c] * max(
+                        _travel(sources, u, i, j, x.step[c]), _gone_on(x, c)):
+                    bad, first = 1, u.rank[j]
+                    _disagree(x, sources, u, k, i, j)
+    if sources.driven > 0.0:
+        _judge(x, joints, p, u.now, bad)
+    return bad > 0
 
-    @staticmethod
-    def _travel(layout: Layout, source: Layout, k: int, step: float, velocity: Values) -> float:
-        """
-        Return the speed in the direction of a step that a joint had before and has now.
 
-        One message alone proves nothing: a driver that differences the positions of a failing
-        sensor reports velocities that agree with every jump.
-        """
-        sign = math.copysign(1.0, step)
-        speed = sign * source.last_qd[layout.target[k]]
-        if len(velocity):
-            present = float(velocity[layout.source[k]])
-            if math.isfinite(present):  # a missing one will be the difference of positions
-                speed = min(speed, sign * present)
-        return max(speed, 0.0) if math.isfinite(speed) else 0.0
+def _compare(x: Motion, sources: Sources, u: Event, structure: Structure, ages: AgeLimits,
+             p: MotionLimits, k: int, c: int) -> float:
+    """Compare a joint with the last message that had it; return how far it can have moved."""
+    i, j = int(x.source[c]), place_of(structure, c)
+    since = u.now - sources.received[i]
+    elapsed, late = since, _LATE
+    if i == k and is_stamped(u.stamp_s, u.stamp_ns) and is_stamped(
+            sources.stamp_s[i], sources.stamp_ns[i]):
+        elapsed = abs(span(u.stamp_s, u.stamp_ns, sources.stamp_s[i], sources.stamp_ns[i]))
+        late = min(0.0, since + 0.5 * ages.state_timeout - elapsed)
+    x.moved[c], x.elapsed[c] = 1.0, elapsed
+    x.step[c] = change(structure, j, sources.last_q[i, j], u.q[j])
+    if p.speed[c] >= NONE:
+        return NONE
+    return p.tolerance[c] + REACH * p.speed[c] * (elapsed + late)
 
-    def _gone_on(self, source: Layout, c: int, step: float) -> float:
-        """
-        Return the speed in the direction of a step that the positions before have shown.
 
-        A sensor that jumps has none: its first jump is not accepted.
-        """
-        if self._paced is not source or self._paced_at != source.last_time:
-            return 0.0  # the fast path has taken messages since
-        return max(math.copysign(1.0, step) * self._pace[c], 0.0)
+def _travel(sources: Sources, u: Event, i: int, j: int, step: float) -> float:
+    """
+    Return the speed in the direction of a step that a joint had before and has now.
 
-    def _count_error(self, now: float) -> bool:
-        """Count an implausible message; return whether there were too many lately."""
-        forgotten = _FORGOTTEN * max(now - self._erred, 0.0)
-        self._errors, self._erred = max(self._errors - forgotten, 0.0) + 1.0, now
-        return self._errors > _ERRORS
+    One message alone proves nothing: a driver that differences the positions of a failing
+    sensor reports velocities that agree with every jump.
+    """
+    sign = math.copysign(1.0, step)
+    speed = sign * sources.last_qd[i, j]
+    if u.velocities > 0.0 and math.isfinite(u.qd[j]):  # else it will be the difference
+        speed = min(speed, sign * u.qd[j])
+    return max(speed, 0.0)
 
-    def _disagreement(self, layout: Layout, source: Layout, joint: int, before: float, now: float,
-                      since: float) -> str:
-        name = self._names[joint]
-        if source is layout:
-            return (f'{name} jumped from {before:.4g} to {now:.4g} within {since:.3g} s: a '
-                    'faulty sensor, or two publishers')
-        return (f'{name} has two sources that disagree: {before:.4g} in messages of '
-                f'{short_list(source.names)}, {now:.4g} in those of {short_list(layout.names)}')
 
-    def accept(self, layout: Layout, now: float, velocity: Values, stamp: float) -> list[str]:
-        """
-        Accept a message: its velocity, or the difference of positions where that is missing.
+def _gone_on(x: Motion, c: int) -> float:
+    """
+    Return the speed in the direction of a step that the positions before have shown.
 
-        :param layout: its joints, with its positions; gets the velocities.
-        :param now: control time of reception, s.
-        :param velocity: as in the message.
-        :param stamp: ``header.stamp`` in s.
-        :returns: joints whose velocity was missing.
-        """
-        silent = self._velocities(layout, now, velocity, stamp)
-        if layout.mask:
-            self.differenced = bool(silent)
-        qd, mismatch, allowed = layout.qd.tolist(), self.mismatch.tolist(), self._most.copy()
-        for c, k, step, elapsed in self._moves:
-            way = qd[k] * elapsed
-            fade = WINDOW / (WINDOW + elapsed)
-            total = (mismatch[c] + step - way) * fade
-            beyond = min(abs(step), abs(way)) - self._speed[c] * elapsed
-            if beyond > 0.0 and step * way > 0.0:  # too fast, on which both agree
-                allowed[c] += STRAY * WINDOW * beyond / elapsed
-            late = abs(total) - self._most[c]
-            self._late[c] = self._late[c] * fade if late > 0.0 else 0.0
-            too_fast = max(abs(step), abs(way)) > self._speed[c] * elapsed
-            self._fast[c] = WINDOW if too_fast else self._fast[c] - elapsed
-            if late > 0.0 and self._fast[c] > 0.0 and _follows(
-                    step, layout.last_qd[layout.target[k]] * elapsed, way, elapsed):
-                self._late[c] = max(self._late[c], late)
-            allowed[c] = max(allowed[c], self._most[c] + self._late[c])
-            most = _MEMORY * allowed[c]
-            mismatch[c] = min(max(total, -most), most)
-        self.mismatch[:], self.allowed[:] = mismatch, allowed
-        if layout.mask:
-            self.repeats.take(self._moves)
-            for c, k, _, elapsed in self._moves:
-                self.speed[c], self.elapsed = layout.last_qd[layout.target[k]], elapsed
-        layout.last_q[layout.put], layout.last_qd[layout.put] = layout.q, layout.qd
-        layout.last_time = stamp or now
-        for c, _, step, elapsed in self._moves:
-            self._pace[c] = step / elapsed if elapsed > 0.0 else 0.0
-        self._paced, self._paced_at = layout, layout.last_time
-        if layout.mask and self.carrier is not layout:
-            self._swap(layout)
-        return silent
+    A sensor that jumps has none: its first jump is not accepted.
+    """
+    if x.paced != x.source[c]:
+        return 0.0
+    return max(math.copysign(1.0, x.step[c]) * x.pace[c], 0.0)
 
-    def _swap(self, layout: Layout) -> None:
-        """Record that some controlled joints now come in other messages."""
-        self.carrier = layout
-        for j in layout.target.tolist():
-            c = self._place.get(j)
-            if c is not None and self._source[c] is not layout:
-                self._swaps += self._source[c] is not None
-                self._source[c] = layout
 
-    def two_sources(self) -> str:
-        """Return a text if joints keep coming from two sources, else an empty one."""
-        if self._swaps < _SWAPS or self.carrier is None:
-            return ''
-        return ('controlled joints arrive in more than one kind of message, one of them '
-                f'{short_list(self.carrier.names)}: each joint should have one source')
+def _disagree(x: Motion, sources: Sources, u: Event, k: int, i: int, j: int) -> None:
+    """Keep why a message is implausible."""
+    x.reason_joint, x.reason_a, x.reason_b = j, sources.last_q[i, j], u.q[j]
+    if i == k:
+        x.reason, x.reason_c = ArrivalWord.JUMP, u.now - sources.received[i]
+    else:
+        x.reason, x.reason_c = ArrivalWord.DISAGREE, 64 * i + k
 
-    def _velocities(self, layout: Layout, now: float, velocity: Values, stamp: float) -> list[str]:
-        """Take the velocities, or difference the positions where they are missing."""
-        known = len(velocity) > 0
-        if known:
-            qd = layout.part(velocity)
-            if is_finite(qd):
-                layout.qd = qd
-                return []
-            measured = np.asarray(velocity, dtype=float)
-        layout.qd = layout.last_qd[layout.put].copy()
-        dt = (stamp or now) - layout.last_time
-        share = dt / (dt + self._limits.velocity_filter) if dt > 0.0 else 0.0
-        silent = []
-        for k, j in enumerate(layout.target.tolist()):
-            if known and math.isfinite(measured[layout.source[k]]):
-                layout.qd[k] = measured[layout.source[k]]
-                continue
-            silent.append(self._names[j])
-            if math.isnan(dt):  # the first position has no difference
-                layout.qd[k] = 0.0
-                continue
-            if not dt > 0.0:
-                continue
-            step = layout.q[k] - layout.last_q[j]
-            if j in self._continuous:
-                step = math.remainder(step, math.tau)
-            layout.qd[k] += share * (step / dt - layout.qd[k])
-        return silent
+
+def _judge(x: Motion, joints: Joints, p: MotionLimits, now: float, bad: int) -> None:
+    """Count messages, not time: one that disagrees may come right before one that does not."""
+    x.messages += 1.0
+    late = runs_out(x.patience, p.patience, bounded(x.messages * p.message_time), bad)
+    if bad > 0:
+        forgotten = _FORGOTTEN * max(now - x.erred, 0.0)
+        x.errors, x.erred = max(x.errors - forgotten, 0.0) + 1.0, now
+        late = late or x.errors > _ERRORS
+    x.wrong = 1.0 if late else 0.0
+    joints.calm = 1.0 if is_calm(x.patience) else 0.0
+
+
+def accuse_implausible(x: Motion, y: Result) -> None:
+    """
+    Say so if the messages are no longer believed.
+
+    :param x: messages before.
+    :param y: result.
+    """
+    if x.wrong > 0.0:
+        accuse(y, CauseCode.IMPLAUSIBLE, int(x.reason), int(x.reason_joint), x.reason_a,
+               x.reason_b, x.reason_c)
+
+
+def collect_mismatch(x: Motion, sources: Sources, joints: Joints, structure: Structure,
+                     p: MotionLimits, k: int) -> None:
+    """
+    Collect by how much the positions of a message run away from its velocities.
+
+    :param x: messages before, with the changes of the positions and the velocities.
+    :param sources: kinds of messages, with the velocities before.
+    :param joints: get the mismatch, and how far it may go.
+    :param structure: which joints are which.
+    :param p: limits.
+    :param k: kind of the message.
+    """
+    for c in range(len(x.moved)):
+        joints.allowed[c] = bounded(p.mismatch[c])
+        if x.moved[c] > 0.0:
+            j = place_of(structure, c)
+            _collect(x, joints, p, c, sources.last_qd[k, j], x.qd[j])
+
+
+def _collect(x: Motion, joints: Joints, p: MotionLimits, c: int, before: float,
+             speed: float) -> None:
+    """Collect the mismatch of one joint, with its velocities before and now."""
+    step, elapsed, most = x.step[c], x.elapsed[c], bounded(p.mismatch[c])
+    way, limit = bounded(speed * elapsed), bounded(p.speed[c]) * elapsed
+    fade = WINDOW / (WINDOW + elapsed)
+    total = (joints.mismatch[c] + step - way) * fade
+    limited = p.speed[c] < NONE
+    beyond = min(abs(step), abs(way)) - limit
+    allowed = most
+    if limited and beyond > 0.0 and step * way > 0.0:  # too fast, on which both agree
+        allowed += STRAY * WINDOW * beyond / elapsed
+    late = abs(total) - most
+    x.late[c] = x.late[c] * fade if late > 0.0 else 0.0
+    if limited and max(abs(step), abs(way)) > limit:
+        x.fast[c] = WINDOW
+    else:
+        x.fast[c] = bounded(x.fast[c] - elapsed)
+    if late > 0.0 and x.fast[c] > 0.0 and _follows(step, bounded(before * elapsed), way, elapsed):
+        x.late[c] = max(x.late[c], late)
+    allowed = bounded(max(allowed, most + x.late[c]))
+    farthest = _MEMORY * allowed
+    joints.allowed[c], joints.mismatch[c] = allowed, min(max(total, -farthest), farthest)
 
 
 def _follows(step: float, before: float, way: float, elapsed: float) -> bool:

@@ -12,4 +12,4 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Control laws over generic scalars, and what they add to or observe."""
+"""Which law runs, with which inputs; stops and holds; gains that fit the delay."""

@@ -20,9 +20,9 @@ from collections.abc import Mapping, Sequence
 from typing import cast
 
 from rbd_ros.control.parameters.gains import gain_reasons
-from rbd_ros.control.payload import payload_vector, PayloadError
-from rbd_ros.control.safety.limits import stop_reasons
-from rbd_ros.control.safety.states import Timing
+from rbd_ros.control.load.payload import payload_vector, PayloadError
+from rbd_ros.control.former.safety.limits import stop_reasons
+from rbd_ros.control.supervisor.states import Timing
 
 __all__ = ['activation_refusals', 'blind_period', 'direction', 'rules', 'stop_timing']
 

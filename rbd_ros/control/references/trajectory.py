@@ -30,7 +30,7 @@ import math
 
 import numpy as np
 import numpy.typing as npt
-from rbd_ros.control.references.profiles import polynomial_kernel
+from rbd_ros.control.former.references.profiles import polynomial_kernel
 from rbd_ros.control.references.results import GoalError, ResultCode
 
 __all__ = ['Knots', 'Trajectory', 'read_points', 'unwrap']

@@ -12,4 +12,4 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The controller as one function of state, event and parameters, written as procedures."""
+"""The controller as one function of state, event and parameters: decide, compute, finish."""

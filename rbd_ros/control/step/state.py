@@ -27,27 +27,27 @@ import numpy as np
 from rbd_ros.compiler import Bound
 from rbd_ros.compiler.procedure import Vector
 from rbd_ros.compiler.records import field, group, Record
-from rbd_ros.control.settings import Settings
-from rbd_ros.control.step.arrival import StateLimits, States
-from rbd_ros.control.step.closed_loops import (
+from rbd_ros.control.parameters.settings import Settings
+from rbd_ros.control.joint_states.arrival import StateLimits, States
+from rbd_ros.control.start.closed_loops import (
     ClosedLoops, fill_loops, loop_kernel, LoopKernel, LoopLimits)
-from rbd_ros.control.step.design import Design, DesignLimits, fill_design
-from rbd_ros.control.step.events import Joints, Structure
-from rbd_ros.control.step.guards import DeadMan
-from rbd_ros.control.step.law_records import fill_laws, law_arrays, LawArrays, LawGains, Laws
-from rbd_ros.control.step.load import fill_load, Load, LoadLimits
-from rbd_ros.control.step.momentum import momentum_kernel, MomentumKernel
-from rbd_ros.control.step.monitor_parameters import fill_monitors, MonitorParameters
-from rbd_ros.control.step.monitors import Plausible, Watch
-from rbd_ros.control.step.motion import fill_motion
-from rbd_ros.control.step.observer import fill_observer, Observer, ObserverParameters
-from rbd_ros.control.step.references import fill_references, ReferenceLimits, References
-from rbd_ros.control.step.standstill import fill_standstill, Standstill, StandstillParameters
-from rbd_ros.control.step.start import fill_start, Start, StartLimits
-from rbd_ros.control.step.stops import (
+from rbd_ros.control.laws.design import Design, DesignLimits, fill_design
+from rbd_ros.control.interface.events import Joints, Structure
+from rbd_ros.control.monitors.guards import DeadMan
+from rbd_ros.control.laws.law_records import fill_laws, law_arrays, LawArrays, LawGains, Laws
+from rbd_ros.control.load.load import fill_load, Load, LoadLimits
+from rbd_ros.control.observers.momentum import momentum_kernel, MomentumKernel
+from rbd_ros.control.monitors.monitor_parameters import fill_monitors, MonitorParameters
+from rbd_ros.control.monitors.monitors import Plausible, Watch
+from rbd_ros.control.joint_states.motion import fill_motion
+from rbd_ros.control.observers.observer import fill_observer, Observer, ObserverParameters
+from rbd_ros.control.references.references import fill_references, ReferenceLimits, References
+from rbd_ros.control.observers.standstill import fill_standstill, Standstill, StandstillParameters
+from rbd_ros.control.start.start import fill_start, Start, StartLimits
+from rbd_ros.control.laws.stops import (
     Brake, fill_stops, Hold, stop_kernel, StopKernel, StopLimits)
-from rbd_ros.control.step.supervisor import Diagnosis
-from rbd_ros.control.step.torque_records import Computed, fill_loop, Loop, LoopParameters
+from rbd_ros.control.supervisor.supervisor import Diagnosis
+from rbd_ros.control.torque.torque_records import Computed, fill_loop, Loop, LoopParameters
 
 __all__ = ['fill_parameters', 'Kernels', 'kernels_of', 'Parameters', 'State', 'Work']
 

@@ -24,36 +24,36 @@ from __future__ import annotations
 
 import math
 
-from rbd_ros.control.step.arrival import (
+from rbd_ros.control.joint_states.arrival import (
     Arrival, arrive, is_in_time, is_overdue, refuse_unreadable, restart_states, time_left)
-from rbd_ros.control.step.closed_loops import restart_loops
-from rbd_ros.control.step.cycle import run_cycle
-from rbd_ros.control.step.delay_ages import ages_known, restart_delays
-from rbd_ros.control.step.design import design, note_delay, restart_design
-from rbd_ros.control.step.due import is_live, is_working
+from rbd_ros.control.start.closed_loops import restart_loops
+from rbd_ros.control.step.phases import run_cycle
+from rbd_ros.control.joint_states.delay_ages import ages_known, restart_delays
+from rbd_ros.control.laws.design import design, note_delay, restart_design
+from rbd_ros.control.supervisor.due import is_live, is_working
 from rbd_ros.control.step.entering import (
     advance_all, diagnose_late, enter_law, pick, redesigned, rest_law)
-from rbd_ros.control.step.events import Event, Kind, NOBODY, Result, tell
-from rbd_ros.control.step.fade import arm_fade
-from rbd_ros.control.step.flow_words import FlowWord
-from rbd_ros.control.step.goals import abort_goal
-from rbd_ros.control.step.guards import check_dead_man, is_alive, press
-from rbd_ros.control.step.joint_requests import cancel_goal
-from rbd_ros.control.step.laws import choose_law, is_law, MOST_MODES
-from rbd_ros.control.step.load import take_gravity, take_payload
-from rbd_ros.control.step.monitors import changed_law
-from rbd_ros.control.step.motion import accuse_implausible
-from rbd_ros.control.step.pieces import Ring
-from rbd_ros.control.step.rate import restart_rate
-from rbd_ros.control.step.reference_words import ReferenceWord
-from rbd_ros.control.step.references import hold_references, take_reference
-from rbd_ros.control.step.standstill import restart_standstill
-from rbd_ros.control.step.start import restart_start
+from rbd_ros.control.interface.events import Event, Kind, NOBODY, Result, tell
+from rbd_ros.control.torque.fade import arm_fade
+from rbd_ros.control.step.words import FlowWord
+from rbd_ros.control.references.goal_watch import abort_goal
+from rbd_ros.control.monitors.guards import check_dead_man, is_alive, press
+from rbd_ros.control.references.joint_requests import cancel_goal
+from rbd_ros.control.laws.laws import choose_law, is_law, MOST_MODES
+from rbd_ros.control.load.load import take_gravity, take_payload
+from rbd_ros.control.monitors.monitors import changed_law
+from rbd_ros.control.joint_states.motion import accuse_implausible
+from rbd_ros.control.references.pieces import Ring
+from rbd_ros.control.numerics.rate import restart_rate
+from rbd_ros.control.references.words import ReferenceWord
+from rbd_ros.control.references.references import hold_references, take_reference
+from rbd_ros.control.observers.standstill import restart_standstill
+from rbd_ros.control.start.start import restart_start
 from rbd_ros.control.step.state import Kernels, Parameters, State, Work
-from rbd_ros.control.step.supervisor import activate, hear, renewed, reset, take_cause
-from rbd_ros.control.step.supervisor_words import SupervisorWord
-from rbd_ros.control.step.torque import after_timer
-from rbd_ros.control.step.transition_rows import StateCode
+from rbd_ros.control.supervisor.supervisor import activate, hear, renewed, reset, take_cause
+from rbd_ros.control.supervisor.words import SupervisorWord
+from rbd_ros.control.torque.torque import after_timer
+from rbd_ros.control.supervisor.transition_rows import StateCode
 
 __all__ = ['step']
 

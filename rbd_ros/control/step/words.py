@@ -11,129 +11,21 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
 # See the License for the specific language governing permissions and
 # limitations under the License.
-"""What a step has said, in sentences: ordinary Python, outside of the step."""
+"""What the flow of a step says, as codes; the sentences are made outside."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import enum
 
-from rbd_ros.control.safety.causes import Cause
-from rbd_ros.control.safety.states import State as SupervisorState
-from rbd_ros.control.settings import Settings
-from rbd_ros.control.step import law_words, load_words, observer_words, reference_words
-from rbd_ros.control.step.arrival_words import arrival_texts, ArrivalWord
-from rbd_ros.control.step.diagnosis import diagnosis_text
-from rbd_ros.control.step.events import Result
-from rbd_ros.control.step.flow_words import FlowWord
-from rbd_ros.control.step.intake import Intake
-from rbd_ros.control.step.latch import Latched
-from rbd_ros.control.step.load_texts import likely_causes, load_text
-from rbd_ros.control.step.load_words import LoadWord
-from rbd_ros.control.step.reference_words import ReferenceWord
-from rbd_ros.control.step.state import Parameters, State
-from rbd_ros.control.step.supervisor_words import supervisor_text, SupervisorWord
-
-__all__ = ['Speaker']
-
-_STATES = tuple(SupervisorState)
-_OF_MODEL = (ArrivalWord.JUMP, ArrivalWord.DISAGREE, ArrivalWord.STALE, ArrivalWord.UNKNOWN)
-_STALE = (Cause.STATE_STALE, Cause.PRESCRIBED_STALE)
-_TEXTS = {**law_words.TEXTS, **observer_words.TEXTS, **reference_words.TEXTS}
+__all__ = ['FlowWord']
 
 
-class Speaker:
-    """
-    Make sentences of the words of one robot.
+class FlowWord(enum.IntEnum):
+    """What is said of the step as a whole."""
 
-    :param settings: set in force.
-    :param intake: kinds of messages.
-    :param x: state of the controller; only read.
-    :param p: its parameters.
-    :param modes: their names, in the order of their numbers.
-    """
-
-    def __init__(self, settings: Settings, intake: Intake, x: State, p: Parameters,
-                 modes: Sequence[str]) -> None:
-        self.settings = settings
-        self._intake, self._x, self._p, self._modes = intake, x, p, tuple(modes)
-        self._arrival = arrival_texts(intake)
-        #: what those outside have said of a cause, by its text
-        self.outside: dict[str, str] = {}
-        #: why the last reference was refused
-        self.refused = ''
-        #: faults that were cleared last
-        self.recovered = ''
-
-    def said(self, y: Result) -> list[tuple[str, str]]:
-        """
-        Return what a step has told, as kinds and texts.
-
-        :param y: its result.
-        """
-        found = []
-        for k in range(int(y.told)):
-            word, joint, *numbers = [float(each) for each in y.words[k]]
-            kind = self._kind(int(word))
-            for line in self.text(int(word), int(joint), *numbers).split('\n'):
-                if line:
-                    found.append((kind, line))
-        return found
-
-    def _kind(self, word: int) -> str:
-        if word == FlowWord.STATE:
-            return 'state'
-        if word == FlowWord.MODE:
-            return 'mode'
-        return load_words.KINDS.get(word, 'warning')
-
-    def text(self, word: int, joint: int, a: float, b: float, c: float) -> str:
-        """
-        Return the sentence of a word; empty: there is none.
-
-        :param word: its code.
-        :param joint: that it is about.
-        :param a: first number.
-        :param b: second number.
-        :param c: third number.
-        """
-        if word == FlowWord.STATE:
-            return _STATES[int(a)].value
-        if word == FlowWord.MODE:
-            return self._modes[int(a)]
-        if word == FlowWord.RECOVERS:
-            return f'recovers by itself: {self.recovered}'
-        if word in (ReferenceWord.OTHER_MODE, ReferenceWord.NOT_RUNNING):
-            x = self._x
-            return _TEXTS[word](self._modes[int(x.mode)] if word == ReferenceWord.OTHER_MODE else
-                                _STATES[int(x.loop.supervisor.state)].value, a, b, c)
-        names = self._intake.joints if word in _OF_MODEL else self.settings.robot.joints
-        name = names[joint] if 0 <= joint < len(names) else ''
-        if word in tuple(ArrivalWord):
-            return self._arrival[word](name, a, b, c)
-        if word in tuple(LoadWord):
-            return load_text(word, joint, (a, b, c), self.settings, self._x.start)
-        if word == SupervisorWord.REFUSED_IN_A_ROW:
-            return f'{supervisor_text(word, name, a, b, c, "")}; the last one: {self.refused}'
-        if word in tuple(SupervisorWord):
-            return supervisor_text(word, name, a, b, c, likely_causes(self.settings))
-        return _TEXTS[word](name, a, b, c) if word in _TEXTS else ''
-
-    def fault(self, fault: Latched) -> str:
-        """
-        Return the sentence of a cause, with what was seen.
-
-        :param fault: cause and words.
-        """
-        if fault.word == FlowWord.OUTSIDE:
-            detail = self.outside.get(fault.cause.name, '')
-        elif fault.cause in _STALE and fault.word not in tuple(SupervisorWord):
-            detail = self.diagnosis()  # every joint, each with its reason
-        else:
-            detail = self.text(fault.word, fault.joint, *fault.numbers)
-        return f'{fault.cause.text}: {detail}' if detail else fault.cause.text
-
-    def diagnosis(self) -> str:
-        """Return which joints are unknown or too old, and why; empty: none."""
-        x = self._x
-        return diagnosis_text(x.states, x.joints, self._p.structure, self._p.states.ages,
-                              self._intake, max(x.now, x.loop.supervisor.clock))
+    STATE = 1  # the supervisor is in a new state, the first number
+    MODE = 2  # the mode is the first number
+    RECOVERS = 3  # what was lost has come back by itself
+    OUTSIDE = 4  # a cause from outside, whose text is kept there
+    NO_TIME = 5  # an event without a time that can be used
+    NO_KIND = 6  # an event of no kind that is known

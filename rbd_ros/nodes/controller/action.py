@@ -35,7 +35,7 @@ import numpy.typing as npt
 from rbd_ros.control.references.goals import read_tolerances, Tolerances
 from rbd_ros.control.references.results import GoalError, Outcome, ResultCode, Status
 from rbd_ros.control.references.trajectory import Knots
-from rbd_ros.control.step.modes import names_in, Takes, taking
+from rbd_ros.control.modes.modes import names_in, Takes, taking
 from rbd_ros.nodes.callback_guard import last_line
 from rbd_ros.nodes.controller.bounded_action import BoundedActionServer
 from rbd_ros.nodes.controller.goal_feedback import GoalFeedback
@@ -48,7 +48,7 @@ from rclpy.clock import Clock, ClockType
 if TYPE_CHECKING:
     from builtin_interfaces.msg import Duration
     from control_msgs.msg import JointTolerance
-    from rbd_ros.control.step.controller import Controller
+    from rbd_ros.control.controller import Controller
     from rclpy.lifecycle import LifecycleNode
 
 __all__ = ['TrajectoryAction']

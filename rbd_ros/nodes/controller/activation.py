@@ -28,16 +28,16 @@ import time
 from typing import Protocol, TYPE_CHECKING
 
 from rbd_ros.control.advice import missing_states
-from rbd_ros.control.safety.causes import Cause
-from rbd_ros.control.safety.guards import Access, OutputGuard
-from rbd_ros.control.safety.supervisor import State
+from rbd_ros.control.interface.causes import Cause
+from rbd_ros.control.former.safety.guards import Access, OutputGuard
+from rbd_ros.control.former.safety.supervisor import State
 from rbd_ros.nodes.controller.gravity_input import GravityInput
 from rbd_ros.nodes.controller.outputs import OUTPUTS
 from rclpy.node import Node
 from rclpy.qos import QoSProfile, ReliabilityPolicy
 
 if TYPE_CHECKING:
-    from rbd_ros.control.step.controller import Controller
+    from rbd_ros.control.controller import Controller
 
 __all__ = ['Activation']
 

@@ -18,15 +18,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rbd_ros.control.safety.causes import Cause
-from rbd_ros.control.safety.supervisor import State
+from rbd_ros.control.interface.causes import Cause
+from rbd_ros.control.former.safety.supervisor import State
 from rclpy.clock import Clock, ClockType
 from rclpy.lifecycle import LifecycleNode
 from rclpy.qos import DurabilityPolicy, QoSProfile
 from std_msgs.msg import MultiArrayDimension, String, UInt8MultiArray
 
 if TYPE_CHECKING:
-    from rbd_ros.control.step.controller import Controller
+    from rbd_ros.control.controller import Controller
 
 __all__ = ['Announcer']
 

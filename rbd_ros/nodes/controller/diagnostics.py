@@ -29,10 +29,10 @@ from typing import Protocol, TYPE_CHECKING
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 import numpy as np
-from rbd_ros.control.safety.states import State
-from rbd_ros.control.step.events import NEVER
-from rbd_ros.control.step.joint_reference import Source
-from rbd_ros.control.step.latch import latched
+from rbd_ros.control.supervisor.states import State
+from rbd_ros.control.interface.events import NEVER
+from rbd_ros.control.references.joint_reference import Source
+from rbd_ros.control.supervisor.latch import latched
 from rbd_ros.nodes.controller.action import TrajectoryAction
 from rbd_ros.nodes.controller.gravity_input import GravityInput
 from rbd_ros.nodes.controller.loop_node import LoopNode
@@ -42,7 +42,7 @@ from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
 
 if TYPE_CHECKING:
-    from rbd_ros.control.step.controller import Controller
+    from rbd_ros.control.controller import Controller
 
 __all__ = ['Diagnostics']
 

@@ -34,7 +34,7 @@ from rclpy.node import Node
 from trajectory_msgs.msg import JointTrajectoryPoint
 
 if TYPE_CHECKING:
-    from rbd_ros.control.step.controller import Controller
+    from rbd_ros.control.controller import Controller
 
 __all__ = ['GoalFeedback']
 

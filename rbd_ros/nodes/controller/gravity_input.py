@@ -27,8 +27,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
-from rbd_ros.control.payload import PayloadError, rotation
-from rbd_ros.control.safety.freshness import Freshness, StateAge
+from rbd_ros.control.load.payload import PayloadError, rotation
+from rbd_ros.control.former.safety.freshness import Freshness, StateAge
 from rbd_ros.nodes.controller.bounded_services import NO_TYPE_DESCRIPTIONS
 from rbd_ros.nodes.controller.bounded_topics import BoundedInput
 from rbd_ros.nodes.controller.inputs import RobotFrames
@@ -42,7 +42,7 @@ from sensor_msgs.msg import Imu
 from tf2_msgs.msg import TFMessage
 
 if TYPE_CHECKING:
-    from rbd_ros.control.step.controller import Controller
+    from rbd_ros.control.controller import Controller
     from rbd_ros.control.robot import Robot
 
 __all__ = ['GravityInput', 'base_frames']

@@ -23,13 +23,13 @@ from typing import TYPE_CHECKING
 from geometry_msgs.msg import InertiaStamped, PoseStamped, TwistStamped, Vector3, WrenchStamped
 import numpy as np
 import numpy.typing as npt
-from rbd_ros.control.payload import payload_vector, rotation
-from rbd_ros.control.payload_check import PayloadCheck
+from rbd_ros.control.load.payload import payload_vector, rotation
+from rbd_ros.control.load.payload_check import PayloadCheck
 from rbd_ros.control.references.results import GoalError, ResultCode
 from rbd_ros.control.references.trajectory import Knots, read_points
-from rbd_ros.control.safety.guards import ReferenceGuard
-from rbd_ros.control.safety.supervisor import State
-from rbd_ros.control.step.modes import names_in, Takes, taking
+from rbd_ros.control.former.safety.guards import ReferenceGuard
+from rbd_ros.control.former.safety.supervisor import State
+from rbd_ros.control.modes.modes import names_in, Takes, taking
 from rbd_ros.dynamics.robot import Dynamics
 from rbd_ros.errors import RbdError
 from rbd_ros.nodes.controller.bounded_topics import BoundedInput
@@ -38,7 +38,7 @@ from rclpy.clock import Clock, ClockType
 from trajectory_msgs.msg import JointTrajectory
 
 if TYPE_CHECKING:
-    from rbd_ros.control.step.controller import Controller
+    from rbd_ros.control.controller import Controller
     from rclpy.node import Node
 
 __all__ = ['ReferenceInputs', 'knots_of', 'start_time']

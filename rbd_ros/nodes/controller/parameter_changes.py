@@ -20,19 +20,19 @@ from collections.abc import Mapping
 import traceback
 from typing import Protocol, TYPE_CHECKING
 
-from rbd_ros.control.load import payload_of
+from rbd_ros.control.former.load import payload_of
 from rbd_ros.control.parameters.row import Parameter as Row
 from rbd_ros.control.parameters.table import PARAMETERS, with_modes
-from rbd_ros.control.payload import PayloadError
-from rbd_ros.control.payload_check import PayloadCheck
-from rbd_ros.control.settings import Settings
+from rbd_ros.control.load.payload import PayloadError
+from rbd_ros.control.load.payload_check import PayloadCheck
+from rbd_ros.control.parameters.settings import Settings
 from rbd_ros.nodes import parameters
 from rbd_ros.nodes.callback_guard import last_line
 from rcl_interfaces.msg import SetParametersResult
 from rclpy.parameter import Parameter
 
 if TYPE_CHECKING:
-    from rbd_ros.control.step.controller import Controller
+    from rbd_ros.control.controller import Controller
     from rbd_ros.control.robot import Robot
     from rclpy.node import Node
 

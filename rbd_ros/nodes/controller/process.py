@@ -28,7 +28,7 @@ import sys
 import time
 from types import FrameType
 
-from rbd_ros.control.safety.causes import Cause
+from rbd_ros.control.interface.causes import Cause
 from rbd_ros.errors import SettingError
 from rbd_ros.nodes import console
 from rbd_ros.nodes.controller.node import ControllerNode

@@ -30,15 +30,15 @@ from control_msgs.msg import JointTrajectoryControllerState
 from geometry_msgs.msg import PoseStamped, TwistStamped, WrenchStamped
 import numpy as np
 import numpy.typing as npt
-from rbd_ros.control.laws.observer import external_wrench, MomentumObserver
+from rbd_ros.control.former.laws.observer import external_wrench, MomentumObserver
 from rclpy.clock import Clock, ClockType
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray, Header, MultiArrayDimension
 
 if TYPE_CHECKING:
     from rbd_ros.compiler import Bound
-    from rbd_ros.control.step.controller import Controller
-    from rbd_ros.control.step.snapshots import Snapshot
+    from rbd_ros.control.controller import Controller
+    from rbd_ros.control.snapshots import Snapshot
     from rclpy.node import Node
 
 __all__ = ['Reports', 'quaternion']

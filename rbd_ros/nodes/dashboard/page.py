@@ -22,7 +22,7 @@ import time
 from typing import Any, TYPE_CHECKING
 
 import numpy as np
-from rbd_ros.control.step.modes import MODES, names_in, Takes, taking
+from rbd_ros.control.modes.modes import MODES, names_in, Takes, taking
 from rbd_ros.dynamics.robot import Dynamics
 from rbd_ros.nodes.dashboard.drawings import Drawings, OF_ROBOT
 from rbd_ros.nodes.dashboard.operator import Operator

@@ -19,8 +19,8 @@ from collections.abc import Sequence
 from html import escape
 from typing import NamedTuple
 
-from rbd_ros.control.safety.causes import Cause
-from rbd_ros.control.safety.states import State
+from rbd_ros.control.interface.causes import Cause
+from rbd_ros.control.supervisor.states import State
 from rbd_ros.nodes.dashboard.telemetry import STALE_AFTER, Telemetry
 
 __all__ = ['is_asked_for', 'Level', 'Status', 'status_of']

@@ -33,20 +33,20 @@ import numpy.typing as npt
 from rbd_ros.compiler import Bound
 from rbd_ros.compiler.procedure import bind, Vector
 from rbd_ros.compiler.records import field, Record
-from rbd_ros.control.disturbance import Disturbance
+from rbd_ros.control.former.disturbance import Disturbance
 from rbd_ros.control.parameters.row import Value
 from rbd_ros.control.parameters.table import defaults
-from rbd_ros.control.safety.causes import Cause
-from rbd_ros.control.safety.limits import TorqueLimiter
-from rbd_ros.control.settings import Settings
-from rbd_ros.control.standstill import Standstill as OldStandstill
-from rbd_ros.control.step.events import Joints, NOBODY, Result, Structure
-from rbd_ros.control.step.momentum import momentum_kernel, MomentumKernel
-from rbd_ros.control.step.observer import (
+from rbd_ros.control.interface.causes import Cause
+from rbd_ros.control.former.safety.limits import TorqueLimiter
+from rbd_ros.control.parameters.settings import Settings
+from rbd_ros.control.former.standstill import Standstill as OldStandstill
+from rbd_ros.control.interface.events import Joints, NOBODY, Result, Structure
+from rbd_ros.control.observers.momentum import momentum_kernel, MomentumKernel
+from rbd_ros.control.observers.observer import (
     apply_observer, distrust_gravity, fill_observer, forget_load, ignore_load, observe, Observer,
     ObserverParameters, reset_observer)
-from rbd_ros.control.step.observer_words import TEXTS
-from rbd_ros.control.step.standstill import (
+from rbd_ros.control.observers.words import TEXTS
+from rbd_ros.control.observers.standstill import (
     check_standstill, fill_standstill, is_standstill_calm, predict_suspect, replace_frozen,
     restart_standstill, Standstill, StandstillParameters, trust_model)
 from recorded_robots import _ticks, controlled_robot, KINDS

@@ -17,7 +17,7 @@
 import math
 import random
 
-from rbd_ros.control.step.angles import turn
+from rbd_ros.control.numerics.angles import turn
 
 
 def test_turn_is_the_exact_remainder() -> None:

@@ -16,8 +16,8 @@
 
 from __future__ import annotations
 
-from rbd_ros.control.safety.causes import Cause, Reaction
-from rbd_ros.control.step.cause_codes import (
+from rbd_ros.control.interface.causes import Cause, Reaction
+from rbd_ros.control.interface.cause_codes import (
     CauseCode, CAUSES, is_by_operator, is_cause, is_final, is_good, is_lost)
 
 

@@ -26,18 +26,18 @@ import numpy as np
 import pytest
 from rbd_ros import load_urdf
 from rbd_ros.compiler.procedure import bind, Vector
-from rbd_ros.control.joint_states.joint_map import JointMap
-from rbd_ros.control.loop_watch import LoopWatch
+from rbd_ros.control.former.joint_states.joint_map import JointMap
+from rbd_ros.control.former.loop_watch import LoopWatch
 from rbd_ros.control.parameters.table import defaults
 from rbd_ros.control.robot import make_robot, Robot
-from rbd_ros.control.safety.causes import Cause
-from rbd_ros.control.settings import Settings
-from rbd_ros.control.step.closed_loops import (
+from rbd_ros.control.interface.causes import Cause
+from rbd_ros.control.parameters.settings import Settings
+from rbd_ros.control.start.closed_loops import (
     check_loops, ClosedLoops, fill_loops, loop_kernel, LoopKernel, LoopLimits, restart_loops)
-from rbd_ros.control.step.events import Joints, Result, Structure
-from rbd_ros.control.step.load_texts import load_text
-from rbd_ros.control.step.start import Start
-from rbd_ros.control.tick import TickKernels
+from rbd_ros.control.interface.events import Joints, Result, Structure
+from rbd_ros.control.load.texts import load_text
+from rbd_ros.control.start.start import Start
+from rbd_ros.control.former.tick import TickKernels
 from recorded_robots import KINDS
 
 BACKENDS = ('python', 'llvm')

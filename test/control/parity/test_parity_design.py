@@ -25,12 +25,12 @@ from rbd_ros.compiler.procedure import bind, Vector
 from rbd_ros.control.parameters.gains import gain_reasons
 from rbd_ros.control.parameters.table import defaults
 from rbd_ros.control.robot import Robot
-from rbd_ros.control.settings import Settings
-from rbd_ros.control.step.design import (
+from rbd_ros.control.parameters.settings import Settings
+from rbd_ros.control.laws.design import (
     Design, design, DesignLimits, fill_design, note_delay, note_filter, restart_design)
-from rbd_ros.control.step.events import Result
-from rbd_ros.control.step.load_texts import load_text
-from rbd_ros.control.step.load_words import LoadWord, TEXTS
+from rbd_ros.control.interface.events import Result
+from rbd_ros.control.load.texts import load_text
+from rbd_ros.control.load.words import LoadWord, TEXTS
 from recorded_robots import controlled_robot
 
 BACKENDS = ('python', 'llvm')

@@ -23,33 +23,33 @@ from functools import cache
 import numpy as np
 import pytest
 from rbd_ros.compiler.procedure import bind, Matrix, Vector
-from rbd_ros.control.braking import Braking
-from rbd_ros.control.holding import Holding
-from rbd_ros.control.law_choice import LawChoice
-from rbd_ros.control.load import Load
-from rbd_ros.control.modes import JointLaw
+from rbd_ros.control.former.braking import Braking
+from rbd_ros.control.former.holding import Holding
+from rbd_ros.control.former.law_choice import LawChoice
+from rbd_ros.control.former.load import Load
+from rbd_ros.control.former.modes import JointLaw
 from rbd_ros.control.parameters.row import joints, scalar
 from rbd_ros.control.parameters.rules import direction
 from rbd_ros.control.parameters.table import defaults
-from rbd_ros.control.references.joint_space import JointReference
-from rbd_ros.control.references.operational_space import TaskReference
+from rbd_ros.control.former.references.joint_space import JointReference
+from rbd_ros.control.former.references.operational_space import TaskReference
 from rbd_ros.control.robot import Robot
-from rbd_ros.control.settings import Settings
-from rbd_ros.control.step.design import Design, design, DesignLimits, fill_design
-from rbd_ros.control.step.events import Event, Joints, Result, Structure
-from rbd_ros.control.step.kernels import LawKernels
-from rbd_ros.control.step.law_records import (
+from rbd_ros.control.parameters.settings import Settings
+from rbd_ros.control.laws.design import Design, design, DesignLimits, fill_design
+from rbd_ros.control.interface.events import Event, Joints, Result, Structure
+from rbd_ros.control.kernels.kernels import LawKernels
+from rbd_ros.control.laws.law_records import (
     fill_laws, law_arrays, LawArrays, LawCode, LawGains, LawKernel, Laws)
-from rbd_ros.control.step.law_words import LawWord, TEXTS
-from rbd_ros.control.step.laws import (
+from rbd_ros.control.laws.words import LawWord, TEXTS
+from rbd_ros.control.laws.laws import (
     begin_joint_law, choose_law, damping_law, feed_law, find_saturation, free_law, joint_law,
     joint_law_rests, law_leads, law_tracks, own_law, take_law)
-from rbd_ros.control.step.modes import Follows, own_mode
-from rbd_ros.control.step.stops import (
+from rbd_ros.control.modes.modes import Follows, own_mode
+from rbd_ros.control.laws.stops import (
     Brake, brake, enter_brake, enter_hold, fill_stops, gravity_of, Hold, hold, note_push,
     stop_kernel, StopKernel, StopLimits)
-from rbd_ros.control.step.task_law import begin_task_law, task_law, task_law_rests
-from rbd_ros.control.tick import TickKernels
+from rbd_ros.control.laws.task_law import begin_task_law, task_law, task_law_rests
+from rbd_ros.control.former.tick import TickKernels
 from recorded_robots import controlled_robot, KINDS
 
 #: kinds of robots with kernels that differ in everything: a plain arm, continuous and sliding

@@ -25,15 +25,15 @@ import numpy as np
 import pytest
 from rbd_ros.compiler import Bound
 from rbd_ros.compiler.procedure import bind, Vector
-from rbd_ros.control.load import Load as OldLoad
+from rbd_ros.control.former.load import Load as OldLoad
 from rbd_ros.control.parameters.table import defaults
-from rbd_ros.control.settings import Settings
-from rbd_ros.control.step.cause_codes import CauseCode
-from rbd_ros.control.step.events import Event, Result
-from rbd_ros.control.step.load import (
+from rbd_ros.control.parameters.settings import Settings
+from rbd_ros.control.interface.cause_codes import CauseCode
+from rbd_ros.control.interface.events import Event, Result
+from rbd_ros.control.load.load import (
     apply_load, check_gravity, fill_load, Load, LoadLimits, restart_load, share_load, take_gravity,
     take_payload, update_load)
-from rbd_ros.control.step.load_words import LoadWord, TEXTS
+from rbd_ros.control.load.words import LoadWord, TEXTS
 from recorded_robots import controlled_robot
 
 SIZES = {'n': 3, 'm': 3}

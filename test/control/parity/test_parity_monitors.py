@@ -25,20 +25,20 @@ import numpy as np
 import pytest
 from rbd_ros.compiler.procedure import bind, Matrix, Vector
 from rbd_ros.compiler.records import field, Record
-from rbd_ros.control.plausibility import Plausibility
-from rbd_ros.control.readiness import likely_causes
-from rbd_ros.control.safety.causes import Cause
-from rbd_ros.control.safety.guards import DeadMan as OldDeadMan, RefusalCount
-from rbd_ros.control.safety.states import State
-from rbd_ros.control.step.events import Joints, NOBODY, Result
-from rbd_ros.control.step.guards import (
+from rbd_ros.control.former.plausibility import Plausibility
+from rbd_ros.control.former.readiness import likely_causes
+from rbd_ros.control.interface.causes import Cause
+from rbd_ros.control.former.safety.guards import DeadMan as OldDeadMan, RefusalCount
+from rbd_ros.control.supervisor.states import State
+from rbd_ros.control.interface.events import Joints, NOBODY, Result
+from rbd_ros.control.monitors.guards import (
     accepted, check_dead_man, DeadMan, is_alive, press, Refusals, refused)
-from rbd_ros.control.step.monitor_parameters import fill_monitors, MonitorParameters
-from rbd_ros.control.step.monitors import (
+from rbd_ros.control.monitors.monitor_parameters import fill_monitors, MonitorParameters
+from rbd_ros.control.monitors.monitors import (
     begin_watch, changed_law, check_plausible, check_watch, Plausible, restart_plausible, Watch)
-from rbd_ros.control.step.supervisor_words import supervisor_text, SupervisorWord
-from rbd_ros.control.step.transition_rows import StateCode
-from rbd_ros.control.watch import Watch as OldWatch
+from rbd_ros.control.supervisor.words import supervisor_text, SupervisorWord
+from rbd_ros.control.supervisor.transition_rows import StateCode
+from rbd_ros.control.former.watch import Watch as OldWatch
 
 N = 3
 SIZES = {'n': N, 'm': N}

@@ -24,9 +24,13 @@ from typing import Any
 import numpy as np
 from observer_parity import New, Pair, settings_of
 import pytest
-from rbd_ros.control import disturbance, hidden_motion, standstill, step, torque_history
-from rbd_ros.control.step.momentum import settled
-from rbd_ros.control.step.torque_history import (
+from rbd_ros.control import step
+from rbd_ros.control.former import disturbance
+from rbd_ros.control.former import hidden_motion
+from rbd_ros.control.former import standstill
+from rbd_ros.control.former import torque_history
+from rbd_ros.control.observers.momentum import settled
+from rbd_ros.control.observers.torque_history import (
     clear_torques, find_mean_torque, KEPT, note_torque, TorqueHistory)
 
 _CHANGES = ({'observer_feedback': True}, {'observer_feedback': False}, {'observer_gain': [60.0]},

@@ -18,8 +18,8 @@ import random
 
 import pytest
 
-from rbd_ros.control.safety import monitors
-from rbd_ros.control.step.patience import is_calm, Patience, restart_patience, runs_out
+from rbd_ros.control.former.safety import monitors
+from rbd_ros.control.numerics.patience import is_calm, Patience, restart_patience, runs_out
 
 
 @pytest.mark.parametrize('most', [0.0, 0.01, 0.05])

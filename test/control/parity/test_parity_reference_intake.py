@@ -22,25 +22,25 @@ import numpy as np
 import pytest
 from rbd_ros.compiler.procedure import bind
 from rbd_ros.compiler.records import field, Record
-from rbd_ros.control import reference_intake
-from rbd_ros.control.modes import JointLaw, Law, TaskLaw
-from rbd_ros.control.references.joint_space import JointReference, Source
-from rbd_ros.control.references.operational_space import TaskReference
+from rbd_ros.control.former import reference_intake
+from rbd_ros.control.former.modes import JointLaw, Law, TaskLaw
+from rbd_ros.control.former.references.joint_space import JointReference, Source
+from rbd_ros.control.former.references.operational_space import TaskReference
 from rbd_ros.control.references.results import GoalError
 from rbd_ros.control.references.trajectory import Knots
-from rbd_ros.control.safety.supervisor import State
-from rbd_ros.control.step.cause_codes import CauseCode
-from rbd_ros.control.step.events import Event, Joints, Kind, NONE, Result, Structure
-from rbd_ros.control.step.feeder import Feeder
-from rbd_ros.control.step.joint_intake import JointIntake
-from rbd_ros.control.step.law_records import LawCode
-from rbd_ros.control.step.monitor_parameters import MonitorParameters
-from rbd_ros.control.step.pieces import Ring
-from rbd_ros.control.step.reference_words import ReferenceWord
-from rbd_ros.control.step.references import ReferenceLimits, References, take_reference
-from rbd_ros.control.step.supervisor_words import SupervisorWord
-from rbd_ros.control.step.task_intake import TaskIntake
-from rbd_ros.control.step.transition_rows import StateCode
+from rbd_ros.control.former.safety.supervisor import State
+from rbd_ros.control.interface.cause_codes import CauseCode
+from rbd_ros.control.interface.events import Event, Joints, Kind, NONE, Result, Structure
+from rbd_ros.control.references.feeder import Feeder
+from rbd_ros.control.references.joint_intake import JointIntake
+from rbd_ros.control.laws.law_records import LawCode
+from rbd_ros.control.monitors.monitor_parameters import MonitorParameters
+from rbd_ros.control.references.pieces import Ring
+from rbd_ros.control.references.words import ReferenceWord
+from rbd_ros.control.references.references import ReferenceLimits, References, take_reference
+from rbd_ros.control.supervisor.words import SupervisorWord
+from rbd_ros.control.references.task_intake import TaskIntake
+from rbd_ros.control.supervisor.transition_rows import StateCode
 
 SIZES = {'n': 2, 'm': 2}
 LAWS = {LawCode.FREE: Law, LawCode.JOINT: JointLaw, LawCode.TASK: TaskLaw}

@@ -27,25 +27,25 @@ from rbd_ros.compiler.procedure import bind, Vector
 from rbd_ros.compiler.records import field, Record
 from rbd_ros.control.parameters.table import defaults
 from rbd_ros.control.references import goals as old_goals
-from rbd_ros.control.references import joint_space
+from rbd_ros.control.former.references import joint_space
 from rbd_ros.control.references.results import GoalError
 from rbd_ros.control.references.trajectory import Knots
-from rbd_ros.control.settings import Settings
-from rbd_ros.control.step.events import Event, Joints, Kind, NONE, Result, Structure
-from rbd_ros.control.step.feeder import Feeder
-from rbd_ros.control.step.goal_outcomes import EndedGoals
-from rbd_ros.control.step.goals import abort_goal
-from rbd_ros.control.step.joint_intake import JointIntake
-from rbd_ros.control.step.joint_profile import fill_joint_limits, JointLimits
-from rbd_ros.control.step.joint_reference import (
+from rbd_ros.control.parameters.settings import Settings
+from rbd_ros.control.interface.events import Event, Joints, Kind, NONE, Result, Structure
+from rbd_ros.control.references.feeder import Feeder
+from rbd_ros.control.references.goal_outcomes import EndedGoals
+from rbd_ros.control.references.goal_watch import abort_goal
+from rbd_ros.control.references.joint_intake import JointIntake
+from rbd_ros.control.references.joint_profile import fill_joint_limits, JointLimits
+from rbd_ros.control.references.joint_reference import (
     advance_joint_reference, give_way, hold_joint_reference, JointReference, rest_joint_reference,
     start_joint_reference)
-from rbd_ros.control.step.joint_requests import (
+from rbd_ros.control.references.joint_requests import (
     cancel_goal, check_goal, take_pieces, take_set_point)
-from rbd_ros.control.step.pieces import PathKind, PIECES, Ring
-from rbd_ros.control.step.pose_profile import TaskLimits
-from rbd_ros.control.step.reference_words import ReferenceWord
-from rbd_ros.control.step.task_reference import fill_task_limits
+from rbd_ros.control.references.pieces import PathKind, PIECES, Ring
+from rbd_ros.control.references.pose_profile import TaskLimits
+from rbd_ros.control.references.words import ReferenceWord
+from rbd_ros.control.references.task_reference import fill_task_limits
 from recorded_robots import controlled_robot
 from unfused_references import unfused
 

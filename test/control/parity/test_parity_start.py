@@ -24,21 +24,21 @@ from typing import cast
 import numpy as np
 import pytest
 from rbd_ros.compiler.procedure import bind, Matrix, Vector
-from rbd_ros.control.joint_states.joint_map import JointMap
+from rbd_ros.control.former.joint_states.joint_map import JointMap
 from rbd_ros.control.parameters.table import defaults
-from rbd_ros.control.readiness import StartCheck
-from rbd_ros.control.safety.causes import Cause
-from rbd_ros.control.settings import Settings
-from rbd_ros.control.step.events import Joints, Result, Structure
-from rbd_ros.control.step.load import Load
-from rbd_ros.control.step.load_texts import load_text
-from rbd_ros.control.step.load_words import KINDS
-from rbd_ros.control.step.medians import median, select
-from rbd_ros.control.step.samples import (
+from rbd_ros.control.former.readiness import StartCheck
+from rbd_ros.control.interface.causes import Cause
+from rbd_ros.control.parameters.settings import Settings
+from rbd_ros.control.interface.events import Joints, Result, Structure
+from rbd_ros.control.load.load import Load
+from rbd_ros.control.load.texts import load_text
+from rbd_ros.control.load.words import KINDS
+from rbd_ros.control.numerics.medians import median, select
+from rbd_ros.control.numerics.samples import (
     halve, is_full, is_wanted, restart_samples, ROOM, row_median, SampleCount, thin_out)
-from rbd_ros.control.step.start import (
+from rbd_ros.control.start.start import (
     fill_start, passes_start, restart_start, Start, StartLimits)
-from rbd_ros.control.step.stops import StopKernel
+from rbd_ros.control.laws.stops import StopKernel
 from recorded_robots import controlled_robot
 
 BACKENDS = ('python', 'llvm')

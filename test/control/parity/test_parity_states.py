@@ -25,29 +25,29 @@ import numpy as np
 import pytest
 
 from rbd_ros.compiler.procedure import bind, Vector
-from rbd_ros.control.delay_watch import DelayWatch
-from rbd_ros.control.joint_states.joint_map import JointMap
-from rbd_ros.control.joint_states.layout import AgeLimits as OldLimits
+from rbd_ros.control.former.delay_watch import DelayWatch
+from rbd_ros.control.former.joint_states.joint_map import JointMap
+from rbd_ros.control.former.joint_states.layout import AgeLimits as OldLimits
 from rbd_ros.control.parameters.table import defaults
-from rbd_ros.control.plausibility import Plausibility
-from rbd_ros.control.safety.causes import Cause
-from rbd_ros.control.safety.freshness import Punctuality
-from rbd_ros.control.settings import Settings
-from rbd_ros.control.step.arrival import (
+from rbd_ros.control.former.plausibility import Plausibility
+from rbd_ros.control.interface.causes import Cause
+from rbd_ros.control.former.safety.freshness import Punctuality
+from rbd_ros.control.parameters.settings import Settings
+from rbd_ros.control.joint_states.arrival import (
     Arrival, arrive, fill_states, is_in_time, is_overdue, is_ready, refuse_unreadable,
     restart_states, StateLimits, States, time_left)
-from rbd_ros.control.step.arrival_words import arrival_texts, ArrivalWord
-from rbd_ros.control.step.delay_ages import ages_known, restart_delays, sort
-from rbd_ros.control.step.diagnosis import diagnose, diagnosis_text, missing_joints
-from rbd_ros.control.step.events import (
+from rbd_ros.control.joint_states.words import arrival_texts, ArrivalWord
+from rbd_ros.control.joint_states.delay_ages import ages_known, restart_delays, sort
+from rbd_ros.control.joint_states.diagnosis import diagnose, diagnosis_text, missing_joints
+from rbd_ros.control.interface.events import (
     Event, Joints, NEVER, NOBODY, NONE, Result, Structure)
-from rbd_ros.control.step.intake import fill_structure, Intake
-from rbd_ros.control.step.motion import accuse_implausible, take_bounds
-from rbd_ros.control.step.punctual import in_time_for
-from rbd_ros.control.step.rate import restart_rate
-from rbd_ros.control.step.repeats import repeats_nothing, stuck
-from rbd_ros.control.step.sources import last_arrival
-from rbd_ros.control.step.supervisor import Diagnosis
+from rbd_ros.control.joint_states.intake import fill_structure, Intake
+from rbd_ros.control.joint_states.motion import accuse_implausible, take_bounds
+from rbd_ros.control.joint_states.punctual import in_time_for
+from rbd_ros.control.numerics.rate import restart_rate
+from rbd_ros.control.joint_states.repeats import repeats_nothing, stuck
+from rbd_ros.control.joint_states.sources import last_arrival
+from rbd_ros.control.supervisor.supervisor import Diagnosis
 from recorded_robots import controlled_robot
 
 JOINTS = ('a', 'b', 'c', 'd', 'e', 'f')

@@ -23,21 +23,22 @@ import random
 import numpy as np
 import pytest
 from rbd_ros.compiler.procedure import bind, Vector
-from rbd_ros.control.safety.causes import Cause, Reaction
-from rbd_ros.control.safety.states import Due, State, Timing
-from rbd_ros.control.safety.supervisor import _SETS, Supervisor
-from rbd_ros.control.safety.transitions import CONDITIONS, Event as Told
-from rbd_ros.control.step import answers, due
-from rbd_ros.control.step import supervisor as step
-from rbd_ros.control.step.answers import fill_timing
-from rbd_ros.control.step.due import (
+from rbd_ros.control.interface.causes import Cause, Reaction
+from rbd_ros.control.supervisor.states import Due, State, Timing
+from rbd_ros.control.former.safety.supervisor import _SETS, Supervisor
+from rbd_ros.control.supervisor.transitions import CONDITIONS, Event as Told
+from rbd_ros.control.supervisor import answers
+from rbd_ros.control.supervisor import due
+from rbd_ros.control.supervisor import supervisor as step
+from rbd_ros.control.supervisor.answers import fill_timing
+from rbd_ros.control.supervisor.due import (
     is_blind, is_distrusted, is_finished, is_frozen, is_late, is_live)
-from rbd_ros.control.step.events import accuse, Event, NEVER, NONE, Result
-from rbd_ros.control.step.supervisor import (
+from rbd_ros.control.interface.events import accuse, Event, NEVER, NONE, Result
+from rbd_ros.control.supervisor.supervisor import (
     activate as step_activate, advance, computed, fault as step_fault, fresh, hear, published,
     renewed, reset as step_reset, take_cause)
-from rbd_ros.control.step.supervisor_words import SupervisorWord, TEXTS
-from rbd_ros.control.step.transition_rows import (
+from rbd_ros.control.supervisor.words import SupervisorWord, TEXTS
+from rbd_ros.control.supervisor.transition_rows import (
     code_of, Condition, DueCode, encoded_rows, EventCode, Sets, StateCode)
 from rigs.step_supervisor import StepSupervisor
 

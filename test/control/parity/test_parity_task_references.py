@@ -25,12 +25,12 @@ import numpy as np
 import pytest
 from rbd_ros.compiler.procedure import bind, Matrix, Vector
 from rbd_ros.compiler.records import field, Record
-from rbd_ros.control.references import operational_space
+from rbd_ros.control.former.references import operational_space
 from rbd_ros.control.references.results import GoalError
-from rbd_ros.control.step.events import Event, Kind, NEVER, NONE, Result
-from rbd_ros.control.step.pose_profile import TaskLimits
-from rbd_ros.control.step.task_intake import TaskIntake
-from rbd_ros.control.step.task_reference import (
+from rbd_ros.control.interface.events import Event, Kind, NEVER, NONE, Result
+from rbd_ros.control.references.pose_profile import TaskLimits
+from rbd_ros.control.references.task_intake import TaskIntake
+from rbd_ros.control.references.task_reference import (
     advance_task_reference, hold_task_reference, set_lead, start_task_reference, take_pose,
     take_twist, take_wrench, TaskReference)
 from scipy.spatial.transform import Rotation

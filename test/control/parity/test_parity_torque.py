@@ -26,25 +26,26 @@ import numpy as np
 import pytest
 from rbd_ros import compiler
 from rbd_ros.compiler.procedure import bind
-from rbd_ros.control.control_loop import ControlLoop, Need, Release, Torques
-from rbd_ros.control.laws.bumpless import BumplessSwitch
+from rbd_ros.control.former.control_loop import ControlLoop, Need, Release, Torques
+from rbd_ros.control.former.laws.bumpless import BumplessSwitch
 from rbd_ros.control.parameters.table import defaults
 from rbd_ros.control.robot import make_robot
-from rbd_ros.control.safety import limits as safety_limits
-from rbd_ros.control.safety.causes import Cause
-from rbd_ros.control.safety.limits import torque_step, TorqueLimiter
-from rbd_ros.control.safety.states import Due, State, Timing
-from rbd_ros.control.safety.supervisor import Supervisor
-from rbd_ros.control.settings import Settings
-from rbd_ros.control.step import fade, limiter
-from rbd_ros.control.step.answers import fill_timing
-from rbd_ros.control.step.due import due_now
-from rbd_ros.control.step.events import NEVER, Result
-from rbd_ros.control.step.latch import latched
-from rbd_ros.control.step.monitor_parameters import fill_monitors, MonitorParameters
-from rbd_ros.control.step.supervisor import Diagnosis
-from rbd_ros.control.step.torque_records import Computed, fill_loop, Loop, LoopParameters
-from rbd_ros.control.step.transition_rows import StateCode
+from rbd_ros.control.former.safety import limits as safety_limits
+from rbd_ros.control.interface.causes import Cause
+from rbd_ros.control.former.safety.limits import torque_step, TorqueLimiter
+from rbd_ros.control.supervisor.states import Due, State, Timing
+from rbd_ros.control.former.safety.supervisor import Supervisor
+from rbd_ros.control.parameters.settings import Settings
+from rbd_ros.control.torque import fade
+from rbd_ros.control.torque import limiter
+from rbd_ros.control.supervisor.answers import fill_timing
+from rbd_ros.control.supervisor.due import due_now
+from rbd_ros.control.interface.events import NEVER, Result
+from rbd_ros.control.supervisor.latch import latched
+from rbd_ros.control.monitors.monitor_parameters import fill_monitors, MonitorParameters
+from rbd_ros.control.supervisor.supervisor import Diagnosis
+from rbd_ros.control.torque.torque_records import Computed, fill_loop, Loop, LoopParameters
+from rbd_ros.control.supervisor.transition_rows import StateCode
 from rigs import step_cycle as flow
 from rigs.cycle_rig import MODEL
 

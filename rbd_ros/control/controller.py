@@ -1,0 +1,551 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+"""
+The controller of one configured robot, without ROS: states and requests in, torques out.
+
+It fills the event, lets the step run, sends the torque and keeps what was said for a slower
+thread. Everything here runs in the control thread; other threads only ``post`` requests.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Hashable, Mapping, Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from rbd_ros.compiler import Bound, procedure
+from rbd_ros.control.references.goals import Tolerances
+from rbd_ros.control.references.results import GoalError, Outcome, ResultCode
+from rbd_ros.control.references.trajectory import Knots
+from rbd_ros.control.interface.causes import Cause
+from rbd_ros.control.supervisor.states import State as SupervisorState
+from rbd_ros.control.parameters.settings import Settings
+from rbd_ros.control.joint_states.arrival import fill_states, is_ready
+from rbd_ros.control.laws.design import design
+from rbd_ros.control.joint_states.diagnosis import missing_joints
+from rbd_ros.control.supervisor.due import is_blind, is_finished
+from rbd_ros.control.interface.events import Event, Kind, NOBODY, Result
+from rbd_ros.control.references.feeder import Feeder
+from rbd_ros.control.step.words import FlowWord
+from rbd_ros.control.references.goal_outcomes import EndedGoals
+from rbd_ros.control.monitors.guards import is_alive
+from rbd_ros.control.joint_states.intake import fill_structure
+from rbd_ros.control.references.joint_intake import JointIntake
+from rbd_ros.control.references.joint_reference import distance
+from rbd_ros.control.supervisor.latch import Latched, latched
+from rbd_ros.control.laws.laws import law_leads, law_tracks
+from rbd_ros.control.load.load import restart_load
+from rbd_ros.control.references.pieces import Ring
+from rbd_ros.control.snapshots import Snapshots
+from rbd_ros.control.joint_states.sources import SOURCES
+from rbd_ros.control.step.state import (
+    fill_parameters, kernels_of, Parameters, State, Work)
+from rbd_ros.control.step.step import step
+from rbd_ros.control.references.task_intake import TaskIntake
+from rbd_ros.control.speaker import Speaker
+from rbd_ros.control.throttle import Throttle, with_suppressed
+from rbd_ros.errors import RbdError
+
+__all__ = ['Controller']
+
+Array = npt.NDArray[np.float64]
+Values = Array | Sequence[float]
+Request = Callable[[float, float], object]
+
+_CAUSES = tuple(Cause)
+_STATES = tuple(SupervisorState)
+_WORKING = (SupervisorState.RAMPING_IN, SupervisorState.RUNNING)
+_ASKED = (Cause.DEACTIVATED.name, Cause.SIGNAL.name)
+
+
+class Controller:
+    """
+    One robot under control.
+
+    :param settings: valid set of parameters.
+    :param kernels: compiled laws by name.
+    :param publish: sends a torque.
+    :param backend: of the step, see :func:`rbd_ros.compiler.procedure.bind`.
+    """
+
+    def __init__(self, settings: Settings, kernels: Mapping[str, Bound],
+                 publish: Callable[[Array], None], backend: str = 'auto') -> None:
+        robot = settings.robot
+        self.settings = self.accepted = settings
+        self.kernels, self._publish = kernels, publish
+        self._modes = modes = tuple(robot.modes)
+        sizes = {'n': len(robot.joints), 'm': robot.model.nv, 's': SOURCES}
+        self.x, self.u, self.p = State(sizes), Event(sizes), Parameters(sizes)
+        self.y, self.ring = Result(sizes), Ring(sizes)
+        self.intake = fill_structure(self.p.structure, self.x.joints, settings)
+        #: what the step works on
+        self.given = (self.x, self.u, self.p, self.ring, kernels_of(kernels, sizes), Work(sizes),
+                      self.y)
+        self.run: Callable[[], object] = procedure.bind(step, *self.given, backend=backend)
+        self._feeder = Feeder(self.ring, self.x.references.joint.path)
+        self._joint_intake = JointIntake(
+            self.x.references.joint, self._feeder, lower=robot.pick(robot.model.lower),
+            upper=robot.pick(robot.model.upper), continuous=robot.continuous, joints=robot.joints,
+            speed=settings.velocity_limits.tolist(), linear=settings.flag('reference.linear'))
+        self._task_intake = TaskIntake(self.x.references.task, self.p.references.task)
+        self._ended = EndedGoals(self.x.references.joint.goal, robot.joints, modes)
+        self.speaker = Speaker(settings, self.intake, self.x, self.p, modes)
+        self.snapshots = Snapshots(self.x)
+        self.events: deque[tuple[str, str]] = deque(maxlen=1000)  # kind, text
+        self.ended: deque[tuple[Hashable, Outcome]] = deque()  # goals, for whoever asked for them
+        self._goals: dict[int, Hashable] = {}  # keys of goals by their numbers
+        self._last_goal = 0
+        self._faults: dict[str, str] = {}  # sentences by cause, first one first
+        self._latched: list[Latched] = []  # what they were made of
+        self._seen = b''  # how these stood in the state
+        self.requests: deque[Request] = deque()  # posted, not yet run
+        self._rejected = Throttle()  # log lines about references
+        self._begin(settings)
+
+    def _begin(self, settings: Settings) -> None:
+        """Put the state in accord with the first parameters."""
+        fill_states(self.p.states, settings)
+        fill_parameters(self.p, settings, self._modes)
+        self.x.mode, self.x.laws.law = self.p.mode, self.p.laws.law
+        self.snapshots.divider = settings.report_divider
+        restart_load(self.x.load.plain(), self.p.load.plain())
+        design(self.x.design.plain(), self.p.design.plain(), self.p.design.delay, 0.0)
+        self._take(Kind.PARAMETERS, 0.0, 0.0)
+
+    # -- what it is like ----------------------------------------------------------------------
+
+    @property
+    def state(self) -> SupervisorState:
+        """Return the state of the supervisor."""
+        return _STATES[int(self.x.loop.supervisor.state)]
+
+    @property
+    def mode(self) -> str:
+        """Return the mode."""
+        return self._modes[int(self.x.mode)]
+
+    @property
+    def working(self) -> bool:
+        """Return whether the law acts, its gains ramped or not."""
+        return self.state in _WORKING
+
+    @property
+    def finished(self) -> bool:
+        """Return whether nothing more will be sent without a new request."""
+        return is_finished(self.x.loop.supervisor)
+
+    @property
+    def blind(self) -> bool:
+        """Return whether the torque that is due needs no state: the timer sends it."""
+        return is_blind(self.x.loop.supervisor)
+
+    @property
+    def ready(self) -> bool:
+        """Return whether every joint was known and young enough at the last event."""
+        return is_ready(self.x.joints, self.x.now)
+
+    @property
+    def tracks(self) -> bool:
+        """Return whether the law in force follows the reference of the joints."""
+        return law_tracks(self.x.laws)
+
+    @property
+    def leads(self) -> bool:
+        """Return whether the law in force follows the reference of the tip."""
+        return law_leads(self.x.laws)
+
+    @property
+    def goal(self) -> Hashable | None:
+        """Return the key of the active goal; None: there is none."""
+        return self._goals.get(int(self.x.references.joint.goal.active))
+
+    def faults(self) -> dict[str, str]:
+        """Return the sentences of all latched faults by cause, first one first."""
+        return dict(self._faults)
+
+    def fault_text(self) -> str:
+        """Return every latched fault in one line; a requested end is no fault."""
+        return '; '.join(text for cause, text in self.faults().items() if cause not in _ASKED)
+
+    def refusal(self) -> str:
+        """Return why the last joint state was not used; empty: it was."""
+        sources = self.x.states.sources
+        return self.speaker.text(int(sources.reason), int(sources.reason_joint), sources.reason_a,
+                                 sources.reason_b, sources.reason_c) if sources.reason else ''
+
+    def lateness(self) -> str:
+        """Return in what states do not come in time before the start; empty: they do."""
+        late = self.x.states.punctual
+        return self.speaker.text(int(late.late), NOBODY, late.late_a, late.late_b, 0.0,
+                                 ) if late.late else ''
+
+    def missing_states(self) -> str:
+        """Return which joints are unknown or too old, and why; empty: none."""
+        return self.speaker.diagnosis()
+
+    def missing_prescribed(self) -> list[str]:
+        """Return the joints that are not controlled and are unknown or too old."""
+        x, structure = self.x, self.p.structure
+        return [self.intake.joints[j] for j in missing_joints(x.joints, structure, x.now)
+                if not structure.controlled[j]]
+
+    def is_pressed(self, steady: float) -> bool:
+        """
+        Return whether the dead-man switch lets the robot move.
+
+        :param steady: steady time, s.
+        """
+        return is_alive(self.x.dead_man, self.p.monitors, steady)
+
+    def distance(self, target: Array, q: Array) -> Array:
+        """
+        Return the difference from measured positions to a target, the short way round.
+
+        :param target: positions of the controlled joints.
+        :param q: measured ones.
+        """
+        return np.array([distance(self.p.references.joint, j, *pair)
+                         for j, pair in enumerate(zip(target.tolist(), q.tolist()))])
+
+    def check_points(self, q: Array) -> None:
+        """
+        Refuse points that are not finite or outside the joint limits.
+
+        :param q: positions, (k, n).
+        :raises GoalError: naming joint and limits.
+        """
+        self._joint_intake.check(q)
+
+    # -- called by the loop -------------------------------------------------------------------
+
+    def take_state(self, now: float, steady: float, names: tuple[str, ...], position: Values,
+                   velocity: Values, effort: Values, stamp: tuple[int, int]) -> bool:
+        """
+        Take a joint state.
+
+        :param now: control time of reception, s.
+        :param steady: steady time, s.
+        :param names: joint names.
+        :param position: positions.
+        :param velocity: velocities, or none.
+        :param effort: efforts, or none.
+        :param stamp: ``header.stamp``, s and ns.
+        :returns: whether a torque was sent.
+        """
+        self.serve(now, steady)
+        self.u.now, self.u.steady = now, steady
+        self.intake.read(self.u, names, position, velocity, effort, stamp)
+        return self._take(Kind.STATE, now, steady)
+
+    def take_unreadable(self, now: float, steady: float, text: str) -> bool:
+        """
+        Count and announce a message that cannot be read; it is a fault only if it goes on.
+
+        :param now: control time of reception, s.
+        :param steady: steady time, s.
+        :param text: what is wrong with it.
+        :returns: whether a torque was sent.
+        """
+        self.serve(now, steady)
+        self.intake.refuse_unreadable(self.u, text)
+        return self._take(Kind.UNREADABLE, now, steady)
+
+    def tick(self, now: float, steady: float) -> bool:
+        """
+        Run the steady timer.
+
+        :param now: control time, s.
+        :param steady: steady time, s.
+        :returns: whether a torque was sent.
+        """
+        if self.requests:
+            self._take(Kind.LOOK, now, steady)
+            self.serve(now, steady)
+        return self._take(Kind.TIMER, now, steady)
+
+    def press(self, steady: float, pressed: bool) -> None:
+        """
+        Take one message of the dead-man switch; letting it go stops at once.
+
+        :param steady: steady time, s.
+        :param pressed: whether the operator holds it; one false between any number of true counts.
+        """
+        self.u.pressed = float(pressed)
+        self._take(Kind.DEAD_MAN, self.x.now, steady)
+
+    def post(self, request: Request) -> None:
+        """
+        Run a request in the control thread before its next event; callable from any thread.
+
+        :param request: gets control and steady time.
+        """
+        self.requests.append(request)
+
+    def serve(self, now: float, steady: float) -> None:
+        """
+        Run the posted requests.
+
+        :param now: control time, s.
+        :param steady: steady time, s.
+        """
+        if self.requests:
+            self._take(Kind.ADVANCE, now, steady)  # they see the present state of the supervisor
+        while self.requests:
+            self.requests.popleft()(now, steady)
+
+    # -- requests, run in the control thread --------------------------------------------------
+
+    def activate(self, now: float, steady: float) -> str:
+        """
+        Begin to check states; every stream must prove again that it is fresh.
+
+        :param now: control time, s.
+        :param steady: steady time, s.
+        :returns: the reason of a refusal, or nothing.
+        """
+        self._take(Kind.ACTIVATE, now, steady)
+        if not self.y.answer:
+            self.intake.restart()
+        return self._refusal()
+
+    def reset(self, now: float, steady: float) -> str:
+        """
+        Clear latched faults.
+
+        :param now: control time, s.
+        :param steady: steady time, s.
+        :returns: the reason of a refusal, or nothing.
+        """
+        self._take(Kind.RESET, now, steady)
+        if not self.y.answer and self.state is SupervisorState.PROBING:  # streams are checked anew
+            self.intake.restart()
+        return self._refusal()
+
+    def fault(self, steady: float, cause: Cause, text: str = '') -> None:
+        """
+        Stop for a cause from outside.
+
+        :param steady: steady time, s.
+        :param cause: why.
+        :param text: what exactly.
+        """
+        if cause.name not in self._faults:  # what follows from a fault does not explain it
+            self.speaker.outside[cause.name] = text
+        self.u.cause = _CAUSES.index(cause)
+        self.u.numbers[:2] = FlowWord.OUTSIDE, NOBODY
+        self._take(Kind.FAULT, self.x.now, steady)
+
+    def apply(self, settings: Settings, now: float, steady: float) -> None:
+        """
+        Take new parameters, all at once between two cycles; structural ones stay as they are.
+
+        :param settings: valid set for the same robot.
+        :param now: control time, s.
+        :param steady: steady time, s.
+        """
+        self.settings = self.speaker.settings = settings.with_structure_of(self.settings)
+        fill_parameters(self.p, self.settings, self._modes)
+        self._joint_intake.speed[:] = self.settings.velocity_limits
+        self.snapshots.divider = self.settings.report_divider
+        self._take(Kind.PARAMETERS, now, steady)
+
+    def hold(self, now: float, steady: float) -> None:
+        """
+        Let references come to rest.
+
+        :param now: control time, s.
+        :param steady: steady time, s.
+        """
+        self._take(Kind.HOLD, now, steady)
+
+    def carry(self, now: float, steady: float, payload: Array) -> None:
+        """
+        Begin a ramp to another payload.
+
+        :param now: control time, s.
+        :param steady: steady time, s.
+        :param payload: ten numbers of ``payload_vector``.
+        """
+        self.u.numbers[:10] = payload
+        self._take(Kind.PAYLOAD, now, steady)
+
+    def point_down(self, now: float, steady: float, when: float, down: Array) -> None:
+        """
+        Take where down is.
+
+        :param now: control time, s.
+        :param steady: steady time, s.
+        :param when: control time of measuring, s.
+        :param down: unit vector in the base.
+        """
+        self.u.numbers[:3], self.u.numbers[3] = down, when
+        self._take(Kind.GRAVITY, now, steady)
+
+    def take_points(self, now: float, steady: float, knots: Knots, start_time: float) -> None:
+        """
+        Take the points of a message that is no goal.
+
+        :param now: control time, s.
+        :param steady: steady time, s.
+        :param knots: its points.
+        :param start_time: control time of its time_from_start 0.
+        """
+        self._take_reference(now, steady, lambda: self._joint_intake.take(
+            self.u, now, knots, start_time))
+
+    def pursue(self, now: float, steady: float, knots: Knots, start_time: float, key: Hashable,
+               tolerances: Tolerances) -> None:
+        """
+        Follow a goal.
+
+        :param now: control time, s.
+        :param steady: steady time, s.
+        :param knots: its points.
+        :param start_time: control time of its time_from_start 0.
+        :param key: by which its end is told in ``ended``.
+        :param tolerances: of the goal.
+        :raises GoalError: if the law does not run or does not follow the joints, or if the points
+            cannot be followed.
+        """
+        if not self.working:
+            raise GoalError(ResultCode.INVALID_GOAL, f'the controller is {self.state.value}')
+        self._last_goal += 1
+        self._joint_intake.follow(self.u, now, knots, start_time, self._last_goal, tolerances)
+        self._goals[self._last_goal] = key
+        self._take(int(self.u.kind), now, steady)
+        if self.y.answer:  # it will never end
+            del self._goals[self._last_goal]
+            raise GoalError(ResultCode.INVALID_GOAL, self._refusal())
+
+    def cancel(self, now: float, steady: float, key: Hashable) -> None:
+        """
+        Cancel a goal and hold; nothing happens if it is not the active one.
+
+        :param now: control time, s.
+        :param steady: steady time, s.
+        :param key: of the goal.
+        """
+        if self.goal is not None and self.goal == key:
+            self.u.numbers[0] = self.x.references.joint.goal.active
+            self._take(Kind.CANCEL, now, steady)
+
+    def take_pose(self, now: float, steady: float, position: Sequence[float],
+                  quaternion: Sequence[float]) -> None:
+        """
+        Take a pose of the tip to go to.
+
+        :param now: control time, s.
+        :param steady: steady time, s.
+        :param position: in the base, m.
+        :param quaternion: x, y, z, w.
+        """
+        self._take_reference(now, steady, lambda: self._task_intake.target_pose(
+            self.u, now, position, quaternion))
+
+    def take_twist(self, now: float, steady: float, twist: Sequence[float]) -> None:
+        """
+        Take a velocity of the tip.
+
+        :param now: control time, s.
+        :param steady: steady time, s.
+        :param twist: angular, linear; base axes.
+        """
+        self._take_reference(now, steady, lambda: self._task_intake.target_twist(
+            self.u, now, twist))
+
+    def take_wrench(self, now: float, steady: float, wrench: Sequence[float]) -> None:
+        """
+        Take a wrench that the tip is to exert.
+
+        :param now: control time, s.
+        :param steady: steady time, s.
+        :param wrench: moment, force; base axes.
+        """
+        self._take_reference(now, steady, lambda: self._task_intake.target_wrench(
+            self.u, now, wrench))
+
+    def refuse(self, now: float, steady: float, reason: str) -> None:
+        """
+        Count a reference that was refused: several in a row while the robot moves are a fault.
+
+        :param now: control time, s.
+        :param steady: steady time, s.
+        :param reason: why it was refused.
+        """
+        self.speaker.refused = reason
+        self._take(Kind.REFUSED, now, steady)
+
+    # -- inside -------------------------------------------------------------------------------
+
+    def _take_reference(self, now: float, steady: float, make: Callable[[], None]) -> None:
+        """Take a new reference while the law runs; a rejected one is logged, changes nothing."""
+        if not self.working:
+            self._warn(self.state, f'the controller is {self.state.value}')
+            return
+        try:
+            make()
+        except RbdError as error:
+            self._warn(type(error), str(error))
+            self.refuse(now, steady, str(error))
+            return
+        self._take(int(self.u.kind), now, steady)
+
+    def _warn(self, kind: object, reason: str) -> None:
+        """Log that a reference is rejected, once per kind of reason and second."""
+        left = self._rejected.take(kind, self.x.steady)
+        if left is not None:
+            self.events.append(('warning', with_suppressed(f'reference rejected: {reason}', left)))
+
+    def _refusal(self) -> str:
+        word, state = int(self.y.answer), self.x.loop.supervisor.state
+        return self.speaker.text(word, NOBODY, state, 0.0, 0.0) if word else ''
+
+    def _take(self, kind: int, now: float, steady: float) -> bool:
+        """Let one thing happen; return whether a torque was sent."""
+        u, y, taken = self.u, self.y, self.x.taken
+        u.kind, u.now, u.steady = kind, now, steady
+        self.run()
+        if y.send:
+            self._publish(y.torque)
+        faults = self.x.loop.supervisor.faults
+        if (faults.causes or self._faults) and self._seen != (
+                seen := faults.order.tobytes() + faults.details.tobytes()):
+            self._seen = seen  # one step may clear a cause and find another one
+            self._note_faults()
+        if y.told or self.intake.notices:
+            self.events.extend(self.speaker.said(y))
+            self.events.extend(('warning', text) for text in self.intake.notices)
+            self.intake.notices.clear()
+        if self.x.references.joint.goal.ended != self._ended.seen:
+            self._note_ended()
+        if self.x.taken != taken and self.snapshots.wanted:
+            self.snapshots.note(self.tracks)
+        if self._feeder.left:
+            self._feeder.feed()
+        return bool(y.send)
+
+    def _note_faults(self) -> None:
+        """Make the sentences of new causes now, while the records say what was seen."""
+        known, self._latched = self._latched, latched(self.x.loop.supervisor.faults)
+        if known != self._latched[:len(known)]:  # they were cleared
+            self.speaker.recovered = '; '.join(self._faults.values())
+        self._faults = {each.cause.name: self._faults[each.cause.name] if each in known else
+                        self.speaker.fault(each) for each in self._latched}
+
+    def _note_ended(self) -> None:
+        """Tell of goals that have ended."""
+        for number, outcome in self._ended.take('; '.join(self._faults.values())):
+            self.ended.append((self._goals.pop(number, number), outcome))

@@ -1,0 +1,219 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""
+The tip in a tick: its operational space, the law that moves it, and what is reported of it.
+
+Traced and compiled as part of the kernels of :mod:`rbd_ros.control.former.tick`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, TYPE_CHECKING
+
+from rbd_ros.algorithms.handles import opspace
+from rbd_ros.algorithms.linear import dense
+from rbd_ros.algorithms.linear.jacobi import largest_and_smallest
+from rbd_ros.compiler import sqrt
+from rbd_ros.control.kernels import joint_space
+from rbd_ros.control.kernels import operational_space as task_law
+from rbd_ros.control.kernels import passive
+from rbd_ros.control.kernels.terms import Terms
+
+if TYPE_CHECKING:
+    from rbd_ros.compiler import Scalar
+    from rbd_ros.dynamics.state import State
+
+    Vector = Sequence[Scalar]
+    Inputs = Mapping[str, Sequence[Any]]
+
+__all__ = ['AXES', 'LENGTH', 'Tip']
+
+#: names of the directions of a frame, in the order of the rows of its Jacobian
+AXES = ('rx', 'ry', 'rz', 'x', 'y', 'z')
+
+#: m that a radian counts where the condition compares rotations and translations; without it
+#: the light wrist of an ordinary arm looks like a singular pose
+LENGTH = 0.1
+
+#: speed towards a joint limit per room, in units of the damping that brakes it: no overshoot
+_APPROACH = 0.25
+
+#: what the posture may ask of a joint in addition to the frame, as a share of the frame's part
+_REST = 0.5
+
+
+class Tip:
+    """Traces what the task law and the report know of the tip."""
+
+    def __init__(self, terms: Terms, axes: Sequence[str]) -> None:
+        """
+        Choose the directions.
+
+        :param terms: of the equation of motion.
+        :param axes: directions under motion control; a wrench acts along all.
+        """
+        self._terms, self._robot = terms, terms.robot
+        self._axes = tuple(axes)
+        self._rows = [*map(AXES.index, axes), *(  # those under motion control come first
+            i for i, axis in enumerate(AXES) if axis not in axes)]
+
+    def law(self, s: State) -> tuple[list[Scalar], dict[str, Sequence[Any]]]:
+        """Return the torque of the operational-space law, and what is known besides."""
+        x, tip = s.inputs, self._yielding(s, self._seen(s))
+        R, H, q, qd = tip['R'], tip['H'], self._terms.pick(x['q']), self._terms.pick(x['qd'])
+        error = task_law.pose_error(R, tip['p'], x['R_ref'], x['p_ref'])
+        lead = [e if axis in self._axes else 0.0 for axis, e in zip(AXES, error)]
+        k, wanted = self._wanted(x, tip, error)
+        posture = task_law.posture_speed(
+            joint_space.tracking_error(q, x['posture'], self._robot.continuous), x['joint_speed'],
+            task_law.Gains(x['posture_stiffness'], x['posture_damping']))
+        posture = [u + v for u, v in zip(posture, x['drift'])]
+        projection = self._project(tip, H)
+        guess = self._scaled(opspace.damped_inverse(
+            self._scaled(projection.Phi), x['max_condition'][0]))
+        wish = _scaled_to(task_law.joint_speed(_space(projection, guess), wanted),
+                          x['joint_speed'])
+        free = task_law.approach_speeds(q, x['barrier_lower'], x['barrier_upper'],
+                                        x['barrier_margin'], _APPROACH * k)
+        yields = task_law.yielding(wish, free)
+        heavy, force = task_law.with_heavy_joints(H, yields), _to_frame(R, x['wrench'])
+        projection = self._project(tip, heavy)
+        spectrum = self._conditioned(x, projection.Phi)
+        space = _space(projection, spectrum.Lambda)
+        motion = _scaled_to(task_law.joint_speed(space, wanted), x['joint_speed'])
+        rest = _scaled_to(
+            task_law.null_space_speed(
+                self._with_wrench_directions(x, tip, heavy, space, force),
+                task_law.yielded_speed(posture, wish, free, yields)),
+            [_REST * speed for speed in x['joint_speed']])
+        sought = task_law.slowed_near_limits([a + b for a, b in zip(motion, rest)], free)
+        qdd = [k * (u - v) for u, v in zip(sought, qd)]
+        push = task_law.faded_wrench(force, tip['velocity'], x['task_speed'], qd,
+                                     x['barrier_speed'])
+        law = [c + dense.dot(row, qdd)
+               + dense.dot([line[j] for line in tip['J']], push)
+               for j, (c, row) in enumerate(zip(tip['bias'], H))]
+        return law, {
+            'R': R, 'p': tip['p'], 'velocity': tip['velocity'],
+            'condition': [spectrum.condition], 'lost': spectrum.lost, 'lead': _to_base(R, lead),
+            'error': [sqrt(dense.dot(part, part)) for part in (lead[:3], lead[3:])]}
+
+    def _with_wrench_directions(
+        self, x: Inputs, tip: Mapping[str, Sequence[Any]], H: Sequence[Vector],
+        space: task_law.Operational, force: Vector,
+    ) -> task_law.Operational:
+        """Return the space that the posture must leave alone: where the tip moves or presses."""
+        others = self._rows[len(self._axes):]
+        if not others:
+            return space
+        shares = [*[1.0] * len(self._axes), *task_law.wrench_shares(force, others)]
+        whole = opspace.project([list(row) for row in H], range(-1, len(H) - 1), tip['bias'],
+                                [tip['J'][i] for i in self._rows], [0.0] * len(self._rows))
+        Lambda = self._conditioned(x, task_law.decoupled(whole.Phi, shares)).Lambda
+        return task_law.Operational(
+            [[share * value for value in row] for share, row in zip(shares, whole.J)],
+            [[share * value for share, value in zip(shares, row)] for row in whole.HinvJT],
+            Lambda)
+
+    def _wanted(self, x: Inputs, tip: Mapping[str, Sequence[Any]],
+                error: Vector) -> tuple[Scalar, list[Scalar]]:
+        """Return a damping, and the velocity of the tip that it should lead to."""
+        chosen, R, v = tip['chosen'], tip['R'], tip['velocity']
+        kp, kd = x['task_stiffness'], x['task_damping']
+        a = task_law.spatial_acceleration(
+            [a_ref + d * (v_ref - speed) + p * e + z for a_ref, d, v_ref, speed, p, e, z in zip(
+                _to_frame(R, x['acceleration_ref']), kd, _to_frame(R, x['velocity_ref']), v,
+                kp, error, _to_frame(R, x['task_integral']))], v)
+        k, _ = largest_and_smallest(task_law.Gains(
+            [kp[i] for i in chosen], [kd[i] for i in chosen]).rates())
+        qd = self._terms.pick(x['qd'])
+        return k, [(a[i] - rate) / k + dense.dot(tip['J'][i], qd)
+                   for i, rate in zip(chosen, tip['rate'])]
+
+    def report(self, s: State) -> dict[str, Sequence[Any]]:
+        """Return what is published about the dynamics."""
+        tip = self._seen(s)
+        projection = self._project(tip, tip['H'])
+        spectrum = self._conditioned(s.inputs, projection.Phi)
+        task_bias = [-dense.dot(row, projection.b) for row in spectrum.Lambda]             # 7.13
+        # Without gravity, not as a difference with it: that loses digits at low speeds.
+        coriolis = self._terms.bias(s, gravity=[0.0, 0.0, 0.0])
+        return {'gravity': self._terms.gravity(s), 'coriolis': coriolis, 'task_bias': task_bias,
+                'Lambda': spectrum.Lambda, 'condition': [spectrum.condition],
+                'lost': spectrum.lost, **{name: tip[name] for name in (
+                    'H', 'bias', 'J', 'R', 'p', 'velocity')}}
+
+    def _seen(self, s: State) -> dict[str, Sequence[Any]]:
+        """Return what both the law and the report know of the tip."""
+        tip = self._robot.tip
+        rate, pose = self._terms.jacobian_rate(s, tip), s.compute('pose', tip)
+        chosen = [AXES.index(axis) for axis in self._axes]
+        return {
+            'H': self._terms.inertia(s), 'bias': self._terms.bias(s),
+            'J': self._terms.jacobian(s, tip),
+            'rate': [rate[i] for i in chosen], 'chosen': chosen,
+            'R': [row[:3] for row in pose[:3]], 'p': [row[3] for row in pose[:3]],
+            'velocity': self._terms.velocity(s, tip)}
+
+    def _yielding(self, s: State, tip: dict[str, Sequence[Any]]) -> dict[str, Sequence[Any]]:
+        """Return the same as felt where passive joints give way."""
+        robot, chosen = self._robot, tip['chosen']
+        if not robot.passive:
+            return tip
+        rate = s.compute('jacobian_rate', robot.tip)
+        H, bias, J, rate = passive.controlled_equations(
+            s.compute('mass_matrix'), s.compute('bias', method='3d'),
+            s.compute('jacobian', robot.tip), rate, self._terms.passive_force(s),
+            controlled=robot.index, passive=robot.passive_index)
+        return tip | {'H': H, 'bias': bias, 'J': J, 'rate': [rate[i] for i in chosen]}
+
+    def _project(self, tip: Mapping[str, Sequence[Any]],
+                 H: Sequence[Vector]) -> opspace.Projection:
+        """Return the operational space of the tip."""
+        return opspace.project([list(row) for row in H], range(-1, len(H) - 1), tip['bias'],
+                               [tip['J'][i] for i in tip['chosen']], tip['rate'])
+
+    def _conditioned(self, x: Inputs, Phi: Sequence[Vector]) -> opspace.Spectrum:
+        spectrum = opspace.conditioned_inverse(self._scaled(Phi), x['max_condition'][0])
+        return spectrum._replace(Lambda=self._scaled(spectrum.Lambda))
+
+    def _scaled(self, matrix: Sequence[Vector]) -> list[list[Scalar]]:
+        """Measure rotations of the tip by the path of a point next to it, for the condition."""
+        scale = [LENGTH if i < 3 else 1.0 for i in self._rows]
+        return [[scale[i] * scale[j] * value for j, value in enumerate(row)]
+                for i, row in enumerate(matrix)]
+
+
+def _space(projection: opspace.Projection,
+           Lambda: Sequence[Vector]) -> task_law.Operational:
+    return task_law.Operational(projection.J, projection.HinvJT, Lambda)
+
+
+def _scaled_to(speeds: Vector, most: Vector) -> list[Scalar]:
+    """Scale joint velocities so that none is larger than it may be."""
+    share = task_law.speed_share(speeds, most)
+    return [share * speed for speed in speeds]
+
+
+def _to_frame(R: Sequence[Vector], six: Vector) -> list[Scalar]:
+    """Turn a pair of vectors from base axes to those of the frame."""
+    return [dense.dot([R[k][i] for k in range(3)], part)
+            for part in (six[:3], six[3:]) for i in range(3)]
+
+
+def _to_base(R: Sequence[Vector], six: Vector) -> list[Scalar]:
+    """Turn a pair of vectors from the axes of the frame to those of the base."""
+    return [dense.dot(row, part) for part in (six[:3], six[3:]) for row in R]

@@ -1,0 +1,266 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""
+Gains for the delay of the loop: what dampers, brake, hold and observer may have at most.
+
+States can turn out to be later than somebody has said. Then the gains are made anew, inside the
+step, for a delay and for the age that was measured; both are numbers of the state.
+"""
+
+from __future__ import annotations
+
+import math
+
+from rbd_ros.compiler.procedure import Vector
+from rbd_ros.compiler.records import field, Record
+from rbd_ros.control.parameters.settings import Settings
+from rbd_ros.control.interface.events import NOBODY, Result, tell
+from rbd_ros.control.load.words import LoadWord
+
+__all__ = ['Design', 'design', 'DesignLimits', 'fill_design', 'note_delay', 'note_filter',
+           'restart_design']
+
+#: fraction of the stable damping that each damper may use: barriers add up
+_DAMPER = 0.5
+
+#: the same fraction where states are old by their stamps: more helps against a load that nobody
+#: described, and what is stable is a third of it away
+_AGED_DAMPER = 0.65
+
+#: s by which states may be later than the delay that is given before anything is said; dampers
+#: are made for the age that is measured, stops and holds do not need it
+_UNSAID = 0.004
+
+#: s by which states may become later before dampers are made anew
+_SPARE = 0.0005
+
+#: largest rate of a damper times the delay of its loop, where that is given: x' = -r x(t - T)
+#: overshoots from r T = 1/e on and diverges from pi/2 on
+_DAMPED = 0.3
+
+#: the same for what observes a load and compensates it
+_OBSERVED = 0.6
+
+#: the same for the brake, which extrapolates velocities by the delay
+_BRAKED = 0.45
+
+_QUARTER_TURN = 0.5 * math.pi
+
+
+class Design(Record):
+    """Gains that hold now, and the lateness that they are made for."""
+
+    delay: float = field('', 's', 'for which stops and holds are made; 0: nobody says')
+    age: float = field('', 's', 'of states when they arrive, for which dampers are made')
+    answer_time: float = field('', 's', 'from a motion to the torque that answers it')
+    loop_delay: float = field('', 's', 'the same where a delay is given; 0: nobody says')
+    safe_rate: float = field('', '1/s', 'at which a sampled damper may let a velocity decay, for '
+                                        'states that are as old as was measured')
+    fastest_damper: float = field('', '1/s', 'the same with the delay of the loop')
+    brake_rate: float = field('', '1/s', 'at which a stop lets velocities decay')
+    late: float = field('', 's', 'by which positions are late when their torque acts')
+    later: float = field('', 's', 'by which differences of positions are late then')
+    ahead: float = field('', 's', 'by which stops and holds extrapolate positions; 0: they do not')
+    free_damping: Vector = field('n', 'N.m.s/rad or N.s/m', 'damping of a robot that is guided')
+    brake_damping: Vector = field('n', 'N.m.s/rad or N.s/m', 'damping of a stop')
+    barrier_damping: Vector = field('n', 'N.m.s/rad or N.s/m', 'damping before a joint limit')
+    barrier_speed_damping: Vector = field('n', 'N.m.s/rad or N.s/m',
+                                          'damping before a velocity limit')
+    hold_stiffness: Vector = field('n', '1/s^2', 'stiffness of a hold')
+    hold_damping: Vector = field('n', '1/s', 'damping of a hold')
+    observer_gain: Vector = field('n', '1/s', 'bandwidth of the momentum observer')
+
+
+class DesignLimits(Record):
+    """What was asked for, of which the delay may leave less."""
+
+    delay: float = field('', 's', 'that the user gives; 0: none')
+    nominal_rate: float = field('', 'Hz', 'of the joint states', 1.0)
+    velocity_filter: float = field('', 's', 'time constant of differenced velocities')
+    brake_rate: float = field('', '1/s', 'at which a stop lets velocities decay')
+    closed_loops: float = field('', '', '1 for a robot with closed loops: what is extrapolated '
+                                        'would not close them')
+    same_clock: float = field('', '', '1 if the clock of the stamps is known to be ours')
+    inertia: Vector = field('n', 'kg.m^2 or kg', 'such that a damper of inertia over period is '
+                                                 'stable')
+    free_damping: Vector = field('n', 'N.m.s/rad or N.s/m', 'damping of a robot that is guided')
+    brake_damping: Vector = field('n', 'N.m.s/rad or N.s/m', 'damping of a stop')
+    barrier_damping: Vector = field('n', 'N.m.s/rad or N.s/m', 'damping before a joint limit')
+    barrier_speed_damping: Vector = field('n', 'N.m.s/rad or N.s/m',
+                                          'damping before a velocity limit')
+    stiffness: Vector = field('n', '1/s^2', 'Kp')
+    damping: Vector = field('n', '1/s', 'Kd')
+    observer_gain: Vector = field('n', '1/s', 'bandwidth of the momentum observer')
+
+
+def fill_design(p: DesignLimits, settings: Settings) -> None:
+    """
+    Take what was asked for.
+
+    :param p: gets it.
+    :param settings: valid set, with the structure that the robot was configured with.
+    """
+    p.delay = settings.number('delay')
+    p.nominal_rate = settings.number('nominal_rate')
+    p.velocity_filter = settings.number('velocity_filter')
+    p.brake_rate = settings.number('brake_rate')
+    p.closed_loops = float(bool(settings.robot.model.loops))
+    p.same_clock = float(settings.same_clock)
+    p.inertia[:] = settings.robot.damped_inertia
+    p.free_damping[:] = settings.joints('free_damping')
+    p.brake_damping[:] = settings.joints('brake_damping')
+    p.barrier_damping[:] = settings.joints('barrier.damping')
+    p.barrier_speed_damping[:] = settings.joints('barrier.velocity_damping')
+    p.stiffness[:] = settings.joints('stiffness')
+    p.damping[:] = settings.joints('damping')
+    p.observer_gain[:] = settings.joints('observer_gain')
+
+
+# -- what happens to the lateness -----------------------------------------------------------------
+
+def restart_design(x: Design, p: DesignLimits) -> None:
+    """
+    Believe the delay that is given, when states are checked anew: their age is measured again.
+
+    :param x: gets the gains.
+    :param p: what was asked for.
+    """
+    if x.age != 0.0:
+        design(x, p, p.delay, 0.0)
+
+
+def note_delay(x: Design, p: DesignLimits, y: Result, middle: float, high: float) -> None:
+    """
+    Make damping, stops and holds for states that are later than somebody has said.
+
+    :param x: gets the gains.
+    :param p: what was asked for.
+    :param y: result.
+    :param middle: median of the ages in a window, s.
+    :param high: an age that few of them exceed, s.
+    """
+    if middle <= x.delay + _UNSAID:
+        if middle > max(x.delay, x.age):
+            design(x, p, x.delay, middle + _SPARE)
+        return
+    word = LoadWord.LATE_BY_OUR_CLOCK if p.same_clock > 0.0 else LoadWord.LATE_IF_OUR_CLOCK
+    tell(y, word, NOBODY, middle, high, p.delay)
+    design(x, p, high, high)
+    tell(y, LoadWord.GAINS_FOR_DELAY, NOBODY, x.delay, 0.0, 0.0)
+
+
+def note_filter(x: Design, p: DesignLimits, differenced: float) -> None:
+    """
+    Make damping for velocities that are coarse and late: differences behind a filter.
+
+    :param x: gets the gains.
+    :param p: what was asked for.
+    :param differenced: above 0 if the last state had no velocities.
+    """
+    if differenced > 0.0 and x.delay == 0.0:
+        design(x, p, _SPARE, max(x.age, _SPARE))
+
+
+# -- the gains ------------------------------------------------------------------------------------
+
+def design(x: Design, p: DesignLimits, delay: float, age: float) -> None:
+    """
+    Make the gains for a delay and an age; where a number is not finite, the one before stays.
+
+    :param x: gets the gains.
+    :param p: what was asked for.
+    :param delay: for which damping, stops and holds are made, s.
+    :param age: for which dampers are made, s.
+    """
+    if not (0.0 < p.nominal_rate < 1e300 and p.velocity_filter >= 0.0 and 0.0 <= delay < 1e300
+            and abs(age) < 1e300):
+        return
+    x.delay = delay
+    x.age = age
+    period = 1.0 / p.nominal_rate
+    _find_lateness(x, p, period)
+    x.safe_rate = _known(_sampled_rate(period, max(delay, age)), x.safe_rate)
+    x.fastest_damper = x.safe_rate
+    if x.loop_delay > 0.0:
+        x.fastest_damper = min(x.safe_rate, _DAMPED / x.loop_delay)
+    rate = min(p.brake_rate, _BRAKED / x.answer_time if x.answer_time > 0.0 else p.brake_rate)
+    x.brake_rate = _known(min(rate, x.safe_rate), x.brake_rate)
+    for j in range(len(x.free_damping)):
+        _design_joint(x, p, j)
+    _design_hold(x, p)
+
+
+def _find_lateness(x: Design, p: DesignLimits, period: float) -> None:
+    """
+    Find how late torques answer.
+
+    A state waits for up to a period, a torque acts half a period late on average, and velocities
+    that are missing are differences behind a filter. g(q) of a late position acts like a damper
+    with the stiffness of gravity times the delay, which is negative for an arm that stands
+    upright: stops and holds extrapolate it.
+    """
+    x.answer_time = _known(x.delay + 1.5 / p.nominal_rate + p.velocity_filter, x.answer_time)
+    x.loop_delay = x.answer_time if x.delay != 0.0 else 0.0
+    x.late = _known(x.delay + 0.5 * period, x.late)
+    x.later = _known(x.late + 0.5 * period + p.velocity_filter, x.later)
+    x.ahead = x.late if x.delay != 0.0 and not p.closed_loops > 0.0 else 0.0
+
+
+def _sampled_rate(period: float, late: float) -> float:
+    """Return the rate in 1/s at which a damper in a sampled loop may let a velocity decay."""
+    most = 2.0 / period
+    if late != 0.0:
+        most = min(most, _QUARTER_TURN / (late + 0.5 * period))
+    return min(_DAMPER / period, _AGED_DAMPER * most)
+
+
+def _design_joint(x: Design, p: DesignLimits, j: int) -> None:
+    """Make the dampers and the observer of a joint."""
+    most = x.fastest_damper * p.inertia[j]
+    x.free_damping[j] = _known(min(p.free_damping[j], most), x.free_damping[j])
+    x.brake_damping[j] = _known(min(p.brake_damping[j], most), x.brake_damping[j])
+    x.barrier_damping[j] = _known(min(p.barrier_damping[j], most), x.barrier_damping[j])
+    x.barrier_speed_damping[j] = _known(min(p.barrier_speed_damping[j], most),
+                                        x.barrier_speed_damping[j])
+    gain = p.observer_gain[j]
+    if x.loop_delay > 0.0:
+        gain = min(gain, _OBSERVED / x.loop_delay)
+    x.observer_gain[j] = _known(gain, x.observer_gain[j])
+
+
+def _design_hold(x: Design, p: DesignLimits) -> None:
+    """Make the hold soft enough for the delay of the loop; where none is given, if it must be."""
+    n = len(x.hold_damping)
+    most = x.safe_rate
+    soft = 0
+    if x.loop_delay > 0.0:
+        most = min(min(most, x.brake_rate), _DAMPED / x.loop_delay)
+        soft = 1
+    for j in range(n):
+        if not p.damping[j] <= most:
+            soft = 1
+    for j in range(n):
+        damping = p.damping[j]
+        stiffness = p.stiffness[j]
+        if soft > 0:
+            damping = min(damping, most)
+            stiffness = min(stiffness, 0.25 * damping * damping)
+        x.hold_damping[j] = _known(damping, x.hold_damping[j])
+        x.hold_stiffness[j] = _known(stiffness, x.hold_stiffness[j])
+
+
+def _known(value: float, before: float) -> float:
+    """Return a number, or the one before if it is none: parameters may hold anything."""
+    return value if math.isfinite(value) else before

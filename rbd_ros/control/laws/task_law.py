@@ -1,0 +1,179 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""The law of the tip: motion of a frame, a wrench upon it, and a posture in what is left."""
+
+from __future__ import annotations
+
+import math
+
+from rbd_ros.compiler.procedure import Matrix, Vector
+from rbd_ros.control.interface.events import Joints, NEVER, Structure
+from rbd_ros.control.laws.law_records import LawGains, LawKernel, TaskGains, TaskInputs, TaskLaw
+from rbd_ros.control.laws.laws import fill, integrated, keep, moment
+from rbd_ros.control.numerics.places import place_of
+
+__all__ = ['begin_task_law', 'smooth_step', 'task_law', 'task_law_rests']
+
+#: rad/s or m/s below which a reference counts as at rest
+_REST = 1e-3
+
+
+def begin_task_law(x: TaskLaw, p: TaskGains, kernel: LawKernel, own: TaskInputs, joints: Joints,
+                   structure: Structure, twist: Vector, now: float) -> None:
+    """
+    Begin at the present pose and posture.
+
+    Then the reference must begin at ``own.R`` and ``own.p`` with the twist, and come to rest
+    within ``switch_time``.
+
+    :param x: state of the law.
+    :param p: gains.
+    :param kernel: of the law, whose common inputs are filled.
+    :param own: its other arrays.
+    :param joints: the present state.
+    :param structure: which joints are controlled.
+    :param twist: gets the velocity of the tip, angular part first; base axes.
+    :param now: control time, s.
+    """
+    x.time = NEVER
+    x.entered = moment(now, x.entered)
+    x.starting = 1.0
+    for i in range(6):
+        x.integral[i] = 0.0
+    x.error[0] = 0.0
+    x.error[1] = 0.0
+    for j in range(len(x.drift)):
+        i = place_of(structure, j)
+        x.drift[j] = 0.0
+        x.start_speed[j] = joints.qd[i]
+        x.posture[j] = p.posture[j] if p.posture_given > 0.0 else joints.q[i]
+    kernel.run()  # for the pose; the torque is not used
+    for i in range(3):
+        twist[i] = (own.R[i, 0] * own.velocity[0] + own.R[i, 1] * own.velocity[1]
+                    + own.R[i, 2] * own.velocity[2])
+        twist[3 + i] = (own.R[i, 0] * own.velocity[3] + own.R[i, 1] * own.velocity[4]
+                        + own.R[i, 2] * own.velocity[5])
+
+
+def task_law(x: TaskLaw, p: LawGains, kernel: LawKernel, own: TaskInputs, R: Matrix,
+             position: Vector, velocity: Vector, acceleration: Vector, wrench: Vector,
+             side: Vector, now: float) -> None:
+    """
+    Move the tip along its reference, and advance the integral.
+
+    Then the reference must be given its lead over the robot, ``x.lead``.
+
+    :param x: state of the law.
+    :param p: gains.
+    :param kernel: of the law, whose common inputs are filled.
+    :param own: its other arrays.
+    :param R: reference axes as columns.
+    :param position: reference origin, m.
+    :param velocity: of the reference, angular part first; base axes.
+    :param acceleration: of the reference.
+    :param wrench: to be exerted, moment first; base axes.
+    :param side: per joint 1 or -1 where the last torque was at a limit, else 0.
+    :param now: control time, s.
+    """
+    if x.starting > 0.0:
+        _come_to_rest(x, p.switch_time, now)
+    if p.task.posture_given > 0.0:
+        keep(x.posture, p.task.posture)
+    if p.task.integrates == 0.0:
+        for i in range(6):
+            x.integral[i] = 0.0
+    _fill_reference(own, R, position, velocity, acceleration, wrench)
+    _fill_gains(x, p, own)
+    kernel.run()
+    keep(x.error, own.error)
+    keep(x.lead, own.lead)
+    if p.task.integrates > 0.0:
+        dt = now - x.time if x.time > NEVER else 0.0
+        x.time = moment(now, x.time)
+        if not _any(side):
+            for i in range(6):
+                # the directions of a frame have no torque limit of their own
+                x.integral[i] = integrated(x.integral[i], own.lead[i], p.task.integral[i], dt,
+                                           p.task.integral_limit[i], 0.0)
+
+
+def _fill_reference(own: TaskInputs, R: Matrix, position: Vector, velocity: Vector,
+                    acceleration: Vector, wrench: Vector) -> None:
+    for i in range(3):
+        for k in range(3):
+            own.R_ref[i, k] = R[i, k]
+    fill(own.p_ref, position)
+    fill(own.velocity_ref, velocity)
+    fill(own.acceleration_ref, acceleration)
+    fill(own.wrench, wrench)
+
+
+def _fill_gains(x: TaskLaw, p: LawGains, own: TaskInputs) -> None:
+    fill(own.limit, p.limit)
+    fill(own.task_stiffness, p.task.stiffness)
+    fill(own.task_damping, p.task.damping)
+    fill(own.task_integral, x.integral)
+    fill(own.task_speed, p.task.speed)
+    own.max_condition[0] = p.task.max_condition
+    fill(own.joint_speed, p.task.joint_speed)
+    fill(own.drift, x.drift)
+    fill(own.posture, x.posture)
+    fill(own.posture_stiffness, p.task.posture_stiffness)
+    fill(own.posture_damping, p.task.posture_damping)
+
+
+def task_law_rests(x: TaskLaw, p: TaskGains, velocity: Vector, wrench: Vector) -> bool:
+    """
+    Return whether the law wants the robot to stay where it is.
+
+    :param x: state of the law.
+    :param p: gains.
+    :param velocity: of the reference.
+    :param wrench: to be exerted.
+    """
+    if p.posture_given > 0.0 or x.starting > 0.0 or _any(wrench):
+        return False
+    for i in range(6):
+        if abs(velocity[i]) > _REST:
+            return False
+    return True
+
+
+def _come_to_rest(x: TaskLaw, duration: float, now: float) -> None:
+    """Let joint motion that does not move the frame fade like the motion of the frame."""
+    gone = (now - x.entered) / duration if duration > 0.0 else 1.0
+    share = 1.0 - smooth_step(gone) if math.isfinite(gone) else 0.0
+    for j in range(len(x.drift)):
+        x.drift[j] = x.start_speed[j] * share
+    if share == 0.0:
+        x.starting = 0.0
+
+
+def smooth_step(s: float) -> float:
+    """
+    Rise from 0 to 1 with zero first and second derivative at both ends.
+
+    :param s: progress; values outside [0, 1] are clamped.
+    """
+    s = min(max(s, 0.0), 1.0)
+    return s * s * s * (10.0 + s * (6.0 * s - 15.0))
+
+
+def _any(values: Vector) -> bool:
+    """Return whether any number is not zero."""
+    for i in range(len(values)):
+        if values[i] != 0.0:
+            return True
+    return False

@@ -1,0 +1,288 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""
+Payload and gravity: both go to a new value over a time, so that no torque jumps.
+
+A payload is the vector of ten numbers (m, m c, I about the origin as xx xy xz yy yz zz) in the
+payload frame, in which inertias add and any mixture of two real ones is a real one; a ramp is
+therefore a straight line. Gravity is a vector in base coordinates, constant, or along a measured
+direction that must not become too old.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from rbd_ros.compiler.procedure import Vector
+from rbd_ros.compiler.records import field, Record
+from rbd_ros.control.load.payload import payload_vector
+from rbd_ros.control.parameters.settings import Settings
+from rbd_ros.control.interface.cause_codes import CauseCode
+from rbd_ros.control.interface.events import accuse, Event, NEVER, NOBODY, NONE, Result
+from rbd_ros.control.load.words import LoadWord
+
+__all__ = ['apply_load', 'check_gravity', 'fill_load', 'Load', 'LoadLimits', 'restart_load',
+           'share_load', 'take_gravity', 'take_payload', 'update_load']
+
+
+class Load(Record):
+    """What the robot carries, and where down is."""
+
+    start: float = field('', 's', 'control time at which the ramp of the payload began')
+    duration: float = field('', 's', 'of the ramp')
+    ramping: float = field('', '', '1 while the payload is on its way')
+    time: float = field('', 's', 'control time of the last update', NEVER)
+    received: float = field('', 's', 'control time of the measured direction', NEVER)
+    constant: float = field('', '', '1 if gravity does not change and is where it shall be')
+    known: float = field('', '', '1 if the direction of gravity is known')
+    size: float = field('', 'm/s^2', 'of gravity')
+    slew: float = field('', 'm/s^3', 'largest change of gravity per second')
+    payload: Vector = field('10', 'kg, kg.m, kg.m^2', 'that counts now')
+    before: Vector = field('10', 'kg, kg.m, kg.m^2', 'at the begin of the ramp')
+    wanted: Vector = field('10', 'kg, kg.m, kg.m^2', 'at its end')
+    given: Vector = field('10', 'kg, m, kg.m^2', 'mass, centre and inertia of the parameters, as '
+                                                 'they were taken last')
+    gravity: Vector = field('3', 'm/s^2', 'free fall in the base at rest, that counts now')
+    target: Vector = field('3', 'm/s^2', 'where gravity goes to')
+
+
+class LoadLimits(Record):
+    """Payload and gravity of the parameters."""
+
+    ramp_time: float = field('', 's', 'for a change of the payload')
+    slew: float = field('', 'm/s^3', 'largest change of gravity per second')
+    timeout: float = field('', 's', 'after which a measured direction is too old; 0: constant')
+    size: float = field('', 'm/s^2', 'of gravity')
+    given: Vector = field('10', 'kg, m, kg.m^2', 'mass, centre of mass and inertia about it')
+    payload: Vector = field('10', 'kg, kg.m, kg.m^2', 'the same as ten numbers')
+    gravity: Vector = field('3', 'm/s^2', 'free fall in the base at rest')
+
+
+def fill_load(p: LoadLimits, settings: Settings) -> None:
+    """
+    Take the parameters.
+
+    :param p: gets them.
+    :param settings: valid set, with the structure that the robot was configured with.
+    """
+    measured = settings.text('gravity_source') != 'parameter'
+    p.ramp_time = settings.number('payload.ramp_time')
+    p.slew = min(settings.number('gravity_slew'), NONE)
+    p.timeout = settings.number('gravity_timeout') if measured else 0.0
+    p.size = float(np.linalg.norm(settings.numbers('gravity')))
+    mass, com = settings.number('payload.mass'), settings.numbers('payload.com')
+    inertia = settings.numbers('payload.inertia')
+    p.given[:] = [mass, *com, *inertia]
+    p.payload[:] = payload_vector(mass, com, inertia)
+    p.gravity[:] = settings.numbers('gravity')
+
+
+def restart_load(x: Load, p: LoadLimits) -> None:
+    """
+    Begin with the payload and the gravity of the parameters, when the robot is configured.
+
+    :param x: a new record.
+    :param p: parameters.
+    """
+    if _all_usable(p.gravity) and 0.0 <= p.size < NONE and 0.0 <= p.slew <= NONE:
+        x.size = p.size
+        x.slew = p.slew
+        for i in range(3):
+            x.gravity[i] = p.gravity[i]
+            x.target[i] = p.gravity[i]
+    x.constant = 1.0 if p.timeout <= 0.0 else 0.0
+    _carry(x, 0.0, p.payload, 0.0)
+    _keep(x.given, p.given)
+    _ramp(x, 0.0)
+
+
+def apply_load(x: Load, p: LoadLimits, now: float) -> None:
+    """
+    Take new parameters, right after the configuration too.
+
+    :param x: load.
+    :param p: parameters.
+    :param now: control time, s.
+    """
+    changed = 0
+    for i in range(10):
+        if p.given[i] != x.given[i]:
+            changed = 1
+    if changed > 0:
+        _carry(x, now, p.payload, p.ramp_time)
+        _keep(x.given, p.given)
+    _slew(x, p, now)  # with the rate before; the new one begins now
+    if not (_all_usable(p.gravity) and 0.0 <= p.size < NONE and 0.0 <= p.slew <= NONE):
+        return
+    x.slew = p.slew
+    if p.timeout <= 0.0:
+        for i in range(3):
+            x.target[i] = p.gravity[i]
+        x.constant = 0.0
+    elif x.size > 0.0:
+        scale = p.size / x.size
+        for i in range(3):
+            if abs(x.target[i] * scale) < NONE:
+                x.target[i] *= scale
+    x.size = p.size
+
+
+def take_payload(x: Load, p: LoadLimits, u: Event, y: Result) -> None:
+    """
+    Begin a ramp to another payload, the first ten numbers of the event.
+
+    :param x: load.
+    :param p: parameters.
+    :param u: event.
+    :param y: result; its answer refuses what is no payload.
+    """
+    if not _carry(x, u.now, u.numbers, p.ramp_time):
+        y.answer = LoadWord.BAD_PAYLOAD
+
+
+def take_gravity(x: Load, p: LoadLimits, u: Event, y: Result) -> None:
+    """
+    Take where down is: a unit vector in base coordinates, and the control time of measuring.
+
+    :param x: load.
+    :param p: parameters.
+    :param u: event, with those four as its first numbers.
+    :param y: result; its answer refuses what is no direction.
+    """
+    for i in range(4):
+        if not _usable(u.numbers[i]) or (i < 3 and not abs(u.numbers[i]) <= 2.0):
+            y.answer = LoadWord.BAD_DIRECTION
+            return
+    for i in range(3):
+        x.target[i] = u.numbers[i] * x.size
+    if x.received <= NEVER:  # the value was not used before
+        for i in range(3):
+            x.gravity[i] = x.target[i]
+    x.received = u.numbers[3]
+
+
+def update_load(x: Load, p: LoadLimits, now: float) -> None:
+    """
+    Advance payload and gravity to now, before a state is checked.
+
+    :param x: load.
+    :param p: parameters.
+    :param now: control time, s.
+    """
+    _slew(x, p, now)
+    _ramp(x, now)
+
+
+def check_gravity(x: Load, p: LoadLimits, y: Result) -> bool:
+    """
+    Return whether the direction of gravity is known; say so if it is not.
+
+    :param x: load, just updated.
+    :param p: parameters.
+    :param y: result.
+    """
+    if x.known > 0.0:
+        return True
+    accuse(y, CauseCode.GRAVITY_STALE, LoadWord.GRAVITY_OLD, NOBODY, p.timeout, 0.0, 0.0)
+    return False
+
+
+def share_load(x: Load, payload: Vector, gravity: Vector) -> None:
+    """
+    Copy what counts now to the inputs of a kernel.
+
+    :param x: load.
+    :param payload: ten numbers of the kernel.
+    :param gravity: three numbers of the kernel.
+    """
+    for i in range(10):
+        payload[i] = x.payload[i]
+    for i in range(3):
+        gravity[i] = x.gravity[i]
+
+
+def _carry(x: Load, now: float, payload: Vector, duration: float) -> bool:
+    """Begin a ramp from the present payload; return whether it is to one that can be."""
+    for i in range(10):
+        if not _usable(payload[i]):
+            return False
+    if not _usable(now):
+        return False
+    if 0.0 <= duration < NONE:
+        x.duration = duration
+    for i in range(10):
+        x.before[i] = x.payload[i]
+        x.wanted[i] = payload[i]
+    x.start = now
+    x.ramping = 1.0
+    return True
+
+
+def _ramp(x: Load, now: float) -> None:
+    """Advance the payload."""
+    if not x.ramping > 0.0 or not _usable(now):
+        return
+    share = (now - x.start) / x.duration if x.duration > 0.0 else 1.0
+    if share >= 1.0:
+        x.ramping = 0.0
+    for i in range(10):
+        x.payload[i] = ((x.wanted[i] - x.before[i]) * max(share, 0.0) + x.before[i]
+                        if share < 1.0 else x.wanted[i])
+
+
+def _slew(x: Load, p: LoadLimits, now: float) -> None:
+    """Advance gravity."""
+    if _usable(now):
+        dt = max(now - x.time, 0.0) if x.time > NEVER else 0.0
+        x.time = now
+        if not x.constant > 0.0:
+            _approach(x, p, dt)
+    # an age that is NaN is too old
+    x.known = 1.0 if p.timeout <= 0.0 or (
+        x.received > NEVER and abs(now) < NONE and now - x.received <= p.timeout) else 0.0
+
+
+def _approach(x: Load, p: LoadLimits, dt: float) -> None:
+    """Move gravity by as much as a time allows."""
+    a = x.target[0] - x.gravity[0]
+    b = x.target[1] - x.gravity[1]
+    c = x.target[2] - x.gravity[2]
+    length = math.sqrt(a * a + b * b + c * c)
+    most = x.slew * dt
+    scale = most / length if length > most else 1.0
+    x.gravity[0] += a * scale
+    x.gravity[1] += b * scale
+    x.gravity[2] += c * scale
+    x.constant = 1.0 if p.timeout <= 0.0 and length <= most else 0.0
+
+
+def _usable(value: float) -> bool:
+    """Return whether a number can be computed with; NaN cannot."""
+    return abs(value) < NONE
+
+
+def _all_usable(values: Vector) -> bool:
+    for i in range(len(values)):
+        if not _usable(values[i]):
+            return False
+    return True
+
+
+def _keep(held: Vector, values: Vector) -> None:
+    """Keep what was given; what is no number counts as never taken."""
+    for i in range(len(held)):
+        held[i] = values[i] if _usable(values[i]) else NONE

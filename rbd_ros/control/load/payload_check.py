@@ -1,0 +1,66 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""Whether a robot can hold a payload where it stands."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+from rbd_ros.control.load.payload import PayloadError
+from rbd_ros.control.controller import Controller
+from rbd_ros.dynamics.robot import Dynamics
+
+__all__ = ['PayloadCheck']
+
+Array = npt.NDArray[np.float64]
+
+
+class PayloadCheck:
+    """Compare what a payload needs at the present pose with the torque limits."""
+
+    def __init__(self, controller: Controller) -> None:
+        """
+        Take the model.
+
+        :param controller: gives the present positions and the direction of gravity.
+        """
+        self._controller, self._robot = controller, controller.settings.robot
+        # Uncompiled: nothing is compiled while active.
+        self._dynamics = Dynamics(self._robot.model, backend='reference',
+                                  payload_frame=self._robot.payload_frame)
+
+    def check(self, payload: Array) -> None:
+        """
+        Refuse a payload that the torque limits cannot hold; without a known pose none is.
+
+        :param payload: ten numbers of ``payload_vector``.
+        :raises PayloadError: naming the worst joint, what it needs and what it has.
+        """
+        controller = self._controller
+        if not controller.ready:
+            return
+        mass = float(payload[0])
+        com = payload[1:4] / mass if mass > 0.0 else np.zeros(3)
+        self._dynamics.set_gravity(controller.x.load.gravity)
+        self._dynamics.set_payload(mass, com, np.zeros((3, 3)))  # at rest inertia does not count
+        torque: Array = self._dynamics.gravity(controller.x.joints.q.copy())
+        needed = np.array(self._robot.pick(torque.tolist()))
+        limit = controller.settings.torque_limits
+        j = int((np.abs(needed) / limit).argmax())
+        if abs(needed[j]) > limit[j]:
+            raise PayloadError(
+                f'a payload of {mass:g} kg cannot be held: at the present pose '
+                f'{self._robot.joints[j]} would need {abs(needed[j]):.4g} N.m, its limit is '
+                f'{limit[j]:.4g} N.m')

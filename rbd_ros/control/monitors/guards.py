@@ -1,0 +1,113 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""Guards against silent operators and senders of nothing but refused references."""
+
+from __future__ import annotations
+
+from rbd_ros.compiler.records import field, Record
+from rbd_ros.control.supervisor.answers import moment
+from rbd_ros.control.interface.cause_codes import CauseCode
+from rbd_ros.control.interface.events import accuse, NEVER, NOBODY, Result
+from rbd_ros.control.monitors.monitor_parameters import MonitorParameters
+from rbd_ros.control.supervisor.words import SupervisorWord
+from rbd_ros.control.supervisor.transition_rows import StateCode
+
+__all__ = ['accepted', 'check_dead_man', 'DeadMan', 'is_alive', 'press', 'Refusals', 'refused']
+
+#: s between two refused references beyond which they are not consecutive
+_ROW = 1.0
+
+
+class DeadMan(Record):
+    """A signal that must be repeated to keep the robot going."""
+
+    pressed: float = field('', 's', 'steady time of the last signal that counts', NEVER)
+
+
+class Refusals(Record):
+    """Consecutive refused references: a sender of nothing else has lost the robot."""
+
+    row: float = field('', '', 'how many there were in a row')
+    time: float = field('', 's', 'steady time of the last one', NEVER)
+
+
+def is_alive(x: DeadMan, p: MonitorParameters, steady: float) -> bool:
+    """
+    Return whether the robot may move; not where a time is no number.
+
+    :param x: signal.
+    :param p: has the time within which it must come.
+    :param steady: steady time, s.
+    """
+    return p.dead_man_timeout <= 0.0 or steady - x.pressed <= p.dead_man_timeout
+
+
+def press(x: DeadMan, p: MonitorParameters, y: Result, steady: float, pressed: int, state: int,
+          ) -> None:
+    """
+    Take one message of the dead-man switch; letting it go stops at once.
+
+    :param x: signal.
+    :param p: has the time within which it must come.
+    :param y: takes what is wrong.
+    :param steady: steady time, s.
+    :param pressed: 1 if the operator holds it; one 0 between any number of 1 counts.
+    :param state: of the supervisor.
+    """
+    x.pressed = moment(steady, NEVER) if pressed > 0 else NEVER
+    if state != StateCode.PROBING and not is_alive(x, p, steady):
+        accuse(y, CauseCode.DEAD_MAN, SupervisorWord.DEAD_MAN_RELEASED, NOBODY, 0.0, 0.0, 0.0)
+
+
+def check_dead_man(x: DeadMan, p: MonitorParameters, y: Result, steady: float, state: int,
+                   ) -> None:
+    """
+    Check whether the signal still comes; a start just waits for it.
+
+    :param x: signal.
+    :param p: has the time within which it must come.
+    :param y: takes what is wrong.
+    :param steady: steady time, s.
+    :param state: of the supervisor.
+    """
+    if state != StateCode.PROBING and not is_alive(x, p, steady):
+        accuse(y, CauseCode.DEAD_MAN, SupervisorWord.NO_DEAD_MAN_MESSAGE, NOBODY,
+               p.dead_man_timeout, 0.0, 0.0)
+
+
+def accepted(x: Refusals) -> None:
+    """
+    Record a reference that was accepted: the count starts again.
+
+    :param x: refusals.
+    """
+    x.row = 0.0
+
+
+def refused(x: Refusals, p: MonitorParameters, steady: float) -> bool:
+    """
+    Record a reference that was refused.
+
+    :param x: refusals.
+    :param p: says how many are too many.
+    :param steady: steady time, s.
+    :returns: whether it is one too many.
+    """
+    time = moment(steady, x.time)
+    if time - x.time > _ROW:
+        x.row = 0.0
+    x.row += 1.0
+    x.time = time
+    return 0.0 < p.refusals <= x.row

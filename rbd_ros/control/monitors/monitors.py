@@ -1,0 +1,234 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""
+Faults that are detected while the state is good, as procedures.
+
+Too fast, too far from the reference, too slow, not the described robot; and states that are not
+plausible: positions that do not match velocities, or that are outside of the range of their joint.
+What is wrong is an accusation, which the supervisor answers.
+"""
+
+from __future__ import annotations
+
+from rbd_ros.compiler.procedure import Vector
+from rbd_ros.compiler.records import field, group, Record
+from rbd_ros.control.interface.cause_codes import CauseCode
+from rbd_ros.control.interface.events import accuse, Joints, NEVER, NOBODY, Result
+from rbd_ros.control.monitors.monitor_parameters import MonitorParameters
+from rbd_ros.control.joint_states.motion import WINDOW
+from rbd_ros.control.monitors.motion_watch import arm_motion, check_motion, MotionWatch
+from rbd_ros.control.numerics.patience import is_calm, Patience, restart_patience, runs_out
+from rbd_ros.control.supervisor.words import SupervisorWord
+from rbd_ros.control.supervisor.transition_rows import StateCode
+
+__all__ = ['begin_watch', 'changed_law', 'check_plausible', 'check_watch', 'first_beyond',
+           'Plausible', 'restart_plausible', 'Watch']
+
+#: s from the first torque within which a fault names its likely causes
+_EARLY = 5.0
+
+
+class Watch(Record):
+    """Monitors of a running robot."""
+
+    began: float = field('', 's', 'control time of the first torque', NEVER)
+    hint: float = field('', '', '1 until a fault has named its likely causes')
+    speed: Patience = group(Patience)
+    error: Patience = group(Patience)
+    lead: Patience = group(Patience)
+    motion: MotionWatch = group(MotionWatch)
+
+
+class Plausible(Record):
+    """Monitors of what sensors say."""
+
+    mismatch: Patience = group(Patience)
+    differenced: Patience = group(Patience)
+    outside: Patience = group(Patience)
+
+
+def first_beyond(value: Vector, limit: Vector) -> int:
+    """
+    Return the first joint whose bound is exceeded, or ``NOBODY``; a NaN exceeds each bound.
+
+    :param value: one number per joint.
+    :param limit: largest absolute value per joint.
+    """
+    for j in range(len(limit)):
+        if not -limit[j] <= value[j] <= limit[j]:
+            return j
+    return NOBODY
+
+
+# -- the robot ------------------------------------------------------------------------------------
+
+def begin_watch(x: Watch, p: MonitorParameters, now: float, q: Vector, qd: Vector) -> None:
+    """
+    Record that torque begins.
+
+    :param x: monitors.
+    :param p: their parameters.
+    :param now: control time, s, finite.
+    :param q: positions of the controlled joints.
+    :param qd: their velocities.
+    """
+    arm_motion(x.motion, p, now, q, qd)
+    x.began, x.hint = now, 1.0
+    restart_patience(x.speed)
+    changed_law(x)
+
+
+def changed_law(x: Watch) -> None:
+    """
+    Forget the tracking error of another law.
+
+    :param x: monitors.
+    """
+    restart_patience(x.error)
+    restart_patience(x.lead)
+
+
+def check_watch(x: Watch, p: MonitorParameters, joints: Joints, y: Result, now: float, state: int,
+                tracks: int, leads: int, rests: int, error: Vector, lead: Vector, q: Vector,
+                qd: Vector) -> bool:
+    """
+    Check for faults that are detected while the state is good.
+
+    :param x: monitors.
+    :param p: their parameters.
+    :param joints: has the rate of states.
+    :param y: takes what is wrong.
+    :param now: control time, s, finite.
+    :param state: of the supervisor.
+    :param tracks: 1 if the law has a tracking error of the joints.
+    :param leads: 1 if it has one of the tip.
+    :param rests: 1 if it wants no motion.
+    :param error: of the joints, from the last cycle.
+    :param lead: of orientation and position of the tip, from the last cycle.
+    :param q: positions of the controlled joints.
+    :param qd: their velocities.
+    :returns: whether all is calm.
+    """
+    j = first_beyond(qd, p.velocity)
+    if runs_out(x.speed, p.velocity_patience, now, _bad(j)):
+        accuse(y, CauseCode.OVER_SPEED, SupervisorWord.TOO_FAST, j, qd[j], p.velocity[j],
+               _explained(x, now))
+    if joints.rate_low > 0.0:
+        accuse(y, CauseCode.LOW_RATE, SupervisorWord.LOW_RATE, NOBODY, joints.rate,
+               p.minimum_rate, 0.0)
+    if state == StateCode.RUNNING:
+        _check_error(x, p, y, now, tracks, leads, error, lead)
+    if x.motion.armed > 0.0 and StateCode.RAMPING_IN <= state <= StateCode.RUNNING:
+        word = check_motion(x.motion, p, now, q, qd, rests)
+        if word > 0:
+            accuse(y, CauseCode.WRONG_MODEL, word, int(x.motion.joint), x.motion.a, x.motion.b,
+                   _explained(x, now))
+    return (not joints.rate_low > 0.0 and not x.motion.armed > 0.0 and is_calm(x.speed)
+            and is_calm(x.error) and is_calm(x.lead))
+
+
+def _check_error(x: Watch, p: MonitorParameters, y: Result, now: float, tracks: int, leads: int,
+                 error: Vector, lead: Vector) -> None:
+    """Check the tracking error of the joints, or of the tip."""
+    if tracks > 0:
+        j = first_beyond(error, p.tracking)
+        if runs_out(x.error, p.tracking_patience, now, _bad(j)):
+            accuse(y, CauseCode.TRACKING, SupervisorWord.FAR_FROM_REFERENCE, j, error[j],
+                   p.tracking[j], _explained(x, now))
+    elif leads > 0:
+        k = first_beyond(lead, p.task_error)
+        if runs_out(x.lead, p.tracking_patience, now, _bad(k)):
+            word = SupervisorWord.ORIENTATION_FAR if k == 0 else SupervisorWord.POSITION_FAR
+            accuse(y, CauseCode.TRACKING, word, NOBODY, lead[k], p.task_error[k],
+                   _explained(x, now))
+
+
+def _bad(j: int) -> int:
+    """Return 1 if there is a joint beyond its bound."""
+    return 0 if j == NOBODY else 1
+
+
+def _explained(x: Watch, now: float) -> float:
+    """Return 1 if what is wrong is to be said with what to look for: soon, and once."""
+    early = x.hint > 0.0 and now - x.began < _EARLY
+    x.hint = 0.0
+    return 1.0 if early else 0.0
+
+
+# -- its sensors ----------------------------------------------------------------------------------
+
+def restart_plausible(x: Plausible) -> None:
+    """
+    Forget what was seen.
+
+    :param x: monitors.
+    """
+    restart_patience(x.mismatch)
+    restart_patience(x.differenced)
+    restart_patience(x.outside)
+
+
+def check_plausible(x: Plausible, p: MonitorParameters, joints: Joints, y: Result, now: float,
+                    q: Vector, qd: Vector, stuck: int, repeats: int) -> bool:
+    """
+    Check whether a state is plausible.
+
+    :param x: monitors.
+    :param p: their parameters.
+    :param joints: has what positions have shown against velocities.
+    :param y: takes what is wrong.
+    :param now: control time, s, finite.
+    :param q: positions of the controlled joints.
+    :param qd: their velocities.
+    :param stuck: joint whose sensor has repeated itself for too long, or ``NOBODY``.
+    :param repeats: 1 if a sensor repeats itself that never did.
+    :returns: whether nothing was wrong lately.
+    """
+    j = first_beyond(joints.mismatch, joints.allowed)
+    if runs_out(x.mismatch, p.velocity_patience, now, _bad(j)):
+        accuse(y, CauseCode.IMPLAUSIBLE, SupervisorWord.MISMATCH, j, _shown(joints, qd, j), qd[j],
+               0.0)
+    j = _too_fast(p, joints, qd)
+    if runs_out(x.differenced, p.velocity_patience, now, _bad(j)):
+        accuse(y, CauseCode.OVER_SPEED, SupervisorWord.POSITIONS_TOO_FAST, j,
+               _shown(joints, qd, j), p.differenced[j], 0.0)
+    j = _outside(p, q)
+    if runs_out(x.outside, p.velocity_patience, now, _bad(j)):
+        accuse(y, CauseCode.IMPLAUSIBLE, SupervisorWord.OUT_OF_RANGE, j, q[j], 0.0, 0.0)
+    if stuck != NOBODY:
+        accuse(y, CauseCode.FROZEN, SupervisorWord.REPEATS, stuck, q[stuck], 0.0, 0.0)
+    return (joints.calm > 0.0 and not repeats > 0 and is_calm(x.mismatch)
+            and is_calm(x.differenced) and is_calm(x.outside))
+
+
+def _shown(joints: Joints, qd: Vector, j: int) -> float:
+    """Return the velocity that the positions of a joint show."""
+    return joints.mismatch[j] / WINDOW + qd[j]
+
+
+def _too_fast(p: MonitorParameters, joints: Joints, qd: Vector) -> int:
+    """Return the first joint whose positions are too fast, or nobody."""
+    for j in range(len(qd)):
+        if not -p.differenced[j] <= _shown(joints, qd, j) <= p.differenced[j]:
+            return j
+    return NOBODY
+
+
+def _outside(p: MonitorParameters, q: Vector) -> int:
+    """Return the first joint that is far outside of its range, or nobody."""
+    for j in range(len(q)):
+        if not -p.reach[j] <= q[j] - p.middle[j] <= p.reach[j]:
+            return j
+    return NOBODY

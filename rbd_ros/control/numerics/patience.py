@@ -1,0 +1,73 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""
+Time for which something may be wrong, as a leaky counter.
+
+Each sample counts until the next one: while something is wrong the counter fills second by second,
+else it drains at a quarter of that. One good sample among bad ones therefore resets nothing: what
+is wrong for more than a fifth of the time becomes a fault sooner or later.
+"""
+
+from __future__ import annotations
+
+from rbd_ros.compiler.records import field, Record
+from rbd_ros.control.interface.events import NONE
+
+__all__ = ['is_calm', 'Patience', 'restart_patience', 'runs_out']
+
+#: s that can be due to rounding
+_EMPTY = 1e-9
+
+#: s by which the counter drains in a good second
+_DRAIN = 0.25
+
+
+class Patience(Record):
+    """A leaky counter."""
+
+    spent: float = field('', 's', 'for which something was wrong')
+    bad: float = field('', '', '1 if it was at the last look')
+    time: float = field('', 's', 'of that look')
+
+
+def restart_patience(x: Patience) -> None:
+    """Forget that anything was wrong."""
+    x.spent, x.bad, x.time = 0.0, 0.0, 0.0
+
+
+def is_calm(x: Patience) -> bool:
+    """Return whether nothing is wrong and nothing was lately."""
+    return x.bad == 0.0 and x.spent == 0.0
+
+
+def runs_out(x: Patience, most: float, now: float, bad: int) -> bool:
+    """
+    Take one sample; it counts until the next one.
+
+    :param x: counter.
+    :param most: s after which it has run out; 0, or no number: at once.
+    :param now: time of the sample, s, finite.
+    :param bad: 1 if something is wrong in it, else 0.
+    :returns: whether it is wrong and was so for too long.
+    """
+    since = max(now - x.time, 0.0)
+    if x.bad > 0.0:
+        # remember no more than the limit
+        x.spent = max(0.0, min(min(x.spent, most) + since, NONE))
+    elif x.spent > 0.0:
+        left = x.spent - _DRAIN * since
+        x.spent = left if left > _EMPTY else 0.0
+    x.bad, x.time = bad, now
+    return bad > 0 and not x.spent < most * (1.0 - 1e-9)

@@ -1,0 +1,109 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""
+Samples of which the median is wanted, in a fixed room.
+
+When there is no more room, every second sample is dropped, and from then on only every second one
+is kept: those that remain are spread evenly over the whole time.
+"""
+
+from __future__ import annotations
+
+from rbd_ros.compiler.procedure import Matrix, Vector
+from rbd_ros.compiler.records import field, Record
+from rbd_ros.control.numerics.medians import median
+
+__all__ = ['halve', 'is_full', 'is_wanted', 'restart_samples', 'ROOM', 'row_median',
+           'SampleCount', 'thin_out']
+
+#: samples that there is room for: those of 5 s at 800 Hz
+ROOM = 4096
+
+
+class SampleCount(Record):
+    """How many samples there are, and which one is kept next."""
+
+    kept: float = field('', '', 'samples in the room')
+    stride: float = field('', '', 'every how many-th is kept', 1.0)
+    skip: float = field('', '', 'how many are left out before the next that is kept')
+
+
+def restart_samples(x: SampleCount) -> None:
+    """
+    Forget the samples.
+
+    :param x: count of samples.
+    """
+    x.kept = 0.0
+    x.stride = 1.0
+    x.skip = 0.0
+
+
+def is_wanted(x: SampleCount) -> bool:
+    """
+    Count a sample; return whether it is kept.
+
+    :param x: count of samples.
+    """
+    if x.skip > 0.0:
+        x.skip -= 1.0
+        return False
+    x.skip = x.stride - 1.0
+    return True
+
+
+def is_full(x: SampleCount) -> bool:
+    """
+    Return whether a sample that is kept needs room first.
+
+    :param x: count of samples.
+    """
+    return not x.kept < ROOM
+
+
+def halve(x: SampleCount) -> None:
+    """
+    Count half of the samples, after each array of them was thinned out.
+
+    :param x: count of samples.
+    """
+    x.kept = 0.5 * ROOM
+    x.stride *= 2.0
+    x.skip = x.stride - 1.0
+
+
+def thin_out(values: Matrix) -> None:
+    """
+    Drop every second sample of a full array.
+
+    :param values: a row of samples for each joint.
+    """
+    for j in range(len(values)):
+        for k in range(int(0.5 * ROOM)):
+            values[j, k] = values[j, 2 * k]
+
+
+def row_median(values: Matrix, j: int, count: int, spare: Vector) -> float:
+    """
+    Return the median of a row of samples.
+
+    :param values: a row of samples for each joint.
+    :param j: which row.
+    :param count: how many samples there are, at least one.
+    :param spare: room for one row.
+    """
+    for k in range(count):
+        spare[k] = values[j, k]
+    return median(spare, count)

@@ -1,0 +1,278 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""
+Torques that the model does not explain, observed in the loop and compensated by the law.
+
+The same observer shows a load that the description does not have: a stop that trusts g(q) of a
+wrong payload accelerates instead of braking. It runs if the parameters ask for it, and whenever
+something is unusual: beyond a bound, and during every stop.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from rbd_ros.compiler.procedure import Vector
+from rbd_ros.compiler.records import field, group, Record
+from rbd_ros.control.parameters.settings import Settings
+from rbd_ros.control.interface.events import Joints, NEVER, NONE, Structure
+from rbd_ros.control.observers.momentum import (
+    are_finite, is_finite_momentum, is_time, Momentum, MomentumKernel, reset_momentum,
+    update_momentum)
+from rbd_ros.control.numerics.places import place_of
+from rbd_ros.control.observers.torque_history import (
+    clear_torques, find_mean_torque, note_torque, TorqueHistory)
+
+__all__ = ['apply_observer', 'distrust_gravity', 'fill_observer', 'forget_load', 'ignore_load',
+           'observe', 'Observer', 'ObserverParameters', 'reset_observer']
+
+#: rad/s or m/s above which a joint counts as moving
+_MOVES = 0.05
+
+#: s over which the mean of the load is taken
+_MEAN = 0.1
+
+#: largest gain of the observer times the filter of differenced velocities: what a coarse encoder
+#: shows as a load
+_COARSE = 0.03
+
+#: N.m; keeps a division by zero finite
+_TINY = 1e-300
+
+#: s without an observation after which what was observed is forgotten
+_GAP = 0.1
+
+
+class ObserverParameters(Record):
+    """What the operator asks of the observer."""
+
+    observed: float = field('', '', '1 if the law compensates what is observed')
+    velocity_filter: float = field('', 's', 'filter of velocities that are differences')
+    limit: Vector = field('n', 'N.m or N', 'torque limits')
+    usual_share: Vector = field('n', 'N.m or N', 'bound of the load of a robot whose g(q) is '
+                                                 'trusted')
+
+
+class Observer(Record):
+    """The observer of one robot; its result is an input of the law, and of every stop."""
+
+    time: float = field('', 's', 'control time of the last observation', NEVER)
+    acts: float = field('', '', '1 if acted is known; 0: the torque of the cycle before acted')
+    external: Vector = field('n', 'N.m or N', 'observed torque that the law compensates')
+    load: Vector = field('n', 'N.m or N', 'what the robot shows besides g(q), bounded for all '
+                                          'joints in proportion')
+    mean: Vector = field('n', 'N.m or N', 'of the load, for what needs no quick answer')
+    share: Vector = field('n', 'N.m or N', 'bound of the load')
+    gain: Vector = field('n', '1/s', 'bandwidth of the last observation')
+    acted: Vector = field('n', 'N.m or N', 'mean torque that the last state answers to')
+    drive: Vector = field('n', 'N.m or N', 'torque besides C, filtered as velocities are')
+    bias: Vector = field('n', 'N.m or N', 'C with gravity at the last state')
+    place: Vector = field('n', 'rad or m', 'positions of the last state', NONE)
+    momentum: Momentum = group(Momentum)
+    sent: TorqueHistory = group(TorqueHistory)
+
+
+def fill_observer(p: ObserverParameters, settings: Settings) -> None:
+    """
+    Take new parameters; then ``apply_observer`` is due.
+
+    :param p: get them.
+    :param settings: valid set.
+    """
+    p.observed = float(settings.flag('observer_feedback'))
+    p.velocity_filter = settings.number('velocity_filter')
+    p.limit[:] = settings.torque_limits
+    p.usual_share[:] = np.minimum(settings.number('hold_torque') * settings.torque_limits, NONE)
+
+
+def apply_observer(x: Observer, p: ObserverParameters) -> None:
+    """
+    Take new parameters, or those for another delay.
+
+    :param x: the observer.
+    :param p: its parameters.
+    """
+    _bound_load(x, p.usual_share)
+    if not p.observed > 0.0:
+        _clear(x.external)
+
+
+def reset_observer(x: Observer, p: ObserverParameters) -> None:
+    """
+    Forget what was observed.
+
+    :param x: the observer.
+    :param p: its parameters.
+    """
+    reset_momentum(x.momentum)
+    clear_torques(x.sent)
+    _clear(x.load)
+    _clear(x.mean)
+    _bound_load(x, p.usual_share)
+
+
+def forget_load(x: Observer) -> None:
+    """
+    Forget the load that was observed so far.
+
+    :param x: the observer.
+    """
+    _clear(x.momentum.torque)
+    _clear(x.load)
+    _clear(x.mean)
+
+
+def ignore_load(x: Observer) -> None:
+    """
+    Trust no load any more: the motion of a joint is not known.
+
+    :param x: the observer.
+    """
+    _clear(x.load)
+    _clear(x.mean)
+    _clear(x.share)
+
+
+def distrust_gravity(x: Observer, p: ObserverParameters) -> None:
+    """
+    Trust the observed load up to the torque limits, because g(q) of the description is wrong.
+
+    :param x: the observer.
+    :param p: its parameters.
+    """
+    _bound_load(x, p.limit)
+
+
+def observe(x: Observer, p: ObserverParameters, kernel: MomentumKernel, joints: Joints,
+            s: Structure, gain: Vector, delay: float, torque: Vector, now: float) -> None:
+    """
+    Observe a state and the torque that was sent, after the limits.
+
+    :param x: the observer.
+    :param p: its parameters.
+    :param kernel: is evaluated at the state.
+    :param joints: the state.
+    :param s: which joints are which.
+    :param gain: bandwidth that suits the delay, 1/s.
+    :param delay: from a state to the motion that its torque causes, s.
+    :param torque: total that acts from now on, N.m.
+    :param now: control time, s.
+    """
+    if not (is_time(now) and _is_torque(torque)):
+        _start_anew(x, p)
+        return
+    elapsed = now - x.time
+    x.time = now
+    if not 0.0 < elapsed <= _GAP:
+        reset_observer(x, p)
+    for j in range(len(kernel.q)):
+        kernel.q[j] = joints.q[j]
+        kernel.qd[j] = joints.qd[j]
+    kernel.run()
+    _find_acted(x, p, kernel.bias, gain, delay, elapsed, joints.differenced)
+    note_torque(x.sent, now, torque)
+    update_momentum(x.momentum, kernel, torque, elapsed, x.gain, x.acted, x.acts)
+    if not (is_finite_momentum(x.momentum) and are_finite(x.acted) and are_finite(x.drive)):
+        _start_anew(x, p)  # nothing can be learned from an absurd velocity
+        return
+    if p.observed > 0.0:
+        for i in range(len(x.external)):
+            most = max(0.0, p.limit[i])  # 0 if that is no number
+            x.external[i] = min(max(x.momentum.torque[i], -most), most)
+    _update_load(x, joints, s, elapsed)
+
+
+def _find_acted(x: Observer, p: ObserverParameters, bias: Vector, gain: Vector, delay: float,
+                elapsed: float, differenced: float) -> None:
+    """
+    Find the mean torque that the measured motion is the answer to.
+
+    States are late, and so the torque is one that was sent a delay ago. Differences of
+    positions are filtered: what drives the motion is filtered in the same way. They are also
+    coarse, and their noise is less in a slower observer.
+    """
+    filtered = differenced > 0.0
+    slowest, weight = NONE, 1.0
+    if filtered and p.velocity_filter > 0.0:
+        slowest = _COARSE / p.velocity_filter
+        weight = elapsed / (elapsed + p.velocity_filter)
+    late = x.time - delay
+    known = find_mean_torque(x.sent, late - elapsed, late, x.acted)
+    for i in range(len(bias)):
+        x.gain[i] = max(0.0, min(gain[i], slowest))  # 0 if that is no number
+        middle = 0.5 * (bias[i] + x.bias[i])
+        x.bias[i] = bias[i]
+        if known and filtered:
+            x.drive[i] += weight * (x.acted[i] - middle - x.drive[i])
+            x.acted[i] = x.drive[i] + middle
+    x.acts = 1.0 if known else 0.0
+    if not known:
+        x.momentum.known = 0.0
+
+
+def _update_load(x: Observer, joints: Joints, s: Structure, elapsed: float) -> None:
+    """
+    Take the torque observed while the robot moves as its load.
+
+    A robot that is blocked shows a torque, too: that of the obstacle, or of the person, in its
+    way. To compensate it would be to go on pushing. The same holds for a joint that stands
+    exactly still, by a brake or by a frozen sensor. A joint that is slow for a moment follows
+    the others: what acts on nearly parallel axes accelerates next to no inertia, and an old
+    load of one of them would throw both about.
+    """
+    fastest, excess = 0.0, 1.0
+    for i in range(len(x.load)):
+        fastest = max(fastest, abs(joints.qd[place_of(s, i)]))
+        excess = max(excess, abs(x.momentum.torque[i]) / max(x.share[i], _TINY))
+    for i in range(len(x.load)):
+        j = place_of(s, i)
+        # without velocities, a slow joint stands between the steps of its encoder
+        stands = (joints.q[j] == x.place[i] and abs(joints.qd[j]) <= _MOVES
+                  and not joints.differenced > 0.0)
+        x.place[i] = joints.q[j]
+        if fastest > _MOVES:
+            if not stands:
+                x.load[i] = x.momentum.torque[i] / excess
+            if elapsed > 0.0:
+                x.mean[i] += elapsed / (elapsed + _MEAN) * (x.load[i] - x.mean[i])
+
+
+def _is_torque(torque: Vector) -> bool:
+    """Return whether these are torques of a robot."""
+    for i in range(len(torque)):
+        if not abs(torque[i]) <= NONE:
+            return False
+    return True
+
+
+def _start_anew(x: Observer, p: ObserverParameters) -> None:
+    """Forget what was observed, after numbers that no robot has."""
+    reset_observer(x, p)
+    _clear(x.external)
+    _clear(x.acted)
+    _clear(x.drive)
+    _clear(x.bias)
+    x.acts = 0.0
+
+
+def _bound_load(x: Observer, most: Vector) -> None:
+    """Take a bound; one that is no number trusts nothing."""
+    for i in range(len(x.share)):
+        x.share[i] = most[i] if 0.0 <= most[i] <= NONE else 0.0
+
+
+def _clear(values: Vector) -> None:
+    for i in range(len(values)):
+        values[i] = 0.0

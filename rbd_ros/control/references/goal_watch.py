@@ -1,0 +1,165 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""
+The goal of FollowJointTrajectory: its tolerances, how it ends, and the numbers of its feedback.
+
+There is at most one; a new one pre-empts. What has ended stays in a small ring, whose texts
+``reference_words`` makes.
+"""
+
+from __future__ import annotations
+
+import enum
+
+from rbd_ros.compiler.procedure import Matrix
+from rbd_ros.compiler.records import field, Record
+from rbd_ros.control.references.results import ResultCode
+from rbd_ros.control.interface.events import NOBODY, NONE
+from rbd_ros.control.references.pieces import Ring, slot_of
+from rbd_ros.control.references.words import ReferenceWord
+
+__all__ = ['abort_goal', 'accept_goal', 'end_goal', 'Goal', 'GoalStatus', 'judge_goal', 'OUTCOMES']
+
+#: goals that have ended and are remembered
+OUTCOMES = 8
+
+
+class GoalStatus(enum.IntEnum):
+    """How a goal ended; in the order of ``references.results.Status``."""
+
+    SUCCEEDED = 0
+    ABORTED = 1
+    CANCELED = 2
+
+
+class Goal(Record):
+    """The goal that is pursued, and those that have ended."""
+
+    active: float = field('', '', 'its number; 0: none')
+    start: float = field('', 's', 'control time at which its trajectory began')
+    end: float = field('', 's', 'control time at which its trajectory ends')
+    goal_time: float = field('', 's', 'after the end within which it must be reached')
+    time: float = field('', 's', 'control time of the last check')
+    ended: float = field('', '', 'number of goals that have ended, ever')
+    path: Matrix = field('3 n', 'rad or m, /s, /s^2', 'largest errors on the way')
+    tolerance: Matrix = field('3 n', 'rad or m, /s, /s^2', 'largest errors at the end')
+    actual: Matrix = field('2 n', 'rad or m, /s', 'measured state at the last check')
+    error: Matrix = field('2 n', 'rad or m, /s', 'target minus measured state at the last check')
+    outcomes: Matrix = field(f'{OUTCOMES} 8', '', 'of the goals that ended last: number, '
+                             'GoalStatus, ResultCode, word, joint, quantity (0 position, '
+                             '1 velocity), and two numbers of the word')
+
+
+def accept_goal(goal: Goal, ring: Ring) -> None:
+    """
+    Pursue the goal of the newest trajectory.
+
+    :param goal: receives its tolerances.
+    :param ring: where they are.
+    """
+    goal.active, goal.start, goal.end = ring.goal, ring.start, ring.end
+    goal.goal_time = _allowed(ring.goal_time)
+    for j in range(len(ring.final)):
+        for k in range(3):
+            goal.path[k, j] = _allowed(ring.path[k, j])
+            goal.tolerance[k, j] = _allowed(ring.tolerance[k, j])
+
+
+def _allowed(tolerance: float) -> float:
+    """Return a tolerance; what is no number restricts most, so that such a goal fails."""
+    return min(tolerance, NONE) if tolerance >= 0.0 else 0.0
+
+
+def end_goal(goal: Goal, status: int, code: int, word: int, joint: int, quantity: int, a: float,
+             b: float) -> None:
+    """
+    End the active goal, if any.
+
+    :param goal: the goals.
+    :param status: see ``GoalStatus``.
+    :param code: see ``ResultCode``.
+    :param word: why, see ``ReferenceWord``.
+    :param joint: that has violated a tolerance; ``NOBODY``: none.
+    :param quantity: 0 position, 1 velocity, 2 acceleration.
+    :param a: first number of the sentence.
+    :param b: second number.
+    """
+    if goal.active == 0.0:
+        return
+    k = slot_of(goal.ended, OUTCOMES)
+    goal.outcomes[k, 0] = goal.active
+    goal.outcomes[k, 1], goal.outcomes[k, 2] = status, code
+    goal.outcomes[k, 3], goal.outcomes[k, 4] = word, joint
+    goal.outcomes[k, 5] = quantity
+    goal.outcomes[k, 6], goal.outcomes[k, 7] = a, b
+    goal.ended += 1.0
+    goal.active = 0.0
+
+
+def abort_goal(goal: Goal, word: int, a: float) -> None:
+    """
+    End the active goal, if any, because something else happened.
+
+    :param goal: the goals.
+    :param word: what happened.
+    :param a: a number of the sentence.
+    """
+    end_goal(goal, GoalStatus.ABORTED, ResultCode.INVALID_GOAL, word, NOBODY, 0, a, 0.0)
+
+
+def _violation(error: Matrix, tolerance: Matrix, n: int) -> int:
+    """Return n k + j of the first quantity k and joint j that is too far away; -1: none."""
+    for k in range(2):  # accelerations are not measured
+        for j in range(n):
+            if not abs(error[k, j]) <= tolerance[k, j]:
+                return n * k + j
+    return -1
+
+
+def _fail(goal: Goal, code: int, word: int, error: float, tolerance: float, joint: int,
+          quantity: int) -> None:
+    end_goal(goal, GoalStatus.ABORTED, code, word, joint, quantity, error, tolerance)
+
+
+def judge_goal(goal: Goal, now: float, n: int) -> bool:
+    """
+    Judge the present error of the active goal.
+
+    :param goal: has the error.
+    :param now: control time, s.
+    :param n: number of joints.
+    :returns: whether it has failed, so that the reference must hold.
+    """
+    if now < goal.end:
+        at = _violation(goal.error, goal.path, n)
+        if at < 0:
+            return False
+        k = 1 if at >= n else 0
+        j = at - n * k
+        _fail(goal, ResultCode.PATH_TOLERANCE_VIOLATED, ReferenceWord.OFF_PATH, goal.error[k, j],
+              goal.path[k, j], j, k)
+        return True
+    at = _violation(goal.error, goal.tolerance, n)
+    if at < 0:
+        end_goal(goal, GoalStatus.SUCCEEDED, ResultCode.SUCCESSFUL, ReferenceWord.REACHED, NOBODY,
+                 0, 0.0, 0.0)
+        return False
+    if not now > goal.end + goal.goal_time:
+        return False
+    k = 1 if at >= n else 0
+    j = at - n * k
+    _fail(goal, ResultCode.GOAL_TOLERANCE_VIOLATED, ReferenceWord.OFF_GOAL, goal.error[k, j],
+          goal.tolerance[k, j], j, k)
+    return True

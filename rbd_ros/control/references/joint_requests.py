@@ -1,0 +1,160 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""
+Requests to the joint reference: set-points, trajectories, goals.
+
+The messages are checked outside, where there are texts; here only what is no number is refused.
+"""
+
+from __future__ import annotations
+
+import math
+
+from rbd_ros.control.references.results import ResultCode
+from rbd_ros.control.numerics.angles import turn
+from rbd_ros.control.interface.events import Event, Joints, NOBODY, NONE, Result, Structure
+from rbd_ros.control.references.goal_watch import (
+    abort_goal, accept_goal, end_goal, GoalStatus, judge_goal)
+from rbd_ros.control.references.joint_profile import JointLimits, positive
+from rbd_ros.control.references.joint_reference import (
+    distance, hold_joint_reference, JointReference, leave_path, Source)
+from rbd_ros.control.references.pieces import PathKind, Ring, valid_header
+from rbd_ros.control.numerics.places import place_of
+from rbd_ros.control.references.words import ReferenceWord
+
+__all__ = ['cancel_goal', 'check_goal', 'take_pieces', 'take_set_point']
+
+#: share of a velocity limit at which a joint of a stream that hardly moves goes to its point
+_CREEP = 0.001
+
+#: s of motion at an even speed that nobody means
+_MOST_WITHIN = 1e6
+
+#: in the place of a number that is none: beyond every tolerance
+_LOST = 1e300
+
+
+def _keep_even_speed(x: JointReference, p: JointLimits, within: float) -> None:
+    """Set the speeds of which v t + v^2/2a is the way: braking begins after that time."""
+    for j in range(len(x.profile.pace)):
+        q, qd, a = x.profile.state[0, j], x.profile.state[1, j], positive(p.acceleration[j])
+        end = x.profile.target[0, j]
+        stop = q + qd * abs(qd) / (2.0 * a)  # a reference that moves away comes back from there
+        way = max(abs(end - q), abs(end - stop))
+        speed = a * (math.sqrt(within * within + 2.0 * way / a) - within)
+        pace = max(speed, _CREEP * p.velocity[j])
+        x.profile.pace[j] = pace if pace < NONE else NONE
+
+
+def take_set_point(x: JointReference, p: JointLimits, u: Event, y: Result) -> None:
+    """
+    Take a streamed set-point, held until the next one or the timeout; a goal is aborted.
+
+    :param x: the reference.
+    :param p: its limits.
+    :param u: ``joints`` has position, velocity and acceleration, ``numbers[0]`` the s of motion
+        at an even speed before it brakes, or 0: as fast as the limits allow.
+    :param y: says if it is refused: it has numbers that are none.
+    """
+    n, within = len(x.profile.pace), u.numbers[0]
+    for j in range(n):
+        for k in range(3):
+            if not abs(u.joints[k, j]) <= NONE:
+                y.answer = ReferenceWord.NO_SET_POINT
+                return
+    if not (within <= _MOST_WITHIN and math.isfinite(u.now)):
+        y.answer = ReferenceWord.NO_SET_POINT
+        return
+    abort_goal(x.goal, ReferenceWord.SET_POINT, 0.0)
+    leave_path(x)
+    for j in range(n):
+        q, before = u.joints[0, j], x.profile.state[0, j]
+        x.profile.target[0, j] = before + turn(q - before) if p.continuous[j] > 0.0 else q
+        x.profile.target[1, j], x.profile.target[2, j] = u.joints[1, j], u.joints[2, j]
+    x.source, x.timed_out = Source.STREAM, 0.0
+    x.received = u.now
+    if within > 0.0:
+        _keep_even_speed(x, p, within)
+        x.received = NONE  # a point that was due at some time stays the target
+
+
+def take_pieces(x: JointReference, ring: Ring, u: Event, y: Result) -> None:
+    """
+    Follow the trajectory whose pieces are in the ring; the goal before is aborted.
+
+    :param x: the reference.
+    :param ring: pieces ahead.
+    :param u: ``numbers[0]`` is the number of the trajectory, ``numbers[1]`` that of its goal or 0.
+    :param y: says if it is refused: a newer one is in the ring already, or it has no numbers.
+    """
+    goal = u.numbers[1] if math.isfinite(u.numbers[1]) else 0.0
+    if not ring.number == u.numbers[0] or not ring.goal == goal or not valid_header(ring):
+        y.answer = (ReferenceWord.REPLACED if ring.number > u.numbers[0]
+                    else ReferenceWord.NO_TRAJECTORY)
+        return
+    abort_goal(x.goal, ReferenceWord.NEW_TRAJECTORY, 0.0)
+    leave_path(x)
+    x.path.kind, x.path.number, x.path.end = PathKind.RING, ring.number, ring.end
+    x.path.first, x.path.piece, x.path.last = ring.first, ring.first, ring.first + ring.pieces
+    for j in range(len(ring.final)):
+        x.path.final[j] = ring.final[j]
+    x.source, x.timed_out = Source.TRAJECTORY, 0.0
+    if goal != 0.0:
+        accept_goal(x.goal, ring)
+
+
+def cancel_goal(x: JointReference, p: JointLimits, u: Event, y: Result) -> None:
+    """
+    Cancel the goal and hold.
+
+    :param x: the reference.
+    :param p: its limits.
+    :param u: ``numbers[0]`` is the number of the goal.
+    :param y: says if that is not the active one: nothing happens.
+    """
+    if x.goal.active == 0.0 or not x.goal.active == u.numbers[0]:
+        y.answer = ReferenceWord.NO_GOAL
+        return
+    end_goal(x.goal, GoalStatus.CANCELED, ResultCode.SUCCESSFUL, ReferenceWord.CANCELED, NOBODY, 0,
+             0.0, 0.0)
+    hold_joint_reference(x, p)
+
+
+def _finite(x: float) -> float:
+    return x if math.isfinite(x) else _LOST
+
+
+def check_goal(x: JointReference, p: JointLimits, joints: Joints, structure: Structure,
+               now: float) -> None:
+    """
+    Check the tolerances of the active goal; the reference holds if the goal fails.
+
+    :param x: the reference.
+    :param p: its limits.
+    :param joints: the present state.
+    :param structure: which joints are controlled.
+    :param now: control time, s.
+    """
+    n = len(x.profile.pace)
+    if x.goal.active == 0.0 or not math.isfinite(now):
+        return
+    x.goal.time = now
+    for j in range(n):
+        q, qd = joints.q[place_of(structure, j)], joints.qd[place_of(structure, j)]
+        x.goal.actual[0, j], x.goal.actual[1, j] = _finite(q), _finite(qd)
+        x.goal.error[0, j] = _finite(distance(p, j, x.profile.target[0, j], q))
+        x.goal.error[1, j] = _finite(x.profile.target[1, j] - qd)
+    if judge_goal(x.goal, now, n):
+        hold_joint_reference(x, p)

@@ -1,0 +1,203 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""
+Pieces of trajectories: polynomials of fifth degree in a ring that is filled ahead.
+
+A trajectory of any length reaches the step as pieces in a ring of fixed size. Every piece has the
+number of its trajectory and a serial number that never comes again; its slot is that modulo the
+size. A slot that holds anything else is empty for the trajectory in use, so that pieces of an old
+and a new trajectory never mix. ``feeder.Feeder`` writes the ring, the step only reads it. A stop
+is one piece that the step makes itself, in the state.
+"""
+
+from __future__ import annotations
+
+import enum
+import math
+
+from rbd_ros.compiler.procedure import Matrix, Vector
+from rbd_ros.compiler.records import field, Record
+from rbd_ros.control.interface.events import NEVER
+
+__all__ = ['make_stop', 'Path', 'PathKind', 'PIECES', 'Ring', 'sample', 'Sampled', 'slot_of',
+           'valid_header']
+
+#: pieces in the ring
+PIECES = 64
+
+#: serial numbers beyond which not every integer is a number
+_MOST_PIECES = 9e15
+
+
+class Ring(Record):
+    """Pieces ahead, and the trajectory to which the newest of them belong."""
+
+    number: float = field('', '', 'of the newest trajectory')
+    first: float = field('', '', 'serial number of its first piece')
+    pieces: float = field('', '', 'how many it has')
+    start: float = field('', 's', 'control time at which it begins')
+    end: float = field('', 's', 'control time at which it ends')
+    goal: float = field('', '', 'number of its goal; 0: none')
+    goal_time: float = field('', 's', 'after the end within which the goal must be reached')
+    of: Vector = field(f'{PIECES}', '', 'number of the trajectory of each piece')
+    serial: Vector = field(f'{PIECES}', '', 'serial number of each piece', -1.0)
+    begin: Vector = field(f'{PIECES}', 's', 'control time at which each piece begins')
+    until: Vector = field(f'{PIECES}', 's', 'control time at which each piece ends')
+    final: Vector = field('n', 'rad or m', 'position at the end, held from then on')
+    path: Matrix = field('3 n', 'rad or m, /s, /s^2', 'tolerances of the goal on its way')
+    tolerance: Matrix = field('3 n', 'rad or m, /s, /s^2', 'tolerances of the goal at its end')
+    coefficients: Matrix = field(f'{6 * PIECES} n', '', 'of 1, s, s^2 ... s^5; six rows a piece')
+
+
+class PathKind(enum.IntEnum):
+    """What the target of the reference comes from."""
+
+    NONE = 0  # it stands
+    STOP = 1  # the piece of the state
+    RING = 2
+
+
+class Path(Record):
+    """The trajectory in use."""
+
+    kind: float = field('', '', 'what the target comes from, see PathKind')
+    number: float = field('', '', 'of the trajectory in the ring')
+    first: float = field('', '', 'serial number of its first piece')
+    last: float = field('', '', 'serial number after that of its last piece')
+    piece: float = field('', '', 'serial number of the piece in use')
+    begin: float = field('', 's', 'control time at which the stop begins', NEVER)
+    end: float = field('', 's', 'control time of the end', NEVER)
+    final: Vector = field('n', 'rad or m', 'position at the end')
+    stop: Matrix = field('6 n', '', 'coefficients of the piece that stops')
+
+
+class Sampled(enum.IntEnum):
+    """What the trajectory gave."""
+
+    MOVING = 0
+    ENDED = 1  # the last position, at rest
+    DRY = 2  # nothing: the piece has not come in time
+
+
+def slot_of(serial: float, size: int) -> int:
+    """
+    Return the place of a serial number in a ring.
+
+    :param serial: a whole number, not negative.
+    :param size: of the ring.
+    """
+    return int(serial - size * math.floor(serial / size))
+
+
+def valid_header(ring: Ring) -> bool:
+    """
+    Return whether the newest trajectory can be taken over; never with numbers that are none.
+
+    :param ring: pieces ahead.
+    """
+    if not (0.0 <= ring.first <= _MOST_PIECES and 1.0 <= ring.pieces <= _MOST_PIECES
+            and math.floor(ring.first) == ring.first and math.floor(ring.pieces) == ring.pieces):
+        return False
+    if not (math.isfinite(ring.start) and math.isfinite(ring.end)
+            and math.isfinite(ring.number) and math.isfinite(ring.goal)):
+        return False
+    for j in range(len(ring.final)):
+        if not math.isfinite(ring.final[j]):
+            return False
+    return True
+
+
+def sample(path: Path, ring: Ring, now: float, target: Matrix) -> int:
+    """
+    Evaluate position, velocity and acceleration of the trajectory.
+
+    :param path: the trajectory.
+    :param ring: its pieces.
+    :param now: control time, s.
+    :param target: receives them, 3 x n; no meaning if the ring is dry.
+    :returns: what they are, see ``Sampled``.
+    """
+    if now >= path.end:
+        for j in range(len(path.final)):
+            target[0, j], target[1, j], target[2, j] = path.final[j], 0.0, 0.0
+        return Sampled.ENDED
+    if path.kind == PathKind.STOP:
+        finite = _evaluate(path.stop, 0, max(now - path.begin, 0.0), target, len(path.final))
+        return Sampled.MOVING if finite else Sampled.DRY
+    k = _find(path, ring, now)
+    if k < 0:
+        return Sampled.DRY
+    finite = _evaluate(ring.coefficients, 6 * k, max(now - ring.begin[k], 0.0), target,
+                       len(path.final))
+    return Sampled.MOVING if finite else Sampled.DRY
+
+
+def _find(path: Path, ring: Ring, now: float) -> int:
+    """Return the slot of the piece for now, which becomes the one in use; -1: it is not there."""
+    serial = path.piece
+    for _ in range(PIECES):
+        k = slot_of(serial, PIECES)
+        if ring.of[k] != path.number or ring.serial[k] != serial:
+            return -1
+        if now < ring.begin[k] and serial > path.first:
+            serial -= 1.0
+        elif now >= ring.until[k] and serial + 1.0 < path.last:
+            serial += 1.0
+        else:
+            path.piece = serial
+            return k
+    return -1
+
+
+def _evaluate(c: Matrix, row: int, s: float, target: Matrix, n: int) -> bool:
+    """Take value, slope and curvature of n polynomials; return whether all are finite."""
+    finite = True
+    for j in range(n):
+        c0, c1, c2 = c[row, j], c[row + 1, j], c[row + 2, j]
+        c3, c4, c5 = c[row + 3, j], c[row + 4, j], c[row + 5, j]
+        q = c0 + s * (c1 + s * (c2 + s * (c3 + s * (c4 + s * c5))))
+        qd = c1 + s * (2.0 * c2 + s * (3.0 * c3 + s * (4.0 * c4 + s * 5.0 * c5)))
+        qdd = 2.0 * c2 + s * (6.0 * c3 + s * (12.0 * c4 + s * 20.0 * c5))
+        if not (math.isfinite(q) and math.isfinite(qd) and math.isfinite(qdd)):
+            finite = False
+        target[0, j], target[1, j], target[2, j] = q, qd, qdd
+    return finite
+
+
+def make_stop(path: Path, j: int, h: float, q: float, qd: float, qdd: float, end: float) -> bool:
+    """
+    Make the polynomial by which one joint comes to rest.
+
+    :param path: receives its coefficients and the position at its end.
+    :param j: number of the joint.
+    :param h: s until it rests, positive.
+    :param q: position before.
+    :param qd: velocity before.
+    :param qdd: acceleration before.
+    :param end: position at rest.
+    :returns: whether there is one: its coefficients are finite.
+    """
+    way, h2 = end - q, h * h
+    h3 = h2 * h
+    path.stop[0, j], path.stop[1, j], path.stop[2, j] = q, qd, 0.5 * qdd
+    path.stop[3, j] = (20.0 * way - 12.0 * qd * h - 3.0 * qdd * h2) / (2.0 * h3)
+    path.stop[4, j] = (-30.0 * way + 16.0 * qd * h + 3.0 * qdd * h2) / (2.0 * (h2 * h2))
+    path.stop[5, j] = (12.0 * way - 6.0 * qd * h - qdd * h2) / (2.0 * (h3 * h2))
+    path.final[j] = end
+    finite = True
+    for k in range(3, 6):
+        if not math.isfinite(path.stop[k, j]):
+            path.stop[k, j], finite = 0.0, False
+    return finite

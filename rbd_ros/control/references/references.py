@@ -1,0 +1,163 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""
+References of joints and task: taken while the law runs, else refused and counted.
+
+The flow calls ``take_reference`` for every event that brings one.
+"""
+
+from __future__ import annotations
+
+from rbd_ros.compiler.records import group, Record
+from rbd_ros.control.parameters.settings import Settings
+from rbd_ros.control.interface.cause_codes import CauseCode
+from rbd_ros.control.interface.events import accuse, Event, Joints, Kind, NOBODY, Result, Structure
+from rbd_ros.control.references.goal_watch import abort_goal
+from rbd_ros.control.monitors.guards import accepted, Refusals, refused
+from rbd_ros.control.references.joint_profile import fill_joint_limits, JointLimits
+from rbd_ros.control.references.joint_reference import hold_joint_reference, JointReference
+from rbd_ros.control.references.joint_requests import take_pieces, take_set_point
+from rbd_ros.control.laws.law_records import LawCode
+from rbd_ros.control.monitors.monitor_parameters import MonitorParameters
+from rbd_ros.control.references.pieces import Ring
+from rbd_ros.control.numerics.places import place_of
+from rbd_ros.control.references.pose_profile import TaskLimits
+from rbd_ros.control.references.words import ReferenceWord
+from rbd_ros.control.supervisor.words import SupervisorWord
+from rbd_ros.control.references.task_reference import (
+    fill_task_limits, hold_task_reference, take_pose, take_twist, take_wrench, TaskReference)
+from rbd_ros.control.supervisor.transition_rows import StateCode
+
+__all__ = ['fill_references', 'hold_references', 'moves', 'ReferenceLimits', 'References',
+           'take_reference']
+
+#: rad/s or m/s below which a reference counts as at rest
+_REST = 1e-3
+
+#: rad/s or m/s below which a joint counts as at rest
+_JOINT_REST = 0.02
+
+
+class References(Record):
+    """What the laws follow, and how often a reference was refused."""
+
+    joint: JointReference = group(JointReference)
+    task: TaskReference = group(TaskReference)
+    refusals: Refusals = group(Refusals)
+
+
+class ReferenceLimits(Record):
+    """Limits of all references."""
+
+    joint: JointLimits = group(JointLimits)
+    task: TaskLimits = group(TaskLimits)
+
+
+def fill_references(p: ReferenceLimits, settings: Settings) -> None:
+    """
+    Take the limits from the parameters.
+
+    :param p: what is filled.
+    :param settings: valid set.
+    """
+    fill_joint_limits(p.joint, settings)
+    fill_task_limits(p.task, settings)
+
+
+def hold_references(x: References, p: ReferenceLimits) -> None:
+    """
+    Come to rest and stay there, whatever the reference was; a goal is aborted.
+
+    :param x: the references.
+    :param p: their limits.
+    """
+    abort_goal(x.joint.goal, ReferenceWord.HELD, 0.0)
+    hold_joint_reference(x.joint, p.joint)
+    hold_task_reference(x.task, p.task)
+
+
+def moves(x: References, joints: Joints, structure: Structure, law: int) -> bool:
+    """
+    Return whether the robot moves, or is meant to move.
+
+    :param x: the references.
+    :param joints: the present state.
+    :param structure: which joints are controlled.
+    :param law: in force, see ``LawCode``.
+    """
+    wanted, measured = 0.0, 0.0
+    for j in range(len(structure.index)):
+        measured = max(measured, abs(joints.qd[place_of(structure, j)]))
+        if _tracks(law):
+            wanted = max(wanted, abs(x.joint.profile.state[1, j]))
+    if law == LawCode.TASK:
+        for j in range(6):
+            wanted = max(wanted, abs(x.task.pose.velocity[j]))
+    return wanted > _REST or measured > _JOINT_REST
+
+
+def _tracks(law: int) -> bool:
+    """Return whether a law follows the reference of the joints."""
+    return law == LawCode.JOINT or law == LawCode.OWN_JOINT
+
+
+def _is_goal(u: Event) -> bool:
+    return u.kind == Kind.PIECES and u.numbers[1] != 0.0
+
+
+def take_reference(x: References, p: ReferenceLimits, limits: MonitorParameters, ring: Ring,
+                   joints: Joints, structure: Structure, u: Event, y: Result, state: int,
+                   law: int) -> None:
+    """
+    Take a new reference while the law runs; a rejected one is answered and changes nothing.
+
+    Several in a row that are rejected while the robot moves are a fault. Goals are answered one by
+    one and do not count.
+
+    :param x: the references.
+    :param p: their limits.
+    :param limits: say how many rejected ones are too many.
+    :param ring: pieces of trajectories.
+    :param joints: the present state.
+    :param structure: which joints are controlled.
+    :param u: a set-point, pieces, a pose, a twist, a wrench, or what was refused outside.
+    :param y: gets the answer and an accusation.
+    :param state: of the supervisor, see ``StateCode``.
+    :param law: in force, see ``LawCode``.
+    """
+    if state != StateCode.RAMPING_IN and state != StateCode.RUNNING:
+        y.answer = ReferenceWord.NOT_RUNNING
+        return
+    if _is_goal(u) and not _tracks(law):
+        y.answer = ReferenceWord.OTHER_MODE
+        return
+    y.answer = 0.0
+    if u.kind == Kind.SET_POINT:
+        take_set_point(x.joint, p.joint, u, y)
+    elif u.kind == Kind.PIECES:
+        take_pieces(x.joint, ring, u, y)
+    elif u.kind == Kind.POSE:
+        take_pose(x.task, u, y)
+    elif u.kind == Kind.TWIST:
+        take_twist(x.task, u, y)
+    elif u.kind == Kind.WRENCH:
+        take_wrench(x.task, p.task, u, y)
+    if _is_goal(u):
+        return
+    if u.kind != Kind.REFUSED and (y.answer == 0.0 or y.answer == ReferenceWord.REPLACED):
+        accepted(x.refusals)
+    elif refused(x.refusals, limits, u.steady) and moves(x, joints, structure, law):
+        accuse(y, CauseCode.BAD_COMMAND, SupervisorWord.REFUSED_IN_A_ROW, NOBODY, x.refusals.row,
+               0.0, 0.0)

@@ -1,0 +1,310 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""
+References of the operational-space law: pose, twist and wrench of a frame.
+
+A pose far away is approached with bounded velocity and acceleration, along a straight line and
+about a fixed axis. Streamed poses are followed with their own velocity, which ``task_intake``
+estimates; between them the goal moves on. A twist moves the reference pose as long as it is
+repeated; a wrench acts as long as it is repeated. The reference waits for a robot that cannot
+follow (a reference governor as in Garone, Di Cairano and Kolmanovsky 2017, in its simplest form: a
+bounded lead). Everything is in the base frame, angular part first.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from rbd_ros.compiler.procedure import Matrix, Vector
+from rbd_ros.compiler.records import field, group, Record
+from rbd_ros.control.parameters.settings import Settings
+from rbd_ros.control.interface.events import Event, NEVER, NONE, Result
+from rbd_ros.control.references.joint_profile import positive
+from rbd_ros.control.references.pose_profile import (
+    advance_pose, PoseProfile, quaternion_of, rotate, set_axes, TaskLimits)
+from rbd_ros.control.references.words import ReferenceWord
+
+__all__ = ['advance_task_reference', 'fill_task_limits', 'hold_task_reference', 'LARGE',
+           'set_lead', 'start_task_reference', 'take_pose', 'take_twist', 'take_wrench',
+           'TaskReference']
+
+#: SI units of a twist or wrench that nobody means; their squares overflow
+LARGE = 1e9
+
+#: rad/s or m/s below which a reference that follows no twist any more stands
+_STANDS = 1e-9
+
+#: s; a step is never longer: its square and what it is multiplied by stay finite
+_LONGEST = 1e12
+
+
+class TaskReference(Record):
+    """Wanted pose, velocity and acceleration of the frame, and the wrench to exert."""
+
+    time: float = field('', 's', 'control time of the last step; NEVER: none since the start',
+                        NEVER)
+    pose_time: float = field('', 's', 'control time of the last pose; NEVER: none to go on from',
+                             NEVER)
+    horizon: float = field('', 's', 'for which the goal moves on by itself')
+    twist_time: float = field('', 's', 'control time of the last twist', NEVER)
+    wrench_time: float = field('', 's', 'control time of the last wrench', NEVER)
+    stops: float = field('', '', 'how often it was held; poses before and after are no stream')
+    rest_duration: float = field('', 's', 'in which it comes to rest; 0: it does not')
+    rest_since: float = field('', 's', 'for which it has been coming to rest')
+    wrench: Vector = field('6', 'N.m, N', 'to exert')
+    rest_orientation: Vector = field('4', '', 'from which it comes to rest')
+    rest_position: Vector = field('3', 'm', 'from which it comes to rest')
+    rest_velocity: Vector = field('6', 'rad/s, m/s', 'from which it comes to rest')
+    pose: PoseProfile = group(PoseProfile)
+
+
+def fill_task_limits(p: TaskLimits, settings: Settings) -> None:
+    """
+    Take the limits from the parameters.
+
+    :param p: what is filled.
+    :param settings: valid set.
+    """
+    limits = settings.task_limits()
+    p.timeout = settings.number('task.timeout')
+    p.velocity[:], p.acceleration[:] = limits.velocity, limits.acceleration
+    p.lead[:] = np.minimum(limits.lead, NONE)
+    p.wrench[:] = np.minimum(settings.wrench_limit(), NONE)
+
+
+def hold_task_reference(x: TaskReference, p: TaskLimits) -> None:
+    """
+    Come to rest as fast as the limits allow and stay there.
+
+    :param x: the reference.
+    :param p: its limits.
+    """
+    x.rest_duration, x.pose.moving, x.pose_time = 0.0, 0.0, NEVER
+    x.stops += 1.0
+    turn = _brake_time(x, p, 0)
+    rotate(x.pose.orientation, x.pose.velocity[0] * turn, x.pose.velocity[1] * turn,
+           x.pose.velocity[2] * turn, x.pose.goal)
+    way = _brake_time(x, p, 1)
+    for j in range(3):
+        end = x.pose.position[j] + x.pose.velocity[3 + j] * way
+        x.pose.goal[4 + j] = end if math.isfinite(end) else x.pose.position[j]
+    for j in range(6):
+        x.pose.drift[j] = 0.0
+
+
+def _brake_time(x: TaskReference, p: TaskLimits, k: int) -> float:
+    """Return half of the time in which one half of the velocity is braked."""
+    i = 3 * k
+    vx, vy, vz = x.pose.velocity[i], x.pose.velocity[i + 1], x.pose.velocity[i + 2]
+    return math.sqrt(vx * vx + vy * vy + vz * vz) / positive(2.0 * p.acceleration[k])
+
+
+def start_task_reference(x: TaskReference, p: TaskLimits, R: Matrix, position: Vector,
+                         velocity: Vector, duration: float) -> None:
+    """
+    Begin at the present pose, come to rest, without wrench.
+
+    :param x: the reference.
+    :param p: its limits.
+    :param R: axes of the frame as columns, in the base.
+    :param position: origin of the frame in the base, m.
+    :param velocity: angular, linear; base axes, at the origin of the frame.
+    :param duration: s in which to stop without a step of the acceleration; 0: it rests at once.
+    """
+    finite = True
+    for i in range(3):
+        finite = finite and math.isfinite(position[i])
+        for j in range(3):
+            finite = finite and abs(R[i, j]) <= 2.0
+    for j in range(6):
+        x.pose.velocity[j], x.pose.acceleration[j], x.wrench[j] = 0.0, 0.0, 0.0
+        x.pose.lead[j] = 0.0
+    if finite:
+        for i in range(3):
+            x.pose.position[i] = position[i]
+            for j in range(3):
+                x.pose.R[i, j] = R[i, j]
+        quaternion_of(x.pose.R, x.pose.orientation)
+    x.time = NEVER
+    hold_task_reference(x, p)
+    for j in range(6):
+        finite = finite and abs(velocity[j]) <= LARGE
+    if finite and 0.0 < duration <= LARGE:
+        _begin_rest(x, velocity, duration)
+
+
+def _begin_rest(x: TaskReference, velocity: Vector, duration: float) -> None:
+    """Remember from where and at which velocity the reference comes to rest."""
+    x.rest_duration, x.rest_since = duration, 0.0
+    for j in range(6):
+        x.pose.velocity[j], x.rest_velocity[j] = velocity[j], velocity[j]
+    for j in range(4):
+        x.rest_orientation[j] = x.pose.orientation[j]
+    for j in range(3):
+        x.rest_position[j] = x.pose.position[j]
+
+
+def set_lead(x: TaskReference, lead: Vector) -> None:
+    """
+    Set how far the reference leads the robot, before the next step.
+
+    :param x: the reference.
+    :param lead: from the robot to the reference along controlled directions; angular, linear;
+        base axes.
+    """
+    for j in range(6):
+        x.pose.lead[j] = lead[j] if abs(lead[j]) <= NONE else 0.0
+
+
+def take_pose(x: TaskReference, u: Event, y: Result) -> None:
+    """
+    Take a pose to go to.
+
+    :param x: the reference.
+    :param u: ``numbers`` has its unit quaternion, its position, its velocity (6) and for how many
+        s it goes on with that.
+    :param y: says if it is refused: it has numbers that are none, or no unit quaternion.
+    """
+    size = 0.0
+    for j in range(4):
+        size += u.numbers[j] * u.numbers[j]
+    valid = 0.81 < size < 1.21 and math.isfinite(u.now)
+    for j in range(14):
+        valid = valid and abs(u.numbers[j]) <= LARGE
+    if not valid:
+        y.answer = ReferenceWord.NO_POSE
+        return
+    x.rest_duration, x.pose.moving = 0.0, 0.0
+    for j in range(7):
+        x.pose.goal[j] = u.numbers[j]
+    for j in range(6):
+        x.pose.drift[j] = u.numbers[7 + j]
+    x.horizon, x.pose_time = u.numbers[13], u.now
+
+
+def _has_six(u: Event) -> bool:
+    """Return whether the event has six numbers that somebody can mean, and a time."""
+    for j in range(6):
+        if not abs(u.numbers[j]) <= LARGE:
+            return False
+    return math.isfinite(u.now)
+
+
+def take_twist(x: TaskReference, u: Event, y: Result) -> None:
+    """
+    Take a velocity, to be repeated within the timeout.
+
+    :param x: the reference.
+    :param u: ``numbers`` has it: angular, linear; base axes, at the origin of the frame.
+    :param y: says if it is refused: it has numbers that are none.
+    """
+    if not _has_six(u):
+        y.answer = ReferenceWord.NO_TWIST
+        return
+    for j in range(6):
+        x.pose.twist[j] = u.numbers[j]
+    x.rest_duration, x.twist_time, x.pose.moving = 0.0, u.now, 1.0
+
+
+def take_wrench(x: TaskReference, p: TaskLimits, u: Event, y: Result) -> None:
+    """
+    Take a wrench to be exerted, to be repeated within the timeout.
+
+    Moment and force that are too large are shortened; their directions stay.
+
+    :param x: the reference.
+    :param p: its limits.
+    :param u: ``numbers`` has it: moment, force; base axes, at the origin of the frame.
+    :param y: says if it is refused: it has numbers that are none.
+    """
+    if not _has_six(u):
+        y.answer = ReferenceWord.NO_WRENCH
+        return
+    for k in range(2):
+        a, b, c = u.numbers[3 * k], u.numbers[3 * k + 1], u.numbers[3 * k + 2]
+        size, most = math.sqrt(a * a + b * b + c * c), p.wrench[k]
+        share = 1.0 if size <= most else (most / positive(size) if most >= 0.0 else 0.0)
+        x.wrench[3 * k], x.wrench[3 * k + 1], x.wrench[3 * k + 2] = share * a, share * b, share * c
+    x.wrench_time = u.now
+
+
+def advance_task_reference(x: TaskReference, p: TaskLimits, now: float) -> None:
+    """
+    Advance to now; ``x.pose`` is the reference, ``x.wrench`` what is to be exerted.
+
+    :param x: the reference.
+    :param p: its limits.
+    :param now: control time, s.
+    """
+    if not math.isfinite(now):
+        return
+    dt = 0.0 if x.time <= NEVER else now - x.time
+    x.time = now
+    if not now - x.wrench_time <= p.timeout:
+        for j in range(6):
+            x.wrench[j] = 0.0
+    if x.pose.moving > 0.0 and not now - x.twist_time <= p.timeout:
+        _end_twist(x, p)
+    ahead = now - x.pose_time if x.pose_time > NEVER else 0.0
+    if not ahead <= x.horizon:
+        ahead = 0.0
+        for j in range(6):
+            x.pose.drift[j] = 0.0
+    if not dt > 0.0:
+        return
+    step = min(dt, _LONGEST)
+    if x.rest_duration > 0.0:
+        _come_to_rest(x, p, step)
+        return
+    advance_pose(x.pose, p, ahead, step)
+    if x.pose.moving > 0.0:
+        for j in range(4):
+            x.pose.goal[j] = x.pose.orientation[j]
+        for j in range(3):
+            x.pose.goal[4 + j] = x.pose.position[j]
+
+
+def _end_twist(x: TaskReference, p: TaskLimits) -> None:
+    """Brake after a twist that was not repeated, and hold once the reference stands."""
+    fastest = 0.0
+    for j in range(6):
+        x.pose.twist[j] = 0.0
+        fastest = max(fastest, abs(x.pose.velocity[j]))
+    if fastest < _STANDS:
+        for j in range(6):
+            x.pose.velocity[j] = 0.0
+        hold_task_reference(x, p)
+
+
+def _come_to_rest(x: TaskReference, p: TaskLimits, dt: float) -> None:
+    """Continue a motion whose velocity falls smoothly to zero."""
+    x.rest_since += dt
+    s = min(x.rest_since / x.rest_duration, 1.0)
+    # The integral of the smooth step, its value and its slope.
+    gone = x.rest_duration * (s - s * s * (s * s) * (2.5 + s * (s - 3.0)))
+    share = 1.0 - s * s * s * (10.0 + s * (6.0 * s - 15.0))
+    bend = s * (1.0 - s)
+    slope = -30.0 * (bend * bend) / x.rest_duration
+    rotate(x.rest_orientation, gone * x.rest_velocity[0], gone * x.rest_velocity[1],
+           gone * x.rest_velocity[2], x.pose.orientation)
+    for j in range(3):
+        x.pose.position[j] = x.rest_position[j] + gone * x.rest_velocity[3 + j]
+    for j in range(6):
+        x.pose.velocity[j] = share * x.rest_velocity[j]
+        x.pose.acceleration[j] = slope * x.rest_velocity[j]
+    set_axes(x.pose.orientation, x.pose.R)
+    if s == 1.0:
+        hold_task_reference(x, p)

@@ -1,0 +1,301 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+"""
+One cycle: a state that has arrived is checked, supervised, computed, limited and sent.
+
+Decide (bounds, plausibility, supervisor), compute (law, hold or brake, by what was decided),
+finish (fade, limits, observers). A law that is not finite falls back to braking in the same cycle.
+"""
+
+from __future__ import annotations
+
+from rbd_ros.control.joint_states.arrival import is_ready
+from rbd_ros.control.start.closed_loops import check_loops
+from rbd_ros.control.supervisor.due import is_frozen, is_live, is_working
+from rbd_ros.control.step.entering import advance_all, announce, diagnose_late, pick
+from rbd_ros.control.interface.events import Event, Result
+from rbd_ros.control.torque.fade import cancel_fade
+from rbd_ros.control.monitors.guards import is_alive
+from rbd_ros.control.references.joint_reference import advance_joint_reference, give_way
+from rbd_ros.control.references.joint_requests import check_goal
+from rbd_ros.control.laws.law_records import LawCode
+from rbd_ros.control.laws.laws import (
+    damping_law, feed_law, fill, find_saturation, free_law, joint_law, joint_law_rests, law_leads,
+    law_tracks, own_law, take_law)
+from rbd_ros.control.load.load import check_gravity, share_load, update_load
+from rbd_ros.control.monitors.monitors import check_plausible, check_watch
+from rbd_ros.control.observers.observer import ignore_load, observe
+from rbd_ros.control.references.pieces import Ring
+from rbd_ros.control.joint_states.punctual import in_time_for
+from rbd_ros.control.joint_states.repeats import repeats_nothing, stuck
+from rbd_ros.control.observers.standstill import (
+    check_standstill, is_standstill_calm, predict_suspect, replace_frozen, trust_model)
+from rbd_ros.control.start.start import passes_start
+from rbd_ros.control.step.state import Kernels, Parameters, State, Work
+from rbd_ros.control.laws.stops import brake, hold, note_push
+from rbd_ros.control.supervisor.supervisor import computed, fresh, hear
+from rbd_ros.control.laws.task_law import task_law, task_law_rests
+from rbd_ros.control.references.task_reference import (
+    advance_task_reference, set_lead, TaskReference)
+from rbd_ros.control.torque.torque import (
+    begin_at, brake_torque, gravity_known, law_not_finite, live_torque, need, no_brake, send,
+    turn_blind, wants_state)
+from rbd_ros.control.torque.torque_records import Need
+from rbd_ros.control.supervisor.transition_rows import StateCode
+
+__all__ = ['run_cycle']
+
+
+def run_cycle(x: State, u: Event, p: Parameters, ring: Ring, k: Kernels, w: Work,
+              y: Result) -> None:
+    """
+    Run a cycle on the state that has just arrived.
+
+    :param x: state.
+    :param u: event.
+    :param p: parameters.
+    :param ring: pieces of trajectories.
+    :param k: kernels.
+    :param w: room.
+    :param y: result.
+    """
+    x.now, x.steady, x.stamp_s, x.stamp_ns = u.now, u.steady, u.stamp_s, u.stamp_ns
+    x.taken += 1.0
+    replace_frozen(x.standstill, x.joints, p.structure)
+    update_load(x.load, p.load, u.now)
+    ready = _decide(x, u, p, k, w, y)
+    diagnose_late(x, p, u.now)
+    fresh(x.loop.supervisor, p.loop.supervisor, x.diagnosis, u.now, u.steady, x.joints.expiry,
+          ready)
+    due = advance_all(x, u, p, k, w, y)
+    if wants_state(x.loop, p.loop, w.computed, x.observer.load, y, due, u.now, u.steady):
+        _torque(x, u, p, ring, k, w, y, need(due))
+    _finish(x, u, p, k, w, y)
+
+
+# -- decide ---------------------------------------------------------------------------------------
+
+def _decide(x: State, u: Event, p: Parameters, k: Kernels, w: Work, y: Result) -> int:
+    """Check the state; return 1 if torque may begin, or go on."""
+    ready = is_ready(x.joints, u.now) and _loops_are_closed(x, u, p, k, y)
+    pick(x, p, w)
+    if x.loop.supervisor.state == StateCode.PROBING:
+        ready = ready and x.states.punctual.runs > 0.0 and _may_start(x, u, p, k, y)
+    else:
+        # a state that was lost and comes back late would be lost again
+        ready = ready and (is_working(x.loop.supervisor) or in_time_for(
+            x.states.punctual, u.now) >= p.states.ages.state_timeout)
+        _watch(x, u, p, w, y)
+    hear(x.loop.supervisor, p.loop.supervisor, y, u.steady)
+    if not check_gravity(x.load, p.load, y):
+        hear(x.loop.supervisor, p.loop.supervisor, y, u.steady)
+        return 0
+    return 1 if ready else 0
+
+
+def _loops_are_closed(x: State, u: Event, p: Parameters, k: Kernels, y: Result) -> bool:
+    """Return whether the state closes all loops, and passive joints are known."""
+    if p.design.closed_loops == 0.0:
+        return True
+    starts = 1 if x.loop.supervisor.state == StateCode.PROBING else 0
+    closed = check_loops(x.loops, p.loops, k.loops, x.joints, p.structure, y, starts)
+    hear(x.loop.supervisor, p.loop.supervisor, y, u.steady)
+    return closed
+
+
+def _may_start(x: State, u: Event, p: Parameters, k: Kernels, y: Result) -> bool:
+    """Return whether torque may begin; every joint is known."""
+    if not is_alive(x.dead_man, p.monitors, u.steady):
+        return False
+    passed = passes_start(x.start, p.start, k.stop, x.load, x.joints, p.structure, y, u.now)
+    if passed:
+        begin_at(x.loop.torque, 1 if x.start.torque_known > 0.0 else 0, x.start.torque)
+    return passed
+
+
+def _watch(x: State, u: Event, p: Parameters, w: Work, y: Result) -> None:
+    """Watch the bounds of a robot under control, and what its sensors say."""
+    calm = check_watch(
+        x.watch, p.monitors, x.joints, y, u.now, int(x.loop.supervisor.state),
+        1 if law_tracks(x.laws) else 0, 1 if law_leads(x.laws) else 0,
+        1 if _rests(x, p) else 0, x.laws.joint.error, x.laws.task.error, w.q, w.qd)
+    plausible = check_plausible(
+        x.plausible, p.monitors, x.joints, y, u.now, w.q, w.qd,
+        stuck(x.states.repeats, p.monitors.velocity_patience),
+        0 if repeats_nothing(x.states.repeats) else 1)
+    x.calm = 1.0 if calm and plausible else 0.0
+
+
+def _rests(x: State, p: Parameters) -> bool:
+    """Return whether the law wants the robot to stay where it is."""
+    if law_tracks(x.laws):
+        return joint_law_rests(x.laws.joint, x.references.joint.profile.state)
+    if law_leads(x.laws):
+        return task_law_rests(x.laws.task, p.laws.task, x.references.task.pose.velocity,
+                              x.references.task.wrench)
+    return True
+
+
+# -- compute --------------------------------------------------------------------------------------
+
+def _torque(x: State, u: Event, p: Parameters, ring: Ring, k: Kernels, w: Work, y: Result,
+            what: int) -> None:
+    """Compute what is due, and send it."""
+    _compute(x, u, p, ring, k, w, y, what)
+    if not _gravity_is_known(x, u, p, k, w, y):
+        return
+    computed(x.loop.supervisor)
+    if not is_live(x.loop.supervisor):  # the computation itself said that it cannot be trusted
+        _go_blind(x, u, p, w, y)
+        return
+    if not live_torque(x.loop, p.loop, w.computed, x.observer.load, w.qd, u.now):
+        law_not_finite(x.loop, p.loop, u.steady)
+        announce(x, p, k, w, y)
+        cancel_fade(x.loop.torque.fade)
+        _compute(x, u, p, ring, k, w, y, Need.STOP)
+        if not _gravity_is_known(x, u, p, k, w, y):
+            return
+        if not brake_torque(x.loop, w.computed, x.observer.load, w.qd):
+            no_brake(x.loop, p.loop, u.steady)
+            _go_blind(x, u, p, w, y)
+            return
+    send(x.loop, p.loop, y, u.now, u.steady, 1)
+
+
+def _gravity_is_known(x: State, u: Event, p: Parameters, k: Kernels, w: Work, y: Result) -> bool:
+    """Take g(q) and the driver's part; go on without the state if they are not finite."""
+    if gravity_known(x.loop, p.loop, w.computed, 0, u.steady):
+        return True
+    announce(x, p, k, w, y)
+    _go_blind(x, u, p, w, y)
+    return False
+
+
+def _go_blind(x: State, u: Event, p: Parameters, w: Work, y: Result) -> None:
+    diagnose_late(x, p, u.now)
+    turn_blind(x.loop, p.loop, w.computed, x.diagnosis, x.observer.load, y, u.now, u.steady)
+
+
+def _compute(x: State, u: Event, p: Parameters, ring: Ring, k: Kernels, w: Work, y: Result,
+             what: int) -> None:
+    """Evaluate a law, the hold or the brake."""
+    if what == Need.STOP:
+        fill(x.brake.load, x.observer.load)
+        brake(x.brake, p.stops, k.stop, x.joints, p.structure, x.design, x.load.gravity,
+              x.load.payload, u.now)
+        fill(w.computed.brake, k.stop.brake)
+        fill(w.computed.gravity, k.stop.gravity)
+        fill(w.computed.driver, k.stop.driver)
+        return
+    find_saturation(x.laws.side, x.loop.torque.wanted, x.loop.torque.limiter.saturated,
+                    x.loop.torque.limiter.slewing)
+    if what == Need.HOLD:
+        _hold(x, u, p, ring, k, w, y)
+    elif x.laws.law == LawCode.FREE:
+        feed_law(k.laws.free, x.joints, x.load.gravity, x.load.payload, p.laws.barrier, x.design)
+        free_law(k.laws.free, k.laws.free_inputs, p.laws, x.design)
+        take_law(k.laws.free, w.computed.law, w.computed.gravity, w.computed.driver)
+    elif x.laws.law == LawCode.DAMPING:
+        feed_law(k.laws.damping, x.joints, x.load.gravity, x.load.payload, p.laws.barrier,
+                 x.design)
+        damping_law(k.laws.damping, k.laws.damping_gain, x.design)
+        take_law(k.laws.damping, w.computed.law, w.computed.gravity, w.computed.driver)
+    elif x.laws.law == LawCode.JOINT:
+        _follow_joints(x, u, p, ring, k, w, y)
+    elif x.laws.law == LawCode.TASK:
+        _move_tip(x, x.references.task, u, p, k, w)
+    else:
+        _evaluate_own(x, u, p, ring, k, w, y)
+    if what == Need.LAW and x.references.joint.goal.active != 0.0:
+        check_goal(x.references.joint, p.references.joint, x.joints, p.structure, u.now)
+
+
+def _follow_joints(x: State, u: Event, p: Parameters, ring: Ring, k: Kernels, w: Work,
+                   y: Result) -> None:
+    """Follow the joint reference."""
+    advance_joint_reference(x.references.joint, p.references.joint, ring, y, u.now)
+    feed_law(k.laws.joint, x.joints, x.load.gravity, x.load.payload, p.laws.barrier, x.design)
+    joint_law(x.laws.joint, p.laws, k.laws.joint, k.laws.joint_inputs, p.laws.joint.stiffness,
+              p.laws.joint.damping, x.references.joint.profile.state, x.laws.side, u.now)
+    take_law(k.laws.joint, w.computed.law, w.computed.gravity, w.computed.driver)
+
+
+def _evaluate_own(x: State, u: Event, p: Parameters, ring: Ring, k: Kernels, w: Work,
+                  y: Result) -> None:
+    """Evaluate a law function."""
+    if law_tracks(x.laws):
+        advance_joint_reference(x.references.joint, p.references.joint, ring, y, u.now)
+    feed_law(k.laws.own, x.joints, x.load.gravity, x.load.payload, p.laws.barrier, x.design)
+    own_law(x.laws, p.laws, k.laws.own, k.laws.own_inputs, x.references.joint.profile.state, u.now)
+    take_law(k.laws.own, w.computed.law, w.computed.gravity, w.computed.driver)
+
+
+def _move_tip(x: State, tip: TaskReference, u: Event, p: Parameters, k: Kernels,
+              w: Work) -> None:
+    """Follow the reference of the tip."""
+    advance_task_reference(tip, p.references.task, u.now)
+    feed_law(k.laws.task, x.joints, x.load.gravity, x.load.payload, p.laws.barrier, x.design)
+    task_law(x.laws.task, p.laws, k.laws.task, k.laws.task_inputs, tip.pose.R, tip.pose.position,
+             tip.pose.velocity, tip.pose.acceleration, tip.wrench, x.laws.side, u.now)
+    set_lead(tip, x.laws.task.lead)
+    take_law(k.laws.task, w.computed.law, w.computed.gravity, w.computed.driver)
+
+
+def _hold(x: State, u: Event, p: Parameters, ring: Ring, k: Kernels, w: Work,
+          y: Result) -> None:
+    """Hold the robot, and yield to a push."""
+    if give_way(x.references.joint, p.references.joint, x.joints, p.structure, p.stops.distance,
+                w.moved):
+        note_push(x.hold, p.stops, w.moved, y, u.now)
+    advance_joint_reference(x.references.joint, p.references.joint, ring, y, u.now)
+    feed_law(k.laws.joint, x.joints, x.load.gravity, x.load.payload, p.laws.barrier, x.design)
+    take_law(k.laws.joint, w.computed.law, w.computed.gravity, w.computed.driver)
+    hold(x.laws.joint, p.laws, p.stops, k.laws.joint, k.laws.joint_inputs, x.joints, p.structure,
+         x.design, x.references.joint.profile.state, x.laws.side, w.computed.law, u.now)
+    fill(w.computed.gravity, k.laws.joint.gravity)
+    fill(w.computed.driver, k.laws.joint.driver)
+
+
+# -- finish ---------------------------------------------------------------------------------------
+
+def _finish(x: State, u: Event, p: Parameters, k: Kernels, w: Work, y: Result) -> None:
+    """Look for joints that do not move as they should, and observe what the model leaves out."""
+    if y.send == 0.0:
+        return
+    runs = 1.0 if x.loop.supervisor.state == StateCode.RUNNING else 0.0
+    tracks = 1.0 if law_tracks(x.laws) else 0.0
+    leads = 1.0 if law_leads(x.laws) else 0.0
+    check_standstill(x.standstill, p.standstill, x.observer, x.joints, p.structure,
+                     w.computed.law, w.computed.gravity, x.laws.joint.error, runs, tracks, leads,
+                     u.now, y)
+    hear(x.loop.supervisor, p.loop.supervisor, y, u.steady)
+    if not is_standstill_calm(x.standstill):
+        x.calm = 0.0
+    if is_frozen(x.loop.supervisor):
+        trust_model(x.standstill, x.joints, stuck(x.states.repeats, p.standstill.patience))
+        ignore_load(x.observer)
+    if p.observer.observed > 0.0 or x.calm == 0.0 or (
+            x.loop.supervisor.state != StateCode.RUNNING):
+        _observe(x, u, p, k)
+
+
+def _observe(x: State, u: Event, p: Parameters, k: Kernels) -> None:
+    """Observe what moves the robot besides the torque, and what moves unseen."""
+    share_load(x.load, k.momentum.payload, k.momentum.acting)
+    observe(x.observer, p.observer, k.momentum, x.joints, p.structure, x.design.observer_gain,
+            x.design.delay, x.loop.torque.limiter.last, u.now)
+    if p.observer.observed > 0.0 or x.observer.momentum.known == 0.0:  # nothing was learned
+        fill(x.laws.joint.external, x.observer.external)
+    predict_suspect(x.standstill, x.observer, k.momentum, x.joints, p.structure,
+                    x.design.observer_gain, x.loop.torque.limiter.last, u.now)

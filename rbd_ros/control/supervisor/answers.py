@@ -1,0 +1,234 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""
+How the supervisor answers an event: it takes the first row of the table whose conditions hold.
+
+The rows stand in :mod:`rbd_ros.control.supervisor.transitions`. Conditions are evaluated into a
+vector in the order of their list there.
+"""
+
+from __future__ import annotations
+
+from rbd_ros.compiler.procedure import Matrix, Vector
+from rbd_ros.compiler.records import field, group, Record
+from rbd_ros.control.supervisor.states import Timing
+from rbd_ros.control.supervisor.transitions import CONDITIONS, ROWS
+from rbd_ros.control.interface.cause_codes import (
+    CauseCode, is_by_operator, is_final, is_good, is_lost)
+from rbd_ros.control.interface.events import NEVER, NONE
+from rbd_ros.control.supervisor.latch import (
+    clear, copy_latch, is_latched, Latch, only_lost, only_operator)
+from rbd_ros.control.supervisor.transition_rows import (
+    AFTER, BEFORE, COLUMNS, Condition, encoded_rows, EVENT, HOLDS, SETS, Sets, STATES)
+
+__all__ = ['answer', 'fill_timing', 'moment', 'Supervisor', 'SupervisorParameters']
+
+
+class Supervisor(Record):
+    """State machine of one activation."""
+
+    state: float = field('', '', 'where it is, see StateCode')
+    gain: float = field('', '', 'of the law, 0 to 1')
+    blend: float = field('', '', 'from the start of the ramp (0) to the release torque (1)')
+    paused: float = field('', '', '1 while the simulated clock stands still')
+    final: float = field('', '', '1 if it ends in RELEASED, whatever happens')
+    ramp_until: float = field('', 's', 'steady time at which a ramp ends, whatever it has '
+                                       'reached', NONE)
+    repeats: float = field('', '', 'of the release torque')
+    blind: float = field('', '', '1 if the ramp uses no state')
+    since: float = field('', 's', 'steady time of entering the state')
+    left: float = field('', 's', 'the same of the state before')
+    ramp_start: float = field('', 's', 'control time at which the gains began to ramp')
+    expiry: float = field('', 's', 'control time until which the state may be used', NEVER)
+    gravity_until: float = field('', 's', 'control time at which the last gravity torque expires',
+                                 NEVER)
+    last_fresh: float = field('', 's', 'steady time of the last fresh state', NEVER)
+    clock: float = field('', 's', 'control time of the last look', NEVER)
+    now: float = field('', 's', 'control time of the event that is answered')
+    steady: float = field('', 's', 'steady time of the event that is answered')
+    cause: float = field('', '', 'of the event that is answered')
+    ready: float = field('', '', '1 if the state that arrives is usable, and torque may begin')
+    reached: float = field('', '', '1 if the torque that was sent is the wanted one')
+    held: Vector = field(f'{len(CONDITIONS)}', '', '1 for each condition that held')
+    faults: Latch = group(Latch)  # since activation or reset
+    recovered: Latch = group(Latch)  # those that the last ramp-in has ended by itself
+
+
+class SupervisorParameters(Record):
+    """Times and choices of the supervisor, and its table."""
+
+    state_timeout: float = field('', 's', 'age at which a state is lost')
+    hold_time: float = field('', 's', 'of the last gravity torque')
+    brake_time: float = field('', 's', 'of braking')
+    release_time: float = field('', 's', 'of the ramp to the release torque')
+    ramp_time: float = field('', 's', 'of the gains')
+    release_repeats: float = field('', '', 'how often the release torque is sent')
+    pause_limit: float = field('', 's', 'for which the simulated clock may stand still')
+    simulated: float = field('', '', '1 if the control clock is that of a simulator')
+    recover: float = field('', '', '1 if a lost state may end its own fault')
+    fault_holds: float = field('', '', '1 if a fault ends in a hold, 0 in release')
+    stop_holds: float = field('', '', 'the same where an operator stopped')
+    longest_ramp: float = field('', 's', 'when a ramp ends at the latest')
+    longest_release: float = field('', 's', 'for which the release torque is sent at most')
+    table: Matrix = field(f'{len(ROWS)} {COLUMNS}', '', 'transitions, see transition_rows')
+
+
+def fill_timing(p: SupervisorParameters, timing: Timing) -> None:
+    """
+    Take times, choices and the table; ordinary Python.
+
+    :param p: takes them.
+    :param timing: has the times.
+    """
+    for name in ('state_timeout', 'hold_time', 'brake_time', 'release_time', 'ramp_time',
+                 'release_repeats', 'pause_limit', 'simulated', 'recover', 'longest_ramp',
+                 'longest_release'):
+        setattr(p, name, min(float(getattr(timing, name)), NONE))
+    p.fault_holds = float(timing.fault_action == 'hold')
+    p.stop_holds = float(timing.stop_action == 'hold')
+    p.table[...] = encoded_rows()
+
+
+def moment(time: float, otherwise: float) -> float:
+    """
+    Return a time, which is finite in the state of the controller.
+
+    :param time: may be anything.
+    :param otherwise: what it is if it is no time.
+    """
+    return time if NEVER <= time <= NONE else otherwise
+
+
+def answer(x: Supervisor, p: SupervisorParameters, event: int, steady: float) -> bool:
+    """
+    Take the first row of an event whose conditions hold.
+
+    :param x: supervisor.
+    :param p: its parameters.
+    :param event: see ``EventCode``.
+    :param steady: steady time, s, finite.
+    :returns: whether there is one.
+    """
+    x.steady = steady
+    if steady < x.since:  # a time before it was wrong: a stop ends none the less
+        x.since = steady
+        x.ramp_until = min(x.ramp_until, moment(steady + p.longest_ramp, steady))
+    _look(x, p)
+    state = int(x.state)
+    for k in range(len(p.table)):
+        if p.table[k, EVENT] == event and p.table[k, BEFORE + state] > 0.0 and _holds(x, p, k):
+            _take(x, p, k)
+            return True
+    return False
+
+
+def _look(x: Supervisor, p: SupervisorParameters) -> None:
+    """Evaluate every condition."""
+    cause, spent = int(x.cause), x.steady - x.since
+    x.held[Condition.FINAL_CAUSE] = 1.0 if is_final(cause) else 0.0
+    x.held[Condition.LOST_CAUSE] = 1.0 if is_lost(cause) else 0.0
+    x.held[Condition.GOOD_CAUSE] = 1.0 if is_good(cause) else 0.0
+    x.held[Condition.OPERATOR_CAUSE] = 1.0 if is_by_operator(cause) else 0.0
+    x.held[Condition.DEAD_MAN_CAUSE] = 1.0 if cause == CauseCode.DEAD_MAN else 0.0
+    x.held[Condition.FINAL] = x.final
+    x.held[Condition.ONLY_LOST] = 1.0 if only_lost(x.faults) else 0.0
+    x.held[Condition.ONLY_OPERATOR] = 1.0 if only_operator(x.faults) else 0.0
+    x.held[Condition.DISTRUSTED] = 1.0 if is_latched(x.faults, CauseCode.WRONG_MODEL) else 0.0
+    x.held[Condition.FROZEN] = 1.0 if is_latched(x.faults, CauseCode.FROZEN) else 0.0
+    x.held[Condition.RECOVER] = 1.0 if p.recover > 0.0 else 0.0
+    x.held[Condition.STOP_HOLDS] = 1.0 if p.stop_holds > 0.0 else 0.0
+    x.held[Condition.FAULT_HOLDS] = 1.0 if p.fault_holds > 0.0 else 0.0
+    x.held[Condition.READY] = x.ready
+    x.held[Condition.GAINS_FULL] = 1.0 if x.gain >= 1.0 else 0.0
+    x.held[Condition.BRAKE_TIME_OVER] = 1.0 if spent >= p.brake_time else 0.0
+    x.held[Condition.HOLD_TIME_OVER] = 1.0 if spent >= p.hold_time else 0.0
+    x.held[Condition.RAMP_REACHED] = x.reached if x.blend >= 1.0 else 0.0
+    x.held[Condition.RAMP_OVERDUE] = 1.0 if x.steady > x.ramp_until else 0.0
+    enough = x.repeats >= p.release_repeats or spent > p.longest_release
+    x.held[Condition.RELEASE_SENT] = 1.0 if enough else 0.0
+
+
+def _holds(x: Supervisor, p: SupervisorParameters, row: int) -> bool:
+    """Return whether all conditions of a row hold."""
+    for k in range(len(x.held)):
+        wanted = p.table[row, HOLDS + k]
+        if wanted > 0.0 and x.held[k] <= 0.0:
+            return False
+        if wanted < 0.0 and x.held[k] > 0.0:
+            return False
+    return True
+
+
+def _take(x: Supervisor, p: SupervisorParameters, row: int) -> None:
+    """Go on to the next state, and set what else is to be set."""
+    x.left = x.since
+    after = p.table[row, AFTER]
+    if 0.0 <= after < STATES:
+        x.state = float(int(after))
+        x.since = x.steady
+        x.paused = 0.0
+    sets = p.table[row, SETS]
+    if sets == Sets.BEGIN:
+        _begin(x)
+    elif sets == Sets.START:
+        x.clock = x.now
+        _ramp_in(x)
+    elif sets == Sets.RESET:
+        clear(x.faults)
+        _ramp_in(x)
+    elif sets == Sets.RAMP_IN:
+        _ramp_in(x)
+    elif sets == Sets.RAMP_DOWN:
+        _ramp_down(x, p)
+    elif sets == Sets.RAMP_DOWN_BLIND:
+        _ramp_down(x, p)
+        x.blind = 1.0
+        x.since = moment(x.left + p.hold_time, x.steady)
+    elif sets == Sets.GO_BLIND:
+        x.blind = 1.0
+    elif sets == Sets.COUNT_FROM_LAST_GRAVITY:
+        _count_from_last_gravity(x, p)
+    elif sets == Sets.COUNT_RELEASE:
+        x.repeats += 1.0
+    elif sets == Sets.FORGET_STATE:
+        x.expiry = NEVER
+
+
+def _begin(x: Supervisor) -> None:
+    clear(x.faults)
+    x.final = 0.0
+    x.expiry = NEVER
+    x.clock = x.now
+
+
+def _ramp_in(x: Supervisor) -> None:
+    copy_latch(x.recovered, x.faults)
+    clear(x.faults)
+    x.ramp_start = x.now
+    x.gain = 0.0
+
+
+def _count_from_last_gravity(x: Supervisor, p: SupervisorParameters) -> None:
+    """Count the hold of the last gravity torque from when that torque expired."""
+    now = x.clock if p.simulated > 0.0 else x.steady
+    x.since = moment(x.steady - max(now - x.gravity_until, 0.0), NEVER)
+
+
+def _ramp_down(x: Supervisor, p: SupervisorParameters) -> None:
+    x.blind = 0.0
+    x.repeats = 0.0
+    x.blend = 0.0
+    # a stall does not shorten it
+    x.ramp_until = moment(x.steady + p.longest_ramp, x.steady)

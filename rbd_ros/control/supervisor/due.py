@@ -1,0 +1,140 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""What the supervisor is like: which kind of torque is due, and what follows from its state."""
+
+from __future__ import annotations
+
+from rbd_ros.control.supervisor.answers import Supervisor
+from rbd_ros.control.interface.cause_codes import CauseCode
+from rbd_ros.control.supervisor.latch import is_latched
+from rbd_ros.control.supervisor.transition_rows import DueCode, StateCode
+
+__all__ = ['due_now', 'is_blind', 'is_distrusted', 'is_finished', 'is_frozen', 'is_late',
+           'is_live', 'is_silent', 'is_stopping', 'is_working', 'uses_states']
+
+
+def due_now(x: Supervisor) -> int:
+    """
+    Return the kind of torque that is due in this state, see ``DueCode``.
+
+    :param x: supervisor.
+    """
+    if x.paused > 0.0:
+        return DueCode.NOTHING
+    if is_working(x):
+        return DueCode.LAW
+    if x.state == StateCode.BRAKING:
+        return DueCode.BRAKE
+    if x.state == StateCode.HOLDING:
+        return DueCode.HOLD
+    if x.state == StateCode.LOST:
+        return DueCode.LAST_GRAVITY
+    if x.state == StateCode.RAMPING_DOWN:
+        return DueCode.RAMP_BLIND if x.blind > 0.0 else DueCode.RAMP_LIVE
+    if x.state == StateCode.RELEASING:
+        return DueCode.RELEASE
+    return DueCode.NOTHING
+
+
+def is_live(x: Supervisor) -> bool:
+    """
+    Return whether the due torque needs the present state: then only states run cycles.
+
+    :param x: supervisor.
+    """
+    due = due_now(x)
+    return DueCode.LAW <= due <= DueCode.HOLD or due == DueCode.RAMP_LIVE
+
+
+def is_blind(x: Supervisor) -> bool:
+    """
+    Return whether the due torque needs no state: the timer sends it.
+
+    :param x: supervisor.
+    """
+    return due_now(x) != DueCode.NOTHING and not is_live(x)
+
+
+def is_late(x: Supervisor, now: float) -> bool:
+    """
+    Return whether ``advance``, ``fresh`` and ``renewed`` need a diagnosis.
+
+    :param x: supervisor.
+    :param now: control time, s.
+    """
+    return now > x.expiry and (is_live(x) or x.paused > 0.0)
+
+
+def is_working(x: Supervisor) -> bool:
+    """
+    Return whether the law acts, its gains ramped or not.
+
+    :param x: supervisor.
+    """
+    return x.state == StateCode.RUNNING or x.state == StateCode.RAMPING_IN
+
+
+def is_stopping(x: Supervisor) -> bool:
+    """
+    Return whether a stop sequence is under way.
+
+    :param x: supervisor.
+    """
+    return x.state == StateCode.BRAKING or StateCode.LOST <= x.state <= StateCode.RELEASING
+
+
+def is_finished(x: Supervisor) -> bool:
+    """
+    Return whether nothing more will be published without a new request.
+
+    :param x: supervisor.
+    """
+    return x.state == StateCode.INACTIVE or x.state >= StateCode.RELEASED
+
+
+def is_distrusted(x: Supervisor) -> bool:
+    """
+    Return whether the robot is not the described one, so that g(q) cannot be trusted.
+
+    :param x: supervisor.
+    """
+    return is_latched(x.faults, CauseCode.WRONG_MODEL)
+
+
+def is_frozen(x: Supervisor) -> bool:
+    """
+    Return whether the sensor of a joint is frozen, so that it cannot be held.
+
+    :param x: supervisor.
+    """
+    return is_latched(x.faults, CauseCode.FROZEN)
+
+
+def uses_states(x: Supervisor) -> bool:
+    """
+    Return whether the state is one of work, braking or holding.
+
+    :param x: supervisor.
+    """
+    return StateCode.RAMPING_IN <= x.state <= StateCode.HOLDING
+
+
+def is_silent(state: int) -> bool:
+    """
+    Return whether nothing is sent in a state.
+
+    :param state: see ``StateCode``.
+    """
+    return state <= StateCode.PROBING or state >= StateCode.RELEASED

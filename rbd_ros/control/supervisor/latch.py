@@ -1,0 +1,153 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""The faults of an activation: each cause once, with what was seen first."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from rbd_ros.compiler.procedure import Matrix, Vector
+from rbd_ros.compiler.records import field, Record
+from rbd_ros.control.interface.causes import Cause
+from rbd_ros.control.interface.cause_codes import CAUSES, is_by_operator, is_lost
+from rbd_ros.control.interface.events import NONE
+
+__all__ = ['clear', 'copy_latch', 'is_latched', 'Latch', 'latch', 'Latched', 'latched',
+           'only_lost', 'only_operator']
+
+_CAUSES = tuple(Cause)
+
+
+class Latch(Record):
+    """Causes in the order in which they came."""
+
+    causes: float = field('', '', 'how many causes there are')
+    order: Vector = field(f'{CAUSES}', '', 'for each cause: 0, or the place at which it came')
+    details: Matrix = field(f'{CAUSES} 6', '', 'for each cause that came: steady time, word, '
+                                               'joint, three numbers')
+
+
+class Latched(NamedTuple):
+    """One cause at one time, with what was seen."""
+
+    cause: Cause
+    time: float  # s, steady clock
+    word: int
+    joint: int
+    numbers: tuple[float, float, float]
+
+
+def clear(x: Latch) -> None:
+    """
+    Forget every cause.
+
+    :param x: causes.
+    """
+    x.causes = 0.0
+    for k in range(len(x.order)):
+        x.order[k] = 0.0
+
+
+def latch(x: Latch, steady: float, cause: int, word: int, joint: int, a: float, b: float,
+          c: float) -> None:
+    """
+    Keep a cause, unless it has come before: what was seen first counts.
+
+    :param x: causes.
+    :param steady: steady time, s.
+    :param cause: its place.
+    :param word: what exactly.
+    :param joint: that it is about.
+    :param a: first number of the sentence.
+    :param b: second number.
+    :param c: third number.
+    """
+    if x.order[cause] > 0.0:
+        return
+    x.causes += 1.0
+    x.order[cause] = x.causes
+    x.details[cause, 0] = steady
+    x.details[cause, 1] = word
+    x.details[cause, 2] = joint
+    x.details[cause, 3] = _kept(a)
+    x.details[cause, 4] = _kept(b)
+    x.details[cause, 5] = _kept(c)
+
+
+def _kept(number: float) -> float:
+    """Return a number of a sentence; what is none becomes one that says so."""
+    return number if -NONE <= number <= NONE else NONE
+
+
+def copy_latch(to: Latch, x: Latch) -> None:
+    """
+    Take the causes of another one.
+
+    :param to: takes them.
+    :param x: has them.
+    """
+    to.causes = x.causes
+    for k in range(len(x.order)):
+        to.order[k] = x.order[k]
+        for i in range(6):
+            to.details[k, i] = x.details[k, i]
+
+
+def is_latched(x: Latch, cause: int) -> bool:
+    """
+    Return whether a cause has come.
+
+    :param x: causes.
+    :param cause: its place.
+    """
+    return x.order[cause] > 0.0
+
+
+def only_lost(x: Latch) -> bool:
+    """
+    Return whether each cause is that the state cannot be trusted; so it is without any.
+
+    :param x: causes.
+    """
+    for k in range(len(x.order)):
+        if x.order[k] > 0.0 and not is_lost(k):
+            return False
+    return True
+
+
+def only_operator(x: Latch) -> bool:
+    """
+    Return whether each cause was wanted by the operator; so it is without any.
+
+    :param x: causes.
+    """
+    for k in range(len(x.order)):
+        if x.order[k] > 0.0 and not is_by_operator(k):
+            return False
+    return True
+
+
+def latched(x: Latch) -> list[Latched]:
+    """
+    Return the causes, first one first; ordinary Python.
+
+    :param x: causes.
+    """
+    if x.causes == 0.0:
+        return []
+    found = sorted((place, k) for k, place in enumerate(x.order) if place > 0.0)
+    rows = [(k, [float(x.details[k, i]) for i in range(6)]) for _, k in found]
+    return [Latched(_CAUSES[k], row[0], int(row[1]), int(row[2]), (row[3], row[4], row[5]))
+            for k, row in rows]

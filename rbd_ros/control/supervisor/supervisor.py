@@ -1,0 +1,323 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""
+The supervisor as procedures: an explicit state machine that decides what kind of torque is due.
+
+It knows no robot and no control law, and its transitions stand in
+:mod:`rbd_ros.control.supervisor.transitions`. Two clocks enter: ``now`` is the control clock, on
+which states age and gains ramp (steady time, or the simulated time under sim time); ``steady``
+never stops and times every stop sequence, so that a stop ends even when the simulator that feeds the
+other clock is dead. Without sim time they are the same number. A control time that is no number
+counts as a clock that jumped back; a steady time that is none, as no time that passed.
+"""
+
+from __future__ import annotations
+
+from rbd_ros.compiler.records import field, Record
+from rbd_ros.control.parameters.settings import Settings
+from rbd_ros.control.supervisor.answers import (
+    answer, fill_timing, moment, Supervisor, SupervisorParameters)
+from rbd_ros.control.interface.cause_codes import CauseCode, CAUSES, is_cause, is_final, is_good
+from rbd_ros.control.supervisor.due import (
+    due_now, is_finished, is_live, is_silent, is_stopping, uses_states)
+from rbd_ros.control.interface.events import Event, NEVER, NOBODY, NONE, Result
+from rbd_ros.control.supervisor.latch import latch
+from rbd_ros.control.supervisor.words import SupervisorWord
+from rbd_ros.control.supervisor.transition_rows import EventCode, StateCode
+
+__all__ = ['activate', 'advance', 'computed', 'Diagnosis', 'fault', 'fill_supervisor', 'fresh',
+           'hear', 'published', 'renewed', 'reset', 'stop', 'Supervisor', 'SupervisorParameters',
+           'take_cause']
+
+#: larger numbers are no words and no joints
+_MOST = 1e6
+
+#: s after the end of a live ramp from which on it is finished without the state
+_SETTLE = 0.2
+
+
+class Diagnosis(Record):
+    """Why the state has become too old, as far as the messages say."""
+
+    cause: float = field('', '', 'see CauseCode')
+    word: float = field('', '', 'what exactly; 0: nothing but that there was none')
+    joint: float = field('', '', 'that it is about', NOBODY)
+    a: float = field('', '', 'first number of the sentence')
+    b: float = field('', '', 'second number')
+    c: float = field('', '', 'third number')
+
+
+def fill_supervisor(p: SupervisorParameters, settings: Settings) -> None:
+    """
+    Take the parameters of the supervisor; ordinary Python.
+
+    :param p: takes them.
+    :param settings: valid set.
+    """
+    fill_timing(p, settings.timing())
+
+
+# -- requests -------------------------------------------------------------------------------------
+
+def activate(x: Supervisor, p: SupervisorParameters, y: Result, now: float, steady: float) -> bool:
+    """
+    Begin to check states; clears every latched fault.
+
+    :param x: supervisor.
+    :param p: its parameters.
+    :param y: takes the word of a refusal, whose first number is the state.
+    :param now: control time, s.
+    :param steady: steady time, s.
+    :returns: whether it is allowed now.
+    """
+    x.now = moment(now, NEVER)
+    if answer(x, p, EventCode.ACTIVATE, moment(steady, x.steady)):
+        return True
+    y.answer = SupervisorWord.CANNOT_ACTIVATE
+    return False
+
+
+def reset(x: Supervisor, p: SupervisorParameters, y: Result, now: float, steady: float) -> bool:
+    """
+    Clear the latched faults and ramp in again.
+
+    :param x: supervisor.
+    :param p: its parameters.
+    :param y: takes the word of a refusal, whose first number is the state.
+    :param now: control time, s.
+    :param steady: steady time, s.
+    :returns: whether it is allowed now.
+    """
+    x.now = moment(now, NEVER)
+    if answer(x, p, EventCode.RESET, moment(steady, x.steady)):
+        return True
+    waits = is_stopping(x) or x.state == StateCode.HOLDING
+    y.answer = SupervisorWord.STOP_NOT_ENDED if waits else SupervisorWord.NOTHING_TO_RESET
+    return False
+
+
+def fault(x: Supervisor, p: SupervisorParameters, steady: float, cause: int, word: int, joint: int,
+          a: float, b: float, c: float) -> None:
+    """
+    Report a cause; starts its sequence unless one is under way.
+
+    A second request never restarts or shortens a sequence; a final one turns a hold into a
+    release.
+
+    :param x: supervisor.
+    :param p: its parameters.
+    :param steady: steady time, s.
+    :param cause: what happened, see ``CauseCode``.
+    :param word: what was seen, for the log; 0: nothing more.
+    :param joint: that it is about.
+    :param a: first number of the sentence.
+    :param b: second number.
+    :param c: third number.
+    """
+    if not is_cause(cause):
+        return
+    before = int(x.state)
+    x.cause = cause
+    if is_final(cause):
+        x.final = 1.0
+    if x.final > 0.0 and is_good(cause) and (
+            before == StateCode.RAMPING_DOWN or before == StateCode.RELEASING):
+        return  # a robot that is released on request may move: that is no fault
+    time = moment(steady, x.steady)
+    taken = answer(x, p, EventCode.FAULT, time)
+    if is_silent(before) and not (taken and x.state == StateCode.FAULT):
+        return  # nothing was sent, and nothing is refused
+    latch(x.faults, time, cause, word, joint, a, b, c)
+
+
+def stop(x: Supervisor, p: SupervisorParameters, steady: float, cause: int, word: int, joint: int,
+         a: float, b: float, c: float) -> None:
+    """
+    Stop the robot, unless it is stopped already.
+
+    :param x: supervisor.
+    :param p: its parameters.
+    :param steady: steady time, s.
+    :param cause: why, see ``CauseCode``.
+    :param word: what exactly.
+    :param joint: that it is about.
+    :param a: first number of the sentence.
+    :param b: second number.
+    :param c: third number.
+    """
+    if not is_finished(x):
+        fault(x, p, steady, cause, word, joint, a, b, c)
+
+
+def hear(x: Supervisor, p: SupervisorParameters, y: Result, steady: float) -> None:
+    """
+    Answer the accusations of a check, first one first.
+
+    :param x: supervisor.
+    :param p: its parameters.
+    :param y: has them; none remains.
+    :param steady: steady time, s.
+    """
+    for k in range(int(y.accused)):
+        stop(x, p, steady, int(y.accusations[k, 0]), int(y.accusations[k, 1]),
+             int(y.accusations[k, 2]), y.accusations[k, 3], y.accusations[k, 4],
+             y.accusations[k, 5])
+    y.accused = 0.0
+
+
+def take_cause(x: Supervisor, p: SupervisorParameters, u: Event) -> None:
+    """
+    Take a cause from outside; one that ends the activation counts in every state.
+
+    :param x: supervisor.
+    :param p: its parameters.
+    :param u: has the cause; its numbers are word, joint and three numbers of the sentence.
+    """
+    if not 0.0 <= u.cause < CAUSES:
+        return
+    cause = int(u.cause)
+    word = int(u.numbers[0]) if 0.0 <= u.numbers[0] < _MOST else 0
+    joint = int(u.numbers[1]) if 0.0 <= u.numbers[1] < _MOST else NOBODY
+    if is_final(cause):
+        fault(x, p, u.steady, cause, word, joint, u.numbers[2], u.numbers[3], u.numbers[4])
+    else:
+        stop(x, p, u.steady, cause, word, joint, u.numbers[2], u.numbers[3], u.numbers[4])
+
+
+# -- events of the loop ---------------------------------------------------------------------------
+
+def fresh(x: Supervisor, p: SupervisorParameters, d: Diagnosis, now: float, steady: float,
+          expiry: float, ready: int) -> None:
+    """
+    Report a proven fresh state, before ``advance``.
+
+    :param x: supervisor.
+    :param p: its parameters.
+    :param d: why the state before it was too old, if ``is_late`` says that it is.
+    :param now: control time, s.
+    :param steady: steady time, s.
+    :param expiry: control time until which everything in the state may be used.
+    :param ready: 1 if every joint is known, so that torque may begin.
+    """
+    if uses_states(x) and not x.clock <= now <= x.expiry:
+        advance(x, p, d, now, steady)  # detect the gap before the state that ends it
+    time = moment(steady, x.steady)
+    x.expiry = moment(min(expiry, NONE), NEVER)
+    x.last_fresh = time
+    x.paused = 0.0
+    x.now = moment(now, NEVER)
+    x.ready = 1.0 if ready > 0 and x.now <= x.expiry else 0.0
+    answer(x, p, EventCode.FRESH, time)
+
+
+def renewed(x: Supervisor, p: SupervisorParameters, d: Diagnosis, now: float, steady: float,
+            expiry: float) -> None:
+    """
+    Report a message of joints that are not controlled: the state expires later.
+
+    :param x: supervisor.
+    :param p: its parameters.
+    :param d: why the state before it was too old, if ``is_late`` says that it is.
+    :param now: control time, s.
+    :param steady: steady time, s.
+    :param expiry: control time until which everything in the state may be used.
+    """
+    if not is_live(x):
+        return
+    if now > x.expiry:
+        advance(x, p, d, now, steady)  # it came too late for the previous state
+    x.expiry = moment(min(expiry, NONE), NEVER)
+
+
+def computed(x: Supervisor) -> None:
+    """
+    Report that the gravity torque of the present state is known.
+
+    :param x: supervisor.
+    """
+    x.gravity_until = x.expiry
+
+
+def published(x: Supervisor, p: SupervisorParameters, steady: float, reached: int) -> None:
+    """
+    Report that a torque was sent.
+
+    :param x: supervisor.
+    :param p: its parameters.
+    :param steady: steady time, s.
+    :param reached: 1 if it was the wanted torque, not one on the way to it.
+    """
+    x.reached = 1.0 if reached > 0 else 0.0
+    answer(x, p, EventCode.SENT, moment(steady, x.steady))
+
+
+def advance(x: Supervisor, p: SupervisorParameters, d: Diagnosis, now: float, steady: float,
+            ) -> int:
+    """
+    Advance to the present.
+
+    :param x: supervisor.
+    :param p: its parameters.
+    :param d: why the state is too old, if ``is_late`` says that it is.
+    :param now: control time, s.
+    :param steady: steady time, s.
+    :returns: what is due, see ``DueCode``.
+    """
+    clock, time = moment(now, NEVER), moment(steady, x.steady)
+    if is_live(x) or x.paused > 0.0:
+        _watch(x, p, d, clock, time)
+    x.clock = clock
+    if x.state == StateCode.RAMPING_IN:
+        x.gain = _ramped(clock - x.ramp_start, p.ramp_time)
+    if x.state != StateCode.RAMPING_DOWN:
+        answer(x, p, EventCode.TIME, time)
+    if x.state == StateCode.RAMPING_DOWN:  # it may have begun in the past
+        spent = time - x.since
+        x.blend = max(min(spent / max(1e-9, p.release_time), 1.0), 0.0)
+        if spent > p.release_time + _SETTLE:
+            x.blind = 1.0
+        answer(x, p, EventCode.TIME, time)
+    return due_now(x)
+
+
+def _ramped(spent: float, ramp: float) -> float:
+    """Return the gain after some time; full without a ramp."""
+    return max(min(spent / ramp, 1.0), 0.0) if ramp > 0.0 else 1.0
+
+
+def _watch(x: Supervisor, p: SupervisorParameters, d: Diagnosis, now: float, steady: float,
+           ) -> None:
+    """Detect that the state has become too old, or that a clock jumped or stands still."""
+    silent, before = steady - x.last_fresh, x.clock
+    x.clock = now
+    if now < before:
+        fault(x, p, steady, CauseCode.CLOCK_JUMP, SupervisorWord.CLOCK_BACKWARDS, NOBODY,
+              before - now, 0.0, 0.0)
+    elif now > x.expiry and now - before > p.state_timeout > silent:  # the states are not late
+        fault(x, p, steady, CauseCode.CLOCK_JUMP, SupervisorWord.CLOCK_AHEAD, NOBODY,
+              now - before, silent, 0.0)
+    elif now > x.expiry and d.word > 0.0:
+        fault(x, p, steady, int(d.cause), int(d.word), int(d.joint), d.a, d.b, d.c)
+    elif now > x.expiry:
+        fault(x, p, steady, int(d.cause), SupervisorWord.SILENT, NOBODY, silent, 0.0, 0.0)
+    elif p.simulated > 0.0 and silent > p.state_timeout:
+        if is_stopping(x):  # a stop must end even if the clock stands still
+            fault(x, p, steady, CauseCode.STATE_STALE, SupervisorWord.SIMULATOR_AT_REST, NOBODY,
+                  silent, 0.0, 0.0)
+        elif silent > p.pause_limit:
+            fault(x, p, steady, CauseCode.PAUSE_TOO_LONG, SupervisorWord.PAUSED, NOBODY, silent,
+                  0.0, 0.0)
+        else:
+            x.paused = 1.0

@@ -1,0 +1,143 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""What the supervisor, the torque and the monitors say, as codes and as sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+import enum
+import math
+
+from rbd_ros.control.supervisor.states import State
+from rbd_ros.control.interface.events import NONE
+
+__all__ = ['supervisor_text', 'SupervisorWord', 'TEXTS']
+
+
+class SupervisorWord(enum.IntEnum):
+    """A sentence with up to three numbers."""
+
+    CLOCK_BACKWARDS = 200
+    CLOCK_AHEAD = 201
+    SILENT = 202
+    SIMULATOR_AT_REST = 203
+    PAUSED = 204
+    CANNOT_ACTIVATE = 205
+    STOP_NOT_ENDED = 206
+    NOTHING_TO_RESET = 207
+    NO_DEAD_MAN = 208
+    STOP_SERVICE = 209
+    LAW_FAILED = 220
+    LAW_NOT_FINITE = 221
+    GRAVITY_FAILED = 222
+    GRAVITY_NOT_FINITE = 223
+    VELOCITY_NOT_FINITE = 224
+    TOO_FAST = 240
+    LOW_RATE = 241
+    FAR_FROM_REFERENCE = 242
+    ORIENTATION_FAR = 243
+    POSITION_FAR = 244
+    MOVED = 245
+    MOVES = 246
+    ACCELERATES = 247
+    MISMATCH = 250
+    POSITIONS_TOO_FAST = 251
+    OUT_OF_RANGE = 252
+    REPEATS = 253
+    NO_DEAD_MAN_MESSAGE = 254
+    DEAD_MAN_RELEASED = 255
+    REFUSED_IN_A_ROW = 256
+
+
+Text = Callable[[str, float, float, float], str]
+
+
+def _state(code: float) -> str:
+    """Return the name of a state of the supervisor."""
+    return tuple(State)[int(code)].value
+
+
+#: The sentence of each word, from the name of its joint and its numbers. ``c`` of the words about
+#: motion is 1 if likely causes follow, see :func:`supervisor_text`.
+TEXTS: dict[int, Text] = {
+    # the supervisor
+    SupervisorWord.CLOCK_BACKWARDS: lambda joint, a, b, c: f'backwards by {a:.4g} s',
+    SupervisorWord.CLOCK_AHEAD: lambda joint, a, b, c: f'ahead by {a:.4g} s within {b:.4g} s',
+    SupervisorWord.SILENT: lambda joint, a, b, c: f'{a:.4g} s since the last one',
+    SupervisorWord.SIMULATOR_AT_REST: lambda joint, a, b, c: f'{a:.4g} s, simulator at rest',
+    SupervisorWord.PAUSED: lambda joint, a, b, c: f'{a:.4g} s',
+    SupervisorWord.CANNOT_ACTIVATE: lambda joint, a, b, c: f'cannot activate while {_state(a)}',
+    SupervisorWord.STOP_NOT_ENDED: lambda joint, a, b, c: (
+        f'wait until the stop has ended, the controller is {_state(a)}'),
+    SupervisorWord.NOTHING_TO_RESET: lambda joint, a, b, c: (
+        f'nothing to reset, the controller is {_state(a)}'),
+    SupervisorWord.NO_DEAD_MAN: lambda joint, a, b, c: 'the dead-man signal is missing',
+    SupervisorWord.STOP_SERVICE: lambda joint, a, b, c: '~/stop',
+    # the torque
+    SupervisorWord.LAW_FAILED: lambda joint, a, b, c: f'the control law failed with error {a:g}',
+    SupervisorWord.LAW_NOT_FINITE: lambda joint, a, b, c: (
+        'the torque of the control law is not finite'),
+    SupervisorWord.GRAVITY_FAILED: lambda joint, a, b, c: f'error {a:g}',
+    SupervisorWord.GRAVITY_NOT_FINITE: lambda joint, a, b, c: 'not finite',
+    SupervisorWord.VELOCITY_NOT_FINITE: lambda joint, a, b, c: 'the velocity is not finite',
+    # the monitors
+    SupervisorWord.TOO_FAST: lambda joint, a, b, c: f'{joint}: velocity {a:.4g} beyond {b:.4g}',
+    SupervisorWord.LOW_RATE: lambda joint, a, b, c: f'{a:.4g} Hz, minimum_rate {b:.4g} Hz',
+    SupervisorWord.FAR_FROM_REFERENCE: lambda joint, a, b, c: (
+        f'{joint}: tracking error {a:.4g} beyond {b:.4g}'),
+    SupervisorWord.ORIENTATION_FAR: lambda joint, a, b, c: (
+        f'orientation of the tip: tracking error {a:.4g} beyond {b:.4g}'),
+    SupervisorWord.POSITION_FAR: lambda joint, a, b, c: (
+        f'position of the tip: tracking error {a:.4g} beyond {b:.4g}'),
+    SupervisorWord.MOVED: lambda joint, a, b, c: (
+        f'{joint} moved {a:.3g} within {b:.3g} s of the first torque'),
+    SupervisorWord.MOVES: lambda joint, a, b, c: (
+        f'{joint} moves at {a:.3g} per s by itself, {b:.3g} s after the first torque'),
+    SupervisorWord.ACCELERATES: lambda joint, a, b, c: (
+        f'{joint} accelerates at {a:.3g} per s^2 at the start'),
+    SupervisorWord.MISMATCH: lambda joint, a, b, c: (
+        f'{joint}: its positions change at {a:.3g} per s, but its velocity is {b:.3g}'),
+    SupervisorWord.POSITIONS_TOO_FAST: lambda joint, a, b, c: (
+        f'{joint}: velocity of its positions {a:.4g} beyond {b:.4g}'),
+    SupervisorWord.OUT_OF_RANGE: lambda joint, a, b, c: (
+        f'{joint} is at {a:.4g}, far outside its limits (sign, unit or zero of its sensor?)'),
+    SupervisorWord.REPEATS: lambda joint, a, b, c: (
+        f'{joint} repeats the position {a:.6g} exactly, which its sensor never did'),
+    SupervisorWord.NO_DEAD_MAN_MESSAGE: lambda joint, a, b, c: f'no message for {a:g} s',
+    SupervisorWord.DEAD_MAN_RELEASED: lambda joint, a, b, c: 'the switch was released',
+    SupervisorWord.REFUSED_IN_A_ROW: lambda joint, a, b, c: (
+        f'{a:g} references in a row were rejected while the robot was moving'),
+}
+
+#: words whose third number says whether likely causes follow
+_EXPLAINED = (SupervisorWord.TOO_FAST, SupervisorWord.FAR_FROM_REFERENCE,
+              SupervisorWord.ORIENTATION_FAR, SupervisorWord.POSITION_FAR, SupervisorWord.MOVED,
+              SupervisorWord.MOVES, SupervisorWord.ACCELERATES)
+
+
+def supervisor_text(word: int, joint: str, a: float, b: float, c: float, causes: str) -> str:
+    """
+    Return a sentence.
+
+    :param word: its code.
+    :param joint: name of the joint that it is about.
+    :param a: first number.
+    :param b: second number.
+    :param c: third number.
+    :param causes: likely causes of what is wrong soon after the first torque.
+    """
+    a, b = (x if abs(x) < NONE else math.nan for x in (a, b))  # kept as NONE where it is none
+    text = TEXTS[word](joint, a, b, c)
+    return f'{text}. {causes}' if word in _EXPLAINED and c > 0.0 else text

@@ -1,0 +1,91 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""What a controller is given and what it gives, step by step, as text for its C code."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+import numpy as np
+import numpy.typing as npt
+from rbd_ros.control.controller import Controller
+
+__all__ = ['Tape', 'RECORDS']
+
+#: records of a controller that ``main.c`` knows by name
+RECORDS = ('x', 'u', 'p', 'ring', 'y')
+
+#: what a step must give to the last bit
+_EXACT = ('x.mode', 'x.loop.supervisor.state', 'x.loop.supervisor.faults.order', 'y.send',
+          'y.answer', 'y.told')
+
+
+class Tape:
+    """
+    Write down every step of a controller.
+
+    Numbers that have changed are written as ``u.now 0.5``, a step as ``step``, and what it must
+    give as ``expect y.torque 1e-12 0.25 1.5``: name, tolerance, numbers.
+
+    :param controller: whose steps are written from now on.
+    :param write: takes the text.
+    :param like: controller of the same robot, as it was when its C code was made; none: this one.
+    :param share: of the smallest torque limit, by which torques may differ.
+    """
+
+    def __init__(self, controller: Controller, write: Callable[[str], object],
+                 like: Controller | None = None, share: float = 1e-12) -> None:
+        self._write, self._y = write, controller.y
+        self._tolerance = share * float(min(controller.settings.torque_limits))
+        fields = {path: view for name in RECORDS
+                  for path, _, view in getattr(controller, name).walk(f'{name}.')}
+        self._exact = {path: fields[path] for path in _EXACT}
+        self._given = []
+        for name in ('x', 'p', 'ring', 'u'):
+            record, known = getattr(controller, name), getattr(like or controller, name)
+            last = type(record)(record.sizes, known.memory.copy())
+            self._given.append((record.memory, last.memory, [
+                (path, view, before) for (path, _, view), (_, _, before) in zip(
+                    record.walk(f'{name}.'), last.walk(), strict=True)]))
+        for each in self._given:
+            self._note(*each)
+        del self._given[0]  # the state is its own from now on
+        self._run, controller.run = controller.run, self.run
+
+    def run(self) -> None:
+        """Write down one step, and do it."""
+        for each in self._given:
+            self._note(*each)
+        self._write('step\n')
+        self._run()
+        for path, view in self._exact.items():
+            self._write(f'expect {path} 0 {_text(view)}\n')
+        if self._y.send:
+            self._write(f'expect y.torque {self._tolerance!r} {_text(self._y.torque)}\n')
+
+    def _note(self, memory: npt.NDArray[np.float64], last: npt.NDArray[np.float64],
+              fields: Iterable[tuple[str, npt.NDArray[np.float64], npt.NDArray[np.float64]]],
+              ) -> None:
+        """Write what has changed, bit by bit: NaN is a number like others here."""
+        if memory.tobytes() == last.tobytes():
+            return
+        for path, view, before in fields:
+            if view.tobytes() != before.tobytes():
+                self._write(f'{path} {_text(view)}\n')
+        last[:] = memory
+
+
+def _text(numbers: npt.NDArray[np.float64]) -> str:
+    return ' '.join([f'{each:.17g}' for each in numbers.ravel().tolist()])

@@ -1,0 +1,229 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""
+Limits of the torque that is sent, in N.m and of its rate in N.m/s, as procedures.
+
+The rate is per second, not per cycle, so that it means the same at every loop rate. The memory is
+what was last sent, not what was last computed.
+"""
+
+from __future__ import annotations
+
+import math
+
+from rbd_ros.compiler.procedure import Vector
+from rbd_ros.compiler.records import field, Record
+from rbd_ros.control.interface.events import NONE
+
+__all__ = ['apply_limits', 'clamped', 'commit', 'is_finite', 'is_slewing', 'limit_of', 'Limiter',
+           'LimiterParameters', 'release_limits', 'reset_limiter', 'step_time']
+
+#: N.m; keeps a division by zero finite, and no torque changes by so little
+_TINY = 1e-300
+
+#: relative error with which a torque may miss a limit, or the end of its step
+_ROUNDING = 1e-9
+
+
+class Limiter(Record):
+    """The memory of the limits, and what they let through."""
+
+    driver: Vector = field('n', 'N.m or N', 'what the driver adds by itself')
+    last: Vector = field('n', 'N.m or N', 'total torque of the last command')
+    last_sent: Vector = field('n', 'N.m or N', 'the last command itself')
+    sent: Vector = field('n', 'N.m or N', 'result without the part of the driver')
+    total: Vector = field('n', 'N.m or N', 'result with it')
+    saturated: Vector = field('n', '', '1 where the limit in N.m acts')
+    slewing: Vector = field('n', '', '1 where the limit in N.m/s acts')
+    end: Vector = field('n', 'N.m or N', 'of the present step, within the limits')
+    late: Vector = field('n', '', '1 where what is sent is limited in N.m/s')
+
+
+class LimiterParameters(Record):
+    """Limits per joint."""
+
+    period: float = field('', 's', 'nominal; a step counts as two of them at most, so that a '
+                                   'stall of the process is not followed by a jump')
+    limit: Vector = field('n', 'N.m or N', 'largest torque')
+    rate: Vector = field('n', 'N.m/s or N/s', 'largest change per second')
+
+
+def is_finite(x: Vector) -> bool:
+    """
+    Return whether a vector holds neither NaN nor infinity.
+
+    A sum that overflows counts as infinite: no torque is that large.
+
+    :param x: vector.
+    """
+    total = 0.0
+    for j in range(len(x)):
+        total += x[j]
+    return math.isfinite(total)
+
+
+def limit_of(limit: Vector, j: int) -> float:
+    """
+    Return the largest torque of a joint; one that is no number allows none.
+
+    :param limit: per joint.
+    :param j: joint.
+    """
+    return min(max(0.0, limit[j]), NONE)
+
+
+def clamped(torque: float, most: float) -> float:
+    """
+    Return a torque within its limits; NaN stays NaN.
+
+    :param torque: N.m.
+    :param most: largest absolute value.
+    """
+    return min(max(torque, -most), most)
+
+
+def step_time(p: LimiterParameters, dt: float) -> float:
+    """
+    Return the time allowed for a step: never more than two periods.
+
+    :param p: limits.
+    :param dt: time since the last torque in s.
+    """
+    longest = 2.0 * p.period
+    if dt > longest:
+        return longest
+    return dt if dt > 0.0 else 0.0
+
+
+def reset_limiter(x: Limiter, p: LimiterParameters, torque: Vector) -> None:
+    """
+    Set the memory, at activation; ``driver`` must be known.
+
+    :param x: memory.
+    :param p: limits.
+    :param torque: finite torque that acts now, N.m; clamped to the limits.
+    """
+    for j in range(len(torque)):
+        most = limit_of(p.limit, j)
+        x.last_sent[j] = clamped(torque[j] - x.driver[j], most)
+        x.last[j] = clamped(torque[j], most)
+
+
+def apply_limits(x: Limiter, p: LimiterParameters, torque: Vector, dt: float) -> None:
+    """
+    Find the torque that may be sent now; ``commit`` it once it is sent.
+
+    The limits hold for the total and for what is sent. If they contradict each other, because the
+    driver's part has jumped, those of what is sent win: it is all that we control.
+
+    :param x: memory; takes the results.
+    :param p: limits.
+    :param torque: wanted total torque, finite.
+    :param dt: time since the last torque in s.
+    """
+    time = step_time(p, dt)
+    for j in range(len(torque)):
+        _aim(x, p, j, torque[j])
+    _along(x.last, x.end, p.rate, time, x.total, x.slewing)
+    for j in range(len(torque)):
+        x.end[j] = clamped(x.total[j] - x.driver[j], limit_of(p.limit, j))
+    _along(x.last_sent, x.end, p.rate, time, x.sent, x.late)
+    _add_driver(x)
+
+
+def release_limits(x: Limiter, p: LimiterParameters, torque: Vector, dt: float) -> None:
+    """
+    Find the torque that may be sent now on the way to what remains after release.
+
+    Nothing remains but what the driver adds, and that may be beyond the limits. Limits of the
+    total would then leave a command behind that works against the driver, and whether it is
+    reached would depend on the driver. Here the limits are those of what is sent. If the total
+    begins within its limits, it stays between them and the driver's part.
+
+    :param x: memory; takes the results.
+    :param p: limits.
+    :param torque: wanted total torque, finite.
+    :param dt: time since the last torque in s.
+    """
+    time = step_time(p, dt)
+    for j in range(len(torque)):
+        _aim(x, p, j, torque[j] - x.driver[j])
+    _along(x.last_sent, x.end, p.rate, time, x.total, x.slewing)
+    for j in range(len(torque)):
+        x.end[j] = clamped(x.total[j], limit_of(p.limit, j))
+    _along(x.last_sent, x.end, p.rate, time, x.sent, x.late)
+    _add_driver(x)
+
+
+def commit(x: Limiter) -> None:
+    """
+    Remember the result: it has been sent.
+
+    :param x: memory.
+    """
+    for j in range(len(x.sent)):
+        x.last[j] = x.total[j]
+        x.last_sent[j] = x.sent[j]
+
+
+def is_slewing(x: Limiter) -> bool:
+    """
+    Return whether the limit in N.m/s acts on a joint.
+
+    :param x: memory.
+    """
+    for j in range(len(x.slewing)):
+        if x.slewing[j] > 0.0:
+            return True
+    return False
+
+
+def _aim(x: Limiter, p: LimiterParameters, j: int, torque: float) -> None:
+    """Set the end of the step of one joint, and whether it is cut off."""
+    most = limit_of(p.limit, j)
+    x.end[j] = clamped(torque, most)
+    x.saturated[j] = 1.0 if (1.0 - _ROUNDING) * most <= abs(torque) else 0.0
+
+
+def _add_driver(x: Limiter) -> None:
+    """Complete the results after the step of what is sent."""
+    for j in range(len(x.sent)):
+        x.total[j] = x.sent[j] + x.driver[j]
+        x.slewing[j] = max(x.slewing[j], x.late[j])
+
+
+def _along(start: Vector, end: Vector, rate: Vector, dt: float, reached: Vector, slow: Vector,
+           ) -> None:
+    """
+    Find how far all joints get on the straight line to the end, and whose rate limit acts.
+
+    They move together: where axes are nearly parallel, the difference of two torques accelerates
+    next to no inertia, and a joint that lags behind the other would throw both about.
+    """
+    share = 1.0
+    for j in range(len(start)):
+        share = min(share, _step(rate, j, dt) / max(abs(end[j] - start[j]), _TINY))
+    for j in range(len(start)):
+        a, b, step = start[j], end[j], _step(rate, j, dt)
+        way = b - a
+        on_line = b if 1.0 - _ROUNDING <= share else a + share * way
+        lower, upper = max(a - step, min(a, b)), min(a + step, max(a, b))
+        reached[j] = min(max(on_line, lower), upper)
+        slow[j] = 1.0 if step < abs(way) else 0.0
+
+
+def _step(rate: Vector, j: int, dt: float) -> float:
+    """Return the largest step of a joint; none for a rate that is no number."""
+    return min(max(0.0, rate[j] * dt), NONE)

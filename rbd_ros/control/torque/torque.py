@@ -1,0 +1,378 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""
+The torque of one cycle: what is due, combined, limited and sent.
+
+This is the only place from which a torque is sent. Whatever the laws compute, what is sent is
+finite and within the limits in N.m and N.m/s, or nothing is sent. Laws are evaluated between these
+procedures, by those who know them; what they give may be anything and is no part of the state.
+"""
+
+from __future__ import annotations
+
+from rbd_ros.compiler.procedure import Vector
+from rbd_ros.control.supervisor.answers import moment
+from rbd_ros.control.interface.cause_codes import CauseCode
+from rbd_ros.control.supervisor.due import due_now, is_distrusted, is_live, is_stopping
+from rbd_ros.control.interface.events import NOBODY, Result
+from rbd_ros.control.torque.fade import add_offset, arm_fade, cancel_fade, note_torque
+from rbd_ros.control.torque.limiter import (
+    apply_limits, clamped, commit, is_finite, is_slewing, limit_of, release_limits, reset_limiter)
+from rbd_ros.control.supervisor.supervisor import advance, Diagnosis, fault, published
+from rbd_ros.control.supervisor.words import SupervisorWord
+from rbd_ros.control.torque.torque_records import (
+    Computed, Loop, LoopParameters, Need, Torque, TorqueParameters)
+from rbd_ros.control.supervisor.transition_rows import DueCode, StateCode
+
+__all__ = ['after_timer', 'begin_at', 'brake_torque', 'changed', 'gravity_known', 'law_failed',
+           'law_not_finite', 'live_torque', 'need', 'no_brake', 'send', 'silence', 'turn_blind',
+           'wants_state']
+
+
+def need(due: int) -> int:
+    """
+    Return what is to be computed for a torque that needs the state, see ``Need``.
+
+    :param due: kind of torque, see ``DueCode``.
+    """
+    if due == DueCode.LAW:
+        return Need.LAW
+    return Need.HOLD if due == DueCode.HOLD else Need.STOP
+
+
+def begin_at(x: Torque, known: int, torque: Vector) -> None:
+    """
+    Set what acts before the first torque, so that it follows without a step.
+
+    :param x: torque.
+    :param known: 1 if it is known; if not, it is what was sent last.
+    :param torque: total torque, N.m.
+    """
+    x.known = 1.0 if known > 0 and is_finite(torque) else 0.0
+    if x.known > 0.0:
+        _copy(x.start, torque)
+
+
+# -- the course of a cycle ------------------------------------------------------------------------
+
+def changed(x: Loop, p: LoopParameters) -> bool:
+    """
+    Return whether the supervisor is in another state than when this was asked last.
+
+    :param x: supervisor and torque.
+    :param p: their parameters.
+    """
+    if x.supervisor.state == x.torque.state:
+        return False
+    x.torque.state = x.supervisor.state
+    if x.torque.state == StateCode.RAMPING_IN:
+        arm_fade(x.torque.fade, p.torque.switch_time)
+    return True
+
+
+def wants_state(x: Loop, p: LoopParameters, c: Computed, load: Vector, y: Result, due: int,
+                now: float, steady: float) -> bool:
+    """
+    Return whether the state that has arrived is to be computed; if not, the cycle is done.
+
+    :param x: supervisor and torque.
+    :param p: their parameters.
+    :param c: place for the torque.
+    :param load: torque that the robot showed in addition to g(q).
+    :param y: takes what is sent.
+    :param due: result of ``advance``.
+    :param now: control time, s.
+    :param steady: steady time, s.
+    """
+    if due == DueCode.NOTHING:
+        silence(x.torque)
+        return False
+    if not is_live(x.supervisor):
+        _blind(x, p, c, load, y, due, now, steady)
+        return False
+    x.torque.ramping = 0.0
+    return True
+
+
+def after_timer(x: Loop, p: LoopParameters, c: Computed, load: Vector, y: Result, due: int,
+                now: float, steady: float) -> None:
+    """
+    Send what needs no state; nothing while states arrive.
+
+    :param x: supervisor and torque.
+    :param p: their parameters.
+    :param c: place for the torque.
+    :param load: torque that the robot showed in addition to g(q).
+    :param y: takes what is sent.
+    :param due: result of ``advance``.
+    :param now: control time, s.
+    :param steady: steady time, s.
+    """
+    if due == DueCode.NOTHING and not x.supervisor.paused > 0.0:
+        silence(x.torque)
+    if due != DueCode.NOTHING and not is_live(x.supervisor):
+        _blind(x, p, c, load, y, due, now, steady)
+
+
+def silence(x: Torque) -> None:
+    """
+    Record that publishing has ceased: the next start resets the limiter.
+
+    :param x: torque.
+    """
+    x.sending, x.ramping = 0.0, 0.0
+    cancel_fade(x.fade)
+
+
+def law_failed(x: Loop, p: LoopParameters, error: int, steady: float) -> None:
+    """
+    Report a law that could not be evaluated; what brakes is to be computed instead.
+
+    :param x: supervisor and torque.
+    :param p: their parameters.
+    :param error: number of the error.
+    :param steady: steady time, s.
+    """
+    fault(x.supervisor, p.supervisor, steady, CauseCode.BAD_COMMAND, SupervisorWord.LAW_FAILED,
+          NOBODY, error, 0.0, 0.0)
+
+
+def gravity_known(x: Loop, p: LoopParameters, c: Computed, error: int, steady: float) -> bool:
+    """
+    Take g(q) and the driver's part; report a fault without them.
+
+    :param x: supervisor and torque.
+    :param p: their parameters.
+    :param c: what was computed.
+    :param error: number of the error of computing what brakes; 0: none.
+    :param steady: steady time, s.
+    """
+    if error != 0:
+        fault(x.supervisor, p.supervisor, steady, CauseCode.BAD_GRAVITY,
+              SupervisorWord.GRAVITY_FAILED, NOBODY, error, 0.0, 0.0)
+        return False
+    if not (is_finite(c.gravity) and is_finite(c.driver)):
+        fault(x.supervisor, p.supervisor, steady, CauseCode.BAD_GRAVITY,
+              SupervisorWord.GRAVITY_NOT_FINITE, NOBODY, 0.0, 0.0, 0.0)
+        return False
+    _copy(x.torque.gravity, c.gravity)
+    _copy(x.torque.limiter.driver, c.driver)
+    return True
+
+
+def live_torque(x: Loop, p: LoopParameters, c: Computed, load: Vector, qd: Vector, now: float,
+                ) -> bool:
+    """
+    Put the wanted torque of the present state together.
+
+    :param x: supervisor and torque.
+    :param p: their parameters.
+    :param c: what was computed.
+    :param load: torque that the robot showed in addition to g(q).
+    :param qd: velocity of the controlled joints.
+    :param now: control time, s.
+    :returns: whether it is finite.
+    """
+    due = due_now(x.supervisor)
+    if x.torque.sending <= 0.0:
+        _begin(x.torque, p.torque)
+    if due == DueCode.LAW or due == DueCode.HOLD:
+        gain = x.supervisor.gain if due == DueCode.LAW else 1.0
+        return _law_torque(x.torque, p.torque, c, gain, qd, now)
+    _brake(x.torque, c, load, qd)
+    if due == DueCode.RAMP_LIVE:
+        for j in range(len(c.wanted)):
+            c.wanted[j] = clamped(c.wanted[j], limit_of(p.torque.limits.limit, j))
+        _mix(x, p, c, load, c.wanted, x.supervisor.blend)
+    if not _want(x.torque, c):
+        return False
+    note_torque(x.torque.fade, x.torque.wanted)
+    return True
+
+
+def law_not_finite(x: Loop, p: LoopParameters, steady: float) -> None:
+    """
+    Report a law without a finite torque; what brakes is to be computed in the same cycle.
+
+    :param x: supervisor and torque.
+    :param p: their parameters.
+    :param steady: steady time, s.
+    """
+    fault(x.supervisor, p.supervisor, steady, CauseCode.BAD_COMMAND,
+          SupervisorWord.LAW_NOT_FINITE, NOBODY, 0.0, 0.0, 0.0)
+
+
+def brake_torque(x: Loop, c: Computed, load: Vector, qd: Vector) -> bool:
+    """
+    Take the torque that brakes as the wanted one.
+
+    :param x: supervisor and torque.
+    :param c: what was computed.
+    :param load: torque that the robot showed in addition to g(q).
+    :param qd: velocity of the controlled joints.
+    :returns: whether it is finite.
+    """
+    _brake(x.torque, c, load, qd)
+    return _want(x.torque, c)
+
+
+def no_brake(x: Loop, p: LoopParameters, steady: float) -> None:
+    """
+    Report that there is not even a torque that brakes.
+
+    :param x: supervisor and torque.
+    :param p: their parameters.
+    :param steady: steady time, s.
+    """
+    fault(x.supervisor, p.supervisor, steady, CauseCode.BAD_GRAVITY,
+          SupervisorWord.VELOCITY_NOT_FINITE, NOBODY, 0.0, 0.0, 0.0)
+
+
+def turn_blind(x: Loop, p: LoopParameters, c: Computed, d: Diagnosis, load: Vector, y: Result,
+               now: float, steady: float) -> None:
+    """
+    Go on without the state, which has turned out to be of no use.
+
+    :param x: supervisor and torque.
+    :param p: their parameters.
+    :param c: place for the torque.
+    :param d: why the state is too old, if it is.
+    :param load: torque that the robot showed in addition to g(q).
+    :param y: takes what is sent.
+    :param now: control time, s.
+    :param steady: steady time, s.
+    """
+    due = advance(x.supervisor, p.supervisor, d, now, steady)
+    _blind(x, p, c, load, y, due, now, steady)
+
+
+def send(x: Loop, p: LoopParameters, y: Result, now: float, steady: float, live: int) -> None:
+    """
+    Limit the wanted torque and send it.
+
+    :param x: supervisor and torque.
+    :param p: their parameters.
+    :param y: takes what is sent.
+    :param now: control time, s.
+    :param steady: steady time, s.
+    :param live: 1 if it needs the state, so that the control clock counts.
+    """
+    due = due_now(x.supervisor)
+    dt = now - x.torque.now if live > 0 else steady - x.torque.steady
+    if x.torque.sending <= 0.0:
+        dt = p.torque.limits.period
+    if DueCode.RAMP_LIVE <= due <= DueCode.RELEASE:
+        release_limits(x.torque.limiter, p.torque.limits, x.torque.wanted, dt)
+    else:
+        apply_limits(x.torque.limiter, p.torque.limits, x.torque.wanted, dt)
+    y.send = 1.0
+    _copy(y.torque, x.torque.limiter.sent)
+    commit(x.torque.limiter)
+    x.torque.now, x.torque.steady = moment(now, x.torque.now), moment(steady, x.torque.steady)
+    x.torque.sending = 1.0
+    x.torque.published += 1.0
+    if is_stopping(x.supervisor):
+        published(x.supervisor, p.supervisor, steady, 0 if is_slewing(x.torque.limiter) else 1)
+
+
+# -- inside ---------------------------------------------------------------------------------------
+
+def _copy(to: Vector, x: Vector) -> None:
+    for j in range(len(to)):
+        to[j] = x[j]
+
+
+def _want(x: Torque, c: Computed) -> bool:
+    """Take the torque that was put together, if it is finite."""
+    if not is_finite(c.wanted):
+        return False
+    _copy(x.wanted, c.wanted)
+    return True
+
+
+def _begin(x: Torque, p: TorqueParameters) -> None:
+    """Start the limiter from what acts now: never from zero under a loaded arm."""
+    if not x.known > 0.0:
+        for j in range(len(x.start)):
+            x.start[j] = x.limiter.sent[j] + x.limiter.driver[j]
+    reset_limiter(x.limiter, p.limits, x.start)
+    x.known = 0.0
+
+
+def _law_torque(x: Torque, p: TorqueParameters, c: Computed, gain: float, qd: Vector, now: float,
+                ) -> bool:
+    """Put the torque of a law together; False if it is not finite."""
+    for j in range(len(c.wanted)):
+        c.wanted[j] = c.law[j]
+        if gain < 1.0:  # gravity is never ramped
+            c.wanted[j] = (c.law[j] - x.gravity[j]) * gain + x.gravity[j]
+    if not is_finite(c.wanted):
+        return False
+    add_offset(x.fade, p.limits.limit, p.switch_time, moment(now, x.now), c.wanted, qd)
+    return _want(x, c)
+
+
+def _brake(x: Torque, c: Computed, load: Vector, qd: Vector) -> None:
+    """
+    Put the torque together that brakes, which carries the load that the robot showed.
+
+    Velocities that are finite and absurd may have none: then gravity is all.
+    """
+    _copy(c.wanted, c.brake)
+    if not is_finite(c.wanted) and is_finite(qd):
+        for j in range(len(c.wanted)):
+            c.wanted[j] = x.gravity[j] - load[j]
+
+
+def _mix(x: Loop, p: LoopParameters, c: Computed, load: Vector, start: Vector, share: float,
+         ) -> None:
+    """Put the given share of the way from start to the release torque together."""
+    for j in range(len(start)):
+        target = _target(x, p, load, j)
+        c.wanted[j] = start[j] + (target - start[j]) * share
+
+
+def _target(x: Loop, p: LoopParameters, load: Vector, j: int) -> float:
+    """Total torque of a joint after release; sending nothing leaves what the driver adds."""
+    if not p.torque.keeps_gravity > 0.0:
+        return x.torque.limiter.driver[j]
+    gravity = x.torque.gravity[j]
+    # The load may be a person who pushes: keep it only if g(q) is known to be wrong.
+    return gravity - load[j] if is_distrusted(x.supervisor) else gravity
+
+
+def _blind(x: Loop, p: LoopParameters, c: Computed, load: Vector, y: Result, due: int, now: float,
+           steady: float) -> None:
+    """Send what needs no state."""
+    if x.torque.sending <= 0.0:  # nothing was ever sent in this activation
+        published(x.supervisor, p.supervisor, steady, 1)
+        return
+    cancel_fade(x.torque.fade)
+    if due == DueCode.LAST_GRAVITY:
+        _copy(c.wanted, x.torque.gravity)
+    elif due == DueCode.RAMP_BLIND:
+        blend = x.supervisor.blend
+        if x.torque.ramping <= 0.0:
+            _copy(x.torque.start, x.torque.limiter.last)
+            x.torque.ramping, x.torque.start_blend = 1.0, min(blend, 1.0 - 1e-9)
+        begun = x.torque.start_blend
+        _mix(x, p, c, load, x.torque.start, (blend - begun) / (1.0 - begun))
+    elif due == DueCode.RELEASE:
+        for j in range(len(c.wanted)):
+            c.wanted[j] = _target(x, p, load, j)
+    else:
+        return
+    if _want(x.torque, c):
+        send(x, p, y, now, steady, 0)
