@@ -20,7 +20,7 @@ MuJoCo is the robot. A sample of ``python -m benchmark.frozen_sensors``, which t
 
 from __future__ import annotations
 
-import arm_rig
+import controller_rig
 from benchmark.frozen_sensors import failing, RATE, Trial
 from cycle_rig import Arm
 import numpy as np
@@ -197,7 +197,7 @@ def test_a_brake_that_closes_in_motion(joint, causes):
 
 def test_a_joint_of_a_noisy_arm_that_repeats_itself_is_frozen():
     """The third joint repeats its position exactly while noise was seen: the arm brakes."""
-    arm = arm_rig.Arm(tracking_limits=[10.0], ramp_time=0.2)
+    arm = controller_rig.Arm(tracking_limits=[10.0], ramp_time=0.2)
     rng, start = np.random.default_rng(5), arm.q.copy()
     arm.controller.post(arm.controller.activate)
     for k in range(700):
@@ -215,7 +215,7 @@ def test_a_joint_of_a_noisy_arm_that_repeats_itself_is_frozen():
 
 def test_one_repeated_position_of_a_moving_joint_is_no_standstill():
     """A coarse encoder repeats itself now and then."""
-    arm = arm_rig.Arm(mode='computed_torque', ramp_time=0.1)
+    arm = controller_rig.Arm(mode='computed_torque', ramp_time=0.1)
     q, qd = arm.q.copy(), np.zeros(7)
     arm.controller.post(arm.controller.activate)
     for _ in range(400):

@@ -17,7 +17,7 @@
 import math
 from types import SimpleNamespace
 
-import arm_rig
+import controller_rig
 from cycle_rig import Arm, MODEL, SPEED
 import numpy as np
 import pytest
@@ -33,7 +33,7 @@ class Lies:
     """A standing arm whose messages are changed."""
 
     def __init__(self):
-        self.arm = arm_rig.Arm(START, tracking_limits=[10.0], ramp_time=0.1)
+        self.arm = controller_rig.Arm(START, tracking_limits=[10.0], ramp_time=0.1)
         self.arm.activate()
         assert self.run(0.5, lambda _k: (START, np.zeros(7))) is None
         assert self.arm.state == 'running'

@@ -21,7 +21,7 @@ from types import SimpleNamespace
 from builtin_interfaces.msg import Duration, Time
 from control_msgs.action import FollowJointTrajectory
 from control_msgs.msg import JointTolerance
-from controlled_arm import Arm
+from controller_rig import Arm
 import numpy as np
 import pytest
 from rbd_ros.control.references.results import GoalError, ResultCode

@@ -19,7 +19,7 @@ from types import SimpleNamespace
 import pytest
 
 pytest.importorskip('rclpy', reason='ROS is not sourced')
-controlled_arm = pytest.importorskip('controlled_arm')
+controller_rig = pytest.importorskip('controller_rig')
 from rbd_ros.compiler import sqrt  # noqa: E402
 from rbd_ros.control.interface.causes import Cause  # noqa: E402
 from rbd_ros.control.modes.modes import own_mode  # noqa: E402
@@ -58,7 +58,7 @@ class FakeNode:
 
 def announced(cause, *publishers):
     """Return the node of an announcer after a fault."""
-    node, arm = FakeNode(*publishers), controlled_arm.Arm(ramp_time=0.1)
+    node, arm = FakeNode(*publishers), controller_rig.Arm(ramp_time=0.1)
     announcer = Announcer(node)
     announcer.attach(arm.controller)
     arm.activate()
@@ -90,7 +90,7 @@ def test_other_faults_name_no_publishers(cause, publishers):
 
 def test_what_is_announced():
     """State, mode and saturation when they change, faults as errors, the rest as they are."""
-    node, arm = FakeNode(), controlled_arm.Arm(ramp_time=0.02)
+    node, arm = FakeNode(), controller_rig.Arm(ramp_time=0.02)
     announcer = Announcer(node)
     assert node.said == {'~/state': 'inactive', '~/fault': ''}
     announcer.drain()                            # nothing to listen to yet
@@ -132,7 +132,7 @@ def test_what_is_announced():
 
 def test_what_was_seen_first_counts_until_it_is_cleared():
     """The same cause says nothing new while it is latched; after a reset it is told anew."""
-    node, arm = FakeNode(), controlled_arm.Arm(ramp_time=0.02)
+    node, arm = FakeNode(), controller_rig.Arm(ramp_time=0.02)
     announcer = Announcer(node)
     announcer.attach(arm.controller)
     arm.activate()
@@ -156,7 +156,7 @@ def root(terms, _):
 
 def test_fault_in_the_step_that_ends_another_one():
     """A lost state returns, and its law cannot be computed: that is what stops the robot now."""
-    node, arm = FakeNode(), controlled_arm.Arm(
+    node, arm = FakeNode(), controller_rig.Arm(
         ramp_time=0.02, modes=(own_mode('root', root, 'g(q)'),), mode='root',
         recover_lost_state=True)
     announcer = Announcer(node)

@@ -19,7 +19,7 @@ import threading
 from types import SimpleNamespace
 from unittest.mock import Mock
 
-import arm_rig
+import controller_rig
 import pytest
 from rbd_ros.control.parameters.table import defaults
 from rbd_ros.control.robot import Robot
@@ -139,7 +139,7 @@ def test_logger_before_and_after_the_queue(monkeypatch):
 def parts(monkeypatch, node):
     """Return what a configuration makes; the robot is that of the rig."""
     made = Mock()
-    robot, _ = arm_rig.robot_and_dynamics()
+    robot, _ = controller_rig.robot_and_dynamics()
     values = defaults() | {'driver_adds': 'none', 'command_deadline': 0.3,
                            'liveliness_lease': 0.4, 'heartbeat_rate': 17.0}
     made.settings = Settings(robot, values, simulated=False)
@@ -200,7 +200,7 @@ def test_configuration_makes_and_attaches_everything(node, parts):
 def test_memory_is_locked_where_it_is_asked_for(node, parts):
     """What became of it is kept for the diagnostics."""
     parts.build_settings.return_value = Settings(
-        arm_rig.robot_and_dynamics()[0], parts.values | {'realtime.lock_memory': True},
+        controller_rig.robot_and_dynamics()[0], parts.values | {'realtime.lock_memory': True},
         simulated=False)
     node.realtime['realtime.cpu'] = 'applied'
     assert node.on_configure(None) is SUCCESS
@@ -374,7 +374,7 @@ class Clock:
 
 def test_stop_waits_for_the_release(node, monkeypatch):
     """It returns when the last torque is sent, also while the process ends."""
-    arm = arm_rig.Arm(ramp_time=0.02, brake_time=0.1)
+    arm = controller_rig.Arm(ramp_time=0.02, brake_time=0.1)
     arm.activate()
     arm.run(0.1)
     clock = Clock(lambda: arm.run(0.005))
@@ -393,7 +393,7 @@ def test_stop_waits_for_the_release(node, monkeypatch):
 
 def test_stop_ends_without_a_loop(node, monkeypatch):
     """A loop that hangs does not keep the process: after 3.8 s it goes on to end."""
-    arm = arm_rig.Arm()
+    arm = controller_rig.Arm()
     clock = Clock()
     monkeypatch.setattr(controller, 'time', clock)
     node.controller = arm.controller

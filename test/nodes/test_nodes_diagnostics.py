@@ -17,7 +17,7 @@
 from types import SimpleNamespace
 
 from builtin_interfaces.msg import Time
-from controlled_arm import Arm
+from controller_rig import Arm
 import numpy as np
 import pytest
 from rbd_ros.control.references.results import Outcome, ResultCode, Status
@@ -113,7 +113,7 @@ class Subject:
 
     def __init__(self, monkeypatch):
         self.clock = 2000.0
-        self.arm = Arm(ramp_time=0.02, start=self.clock - 1.0)
+        self.arm = Arm(ramp_time=0.02, time=self.clock - 1.0)
         monkeypatch.setattr(diagnostics, 'time', SimpleNamespace(
             monotonic=lambda: self.clock, time=lambda: self.clock + 1.7e9))
         self.node, self.controller, self.gravity_input, self.realtime = Node(), None, None, {}

@@ -17,7 +17,7 @@
 import math
 from types import SimpleNamespace
 
-from controlled_arm import Arm
+from controller_rig import Arm
 from geometry_msgs.msg import Quaternion, TransformStamped
 import numpy as np
 import pytest

@@ -19,7 +19,7 @@ import os
 from types import SimpleNamespace
 from unittest.mock import Mock
 
-import arm_rig
+import controller_rig
 from lifecycle_msgs.msg import Transition
 from lifecycle_msgs.srv import ChangeState
 import numpy as np
@@ -80,7 +80,7 @@ class Node:
 @pytest.fixture(scope='module')
 def made():
     """Return an arm that is controlled, its node and what the node is doing."""
-    arm = arm_rig.Arm(ramp_time=0.02)
+    arm = controller_rig.Arm(ramp_time=0.02)
     arm.activate()
     arm.run(0.05)
     node = Node(arm.values)

@@ -17,7 +17,7 @@
 import math
 from types import SimpleNamespace
 
-import arm_rig
+import controller_rig
 from builtin_interfaces.msg import Duration, Time
 from geometry_msgs.msg import (
     Inertia, InertiaStamped, Point, PoseStamped, Quaternion, TwistStamped, Vector3, WrenchStamped)
@@ -34,7 +34,7 @@ class Listeners:
     """The references of an arm that stands, by topic, with what was logged and posted."""
 
     def __init__(self, monkeypatch, mode):
-        self.arm = arm_rig.Arm(mode=mode, ramp_time=0.02)
+        self.arm = controller_rig.Arm(mode=mode, ramp_time=0.02)
         self.arm.activate()
         self.arm.run(0.1)
         self.controller, self.topics, self.logged = self.arm.controller, {}, []

@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 
 pytest.importorskip('rclpy', reason='ROS is not sourced')
-arm_rig = pytest.importorskip('arm_rig')
+controller_rig = pytest.importorskip('controller_rig')
 from rbd_ros.control.load.payload import rotation  # noqa: E402
 from rbd_ros.control.references.trajectory import Knots  # noqa: E402
 from rbd_ros.control.interface.causes import Cause  # noqa: E402
@@ -70,9 +70,9 @@ class FakeNode:
 @pytest.fixture
 def arm():
     """Return an arm that stands while somebody pushes it, and what is reported about it."""
-    made = arm_rig.Arm(dynamics_divider=5, state_divider=10, ramp_time=0.1)
+    made = controller_rig.Arm(dynamics_divider=5, state_divider=10, ramp_time=0.1)
     node = FakeNode()
-    reports = Reports(node, made.controller, arm_rig.kernels()['report'])
+    reports = Reports(node, made.controller, made.controller.kernels['report'])
     made.activate()
 
     def reported(seconds):

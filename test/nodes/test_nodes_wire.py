@@ -16,7 +16,7 @@
 
 from types import SimpleNamespace
 
-import arm_rig
+import controller_rig
 from codec_oracle import joint_state
 import numpy as np
 import pytest
@@ -32,7 +32,7 @@ class Wire:
     """The arm behind the messages of a loop node, which keeps what it publishes."""
 
     def __init__(self, kind=ArrayOutput, order=range(7), frame='', **values):
-        self.arm = arm_rig.Arm(**({'ramp_time': 0.1} | values))
+        self.arm = controller_rig.Arm(**({'ramp_time': 0.1} | values))
         self.controller, self.messages = self.arm.controller, []
         output = kind(SimpleNamespace(publish=self.messages.append), self.arm.robot.joints)
         self.node = SimpleNamespace(
