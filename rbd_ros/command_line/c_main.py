@@ -33,9 +33,9 @@ _MAIN = r"""/*
  *     expect NAME TOLERANCE NUMBER ...    what a field must be after that
  *     # comment
  * Fields are those of the structs in {prefix}.h: u.now, u.q, p.mode, x.loop.supervisor.state.
- * An array gets all of its numbers at once. After each step the FIELDs are printed, by default
- * time, kind of event, state, whether a torque is to be sent, and the torque. The exit code is 1
- * if something was not as expected, and 2 if the input cannot be read.
+ * An array gets all of its numbers at once; y.words[3] is one of them. After each step the FIELDs
+ * are printed, by default time, kind of event, state, whether a torque is to be sent, and the
+ * torque. The exit code is 1 if something was not as expected, and 2 if the input cannot be read.
  *
  * A robot is driven in the same way: {prefix}_init once, then for each message, request and tick
  * of a timer fill memory.u, call {prefix}_step, and send memory.y.torque if memory.y.send is 1.
@@ -59,73 +59,100 @@ static const field fields[] = {{
 static const char *const usual[] = {{"u.now", "u.kind", "x.loop.supervisor.state", "y.send",
                                     "y.torque"}};
 
+typedef struct {{
+    const field *of;
+    int begin; /* the first of its numbers that is meant */
+    int end;
+}} part;
+
 static {prefix}_memory memory;
 
-static const field *find(const char *name)
+/* Find a field, or one of its numbers; 0: there is none. */
+static int find(const char *name, part *found)
 {{
+    const size_t length = strcspn(name, "[");
     size_t k;
 
     for (k = 0; k < sizeof fields / sizeof fields[0]; ++k) {{
-        if (strcmp(fields[k].name, name) == 0) {{ return &fields[k]; }}
+        if (strncmp(fields[k].name, name, length) == 0 && fields[k].name[length] == '\0') {{
+            found->of = &fields[k];
+            found->begin = 0;
+            found->end = fields[k].count;
+            if (name[length] == '\0') {{ return 1; }}
+            if (sscanf(name + length, "[%d]", &found->begin) == 1 && found->begin >= 0
+                && found->begin < found->end) {{
+                found->end = found->begin + 1;
+                return 1;
+            }}
+        }}
     }}
     fprintf(stderr, "there is no field \"%s\", see {prefix}.h\n", name);
-    return NULL;
+    return 0;
 }}
 
-static double *numbers_of(const field *of)
+static double *numbers_of(const part *found)
 {{
-    return (double *)&memory + of->first;
+    return (double *)&memory + found->of->first;
 }}
 
 /* Read the numbers of a field; 0: they are not all there. */
-static int take(FILE *file, const field *of)
+static int take(FILE *file, const part *found)
 {{
     int k;
 
-    for (k = 0; k < of->count; ++k) {{
-        if (fscanf(file, "%lf", numbers_of(of) + k) != 1) {{
-            fprintf(stderr, "%s needs %d numbers\n", of->name, of->count);
+    for (k = found->begin; k < found->end; ++k) {{
+        if (fscanf(file, "%lf", numbers_of(found) + k) != 1) {{
+            fprintf(stderr, "%s needs %d numbers\n", found->of->name,
+                    found->end - found->begin);
             return 0;
         }}
     }}
     return 1;
 }}
 
-/* Compare the numbers of a field; -1: they are not all there, else how many differ. */
-static int compare(FILE *file, const field *of, long steps, double *worst)
+/* Say whether both are the same number, or neither is one. */
+static int same(double one, double other)
 {{
-    double tolerance, expected, error;
+    return one == other || (isnan(one) && isnan(other));
+}}
+
+/* Compare the numbers of a field; -1: they are not all there, else how many differ. */
+static int compare(FILE *file, const part *found, long steps, double *worst)
+{{
+    double tolerance, expected, number, error;
     int k, wrong = 0;
 
     if (fscanf(file, "%lf", &tolerance) != 1) {{ return -1; }}
-    for (k = 0; k < of->count; ++k) {{
+    for (k = found->begin; k < found->end; ++k) {{
         if (fscanf(file, "%lf", &expected) != 1) {{
-            fprintf(stderr, "%s needs a tolerance and %d numbers\n", of->name, of->count);
+            fprintf(stderr, "%s needs a tolerance and %d numbers\n", found->of->name,
+                    found->end - found->begin);
             return -1;
         }}
-        error = fabs(numbers_of(of)[k] - expected);
+        number = numbers_of(found)[k];
+        error = same(number, expected) ? 0.0 : fabs(number - expected);
         if (tolerance > 0.0 && error > *worst * tolerance) {{ *worst = error / tolerance; }}
         if (!(error <= tolerance)) {{
-            fprintf(stderr, "step %ld: %s[%d] is %.17g, not %.17g\n", steps, of->name, k,
-                    numbers_of(of)[k], expected);
+            fprintf(stderr, "step %ld: %s[%d] is %.17g, not %.17g\n", steps, found->of->name, k,
+                    number, expected);
             ++wrong;
         }}
     }}
     return wrong;
 }}
 
-static void print(const field *of)
+static void print(const part *found)
 {{
     int k;
 
-    for (k = 0; k < of->count; ++k) {{ printf("%.17g ", numbers_of(of)[k]); }}
+    for (k = found->begin; k < found->end; ++k) {{ printf("%.17g ", numbers_of(found)[k]); }}
 }}
 
 int main(int count, char **words)
 {{
     const char *const *shown = count > 2 ? (const char *const *)(words + 2) : usual;
     const int many = count > 2 ? count - 2 : (int)(sizeof usual / sizeof usual[0]);
-    const field *of;
+    part found;
     char word[128];
     double worst = 0.0;
     long steps = 0, compared = 0, different = 0;
@@ -137,7 +164,7 @@ int main(int count, char **words)
         return 2;
     }}
     for (k = 0; k < many; ++k) {{
-        if (find(shown[k]) == NULL) {{ return 2; }}
+        if (!find(shown[k], &found)) {{ return 2; }}
     }}
     {prefix}_init(&memory);
     while (fscanf(file, "%127s", word) == 1) {{
@@ -146,15 +173,18 @@ int main(int count, char **words)
         }} else if (strcmp(word, "step") == 0) {{
             {prefix}_step(&memory);
             ++steps;
-            for (k = 0; k < many; ++k) {{ print(find(shown[k])); }}
+            for (k = 0; k < many; ++k) {{
+                find(shown[k], &found);
+                print(&found);
+            }}
             printf("\n");
         }} else if (strcmp(word, "expect") == 0) {{
-            if (fscanf(file, "%127s", word) != 1 || (of = find(word)) == NULL) {{ return 2; }}
-            wrong = compare(file, of, steps, &worst);
+            if (fscanf(file, "%127s", word) != 1 || !find(word, &found)) {{ return 2; }}
+            wrong = compare(file, &found, steps, &worst);
             if (wrong < 0) {{ return 2; }}
-            compared += of->count;
+            compared += found.end - found.begin;
             different += wrong;
-        }} else if ((of = find(word)) == NULL || !take(file, of)) {{
+        }} else if (!find(word, &found) || !take(file, &found)) {{
             return 2;
         }}
     }}

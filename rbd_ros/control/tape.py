@@ -17,6 +17,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+import math
 
 import numpy as np
 import numpy.typing as npt
@@ -27,9 +28,15 @@ __all__ = ['Tape', 'RECORDS']
 #: records of a controller that ``main.c`` knows by name
 RECORDS = ('x', 'u', 'p', 'ring', 'y')
 
+_FAULTS, _GOALS = 'x.loop.supervisor.faults', 'x.references.joint.goal'
+
 #: what a step must give to the last bit
-_EXACT = ('x.mode', 'x.loop.supervisor.state', 'x.loop.supervisor.faults.order', 'y.send',
-          'y.answer', 'y.told')
+_EXACT = ('x.mode', 'x.loop.supervisor.state', f'{_FAULTS}.order', f'{_GOALS}.active',
+          f'{_GOALS}.ended', 'x.states.sources.reason', 'y.send', 'y.answer', 'y.told', 'y.lost')
+
+#: by which numbers of the state, and of what is said, may differ, relative to the larger of
+#: themselves and 1
+_ROUNDING = 1e-9
 
 
 class Tape:
@@ -51,7 +58,7 @@ class Tape:
         self._tolerance = share * float(min(controller.settings.torque_limits))
         fields = {path: view for name in RECORDS
                   for path, _, view in getattr(controller, name).walk(f'{name}.')}
-        self._exact = {path: fields[path] for path in _EXACT}
+        self._fields = fields
         self._given = []
         for name in ('x', 'p', 'ring', 'u'):
             record, known = getattr(controller, name), getattr(like or controller, name)
@@ -62,6 +69,7 @@ class Tape:
         for each in self._given:
             self._note(*each)
         del self._given[0]  # the state is its own from now on
+        self._latched, self._ended = b'', 0.0
         self._run, controller.run = controller.run, self.run
 
     def run(self) -> None:
@@ -70,10 +78,34 @@ class Tape:
             self._note(*each)
         self._write('step\n')
         self._run()
-        for path, view in self._exact.items():
-            self._write(f'expect {path} 0 {_text(view)}\n')
+        for path in _EXACT:
+            self._write(f'expect {path} 0 {_text(self._fields[path])}\n')
         if self._y.send:
             self._write(f'expect y.torque {self._tolerance!r} {_text(self._y.torque)}\n')
+        self._expect('y.words', range(int(self._y.told)))
+        causes, ended = self._fields[f'{_FAULTS}.order'], float(self._fields[f'{_GOALS}.ended'])
+        if self._latched != (latched := causes.tobytes()):
+            self._latched = latched
+            self._expect(f'{_FAULTS}.details', np.flatnonzero(causes).tolist())
+        if self._ended != ended:
+            self._ended = ended
+            self._expect(f'{_GOALS}.outcomes', range(len(self._fields[f'{_GOALS}.outcomes'])))
+
+    def expect_state(self) -> None:
+        """Write down all of the state, with what is beneath everything that was compared."""
+        for path, view in self._fields.items():
+            if path.startswith('x.'):
+                self._expect(path, range(len(view) if view.ndim else 1))
+
+    def _expect(self, path: str, rows: Iterable[int]) -> None:
+        """Write down rows of numbers, each with a tolerance of its own."""
+        view = self._fields[path]
+        width = view.shape[-1] if view.ndim > 1 else 1
+        numbers = view.reshape(-1).tolist()
+        for place in [width * row + column for row in rows for column in range(width)]:
+            number = numbers[place]
+            tolerance = _ROUNDING * max(1.0, abs(number)) if math.isfinite(number) else 0.0
+            self._write(f'expect {path}[{place}] {tolerance:g} {number:.17g}\n')
 
     def _note(self, memory: npt.NDArray[np.float64], last: npt.NDArray[np.float64],
               fields: Iterable[tuple[str, npt.NDArray[np.float64], npt.NDArray[np.float64]]],

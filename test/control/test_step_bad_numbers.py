@@ -40,10 +40,9 @@ from rbd_ros.control.interface.cause_codes import CAUSES
 from rbd_ros.control.interface.events import Kind
 from rbd_ros.control.laws.law_records import LawCode
 from rbd_ros.control.joint_states.sources import SOURCES
-from recorded_cycle import fixed_clock
 from recorded_events import MODES
 from recorded_robots import controlled_robot, KINDS
-from recorded_step import StepController
+from recorded_step import fixed_clock, StepController
 
 Array = npt.NDArray[np.float64]
 

@@ -24,8 +24,7 @@ from tempfile import TemporaryDirectory
 import time
 
 from recorded_c import CodeInC
-from recorded_cycle import CycleController, fixed_clock
-from recorded_step import StepController
+from recorded_step import fixed_clock, StepController
 from recorder import Comparison, Record, record, replay
 from recording_file import Coverage, FILE, read, seeds, write
 from scenarios import FIRST_FROZEN, Scenario
@@ -33,13 +32,17 @@ from scenarios import FIRST_FROZEN, Scenario
 __all__ = ['main']
 
 HELP = """\
-usage: ./run record [--check [--step [--python | --c]]] [--cover]
+usage: ./run record [--check [--python | --c] | --cover]
 
 Run the controller through random stories on a fake clock, each made from one seed, and write all
 that is seen of it to test/recording/data. --check compares the controller with what is there
-instead; with --step the controller as one function, as machine code or, with --python, as it
-stands; with --c its machine code is compared with its C code. --cover prints what is recorded.
+instead: its machine code or, with --python, the same functions in Python; with --c its C code is
+compared with its machine code, step by step. --cover prints what is recorded.
 """
+
+#: the words that go together
+_FORMS: tuple[set[str], ...] = (
+    set(), {'--cover'}, {'--check'}, {'--check', '--python'}, {'--check', '--c'})
 
 #: the usual stories, and those of joints that stand by their sensors
 SEEDS = FIRST_FROZEN + 42
@@ -48,18 +51,9 @@ SEEDS = FIRST_FROZEN + 42
 TOLERANCE = 2e-9
 
 
-def make(scenario: Scenario) -> CycleController:
+def make(scenario: Scenario, backend: str = 'llvm') -> StepController:
     """
     Return a controller for a scenario.
-
-    :param scenario: has robot and parameters.
-    """
-    return CycleController(scenario.robot, scenario.values, simulated=scenario.simulated)
-
-
-def make_step(scenario: Scenario, backend: str) -> StepController:
-    """
-    Return the controller as one function for a scenario.
 
     :param scenario: has robot and parameters.
     :param backend: 'llvm' or 'python'.
@@ -85,8 +79,8 @@ def _check_all(backend: str) -> int:
     with fixed_clock():
         for seed, recorded in read(seeds()):
             scenario = Scenario(seed)
-            made = make_step(scenario, backend) if backend else make(scenario)
-            found = replay(scenario, made, recorded, Comparison(seed, TOLERANCE))
+            found = replay(scenario, make(scenario, backend), recorded,
+                           Comparison(seed, TOLERANCE))
             events, torques = events + found.compared, torques + found.torques
             worst = max(worst, found.worst)
             for each in found.differences:
@@ -103,7 +97,7 @@ def _check_c() -> int:
     with fixed_clock(), TemporaryDirectory() as folder:
         for seed, recorded in read(seeds()):
             scenario = Scenario(seed)
-            made = make_step(scenario, 'llvm')
+            made = make(scenario)
             if scenario.robot not in places:
                 places[scenario.robot] = CodeInC(scenario, Path(folder) / str(seed))
                 print(f'{scenario.robot}: {places[scenario.robot].size()}')
@@ -124,20 +118,20 @@ def main(arguments: list[str]) -> int:
 
     :param arguments: of the command line.
     """
-    if not {*arguments} <= {'--check', '--step', '--python', '--c', '--cover'}:
+    asked = {*arguments}
+    if asked not in _FORMS:
         print(HELP, end='')
-        return 0 if {*arguments} <= {'-h', '--help'} else 2
+        return 0 if asked <= {'-h', '--help'} else 2
     begin = time.process_time()
     status = 0
-    if '--c' in arguments:
+    if '--c' in asked:
         status = _check_c()
-    elif {'--check', '--step'} & {*arguments}:
-        code = 'python' if '--python' in arguments else 'llvm'
-        status = _check_all(code if '--step' in arguments else '')
-    elif '--cover' not in arguments:
-        FILE.parent.mkdir(exist_ok=True)
-        write(FILE, _record_all())
-    if not {'--check', '--step', '--c'} & {*arguments}:
+    elif '--check' in asked:
+        status = _check_all('python' if '--python' in asked else 'llvm')
+    else:
+        if '--cover' not in asked:
+            FILE.parent.mkdir(exist_ok=True)
+            write(FILE, _record_all())
         print(Coverage.of(read(seeds())).table())
     print(f'{FILE.stat().st_size / 1e6:.2f} MB, {time.process_time() - begin:.0f} s of processor '
           'time')

@@ -98,8 +98,9 @@ class CodeInC:
         """
         events = self._folder / 'events.txt'
         with events.open('w') as file:
-            Tape(made.controller, file.write, self._like, SHARE)
+            tape = Tape(made.controller, file.write, self._like, SHARE)
             play()
+            tape.expect_state()
         done = subprocess.run([str(self._folder / 'main'), str(events), 'y.send'],
                               stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
                               check=False, timeout=patient(120))

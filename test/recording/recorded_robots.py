@@ -29,9 +29,8 @@ from rbd_ros.compiler import Bound, Graph
 from rbd_ros.control.parameters.rules import direction
 from rbd_ros.control.robot import make_robot, Robot
 from rbd_ros.control.kernels.kernels import LawKernels
-from rbd_ros.control.former.tick import TickKernels
 
-__all__ = ['KINDS', 'Kind', 'controlled_robot', 'kernels', 'law_graphs', 'law_kernels', 'plant']
+__all__ = ['KINDS', 'Kind', 'controlled_robot', 'law_graphs', 'law_kernels', 'plant']
 
 Array = npt.NDArray[np.float64]
 
@@ -133,23 +132,6 @@ def controlled_robot(name: str) -> Robot:
 
 
 @cache
-def _ticks(name: str) -> TickKernels:
-    kind = KINDS[name]
-    return TickKernels(controlled_robot(name), driver_adds=kind.driver_adds,
-                       driver_knows_payload=False, axes=[direction(x) for x in kind.axes])
-
-
-def kernels(name: str) -> dict[str, Bound]:
-    """
-    Return kernels with buffers of their own.
-
-    :param name: of the kind of robot.
-    """
-    ticks = _ticks(name)
-    return {each: ticks.compile(each) for each in ticks.names}
-
-
-@cache
 def _laws(name: str) -> LawKernels:
     kind = KINDS[name]
     return LawKernels(controlled_robot(name), driver_adds=kind.driver_adds,
@@ -158,7 +140,7 @@ def _laws(name: str) -> LawKernels:
 
 def law_kernels(name: str) -> dict[str, Bound]:
     """
-    Return kernels of the step with buffers of their own.
+    Return kernels with buffers of their own.
 
     :param name: of the kind of robot.
     """
@@ -168,7 +150,7 @@ def law_kernels(name: str) -> dict[str, Bound]:
 
 def law_graphs(name: str, bound: Mapping[str, Bound]) -> dict[Bound, Graph]:
     """
-    Return what kernels of the step compute.
+    Return what kernels compute.
 
     :param name: of the kind of robot.
     :param bound: its kernels.

@@ -15,8 +15,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
+from unittest import mock
 
 import numpy as np
 import numpy.typing as npt
@@ -31,10 +33,10 @@ from rbd_ros.control.parameters.settings import Settings
 from rbd_ros.control.controller import Controller
 from rbd_ros.control.supervisor.latch import latched
 from rbd_ros.errors import RbdError, SettingError
-from recorded_events import CAUSES, Event, IDLE, MODES, Seen, STATES
+from recorded_events import CAUSES, CLOCK_OFFSET, Event, IDLE, MODES, Seen, STATES
 from recorded_robots import controlled_robot, law_kernels
 
-__all__ = ['StepController']
+__all__ = ['fixed_clock', 'StepController']
 
 Array = npt.NDArray[np.float64]
 Request = Callable[[float, float], object]
@@ -42,6 +44,14 @@ Request = Callable[[float, float], object]
 _FINAL = {'deactivate': Cause.DEACTIVATED, 'signal': Cause.SIGNAL, 'exception': Cause.EXCEPTION}
 _TASK = ('pose', 'twist', 'wrench')
 _STATUS = tuple(Status)
+
+
+@contextmanager
+def fixed_clock() -> Iterator[None]:
+    """Make the clock of the stamps a constant one: the only time that a controller asks for."""
+    with mock.patch.object(Settings, 'clock_offset', property(
+            lambda self: 0.0 if self.simulated else CLOCK_OFFSET)):
+        yield
 
 
 class StepController:

@@ -12,7 +12,11 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The controller does what was recorded of it; the recording has everything."""
+"""
+The controller does what was recorded; the recording has everything.
+
+It was made of the objects that were the controller before it became one function.
+"""
 
 from __future__ import annotations
 
@@ -24,20 +28,22 @@ import numpy as np
 import pytest
 from rbd_ros.control.interface.causes import Cause
 from rbd_ros.control.supervisor.states import State
-from record_command import make, make_step, TOLERANCE
+from record_command import make, TOLERANCE
 from recorded_c import CodeInC
-from recorded_cycle import fixed_clock
 from recorded_events import Controller, Event, EVENTS, IDLE, MODES, Seen
 from recorded_robots import KINDS
+from recorded_step import fixed_clock
 from recorder import COLUMNS, compare, Comparison, record, Record, replay
 from recording_file import _packed, _unpacked, Coverage, FILE, read, seeds
 from scenarios import FIRST_FROZEN, Scenario
 
 pytestmark = pytest.mark.slow
 
-#: seeds that ``./run test`` replays, in the last of which the model stands in for a sensor;
-#: ``./run record --check`` replays all
-SAMPLE = (53, 97, 38, 120)
+#: seed of an arm
+ARM = 53
+
+#: seed of a robot that torques move
+FREE = 97
 
 #: seed of the sample in C: a robot whose kernels are soon compiled
 IN_C = 5
@@ -91,40 +97,28 @@ def test_the_recording_has_everything() -> None:
     assert standing.causes['FROZEN'] > 20 and standing.causes['TRACKING'] > 5
 
 
-@pytest.mark.parametrize('seed', SAMPLE)
-def test_the_controller_does_what_was_recorded(seed: int) -> None:
-    """A sample of the seeds."""
-    with fixed_clock():
-        scenario = Scenario(seed)
-        found = replay(scenario, make(scenario), recorded(seed), Comparison(seed, TOLERANCE))
-    assert not found.differences, found.differences[0]
-    assert found.compared == len(recorded(seed).columns['state']) and found.torques > 500
-
-
-#: seeds that each of the next tests replays: all together are all
+#: seeds that each of the next tests replays; together they are all
 PARTS = [seeds()[k::8] for k in range(8)]
 
 
 @pytest.mark.parametrize('part', PARTS)
-def test_the_step_does_what_was_recorded(part: list[int]) -> None:
-    """The controller as one function, as machine code: every state, and every torque."""
+def test_the_controller_does_what_was_recorded(part: list[int]) -> None:
+    """Its machine code: every state, and every torque."""
     with fixed_clock():
         for seed in part:
             scenario = Scenario(seed)
-            found = replay(scenario, make_step(scenario, 'llvm'), recorded(seed),
-                           Comparison(seed, TOLERANCE))
+            found = replay(scenario, make(scenario), recorded(seed), Comparison(seed, TOLERANCE))
             assert not found.differences, found.differences[0]
             assert found.compared == len(recorded(seed).columns['state'])
 
 
-@pytest.mark.parametrize('seed, backend', [
-    (SAMPLE[0], 'python'), (SAMPLE[1], 'llvm'), (SAMPLE[2], 'llvm')])
-def test_the_step_and_the_cycle_side_by_side(seed: int, backend: str) -> None:
-    """The same torques; those by velocities that are differences, by stamps that lose no digit."""
+@pytest.mark.parametrize('seed, events', [(ARM, 600), (5, 600)])
+def test_python_does_the_same_as_machine_code(seed: int, events: int) -> None:
+    """The same states, and torques but for rounding; ``./run record --check --python`` all."""
     with fixed_clock():
-        scenario = Scenario(seed, 600 if backend == 'python' else 2400)
-        found = compare(scenario, make(scenario), make_step(scenario, backend),
-                        Comparison(seed, 1e-11))
+        scenario = Scenario(seed, events)
+        found = compare(scenario, make(scenario), make(scenario, 'python'),
+                        Comparison(seed, 1e-12))
     assert not found.differences, found.differences[0]
     assert found.torques > 100
 
@@ -134,24 +128,15 @@ def test_the_c_code_does_the_same_as_machine_code(tmp_path: Path) -> None:
     """Every state, and torques but for rounding; ``./run record --check --c`` does all seeds."""
     with fixed_clock():
         scenario = Scenario(IN_C, 1500)
-        code, made = CodeInC(scenario, tmp_path), make_step(scenario, 'llvm')
+        code, made = CodeInC(scenario, tmp_path), make(scenario)
         found = code.check(made, lambda: record(scenario, made))
         assert not found.different, found.text
         assert found.steps >= 1500 and 0.0 < found.worst <= 1.0
         # another start of the same robot: its numbers are not those with which the code was made
         scenario = Scenario(IN_C + len(KINDS), 300)
-        made = make_step(scenario, 'llvm')
+        made = make(scenario)
         found = code.check(made, lambda: record(scenario, made))
     assert not found.different, found.text
-
-
-def test_two_controllers_side_by_side() -> None:
-    """Two controllers in one story give the same torques, to the last bit if they are the same."""
-    with fixed_clock():
-        scenario = Scenario(SAMPLE[0], 400)
-        found = compare(scenario, make(scenario), make(scenario),
-                        Comparison(SAMPLE[0], 1e-12))
-    assert not found.differences and found.worst == 0.0 and found.torques > 100
 
 
 class Nonsense:
@@ -167,13 +152,12 @@ class Nonsense:
 
 def test_inputs_do_not_depend_on_the_controller_under_test() -> None:
     """A controller that does nonsense gets the recorded events, and is found out at once."""
-    seed = SAMPLE[1]  # a robot that torques move
     with fixed_clock():
-        scenario = Scenario(seed)
+        scenario = Scenario(FREE)
         controller: Controller = Nonsense(make(scenario).limits)
-        found = replay(scenario, controller, recorded(seed), Comparison(seed, TOLERANCE))
+        found = replay(scenario, controller, recorded(FREE), Comparison(FREE, TOLERANCE))
     assert found.differences[0].event == 0
-    assert found.events == len(recorded(seed).columns['state'])
+    assert found.events == len(recorded(FREE).columns['state'])
 
 
 def test_any_difference_is_found() -> None:
