@@ -25,7 +25,7 @@ a named tuple are passed on as the address of their words, the others as the wor
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 import inspect
 import linecache
@@ -33,6 +33,7 @@ import sys
 from types import ModuleType
 from typing import NamedTuple
 
+from rbd_ros import source_state
 from rbd_ros.compiler.records import Record
 
 Function = Callable[..., object]
@@ -74,13 +75,37 @@ def definition(function: Function) -> ast.FunctionDef:
 
     :raises OSError: if its source cannot be read.
     """
-    file, code = inspect.getsourcefile(function), function.__code__
-    linecache.checkcache(file)
+    code = function.__code__
     try:
-        return _definitions(''.join(linecache.getlines(file or '')))[
-            code.co_name, code.co_firstlineno]
+        return _definitions(source_of(function))[code.co_name, code.co_firstlineno]
     except (KeyError, SyntaxError):
         raise OSError(f'the source of {code.co_name} could not be read') from None
+
+
+def source_of(function: Function) -> str:
+    """
+    Return the text of the file of a function.
+
+    :raises OSError: if it cannot be read.
+    """
+    file = inspect.getsourcefile(function) or ''
+    linecache.checkcache(file)
+    lines = linecache.getlines(file)
+    if not lines:
+        raise OSError(f'the source of {function.__name__} could not be read')
+    return ''.join(lines)
+
+
+def check_unchanged(functions: Iterable[Function]) -> None:
+    """
+    Refuse functions whose files have changed.
+
+    :raises OSError: if what can be read of this package is not what was imported.
+    """
+    changed = set(source_state.changed())
+    changed &= {inspect.getsourcefile(each) or '' for each in functions} if changed else set()
+    if changed:
+        raise OSError(f'{min(changed)} has changed since it was imported')
 
 
 @cache
@@ -116,11 +141,11 @@ def parameters_of(function: Function) -> list[Parameter]:
         raise TypeError(f'{function.__name__} may have plain parameters only')
     found = []
     for each in a.args:
-        text = ast.unparse(each.annotation) if each.annotation else ''
-        kind = text if text in ('int', 'float') else _kind(text, function.__globals__)
+        kind = _kind(each.annotation, function.__globals__)
         if kind is None:
+            text = ast.unparse(each.annotation) if each.annotation else 'of no type'
             raise TypeError(f'{function.__module__}.{function.__name__}: {each.arg} is '
-                            f'{text or "of no type"}; it must be Vector, Matrix, Kernel, int, '
+                            f'{text}; it must be Vector, Matrix, Kernel, int, '
                             'float, or a Record or a named tuple that its module knows')
         found.append(Parameter(each.arg, kind))
     return found
@@ -137,14 +162,21 @@ def looked_up(node: ast.expr, names: Mapping[str, object]) -> object:
     return None
 
 
-def _kind(text: str, names: Mapping[str, object]) -> Kind | None:
-    if text in (*ARRAYS, KERNEL):
-        return text
+def _kind(node: ast.expr | None, names: Mapping[str, object]) -> Kind | None:
+    """Return what kind of thing an annotation stands for; None: nothing that is known here."""
+    if isinstance(node, ast.Name) and node.id in (*ARRAYS, KERNEL, 'int', 'float'):
+        return node.id
+    found = None if node is None else looked_up(node, names)
+    return layout_of(found) if isinstance(found, type) else None
+
+
+def _held(text: str, names: Mapping[str, object]) -> Kind | None:
+    """Return what kind of thing a named tuple holds: no number."""
     try:
-        found = looked_up(ast.parse(text, mode='eval').body, names)
+        kind = _kind(ast.parse(text, mode='eval').body, names)
     except SyntaxError:
         return None
-    return layout_of(found) if isinstance(found, type) else None
+    return None if kind in ('int', 'float') else kind
 
 
 @cache
@@ -164,7 +196,7 @@ def layout_of(kind: type) -> Layout | None:
     elif issubclass(kind, tuple) and hasattr(kind, '_fields'):
         # its module keeps its annotations as text
         names = vars(sys.modules[kind.__module__])
-        held = [(name, _kind(getattr(each, '__forward_arg__', str(each)), names))
+        held = [(name, _held(getattr(each, '__forward_arg__', str(each)), names))
                 for name, each in kind.__annotations__.items()]
     else:
         return None

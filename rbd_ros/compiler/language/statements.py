@@ -47,11 +47,10 @@ but for the integers that Python keeps where a floating-point number is wanted.
 from __future__ import annotations
 
 import ast
-import inspect
 
-from rbd_ros import source_state
 from rbd_ros.compiler.language.expressions import Expressions
-from rbd_ros.compiler.language.signatures import definition, Function, parameters_of, result_of
+from rbd_ros.compiler.language.signatures import (
+    check_unchanged, definition, Function, parameters_of, result_of)
 from rbd_ros.compiler.language.tree import (
     Assign, Break, Call, Constant, Continue, Do, Element, Expression, For, If, KernelCall, Local,
     Number, Procedure, Return, Statement, Target, While)
@@ -72,9 +71,7 @@ def read(entry: Function) -> list[Procedure]:
         if function not in done:
             done[function] = _Reader(function).procedure()
             todo += done[function].called
-    changed = {inspect.getsourcefile(each) for each in done} & set(source_state.changed())
-    if changed:
-        raise OSError(f'{min(map(str, changed))} has changed since it was imported')
+    check_unchanged(done)
     if (any(each.is_number for each in parameters_of(entry))
             or result_of(definition(entry)) != 'None'):
         raise TypeError(f'{entry.__name__} can be called from Python if it takes no numbers but '

@@ -25,7 +25,9 @@ from numpy.typing import NDArray
 
 from rbd_ros.compiler.fork_lock import ForkLock
 from rbd_ros.compiler.kernel import Bound
-from rbd_ros.compiler.language.signatures import ARRAYS, Function, KERNEL, Kind, Layout
+from rbd_ros.compiler.language.dependencies import dependencies
+from rbd_ros.compiler.language.signatures import (
+    ARRAYS, Function, KERNEL, Kind, Layout, parameters_of)
 from rbd_ros.compiler.native import cache as disk, gate, object_layout
 from rbd_ros.compiler.native.loader import Code, owned_memory
 from rbd_ros.compiler.native.procedure_text import translate
@@ -34,6 +36,17 @@ from rbd_ros.compiler.records import Record
 from rbd_ros.compiler.scalar import FLOAT64
 
 _lock = ForkLock()
+
+
+def _module(function: Function) -> str:
+    """Return a function as a module of LLVM."""
+    return '\n'.join([*gate.table_module(), *translate(function), ''])
+
+
+def _key(function: Function, options: Options) -> str:
+    """Return under what the machine code of a function is kept, '' for none."""
+    known = circumstances(options)
+    return disk.digest(['procedure', known, *dependencies(function)]) if known else ''
 
 
 class CompiledProcedure:
@@ -45,13 +58,10 @@ class CompiledProcedure:
 
     def __init__(self, function: Function) -> None:
         self._name = function.__name__
-        lines, self._kinds = translate(function)
-        text = '\n'.join([*gate.table_module(), *lines, ''])
         options = Options.of(FLOAT64, None)
-        known = circumstances(options)
-        key = disk.digest(['procedure', text, known]) if known else ''
-        entry = disk.kept(
-            key, lambda: disk.Entry({}, [options.target.emit(text, passes=True)]))
+        entry = disk.kept(_key(function, options), lambda: disk.Entry(
+            {}, [options.target.emit(_module(function), passes=True)]))
+        self._kinds = [each.kind for each in parameters_of(function)]
         self._code = Code(entry.objects)
         self._definition = 0
         if object_layout.verified():

@@ -37,9 +37,9 @@ from rbd_ros.compiler.native.target import pointer
 _INLINED = 20
 
 
-def translate(entry: Function) -> tuple[list[str], list[Kind]]:
+def translate(entry: Function) -> list[str]:
     """
-    Return the lines of a function and all that it calls, and the kinds of what it takes.
+    Return the lines of a function and all that it calls.
 
     The function is ``rbd_procedure`` of one address, that of a table with the words of all that it
     takes, see :mod:`rbd_ros.compiler.language.signatures`.
@@ -51,7 +51,7 @@ def translate(entry: Function) -> tuple[list[str], list[Kind]]:
     procedures = read(entry)
     kinds = [each.kind for each in procedures[0].parameters]
     lines = [line for each in procedures for line in _Text(each).lines()]
-    return [*declarations(), *lines, *_entry(entry, kinds)], kinds
+    return [*declarations(), *lines, *_entry(entry, kinds)]
 
 
 def _entry(entry: Function, kinds: Sequence[Kind]) -> list[str]:

@@ -37,8 +37,9 @@ _AARCH64 = 'cortex-a72'
 #: so is every result: LLVM takes a quarter of the time, and kernels of thousands of operations are
 #: up to twice as slow. Read when the first kernel of a process is compiled.
 VARIABLE = 'RBD_ROS_COMPILE'
-#: what decides which machine code a graph becomes
-_SOURCES = ('rbd_ros.compiler.scalar', 'rbd_ros.compiler.graph', 'rbd_ros.compiler.native')
+#: what decides which machine code a graph or a procedure becomes
+_SOURCES = ('rbd_ros.compiler.scalar', 'rbd_ros.compiler.graph', 'rbd_ros.compiler.native',
+            'rbd_ros.compiler.language', 'rbd_ros.compiler.records')
 #: what ``quick`` tells LLVM
 _QUICK = ('-enable-misched=false', '-enable-post-misched=false', '-optimize-regalloc=false')
 
@@ -206,7 +207,7 @@ class Options(NamedTuple):
 
 @cache
 def circumstances(options: Options) -> str:
-    """Return a digest of all that object code depends on besides the graph, '' if unknown."""
+    """Return a digest of what object code depends on besides its source, '' if unknown."""
     import llvmlite
     try:
         own = source_digest(*_SOURCES)
