@@ -21,7 +21,7 @@ from controller_rig import Arm
 from geometry_msgs.msg import Quaternion, TransformStamped
 import numpy as np
 import pytest
-from rbd_ros.control.former.safety.freshness import StateAge
+from rbd_ros.control.joint_states.ages import StreamAge
 from rbd_ros.nodes.controller import gravity_input
 from rbd_ros.nodes.controller.gravity_input import base_frames, GravityInput
 from rclpy.qos import DurabilityPolicy, qos_profile_sensor_data
@@ -35,11 +35,11 @@ class Gravity(GravityInput):
 
     def __init__(self, turns, controller=None):
         self._controller = controller
-        self._imu_axes, self._age = turns, StateAge(0.5, probes=1)
+        self._imu_axes, self._age = turns, StreamAge(0.5, 1)
         self.now, self.heard, self.reason = 0.0, [], ''
         self._clock = lambda: self.now
         self._robot = SimpleNamespace(model=SimpleNamespace(body_names=['base']))
-        self._frame, self._stamp, self._missing = 'world', 0.0, KeyError
+        self._frame, self._stamp, self._missing = 'world', (0, 0), KeyError
         self.refused, self._kind, self._kept, self.logged = 0, 'imu', set(), []
         self._owner = SimpleNamespace(
             resolve_topic_name=lambda name: name, get_logger=lambda: SimpleNamespace(

@@ -31,12 +31,12 @@ from __future__ import annotations
 
 import enum
 
-from rbd_ros.control.joint_states.words import ArrivalWord
+from rbd_ros.control.joint_states.words import AGE_TEXTS, ArrivalWord
 from rbd_ros.control.interface.events import NONE
 from rbd_ros.control.joint_states.sources import (
     AgeLimits, bounded, is_stamped, refuse, set_reason, Sources, span, timeout_of)
 
-__all__ = ['Freshness', 'observe']
+__all__ = ['Freshness', 'observe', 'StreamAge']
 
 #: s/s by which two clocks may run apart (a slewed clock: 5e-4)
 _DRIFT = 1e-3
@@ -193,3 +193,43 @@ def _prove(x: Sources, p: AgeLimits, k: int, now: float, s: float, ns: float) ->
     x.proven[k] = 1.0
     set_reason(x, k, 0, 0.0, 0.0)
     return True
+
+
+class StreamAge:
+    """
+    The age of messages that are no joint states, by the same measures; ordinary Python.
+
+    :param timeout: age in s from which on a message must not be used.
+    :param probes: messages after the first one that prove the stream.
+    :param clock_offset: reception minus stamp of a message without delay, s, if the clock of the
+        stamps is ours; None: take the smallest offset seen.
+    """
+
+    def __init__(self, timeout: float, probes: int, clock_offset: float | None = None) -> None:
+        sizes = {'n': 1, 'm': 1, 's': 1}
+        self._x, self._p = Sources(sizes).plain(), AgeLimits(sizes).plain()
+        self._x.driven_by[0] = 1.0  # asks for all probes, as that of a controlled joint does
+        self._p.state_timeout, self._p.probes = timeout, probes
+        if clock_offset is not None:
+            self._p.same_clock, self._p.clock_offset = 1.0, clock_offset
+
+    def is_fresh(self, now: float, s: int, ns: int) -> bool:
+        """
+        Take a message; return whether it may be used.
+
+        :param now: control time of reception, s.
+        :param s: its stamp, whole seconds.
+        :param ns: the rest of it.
+        """
+        return observe(self._x, self._p, 0, now, s, ns) == Freshness.FRESH
+
+    @property
+    def excess(self) -> float:
+        """Return the delay of the last message above the smallest one, s."""
+        return self._x.excess[0]
+
+    @property
+    def reason(self) -> str:
+        """Return why the last message may not be used; empty if it may."""
+        word = int(self._x.word[0])
+        return AGE_TEXTS[word]('', self._x.word_a[0], self._x.word_b[0], 0.0) if word else ''

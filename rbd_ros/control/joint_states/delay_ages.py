@@ -27,8 +27,9 @@ from rbd_ros.compiler.procedure import Vector
 from rbd_ros.compiler.records import field, Record
 from rbd_ros.control.interface.events import Event, NEVER
 from rbd_ros.control.joint_states.sources import AgeLimits, is_stamped, is_time
+from rbd_ros.control.numerics.medians import select
 
-__all__ = ['ages_known', 'Delays', 'restart_delays', 'sort']
+__all__ = ['ages_known', 'Delays', 'restart_delays']
 
 #: s over which ages are compared, once the first ones are known
 _WINDOW = 1.0
@@ -91,28 +92,7 @@ def ages_known(x: Delays, p: AgeLimits, u: Event) -> bool:
     x.taken = count
     if count < _ROOM and (u.now - x.begun < x.window or count < _LEAST):
         return False
-    sort(x.ages, count)
-    x.middle, x.high = x.ages[int(_MIDDLE * count)], x.ages[int(_HIGH * count)]
+    x.middle = select(x.ages, count, int(_MIDDLE * count))
+    x.high = select(x.ages, count, int(_HIGH * count))
     x.window, x.begun, x.taken = _WINDOW, u.now, 0.0
     return True
-
-
-def sort(values: Vector, count: int) -> None:
-    """
-    Sort the first numbers of an array, by gaps: in bounded time whatever their order, in place.
-
-    :param values: array.
-    :param count: how many of them.
-    """
-    gap = 1
-    while gap < count:
-        gap = 3 * gap + 1
-    while gap > 1:
-        gap = int((gap - 1) / 3)
-        for k in range(gap, count):
-            value = values[k]
-            at = k
-            while at >= gap and values[at - gap] > value:
-                values[at] = values[at - gap]
-                at -= gap
-            values[at] = value

@@ -23,7 +23,10 @@ from typing import Protocol
 from rbd_ros.compiler.procedure import Vector
 from rbd_ros.control.throttle import short_list
 
-__all__ = ['arrival_texts', 'ArrivalWord', 'Kinds', 'mask', 'named']
+__all__ = ['AGE_TEXTS', 'arrival_texts', 'ArrivalWord', 'Kinds', 'mask', 'named']
+
+#: makes a sentence from the name of a joint and three numbers
+Text = Callable[[str, float, float, float], str]
 
 #: joints that one number can name: each is a bit of its mantissa
 _BITS = 48
@@ -68,6 +71,24 @@ class ArrivalWord(enum.IntEnum):
     # why the state is too old
     STALE = 150  # joint of the model; kind of message that had it last or -1, s of silence, s old
     UNKNOWN = 151  # joint of the model
+
+
+#: Sentences about ages by word: of the name of a joint and three numbers.
+AGE_TEXTS: dict[int, Text] = {
+    ArrivalWord.NOT_PROVEN: lambda j, a, b, c: 'its age is not proven yet',
+    ArrivalWord.CLOCK_BACK: lambda j, a, b, c: f'the clock of reception went back by {a:.4g} s',
+    ArrivalWord.GAP: lambda j, a, b, c: f'being checked again after a gap of {a:.4g} s',
+    ArrivalWord.STAMPS_APPEARED: lambda j, a, b, c: 'stamps appeared after states without stamps',
+    ArrivalWord.STAMP_STANDS: lambda j, a, b, c: 'the stamp does not advance',
+    ArrivalWord.STAMP_BACK: lambda j, a, b, c: f'the stamp went back by {a:.4g} s',
+    ArrivalWord.LAG: lambda j, a, b, c: (
+        f'stamps fall behind reception: the state was {a:.4g} s old when it arrived'),
+    ArrivalWord.LEAD: lambda j, a, b, c: f'the stamp is {a:.4g} s ahead of the clock',
+    ArrivalWord.LEAP: lambda j, a, b, c: f'stamps jumped ahead of reception by {a:.4g} s',
+    ArrivalWord.BURST: lambda j, a, b, c: 'messages arrive in a burst',
+    ArrivalWord.STAMP_RATE: lambda j, a, b, c: f'stamps advanced {a:.4g} s within {b:.4g} s',
+    ArrivalWord.LOW_RATE: lambda j, a, b, c: f'{a:.4g} Hz is below the minimum {b:.4g}',
+}
 
 
 class Kinds(Protocol):
@@ -118,7 +139,7 @@ def named(joints: Sequence[str], *masks: float) -> list[str]:
     return [name for j, name in enumerate(joints) if bits >> j & 1]
 
 
-def arrival_texts(kinds: Kinds) -> dict[int, Callable[[str, float, float, float], str]]:
+def arrival_texts(kinds: Kinds) -> dict[int, Text]:
     """
     Return the sentences by word: of the name of a joint and three numbers.
 
@@ -128,19 +149,7 @@ def arrival_texts(kinds: Kinds) -> dict[int, Callable[[str, float, float, float]
     late = 's old when the next one came'
     ahead = 's ahead: the clock that stamps was set, or is another one'
     return {
-        word.NOT_PROVEN: lambda j, a, b, c: 'its age is not proven yet',
-        word.CLOCK_BACK: lambda j, a, b, c: f'the clock of reception went back by {a:.4g} s',
-        word.GAP: lambda j, a, b, c: f'being checked again after a gap of {a:.4g} s',
-        word.STAMPS_APPEARED: lambda j, a, b, c: 'stamps appeared after states without stamps',
-        word.STAMP_STANDS: lambda j, a, b, c: 'the stamp does not advance',
-        word.STAMP_BACK: lambda j, a, b, c: f'the stamp went back by {a:.4g} s',
-        word.LAG: lambda j, a, b, c: (
-            f'stamps fall behind reception: the state was {a:.4g} s old when it arrived'),
-        word.LEAD: lambda j, a, b, c: f'the stamp is {a:.4g} s ahead of the clock',
-        word.LEAP: lambda j, a, b, c: f'stamps jumped ahead of reception by {a:.4g} s',
-        word.BURST: lambda j, a, b, c: 'messages arrive in a burst',
-        word.STAMP_RATE: lambda j, a, b, c: f'stamps advanced {a:.4g} s within {b:.4g} s',
-        word.LOW_RATE: lambda j, a, b, c: f'{a:.4g} Hz is below the minimum {b:.4g}',
+        **AGE_TEXTS,
         word.TWICE: lambda j, a, b, c: (
             f'{", ".join(kinds.twice(a))} appears twice in one message'),
         word.POSITIONS: lambda j, a, b, c: f'{a:.0f} positions for {b:.0f} names',

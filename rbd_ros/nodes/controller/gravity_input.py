@@ -27,8 +27,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
+from rbd_ros.control.joint_states.ages import StreamAge
 from rbd_ros.control.load.payload import PayloadError, rotation
-from rbd_ros.control.former.safety.freshness import Freshness, StateAge
 from rbd_ros.nodes.controller.bounded_services import NO_TYPE_DESCRIPTIONS
 from rbd_ros.nodes.controller.bounded_topics import BoundedInput
 from rbd_ros.nodes.controller.inputs import RobotFrames
@@ -84,10 +84,10 @@ class GravityInput:
         self._robot = settings.robot
         self._frames = RobotFrames(controller)
         self._kind = settings.text('gravity_source')
-        self._age = StateAge(settings.number('gravity_timeout'), probes=3,
-                             offset=0.0 if settings.simulated else None)
+        self._age = StreamAge(settings.number('gravity_timeout'), 3,
+                              0.0 if settings.simulated else None)
         self._frame = settings.text('gravity_frame')
-        self._stamp = 0.0
+        self._stamp = 0, 0  # s and ns, of the last transform
         self._imu_axes: dict[str, Array] = {}  # axes of an IMU in the base, by frame
         self.refused = 0
         self.reason = f'nothing received from {self.source}'
@@ -143,7 +143,7 @@ class GravityInput:
         except PayloadError as error:
             self._refuse(str(error))
             return
-        self._accept_if_fresh(turn @ -R[2], stamp.sec + 1e-9 * stamp.nanosec)
+        self._accept_if_fresh(turn @ -R[2], stamp.sec, stamp.nanosec)
 
     def _axes_of(self, frame: str) -> Array:
         """Return the axes of the IMU as columns, in the base."""
@@ -198,30 +198,27 @@ class GravityInput:
         except self._missing as error:
             self.reason = str(error)
             return
-        stamp = found.header.stamp.sec + 1e-9 * found.header.stamp.nanosec
+        stamp = found.header.stamp.sec, found.header.stamp.nanosec
         q = found.transform.rotation
         try:
             down = -rotation([q.x, q.y, q.z, q.w])[:, 2]
         except PayloadError as error:
             self._refuse(str(error))
             return
-        if stamp == 0.0:  # every transform is static: it never changes
+        if stamp == (0, 0):  # every transform is static: it never changes
             self._post_direction(down, self._clock())
         elif stamp != self._stamp:  # else it is the same transform as before
             self._stamp = stamp
-            self._accept_if_fresh(down, stamp)
+            self._accept_if_fresh(down, *stamp)
 
     # -- both -----------------------------------------------------------------------------------
 
-    def _accept_if_fresh(self, down: Array, stamp: float) -> None:
-        """Check the age of a direction; post it to the loop if it is fresh."""
+    def _accept_if_fresh(self, down: Array, s: int, ns: int) -> None:
+        """Check the age of a direction by its stamp; post it to the loop if it is fresh."""
         now = self._clock()
-        freshness = self._age.observe(now, stamp)
-        if freshness is Freshness.FRESH:
-            self.reason = ''
+        if self._age.is_fresh(now, s, ns):
             self._post_direction(down, now - self._age.excess)
-        else:
-            self.reason = self._age.reason
+        self.reason = self._age.reason
 
     def _post_direction(self, down: Array, when: float) -> None:
         controller = self._controller
