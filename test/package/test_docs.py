@@ -20,6 +20,7 @@ import importlib
 import json
 import os
 import re
+import runpy
 import subprocess
 import sys
 
@@ -103,6 +104,18 @@ def test_the_map_of_the_source_has_every_package():
     packages = [path.parent.name for path in (ROOT / 'rbd_ros').glob('*/__init__.py')]
     assert len(packages) >= 10
     assert not [name for name in packages if f'\n  {name}/ ' not in text]
+
+
+def test_the_records_of_the_controller_are_those_of_the_source():
+    """The page is made from the declarations; each field of each record has its line."""
+    made = runpy.run_path(str(ROOT / 'docs' / 'records.py'))
+    page = made['page']()
+    assert made['PAGE'].read_text() == page, 'renew it with ./run python docs/records.py'
+    kinds = [kind for _, _, kind in made['TITLES']]
+    for kind in kinds:
+        kinds += [inner for inner in kind.groups.values() if inner not in kinds]
+        assert all(f'\n{made["row"](each)}\n' in page for each in kind.fields)
+    assert len(kinds) > 30 and all(each.text for kind in kinds for each in kind.fields)
 
 
 def test_proof_of_safety_names_tests_that_exist():

@@ -14,6 +14,7 @@
 
 """Every example runs, and what it prints is true by another way of finding it."""
 
+import re
 import runpy
 import subprocess
 import sys
@@ -244,6 +245,17 @@ def test_step_through_rnea(run):
     np.testing.assert_allclose(x['tau'], dense, rtol=1e-12, atol=1e-12)
     np.testing.assert_allclose(x['compiled'] - x['rotors'], dense, rtol=1e-12, atol=1e-12)
     assert printed.count('tau =') == 7
+
+
+def test_step_through_the_controller(run):
+    """Plain numbers and machine code agree, and the page shows what it prints, and where."""
+    _, printed = run('step_through_the_controller')
+    *lines, last = printed.splitlines()
+    page = (ROOT / 'docs' / 'step_through_the_controller.md').read_text()
+    assert '\n'.join(['```', *lines, '```']) in page
+    assert float(last.rpartition(' ')[2]) < 1e-12
+    source = (EXAMPLES / 'step_through_the_controller.py').read_text().splitlines()
+    assert source[int(re.search(r"-c 'b (\d+)'", page)[1]) - 1].strip().startswith('step()')
 
 
 def test_compare_with_pinocchio(run):

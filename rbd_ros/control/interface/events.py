@@ -44,24 +44,24 @@ WORDS, ACCUSATIONS = 32, 16
 class Kind(enum.IntEnum):
     """What happened."""
 
-    TIMER = 0
+    TIMER = 0  # of the node, on a steady clock
     STATE = 1  # a joint state
     UNREADABLE = 2  # a message that is no joint state
-    DEAD_MAN = 3
+    DEAD_MAN = 3  # a message of the dead-man switch
     ADVANCE = 4  # requests follow, which see the present state of the supervisor
-    ACTIVATE = 5
-    RESET = 6
+    ACTIVATE = 5  # states are to be checked, and torque to begin
+    RESET = 6  # latched faults are to be cleared
     FAULT = 7  # a cause from outside: stop, signal, deactivation, exception, bad command
     PARAMETERS = 8  # the parameters have changed
     HOLD = 9  # references come to rest
-    SET_POINT = 10
+    SET_POINT = 10  # a position for each joint
     PIECES = 11  # a trajectory begins, whose pieces are in the ring
-    CANCEL = 12  # of the goal
-    POSE = 13
-    TWIST = 14
-    WRENCH = 15
-    PAYLOAD = 16
-    GRAVITY = 17
+    CANCEL = 12  # the goal is given up
+    POSE = 13  # of the tip, to go to
+    TWIST = 14  # of the tip, to move with
+    WRENCH = 15  # that the tip is to exert
+    PAYLOAD = 16  # another one is carried
+    GRAVITY = 17  # where down is
     REFUSED = 18  # a reference that was refused outside: it counts
     LOOK = 19  # the timer has come, and requests wait
 

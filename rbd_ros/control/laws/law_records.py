@@ -46,10 +46,10 @@ __all__ = [
 class LawCode(enum.IntEnum):
     """Which law computes the torque while a robot runs."""
 
-    FREE = 0
-    DAMPING = 1
-    JOINT = 2
-    TASK = 3
+    FREE = 0  # gravity compensation
+    DAMPING = 1  # gravity and damping
+    JOINT = 2  # computed torque
+    TASK = 3  # operational space
     OWN = 4  # a law function that follows nothing
     OWN_JOINT = 5  # a law function that follows the reference of the joints
 
@@ -70,7 +70,7 @@ class JointLaw(Record):
     time: float = field('', 's', 'control time of the last step of the integral', NEVER)
     integral: Vector = field('n', 'rad/s^2 or m/s^2', 'integral term')
     external: Vector = field('n', 'N.m or N', 'observed torque that is compensated')
-    error: Vector = field('n', 'rad or m', 'reference minus position in the last cycle')
+    error: Vector = field('n', 'rad or m', 'reference minus position in the last step')
 
 
 class TaskLaw(Record):
@@ -80,7 +80,7 @@ class TaskLaw(Record):
     entered: float = field('', 's', 'control time at which the law began', NEVER)
     starting: float = field('', '', '1 until the motion that it began with has faded')
     integral: Vector = field('6', 'rad/s^2, m/s^2', 'integral term, angular part first')
-    lead: Vector = field('6', 'rad, m', 'from the robot to its reference in the last cycle, along '
+    lead: Vector = field('6', 'rad, m', 'from the robot to its reference in the last step, along '
                                         'the controlled directions; base axes')
     error: Vector = field('2', 'rad, m', 'angle and distance of it')
     drift: Vector = field('n', 'rad/s or m/s', 'joint velocity that is left to fade')

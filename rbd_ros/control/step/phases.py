@@ -54,10 +54,10 @@ from rbd_ros.control.torque.torque import (
 from rbd_ros.control.torque.torque_records import Need
 from rbd_ros.control.supervisor.transition_rows import StateCode
 
-__all__ = ['run_cycle']
+__all__ = ['run_phases']
 
 
-def run_cycle(x: State, u: Event, p: Parameters, ring: Ring, k: Kernels, w: Work,
+def run_phases(x: State, u: Event, p: Parameters, ring: Ring, k: Kernels, w: Work,
               y: Result) -> None:
     """
     Run a cycle on the state that has just arrived.

@@ -27,7 +27,7 @@ import math
 from rbd_ros.control.joint_states.arrival import (
     Arrival, arrive, is_in_time, is_overdue, refuse_unreadable, restart_states, time_left)
 from rbd_ros.control.start.closed_loops import restart_loops
-from rbd_ros.control.step.phases import run_cycle
+from rbd_ros.control.step.phases import run_phases
 from rbd_ros.control.joint_states.delay_ages import ages_known, restart_delays
 from rbd_ros.control.laws.design import design, note_delay, restart_design
 from rbd_ros.control.supervisor.due import is_live, is_working
@@ -114,7 +114,7 @@ def _take_state(x: State, u: Event, p: Parameters, ring: Ring, k: Kernels, w: Wo
     if x.joints.calm == 0.0:
         x.calm = 0.0
     if arrival == Arrival.STATE:
-        run_cycle(x, u, p, ring, k, w, y)
+        run_phases(x, u, p, ring, k, w, y)
         return
     if arrival == Arrival.PRESCRIBED:
         diagnose_late(x, p, u.now)

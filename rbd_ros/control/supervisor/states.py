@@ -28,14 +28,14 @@ _LATE = 0.05
 class State(enum.Enum):
     """Where the supervisor is; the values are what diagnostics print."""
 
-    INACTIVE = 'inactive'
+    INACTIVE = 'inactive'  # nothing is checked or published
     PROBING = 'probing'  # states are checked, nothing is published
     RAMPING_IN = 'ramping in'  # full gravity at the rate limit, gains from 0 to 1
-    RUNNING = 'running'
+    RUNNING = 'running'  # the law of the mode
     BRAKING = 'braking'  # live g(q) - D qd
     HOLDING = 'holding'  # live position hold, fault latched
     LOST = 'state lost'  # the last gravity torque, at most hold_time
-    RAMPING_DOWN = 'ramping down'
+    RAMPING_DOWN = 'ramping down'  # to the release torque
     RELEASING = 'releasing'  # the release torque, several times
     RELEASED = 'released'  # nothing more is published; ended as asked
     FAULT = 'fault'  # nothing more is published; latched until reset

@@ -1,0 +1,54 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""What happens in the controller, step by step, from the start check to a lost state?"""
+
+import numpy as np
+import rbd_ros
+from rbd_ros.control.controller import Controller
+from rbd_ros.control.interface.causes import Cause
+from rbd_ros.control.kernels.kernels import LawKernels
+from rbd_ros.control.parameters.settings import Settings
+from rbd_ros.control.parameters.table import defaults
+from rbd_ros.control.robot import make_robot
+
+robot, h = make_robot(rbd_ros.load_urdf('package://rbd_ros/urdf/seven_joint_arm.urdf')), 0.005
+values = defaults() | {'driver_adds': 'none', 'release_torque': 'gravity', 'nominal_rate': 1.0 / h}
+laws = LawKernels(robot, driver_adds='none', driver_knows_payload=False)
+
+
+def tell(backend):
+    """Let the same things happen to a controller; return state and torque after each step."""
+    kernels, given = {name: laws.compile(name) for name in laws.names}, []
+    c = Controller(Settings(robot, values, simulated=False), kernels, np.copy, backend)
+    x, u, y, step = c.x, c.u, c.y, c.run
+
+    def run():
+        step()      # set a breakpoint in rbd_ros/control/step/step.py
+        given.append([x.loop.supervisor.state, *y.torque])
+        if backend == 'python' and given[-1][0] != given[-2:][0][0]:
+            print(f'{c.state.value:9} {u.now=:.3f} {u.kind=} {x.joints.expiry=:.3f} {y.send=}')
+    c.run = run
+    c.activate(1.0, 1.0)
+    for t in 1.0 + h * np.arange(900):
+        q, qd = np.full(7, 1e-4 * np.sin(9.0 * t) - 0.3), np.full(7, 9e-4 * np.cos(9.0 * t))
+        if t < 4.5:     # then no joint state comes any more
+            c.take_state(t, t, robot.joints, q, qd, (), (int(t), int(t % 1.0 * 1e9)))
+        if abs(t - 3.5) < 0.5 * h:
+            c.fault(t, Cause.OPERATOR_STOP)
+        c.tick(t, t)
+    return np.array(given)
+
+
+print('largest difference to machine code:', np.abs(tell('python') - tell('llvm')).max())
