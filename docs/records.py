@@ -61,7 +61,7 @@ TITLES = (('x', 'the state', State), ('u', 'the event', Event),
           ('p', 'the parameters', Parameters), ('y', 'the result', Result),
           ('ring', 'the trajectory', Ring))
 CODES = (('Kinds of events', '`u.kind`', Kind),
-         ('States of the supervisor', '`x.loop.supervisor.state`', SupervisorState),
+         ('States of the supervisor', '`x.command.supervisor.state`', SupervisorState),
          ('Laws', '`x.laws.law`, `p.laws.law`', LawCode))
 
 

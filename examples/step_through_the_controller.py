@@ -36,7 +36,7 @@ def tell(backend):
 
     def run():
         step()      # set a breakpoint in rbd_ros/control/step/step.py
-        given.append([x.loop.supervisor.state, *y.torque])
+        given.append([x.command.supervisor.state, *y.torque])
         if backend == 'python' and given[-1][0] != given[-2:][0][0]:
             print(f'{c.state.value:9} {u.now=:.3f} {u.kind=} {x.joints.expiry=:.3f} {y.send=}')
     c.run = run

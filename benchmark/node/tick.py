@@ -104,10 +104,10 @@ def main() -> None:
     ticks(callback, source, max(WARM, round(2.5 * rate)), 1.0 / rate)
     gc.collect()
     gc.freeze()
-    before = made.x.loop.torque.published
+    before = made.x.command.torque.published
     paced = ticks(callback, source, COUNT, 1.0 / rate)
     busy = ticks(callback, source, COUNT, 0.0)
-    published = made.x.loop.torque.published - before
+    published = made.x.command.torque.published - before
     kernel = sum(best_times(made.kernels[name].run)[0] for name in KERNELS if name in made.kernels)
     print(json.dumps({
         'paced': paced, 'busy': busy, 'published': published / (2 * COUNT),

@@ -32,7 +32,7 @@ _MAIN = r"""/*
  *     step                                lets the event u happen
  *     expect NAME TOLERANCE NUMBER ...    what a field must be after that
  *     # comment
- * Fields are those of the structs in {prefix}.h: u.now, u.q, p.mode, x.loop.supervisor.state.
+ * Fields are those of the structs in {prefix}.h: u.now, u.q, p.mode, x.command.supervisor.state.
  * An array gets all of its numbers at once; y.words[3] is one of them. After each step the FIELDs
  * are printed, by default time, kind of event, state, whether a torque is to be sent, and the
  * torque. The exit code is 1 if something was not as expected, and 2 if the input cannot be read.
@@ -56,7 +56,7 @@ static const field fields[] = {{
 {fields}
 }};
 
-static const char *const usual[] = {{"u.now", "u.kind", "x.loop.supervisor.state", "y.send",
+static const char *const usual[] = {{"u.now", "u.kind", "x.command.supervisor.state", "y.send",
                                     "y.torque"}};
 
 typedef struct {{

@@ -130,7 +130,7 @@ class Controller:
     @property
     def state(self) -> SupervisorState:
         """Return the state of the supervisor."""
-        return _STATES[int(self.x.loop.supervisor.state)]
+        return _STATES[int(self.x.command.supervisor.state)]
 
     @property
     def mode(self) -> str:
@@ -145,12 +145,12 @@ class Controller:
     @property
     def finished(self) -> bool:
         """Return whether nothing more will be sent without a new request."""
-        return is_finished(self.x.loop.supervisor)
+        return is_finished(self.x.command.supervisor)
 
     @property
     def blind(self) -> bool:
         """Return whether the torque that is due needs no state: the timer sends it."""
-        return is_blind(self.x.loop.supervisor)
+        return is_blind(self.x.command.supervisor)
 
     @property
     def ready(self) -> bool:
@@ -510,7 +510,7 @@ class Controller:
             self.events.append(('warning', with_suppressed(f'reference rejected: {reason}', left)))
 
     def _refusal(self) -> str:
-        word, state = int(self.y.answer), self.x.loop.supervisor.state
+        word, state = int(self.y.answer), self.x.command.supervisor.state
         return self.speaker.text(word, NOBODY, state, 0.0, 0.0) if word else ''
 
     def _take(self, kind: int, now: float, steady: float) -> bool:
@@ -520,7 +520,7 @@ class Controller:
         self.run()
         if y.send:
             self._publish(y.torque)
-        faults = self.x.loop.supervisor.faults
+        faults = self.x.command.supervisor.faults
         if (faults.causes or self._faults) and self._seen != (
                 seen := faults.order.tobytes() + faults.details.tobytes()):
             self._seen = seen  # one step may clear a cause and find another one
@@ -539,7 +539,7 @@ class Controller:
 
     def _note_faults(self) -> None:
         """Make the sentences of new causes now, while the records say what was seen."""
-        known, self._latched = self._latched, latched(self.x.loop.supervisor.faults)
+        known, self._latched = self._latched, latched(self.x.command.supervisor.faults)
         if known != self._latched[:len(known)]:  # they were cleared
             self.speaker.recovered = '; '.join(self._faults.values())
         self._faults = {each.cause.name: self._faults[each.cause.name] if each in known else

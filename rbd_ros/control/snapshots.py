@@ -57,7 +57,7 @@ class Snapshots:
         self.kept: deque[Snapshot] = deque(maxlen=200)
         self.divider = 0  # states between two snapshots; 0: none are taken
         self.watched = True  # whether the reporting thread wants them
-        self._sum = np.zeros_like(x.loop.torque.limiter.last)  # of the torques since the last one
+        self._sum = np.zeros_like(x.command.torque.limiter.last)  # of torques since the last
         self._count = 0
 
     @property
@@ -71,12 +71,12 @@ class Snapshots:
 
         :param tracks: whether the law follows the reference of the joints.
         """
-        x, limiter = self._x, self._x.loop.torque.limiter
+        x, limiter = self._x, self._x.command.torque.limiter
         np.add(self._sum, limiter.last, out=self._sum)
         self._count += 1
         if self._count < self.divider:
             return
-        running = due_now(x.loop.supervisor) != DueCode.NOTHING
+        running = due_now(x.command.supervisor) != DueCode.NOTHING
         self.kept.append(Snapshot(
             (int(x.stamp_s), int(x.stamp_ns)), x.now, x.joints.q.copy(), x.joints.qd.copy(),
             self._sum / self._count if running else None, limiter.sent.copy(),

@@ -108,7 +108,7 @@ class Speaker:
         if word in (ReferenceWord.OTHER_MODE, ReferenceWord.NOT_RUNNING):
             x = self._x
             return _TEXTS[word](self._modes[int(x.mode)] if word == ReferenceWord.OTHER_MODE else
-                                _STATES[int(x.loop.supervisor.state)].value, a, b, c)
+                                _STATES[int(x.command.supervisor.state)].value, a, b, c)
         names = self._intake.joints if word in _OF_MODEL else self.settings.robot.joints
         name = names[joint] if 0 <= joint < len(names) else ''
         if word in tuple(ArrivalWord):
@@ -139,4 +139,4 @@ class Speaker:
         """Return which joints are unknown or too old, and why; empty: none."""
         x = self._x
         return diagnosis_text(x.states, x.joints, self._p.structure, self._p.states.ages,
-                              self._intake, max(x.now, x.loop.supervisor.clock))
+                              self._intake, max(x.now, x.command.supervisor.clock))

@@ -28,10 +28,10 @@ __all__ = ['Tape', 'RECORDS']
 #: records of a controller that ``main.c`` knows by name
 RECORDS = ('x', 'u', 'p', 'ring', 'y')
 
-_FAULTS, _GOALS = 'x.loop.supervisor.faults', 'x.references.joint.goal'
+_FAULTS, _GOALS = 'x.command.supervisor.faults', 'x.references.joint.goal'
 
 #: what a step must give to the last bit
-_EXACT = ('x.mode', 'x.loop.supervisor.state', f'{_FAULTS}.order', f'{_GOALS}.active',
+_EXACT = ('x.mode', 'x.command.supervisor.state', f'{_FAULTS}.order', f'{_GOALS}.active',
           f'{_GOALS}.ended', 'x.states.sources.reason', 'y.send', 'y.answer', 'y.told', 'y.lost')
 
 #: by which numbers of the state, and of what is said, may differ, relative to the larger of

@@ -104,7 +104,8 @@ def test_codegen_of_the_controller(planar: Path, tmp_path: Path) -> None:
     made = data('codegen', planar, '--out', folder, '--controller', '--params', params)
     assert sorted(made['files']) == sorted(path.name for path in folder.iterdir())
     events = folder / 'events.txt'
-    done = build(folder, ('main', events, 'x.loop.supervisor.state'), '-DCMAKE_BUILD_TYPE=Debug')
+    done = build(folder, ('main', events, 'x.command.supervisor.state'),
+                 '-DCMAKE_BUILD_TYPE=Debug')
     assert done.returncode == 0 and ' 0 different' in done.stderr, done.stderr
     states = [int(line) for line in done.stdout.split()]
     assert list(dict.fromkeys(states)) == [

@@ -59,14 +59,14 @@ STATES = tuple(State)
 QUIET = (State.INACTIVE, State.PROBING, State.HOLDING, State.RELEASED, State.FAULT)
 
 #: numbers of the parameters of which only some are tried: many rows of one kind
-LONG = ('loop.supervisor.table', 'laws.values')
+LONG = ('command.supervisor.table', 'laws.values')
 
 #: codes and counts, and what they are below; all are whole and at least -1
 BELOW = {
-    'mode': len(MODES), 'laws.law': len(LawCode), 'laws.own': 1, 'loop.supervisor.state': 11,
-    'loop.torque.state': 11, 'loop.supervisor.cause': CAUSES, 'diagnosis.cause': CAUSES,
-    'loop.supervisor.faults.causes': CAUSES + 1, 'loop.supervisor.faults.order': CAUSES + 1,
-    'loop.supervisor.recovered.causes': CAUSES + 1, 'states.sources.last': SOURCES,
+    'mode': len(MODES), 'laws.law': len(LawCode), 'laws.own': 1, 'command.supervisor.state': 11,
+    'command.torque.state': 11, 'command.supervisor.cause': CAUSES, 'diagnosis.cause': CAUSES,
+    'command.supervisor.faults.causes': CAUSES + 1, 'command.supervisor.faults.order': CAUSES + 1,
+    'command.supervisor.recovered.causes': CAUSES + 1, 'states.sources.last': SOURCES,
     'states.motion.carrier': SOURCES, 'states.motion.paced': SOURCES,
     'states.motion.source': SOURCES, 'states.delays.taken': 4096, 'observer.sent.first': 256,
     'observer.sent.entries': 257, 'standstill.suspect.joint': 3, 'start.effort_count.kept': 4096,
@@ -75,8 +75,8 @@ BELOW = {
     'states.sources.word': 1000, 'diagnosis.word': 1000, 'states.punctual.late': 1000}
 
 #: numbers from 0 to 1
-SHARES = ('loop.supervisor.gain', 'loop.supervisor.blend', 'loop.torque.fade.share',
-          'loop.torque.start_blend')
+SHARES = ('command.supervisor.gain', 'command.supervisor.blend', 'command.torque.fade.share',
+          'command.torque.start_blend')
 
 
 def numbers(record: Record) -> list[str]:
@@ -118,8 +118,8 @@ class Rig:
         self.x, self.u, self.p = self.controller.x, self.controller.u, self.controller.p
         self.y, self.ring = self.controller.y, self.controller.ring
         self._step = self.controller.run
-        self.limit = self.p.loop.torque.limits.limit.tolist()
-        self.is_limit = [name.startswith('loop.torque.limits.limit') for name in numbers(self.p)]
+        self.limit = self.p.command.torque.limits.limit.tolist()
+        self.is_limit = [name.startswith('command.torque.limits.limit') for name in numbers(self.p)]
         self._after: dict[tuple[str, int], Array] = {}
         self.now, self._values = 1000.0, values
         self._names = tuple(robot.joints)
@@ -134,6 +134,7 @@ class Rig:
 
     def _bounds(self) -> tuple[Array, Array]:
         """Return between what each number of the state is; finite ones."""
+        assert {*BELOW, *SHARES} <= {path for path, _, _ in self.x.walk()}
         lower, upper = np.full(self.x.memory.size, -MOST), np.full(self.x.memory.size, MOST)
         at = 0  # fields come in the order of memory
         for path, each, view in self.x.walk():

@@ -33,12 +33,12 @@ from rbd_ros.control.references.references import fill_references, ReferenceLimi
 from rbd_ros.control.observers.standstill import fill_standstill, StandstillParameters
 from rbd_ros.control.start.start import fill_start, StartLimits
 from rbd_ros.control.laws.stops import fill_stops, StopLimits
-from rbd_ros.control.torque.torque_records import fill_loop, LoopParameters
+from rbd_ros.control.torque.torque_records import fill_command, CommandLimits
 from recorded_robots import controlled_robot
 
 #: records of the parts, and what fills them with each change
 PARTS = (
-    (MotionLimits, fill_motion), (LoopParameters, fill_loop), (MonitorParameters, fill_monitors),
+    (MotionLimits, fill_motion), (CommandLimits, fill_command), (MonitorParameters, fill_monitors),
     (LoadLimits, fill_load), (LoopLimits, fill_loops), (DesignLimits, fill_design),
     (LawGains, fill_laws), (StopLimits, fill_stops), (ReferenceLimits, fill_references),
     (ObserverParameters, fill_observer), (StandstillParameters, fill_standstill),

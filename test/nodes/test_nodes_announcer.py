@@ -98,7 +98,7 @@ def test_what_is_announced():
     assert node.said['~/mode'] == 'gravity_compensation'
     arm.activate()
     arm.run(0.1)
-    limiter = arm.controller.x.loop.torque.limiter
+    limiter = arm.controller.x.command.torque.limiter
     limiter.saturated[:] = [0, 1, 1, 0, 0, 0, 0]
     limiter.slewing[:] = [0, 0, 1, 1, 0, 0, 0]
     arm.controller.events.append(('warning', 'careful'))

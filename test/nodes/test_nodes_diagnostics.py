@@ -261,7 +261,7 @@ def test_faults_are_errors_with_their_times(subject):
 def test_torques_beside_their_limits(subject):
     """The largest share of a limit is named, and joints at their limits."""
     subject.run()
-    limiter = subject.controller.x.loop.torque.limiter
+    limiter = subject.controller.x.command.torque.limiter
     limiter.sent[:] = 0.0
     limiter.sent[4] = -0.25 * subject.controller.settings.torque_limits[4]
     limiter.saturated[:] = limiter.slewing[:] = 0.0

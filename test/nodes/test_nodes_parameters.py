@@ -94,9 +94,9 @@ def test_changes_are_judged_and_applied(made):
     arm, node, _ = made
     assert node.set(switch_time=0.25) == ''
     assert arm.controller.accepted.number('switch_time') == 0.25
-    assert arm.controller.p.loop.torque.switch_time == 0.5
+    assert arm.controller.p.command.torque.switch_time == 0.5
     arm.run(0.001)
-    assert arm.controller.p.loop.torque.switch_time == 0.25
+    assert arm.controller.p.command.torque.switch_time == 0.25
     assert not arm.controller.settings.simulated and not node.logged
 
 
@@ -128,7 +128,7 @@ def test_structural_changes_wait_for_the_next_configuration(made):
     assert node.set(state_timeout=0.2) == ''
     assert node.logged.pop() == 'state_timeout: takes effect at the next configuration'
     arm.run(0.001)
-    assert arm.controller.p.loop.supervisor.state_timeout == 0.1
+    assert arm.controller.p.command.supervisor.state_timeout == 0.1
     host.controller = host.robot = None
     assert node.set(switch_time=0.4) == '' and not arm.controller.requests
     host.controller, host.robot, host.active = arm.controller, arm.robot, True

@@ -145,7 +145,7 @@ def test_what_is_sent_keeps_the_rate_beside_a_driver():
     wire.start()
     q, qd = wire.path()
     steps, jumps = [], []
-    limiter = wire.controller.x.loop.torque.limiter
+    limiter = wire.controller.x.command.torque.limiter
     for k in range(200):
         before, driver = limiter.sent.copy(), limiter.driver.copy()
         wire.state(q + (0.7 if k % 20 < 10 else 0.0), 0.0 * qd)

@@ -93,7 +93,7 @@ class StepController:
             goals = 10 * _STATUS.index(outcome.status) + 1 - int(outcome.code)
         notices = sum(kind == 'warning' for kind, _ in controller.events)
         controller.events.clear()
-        faults = latched(controller.x.loop.supervisor.faults)
+        faults = latched(controller.x.command.supervisor.faults)
         return Seen(STATES.index(controller.state),
                     sum(1 << CAUSES.index(fault.cause) for fault in faults),
                     MODES.index(controller.mode), self._sent,

@@ -149,7 +149,7 @@ class Arm:
                 self.q = self.q + self.period * self.qd
             self.q_log.append(self.q)
             self.qd_log.append(self.qd)
-            self.law_log.append(self.controller.x.loop.torque.wanted.copy())
+            self.law_log.append(self.controller.x.command.torque.wanted.copy())
 
     def _move(self, torque: Array) -> None:
         """Move the arm; in smaller steps where a firm hand is at the light wrist."""

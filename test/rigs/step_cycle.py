@@ -31,7 +31,7 @@ from rbd_ros.control.supervisor.supervisor import (
 from rbd_ros.control.torque.torque import (
     after_timer, begin_at, brake_torque, changed, gravity_known, law_failed, law_not_finite,
     live_torque, need, no_brake, send, turn_blind, wants_state)
-from rbd_ros.control.torque.torque_records import Computed, Loop, LoopParameters, Need
+from rbd_ros.control.torque.torque_records import Command, CommandLimits, Computed, Need
 from rbd_ros.control.supervisor.transition_rows import DueCode
 
 #: kinds of events
@@ -60,14 +60,14 @@ class Given(Record):
     states: Vector = field('64', '', 'those that were announced')
 
 
-def announce(x: Loop, p: LoopParameters, u: Given) -> None:
+def announce(x: Command, p: CommandLimits, u: Given) -> None:
     """Write down a state that the supervisor has entered."""
     if changed(x, p):
         u.states[int(u.entered)] = x.torque.state
         u.entered += 1.0
 
 
-def compute(x: Loop, p: LoopParameters, c: Computed, u: Given, what: int) -> int:
+def compute(x: Command, p: CommandLimits, c: Computed, u: Given, what: int) -> int:
     """Give the numbers for what is needed; an error changes nothing."""
     if u.failing[what] > 0.0:
         return int(u.failing[what])
@@ -83,7 +83,7 @@ def compute(x: Loop, p: LoopParameters, c: Computed, u: Given, what: int) -> int
     return 0
 
 
-def evaluate(x: Loop, p: LoopParameters, c: Computed, u: Given, due: int) -> bool:
+def evaluate(x: Command, p: CommandLimits, c: Computed, u: Given, due: int) -> bool:
     """Compute; after a failure fall back to what brakes; False without even gravity."""
     error = compute(x, p, c, u, need(due))
     if error != 0:
@@ -96,7 +96,7 @@ def evaluate(x: Loop, p: LoopParameters, c: Computed, u: Given, due: int) -> boo
     return False
 
 
-def take_state(x: Loop, p: LoopParameters, c: Computed, d: Diagnosis, u: Given, y: Result,
+def take_state(x: Command, p: CommandLimits, c: Computed, d: Diagnosis, u: Given, y: Result,
                ) -> None:
     """Run one cycle on a proven fresh state."""
     fresh(x.supervisor, p.supervisor, d, u.now, u.steady, u.expiry, int(u.ready))
@@ -127,7 +127,8 @@ def take_state(x: Loop, p: LoopParameters, c: Computed, d: Diagnosis, u: Given, 
         turn_blind(x, p, c, d, u.load, y, u.now, u.steady)
 
 
-def run_event(x: Loop, p: LoopParameters, c: Computed, d: Diagnosis, u: Given, y: Result) -> None:
+def run_event(x: Command, p: CommandLimits, c: Computed, d: Diagnosis, u: Given,
+              y: Result) -> None:
     """Take one event."""
     y.send = 0.0
     u.entered = 0.0

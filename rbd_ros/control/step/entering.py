@@ -77,7 +77,7 @@ def diagnose_late(x: State, p: Parameters, now: float) -> None:
     :param p: parameters.
     :param now: control time, s.
     """
-    if is_late(x.loop.supervisor, now):
+    if is_late(x.command.supervisor, now):
         diagnose(x.diagnosis, x.states.sources, x.states.motion, x.joints, p.structure,
                  p.states.ages, now)
 
@@ -96,7 +96,7 @@ def advance_all(x: State, u: Event, p: Parameters, k: Kernels, w: Work, y: Resul
     """
     announce(x, p, k, w, y)
     diagnose_late(x, p, u.now)
-    due = advance(x.loop.supervisor, p.loop.supervisor, x.diagnosis, u.now, u.steady)
+    due = advance(x.command.supervisor, p.command.supervisor, x.diagnosis, u.now, u.steady)
     announce(x, p, k, w, y)
     return due
 
@@ -126,9 +126,9 @@ def announce(x: State, p: Parameters, k: Kernels, w: Work, y: Result) -> None:
     :param w: room.
     :param y: result.
     """
-    if not changed(x.loop, p.loop):
+    if not changed(x.command, p.command):
         return
-    state = int(x.loop.supervisor.state)
+    state = int(x.command.supervisor.state)
     pick(x, p, w)
     if state == StateCode.PROBING:
         restart_start(x.start)
@@ -142,7 +142,7 @@ def announce(x: State, p: Parameters, k: Kernels, w: Work, y: Result) -> None:
           or state == StateCode.RAMPING_DOWN or state == StateCode.FAULT):
         if state == StateCode.BRAKING:
             _enter_braking(x, p)
-        if is_distrusted(x.loop.supervisor):
+        if is_distrusted(x.command.supervisor):
             distrust_gravity(x.observer, p.observer)
         abort_goal(x.references.joint.goal, ReferenceWord.STOPPED, 0.0)
     tell(y, FlowWord.STATE, NOBODY, state, 0.0, 0.0)
@@ -150,7 +150,7 @@ def announce(x: State, p: Parameters, k: Kernels, w: Work, y: Result) -> None:
 
 def _enter_ramping_in(x: State, p: Parameters, k: Kernels, w: Work, y: Result) -> None:
     """Begin the law and all that watches it."""
-    if x.loop.supervisor.recovered.causes > 0.0:  # it may have been lost without a cycle
+    if x.command.supervisor.recovered.causes > 0.0:  # it may have been lost without a cycle
         tell(y, FlowWord.RECOVERS, NOBODY, 0.0, 0.0, 0.0)
     _design_for_filter(x, p)
     restart_punctual(x.states.punctual)  # what comes after a loss counts, not what came before
@@ -173,7 +173,7 @@ def _enter_braking(x: State, p: Parameters) -> None:
     """Begin to brake with the next state."""
     restart_delays(x.states.delays, _BRAKES)
     _design_for_filter(x, p)
-    asked = only_operator(x.loop.supervisor.faults)
+    asked = only_operator(x.command.supervisor.faults)
     enter_brake(x.brake, p.stops, 0.0 if asked else 1.0)
     if asked:
         forget_load(x.observer)  # a hand that has pushed the robot is no load

@@ -76,10 +76,10 @@ def run_phases(x: State, u: Event, p: Parameters, ring: Ring, k: Kernels, w: Wor
     update_load(x.load, p.load, u.now)
     ready = _decide(x, u, p, k, w, y)
     diagnose_late(x, p, u.now)
-    fresh(x.loop.supervisor, p.loop.supervisor, x.diagnosis, u.now, u.steady, x.joints.expiry,
-          ready)
+    fresh(x.command.supervisor, p.command.supervisor, x.diagnosis, u.now, u.steady,
+          x.joints.expiry, ready)
     due = advance_all(x, u, p, k, w, y)
-    if wants_state(x.loop, p.loop, w.computed, x.observer.load, y, due, u.now, u.steady):
+    if wants_state(x.command, p.command, w.computed, x.observer.load, y, due, u.now, u.steady):
         _torque(x, u, p, ring, k, w, y, need(due))
     _finish(x, u, p, k, w, y)
 
@@ -90,16 +90,16 @@ def _decide(x: State, u: Event, p: Parameters, k: Kernels, w: Work, y: Result) -
     """Check the state; return 1 if torque may begin, or go on."""
     ready = is_ready(x.joints, u.now) and _loops_are_closed(x, u, p, k, y)
     pick(x, p, w)
-    if x.loop.supervisor.state == StateCode.PROBING:
+    if x.command.supervisor.state == StateCode.PROBING:
         ready = ready and x.states.punctual.runs > 0.0 and _may_start(x, u, p, k, y)
     else:
         # a state that was lost and comes back late would be lost again
-        ready = ready and (is_working(x.loop.supervisor) or in_time_for(
+        ready = ready and (is_working(x.command.supervisor) or in_time_for(
             x.states.punctual, u.now) >= p.states.ages.state_timeout)
         _watch(x, u, p, w, y)
-    hear(x.loop.supervisor, p.loop.supervisor, y, u.steady)
+    hear(x.command.supervisor, p.command.supervisor, y, u.steady)
     if not check_gravity(x.load, p.load, y):
-        hear(x.loop.supervisor, p.loop.supervisor, y, u.steady)
+        hear(x.command.supervisor, p.command.supervisor, y, u.steady)
         return 0
     return 1 if ready else 0
 
@@ -108,9 +108,10 @@ def _loops_are_closed(x: State, u: Event, p: Parameters, k: Kernels, y: Result) 
     """Return whether the state closes all loops, and passive joints are known."""
     if p.design.closed_loops == 0.0:
         return True
-    starts = 1 if x.loop.supervisor.state == StateCode.PROBING else 0
-    closed = check_loops(x.loops, p.loops, k.loops, x.joints, p.structure, y, starts)
-    hear(x.loop.supervisor, p.loop.supervisor, y, u.steady)
+    starts = 1 if x.command.supervisor.state == StateCode.PROBING else 0
+    closed = check_loops(x.closed_loops, p.closed_loops, k.closed_loops, x.joints, p.structure, y,
+                         starts)
+    hear(x.command.supervisor, p.command.supervisor, y, u.steady)
     return closed
 
 
@@ -120,14 +121,14 @@ def _may_start(x: State, u: Event, p: Parameters, k: Kernels, y: Result) -> bool
         return False
     passed = passes_start(x.start, p.start, k.stop, x.load, x.joints, p.structure, y, u.now)
     if passed:
-        begin_at(x.loop.torque, 1 if x.start.torque_known > 0.0 else 0, x.start.torque)
+        begin_at(x.command.torque, 1 if x.start.torque_known > 0.0 else 0, x.start.torque)
     return passed
 
 
 def _watch(x: State, u: Event, p: Parameters, w: Work, y: Result) -> None:
     """Watch the bounds of a robot under control, and what its sensors say."""
     calm = check_watch(
-        x.watch, p.monitors, x.joints, y, u.now, int(x.loop.supervisor.state),
+        x.watch, p.monitors, x.joints, y, u.now, int(x.command.supervisor.state),
         1 if law_tracks(x.laws) else 0, 1 if law_leads(x.laws) else 0,
         1 if _rests(x, p) else 0, x.laws.joint.error, x.laws.task.error, w.q, w.qd)
     plausible = check_plausible(
@@ -155,27 +156,27 @@ def _torque(x: State, u: Event, p: Parameters, ring: Ring, k: Kernels, w: Work, 
     _compute(x, u, p, ring, k, w, y, what)
     if not _gravity_is_known(x, u, p, k, w, y):
         return
-    computed(x.loop.supervisor)
-    if not is_live(x.loop.supervisor):  # the computation itself said that it cannot be trusted
+    computed(x.command.supervisor)
+    if not is_live(x.command.supervisor):  # the computation itself said that it cannot be trusted
         _go_blind(x, u, p, w, y)
         return
-    if not live_torque(x.loop, p.loop, w.computed, x.observer.load, w.qd, u.now):
-        law_not_finite(x.loop, p.loop, u.steady)
+    if not live_torque(x.command, p.command, w.computed, x.observer.load, w.qd, u.now):
+        law_not_finite(x.command, p.command, u.steady)
         announce(x, p, k, w, y)
-        cancel_fade(x.loop.torque.fade)
+        cancel_fade(x.command.torque.fade)
         _compute(x, u, p, ring, k, w, y, Need.STOP)
         if not _gravity_is_known(x, u, p, k, w, y):
             return
-        if not brake_torque(x.loop, w.computed, x.observer.load, w.qd):
-            no_brake(x.loop, p.loop, u.steady)
+        if not brake_torque(x.command, w.computed, x.observer.load, w.qd):
+            no_brake(x.command, p.command, u.steady)
             _go_blind(x, u, p, w, y)
             return
-    send(x.loop, p.loop, y, u.now, u.steady, 1)
+    send(x.command, p.command, y, u.now, u.steady, 1)
 
 
 def _gravity_is_known(x: State, u: Event, p: Parameters, k: Kernels, w: Work, y: Result) -> bool:
     """Take g(q) and the driver's part; go on without the state if they are not finite."""
-    if gravity_known(x.loop, p.loop, w.computed, 0, u.steady):
+    if gravity_known(x.command, p.command, w.computed, 0, u.steady):
         return True
     announce(x, p, k, w, y)
     _go_blind(x, u, p, w, y)
@@ -184,7 +185,7 @@ def _gravity_is_known(x: State, u: Event, p: Parameters, k: Kernels, w: Work, y:
 
 def _go_blind(x: State, u: Event, p: Parameters, w: Work, y: Result) -> None:
     diagnose_late(x, p, u.now)
-    turn_blind(x.loop, p.loop, w.computed, x.diagnosis, x.observer.load, y, u.now, u.steady)
+    turn_blind(x.command, p.command, w.computed, x.diagnosis, x.observer.load, y, u.now, u.steady)
 
 
 def _compute(x: State, u: Event, p: Parameters, ring: Ring, k: Kernels, w: Work, y: Result,
@@ -198,8 +199,8 @@ def _compute(x: State, u: Event, p: Parameters, ring: Ring, k: Kernels, w: Work,
         fill(w.computed.gravity, k.stop.gravity)
         fill(w.computed.driver, k.stop.driver)
         return
-    find_saturation(x.laws.side, x.loop.torque.wanted, x.loop.torque.limiter.saturated,
-                    x.loop.torque.limiter.slewing)
+    find_saturation(x.laws.side, x.command.torque.wanted, x.command.torque.limiter.saturated,
+                    x.command.torque.limiter.slewing)
     if what == Need.HOLD:
         _hold(x, u, p, ring, k, w, y)
     elif x.laws.law == LawCode.FREE:
@@ -273,20 +274,20 @@ def _finish(x: State, u: Event, p: Parameters, k: Kernels, w: Work, y: Result) -
     """Look for joints that do not move as they should, and observe what the model leaves out."""
     if y.send == 0.0:
         return
-    runs = 1.0 if x.loop.supervisor.state == StateCode.RUNNING else 0.0
+    runs = 1.0 if x.command.supervisor.state == StateCode.RUNNING else 0.0
     tracks = 1.0 if law_tracks(x.laws) else 0.0
     leads = 1.0 if law_leads(x.laws) else 0.0
     check_standstill(x.standstill, p.standstill, x.observer, x.joints, p.structure,
                      w.computed.law, w.computed.gravity, x.laws.joint.error, runs, tracks, leads,
                      u.now, y)
-    hear(x.loop.supervisor, p.loop.supervisor, y, u.steady)
+    hear(x.command.supervisor, p.command.supervisor, y, u.steady)
     if not is_standstill_calm(x.standstill):
         x.calm = 0.0
-    if is_frozen(x.loop.supervisor):
+    if is_frozen(x.command.supervisor):
         trust_model(x.standstill, x.joints, stuck(x.states.repeats, p.standstill.patience))
         ignore_load(x.observer)
     if p.observer.observed > 0.0 or x.calm == 0.0 or (
-            x.loop.supervisor.state != StateCode.RUNNING):
+            x.command.supervisor.state != StateCode.RUNNING):
         _observe(x, u, p, k)
 
 
@@ -294,8 +295,8 @@ def _observe(x: State, u: Event, p: Parameters, k: Kernels) -> None:
     """Observe what moves the robot besides the torque, and what moves unseen."""
     share_load(x.load, k.momentum.payload, k.momentum.acting)
     observe(x.observer, p.observer, k.momentum, x.joints, p.structure, x.design.observer_gain,
-            x.design.delay, x.loop.torque.limiter.last, u.now)
+            x.design.delay, x.command.torque.limiter.last, u.now)
     if p.observer.observed > 0.0 or x.observer.momentum.known == 0.0:  # nothing was learned
         fill(x.laws.joint.external, x.observer.external)
     predict_suspect(x.standstill, x.observer, k.momentum, x.joints, p.structure,
-                    x.design.observer_gain, x.loop.torque.limiter.last, u.now)
+                    x.design.observer_gain, x.command.torque.limiter.last, u.now)

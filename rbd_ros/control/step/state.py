@@ -47,7 +47,7 @@ from rbd_ros.control.start.start import fill_start, Start, StartLimits
 from rbd_ros.control.laws.stops import (
     Brake, fill_stops, Hold, stop_kernel, StopKernel, StopLimits)
 from rbd_ros.control.supervisor.supervisor import Diagnosis
-from rbd_ros.control.torque.torque_records import Computed, fill_loop, Loop, LoopParameters
+from rbd_ros.control.torque.torque_records import Command, CommandLimits, Computed, fill_command
 
 __all__ = ['fill_parameters', 'Kernels', 'kernels_of', 'Parameters', 'State', 'Work']
 
@@ -76,12 +76,12 @@ class State(Record):
     joints: Joints = group(Joints)
     states: States = group(States)
     dead_man: DeadMan = group(DeadMan)
-    loop: Loop = group(Loop)
+    command: Command = group(Command)
     diagnosis: Diagnosis = group(Diagnosis)
     watch: Watch = group(Watch)
     plausible: Plausible = group(Plausible)
     load: Load = group(Load)
-    loops: ClosedLoops = group(ClosedLoops)
+    closed_loops: ClosedLoops = group(ClosedLoops)
     design: Design = group(Design)
     laws: Laws = group(Laws)
     brake: Brake = group(Brake)
@@ -99,10 +99,10 @@ class Parameters(Record):
     modes: float = field('', '', 'how many modes there are')
     structure: Structure = group(Structure)
     states: StateLimits = group(StateLimits)
-    loop: LoopParameters = group(LoopParameters)
+    command: CommandLimits = group(CommandLimits)
     monitors: MonitorParameters = group(MonitorParameters)
     load: LoadLimits = group(LoadLimits)
-    loops: LoopLimits = group(LoopLimits)
+    closed_loops: LoopLimits = group(LoopLimits)
     design: DesignLimits = group(DesignLimits)
     laws: LawGains = group(LawGains)
     stops: StopLimits = group(StopLimits)
@@ -118,7 +118,7 @@ class Kernels(NamedTuple):
     laws: LawArrays
     stop: StopKernel
     momentum: MomentumKernel
-    loops: LoopKernel
+    closed_loops: LoopKernel
 
 
 def fill_parameters(p: Parameters, settings: Settings, modes: Sequence[str]) -> None:
@@ -131,10 +131,10 @@ def fill_parameters(p: Parameters, settings: Settings, modes: Sequence[str]) -> 
     """
     p.mode, p.modes = modes.index(settings.text('mode')), len(modes)
     fill_motion(p.states.motion, settings)
-    fill_loop(p.loop, settings)
+    fill_command(p.command, settings)
     fill_monitors(p.monitors, settings)
     fill_load(p.load, settings)
-    fill_loops(p.loops, settings)
+    fill_loops(p.closed_loops, settings)
     fill_design(p.design, settings)
     fill_laws(p.laws, settings)
     fill_stops(p.stops, settings)

@@ -86,8 +86,8 @@ def step(x: State, u: Event, p: Parameters, ring: Ring, k: Kernels, w: Work, y: 
         _look(x, u, p, y)
     elif u.kind == Kind.DEAD_MAN:
         press(x.dead_man, p.monitors, y, u.steady, 1 if u.pressed > 0.0 else 0,
-              int(x.loop.supervisor.state))
-        hear(x.loop.supervisor, p.loop.supervisor, y, u.steady)
+              int(x.command.supervisor.state))
+        hear(x.command.supervisor, p.command.supervisor, y, u.steady)
     elif u.kind == Kind.ADVANCE:
         advance_all(x, u, p, k, w, y)
     else:
@@ -99,18 +99,18 @@ def step(x: State, u: Event, p: Parameters, ring: Ring, k: Kernels, w: Work, y: 
 def _take_state(x: State, u: Event, p: Parameters, ring: Ring, k: Kernels, w: Work,
                 y: Result) -> None:
     """Take a joint state; run a cycle if it carries controlled joints."""
-    working = is_working(x.loop.supervisor)
+    working = is_working(x.command.supervisor)
     left = 0.0 if working else time_left(x.states, x.joints, p.structure, u.now)
     arrival = arrive(x.states, x.joints, u, p.structure, p.states, y)
     if not working and not is_in_time(x.states, p.states, u, left, arrival):
         restart_start(x.start)
-        if not is_live(x.loop.supervisor):  # a robot that is braked or held needs its rate
+        if not is_live(x.command.supervisor):  # a robot that is braked or held needs its rate
             restart_delays(x.states.delays, p.states.ages.state_timeout)
             restart_rate(x.states.rate, x.joints)  # a halt before the start is no low rate
     if x.states.sources.driven > 0.0 and ages_known(x.states.delays, p.states.ages, u):
         _note_delay(x, p, y)
     accuse_implausible(x.states.motion, y)
-    hear(x.loop.supervisor, p.loop.supervisor, y, u.steady)
+    hear(x.command.supervisor, p.command.supervisor, y, u.steady)
     if x.joints.calm == 0.0:
         x.calm = 0.0
     if arrival == Arrival.STATE:
@@ -118,7 +118,7 @@ def _take_state(x: State, u: Event, p: Parameters, ring: Ring, k: Kernels, w: Wo
         return
     if arrival == Arrival.PRESCRIBED:
         diagnose_late(x, p, u.now)
-        renewed(x.loop.supervisor, p.loop.supervisor, x.diagnosis, u.now, u.steady,
+        renewed(x.command.supervisor, p.command.supervisor, x.diagnosis, u.now, u.steady,
                 x.joints.expiry)
     _go_on_without(x, u, p, k, w, y)
 
@@ -133,21 +133,21 @@ def _note_delay(x: State, p: Parameters, y: Result) -> None:
 
 def _go_on_without(x: State, u: Event, p: Parameters, k: Kernels, w: Work, y: Result) -> None:
     """Continue after a message that gave no state: do not wait for the timer if it is late."""
-    if is_overdue(x.joints, u.now, x.now) and is_live(x.loop.supervisor):
+    if is_overdue(x.joints, u.now, x.now) and is_live(x.command.supervisor):
         _take_timer(x, u, p, k, w, y)
 
 
 def _take_timer(x: State, u: Event, p: Parameters, k: Kernels, w: Work, y: Result) -> None:
     """Send what needs no state: nothing while states arrive."""
     due = advance_all(x, u, p, k, w, y)
-    after_timer(x.loop, p.loop, w.computed, x.observer.load, y, due, u.now, u.steady)
+    after_timer(x.command, p.command, w.computed, x.observer.load, y, due, u.now, u.steady)
 
 
 def _look(x: State, u: Event, p: Parameters, y: Result) -> None:
     """Look at the clocks and at the dead-man switch."""
     x.now, x.steady = u.now, u.steady
-    check_dead_man(x.dead_man, p.monitors, y, u.steady, int(x.loop.supervisor.state))
-    hear(x.loop.supervisor, p.loop.supervisor, y, u.steady)
+    check_dead_man(x.dead_man, p.monitors, y, u.steady, int(x.command.supervisor.state))
+    hear(x.command.supervisor, p.command.supervisor, y, u.steady)
 
 
 # -- requests -------------------------------------------------------------------------------------
@@ -157,11 +157,11 @@ def _request(x: State, u: Event, p: Parameters, ring: Ring, k: Kernels, w: Work,
     """Do what somebody asks for."""
     if u.kind == Kind.ACTIVATE:
         _restart_checks(x, p)
-        activate(x.loop.supervisor, p.loop.supervisor, y, u.now, u.steady)
+        activate(x.command.supervisor, p.command.supervisor, y, u.now, u.steady)
     elif u.kind == Kind.RESET:
         _reset(x, u, p, y)
     elif u.kind == Kind.FAULT:
-        take_cause(x.loop.supervisor, p.loop.supervisor, u)
+        take_cause(x.command.supervisor, p.command.supervisor, u)
     elif u.kind == Kind.PARAMETERS:
         _apply(x, p, k, w, y)
     elif u.kind == Kind.HOLD:
@@ -174,8 +174,8 @@ def _request(x: State, u: Event, p: Parameters, ring: Ring, k: Kernels, w: Work,
         take_gravity(x.load, p.load, u, y)
     elif Kind.SET_POINT <= u.kind <= Kind.WRENCH or u.kind == Kind.REFUSED:
         take_reference(x.references, p.references, p.monitors, ring, x.joints, p.structure, u, y,
-                       int(x.loop.supervisor.state), int(x.laws.law))
-        hear(x.loop.supervisor, p.loop.supervisor, y, x.steady)
+                       int(x.command.supervisor.state), int(x.laws.law))
+        hear(x.command.supervisor, p.command.supervisor, y, x.steady)
     else:
         y.answer = FlowWord.NO_KIND
 
@@ -185,7 +185,7 @@ def _restart_checks(x: State, p: Parameters) -> None:
     restart_states(x.states, x.joints, p.states)
     restart_start(x.start)
     if p.design.closed_loops > 0.0:
-        restart_loops(x.loops, p.loops)
+        restart_loops(x.closed_loops, p.closed_loops)
     if x.design.age != 0.0:  # it is measured again
         restart_design(x.design, p.design)
         redesigned(x, p)
@@ -197,8 +197,8 @@ def _reset(x: State, u: Event, p: Parameters, y: Result) -> None:
     if not is_alive(x.dead_man, p.monitors, u.steady):
         y.answer = SupervisorWord.NO_DEAD_MAN
         return
-    if reset(x.loop.supervisor, p.loop.supervisor, y, u.now, u.steady) and (
-            x.loop.supervisor.state == StateCode.PROBING):
+    if reset(x.command.supervisor, p.command.supervisor, y, u.now, u.steady) and (
+            x.command.supervisor.state == StateCode.PROBING):
         _restart_checks(x, p)
 
 
@@ -211,11 +211,11 @@ def _apply(x: State, p: Parameters, k: Kernels, w: Work, y: Result) -> None:
     x.mode = math.floor(p.mode)
     other = choose_law(x.laws, p.laws)
     abort_goal(x.references.joint.goal, ReferenceWord.MODE_CHANGED, x.mode)
-    if is_working(x.loop.supervisor):
+    if is_working(x.command.supervisor):
         if other:
             pick(x, p, w)
             enter_law(x, p, k, w)
-            arm_fade(x.loop.torque.fade, p.loop.torque.switch_time)
+            arm_fade(x.command.torque.fade, p.command.torque.switch_time)
         else:
             rest_law(x, p)
     changed_law(x.watch)

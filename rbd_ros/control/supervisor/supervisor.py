@@ -18,9 +18,9 @@ The supervisor as procedures: an explicit state machine that decides what kind o
 It knows no robot and no control law, and its transitions stand in
 :mod:`rbd_ros.control.supervisor.transitions`. Two clocks enter: ``now`` is the control clock, on
 which states age and gains ramp (steady time, or the simulated time under sim time); ``steady``
-never stops and times every stop sequence, so that a stop ends even when the simulator that feeds the
-other clock is dead. Without sim time they are the same number. A control time that is no number
-counts as a clock that jumped back; a steady time that is none, as no time that passed.
+never stops and times every stop sequence, so that a stop ends even when the simulator that feeds
+the other clock is dead. Without sim time they are the same number. A control time that is no
+number counts as a clock that jumped back; a steady time that is none, as no time that passed.
 """
 
 from __future__ import annotations

@@ -33,7 +33,7 @@ from rbd_ros.control.torque.limiter import (
 from rbd_ros.control.supervisor.supervisor import advance, Diagnosis, fault, published
 from rbd_ros.control.supervisor.words import SupervisorWord
 from rbd_ros.control.torque.torque_records import (
-    Computed, Loop, LoopParameters, Need, Torque, TorqueParameters)
+    Command, CommandLimits, Computed, Need, Torque, TorqueParameters)
 from rbd_ros.control.supervisor.transition_rows import DueCode, StateCode
 
 __all__ = ['after_timer', 'begin_at', 'brake_torque', 'changed', 'gravity_known', 'law_failed',
@@ -67,7 +67,7 @@ def begin_at(x: Torque, known: int, torque: Vector) -> None:
 
 # -- the course of a cycle ------------------------------------------------------------------------
 
-def changed(x: Loop, p: LoopParameters) -> bool:
+def changed(x: Command, p: CommandLimits) -> bool:
     """
     Return whether the supervisor is in another state than when this was asked last.
 
@@ -82,7 +82,7 @@ def changed(x: Loop, p: LoopParameters) -> bool:
     return True
 
 
-def wants_state(x: Loop, p: LoopParameters, c: Computed, load: Vector, y: Result, due: int,
+def wants_state(x: Command, p: CommandLimits, c: Computed, load: Vector, y: Result, due: int,
                 now: float, steady: float) -> bool:
     """
     Return whether the state that has arrived is to be computed; if not, the cycle is done.
@@ -106,7 +106,7 @@ def wants_state(x: Loop, p: LoopParameters, c: Computed, load: Vector, y: Result
     return True
 
 
-def after_timer(x: Loop, p: LoopParameters, c: Computed, load: Vector, y: Result, due: int,
+def after_timer(x: Command, p: CommandLimits, c: Computed, load: Vector, y: Result, due: int,
                 now: float, steady: float) -> None:
     """
     Send what needs no state; nothing while states arrive.
@@ -136,7 +136,7 @@ def silence(x: Torque) -> None:
     cancel_fade(x.fade)
 
 
-def law_failed(x: Loop, p: LoopParameters, error: int, steady: float) -> None:
+def law_failed(x: Command, p: CommandLimits, error: int, steady: float) -> None:
     """
     Report a law that could not be evaluated; what brakes is to be computed instead.
 
@@ -149,7 +149,7 @@ def law_failed(x: Loop, p: LoopParameters, error: int, steady: float) -> None:
           NOBODY, error, 0.0, 0.0)
 
 
-def gravity_known(x: Loop, p: LoopParameters, c: Computed, error: int, steady: float) -> bool:
+def gravity_known(x: Command, p: CommandLimits, c: Computed, error: int, steady: float) -> bool:
     """
     Take g(q) and the driver's part; report a fault without them.
 
@@ -172,7 +172,7 @@ def gravity_known(x: Loop, p: LoopParameters, c: Computed, error: int, steady: f
     return True
 
 
-def live_torque(x: Loop, p: LoopParameters, c: Computed, load: Vector, qd: Vector, now: float,
+def live_torque(x: Command, p: CommandLimits, c: Computed, load: Vector, qd: Vector, now: float,
                 ) -> bool:
     """
     Put the wanted torque of the present state together.
@@ -202,7 +202,7 @@ def live_torque(x: Loop, p: LoopParameters, c: Computed, load: Vector, qd: Vecto
     return True
 
 
-def law_not_finite(x: Loop, p: LoopParameters, steady: float) -> None:
+def law_not_finite(x: Command, p: CommandLimits, steady: float) -> None:
     """
     Report a law without a finite torque; what brakes is to be computed in the same cycle.
 
@@ -214,7 +214,7 @@ def law_not_finite(x: Loop, p: LoopParameters, steady: float) -> None:
           SupervisorWord.LAW_NOT_FINITE, NOBODY, 0.0, 0.0, 0.0)
 
 
-def brake_torque(x: Loop, c: Computed, load: Vector, qd: Vector) -> bool:
+def brake_torque(x: Command, c: Computed, load: Vector, qd: Vector) -> bool:
     """
     Take the torque that brakes as the wanted one.
 
@@ -228,7 +228,7 @@ def brake_torque(x: Loop, c: Computed, load: Vector, qd: Vector) -> bool:
     return _want(x.torque, c)
 
 
-def no_brake(x: Loop, p: LoopParameters, steady: float) -> None:
+def no_brake(x: Command, p: CommandLimits, steady: float) -> None:
     """
     Report that there is not even a torque that brakes.
 
@@ -240,7 +240,7 @@ def no_brake(x: Loop, p: LoopParameters, steady: float) -> None:
           SupervisorWord.VELOCITY_NOT_FINITE, NOBODY, 0.0, 0.0, 0.0)
 
 
-def turn_blind(x: Loop, p: LoopParameters, c: Computed, d: Diagnosis, load: Vector, y: Result,
+def turn_blind(x: Command, p: CommandLimits, c: Computed, d: Diagnosis, load: Vector, y: Result,
                now: float, steady: float) -> None:
     """
     Go on without the state, which has turned out to be of no use.
@@ -258,7 +258,7 @@ def turn_blind(x: Loop, p: LoopParameters, c: Computed, d: Diagnosis, load: Vect
     _blind(x, p, c, load, y, due, now, steady)
 
 
-def send(x: Loop, p: LoopParameters, y: Result, now: float, steady: float, live: int) -> None:
+def send(x: Command, p: CommandLimits, y: Result, now: float, steady: float, live: int) -> None:
     """
     Limit the wanted torque and send it.
 
@@ -336,7 +336,7 @@ def _brake(x: Torque, c: Computed, load: Vector, qd: Vector) -> None:
             c.wanted[j] = x.gravity[j] - load[j]
 
 
-def _mix(x: Loop, p: LoopParameters, c: Computed, load: Vector, start: Vector, share: float,
+def _mix(x: Command, p: CommandLimits, c: Computed, load: Vector, start: Vector, share: float,
          ) -> None:
     """Put the given share of the way from start to the release torque together."""
     for j in range(len(start)):
@@ -344,7 +344,7 @@ def _mix(x: Loop, p: LoopParameters, c: Computed, load: Vector, start: Vector, s
         c.wanted[j] = start[j] + (target - start[j]) * share
 
 
-def _target(x: Loop, p: LoopParameters, load: Vector, j: int) -> float:
+def _target(x: Command, p: CommandLimits, load: Vector, j: int) -> float:
     """Total torque of a joint after release; sending nothing leaves what the driver adds."""
     if not p.torque.keeps_gravity > 0.0:
         return x.torque.limiter.driver[j]
@@ -353,8 +353,8 @@ def _target(x: Loop, p: LoopParameters, load: Vector, j: int) -> float:
     return gravity - load[j] if is_distrusted(x.supervisor) else gravity
 
 
-def _blind(x: Loop, p: LoopParameters, c: Computed, load: Vector, y: Result, due: int, now: float,
-           steady: float) -> None:
+def _blind(x: Command, p: CommandLimits, c: Computed, load: Vector, y: Result, due: int,
+           now: float, steady: float) -> None:
     """Send what needs no state."""
     if x.torque.sending <= 0.0:  # nothing was ever sent in this activation
         published(x.supervisor, p.supervisor, steady, 1)

@@ -26,7 +26,7 @@ from rbd_ros.control.torque.fade import Fade
 from rbd_ros.control.torque.limiter import Limiter, LimiterParameters
 from rbd_ros.control.supervisor.supervisor import fill_supervisor
 
-__all__ = ['Computed', 'fill_loop', 'Loop', 'LoopParameters', 'Need', 'Torque',
+__all__ = ['Command', 'CommandLimits', 'Computed', 'fill_command', 'Need', 'Torque',
            'TorqueParameters']
 
 
@@ -74,21 +74,21 @@ class TorqueParameters(Record):
     limits: LimiterParameters = group(LimiterParameters)
 
 
-class Loop(Record):
+class Command(Record):
     """The supervisor and its torque."""
 
     supervisor: Supervisor = group(Supervisor)
     torque: Torque = group(Torque)
 
 
-class LoopParameters(Record):
+class CommandLimits(Record):
     """Parameters of both."""
 
     supervisor: SupervisorParameters = group(SupervisorParameters)
     torque: TorqueParameters = group(TorqueParameters)
 
 
-def fill_loop(p: LoopParameters, settings: Settings) -> None:
+def fill_command(p: CommandLimits, settings: Settings) -> None:
     """
     Take the parameters of supervisor and torque; ordinary Python.
 

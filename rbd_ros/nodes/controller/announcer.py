@@ -123,7 +123,7 @@ class Announcer:
         return f' ({topic} has {len(nodes)} publishers: {", ".join(nodes)})'
 
     def _publish_saturation(self, controller: Controller) -> None:
-        limiter = controller.x.loop.torque.limiter
+        limiter = controller.x.command.torque.limiter
         flags = [RATE if slow else LIMIT if full else FREE  # slewing to the limit is not at it
                  for full, slow in zip(limiter.saturated.tolist(), limiter.slewing.tolist())]
         if flags == self._flags:

@@ -229,7 +229,7 @@ class Diagnostics:
 
 
 def _supervisor(controller: Controller, now: float) -> Part:
-    supervisor = controller.x.loop.supervisor
+    supervisor = controller.x.command.supervisor
     pairs: list[Pair] = [
         ('state', controller.state.value), ('mode', controller.mode),
         ('gain', f'{supervisor.gain:.3g}'), ('paused', bool(supervisor.paused))]
@@ -246,7 +246,7 @@ def _supervisor(controller: Controller, now: float) -> Part:
 
 
 def _torque(controller: Controller) -> Part:
-    torque, settings = controller.x.loop.torque, controller.settings
+    torque, settings = controller.x.command.torque, controller.settings
     limiter = torque.limiter
     joints = settings.robot.joints
     full = [name for name, flag in zip(joints, limiter.saturated.tolist()) if flag]

@@ -44,7 +44,7 @@ from rbd_ros.control.interface.events import NEVER, Result
 from rbd_ros.control.supervisor.latch import latched
 from rbd_ros.control.monitors.monitor_parameters import fill_monitors, MonitorParameters
 from rbd_ros.control.supervisor.supervisor import Diagnosis
-from rbd_ros.control.torque.torque_records import Computed, fill_loop, Loop, LoopParameters
+from rbd_ros.control.torque.torque_records import Command, CommandLimits, Computed, fill_command
 from rbd_ros.control.supervisor.transition_rows import StateCode
 from rigs import step_cycle as flow
 from rigs.cycle_rig import MODEL
@@ -211,7 +211,7 @@ class New:
 
     def __init__(self, timing: Timing, release: Release, switch_time: float, backend: str) -> None:
         """Bind the flow."""
-        self.x, self.p = Loop(SIZES), LoopParameters(SIZES)
+        self.x, self.p = Command(SIZES), CommandLimits(SIZES)
         self.c, self.y, self.u = Computed(SIZES), Result(SIZES), flow.Given(SIZES)
         fill_timing(self.p.supervisor, timing)
         torque = self.p.torque
@@ -315,8 +315,8 @@ def test_parameters_are_those_of_the_classes():
     settings = Settings(robot, defaults() | {'release_torque': 'gravity', 'nominal_rate': 700.0},
                         simulated=False)
     n = len(robot.joints)
-    p, m = LoopParameters({'n': n}), MonitorParameters({'n': n})
-    fill_loop(p, settings)
+    p, m = CommandLimits({'n': n}), MonitorParameters({'n': n})
+    fill_command(p, settings)
     fill_monitors(m, settings)
     old = TorqueLimiter(settings.torque_limits.tolist(), settings.torque_rates.tolist(),
                         1.0 / settings.number('nominal_rate'))
