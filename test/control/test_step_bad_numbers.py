@@ -119,7 +119,8 @@ class Rig:
         self.y, self.ring = self.controller.y, self.controller.ring
         self._step = self.controller.run
         self.limit = self.p.command.torque.limits.limit.tolist()
-        self.is_limit = [name.startswith('command.torque.limits.limit') for name in numbers(self.p)]
+        self.is_limit = [name.startswith('command.torque.limits.limit')
+                         for name in numbers(self.p)]
         self._after: dict[tuple[str, int], Array] = {}
         self.now, self._values = 1000.0, values
         self._names = tuple(robot.joints)
