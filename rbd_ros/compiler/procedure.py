@@ -31,6 +31,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rbd_ros.compiler.backends import BACKENDS, has_llvm
+from rbd_ros.compiler.language.octets import Bytes as Bytes
 from rbd_ros.compiler.records import Record
 
 #: Types of the parameters of procedures.
@@ -48,8 +49,9 @@ def bind(function: Callable[..., None], *given: object, backend: str = 'auto',
     Python runs it on floats of its own: what arrays hold reaches it without NumPy.
 
     :param function: a procedure whose parameters are no numbers.
-    :param given: C-contiguous float64 arrays, whose contents may change between calls; kernels,
-        bound ones or any calls without arguments; records; and named tuples of these.
+    :param given: C-contiguous arrays, of float64 or, for ``Bytes``, of uint8, whose contents may
+        change between calls; kernels, bound ones or any calls without arguments; records; and
+        named tuples of these.
     :param backend: 'llvm' for machine code, 'python' for the function as it stands, 'auto' for
         machine code where it can be made.
     :raises TypeError: if the function cannot be translated, or an array does not fit.

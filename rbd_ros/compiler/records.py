@@ -174,6 +174,20 @@ class Record:
         return (sum(math.prod(each.shape(sizes)) for each in cls.fields)
                 + sum(kind.block_size(sizes) for kind in cls.groups.values()))
 
+    @property
+    def singles(self) -> Any:
+        """Return the single numbers, by their places."""
+        return self._single
+
+    @classmethod
+    def single_place(cls, name: str) -> int:
+        """
+        Return where a single number is in the memory of a record.
+
+        :param name: of the field.
+        """
+        return [each.name for each in cls.fields if not each.dims].index(name)
+
     def restart(self) -> None:
         """Give every number its initial value."""
         for _, each, view in self.walk():

@@ -16,13 +16,13 @@
 
 from __future__ import annotations
 
-import ctypes
 import math
 import re
 import subprocess
 from typing import NamedTuple
 
-from c_functions import COMPILER, STRICT
+from c_functions import COMPILER
+from c_procedure import Built
 import numpy as np
 import pytest
 from random_procedures import (
@@ -35,40 +35,6 @@ from rbd_ros.control.interface.events import accuse, Kind, NOBODY, Result, tell
 
 needs_compiler = pytest.mark.skipif(COMPILER is None, reason='this machine has no C compiler')
 HALVED = trace(halved, {'x': 1})
-
-
-class Built:
-    """
-    A procedure as a C library.
-
-    :param folder: where it is made.
-    :param function: the procedure.
-    :param given: what it is bound to.
-    :param kernels: what its kernels compute.
-    :param flags: of the compiler, besides the strict ones.
-    """
-
-    def __init__(self, folder, function, *given, kernels=None, flags=()):
-        project = emit_procedure(function, *given, kernels=kernels, prefix='proc')
-        for name, text in project.files.items():
-            (folder / name).write_text(text)
-        sources = [str(folder / name) for name in project.files if name.endswith('.c')]
-        subprocess.run([COMPILER, *STRICT, *flags, '-O1', '-fPIC', '-shared', *sources, '-o',
-                        str(folder / 'proc.so'), '-lm'], check=True)
-        self.places, self.files = project.places, project.files
-        library = ctypes.CDLL(str(folder / 'proc.so'))
-        self._run = getattr(library, f'proc_{function.__name__}')
-        self._init = library.proc_init
-        self.memory = np.full(sum(each.numbers.size for each in self.places), 7.7)
-        self._init(ctypes.c_void_p(self.memory.ctypes.data))
-
-    def run(self):
-        """Call the procedure on the memory."""
-        self._run(ctypes.c_void_p(self.memory.ctypes.data))
-
-    def now(self):
-        """Return what Python's records and arrays hold, in the order of the memory."""
-        return np.concatenate([each.numbers.ravel() for each in self.places])
 
 
 @needs_compiler

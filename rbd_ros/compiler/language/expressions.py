@@ -19,14 +19,17 @@ from __future__ import annotations
 import ast
 import inspect
 
+from rbd_ros.compiler.language.octets import OCTETS
 from rbd_ros.compiler.language.scope import Scope
-from rbd_ros.compiler.language.signatures import definition, KERNEL, parameters_of, result_of
+from rbd_ros.compiler.language.signatures import (
+    BYTES, definition, Function, KERNEL, parameters_of, result_of)
 from rbd_ros.compiler.language.tree import (
     Arithmetic, BuiltIn, Call, Choice, Comparison, Constant, Element, Expression, Held, KernelCall,
-    Length, Local, Logic, Negative, Not, Number)
+    Length, Local, Logic, Negative, Not, Number, Octets)
 
 _ARITHMETIC: dict[type[ast.operator], str] = {
-    ast.Add: '+', ast.Sub: '-', ast.Mult: '*', ast.Div: '/'}
+    ast.Add: '+', ast.Sub: '-', ast.Mult: '*', ast.Div: '/',
+    ast.BitAnd: '&'}
 _COMPARISONS: dict[type[ast.cmpop], str] = {
     ast.Lt: '<', ast.LtE: '<=', ast.Gt: '>', ast.GtE: '>=', ast.Eq: '==', ast.NotEq: '!='}
 #: Functions of floating-point numbers: the type of their result, and how many they take.
@@ -99,6 +102,8 @@ class Expressions(Scope):
         operation = _ARITHMETIC[type(node.op)]
         a, b = self._expression(node.left), self._expression(node.right)
         kind = 'int' if a.kind == b.kind == 'int' and operation != '/' else 'float'
+        if operation == '&' and kind != 'int':
+            self._refuse(node, 'bits are those of integers')
         return Arithmetic(kind, operation, self._as(kind, a, node), self._as(kind, b, node))
 
     def _of_compare(self, node: ast.Compare) -> Comparison:
@@ -142,10 +147,20 @@ class Expressions(Scope):
                            tuple([self._real(each) for each in node.args]))
         return getattr(self, f'_call_{name}')(node, *node.args)
 
-    def _function_call(self, node: ast.Call, name: str) -> Call:
+    def _function_call(self, node: ast.Call, name: str) -> Call | Octets:
         function = self._of_module(node.func)
         if not inspect.isfunction(function):
             self._refuse(node, f'{name} is no function that is known here')
+        given = self._given(node, function, name)
+        result = result_of(definition(function))
+        if function in OCTETS:
+            data, *numbers = given
+            return Octets(result, function.__name__, data, tuple(numbers))  # type: ignore[arg-type]
+        self._called.append(function)
+        return Call(result, function, tuple(given))
+
+    def _given(self, node: ast.Call, function: Function, name: str) -> list[Expression | Held]:
+        """Return what a function is called with."""
         parameters = parameters_of(function)
         if len(parameters) != len(node.args):
             self._refuse(node, f'{name} has other parameters')
@@ -158,8 +173,7 @@ class Expressions(Scope):
             if held is None or held.kind != parameter.kind:
                 self._refuse(each, f'{name} takes a {parameter.kind} here')
             given.append(held)
-        self._called.append(function)
-        return Call(result_of(definition(function)), function, tuple(given))
+        return given
 
     def _call_abs(self, node: ast.Call, x: ast.expr) -> BuiltIn:
         found = self._expression(x)
@@ -178,8 +192,8 @@ class Expressions(Scope):
         return BuiltIn(kind, name, (self._as(kind, x, node), self._as(kind, y, node)))
 
     def _call_len(self, node: ast.Call, x: ast.expr) -> Length:
-        array = self._array(x)
-        if array is None:
+        array = self._holding(x)
+        if array is None or array.kind != BYTES and self._array(x) is None:
             self._refuse(node, f'{ast.unparse(x)} is no array')
         return Length(array)
 

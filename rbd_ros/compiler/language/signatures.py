@@ -16,10 +16,11 @@
 What a translated function takes and returns, read from its annotations.
 
 Machine code finds all that it works on in a table of 64-bit words: for an array three, its address
-and its numbers of rows and columns; for a kernel three, the addresses of its code and of its block
-of memory, and one that is free; for a record the address of its single numbers, and then the words
-of its arrays and of the records inside; for a named tuple the words of what it holds. A record and
-a named tuple are passed on as the address of their words, the others as the words themselves.
+and its numbers of rows and columns; for bytes three, their address, their number, and one that is
+free; for a kernel three, the addresses of its code and of its block of memory, and one that is
+free; for a record the address of its single numbers, and then the words of its arrays and of the
+records inside; for a named tuple the words of what it holds. A record and a named tuple are passed
+on as the address of their words, the others as the words themselves.
 """
 
 from __future__ import annotations
@@ -41,6 +42,8 @@ RESULTS = ('float', 'int', 'bool', 'None')
 ARRAYS = {'Vector': 1, 'Matrix': 2}
 #: A compiled kernel, or any call without arguments; see ``procedure.bind``.
 KERNEL = 'Kernel'
+#: A row of bytes, see :mod:`rbd_ros.compiler.language.octets`.
+BYTES = 'Bytes'
 _WORDS = 3
 
 
@@ -64,7 +67,7 @@ class Layout(NamedTuple):
         return self.type.__name__
 
 
-#: 'Vector', 'Matrix', 'Kernel', 'int', 'float', or what a record or named tuple holds.
+#: 'Vector', 'Matrix', 'Bytes', 'Kernel', 'int', 'float', or what a record or named tuple holds.
 Kind = str | Layout
 
 
@@ -145,7 +148,7 @@ def parameters_of(function: Function) -> list[Parameter]:
         if kind is None:
             text = ast.unparse(each.annotation) if each.annotation else 'of no type'
             raise TypeError(f'{function.__module__}.{function.__name__}: {each.arg} is '
-                            f'{text}; it must be Vector, Matrix, Kernel, int, '
+                            f'{text}; it must be Vector, Matrix, Bytes, Kernel, int, '
                             'float, or a Record or a named tuple that its module knows')
         found.append(Parameter(each.arg, kind))
     return found
@@ -164,7 +167,7 @@ def looked_up(node: ast.expr, names: Mapping[str, object]) -> object:
 
 def _kind(node: ast.expr | None, names: Mapping[str, object]) -> Kind | None:
     """Return what kind of thing an annotation stands for; None: nothing that is known here."""
-    if isinstance(node, ast.Name) and node.id in (*ARRAYS, KERNEL, 'int', 'float'):
+    if isinstance(node, ast.Name) and node.id in (*ARRAYS, BYTES, KERNEL, 'int', 'float'):
         return node.id
     found = None if node is None else looked_up(node, names)
     return layout_of(found) if isinstance(found, type) else None
@@ -204,8 +207,8 @@ def layout_of(kind: type) -> Layout | None:
     members: dict[str, tuple[int, Kind]] = {}
     for name, inner in held:
         if inner is None:
-            raise TypeError(f'{kind.__name__}.{name} must be Vector, Matrix, Kernel, or a Record '
-                            'or a named tuple that its module knows')
+            raise TypeError(f'{kind.__name__}.{name} must be Vector, Matrix, Bytes, Kernel, or a '
+                            'Record or a named tuple that its module knows')
         members[name] = at, inner
         at += words_of(inner)
     return Layout(kind, {name: k for k, name in enumerate(numbers)}, members, at)

@@ -19,9 +19,10 @@ A graph has no branches, and its size is fixed. What is iterated until a number 
 many rows as there happen to be, or decides by what it finds, is written as functions on arrays
 and records, which Python runs as they stand and which are translated here. They may hold:
 
-- parameters without defaults: arrays, ``Vector`` and ``Matrix``; a ``Kernel``, whose call returns
-  zero unless it has failed; a class of :class:`~rbd_ros.compiler.records.Record`; named tuples of
-  these; ``int`` and ``float``. The result is ``float``, ``int``, ``bool`` or ``None``;
+- parameters without defaults: arrays, ``Vector`` and ``Matrix``; ``Bytes``, which are read and
+  written by the functions of :mod:`.octets`; a ``Kernel``, whose call returns zero unless it has
+  failed; a class of :class:`~rbd_ros.compiler.records.Record`; named tuples of these; ``int`` and
+  ``float``. The result is ``float``, ``int``, ``bool`` or ``None``;
 - of a record its numbers, which are read, assigned and augmented (``x.gain``), elements of its
   arrays (``x.load[j]``, ``x.m[i, j]``), and the records inside (``x.limiter.last[j]``), which
   functions take as well (``limit(x.limiter)``);
@@ -31,11 +32,11 @@ and records, which Python runs as they stand and which are translated here. They
   where these are wanted, and nothing else is converted. A name that has no value yet is zero;
 - numbers of the module as constants, those of modules that it imports (``math.pi``), and the
   members of an ``IntEnum`` (``Kind.STATE``);
-- arithmetic but for ``//``, ``%`` and ``**``; comparisons, also chained; ``and``, ``or``, ``not``
-  and conditions, of comparisons and not of numbers; ``x if c else y``;
-- ``abs``, ``min`` and ``max`` of two, ``len`` of an array, ``int``, ``float``; ``sqrt``, ``exp``,
-  ``sin``, ``cos``, ``atan2``, ``floor``, ``copysign``, ``isfinite`` and ``isnan`` of ``math``; and
-  other such functions.
+- arithmetic but for ``//``, ``%`` and ``**``; ``&`` of integers; comparisons, also chained;
+  ``and``, ``or``, ``not`` and conditions, of comparisons and not of numbers; ``x if c else y``;
+- ``abs``, ``min`` and ``max`` of two, ``len`` of an array or bytes, ``int``, ``float``; ``sqrt``,
+  ``exp``, ``sin``, ``cos``, ``atan2``, ``floor``, ``copysign``, ``isfinite`` and ``isnan`` of
+  ``math``; and other such functions.
 
 Integers have 64 bits. Indices are not checked and must not be negative. Where Python would raise,
 a division by zero and the functions give infinity or NaN; ``int`` and ``floor`` give 0 of NaN, and
@@ -53,7 +54,7 @@ from rbd_ros.compiler.language.signatures import (
     check_unchanged, definition, Function, parameters_of, result_of)
 from rbd_ros.compiler.language.tree import (
     Assign, Break, Call, Constant, Continue, Do, Element, Expression, For, If, KernelCall, Local,
-    Number, Procedure, Return, Statement, Target, While)
+    Number, Octets, Procedure, Return, Statement, Target, While)
 
 
 def read(entry: Function) -> list[Procedure]:
@@ -102,7 +103,7 @@ class _Reader(Expressions):
     def _do_expr(self, node: ast.Expr) -> list[Statement]:
         if isinstance(node.value, ast.Call):
             found = self._call(node.value)
-            if isinstance(found, (Call, KernelCall)):
+            if isinstance(found, (Call, KernelCall, Octets)):
                 return [Do(found)]
         elif isinstance(node.value, ast.Constant):
             return []

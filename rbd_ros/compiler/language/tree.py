@@ -99,7 +99,7 @@ class Not(NamedTuple):
 
 
 class Arithmetic(NamedTuple):
-    """An operation, ``+``, ``-``, ``*`` or ``/``, of two numbers of its type."""
+    """An operation, ``+``, ``-``, ``*``, ``/`` or ``&``, of two numbers of its type."""
 
     kind: str
     operation: str
@@ -145,6 +145,15 @@ class BuiltIn(NamedTuple):
     given: tuple[Expression, ...]
 
 
+class Octets(NamedTuple):
+    """A number in a row of bytes, read or written, see :mod:`.octets`."""
+
+    kind: str
+    name: str
+    data: Held
+    given: tuple[Expression, ...]
+
+
 class Call(NamedTuple):
     """Another procedure."""
 
@@ -161,7 +170,7 @@ class KernelCall(NamedTuple):
 
 
 Expression = Union[Constant, Local, Number, Element, Length, Converted, Negative, Not, Arithmetic,
-                   Comparison, Logic, Choice, BuiltIn, Call, KernelCall]
+                   Comparison, Logic, Choice, BuiltIn, Octets, Call, KernelCall]
 Target = Union[Local, Number, Element]
 
 
@@ -178,7 +187,7 @@ class Assign(NamedTuple):
 class Do(NamedTuple):
     """A call whose result is not used."""
 
-    call: Call | KernelCall
+    call: Call | KernelCall | Octets
 
 
 class If(NamedTuple):

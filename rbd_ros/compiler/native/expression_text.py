@@ -23,13 +23,14 @@ from typing import Any
 from rbd_ros.compiler.language.signatures import Function, Layout
 from rbd_ros.compiler.language.tree import (
     Arithmetic, BuiltIn, Call, Choice, Comparison, Constant, Converted, Expression, Held,
-    KernelCall, Length, Local, Logic, Negative, Not, Number, Procedure, Target)
+    KernelCall, Length, Local, Logic, Negative, Not, Number, Octets, Procedure, Target)
 from rbd_ros.compiler.native.instructions import double
+from rbd_ros.compiler.native.octet_text import octet_functions, octet_symbol
 from rbd_ros.compiler.native.tables import passed, Words
 from rbd_ros.compiler.native.target import pointer
 
 TYPES = {'float': 'double', 'int': 'i64', 'bool': 'i1', 'None': 'void'}
-_ARITHMETIC = {'+': 'add', '-': 'sub', '*': 'mul', '/': 'div'}
+_ARITHMETIC = {'+': 'add', '-': 'sub', '*': 'mul', '/': 'div', '&': 'and'}
 #: Of integers, and of floating-point numbers: false for NaN, as in Python, but for ``!=``.
 _COMPARISONS = {'<': ('slt', 'olt'), '<=': ('sle', 'ole'), '>': ('sgt', 'ogt'),
                 '>=': ('sge', 'oge'), '==': ('eq', 'oeq'), '!=': ('ne', 'une')}
@@ -51,7 +52,7 @@ def declarations() -> list[str]:
     return [*[f'declare double @llvm.{name}.f64({given(n)})' for name, n in _INTRINSIC.items()],
             'declare i64 @llvm.fptosi.sat.i64.f64(double)',
             *[f'declare double @{name}({given(n)}) nounwind readnone nobuiltin'
-              for name, n in _LIBRARY.items()]]
+              for name, n in _LIBRARY.items()], *octet_functions()]
 
 
 def symbol(function: Function) -> str:
@@ -208,6 +209,15 @@ class ExpressionText:
             else:
                 given.append(f'{TYPES[each.kind]} {self._of(each)}')
         text = f'call {TYPES[node.kind]} {symbol(node.function)}({", ".join(given)})'
+        if node.kind != 'None':
+            return self._value(text)
+        self._lines.append(text)
+        return ''
+
+    def _of_octets(self, node: Octets) -> str:
+        given = self._words.given(node.data)
+        given += [f'{TYPES[each.kind]} {self._of(each)}' for each in node.given]
+        text = f'call {TYPES[node.kind]} {octet_symbol(node.name)}({", ".join(given)})'
         if node.kind != 'None':
             return self._value(text)
         self._lines.append(text)

@@ -27,7 +27,7 @@ from rbd_ros.compiler.fork_lock import ForkLock
 from rbd_ros.compiler.kernel import Bound
 from rbd_ros.compiler.language.dependencies import dependencies
 from rbd_ros.compiler.language.signatures import (
-    ARRAYS, Function, KERNEL, Kind, Layout, parameters_of)
+    ARRAYS, BYTES, Function, KERNEL, Kind, Layout, parameters_of)
 from rbd_ros.compiler.native import cache as disk, gate, object_layout
 from rbd_ros.compiler.native.loader import Code, owned_memory
 from rbd_ros.compiler.native.procedure_text import translate
@@ -121,6 +121,8 @@ class _Words:
                 return
             for name, (_, inner) in kind.members.items():
                 self.add(getattr(given, name), inner)
+        elif isinstance(given, np.ndarray) and kind == BYTES:
+            self.values += self._bytes(given)
         elif isinstance(given, np.ndarray):
             self.values += self._array(given, kind)
         elif isinstance(given, Bound) and given.place is not None and kind == KERNEL:
@@ -139,6 +141,12 @@ class _Words:
                 self.values += [view.ctypes.data, *view.shape, 1][:3]
         for name in record.groups:
             self._add_record(getattr(record, name))
+
+    def _bytes(self, array: NDArray[np.uint8]) -> list[int]:
+        if array.ndim != 1 or array.dtype != np.uint8 or not array.flags.c_contiguous:
+            raise TypeError(f'{self._name} takes Bytes as a C-contiguous row of uint8; one is of '
+                            f'type {array.dtype} and shape {array.shape}')
+        return [array.ctypes.data, array.size, 0]
 
     def _array(self, array: NDArray[np.float64], kind: str) -> list[int]:
         plain = array.flags.c_contiguous and array.flags.aligned

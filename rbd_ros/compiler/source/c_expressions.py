@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 from rbd_ros.compiler.language.signatures import Function, KERNEL, Layout
 from rbd_ros.compiler.language.tree import (
     Arithmetic, BuiltIn, Call, Choice, Comparison, Constant, Converted, Element, Expression, Held,
-    KernelCall, Length, Local, Logic, Negative, Not, Number, Target)
+    KernelCall, Length, Local, Logic, Negative, Not, Number, Octets, Target)
 from rbd_ros.compiler.records import Record
 from rbd_ros.compiler.scalar import FLOAT64
 from rbd_ros.compiler.source.c99 import literal
@@ -45,10 +45,11 @@ _HELPED = {('min', 'float'): 'min', ('max', 'float'): 'max', ('min', 'int'): 'mi
            ('floor', 'int'): 'int'}
 #: Names of C that the text may use.
 LIBRARY = ('atan2', 'copysign', 'cos', 'exp', 'fabs', 'floor', 'isfinite', 'isnan', 'sin', 'sqrt',
-           'int64_t', 'INT64_C', 'INT64_MAX', 'INT64_MIN', 'memory')
+           'int64_t', 'uint8_t', 'INT64_C', 'INT64_MAX', 'INT64_MIN', 'memory')
 # How tightly things are bound.
-_ATOM, _UNARY, _PRODUCT, _SUM, _ORDER, _EQUAL, _AND, _OR, _CHOICE = range(9, 0, -1)
-_LEVELS = {'*': _PRODUCT, '/': _PRODUCT, '+': _SUM, '-': _SUM, '==': _EQUAL, '!=': _EQUAL}
+_ATOM, _UNARY, _PRODUCT, _SUM, _ORDER, _EQUAL, _BITS, _AND, _OR, _CHOICE = range(10, 0, -1)
+_LEVELS = {'*': _PRODUCT, '/': _PRODUCT, '+': _SUM, '-': _SUM, '==': _EQUAL, '!=': _EQUAL,
+           '&': _BITS}
 
 
 class Text(NamedTuple):
@@ -180,9 +181,13 @@ class CExpressions:
         return Text(f'!{self._value(node.value).within(_UNARY)}', _UNARY)
 
     def _of_arithmetic(self, node: Arithmetic) -> Text:
-        level = _LEVELS[node.operation]
-        a, b = self._value(node.a).within(level), self._value(node.b).within(level + 1)
-        return Text(f'{a} {node.operation} {b}', level)
+        return self._operation(node.operation, self._value(node.a), self._value(node.b))
+
+    def _operation(self, operation: str, a: Text, b: Text) -> Text:
+        level = _LEVELS[operation]
+        # compilers ask for parentheses around what stands next to &
+        left, right = (_UNARY, _UNARY) if operation == '&' else (level, level + 1)
+        return Text(f'{a.within(left)} {operation} {b.within(right)}', level)
 
     def _of_comparison(self, node: Comparison) -> Text:
         parts = [self._compared(operation, *[
@@ -227,6 +232,14 @@ class CExpressions:
         # macros of C give any integer
         return Text(f'{text} != 0', _EQUAL) if node.kind == 'bool' else Text(text)
 
+    def _of_octets(self, node: Octets) -> Text:
+        return self._octets(node, [self._value(each).text for each in node.given])
+
+    def _octets(self, node: Octets, given: list[str]) -> Text:
+        self._helpers.add(node.name)
+        listed = ', '.join([*self._passed(node.data), *given])
+        return Text(f'{self._memory.prefix}_{node.name}_({listed})')
+
     def _of_call(self, node: Call) -> Text:
         return self._called(node, [[self._value(each).text] if not isinstance(each, Held) else
                                    self._passed(each) for each in node.given])
@@ -257,9 +270,7 @@ class CExpressions:
         if isinstance(node, BuiltIn):
             return self._built_in(node, [self._stepwise(each).text for each in node.given])
         if isinstance(node, Arithmetic):
-            level = _LEVELS[node.operation]
-            a, b = self._stepwise(node.a), self._stepwise(node.b)
-            return Text(f'{a.within(level)} {node.operation} {b.within(level + 1)}', level)
+            return self._operation(node.operation, self._stepwise(node.a), self._stepwise(node.b))
         if isinstance(node, Comparison):
             return self._compared(node.operations[0], *[
                 (self._stepwise(each), each.kind) for each in node.values])
@@ -267,6 +278,9 @@ class CExpressions:
             given = [[self._stepwise(each).text] if not isinstance(each, Held) else
                      self._passed(each) for each in node.given]
             return self._kept(node.kind, self._called(node, given).text)
+        if isinstance(node, Octets):
+            given_octets = [self._stepwise(each).text for each in node.given]
+            return self._kept(node.kind, self._octets(node, given_octets).text)
         if isinstance(node, Converted):
             return Text(f'(double){self._stepwise(node.value).within(_UNARY)}', _UNARY)
         if isinstance(node, (Negative, Not)):

@@ -25,7 +25,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from rbd_ros.compiler.language.tree import (
-    Call, Choice, Comparison, Element, Expression, Held, KernelCall, Logic, Number)
+    Call, Choice, Comparison, Element, Expression, Held, KernelCall, Logic, Number, Octets)
 
 
 def below(node: Any) -> Iterator[Any]:
@@ -54,7 +54,8 @@ def plain(node: Expression) -> bool:
 
 def immune(node: Expression) -> bool:
     """Return whether no call can change its value, as it reads no memory."""
-    return not any(isinstance(each, (Call, KernelCall, Number, Element)) for each in below(node))
+    return not any(isinstance(each, (Call, KernelCall, Number, Element, Octets))
+                   for each in below(node))
 
 
 def safe(node: Expression) -> bool:

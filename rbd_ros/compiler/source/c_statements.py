@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from rbd_ros.compiler.language.signatures import Function, KERNEL, Kind, Layout
+from rbd_ros.compiler.language.signatures import BYTES, Function, KERNEL, Kind, Layout
 from rbd_ros.compiler.language.tree import (
     Assign, Break, Call, Constant, Continue, Do, Element, For, Held, If, Length, Local, Procedure,
     Return, Statement, Target, While)
@@ -48,8 +48,9 @@ def parameter_of(name: str, kind: Kind, memory: Memory, kernel: str) -> list[str
     elif kind == KERNEL:
         types = [f'{kernel} ', f'{memory.type} *']
     else:
-        types = ['double *', 'int64_t ', 'int64_t ']
-    return [f'{of}{each}' for of, each in zip(types, members_of(name, kind))]
+        of = 'uint8_t *' if kind == BYTES else 'double *'
+        types = [of, 'int64_t ', 'int64_t ']
+    return [f'{kind_of}{each}' for kind_of, each in zip(types, members_of(name, kind))]
 
 
 class CFunction(CExpressions):

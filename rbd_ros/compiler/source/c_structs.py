@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from rbd_ros.compiler.graph.graph import Graph
 from rbd_ros.compiler.kernel import Bound
-from rbd_ros.compiler.language.signatures import ARRAYS, KERNEL, Kind, Layout
+from rbd_ros.compiler.language.signatures import ARRAYS, BYTES, KERNEL, Kind, Layout
 from rbd_ros.compiler.records import Record
 from rbd_ros.compiler.scalar import FLOAT64
 from rbd_ros.compiler.source.c99 import KEYWORDS, literal
@@ -65,6 +65,11 @@ class Place(NamedTuple):
     name: str
     numbers: Array
     record: Record | None
+
+    @property
+    def octets(self) -> bool:
+        """Return whether it is a row of bytes."""
+        return bool(self.numbers.dtype == np.uint8)
 
     def holds(self, array: Array) -> bool:
         """Return whether an array is part of it."""
@@ -113,7 +118,7 @@ class Memory:
                 found.append((k, Place(c_name(name), numbers,
                                        thing if isinstance(thing, Record) else None)))
         self.places = [place._replace(name=names.new(place.name)) for _, place in sorted(
-            found, key=lambda pair: pair[0])]
+            found, key=lambda pair: (pair[1].octets, pair[0]))]
 
     def _know(self, record: Record) -> None:
         kind = type(record)
@@ -167,6 +172,10 @@ class Memory:
         shape = next(each for each in kind.fields if each.name == name).shape(self._sizes[kind])
         return shape[0], shape[1] if len(shape) > 1 else 1
 
+    def included(self) -> list[str]:
+        """Return what the structs need."""
+        return ['#include <stdint.h>', ''] if any(each.octets for each in self.places) else []
+
     def declarations(self) -> list[str]:
         """Return the structs of the records, and that of the whole memory."""
         lines: list[str] = []
@@ -176,7 +185,8 @@ class Memory:
                           'be copied.'), 'typedef struct {']
         for each in self.places:
             lines.append(f'    {self.struct(type(each.record))} {each.name};' if each.record
-                         else f'    double {each.name}[{each.numbers.size}];')
+                         else f'    {"uint8_t" if each.octets else "double"} '
+                              f'{each.name}[{each.numbers.size}];')
         return [*lines, f'}} {self.type};', '']
 
     def _declaration(self, kind: type) -> list[str]:
@@ -200,6 +210,9 @@ class Memory:
         """Return the lines that give all numbers the values that they have now."""
         lines: list[str] = []
         for place in self.places:
+            if place.octets:
+                lines += _filled_bytes(f'memory->{place.name}', place.numbers)
+                continue
             if place.record is None:
                 lines += _filled(f'memory->{place.name}', place.numbers.ravel(), alone=False)
                 continue
@@ -244,6 +257,18 @@ def _filled(target: str, values: Array, *, alone: bool) -> list[str]:
             f'    for (k = 0; k < {len(texts)}; ++k) {{ {target}[k] = {name}[k]; }}', '}']
 
 
+def _filled_bytes(target: str, values: Array) -> list[str]:
+    """Return the lines that fill bytes."""
+    if not values.any():
+        return [f'for (k = 0; k < {values.size}; ++k) {{ {target}[k] = 0; }}']
+    name = 'of_' + re.sub(r'\W+', '_', target.removeprefix('memory->'))
+    texts = [str(int(each)) for each in values]
+    return ['{', f'    static const uint8_t {name}[{len(texts)}] = {{',
+            *[f'        {", ".join(texts[k:k + 20])},' for k in range(0, len(texts), 20)],
+            '    };',
+            f'    for (k = 0; k < {len(texts)}; ++k) {{ {target}[k] = {name}[k]; }}', '}']
+
+
 class Collected(NamedTuple):
     """What procedures are bound to: records and arrays by name, and kernels."""
 
@@ -284,6 +309,10 @@ def _collect(given: object, name: str, kind: Kind, found: Collected) -> None:
     elif kind == KERNEL and isinstance(given, Bound):
         if given not in found.kernels:
             found.kernels.append(given)
+    elif isinstance(given, np.ndarray) and kind == BYTES:
+        if given.dtype != np.uint8 or given.ndim != 1 or not given.flags.c_contiguous:
+            raise TypeError(f'{name} is no C-contiguous row of uint8')
+        found.things.append((name, given))
     elif isinstance(given, np.ndarray) and given.ndim == ARRAYS.get(str(kind)):
         if given.dtype != np.float64 or not given.flags.c_contiguous:
             raise TypeError(f'{name} is no C-contiguous float64 array')

@@ -1,0 +1,114 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""
+Numbers in rows of bytes, for procedures: messages as they come from the network.
+
+These functions are known to the language: machine code and C do what Python does here. A number
+may begin at any byte. None of them touches anything outside of the bytes, wherever it is told to
+look: what is read there is zero, and what is written there is lost. So whatever a message says of
+its lengths, it cannot do harm.
+"""
+
+from __future__ import annotations
+
+import struct
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ['Bytes', 'get_f64', 'get_u32', 'get_u8', 'OCTETS', 'put_f64', 'put_u32', 'put_u8']
+
+#: Type of a parameter: a row of bytes, bound to an array of uint8.
+Bytes: TypeAlias = NDArray[np.uint8]
+
+_U32 = struct.Struct('<I'), struct.Struct('>I')
+_F64 = struct.Struct('<d'), struct.Struct('>d')
+
+
+def get_u8(data: Bytes, at: int) -> int:
+    """
+    Return a byte.
+
+    :param data: bytes.
+    :param at: its place.
+    """
+    return int(data[at]) if 0 <= at < len(data) else 0
+
+
+def get_u32(data: Bytes, at: int, big: int) -> int:
+    """
+    Return an integer of four bytes without a sign.
+
+    :param data: bytes.
+    :param at: place of the first.
+    :param big: 1 if that is the most significant one, 0 if it is the least.
+    """
+    found: int = _U32[big != 0].unpack_from(data, at)[0] if 0 <= at <= len(data) - 4 else 0
+    return found
+
+
+def get_f64(data: Bytes, at: int, big: int) -> float:
+    """
+    Return a floating-point number of eight bytes.
+
+    :param data: bytes.
+    :param at: place of the first.
+    :param big: 1 if that is the most significant one, 0 if it is the least.
+    """
+    found: float = _F64[big != 0].unpack_from(data, at)[0] if 0 <= at <= len(data) - 8 else 0.0
+    return found
+
+
+def put_u8(data: Bytes, at: int, value: int) -> None:
+    """
+    Write a byte.
+
+    :param data: bytes.
+    :param at: its place.
+    :param value: whose last eight bits count.
+    """
+    if 0 <= at < len(data):
+        data[at] = value & 0xff
+
+
+def put_u32(data: Bytes, at: int, value: int, big: int) -> None:
+    """
+    Write an integer of four bytes.
+
+    :param data: bytes.
+    :param at: place of the first.
+    :param value: whose last 32 bits count.
+    :param big: 1 if the first is the most significant one, 0 if it is the least.
+    """
+    if 0 <= at <= len(data) - 4:
+        _U32[big != 0].pack_into(data, at, value & 0xffffffff)
+
+
+def put_f64(data: Bytes, at: int, value: float, big: int) -> None:
+    """
+    Write a floating-point number of eight bytes.
+
+    :param data: bytes.
+    :param at: place of the first.
+    :param value: the number.
+    :param big: 1 if the first is the most significant one, 0 if it is the least.
+    """
+    if 0 <= at <= len(data) - 8:
+        _F64[big != 0].pack_into(data, at, value)
+
+
+#: What the language knows.
+OCTETS = (get_u8, get_u32, get_f64, put_u8, put_u32, put_f64)

@@ -1,0 +1,49 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""Commands as bytes: a prepared message gets its numbers, as a procedure."""
+
+from __future__ import annotations
+
+from rbd_ros.compiler.language.octets import Bytes, put_f64, put_u32
+from rbd_ros.compiler.procedure import Vector
+from rbd_ros.compiler.records import field, Record
+
+__all__ = ['Slots', 'write_command']
+
+
+class Slots(Record):
+    """Where the numbers of a command are in its message, see ``messages.Command``."""
+
+    values_at: float = field('', '', 'where the doubles begin')
+    stamp_at: float = field('', '', 'where the stamp begins; -1: there is none', -1.0)
+
+
+def write_command(data: Bytes, slots: Slots, values: Vector, stamp_s: float,
+                  stamp_ns: float) -> None:
+    """
+    Write the numbers of a command.
+
+    :param data: the prepared message, little endian.
+    :param slots: where its numbers are.
+    :param values: one for each joint.
+    :param stamp_s: s of the stamp.
+    :param stamp_ns: ns of the stamp.
+    """
+    if slots.stamp_at >= 0.0:
+        put_u32(data, int(slots.stamp_at), int(stamp_s), 0)
+        put_u32(data, int(slots.stamp_at) + 4, int(stamp_ns), 0)
+    first = int(slots.values_at)
+    for j in range(len(values)):
+        put_f64(data, first + 8 * j, values[j], 0)
