@@ -25,42 +25,17 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
-from functools import cache
 import math
-from pathlib import Path
 import time
 from typing import NamedTuple
 
-from benchmark.mujoco_plant import Plant, PlantOptions
-from benchmark.robots import robots_folder
+from benchmark.mujoco_robots import described, DrivenRobot, Measured, ROBOTS
 import mujoco
 import numpy as np
 import numpy.typing as npt
-from rbd_ros import load_urdf
-from rbd_ros.control.former.cycle import Cycle
-from rbd_ros.control.parameters.table import defaults
-from rbd_ros.control.references.trajectory import read_points
-from rbd_ros.control.robot import make_robot, Robot
 from rbd_ros.control.interface.causes import Cause
-from rbd_ros.control.parameters.settings import Settings
-from rbd_ros.control.former.tick import KERNELS, TickKernels
 
 Array = npt.NDArray[np.float64]
-
-_UR = ('shoulder_pan_joint', 'shoulder_lift_joint', 'elbow_joint', 'wrist_1_joint',
-       'wrist_2_joint', 'wrist_3_joint')
-_BENT = (0.3, -1.0, 1.2, -0.6, -1.0, 0.3)
-
-#: File, joints, tip and a bent pose.
-ROBOTS = {
-    'built-in': (Path(__file__).parents[1] / 'urdf' / 'seven_joint_arm.urdf',
-                 tuple(f'joint_{k}' for k in range(1, 8)), 'tool0',
-                 (0.2, 0.4, -0.3, -1.3, 0.4, 0.8, 0.5)),
-    'panda': ('panda_description/urdf/panda.urdf', tuple(f'panda_joint{k}' for k in range(1, 8)),
-              'panda_hand', (0.2, -0.5, 0.3, -2.1, 0.2, 1.7, 0.6)),
-    'ur5': ('ur_description/urdf/ur5_robot.urdf', _UR, 'tool0', _BENT),
-    'ur10': ('ur_description/urdf/ur10_robot.urdf', _UR, 'tool0', _BENT),
-}
 
 #: Standard deviations in rad and rad/s, and the step in rad, of each kind of sensor; the last one
 #: has no velocities.
@@ -76,16 +51,6 @@ RATE = 500.0
 EPISODE = 10.0
 
 
-@cache
-def described(name: str) -> tuple[str, Robot]:
-    """Return the description of a robot, and what the controller makes of it."""
-    file, joints, tip, _ = ROBOTS[name]
-    text = (robots_folder() / file).read_text()
-    model = load_urdf(text, on_warning=lambda _: None)
-    fixed = {other: 0.0 for other in model.independent_joint_names if other not in joints}
-    return text, make_robot(model, joints, tip=tip, fixed=fixed)
-
-
 class Found(NamedTuple):
     """What came of a sensor that failed."""
 
@@ -95,58 +60,34 @@ class Found(NamedTuple):
     cause: str
 
 
-class Trial:
-    """A robot under the controller; its sensors can fail, its brakes close at the end."""
+class Trial(DrivenRobot):
+    """
+    A robot whose sensors can fail; its brakes close at the end.
+
+    :param name: of ``ROBOTS``.
+    :param mode: of the controller.
+    :param sensor: of ``SENSORS``.
+    :param seed: of noise, targets and pushes.
+    :param plant: options of the robot.
+    :param values: parameters of the controller.
+    """
 
     def __init__(self, name: str, mode: str, sensor: str = 'exact', *, seed: int = 0,
                  plant: dict[str, object] | None = None, **values: object) -> None:
-        """
-        Build robot and controller.
-
-        :param name: of ``ROBOTS``.
-        :param mode: of the controller.
-        :param sensor: of ``SENSORS``.
-        :param seed: of noise, targets and pushes.
-        :param plant: options of the robot.
-        :param values: parameters of the controller.
-        """
-        text, robot = described(name)
-        _, joints, tip, start = ROBOTS[name]
-        n = len(joints)
-        self.plant = Plant(text, PlantOptions(**{
-            'joints': joints, 'start': start, 'tip': tip, 'step': 0.5 / RATE,
-            'armature': robot.pick(robot.model.rotor_inertia), 'damping': [0.0] * n,
-            'friction': [0.0] * n} | (plant or {})))
-        settings = Settings(robot, defaults() | {
-            'driver_adds': 'none', 'release_torque': 'gravity', 'nominal_rate': RATE, 'mode': mode,
-            'task.frame': tip} | values, simulated=False)
-        ticks = TickKernels(robot, driver_adds='none', driver_knows_payload=False)
-        self.torque = np.zeros(n)
-        self.cycle = Cycle(settings, {kernel: ticks.compile(kernel) for kernel in KERNELS},
-                           self._send)
-        self.limit, self.start_pose = settings.velocity_limits, np.array(start)
-        self.bounds = [np.array(robot.pick(x)) for x in (robot.model.lower, robot.model.upper)]
-        self.push: Array | None = None
-        self.opens = True  # the brakes open with the first command
+        super().__init__(name, RATE, {'mode': mode, **values},
+                         {'step': 0.5 / RATE, **(plant or {})})
+        self.fastest = self.controller.settings.velocity_limits
+        self.start_pose, model = self.plant.position, self.robot.model
+        self.bounds = [np.array(self.robot.pick(x)) for x in (model.lower, model.upper)]
         self.frozen: int | None = None
         self.drifts: tuple[int, float] | None = None  # joint, rad/s
-        self.time, self._drifted = 50.0, 0.0
+        self._drifted = 0.0
         self.peak = 0.0  # of any velocity over its limit
         self._sensor, self._silent = SENSORS[sensor], sensor in WITHOUT_VELOCITIES
         self._mode, self._rng = mode, np.random.default_rng(seed)
         self._shown = self.plant.position
-        self._names = joints
 
-    def _send(self, torque: Array) -> None:
-        self.torque = torque.copy()
-        self.plant.brake(self.plant.braked and not self.opens)
-
-    @property
-    def state(self) -> str:
-        """State of the supervisor in words."""
-        return self.cycle.supervisor.state.value
-
-    def _measured(self) -> tuple[Array, Array]:
+    def measure(self) -> Measured:
         """Return what the sensors say."""
         noise, jitter, step = self._sensor
         q, qd = self.plant.position, self.plant.velocity
@@ -164,30 +105,21 @@ class Trial:
         if self.frozen is not None:
             q[self.frozen], qd[self.frozen] = self._shown[self.frozen], 0.0
         self._shown = q
-        return q, qd
+        return q, () if self._silent else qd, ()
 
-    def run(self, duration: float) -> None:
-        """Let time pass."""
-        for _ in range(round(duration * RATE)):
-            self.time += 1.0 / RATE
-            q, qd = self._measured()
-            self.cycle.state(self.time, self.time, self._names, q, () if self._silent else qd, (),
-                             self.time + 1e4)
-            self.cycle.tick(self.time, self.time)
-            self.cycle.events.clear()
-            for _ in range(2):
-                self.plant.step(self.torque, self.push)
-            speed = np.abs(self.plant.velocity) / self.limit
-            self.peak = max(self.peak, float(speed.max()))
-            if self.cycle.supervisor.finished:
-                self.plant.brake(True)
+    def note(self) -> None:
+        """Note the largest velocity, and close the brakes of a robot that is let go."""
+        self.controller.events.clear()
+        self.peak = max(self.peak, float((np.abs(self.plant.velocity) / self.fastest).max()))
+        if self.controller.finished:
+            self.plant.brake(True)
 
     def begin(self) -> None:
         """Activate, and wait until the law runs."""
-        self.cycle.loop.post(self.cycle.activate)
+        self.activate()
         self.run(1.6)
         if self.state != 'running':
-            raise RuntimeError(f'{self.state}: {self.cycle.fault_text()}')
+            raise RuntimeError(f'{self.state}: {self.fault}')
 
     def move(self, way: float = 0.8, seconds: float = 1.2) -> None:
         """Begin a motion of all joints, of the tip, or by a hand, as the mode has it."""
@@ -196,19 +128,13 @@ class Trial:
             quaternion = np.zeros(4)
             mujoco.mju_mat2Quat(quaternion, tip.rotation.ravel())
             target = tip.position + way * np.array([0.0, 0.4, -0.15])
-            self.cycle.intake.take(lambda: self.cycle.task_reference.target_pose(
-                self.time, target.tolist(), np.roll(quaternion, -1).tolist()))
+            self.aim(target, np.roll(quaternion, -1))
         elif self._mode == 'computed_torque':
             lower, upper = self.bounds
             target = np.clip(self.plant.position + way, lower + 0.1, upper - 0.1)
             self.follow(target, seconds)
         else:  # hold, gravity_compensation and damping: somebody pushes
             self.push = np.array([0.0, 15.0 * np.sign(way), 0.0, 0.0, 0.0, 0.0])
-
-    def follow(self, target: Array, seconds: float) -> None:
-        """Begin a trajectory with one point."""
-        knots = read_points(self._names, self._names, [seconds], [target.tolist()], [], [])
-        self.cycle.intake.take(lambda: self.cycle.reference.follow(self.time, knots, self.time))
 
     def wander(self) -> None:
         """Begin a motion to somewhere near the start."""
@@ -225,13 +151,12 @@ class Trial:
         joint = self.drifts[0] if self.frozen is None and self.drifts else self.frozen or 0
         begin, place = self.time, self.plant.position[joint]
         after, angle, self.peak = math.inf, math.nan, 0.0
-        while self.time < begin + duration and not self.cycle.supervisor.finished:
+        while self.time < begin + duration and not self.controller.finished:
             self.run(2.0 / RATE)
             if after == math.inf and self.state != 'running':
                 after = self.time - begin
                 angle = abs(self.plant.position[joint] - place)
-        faults = '+'.join(fault.cause.name for fault in self.cycle.supervisor.faults)
-        return Found(after, angle, self.peak, faults)
+        return Found(after, angle, self.peak, '+'.join(self.controller.faults()))
 
 
 def failing(name: str, mode: str, sensor: str, joint: int, drift: float = 0.0) -> Found:
@@ -279,9 +204,8 @@ def false_alarms(situation: str, name: str, sensor: str, modes: Sequence[str], s
                 trial.push = np.append(rng.normal(0.0, 25.0, 3), rng.normal(0.0, 2.0, 3))
             trial.run(0.5)
         spent += trial.time - begin
-        faults = trial.cycle.supervisor.faults
-        frozen += any(fault.cause is Cause.FROZEN for fault in faults)
-        stands += any('at all' in fault.detail for fault in faults)
+        frozen += Cause.FROZEN in trial.causes
+        stands += 'at all' in trial.fault
     return spent, frozen, stands
 
 

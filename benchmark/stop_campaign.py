@@ -31,22 +31,14 @@ from __future__ import annotations
 import argparse
 from collections import deque
 from collections.abc import Sequence
-import dataclasses
-from functools import cache
 import itertools
-from pathlib import Path
 from typing import NamedTuple, TYPE_CHECKING
 
 from benchmark.mujoco_plant import Plant, PlantOptions
-from benchmark.robots import robots_folder
+from benchmark.mujoco_robots import AHEAD, described, make_controller, ROBOTS, stamp_at
 import numpy as np
-from rbd_ros import load_urdf
-from rbd_ros.control.former.cycle import Cycle
-from rbd_ros.control.parameters.table import defaults
-from rbd_ros.control.robot import make_robot, Robot
 from rbd_ros.control.interface.causes import Cause
-from rbd_ros.control.parameters.settings import Settings, UNSAID
-from rbd_ros.control.former.tick import KERNELS, TickKernels
+from rbd_ros.control.parameters.settings import UNSAID
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -55,21 +47,8 @@ if TYPE_CHECKING:
 
 __all__ = ['Case', 'Result', 'cases', 'run_case', 'unsaid_case']
 
-ARM = Path(__file__).parents[1] / 'urdf' / 'seven_joint_arm.urdf'
-
-_UR = ('shoulder_pan_joint', 'shoulder_lift_joint', 'elbow_joint', 'wrist_1_joint',
-       'wrist_2_joint', 'wrist_3_joint')
-_UR_POSE = (0.3, -1.0, 1.2, -0.6, -1.0, 0.3)
-
-#: file, joints, tip and a pose amid the range of the joints
-ROBOTS = {
-    'built-in': ('', tuple(f'joint_{k}' for k in range(1, 8)), 'tool0',
-                 (0.2, 0.4, -0.3, -1.3, 0.4, 0.8, 0.5)),
-    'panda': ('panda_description/urdf/panda.urdf', tuple(f'panda_joint{k}' for k in range(1, 8)),
-              'panda_hand', (0.2, -0.5, 0.3, -1.8, 0.2, 1.7, 0.6)),
-    'ur5': ('ur_description/urdf/ur5_robot.urdf', _UR, 'tool0', _UR_POSE),
-    'ur10': ('ur_description/urdf/ur10_robot.urdf', _UR, 'tool0', _UR_POSE),
-}
+#: poses amid the range of the joints where those of ``ROBOTS`` are not
+POSES = {'panda': (0.2, -0.5, 0.3, -1.8, 0.2, 1.7, 0.6)}
 #: kg.m^2 at the joints, of robots with rotors
 ROTORS = (0.6, 0.6, 0.4, 0.4, 0.2, 0.15, 0.1)
 DELAYS = (0.0, 0.01, 0.02, 0.03, 0.05)
@@ -80,8 +59,6 @@ SENSORS = ('velocities', 'positions', '10 bit')
 _SPEED = 0.6
 
 _STEP = 0.5e-3  # s of the plant
-
-_AHEAD = 1e4  # s by which the clock of the stamps is ahead
 
 
 class Case(NamedTuple):
@@ -132,26 +109,6 @@ def unsaid_case(seed: int, robots: Sequence[str] = tuple(ROBOTS)) -> Case:
                 SENSORS[rng.integers(len(SENSORS))], seed)
 
 
-@cache
-def described(name: str, rotors: bool) -> tuple[str, Robot, TickKernels]:
-    """
-    Return the description of a robot, what the controller makes of it, and its kernels.
-
-    :param name: out of ``ROBOTS``.
-    :param rotors: whether its rotors have inertia.
-    """
-    file, joints, _, _ = ROBOTS[name]
-    path = robots_folder() / file if file else ARM
-    text = path.read_text()
-    model = load_urdf(text, on_warning=lambda _: None)
-    fixed = {other: 0.0 for other in model.independent_joint_names if other not in joints}
-    inertia = dict(zip(joints, ROTORS if rotors else (0.0,) * len(joints)))
-    model = dataclasses.replace(model, rotor_inertia=tuple(
-        inertia.get(name, 0.0) for name in model.independent_joint_names))
-    robot = make_robot(model, joints, fixed=fixed)
-    return text, robot, TickKernels(robot, driver_adds='none', driver_knows_payload=False)
-
-
 class Stopped:
     """
     One robot in motion under the controller, whose states or commands are late.
@@ -162,30 +119,29 @@ class Stopped:
     """
 
     def __init__(self, case: Case, *, seen: bool = False, **values: object) -> None:
-        self.case = case
-        _, joints, tip, start = ROBOTS[case.robot]
-        text, self.robot, ticks = described(case.robot, case.rotors)
-        n = len(joints)
+        self.case, kind = case, ROBOTS[case.robot]
+        n = len(kind.joints)
+        rotors = ROTORS[:n] if case.rotors else (0.0,) * n
+        text, robot = described(case.robot, rotors)
         self.plant = Plant(text, PlantOptions(
-            joints, start, tip, step=_STEP, armature=(ROTORS if case.rotors else (0.0,) * n)[:n],
+            kind.joints, POSES.get(case.robot, kind.pose), kind.tip, step=_STEP, armature=rotors,
             damping=[0.0] * n, friction=[0.0] * n, brakes_hold=False))
-        self.values = defaults() | {
-            'driver_adds': 'none', 'release_torque': 'gravity', 'nominal_rate': case.rate,
-            'minimum_rate': 0.5 * case.rate, 'start.time': 0.0, 'start.watch_time': 0.0,
-            'ramp_time': 0.0, 'start.velocity': 100.0, 'delay': max(case.delay, 1e-4)} | values
-        self.settings = Settings(self.robot, self.values, simulated=False)
         self.command = np.zeros(n)
-        self.cycle = Cycle(self.settings, {kernel: ticks.compile(kernel) for kernel in KERNELS},
-                           lambda torque: np.copyto(self.command, torque))
+        self.controller = make_controller(robot, {
+            'nominal_rate': case.rate, 'minimum_rate': 0.5 * case.rate, 'start.time': 0.0,
+            'start.watch_time': 0.0, 'ramp_time': 0.0, 'start.velocity': 100.0,
+            'delay': max(case.delay, 1e-4), **values},
+            lambda torque: np.copyto(self.command, torque))
+        self.settings = self.controller.settings
         if seen:
-            self.cycle._delays._offset = -_AHEAD
+            self.controller.p.states.ages.clock_offset = -AHEAD
         self.time, self.qd, self.energy, self.states = 50.0, [], [], []
         late = round(case.delay / _STEP)
         ours = case.late == 'states'
         self.dead_steps = late * (not ours) + round(1.0 / (case.rate * _STEP))
         self._seen: deque[tuple[float, Array, Array]] = deque(maxlen=late * ours + 1)
         self._acts: deque[Array] = deque(maxlen=late * (not ours) + 1)
-        self._joints, self._moves, self._steps = joints, False, 0
+        self._moves, self._steps = False, 0
         self.deaf = False  # whether states have ceased
 
     def run(self, duration: float) -> None:
@@ -202,13 +158,13 @@ class Stopped:
             if self._steps % period == 0:
                 if not self.deaf:
                     self._send_state(*self._seen[0])
-                self.cycle.tick(self.time, self.time)
+                self.controller.tick(self.time, self.time)
             self._acts.append(self.command.copy())
             if self._moves:
                 plant.step(self._acts[0])
             self.qd.append(plant.velocity)
             self.energy.append(0.5 * self.qd[-1] @ plant.mass_matrix() @ self.qd[-1])
-            self.states.append(self.cycle.supervisor.state.value)
+            self.states.append(self.controller.state.value)
 
     def _send_state(self, measured: float, q: Array, qd: Array) -> None:
         """Hand a state over as the driver does."""
@@ -217,7 +173,16 @@ class Stopped:
             velocity = ()
         if self.case.sensor == '10 bit':
             q = np.round(q * (1024 / (2.0 * np.pi))) * (2.0 * np.pi / 1024)
-        self.cycle.state(self.time, self.time, self._joints, q, velocity, (), measured + _AHEAD)
+        self.controller.take_state(self.time, self.time, self.settings.robot.joints, q, velocity,
+                                   (), stamp_at(measured))
+
+    def stop(self, cause: Cause = Cause.OPERATOR_STOP) -> None:
+        """
+        Ask for a stop, as another thread does.
+
+        :param cause: why.
+        """
+        self.controller.post(lambda _, steady: self.controller.fault(steady, cause))
 
     def move(self, qd: Array, duration: float = 0.1) -> None:
         """
@@ -242,11 +207,10 @@ def moving(case: Case, *, seen: bool = False, **values: object) -> Stopped:
     :param values: parameters of the controller.
     """
     arm = Stopped(case, seen=seen, **values)
-    arm.cycle.loop.post(arm.cycle.activate)
+    arm.controller.post(arm.controller.activate)
     arm.run(20.0 / case.rate + case.delay + 0.05 + arm.settings.number('state_timeout'))
-    if arm.cycle.supervisor.state.value != 'running':
-        raise RuntimeError(f'{case}: {arm.cycle.supervisor.state.value} '
-                           f'{arm.cycle.fault_text()}')
+    if arm.states[-1] != 'running':
+        raise RuntimeError(f'{case}: {arm.states[-1]} {arm.controller.fault_text()}')
     limits = arm.settings.velocity_limits
     rng = np.random.default_rng(case.motion)
     arm.move(_SPEED * limits * rng.uniform(-1.0, 1.0, len(limits)))
@@ -266,7 +230,7 @@ def run_case(case: Case, *, cause: Cause = Cause.OPERATOR_STOP, seen: bool = Fal
     """
     arm = moving(case, seen=seen, **values)
     limits, first = arm.settings.velocity_limits, len(arm.qd)
-    arm.cycle.loop.post(lambda _, steady: arm.cycle.supervisor.fault(steady, cause))
+    arm.stop(cause)
     arm.run(1.5)
     before = 1 + arm.dead_steps  # until the first torque of the stop acts, nobody can do anything
     since = np.abs(arm.qd[first - 1:])

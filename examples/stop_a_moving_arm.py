@@ -18,30 +18,31 @@ import sys
 
 import numpy as np
 import rbd_ros
-from rbd_ros.control.former.cycle import Cycle
+from rbd_ros.control.controller import Controller
+from rbd_ros.control.interface.causes import Cause
+from rbd_ros.control.parameters.assembly import build_settings, compile_kernels
 from rbd_ros.control.parameters.table import defaults
 from rbd_ros.control.robot import make_robot
-from rbd_ros.control.interface.causes import Cause
-from rbd_ros.control.parameters.settings import Settings
-from rbd_ros.control.former.tick import KERNELS, TickKernels
 from rbd_ros.sim import SimulatedRobot
 
 model, h = rbd_ros.load_urdf('package://rbd_ros/urdf/seven_joint_arm.urdf'), 2e-3
 robot, plant, torque, record = make_robot(model), SimulatedRobot(model), np.zeros(7), {}
-ticks = TickKernels(robot, driver_adds='none', driver_knows_payload=False)
 values = {'driver_adds': 'none', 'nominal_rate': 1.0 / h, 'release_torque': 'gravity'}
-cycle = Cycle(Settings(robot, defaults() | values, simulated=True),
-              {name: ticks.compile(name) for name in KERNELS}, lambda tau: np.copyto(torque, tau))
-cycle.loop.post(cycle.activate)
+settings = build_settings(robot, defaults() | values, simulated=True)
+controller = Controller(settings, compile_kernels(settings), lambda tau: np.copyto(torque, tau))
+controller.post(controller.activate)
 for t in h * np.arange(-1250, 750):
+    now = t + 1e4
     if t == 0.0:
-        cycle.fault(t + 1e4, Cause.DEACTIVATED, '')         # Ctrl-C
-    cycle.state(t + 1e4, t + 1e4, robot.joints, plant.q, plant.v, np.zeros(0), t + 1e4)
-    cycle.tick(t + 1e4, t + 1e4)
+        controller.fault(now, Cause.DEACTIVATED)            # Ctrl-C
+    controller.take_state(now, now, robot.joints, plant.q, plant.v, (), divmod(
+        round(1e9 * now), 10**9))
+    controller.tick(now, now)
     plant.command(torque + 9.0 * (-0.4 <= t < 0.0) * np.eye(7)[1])      # pushed, until then
-    plant.brake('probing' in cycle.supervisor.state.value)  # until torque holds it
+    state = controller.state.value
+    plant.brake(state == 'probing')                         # until torque holds it
     plant.step(h)
-    record.setdefault(cycle.supervisor.state.value, []).append((t, plant.v[1], torque[1]))
+    record.setdefault(state, []).append((t, plant.v[1], torque[1]))
 for state, rows in record.items():
     print(f'{state:12s} until {rows[-1][0]:6.3f} s, shoulder at {rows[-1][1]:6.3f} rad/s then')
 if len(sys.argv) > 1:

@@ -16,7 +16,7 @@
 
 import controller_rig
 from cycle_rig import Arm, MODEL, POSES, SPEED, TORQUE
-from mujoco_cycle import Driven
+from mujoco_rig import Driven
 import numpy as np
 import pytest
 
@@ -114,14 +114,14 @@ def test_far_set_points_throw_no_joint_of_known_robots(name, every, seed, accele
     values = {} if acceleration is None else {'reference.acceleration': [acceleration]}
     robot = Driven(name, mode='computed_torque', **values)
     robot.start(1.5)
-    model, random = robot.cycle.settings.robot, np.random.default_rng(seed)
+    model, random = robot.robot, np.random.default_rng(seed)
     lower = np.maximum(model.pick(model.model.lower), -3.0)
     upper = np.minimum(model.pick(model.model.upper), 3.0)
     for _ in range(1600 // every):
-        set_point(robot, lower + (upper - lower) * random.uniform(size=len(lower)))
+        robot.follow(lower + (upper - lower) * random.uniform(size=len(lower)), 0.0)
         robot.run(every * PERIOD)
-    assert robot.state == 'running', robot.cycle.fault_text()
-    speed = np.abs(robot.qd) / robot.cycle.settings.velocity_limits
+    assert robot.state == 'running', robot.fault
+    speed = np.abs(robot.qd) / robot.controller.settings.velocity_limits
     assert 0.6 < speed.max() < 1.0
 
 

@@ -20,13 +20,13 @@ MuJoCo is the robot. A sample of ``python -m benchmark.frozen_sensors``, which t
 
 from __future__ import annotations
 
-import controller_rig
 from benchmark.frozen_sensors import failing, RATE, Trial
-from cycle_rig import Arm
+from controller_rig import Arm
 import numpy as np
 import pytest
-from rbd_ros.control.former.joint_states.repeats import Repeats
 from rbd_ros.control.interface.causes import Cause
+from rbd_ros.control.interface.events import Joints, NOBODY
+from rbd_ros.control.joint_states.repeats import count_repeats, Repeats, repeats_nothing, stuck
 
 pytestmark = pytest.mark.slow
 
@@ -79,7 +79,7 @@ def test_the_model_brakes_a_frozen_joint():
     trial.run(0.4)
     assert trial.state == 'braking'
     assert abs(trial.plant.velocity[1]) < 0.7 * speed
-    predicted = trial.cycle.joints.qd[1]
+    predicted = trial.controller.x.joints.qd[1]
     assert abs(predicted - trial.plant.velocity[1]) < 0.4 * speed
     trial.run(0.3)
     assert trial.state == 'ramping down'  # it is never held
@@ -98,15 +98,16 @@ def test_a_reset_believes_the_sensor_again():
     arm.restart()
     frozen = True
     arm.run(0.05)
-    assert [fault.cause for fault in arm.cycle.supervisor.faults] == [Cause.FROZEN]
+    assert arm.causes == [Cause.FROZEN]
     arm.run(2.0)
     assert arm.state == 'fault'
     frozen = False
     place[2] += 0.5
-    arm.cycle.loop.post(lambda now, steady: arm.cycle.reset(now, steady))
+    assert arm.reset() == ''
     arm.run(0.3)
-    assert arm.state == 'running', arm.cycle.fault_text()
-    np.testing.assert_allclose(arm.cycle.reference.state[0], place, atol=1e-3)
+    assert arm.state == 'running', arm.fault
+    reference = arm.controller.x.references.joint.profile.state[0]
+    np.testing.assert_allclose(reference, place, atol=1e-3)
 
 
 def test_a_joint_that_is_held_beside_a_frozen_sensor_is_not_predicted():
@@ -119,14 +120,13 @@ def test_a_joint_that_is_held_beside_a_frozen_sensor_is_not_predicted():
         arm.q[2] += 0.0 if frozen else 1e-5 * rng.standard_normal()
     arm.each = measure
     arm.restart()
-    target = place + 0.3 * np.eye(7)[5]
-    arm.cycle.loop.post(lambda now, _: arm.cycle.reference.set_point(now, target))
+    arm.set_point(place + 0.3 * np.eye(7)[5])
     arm.run(0.05)
     frozen = True
     arm.run(0.12)       # nothing else has noise, so whole messages are the same
-    assert [fault.cause for fault in arm.cycle.supervisor.faults] == [Cause.FROZEN]
-    assert 'joint_3 repeats' in arm.cycle.fault_text()
-    assert not arm.cycle.joints.qd.any()
+    assert arm.causes == [Cause.FROZEN]
+    assert 'joint_3 repeats' in arm.fault
+    assert not arm.controller.x.joints.qd.any()
 
 
 # -- held -----------------------------------------------------------------------------------------
@@ -156,7 +156,7 @@ def test_what_holds_a_joint_is_no_frozen_sensor(what, sensor):
     else:
         trial.move(0.3, 0.5)
     trial.run(0.7)
-    assert trial.state == 'running', trial.cycle.fault_text()
+    assert trial.state == 'running', trial.fault
 
 
 @pytest.mark.parametrize('seed', [4, 5, 8, 9, 10])
@@ -174,7 +174,7 @@ def test_friction_is_no_frozen_sensor(seed):
     for _ in range(2):
         trial.wander()
         trial.run(0.8)
-        assert trial.state == 'running', trial.cycle.fault_text()
+        assert trial.state == 'running', trial.fault
 
 
 @pytest.mark.parametrize('joint, causes', [(3, []), (5, []), (6, [Cause.TRACKING])])
@@ -186,18 +186,18 @@ def test_a_brake_that_closes_in_motion(joint, causes):
     trial.run(0.2)
     braked(trial, joint)
     trial.run(0.5)
-    assert [fault.cause for fault in trial.cycle.supervisor.faults] == causes
+    assert trial.causes == causes
     if causes:
-        assert 'joint_7 does not move at all' in trial.cycle.fault_text()
+        assert 'joint_7 does not move at all' in trial.fault
         assert trial.state in ('braking', 'holding')
 
 
-# -- in the controller of the nodes ---------------------------------------------------------------
+# -- sensors with and without noise ---------------------------------------------------------------
 
 
 def test_a_joint_of_a_noisy_arm_that_repeats_itself_is_frozen():
     """The third joint repeats its position exactly while noise was seen: the arm brakes."""
-    arm = controller_rig.Arm(tracking_limits=[10.0], ramp_time=0.2)
+    arm = Arm(tracking_limits=[10.0], ramp_time=0.2)
     rng, start = np.random.default_rng(5), arm.q.copy()
     arm.controller.post(arm.controller.activate)
     for k in range(700):
@@ -215,7 +215,7 @@ def test_a_joint_of_a_noisy_arm_that_repeats_itself_is_frozen():
 
 def test_one_repeated_position_of_a_moving_joint_is_no_standstill():
     """A coarse encoder repeats itself now and then."""
-    arm = controller_rig.Arm(mode='computed_torque', ramp_time=0.1)
+    arm = Arm(mode='computed_torque', ramp_time=0.1)
     q, qd = arm.q.copy(), np.zeros(7)
     arm.controller.post(arm.controller.activate)
     for _ in range(400):
@@ -229,23 +229,33 @@ def test_one_repeated_position_of_a_moving_joint_is_no_standstill():
         q += 1e-6 * (k % 60 > 0)
         q[6] += qd[6] * PERIOD * (k % 60 > 0)
         arm.give(q, qd)
-    assert arm.state == 'running', arm.controller.fault_text()
+    assert arm.state == 'running', arm.fault
 
 
 # -- what noise shows -----------------------------------------------------------------------------
 
 
-def sensor(values, messages=400):
-    """Let a sensor learn from positions of two joints, the second of which has noise."""
-    repeats, last = Repeats(2), None
-    rng = np.random.default_rng(1)
-    for k in range(messages):
-        q = (values(k, rng), rng.standard_normal())
-        if last is not None:
-            repeats.take([(c, c, q[c] - last[c], PERIOD) for c in (0, 1)])
-        last = q
-    repeats.learning = False
-    return repeats
+class Sensors:
+    """Two joints whose sensors have been watched, the second of which has noise."""
+
+    def __init__(self, values, messages=400):
+        self.repeats, self.joints = Repeats({'n': 2}), Joints({'n': 2, 'm': 2})
+        rng, last = np.random.default_rng(1), None
+        for k in range(messages):
+            q = np.array([values(k, rng), rng.standard_normal()])
+            if last is not None:
+                self.take(*(q - last))
+            last = q
+        self.repeats.learning = 0.0
+
+    def take(self, *steps, elapsed=PERIOD):
+        """Take a message."""
+        count_repeats(self.repeats, self.joints, np.ones(2), np.array(steps), np.full(2, elapsed))
+
+    @property
+    def stuck(self):
+        """Place of a sensor that has repeated itself for 20 ms, or longer with all others."""
+        return stuck(self.repeats, 0.02)
 
 
 @pytest.mark.parametrize('noisy, values', [
@@ -258,38 +268,38 @@ def sensor(values, messages=400):
     (False, lambda k, rng: 1e-12 * rng.standard_normal())])  # rounding errors
 def test_which_sensors_have_noise(noisy, values):
     """Only of a sensor that goes up and down, never to the same value, is it known."""
-    repeats = sensor(values)
-    assert repeats.unusual.tolist() == [noisy, True]
+    sensors = Sensors(values)
+    assert sensors.joints.unusual.tolist() == [noisy, True]
     for _ in range(30):
-        repeats.take([(0, 0, 0.0, PERIOD), (1, 1, 0.1, PERIOD)])
-    assert repeats.stuck(0.02) == (0 if noisy else None)
+        sensors.take(0.0, 0.1)
+    assert sensors.stuck == (0 if noisy else NOBODY)
 
 
 def test_a_driver_that_reads_slowly_is_not_frozen():
     """Messages of old positions of all joints are no frozen sensor; one joint alone is."""
-    repeats = sensor(lambda k, rng: 1e-5 * rng.standard_normal())
+    sensors = Sensors(lambda k, rng: 1e-5 * rng.standard_normal())
     for k in range(1, 400):     # 500 Hz, read at 40 Hz
         step = 0.1 * (k % 13 == 0)
-        repeats.take([(0, 0, step, 0.002), (1, 1, -step, 0.002)])
-        assert repeats.stuck(0.02) is None
+        sensors.take(step, -step, elapsed=0.002)
+        assert sensors.stuck == NOBODY
     for k in range(1, 40):
-        repeats.take([(0, 0, 0.0, 0.002), (1, 1, 0.1 * (k % 13 == 0), 0.002)])
-    assert repeats.stuck(0.02) == 0
+        sensors.take(0.0, 0.1 * (k % 13 == 0), elapsed=0.002)
+    assert sensors.stuck == 0
     for _ in range(60):         # a bus that has stopped
-        repeats.take([(0, 0, 0.0, 0.002), (1, 1, 0.0, 0.002)])
-    assert repeats.stuck(0.02) is not None
+        sensors.take(0.0, 0.0, elapsed=0.002)
+    assert sensors.stuck != NOBODY
 
 
 def test_a_sensor_that_repeats_itself_sometimes_proves_nothing():
     """Three equal messages show that more are possible; a message sent twice shows nothing."""
-    repeats = sensor(lambda k, rng: 1e-5 * rng.standard_normal())
+    sensors = Sensors(lambda k, rng: 1e-5 * rng.standard_normal())
     for _ in range(10):
-        repeats.take([(0, 0, 0.0, PERIOD), (1, 1, 0.0, PERIOD)])  # all of it once more
-    repeats.take([(0, 0, 1e-5, PERIOD), (1, 1, 1e-5, PERIOD)])
-    assert repeats.unusual.all() and repeats.calm
+        sensors.take(0.0, 0.0)  # all of it once more
+    sensors.take(1e-5, 1e-5)
+    assert sensors.joints.unusual.all() and repeats_nothing(sensors.repeats)
     for step in (0.0, 0.0, 0.0, 1e-5):
-        repeats.take([(0, 0, step, PERIOD), (1, 1, 1e-5, PERIOD)])
-    assert repeats.unusual.tolist() == [False, True]
+        sensors.take(step, 1e-5)
+    assert sensors.joints.unusual.tolist() == [False, True]
 
 
 def test_the_last_change_of_a_standing_arm_is_no_fault():
@@ -298,4 +308,4 @@ def test_the_last_change_of_a_standing_arm_is_no_fault():
     arm.restart()
     arm.external = np.zeros(7)
     arm.run(0.3)
-    assert arm.state == 'running', arm.cycle.fault_text()
+    assert arm.state == 'running', arm.fault

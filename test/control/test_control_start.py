@@ -16,7 +16,8 @@
 
 from __future__ import annotations
 
-from mujoco_cycle import Driven, ROBOTS
+from benchmark.mujoco_robots import ROBOTS
+from mujoco_rig import Driven
 import numpy as np
 import pytest
 from rbd_ros.control.interface.causes import Cause
@@ -30,7 +31,7 @@ CEILING = {'gravity': (0.0, 0.0, 9.81)}
 
 def share(driven: Driven, torque: np.ndarray) -> float:
     """Return the distance of a torque from g(q), as the largest share of a limit."""
-    return float(np.abs((torque - driven.gravity) / driven.cycle.limiter.limit).max())
+    return float(np.abs((torque - driven.gravity) / driven.limit).max())
 
 
 # -- the first torque -------------------------------------------------------------------------
@@ -42,7 +43,7 @@ def test_brakes_open_without_sag_kick_or_drift(name, noise):
     """Effort reads about zero behind brakes: the first torque is g(q), and nothing moves."""
     driven = Driven(name, noise=noise)
     driven.start(4.0)
-    assert driven.state == 'running', driven.cycle.fault_text()
+    assert driven.state == 'running', driven.fault
     assert share(driven, driven.sent[0]) < 1e-9
     assert driven.peak < 1e-3
     assert driven.drift < 1e-3
@@ -54,7 +55,7 @@ def test_brakes_open_without_sag_kick_or_drift(name, noise):
 def test_wild_samples_of_effort_are_no_start(name):
     """Noise of 5 % of the limits, every tenth sample at 98 %, the last one too: g(q) it is."""
     driven = Driven(name, sensors=True)
-    limit, rng = driven.cycle.limiter.limit, np.random.default_rng(1)
+    limit, rng = driven.limit, np.random.default_rng(1)
     times: list[float] = []
 
     def mangle(q, qd, effort):
@@ -64,7 +65,7 @@ def test_wild_samples_of_effort_are_no_start(name):
         return q, qd, effort + 0.05 * limit * rng.standard_normal(len(q))
     driven.mangle = mangle
     driven.start()
-    assert driven.state == 'running', driven.cycle.fault_text()
+    assert driven.state == 'running', driven.fault
     assert share(driven, driven.sent[0]) < 0.005
     assert driven.peak < 0.1
     assert 'the first torque is its median' in driven.text('info')
@@ -75,12 +76,12 @@ def test_a_torque_that_acts_already_is_taken_over_as_far_as_gravity_explains_it(
     limit = 10.0 * 1e-3  # share of the torque limit that a step may have
     for factor, offset, begins in ((0.95, 0.0, 0.95), (1.0, 0.1, 1.15), (1.0, -0.1, 0.85)):
         driven = Driven('panda', rate=1000.0, sensors=True, noise=0.1)
-        most = driven.cycle.limiter.limit
+        most = driven.limit
         driven.mangle = lambda q, qd, effort, f=factor, o=offset, most=most: (
             q, qd, f * effort + o * np.sign(effort) * most)
         wanted = begins * driven.gravity
         driven.start(0.5)
-        assert driven.sent, driven.cycle.fault_text()
+        assert driven.sent, driven.fault
         assert (np.abs(driven.sent[0] - wanted) / most).max() < 1.5 * limit
 
 
@@ -88,10 +89,10 @@ def test_what_gravity_cannot_explain_is_refused():
     """Measured 16 % of the limits beyond g(q): refused; 14 % is within the tolerance."""
     for more, refused in ((0.14, False), (0.16, True)):
         driven = Driven('panda', sensors=True)
-        excess = more * driven.cycle.limiter.limit
+        excess = more * driven.limit
         driven.mangle = lambda q, qd, effort, excess=excess: (q, qd, effort + excess)
         driven.start(0.5)
-        assert ('the start check failed' in driven.cycle.fault_text()) is refused
+        assert ('the start check failed' in driven.fault) is refused
         assert bool(driven.sent) is not refused
 
 
@@ -108,7 +109,7 @@ def test_a_robot_that_was_pushed_comes_to_rest():
         driven.run(3.0)
         before = driven.q[-1]
         driven.run(1.0)
-        assert driven.state == 'running', driven.cycle.fault_text()
+        assert driven.state == 'running', driven.fault
         way[damping is None] = np.abs(driven.q[-1] - before).max()
     assert way[True] < 0.05
     assert way[False] > 5.0 * way[True]
@@ -123,7 +124,7 @@ def expect_refusal(driven: Driven, *words: str) -> None:
     assert driven.state == 'fault'
     assert not driven.sent
     for word in ('the start check failed', *words):
-        assert word in driven.cycle.fault_text()
+        assert word in driven.fault
 
 
 def test_a_driver_in_degrees_is_refused():
@@ -164,7 +165,7 @@ def test_a_rate_that_would_be_a_fault_is_refused():
     assert not slow.sent
     driven = Driven('panda', rate=500.0, nominal_rate=1000.0, minimum_rate=100.0)
     driven.start()
-    assert driven.state == 'running', driven.cycle.fault_text()
+    assert driven.state == 'running', driven.fault
     assert 'arrive at 500 Hz, but nominal_rate is 1000 Hz: set it to 500' in driven.text('warning')
 
 
@@ -222,7 +223,7 @@ def test_a_check_that_is_left_out_is_told(values, kind, text):
     driven = Driven('panda', **values)
     driven.mangle = lambda q, qd, effort: (q, qd, effort[:0])
     driven.start()
-    assert driven.state == 'running', driven.cycle.fault_text()
+    assert driven.state == 'running', driven.fault
     assert text in driven.text(kind)
     assert 'cannot be compared' in driven.text(kind)
     assert share(driven, driven.sent[0]) < 1e-9
@@ -244,7 +245,7 @@ def test_a_wrong_gravity_behind_brakes_is_caught_and_braked(name, most, release)
     driven = Driven(name, plant=CEILING, release_torque=release)
     driven.start(0.2 + 0.55)
     assert driven.states.index('braking') - driven.states.index('ramping in') <= 10  # ms
-    assert driven.cycle.fault_text().count('does not match the mounting') == 1
+    assert driven.fault.count('does not match the mounting') == 1
     assert driven.peak < most
     assert driven.state == 'ramping down' or driven.states[-60] == 'braking'
     braked = np.abs(driven.qd[driven.states.index('ramping down') - 1]).max()
@@ -253,7 +254,7 @@ def test_a_wrong_gravity_behind_brakes_is_caught_and_braked(name, most, release)
     assert driven.state == 'fault'  # and never held: its position law has the same g(q)
     assert 'holding' not in driven.states
     if release == 'gravity':  # of the real robot, as it showed it
-        off = np.abs(driven.sent[-1] - driven.gravity) / driven.cycle.limiter.limit
+        off = np.abs(driven.sent[-1] - driven.gravity) / driven.limit
         assert off.max() < 0.15
 
 
@@ -261,12 +262,12 @@ def test_motion_is_watched_for_the_whole_ramp():
     """What moves late in a long ramp is seen, with likely causes; a reference may move it."""
     driven = Driven('panda', ramp_time=3.0)
     driven.start(2.5)
-    assert driven.state == 'ramping in', driven.cycle.fault_text()
+    assert driven.state == 'ramping in', driven.fault
     driven.push = np.array([0.0, 0.0, -15.0, 0.0, 0.0, 0.0])  # a load that nobody declared
     driven.run(0.5)
-    assert 'the robot does not move as described' in driven.cycle.fault_text()
-    assert 'payload.mass 0 kg' in driven.cycle.fault_text()
-    assert driven.cycle.fault_text().count('Likely causes') == 1
+    assert 'the robot does not move as described' in driven.fault
+    assert 'payload.mass 0 kg' in driven.fault
+    assert driven.fault.count('Likely causes') == 1
 
 
 def test_a_reference_may_move_the_robot_while_it_ramps_in():
@@ -276,10 +277,10 @@ def test_a_reference_may_move_the_robot_while_it_ramps_in():
     driven.start(0.3)
     goal = np.array(driven.q[-1]) + 0.6
     for _ in range(120):
-        driven.cycle.intake.take(lambda: driven.cycle.reference.set_point(driven.time, goal))
+        driven.follow(goal, 0.0)
         driven.run(0.01)
     assert driven.drift > 0.5
-    assert driven.state == 'running', driven.cycle.fault_text()
+    assert driven.state == 'running', driven.fault
 
 
 def test_a_barrier_may_push_a_joint_out_of_its_zone():
@@ -313,8 +314,8 @@ def test_a_late_fault_names_no_causes_of_the_start():
     driven.start(6.5)
     driven.push = np.array([0.0, 0.0, -30.0, 0.0, 0.0, 0.0])
     driven.run(0.2)
-    assert 'velocity' in driven.cycle.fault_text()
-    assert 'Likely causes' not in driven.cycle.fault_text()
+    assert 'velocity' in driven.fault
+    assert 'Likely causes' not in driven.fault
 
 
 # -- the end -------------------------------------------------------------------------------------
@@ -329,7 +330,7 @@ def test_ctrl_c_with_gravity_leaves_the_robot_where_it_is(name):
     driven.stop(Cause.SIGNAL)
     driven.run(2.0)
     assert driven.state == 'released'
-    assert driven.cycle.fault_text() == ''
+    assert driven.fault == ''
     assert np.linalg.norm(driven.tip[-1] - before) < 1e-3
 
 
@@ -341,4 +342,4 @@ def test_ctrl_c_with_zero_falls_without_an_error():
     driven.run(2.0)
     assert driven.state == 'released'
     assert driven.peak > 3.0
-    assert driven.cycle.fault_text() == ''
+    assert driven.fault == ''

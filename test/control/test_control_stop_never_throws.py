@@ -23,12 +23,15 @@ from __future__ import annotations
 from collections import deque
 
 from benchmark.stop_campaign import Case, moving, run_case, unsaid_case
-from cycle_rig import Arm, ARM
+from controller_rig import Arm, ARM
 import numpy as np
 import pinocchio as pin
 import pytest
 from rbd_ros.control.interface.causes import Cause
-from rbd_ros.control.former.torque_history import TorqueHistory
+from rbd_ros.control.observers.hidden_motion import follow_joint
+from rbd_ros.control.observers.observer import ignore_load
+from rbd_ros.control.observers.torque_history import (
+    clear_torques, find_mean_torque, note_torque, TorqueHistory)
 
 #: light wrists without rotors: dampers per joint made 1.3 to 17 of these speeds
 SAMPLE = (
@@ -77,11 +80,11 @@ def test_a_delay_that_begins_before_the_stop_throws_nothing(late):
     """States that fall behind once the robot moves are seen while it brakes."""
     arm = moving(Case('built-in', False, 0.0, 1000.0, 'velocities', 1), seen=True, delay=0.0)
     arm._seen = deque(arm._seen, maxlen=1 + round(late / 0.5e-3))
-    arm.cycle.loop.post(lambda _, steady: arm.cycle.supervisor.fault(steady, Cause.OPERATOR_STOP))
+    arm.stop()
     first, limits = len(arm.qd), arm.settings.velocity_limits
     arm.run(1.5)
     assert arm.states[-1] == 'holding'
-    assert arm.cycle.settings.number('delay') == pytest.approx(late)
+    assert arm.controller.x.design.delay == pytest.approx(late)
     speed = np.abs(arm.qd[first - 1:])
     begin = speed[:1 + round((late + 0.001) / 0.5e-3)].max(axis=0)
     assert (speed <= 1.1 * np.maximum(begin, 0.1 * limits)).all()
@@ -97,10 +100,10 @@ def test_a_fault_does_not_throw_the_arm_either():
 def test_a_frozen_joint_is_predicted_by_the_torque_that_its_late_states_answer_to():
     """What stands in for a sensor is as late as that: within 1 %, not 8 % by the last torque."""
     arm, i = moving(Case('built-in', False, 0.02, 1000.0, 'velocities', 1)), 1
-    cycle, send = arm.cycle, arm._send_state
-    cycle.loop.post(lambda _, steady: cycle.supervisor.fault(steady, Cause.OPERATOR_STOP))
+    x, send = arm.controller.x, arm._send_state
+    arm.stop()
     arm.run(0.03)
-    place, way, standstill = float(arm._seen[0][1][i]), [], cycle._standstill
+    place, way = float(arm._seen[0][1][i]), []
 
     def send_frozen(measured, q, qd):
         way.append(float(q[i]) - place)
@@ -108,84 +111,78 @@ def test_a_frozen_joint_is_predicted_by_the_torque_that_its_late_states_answer_t
         send(measured, np.where(others, q, place), others * qd)
 
     arm._send_state = send_frozen
-    standstill._suspect.follow(i, float(cycle.joints.qd[i]), cycle.joints.qd)
-    standstill._predicted, standstill._place, standstill._lost = arm.time, place, True
-    cycle._disturbance.ignore()
+    follow_joint(x.standstill.suspect, i, float(x.joints.qd[i]), x.joints,
+                 arm.controller.p.structure)
+    x.standstill.predicted, x.standstill.place, x.standstill.lost = arm.time, place, 1.0
+    ignore_load(x.observer)
     arm.run(0.1)
     assert arm.states[-1] == 'braking'
     assert abs(way[-1]) > 0.05
-    assert standstill._suspect.way == pytest.approx(way[-1], rel=0.01)
+    assert x.standstill.suspect.way == pytest.approx(way[-1], rel=0.01)
+
+
+def braked(qd, load, **values):
+    """Return an arm that shows a load, and goes on moving for 0.3 s as if nothing braked it."""
+    arm = Arm(velocity_filter=0.0, **values)
+    arm.activate()
+    arm.run(0.5)
+    arm.qd = np.array(qd)
+    arm.run(0.02)
+    arm.stop()
+    arm.each = lambda _: np.copyto(arm.load, load)
+    arm.run(0.3)
+    assert arm.state == 'braking'
+    return arm
 
 
 @pytest.mark.parametrize('delay', [0.0, 0.02])
 def test_the_brake_lets_every_velocity_decay_alike(delay):
     """The torque of a stop is inverse dynamics of -r qd, by Pinocchio, where the arm is by now."""
-    arm = Arm((0.1, 0.4, 0.3, -1.2, 0.5, 0.6, 0.7), delay=delay, velocity_filter=0.0,
-              brake_damping=[0.0])
-    arm.activate()
-    arm.run(0.5)
-    arm.qd = np.array([0.3, -0.2, 0.25, 0.4, -0.3, 0.2, -0.5])
-    arm.run(0.02)
-    arm.cycle.loop.post(lambda _, steady: arm.cycle.supervisor.fault(steady, Cause.OPERATOR_STOP))
-    arm.cycle._disturbance.observe = lambda *_: None
-    rate, late = arm.cycle.settings.brake_rate, delay + 0.0005
+    load = np.array([0.5, -2.0, 0.3, 1.0, -0.2, 0.1, 0.05])
+    arm = braked([0.3, -0.2, 0.25, 0.4, -0.3, 0.2, -0.5], load, delay=delay, brake_damping=[0.0])
+    x, late = arm.controller.x, delay + 0.0005
+    rate = x.design.brake_rate
     assert rate == 10.0
-    assert arm.cycle.settings.lateness[0] == pytest.approx(late)
-    arm.run(0.28)  # the rate has risen, and the arm goes on as if nothing braked it
-    load = np.array([0.5, -2.0, 0.3, 1.0, -0.2, 0.1, 0.05])  # that the robot shows besides g(q)
-    arm.cycle.choice.braking.load[:] = load
-    arm.run(0.02)
-    assert arm.state == 'braking'
+    assert x.design.late == pytest.approx(late)
     model = pin.buildModelFromUrdf(str(ARM))
     share = np.exp(-rate * late)
-    q = arm.cycle.joints.q + (delay > 0.0) * 0.5 * (1.0 + share) * late * arm.qd
+    q = x.joints.q + (delay > 0.0) * 0.5 * (1.0 + share) * late * arm.qd
     wanted = pin.rnea(model, model.createData(), q, share * arm.qd, -rate * share * arm.qd)
-    np.testing.assert_allclose(arm.cycle.loop.wanted, wanted - load, rtol=0.0, atol=1e-9)
+    np.testing.assert_allclose(x.loop.torque.wanted, wanted - load, rtol=0.0, atol=1e-9)
 
 
 def test_a_joint_that_is_too_fast_for_the_decay_is_damped():
     """Only what it is faster than the decay allows feels its damper, in its own direction."""
-    arm = Arm(velocity_filter=0.0, brake_damping=[0.02])
-    arm.activate()
-    arm.run(0.5)
-    arm.qd = np.array([0.0, 0.0, 0.0, 0.0, 0.0, 0.0, -0.6])
-    arm.run(0.02)
-    arm.cycle.loop.post(lambda _, steady: arm.cycle.supervisor.fault(steady, Cause.OPERATOR_STOP))
-    arm.cycle._disturbance.observe = lambda *_: None
-    torques = []
-    for _ in range(2):
-        arm.run(0.2)
-        torques.append(arm.cycle.loop.wanted.copy())
-        braking = arm.cycle.choice.braking
-        braking._law.inputs['damping'][:] = 0.0
-        braking.compute(arm.cycle.now)
-        excess = 0.6 * np.exp(-10.0 * 0.0005) - braking.allowed[6]
-        assert excess > 0.2
-        np.testing.assert_allclose(torques[-1] - braking.outputs['brake'],
-                                   [0.0] * 6 + [0.02 * excess], atol=1e-12)
-        braking._law.inputs['damping'][:] = 0.02
+    torques, excess = [], 0.0
+    for damping in (0.02, 0.0):
+        arm = braked([0.0] * 6 + [-0.6], 0.0, brake_damping=[damping])
+        torques.append(arm.controller.x.loop.torque.wanted)
+        excess = 0.6 * np.exp(-10.0 * 0.0005) - arm.controller.x.brake.allowed[6]
+    assert excess > 0.2
+    np.testing.assert_allclose(torques[0] - torques[1], [0.0] * 6 + [0.02 * excess], atol=1e-12)
 
 
 def test_history_gives_the_mean_of_what_was_sent():
     """Any mean is that of the steps, by a fine sum; of what is not known there is none."""
     rng = np.random.default_rng(3)
-    history = TorqueHistory()
+    history, found = TorqueHistory({'n': 2}), np.zeros(2)
     times = np.cumsum(rng.uniform(0.5e-3, 2e-3, 200))
     torques = rng.standard_normal((200, 2))
-    assert history.mean(0.0, 1.0) is None
+    assert not find_mean_torque(history, 0.0, 1.0, found)
     begin = times[5]
     for k, (time, torque) in enumerate(zip(times, torques)):
-        history.note(time, torque)
+        note_torque(history, time, torque)
         end = time - rng.uniform(0.0, 5e-3)
         if end <= begin + 1e-4:
-            assert history.mean(times[0] - 1e-3, end) is None
+            assert not find_mean_torque(history, times[0] - 1e-3, end, found)
             continue
         fine = begin + (np.arange(4000) + 0.5) * (end - begin) / 4000
         mean = torques[np.searchsorted(times[:k + 1], fine, side='right') - 1].mean(axis=0)
-        np.testing.assert_allclose(history.mean(begin, end), mean, atol=5e-3)
+        assert find_mean_torque(history, begin, end, found)
+        np.testing.assert_allclose(found, mean, atol=5e-3)
         begin = end
-    history.clear()
-    assert history.mean(begin, begin + 1.0) is None
+    clear_torques(history)
+    assert not find_mean_torque(history, begin, begin + 1.0, found)
 
 
 @pytest.mark.parametrize(('values', 'rate'), [
@@ -194,7 +191,7 @@ def test_history_gives_the_mean_of_what_was_sent():
     ({'delay': 0.05, 'velocity_filter': 0.01}, 0.45 / 0.0615)])
 def test_the_rate_is_made_for_the_delay(values, rate):
     """It is bounded by delay, period and filter; a notice says so where it was asked for."""
-    settings = Arm(**values).cycle.settings
-    assert settings.brake_rate == pytest.approx(rate)
-    said = any('brake_rate is reduced from' in text for text in settings.notices())
+    controller = Arm(**values).controller
+    assert controller.x.design.brake_rate == pytest.approx(rate)
+    said = any('brake_rate is reduced from' in text for text in controller.settings.notices())
     assert said == (rate < 10.0 or 'brake_rate' in values)

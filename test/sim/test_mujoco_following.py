@@ -22,9 +22,8 @@ the package's own simulator sticks.
 
 from __future__ import annotations
 
-from mujoco_loop import (
-    ARM, ARM_JOINTS, ARM_ROTORS, ARM_START, configured, demo_parameters, MujocoLoop, PANDA,
-    PANDA_JOINTS, PANDA_START)
+from controller_rig import ARM
+from mujoco_rig import configured, Driven
 import numpy as np
 import pytest
 from rbd_ros import load_urdf
@@ -39,37 +38,41 @@ pytestmark = pytest.mark.slow
 #: a way of every joint, rad
 WAY = np.array([0.4, 0.25, -0.3, 0.3, -0.4, -0.3, 0.5])
 
-WORLDS = {
-    'soft': {'armature': ARM_ROTORS}, 'hard': {'armature': ARM_ROTORS, 'hard_friction': True},
-    'own': {'own': True}}
+#: kg.m^2, as the joints of the built-in arm feel their rotors; MuJoCo reads no transmissions
+ARM_ROTORS = (0.6, 0.6, 0.4, 0.4, 0.2, 0.15, 0.1)
 
+#: MuJoCo takes friction and dampers from the description
+RUBS = {'friction': (), 'damping': (), 'step': 1e-3}
+WORLDS = {
+    'soft': {'plant': RUBS}, 'hard': {'plant': {**RUBS, 'hard_friction': True}},
+    'own': {'plant': RUBS, 'own': True}}
 
 #: friction and rotors that the Panda's description leaves out, and what makes it follow
 RUBBING = {'friction': (0.5, 0.5, 0.4, 0.4, 0.2, 0.2, 0.15), 'damping': (0.5,) * 7,
-           'armature': (0.1,) * 7, 'hard_friction': True}
+           'armature': (0.1,) * 7, 'hard_friction': True, 'step': 1e-3}
 FIRM = {name: value for name, value in configured('panda.yaml').items() if name.endswith(
     ('rotor_inertia', 'stiffness', 'damping', 'integral', 'integral_limit'))}
 
 
-def built_in(world: str, **values: object) -> MujocoLoop:
+def running(driven: Driven) -> Driven:
+    """Start a robot."""
+    driven.start(1.6)
+    assert driven.state == 'running', driven.fault
+    return driven
+
+
+def built_in(world: str, **values: object) -> Driven:
     """Return the built-in arm with its own parameters, running."""
-    loop = MujocoLoop(ARM, ARM_JOINTS, ARM_START, 'tool0', values=demo_parameters() | values,
-                      **WORLDS[world])
-    loop.start()
-    return loop
+    return running(Driven('built-in', sensors=True, **WORLDS[world],
+                          **configured('controller.yaml') | values))
 
 
-def panda(rubbing: bool = False) -> MujocoLoop:
-    """Return a Panda as described with default parameters, or with friction and rotors."""
-    loop = MujocoLoop(PANDA, PANDA_JOINTS, PANDA_START, 'panda_hand',
-                      **{'values': FIRM, **RUBBING} if rubbing else {})
-    loop.start()
-    return loop
-
-
-def robot(world: str) -> MujocoLoop:
-    """Return a robot by its name."""
-    return panda(world == 'rubbing panda') if 'panda' in world else built_in(world)
+def robot(world: str) -> Driven:
+    """Return the built-in arm, a Panda with default parameters, or one with friction."""
+    if 'panda' not in world:
+        return built_in(world)
+    values = {'plant': RUBBING, **FIRM} if 'rubbing' in world else {'plant': RUBS}
+    return running(Driven('panda', sensors=True, effort_is_torque=False, **values))
 
 
 def test_rotors_of_the_description() -> None:
@@ -98,7 +101,7 @@ def test_trajectory_over_all_joints(world: str) -> None:
     loop.run(0.5)
     later = np.abs(loop.plant.position - target).max()
     print(f'{1e3 * at_once:.2f} mrad, then {1e3 * later:.2f} mrad')
-    assert loop.fine
+    assert loop.state == 'running', loop.fault
     assert at_once < 0.005
     assert later < 0.003
 
@@ -118,18 +121,18 @@ def test_pose_that_moves_every_joint(world: str) -> None:
     tip = loop.plant.tip()
     way = np.linalg.norm(tip.position - p)
     turn = Rotation.from_matrix(R.T @ tip.rotation).magnitude()
-    print(f'{1e3 * way:.3f} mm, {1e3 * turn:.2f} mrad, speed {np.abs(loop.speeds).max():.1e}')
-    assert loop.fine
+    print(f'{1e3 * way:.3f} mm, {1e3 * turn:.2f} mrad, speed {np.abs(loop.qd).max():.1e}')
+    assert loop.state == 'running', loop.fault
     assert (np.abs(loop.plant.position - before) > 0.01).all()
     assert way < 5e-4
     assert turn < 5e-3
-    assert np.abs(loop.speeds).max() < 0.02  # the posture may still move the elbow
+    assert np.abs(loop.qd).max() < 0.02  # the posture may still move the elbow
 
 
 def test_no_joint_creeps_where_friction_is_soft() -> None:
     """A light wrist whose friction gives way at any torque stays at rest, also after a push."""
-    loop = MujocoLoop(ARM, ARM_JOINTS, ARM_START, 'tool0', values=demo_parameters(), armature=())
-    loop.start()
+    loop = running(Driven('built-in', sensors=True, plant={**RUBS, 'armature': ()},
+                          **configured('controller.yaml')))
     start = loop.plant.position
     loop.run(1.0)
     drift = np.abs(loop.plant.position - start).max()
@@ -137,7 +140,7 @@ def test_no_joint_creeps_where_friction_is_soft() -> None:
     loop.run(1.5)
     speed = np.abs(loop.plant.velocity).max()
     print(f'drift {drift:.1e} rad, after a push {speed:.1e} rad/s')
-    assert loop.fine
+    assert loop.state == 'running', loop.fault
     assert drift < 1e-3
     assert speed < 2e-3
 
@@ -147,14 +150,14 @@ def test_friction_by_measured_velocity_must_be_asked_for() -> None:
     guided = built_in('own', **{'friction.free': [1.0]})
     plain = built_in('own')
     speed = np.full(7, 0.1)
-    friction = joint_space.Friction(*([float(x) for x in np.broadcast_to(
-        demo_parameters()[f'friction.{name}'], 7)] for name in ('viscous', 'coulomb', 'speed')))
+    values = configured('controller.yaml')
+    friction = joint_space.Friction(*(np.broadcast_to(values[f'friction.{name}'], 7).tolist()
+                                      for name in ('viscous', 'coulomb', 'speed')))
     found = []
     for loop in (guided, plain):
-        law = loop.cycle.law
-        law.read_state()
+        law = loop.controller.kernels['float']
         law.inputs['qd'][:] = speed
-        law.bound()
+        law()
         found.append(law.outputs['law'] - law.outputs['gravity'])
     assert (found[1] * speed <= 0.0).all()  # nothing along the motion
     np.testing.assert_allclose(found[0] - found[1], joint_space.friction_torque(speed, friction),
@@ -168,16 +171,17 @@ def test_integral_of_the_task_is_bounded(ki: float) -> None:
         'task.linear_integral': ki, 'task.angular_integral': 0.0,
         'task.linear_integral_limit': 0.7})
     loop.switch('operational_space')
+    loop.opens = False
     loop.plant.brake(True)
     tip = loop.plant.tip()
     loop.aim(tip.position + [0.0, 0.0, 0.05], Rotation.from_matrix(tip.rotation).as_quat())
-    integral = loop.cycle.law.inputs['task_integral']
+    integral = loop.controller.kernels['task'].inputs['task_integral']
     loop.run(0.1)
     early = abs(integral[5])
     loop.run(1.5)
     np.testing.assert_allclose(integral, [0.0, 0.0, 0.0, 0.0, 0.0, 0.7 if ki else 0.0], atol=0.02)
     assert early < 0.5
-    loop.plant.brake(False)
+    loop.opens = True
     loop.switch('computed_torque')
     loop.switch('operational_space')
     assert np.abs(integral).max() < 0.35  # it began anew

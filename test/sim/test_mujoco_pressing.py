@@ -17,8 +17,7 @@
 from __future__ import annotations
 
 import mujoco
-from mujoco_loop import (
-    ARM, ARM_JOINTS, demo_parameters, MujocoLoop, PANDA, PANDA_JOINTS)
+from mujoco_rig import configured, Driven
 import numpy as np
 import pytest
 
@@ -31,19 +30,25 @@ ARM_DOWN = (0.0, 0.5, 0.0, -1.9, 0.0, 1.4 - np.pi, 0.0)
 #: the posture pulls by this much on every joint, rad
 ELSEWHERE = np.array([0.1, 0.2, -0.1, 0.2, 0.1, -0.2, 0.1])
 
-AXES = ('rx', 'ry', 'rz', 'x', 'y')
+#: the tool is free along its own axis
+FREE = {'mode': 'operational_space', 'task.axes': ['rx', 'ry', 'rz', 'tx', 'ty']}
+
+#: MuJoCo takes friction and dampers from the description
+RUBS = {'friction': (), 'damping': (), 'step': 1e-3}
 
 
-def pressing(loop: MujocoLoop, force: np.ndarray, seconds: float = 2.0) -> np.ndarray:
-    """Return the mean force upon the plate when the posture has come to rest."""
-    def each(now: float) -> None:
-        loop.cycle.intake.take(lambda: loop.cycle.task_reference.target_wrench(
-            now, [0.0, 0.0, 0.0, *force]))
-    loop.each = each
+def press(loop: Driven, force: np.ndarray, seconds: float) -> None:
+    """Ask for a force again and again."""
+    loop.each = lambda now: loop.controller.take_wrench(now, now, [0.0, 0.0, 0.0, *force])
     loop.run(seconds)
+    assert loop.state == 'running', loop.fault
+
+
+def pressing(loop: Driven, force: np.ndarray) -> np.ndarray:
+    """Return the mean force upon the plate when the posture has come to rest."""
+    press(loop, force, 2.0)
     loop.forget()
     loop.run(1.0)
-    assert loop.cycle.supervisor.state.value == 'running', loop.cycle.fault_text()
     return np.mean(loop.forces, axis=0)
 
 
@@ -52,11 +57,12 @@ def test_panda_presses_as_told(tilt: float) -> None:
     """10, 20 and 40 N become that within 2 % although the posture is elsewhere."""
     start = np.array(PANDA_DOWN) + [0.0, 0.0, 0.0, 0.0, 0.0, tilt, 0.0]
     normal = np.array([np.sin(tilt), 0.0, np.cos(tilt)])
-    loop = MujocoLoop(
-        PANDA, PANDA_JOINTS, start, 'panda_hand', axes=AXES, plate_below=0.02,
-        plate_normal=normal, plate_friction=0.0,
-        values={'mode': 'operational_space', 'posture.position': (start + ELSEWHERE).tolist()})
-    loop.start()
+    loop = Driven(
+        'panda', sensors=True, effort_is_torque=False, posture__position=(
+            start + ELSEWHERE).tolist(), **FREE,
+        plant={**RUBS, 'start': start, 'plate_below': 0.02, 'plate_normal': normal,
+               'plate_friction': 0.0})
+    loop.start(1.6)
     for size in (10.0, 20.0, 40.0):
         found = pressing(loop, -size * normal)
         print(f'{size:g} N: {found.round(3)}')
@@ -65,11 +71,12 @@ def test_panda_presses_as_told(tilt: float) -> None:
 
 def test_built_in_arm_presses_within_its_friction() -> None:
     """The built-in arm presses as commanded but for the dry friction of its joints: 2 N."""
-    loop = MujocoLoop(ARM, ARM_JOINTS, ARM_DOWN, 'tool0', axes=AXES, plate_below=0.02,
-                      values=demo_parameters() | {
-                          'mode': 'operational_space',
-                          'posture.position': (np.array(ARM_DOWN) + ELSEWHERE).tolist()})
-    loop.start()
+    loop = Driven(
+        'built-in', sensors=True, plant={
+            **RUBS, 'armature': (), 'start': ARM_DOWN, 'plate_below': 0.02},
+        **configured('controller.yaml') | FREE | {
+            'posture.position': (np.array(ARM_DOWN) + ELSEWHERE).tolist()})
+    loop.start(1.6)
     for size in (10.0, 20.0, 40.0):
         found = pressing(loop, np.array([0.0, 0.0, -size]))
         print(f'{size:g} N: {found.round(3)}')
@@ -78,10 +85,10 @@ def test_built_in_arm_presses_within_its_friction() -> None:
 
 def test_free_tool_moves_no_faster_than_the_damping_allows() -> None:
     """Without a plate the tool ends at force over k Lambda, k being the task's damping."""
-    loop = MujocoLoop(PANDA, PANDA_JOINTS, PANDA_DOWN, 'panda_hand', axes=AXES,
-                      values={'mode': 'operational_space'})
-    loop.start()
-    pressing(loop, np.array([0.0, 0.0, -10.0]), 0.3)
+    loop = Driven('panda', sensors=True, effort_is_torque=False, **FREE,
+                  plant={**RUBS, 'start': PANDA_DOWN})
+    loop.start(1.6)
+    press(loop, np.array([0.0, 0.0, -10.0]), 1.3)
     plant, J = loop.plant, np.zeros((6, 7))
     height = plant.tip().position[2]
     mujoco.mj_jacBody(plant.model, plant.data, J[:3], J[3:], plant.model.body('panda_hand').id)
