@@ -39,10 +39,9 @@ for t in h * np.arange(-1250, 750):
         round(1e9 * now), 10**9))
     controller.tick(now, now)
     plant.command(torque + 9.0 * (-0.4 <= t < 0.0) * np.eye(7)[1])      # pushed, until then
-    state = controller.state.value
-    plant.brake(state == 'probing')                         # until torque holds it
+    plant.brake(controller.state.value == 'probing')        # until torque holds it
     plant.step(h)
-    record.setdefault(state, []).append((t, plant.v[1], torque[1]))
+    record.setdefault(controller.state.value, []).append((t, plant.v[1], torque[1]))
 for state, rows in record.items():
     print(f'{state:12s} until {rows[-1][0]:6.3f} s, shoulder at {rows[-1][1]:6.3f} rad/s then')
 if len(sys.argv) > 1:
