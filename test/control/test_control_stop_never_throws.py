@@ -148,7 +148,7 @@ def test_the_brake_lets_every_velocity_decay_alike(delay):
     share = np.exp(-rate * late)
     q = x.joints.q + (delay > 0.0) * 0.5 * (1.0 + share) * late * arm.qd
     wanted = pin.rnea(model, model.createData(), q, share * arm.qd, -rate * share * arm.qd)
-    np.testing.assert_allclose(x.loop.torque.wanted, wanted - load, rtol=0.0, atol=1e-9)
+    np.testing.assert_allclose(x.command.torque.wanted, wanted - load, rtol=0.0, atol=1e-9)
 
 
 def test_a_joint_that_is_too_fast_for_the_decay_is_damped():
@@ -156,7 +156,7 @@ def test_a_joint_that_is_too_fast_for_the_decay_is_damped():
     torques, excess = [], 0.0
     for damping in (0.02, 0.0):
         arm = braked([0.0] * 6 + [-0.6], 0.0, brake_damping=[damping])
-        torques.append(arm.controller.x.loop.torque.wanted)
+        torques.append(arm.controller.x.command.torque.wanted)
         excess = 0.6 * np.exp(-10.0 * 0.0005) - arm.controller.x.brake.allowed[6]
     assert excess > 0.2
     np.testing.assert_allclose(torques[0] - torques[1], [0.0] * 6 + [0.02 * excess], atol=1e-12)
