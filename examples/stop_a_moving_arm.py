@@ -31,13 +31,12 @@ values = {'driver_adds': 'none', 'nominal_rate': 1.0 / h, 'release_torque': 'gra
 settings = build_settings(robot, defaults() | values, simulated=True)
 controller = Controller(settings, compile_kernels(settings), lambda tau: np.copyto(torque, tau))
 controller.post(controller.activate)
-for t in h * np.arange(-1250, 750):
-    now = t + 1e4
+for t, now in h * np.arange(-1250, 750)[:, np.newaxis] + [0.0, 1e4]:
     if t == 0.0:
         controller.fault(now, Cause.DEACTIVATED)            # Ctrl-C
     controller.take_state(now, now, robot.joints, plant.q, plant.v, (), divmod(
         round(1e9 * now), 10**9))
-    controller.tick(now, now)
+    controller.take_timer(now, now)
     plant.command(torque + 9.0 * (-0.4 <= t < 0.0) * np.eye(7)[1])      # pushed, until then
     plant.brake(controller.state.value == 'probing')        # until torque holds it
     plant.step(h)

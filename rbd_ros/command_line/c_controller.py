@@ -63,7 +63,7 @@ _CODES = (Kind, StateCode, CauseCode, GoalStatus, FlowWord, ArrivalWord, Supervi
           ReferenceWord, LawWord, ObserverWord, LoadWord)
 #: s of joint states in the sample before somebody stops the robot, and after that.
 _START, _STOP = 2.0, 0.2
-#: Joint states between two ticks of the timer.
+#: Joint states between two events of the timer.
 _TIMER = 10
 
 _CMAKE = """\
@@ -210,5 +210,5 @@ def _sample(controller: Controller, q: npt.NDArray[np.float64],
             now, now, joints, q + 1e-4 * np.sin(phase), np.full(
                 len(q), 2e-4 * np.pi * np.cos(phase)), whole, (int(now), round(1e9 * (now % 1.0))))
         if k % _TIMER == 0:
-            controller.tick(now, now)
+            controller.take_timer(now, now)
     return ''.join(lines)

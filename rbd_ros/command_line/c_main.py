@@ -37,8 +37,8 @@ _MAIN = r"""/*
  * are printed, by default time, kind of event, state, whether a torque is to be sent, and the
  * torque. The exit code is 1 if something was not as expected, and 2 if the input cannot be read.
  *
- * A robot is driven in the same way: {prefix}_init once, then for each message, request and tick
- * of a timer fill memory.u, call {prefix}_step, and send memory.y.torque if memory.y.send is 1.
+ * A robot is driven in the same way: {prefix}_init once, then for each message, each request
+ * and a timer fill memory.u, call {prefix}_step, and send memory.y.torque if memory.y.send is 1.
  */
 #include "{prefix}.h"
 

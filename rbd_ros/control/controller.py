@@ -229,7 +229,7 @@ class Controller:
         """
         self._joint_intake.check(q)
 
-    # -- called by the loop -------------------------------------------------------------------
+    # -- events, in the control thread --------------------------------------------------------
 
     def take_state(self, now: float, steady: float, names: tuple[str, ...], position: Values,
                    velocity: Values, effort: Values, stamp: tuple[int, int]) -> bool:
@@ -263,9 +263,9 @@ class Controller:
         self.intake.refuse_unreadable(self.u, text)
         return self._take(Kind.UNREADABLE, now, steady)
 
-    def tick(self, now: float, steady: float) -> bool:
+    def take_timer(self, now: float, steady: float) -> bool:
         """
-        Run the steady timer.
+        Take the steady timer.
 
         :param now: control time, s.
         :param steady: steady time, s.
@@ -275,6 +275,8 @@ class Controller:
             self._take(Kind.LOOK, now, steady)
             self.serve(now, steady)
         return self._take(Kind.TIMER, now, steady)
+
+    tick = take_timer
 
     def press(self, steady: float, pressed: bool) -> None:
         """
@@ -350,7 +352,7 @@ class Controller:
 
     def apply(self, settings: Settings, now: float, steady: float) -> None:
         """
-        Take new parameters, all at once between two cycles; structural ones stay as they are.
+        Take new parameters, all at once between two steps; structural ones stay as they are.
 
         :param settings: valid set for the same robot.
         :param now: control time, s.

@@ -67,7 +67,7 @@ class Snapshots:
 
     def note(self, tracks: bool) -> None:
         """
-        Record a state after its cycle.
+        Record a state after its step.
 
         :param tracks: whether the law follows the reference of the joints.
         """

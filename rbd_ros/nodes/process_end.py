@@ -111,14 +111,14 @@ class ProcessEnd:
             raise KeyboardInterrupt
 
     def fail(self, text: str) -> None:
-        """End because of an error in the loop."""
+        """End because of an error in the control thread."""
         if not self._closing:
             self.failure = text
             self._event.set()
 
     def close(self) -> None:
         """
-        Take no more failures: the loop is about to be shut down from outside.
+        Take no more failures: the control thread is about to be shut down from outside.
 
         An executor of rclpy that is shut down while its thread waits may raise there, because
         handles have just been destroyed. Ctrl-C arrives twice, from the terminal and from launch:

@@ -17,8 +17,8 @@ Transport of messages without shared memory.
 
 Where Fast DDS sends a message through shared memory, it takes a lock that lies in the memory of
 the receiver. A process that is halted (Ctrl-Z) or killed at the wrong moment keeps that lock, and
-every sender waits for it: `publish` does not return, and the loop stands still for as long as the
-receiver does. The loopback device has no such lock, and is as fast for messages of this size.
+every sender waits for it: `publish` does not return, and the sender stands still for as long as
+the receiver does. The loopback device has no such lock, and is as fast for messages of this size.
 """
 
 from __future__ import annotations

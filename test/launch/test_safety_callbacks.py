@@ -125,7 +125,7 @@ class TestCallbacks(unittest.TestCase):
 
     def test_what_comes_by_itself(self) -> None:
         """States, timers of either thread and what they call: each exception is a stop."""
-        for kind in ('state', 'tick', 'heartbeat', 'report', 'announcement', 'diagnostics',
+        for kind in ('state', 'timer', 'heartbeat', 'report', 'announcement', 'diagnostics',
                      'graph'):
             with self.subTest(kind):
                 self.setUp()

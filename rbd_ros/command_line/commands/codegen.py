@@ -25,8 +25,8 @@ example calls each of them and compares the result with the one computed here.
 
     rbd codegen robot.urdf --out firmware --controller --params my_robot.yaml
 
-writes the controller instead: one function that takes joint states, requests and ticks of a timer,
-and gives torques, with all limits, checks and stops. Its memory is one struct that begins with the
+writes the controller instead: one function that takes joint states, requests and a timer, and
+gives torques, with all limits, checks and stops. Its memory is one struct that begins with the
 parameters of the file; "rbd config" writes one. The program main runs it on recorded events.
 """
 

@@ -220,7 +220,7 @@ def is_overdue(joints: Joints, now: float, before: float) -> bool:
 
     :param joints: state.
     :param now: control time, s.
-    :param before: control time of the last cycle, s.
+    :param before: control time of the last state or timer, s.
     """
     return now > joints.expiry or now < before
 

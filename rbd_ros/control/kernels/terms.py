@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Terms of the equation of motion for the controlled joints, traced as parts of a tick."""
+"""Terms of the equation of motion for the controlled joints, traced as parts of kernels."""
 
 from __future__ import annotations
 

@@ -13,9 +13,9 @@
 # limitations under the License.
 
 """
-The tip in a tick: its operational space, the law that moves it, and what is reported of it.
+The tip: its operational space, the law that moves it, and what is reported of it.
 
-Traced and compiled as part of the kernels of :mod:`rbd_ros.control.former.tick`.
+Traced and compiled as part of :mod:`rbd_ros.control.kernels.kernels`.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@
 # limitations under the License.
 
 """
-Gains for the delay of the loop: what dampers, brake, hold and observer may have at most.
+Gains for the delay of the control loop: what dampers, brake, hold and observer may have at most.
 
 States can turn out to be later than somebody has said. Then the gains are made anew, inside the
 step, for a delay and for the age that was measured; both are numbers of the state.
@@ -68,7 +68,7 @@ class Design(Record):
     loop_delay: float = field('', 's', 'the same where a delay is given; 0: nobody says')
     safe_rate: float = field('', '1/s', 'at which a sampled damper may let a velocity decay, for '
                                         'states that are as old as was measured')
-    fastest_damper: float = field('', '1/s', 'the same with the delay of the loop')
+    fastest_damper: float = field('', '1/s', 'the same with the delay of the control loop')
     brake_rate: float = field('', '1/s', 'at which a stop lets velocities decay')
     late: float = field('', 's', 'by which positions are late when their torque acts')
     later: float = field('', 's', 'by which differences of positions are late then')
@@ -241,7 +241,7 @@ def _design_joint(x: Design, p: DesignLimits, j: int) -> None:
 
 
 def _design_hold(x: Design, p: DesignLimits) -> None:
-    """Make the hold soft enough for the delay of the loop; where none is given, if it must be."""
+    """Make the hold soft enough for the delay; where none is given, only if it must be."""
     n = len(x.hold_damping)
     most = x.safe_rate
     soft = 0

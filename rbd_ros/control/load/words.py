@@ -23,7 +23,7 @@ __all__ = ['KINDS', 'LoadWord', 'TEXTS']
 
 
 class LoadWord(enum.IntEnum):
-    """What load, start check, closed loops and the delay of the loop have to say."""
+    """What load, start check, closed loops and the delay of the control loop have to say."""
 
     LATE_BY_OUR_CLOCK = 450  # s: median age, high age, given delay
     LATE_IF_OUR_CLOCK = 451  # the same
@@ -75,7 +75,7 @@ def _rate_low(joint: str, rate: float, minimum: float, nominal: float) -> str:
 
 
 def _rate_far(joint: str, rate: float, minimum: float, nominal: float) -> str:
-    slow = '; below half of it, the loop may oscillate' if 2.0 * rate < nominal else ''
+    slow = '; below half of it, the control loop may oscillate' if 2.0 * rate < nominal else ''
     return (f'start check: joint states arrive at {rate:.4g} Hz, but nominal_rate is '
             f'{nominal:g} Hz: set it to {float(f"{rate:.2g}"):g}. Damping and the steps of the '
             f'limiter are designed for it{slow}')

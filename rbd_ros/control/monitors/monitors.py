@@ -115,8 +115,8 @@ def check_watch(x: Watch, p: MonitorParameters, joints: Joints, y: Result, now: 
     :param tracks: 1 if the law has a tracking error of the joints.
     :param leads: 1 if it has one of the tip.
     :param rests: 1 if it wants no motion.
-    :param error: of the joints, from the last cycle.
-    :param lead: of orientation and position of the tip, from the last cycle.
+    :param error: of the joints, from the last step.
+    :param lead: of orientation and position of the tip, from the last step.
     :param q: positions of the controlled joints.
     :param qd: their velocities.
     :returns: whether all is calm.

@@ -13,7 +13,7 @@
 # limitations under the License.
 
 """
-Torques that the model does not explain, observed in the loop and compensated by the law.
+Torques that the model does not explain, observed as the robot moves, and compensated by the law.
 
 The same observer shows a load that the description does not have: a stop that trusts g(q) of a
 wrong payload accelerates instead of braking. It runs if the parameters ask for it, and whenever
@@ -69,7 +69,7 @@ class Observer(Record):
     """The observer of one robot; its result is an input of the law, and of every stop."""
 
     time: float = field('', 's', 'control time of the last observation', NEVER)
-    acts: float = field('', '', '1 if acted is known; 0: the torque of the cycle before acted')
+    acts: float = field('', '', '1 if acted is known; 0: the torque of the step before acted')
     external: Vector = field('n', 'N.m or N', 'observed torque that the law compensates')
     load: Vector = field('n', 'N.m or N', 'what the robot shows besides g(q), bounded for all '
                                           'joints in proportion')

@@ -13,7 +13,7 @@
 # limitations under the License.
 
 """
-Gains that cannot be stable are refused: the rate and the delay of the loop bound them.
+Gains that cannot be stable are refused: the rate and the delay of the control loop bound them.
 
 The laws scale their gains with the inertia of the robot, so that each joint and each direction is
 x'' = -Kd x' - Kp x, sampled with period h and answered a delay later. Without a delay, the sampled
@@ -42,7 +42,7 @@ def largest_damping(period: float, delay: float) -> float:
     """
     Return the damping in 1/s from which on no stiffness is stable.
 
-    :param period: of the loop, s.
+    :param period: of the control loop, s.
     :param delay: from measuring to torque, s.
     """
     most = 2.0 / period
@@ -54,7 +54,7 @@ def largest_stiffness(damping: float, period: float, delay: float) -> float:
     Return the stiffness in 1/s^2 from which on a damping does not suffice.
 
     :param damping: in 1/s, below ``largest_damping``.
-    :param period: of the loop, s.
+    :param period: of the control loop, s.
     :param delay: from measuring to torque, s.
     """
     if not delay:

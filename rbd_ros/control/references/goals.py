@@ -15,7 +15,7 @@
 """
 Goals of FollowJointTrajectory as plain objects, which an action server calls.
 
-The control loop asks ``check`` once per cycle; accept, cancel and pre-empt come from requests in
+The controller asks ``check`` once per step; accept, cancel and pre-empt come from requests in
 the same thread. Ended goals wait in ``ended`` for the action server.
 """
 

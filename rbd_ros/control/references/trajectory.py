@@ -160,7 +160,7 @@ class Trajectory:
         self.times = t.tolist()  # of the knots, control time
         self.distinct = bool((np.diff(t) > 0.0).all())  # the clock can tell its knots apart
         self.final = q[-1]  # position at the end, held from then on
-        # A piece is computed when it begins: a thousand at once would delay the loop.
+        # A piece is computed when it begins: a thousand at once would delay the controller.
         self._knots = (q, qd, qdd)
         self._bound = polynomial_kernel(n).bind()
         self._coefficients, self._progress = self._bound.inputs['c'], self._bound.inputs['s']

@@ -150,7 +150,7 @@ def announce(x: State, p: Parameters, k: Kernels, w: Work, y: Result) -> None:
 
 def _enter_ramping_in(x: State, p: Parameters, k: Kernels, w: Work, y: Result) -> None:
     """Begin the law and all that watches it."""
-    if x.command.supervisor.recovered.causes > 0.0:  # it may have been lost without a cycle
+    if x.command.supervisor.recovered.causes > 0.0:  # it may have been lost between two states
         tell(y, FlowWord.RECOVERS, NOBODY, 0.0, 0.0, 0.0)
     _design_for_filter(x, p)
     restart_punctual(x.states.punctual)  # what comes after a loss counts, not what came before

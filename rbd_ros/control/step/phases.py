@@ -12,10 +12,10 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 """
-One cycle: a state that has arrived is checked, supervised, computed, limited and sent.
+A state that has arrived is checked, supervised, computed, limited and sent.
 
 Decide (bounds, plausibility, supervisor), compute (law, hold or brake, by what was decided),
-finish (fade, limits, observers). A law that is not finite falls back to braking in the same cycle.
+finish (fade, limits, observers). A law that is not finite falls back to braking in the same step.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ __all__ = ['run_phases']
 def run_phases(x: State, u: Event, p: Parameters, ring: Ring, k: Kernels, w: Work,
               y: Result) -> None:
     """
-    Run a cycle on the state that has just arrived.
+    Decide, compute and finish with the state that has just arrived.
 
     :param x: state.
     :param u: event.

@@ -71,7 +71,7 @@ class State(Record):
     stamp_s: float = field('', 's', 'stamp of the last accepted state, whole seconds')
     stamp_ns: float = field('', 'ns', 'the rest of it')
     taken: float = field('', '', 'number of states that were taken')
-    calm: float = field('', '', '1 if no watched bound was exceeded in the last cycle')
+    calm: float = field('', '', '1 if no watched bound was exceeded in the last step')
     mode: float = field('', '', 'place of the mode among all modes')
     joints: Joints = group(Joints)
     states: States = group(States)

@@ -94,11 +94,11 @@ def step(x: State, u: Event, p: Parameters, ring: Ring, k: Kernels, w: Work, y: 
         _request(x, u, p, ring, k, w, y)
 
 
-# -- what the loop brings -------------------------------------------------------------------------
+# -- states and the timer -------------------------------------------------------------------------
 
 def _take_state(x: State, u: Event, p: Parameters, ring: Ring, k: Kernels, w: Work,
                 y: Result) -> None:
-    """Take a joint state; run a cycle if it carries controlled joints."""
+    """Take a joint state; decide, compute and finish if it carries controlled joints."""
     working = is_working(x.command.supervisor)
     left = 0.0 if working else time_left(x.states, x.joints, p.structure, u.now)
     arrival = arrive(x.states, x.joints, u, p.structure, p.states, y)
@@ -203,7 +203,7 @@ def _reset(x: State, u: Event, p: Parameters, y: Result) -> None:
 
 
 def _apply(x: State, p: Parameters, k: Kernels, w: Work, y: Result) -> None:
-    """Take new parameters, all at once between two cycles."""
+    """Take new parameters, all at once between two steps."""
     design(x.design, p.design, x.design.delay, x.design.age)
     redesigned(x, p)
     if p.mode == x.mode or not _is_mode(p):

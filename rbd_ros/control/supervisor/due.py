@@ -50,7 +50,7 @@ def due_now(x: Supervisor) -> int:
 
 def is_live(x: Supervisor) -> bool:
     """
-    Return whether the due torque needs the present state: then only states run cycles.
+    Return whether the due torque needs the present state: then only states are answered.
 
     :param x: supervisor.
     """

@@ -196,7 +196,7 @@ def take_cause(x: Supervisor, p: SupervisorParameters, u: Event) -> None:
         stop(x, p, u.steady, cause, word, joint, u.numbers[2], u.numbers[3], u.numbers[4])
 
 
-# -- events of the loop ---------------------------------------------------------------------------
+# -- events of the controller ---------------------------------------------------------------------
 
 def fresh(x: Supervisor, p: SupervisorParameters, d: Diagnosis, now: float, steady: float,
           expiry: float, ready: int) -> None:

@@ -15,8 +15,8 @@
 """
 Limits of the torque that is sent, in N.m and of its rate in N.m/s, as procedures.
 
-The rate is per second, not per cycle, so that it means the same at every loop rate. The memory is
-what was last sent, not what was last computed.
+The rate is per second, not per step, so that it means the same at every rate of states. The memory
+is what was last sent, not what was last computed.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@
 # limitations under the License.
 
 """
-The torque of one cycle: what is due, combined, limited and sent.
+The torque of one step: what is due, combined, limited and sent.
 
 This is the only place from which a torque is sent. Whatever the laws compute, what is sent is
 finite and within the limits in N.m and N.m/s, or nothing is sent. Laws are evaluated between these
@@ -65,7 +65,7 @@ def begin_at(x: Torque, known: int, torque: Vector) -> None:
         _copy(x.start, torque)
 
 
-# -- the course of a cycle ------------------------------------------------------------------------
+# -- the course of a step -------------------------------------------------------------------------
 
 def changed(x: Command, p: CommandLimits) -> bool:
     """
@@ -85,7 +85,7 @@ def changed(x: Command, p: CommandLimits) -> bool:
 def wants_state(x: Command, p: CommandLimits, c: Computed, load: Vector, y: Result, due: int,
                 now: float, steady: float) -> bool:
     """
-    Return whether the state that has arrived is to be computed; if not, the cycle is done.
+    Return whether the state that has arrived is to be computed; if not, the step is done.
 
     :param x: supervisor and torque.
     :param p: their parameters.
@@ -204,7 +204,7 @@ def live_torque(x: Command, p: CommandLimits, c: Computed, load: Vector, qd: Vec
 
 def law_not_finite(x: Command, p: CommandLimits, steady: float) -> None:
     """
-    Report a law without a finite torque; what brakes is to be computed in the same cycle.
+    Report a law without a finite torque; what brakes is to be computed in the same step.
 
     :param x: supervisor and torque.
     :param p: their parameters.

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""What the torque of a cycle is made from, what is kept of it, and its parameters."""
+"""What the torque of a step is made from, what is kept of it, and its parameters."""
 
 from __future__ import annotations
 

@@ -13,12 +13,13 @@
 # limitations under the License.
 
 """
-The action ~/follow_joint_trajectory: goals are checked here and followed by the loop.
+The action ~/follow_joint_trajectory: goals are checked here and followed by the control thread.
 
 A goal that cannot be followed is aborted before anything moves: a goal that is rejected gets no
 text, an aborted one gets its error_code and error_string. Only a flood is rejected. One that can
-be followed is answered when the loop has ended it. No coroutine waits for that: the executors of
-rclpy run a waiting coroutine again and again, which would take time from the loop.
+be followed is answered when the control thread has ended it. No coroutine waits for that: the
+executors of rclpy run a waiting coroutine again and again, which would take time from the control
+thread.
 """
 
 from __future__ import annotations
@@ -166,7 +167,7 @@ class TrajectoryAction:
         return GoalResponse.ACCEPT
 
     def _read(self, goal: FollowJointTrajectory.Goal) -> _Plan:
-        """Return what the loop needs; a goal that cannot be followed raises GoalError."""
+        """Return what the controller needs; a goal that cannot be followed raises GoalError."""
         if self._server.known >= _MAX_GOALS:  # each is named in every message of status
             raise _TooManyGoals(ResultCode.INVALID_GOAL, f'{_MAX_GOALS} goals have come within '
                                 f'{RESULTS_KEPT} s: wait for the answer to a goal')
@@ -201,7 +202,7 @@ class TrajectoryAction:
             self._answer(key, Outcome(Status.ABORTED, ResultCode.INVALID_GOAL, text))
 
     def _start_goal(self, key: bytes, handle: ServerGoalHandle) -> None:
-        """Hand an accepted goal to the loop."""
+        """Hand an accepted goal to the control thread."""
         plan, controller = self._judged.pop(id(handle.request), None), self._controller
         if isinstance(plan, _Refusal):
             self._end_goal(self._handles.pop(key), plan.outcome)
@@ -213,7 +214,7 @@ class TrajectoryAction:
             return
 
         def request(now: float, steady: float) -> None:
-            """Run in the thread of the loop."""
+            """Run in the control thread."""
             try:
                 _require_ready(controller)
                 controller.pursue(now, steady, plan.knots, now if plan.start is None else
@@ -233,7 +234,7 @@ class TrajectoryAction:
             return CancelResponse.REJECT
 
     def _cancel_goal(self, handle: ServerGoalHandle) -> CancelResponse:
-        """Ask the loop to end a goal."""
+        """Ask the control thread to end a goal."""
         controller, key = self._controller, bytes(handle.goal_id.uuid)
         if controller is None or key not in self._handles:
             return CancelResponse.REJECT

@@ -15,7 +15,7 @@
 """
 One activation: the output must be free, then the joint states must pass the start check.
 
-It waits in the thread of the transitions for what happens in the thread of the loop, and can be
+It waits in the thread of the transitions for what happens in the control thread, and can be
 cancelled while it waits.
 """
 

@@ -13,7 +13,7 @@
 # limitations under the License.
 
 """
-Inputs that cannot flood the loop.
+Inputs that cannot flood the control thread.
 
 Each message or request that an executor hands over costs the interpreter some time, wanted or
 not. An input that costs more time than its budget allows is taken out of its executor: then the

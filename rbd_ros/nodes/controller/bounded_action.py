@@ -13,7 +13,7 @@
 # limitations under the License.
 
 """
-An action server that cannot flood the loop.
+An action server that cannot flood the control thread.
 
 Its goals, cancellations and requests of results share one budget. While too many come, one of each
 is taken at a time: a cancellation does not wait behind goals.

@@ -140,7 +140,7 @@ class Diagnostics:
     # -- parts ----------------------------------------------------------------------------------
 
     def _states(self, controller: Controller, now: float) -> Part:
-        """Sum up the last second of the loop."""
+        """Sum up the last second of the control thread."""
         loop_node, settings = self._subject.loop_node, controller.settings
         sources = controller.x.states.sources
         found = loop_node.statistics.summary(now, now + time.time() - time.monotonic())

@@ -15,8 +15,8 @@
 """
 Feedback of the action ~/follow_joint_trajectory.
 
-The thread of the loop copies reference and state on request; the message is made and published in
-the thread of the action, so that it takes no time from the loop.
+The control thread copies reference and state on request; the message is made and published in
+the thread of the action, so that it takes no time from the control thread.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ _PERIOD = 0.1  # s between two messages
 
 @dataclass
 class _Snapshot:
-    """Content of the feedback, copied in the thread of the loop."""
+    """Content of the feedback, copied in the control thread."""
 
     key: Hashable  # of the goal
     now: float  # s, control time
@@ -69,7 +69,7 @@ class GoalFeedback:
 
     def update(self, controller: Controller, handles: Mapping[Hashable, ServerGoalHandle]) -> None:
         """
-        Publish what the loop has copied, and ask for the next copy.
+        Publish what the control thread has copied, and ask for the next copy.
 
         :param controller: of the configured robot.
         :param handles: of the goals that are not answered yet.
@@ -86,7 +86,7 @@ class GoalFeedback:
         self._time = steady
 
         def copy(now: float, _: float) -> None:
-            """Run in the thread of the loop."""
+            """Run in the control thread."""
             key, joints = controller.goal, controller.x.joints
             if key is None:
                 return

@@ -16,8 +16,8 @@
 The direction of gravity, from an IMU or from TF, for a base that moves.
 
 It has a node and a thread of its own, because /tf can be busy and neither the control thread nor
-the services should wait for it. A direction goes to the loop as a request. Its age is checked like
-that of joint states: by the time of reception, and by a stamp that advances.
+the services should wait for it. A direction goes to the control thread as a request. Its age is
+checked like that of joint states: by the time of reception, and by a stamp that advances.
 """
 
 from __future__ import annotations
@@ -214,7 +214,7 @@ class GravityInput:
     # -- both -----------------------------------------------------------------------------------
 
     def _accept_if_fresh(self, down: Array, s: int, ns: int) -> None:
-        """Check the age of a direction by its stamp; post it to the loop if it is fresh."""
+        """Check the age of a direction by its stamp; post it if it is fresh."""
         now = self._clock()
         if self._age.is_fresh(now, s, ns):
             self._post_direction(down, now - self._age.excess)

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""References from topics: checked here, handed to the loop as requests."""
+"""References from topics: checked here, handed to the control thread as requests."""
 
 from __future__ import annotations
 

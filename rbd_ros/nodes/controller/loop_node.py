@@ -53,7 +53,7 @@ __all__ = ['LoopNode']
 Array = npt.NDArray[np.float64]
 
 #: Depth 1 loses messages where several publishers share the topic; this one holds what a flood
-#: of 20 kHz brings while the loop waits for a processor.
+#: of 20 kHz brings while the control thread waits for a processor.
 STATES = QoSProfile(depth=100, reliability=ReliabilityPolicy.BEST_EFFORT)
 
 #: s between two checks of the clocks while states arrive
@@ -226,7 +226,7 @@ class LoopNode(GuardedNode):
         if controller is None:
             return
         try:
-            controller.tick(*self._times(0.0))
+            controller.take_timer(*self._times(0.0))
         except Exception:
             self.guard.report_exception('the timer of the loop')
         if controller.blind is self._fast_timer.is_canceled():

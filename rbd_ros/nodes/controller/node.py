@@ -16,7 +16,7 @@
 The controller as others see it: lifecycle, parameters, description, announcements.
 
 Transitions may block, in their own thread; everything else goes on meanwhile. No torque is
-published from here: requests are posted to the loop.
+published from here: requests are posted to the control thread.
 """
 
 from __future__ import annotations

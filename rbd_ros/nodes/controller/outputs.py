@@ -102,7 +102,7 @@ def command_qos(deadline: float, lease: float) -> QoSProfile:
     Return the QoS offered on the commands; a driver that asks for nothing is not affected.
 
     :param deadline: s between two commands while active; 0: none.
-    :param lease: s within which the loop asserts that it is alive; 0: none. The loop asserts it
+    :param lease: s within which the control thread asserts that it is alive; 0: none. It does so
         by itself, because the middleware's own thread goes on when Python hangs.
     """
     qos = QoSProfile(depth=1, reliability=ReliabilityPolicy.RELIABLE)

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Parameter changes at run time: checked as a set, then posted to the loop."""
+"""Parameter changes at run time: checked as a set, then posted to the control thread."""
 
 from __future__ import annotations
 

@@ -13,10 +13,10 @@
 # limitations under the License.
 
 """
-The subscription to joint states, which cannot flood the loop.
+The subscription to joint states, which cannot flood the control thread.
 
 Messages are charged the time that they take, including the wait for a processor: what counts is
-how busy the loop is.
+how busy the control thread is.
 Beyond the budget the middleware keeps the newest messages and a timer reads them once in each
 nominal period, or every 2 ms. Messages with joints of the robot are recognised by their first
 bytes: the newest of each such list of names is taken, and one of all the others, so that a new
@@ -37,7 +37,7 @@ from sensor_msgs.msg import JointState
 
 __all__ = ['StateInput']
 
-#: of the time of the loop: share, and s at once, that messages may take
+#: of the time of the control thread: share, and s at once, that messages may take
 SHARE, BURST = 0.7, 0.05
 
 #: s between two reads: no more should arrive meanwhile than the middleware keeps
@@ -63,8 +63,9 @@ class StateInput(Bounded):
         """
         super().__init__(node, Budget(SHARE, BURST), lambda: flooded(
             f'too many messages on {topic}, or too busy a machine: they would take more than '
-            f'{100.0 * SHARE:g} % of the time of the loop. At each look only the newest state of '
-            'the controlled joints is read, and one of all messages without joints of this robot'))
+            f'{100.0 * SHARE:g} % of the time of the control thread. At each look only the newest '
+            'state of the controlled joints is read, and one of all messages without joints of '
+            'this robot'))
         self._take = take
         self._kinds: dict[bytes, ReadState] = {}  # with joints of the robot, by their first bytes
         self._counts: dict[bytes, int] = {}  # messages of each seen

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Timing of the loop: recorded in its thread, summed up in another one."""
+"""Timing of the control thread: recorded there, summed up in another one."""
 
 from __future__ import annotations
 
@@ -55,13 +55,13 @@ class Summary(NamedTuple):
     states: int
     rate: float  # Hz
     period: Spread  # between two states
-    compute: Spread  # from the state to the end of its cycle
-    latency: Spread  # from the stamp of the state to the end of its cycle
+    compute: Spread  # from the state to the end of its step
+    latency: Spread  # from the stamp of the state to the end of its step
     age: float  # s since the last state
 
 
 class LoopStatistics:
-    """A ring of the last cycles; one writer, one reader, no lock."""
+    """A ring of the last steps; one writer, one reader, no lock."""
 
     def __init__(self, period: float) -> None:
         """
@@ -71,7 +71,7 @@ class LoopStatistics:
         """
         self.count = 0  # states
         self.superseded = 0  # states whose successor was waiting when their torque left
-        self._idle = 0.1 * period  # less than that after a cycle: the next one was waiting
+        self._idle = 0.1 * period  # less than that after a step: the next one was waiting
         self._begin, self._end, self._stamp = (array('d', bytes(8 * _SIZE)) for _ in range(3))
         self._last = float('-inf')
         self._read = 0
@@ -79,7 +79,7 @@ class LoopStatistics:
 
     def add(self, begin: float, end: float, stamp: float) -> None:
         """
-        Take one cycle; for the thread of the loop.
+        Take one step; for the control thread.
 
         :param begin: steady time at which its state was read, s.
         :param end: steady time at which it ended, s.
