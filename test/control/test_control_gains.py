@@ -16,7 +16,7 @@
 
 from __future__ import annotations
 
-from cycle_rig import Arm
+from controller_rig import Arm
 import numpy as np
 import pytest
 from rbd_ros.control.parameters.gains import largest_damping, largest_stiffness
@@ -80,13 +80,13 @@ def test_gains_that_need_velocities_are_told():
     """Positions alone are differenced behind a filter, which counts like a delay."""
     stiff = {'stiffness': [3e4], 'damping': [20.0]}
     assert refusals(stiff) == []
-    (told,) = [text for text in Arm(**stiff).cycle.settings.notices() if 'velocities:' in text]
+    (told,) = [text for text in Arm(**stiff).settings().notices() if 'velocities:' in text]
     assert told.startswith('if joint states have no velocities: stiffness 30000 1/s^2 with '
                            'damping 20 1/s cannot be stable at nominal_rate 1000 Hz with '
                            'velocity_filter 0.01 s: with this damping give less than ')
     bound = float(told.rpartition(' ')[2])
     assert growth(0.9 * bound, 20.0, 0.001, 10) < 1.0 < growth(1.35 * bound, 20.0, 0.001, 10)
-    assert not any('velocities:' in text for text in Arm().cycle.settings.notices())
+    assert not any('velocities:' in text for text in Arm().settings().notices())
 
 
 @pytest.mark.parametrize(('values', 'rate'), [
@@ -96,14 +96,14 @@ def test_gains_that_need_velocities_are_told():
 def test_everything_that_damps_is_made_for_the_delay(values, rate):
     """Dampers, hold and observer are bounded by what a late loop can carry."""
     arm = Arm(**values, brake_damping=[1e4], free_damping=[1e4])
-    settings = arm.cycle.settings
+    settings = arm.controller.settings
     assert settings.fastest_damper == pytest.approx(rate)
     for name in ('free_damping', 'brake_damping'):
         np.testing.assert_allclose(
             settings.damper(name), rate * np.array(settings.robot.damped_inertia))
     stiffness, damping = settings.hold_gains
     assert (damping <= rate).all() and (stiffness <= 0.25 * damping ** 2).all()
-    np.testing.assert_allclose(arm.cycle._disturbance._observer.gain, min(30.0, 2.0 * rate))
+    np.testing.assert_allclose(arm.controller.x.design.observer_gain, min(30.0, 2.0 * rate))
     assert ('ms late' in settings.notices()[0]) is bool(values)
 
 
@@ -112,7 +112,7 @@ def test_everything_that_damps_is_made_for_the_delay(values, rate):
 def test_dampers_are_made_for_the_age_that_is_measured(given, age, late):
     """Each has two thirds of what is stable with that age, and no more than half of the rate."""
     arm = Arm(delay=given, velocity_filter=0.0, brake_damping=[1e4], damping=[900.0])
-    settings = arm.cycle.settings.later(given, age)
+    settings = arm.controller.settings.later(given, age)
     most = min(500.0, 0.325 * np.pi / (late + 0.0005))
     assert settings.safe_rate == pytest.approx(most)
     most = settings.safe_rate

@@ -18,10 +18,9 @@ from __future__ import annotations
 
 from itertools import permutations
 
-from cycle_rig import Arm, SPEED, TORQUE
+from controller_rig import Arm, SPEED, TORQUE
 import numpy as np
 import pytest
-from rbd_ros.control.references.trajectory import Knots
 from rbd_ros.control.modes.modes import MODES
 from scipy.spatial.transform import Rotation
 
@@ -51,8 +50,7 @@ def moving_arm(mode: str, **values: object) -> Arm:
     if mode == 'computed_torque':
         way = np.array([[0.25, -0.2, 0.3, 0.3, -0.3, 0.3, 0.4]])
         rest = np.zeros((1, 7))
-        arm.cycle.reference.follow(arm.time, Knots(
-            np.array([0.8]), arm.q + way, rest, rest), arm.time)
+        arm.follow([0.8], arm.q + way, rest, rest)
     elif mode == 'operational_space':
         start = arm.pose
         turn = Rotation.from_rotvec([0.2, 0.3, -0.2]) * Rotation.from_matrix(start[:3, :3])
@@ -70,8 +68,8 @@ def switched(arm: Arm, mode: str) -> np.ndarray:
     arm.forget()
     arm.change(mode=mode)
     arm.run(1.2)
-    assert arm.cycle.mode == mode
-    assert arm.state == 'running', arm.cycle.fault_text()
+    assert arm.controller.mode == mode
+    assert arm.state == 'running', arm.fault
     return np.abs(np.diff([before, *arm.law_log], axis=0)) / TORQUE
 
 

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from cycle_rig import Arm, beyond_reach, POSES, SPEED, TORQUE
+from controller_rig import Arm, beyond_reach, POSES, SPEED, TORQUE
 import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
@@ -83,7 +83,7 @@ def test_out_of_reach_and_back(pose, more):
     arm = free_arm(pose)
     start = arm.pose
     conditions = stretch(arm, more)
-    assert arm.state == 'running', arm.cycle.fault_text()
+    assert arm.state == 'running', arm.fault
     near = conditions > 1e3
     assert near.sum() > 50
     sizes = np.linalg.norm(np.array(arm.law_log) / TORQUE, axis=1)
@@ -102,7 +102,7 @@ def test_late_and_bursty_targets(pose, delay):
     arm = free_arm(pose)
     start = arm.pose
     conditions = stretch(arm, 0.02, DELAYS[delay])
-    assert arm.state == 'running', arm.cycle.fault_text()
+    assert arm.state == 'running', arm.fault
     near = conditions > 1e3
     sizes = np.linalg.norm(np.array(arm.law_log) / TORQUE, axis=1)
     assert sizes[near].max() < SINGULAR * sizes[~near].max()
@@ -124,7 +124,7 @@ def test_far_targets_from_anywhere(seed):
     arm.run(2.5)
     arm.aim(start[:3, 3], Rotation.from_matrix(start[:3, :3]).as_quat())
     arm.run(2.5)
-    assert arm.state == 'running', arm.cycle.fault_text()
+    assert arm.state == 'running', arm.fault
     assert (np.abs(arm.qd_log) / SPEED).max() < MOST
 
 
@@ -146,7 +146,7 @@ def test_through_the_straight_wrist(q5):
     arm.forget()
     arm.each = each
     arm.run(3.0)
-    assert arm.state == 'running', arm.cycle.fault_text()
+    assert arm.state == 'running', arm.fault
     assert (np.abs(arm.qd_log) / SPEED).max() < MOST
     there = start.copy()
     there[4:6] = 0.0, -0.5
@@ -155,14 +155,14 @@ def test_through_the_straight_wrist(q5):
 
 def test_selected_axes_leave_the_rest_to_the_posture():
     """With x, y, z alone the place is reached while somebody turns the wrist."""
-    arm = Arm(POSES['up'], period=0.004, axes=('x', 'y', 'z'), mode='operational_space',
-              ramp_time=0.1, **{'posture.stiffness': [0.0]})
+    arm = Arm(POSES['up'], period=0.004, mode='operational_space', ramp_time=0.1,
+              **{'posture.stiffness': [0.0], 'task.axes': ['tx', 'ty', 'tz']})
     arm.release()
     start = arm.pose
     arm.external = np.array([0.0, 0.0, 0.0, 0.0, 0.0, 0.05, 0.0])
     arm.aim(start[:3, 3] + [0.0, 0.1, -0.05], [0.0, 0.0, 0.0, 1.0])  # the turn does not count
     arm.run(2.0)
-    assert arm.state == 'running', arm.cycle.fault_text()
+    assert arm.state == 'running', arm.fault
     turned = Rotation.from_matrix(start[:3, :3].T @ arm.pose[:3, :3]).magnitude()
     assert turned > 0.3
     np.testing.assert_allclose(arm.pose[:3, 3], start[:3, 3] + [0.0, 0.1, -0.05], atol=0.01)

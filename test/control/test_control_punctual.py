@@ -20,11 +20,11 @@ from functools import cache
 import math
 import re
 
-from cycle_rig import Arm
+from controller_rig import AHEAD, Arm
 import numpy as np
 import pytest
 from rbd_ros.control.interface.causes import Cause
-from rbd_ros.control.former.safety.freshness import Punctuality
+from rbd_ros.control.joint_states.punctual import comes_in_time, in_time_for, Punctual
 
 PERIOD, TIMEOUT = 0.004, 0.1  # s; the timeout is the default
 MOST = 0.5 * (TIMEOUT - PERIOD)  # s of delay, or of age when the next state is due
@@ -58,29 +58,25 @@ def halting(rng: np.random.Generator, duration: float) -> list[tuple[float, floa
 
 def play(arm: Arm, stream: list[tuple[float, float]]) -> list[tuple[float, str]]:
     """Activate, receive a stream with ticks in between; return times and states entered."""
-    cycle = arm.cycle
-    cycle.loop.post(lambda _now, steady: cycle.supervisor.fault(steady, Cause.DEACTIVATED))
+    arm.stop(Cause.DEACTIVATED)
     arm.silence(3.0)
-    begin, entered = arm.time, []
-    cycle.loop.post(cycle.activate)
-    cycle.events.clear()
+    begin, events, entered = arm.time, arm.controller.events, []
+    arm.controller.post(arm.controller.activate)
+    events.clear()
 
     def note(at: float) -> None:
-        while cycle.events:
-            kind, text = cycle.events.popleft()
-            if kind == 'state':
-                entered.append((at, text))
+        entered.extend((at, text) for kind, text in events if kind == 'state')
+        events.clear()
     last = 0.0
     for made, at in stream:
         while last + 0.01 < at:  # the steady timer
             last += 0.01
-            cycle.tick(begin + last, begin + last)
+            arm.time = begin + last
+            arm.tick()
             note(last)
-        last = at
-        cycle.state(begin + at, begin + at, arm.robot.joints, arm.q, arm.qd, (),
-                    begin + made + 1e4)
+        last, arm.time = at, begin + at
+        arm.receive(arm.q, arm.qd, stamp=begin + made + AHEAD)
         note(at)
-    arm.time = begin + last
     return entered
 
 
@@ -131,33 +127,31 @@ def test_states_that_are_nearly_too_old_start_nothing():
     entered = play(arm, stream)
     assert [state for _, state in entered] == ['probing']
     assert re.fullmatch(r'a state was 0\.08\d* s late, 0\.048 s are allowed',
-                        arm.cycle.punctuality.late)
+                        arm.controller.lateness())
 
 
 @pytest.mark.parametrize('period', [0.001, 0.01, 0.05])
 def test_bounds_of_what_is_in_time(period):
     """Half of what the timeout leaves beyond a period, for delay and for silence; no less."""
-    most = 0.5 * (TIMEOUT - period)
+    most, limits = 0.5 * (TIMEOUT - period), Arm(period=period).controller.p.states.ages
     for excess, left, fresh, runs in (
-            (most - EPS, TIMEOUT, True, True), (most + EPS, TIMEOUT, True, False),
-            (0.0, most + EPS, True, True), (0.0, most - EPS, True, False),
-            (0.0, TIMEOUT, False, True), (most + EPS, TIMEOUT, False, False)):
-        age = Punctuality(TIMEOUT, period)
-        assert age.note(10.0, -math.inf, 0.0, True)
-        assert age.note(10.0 + period, left, excess, fresh) is runs
-        assert age.runs is runs
-        assert age.lasts(10.5) == (0.5 if runs else 0.0)
-    age = Punctuality(TIMEOUT, period)
-    assert not age.note(10.0, -math.inf, 0.0, False)  # a probe begins nothing
-    assert not age.runs
+            (most - EPS, TIMEOUT, 1, True), (most + EPS, TIMEOUT, 1, False),
+            (0.0, most + EPS, 1, True), (0.0, most - EPS, 1, False),
+            (0.0, TIMEOUT, 0, True), (most + EPS, TIMEOUT, 0, False)):
+        x = Punctual({})
+        assert comes_in_time(x, limits, 10.0, -math.inf, 0.0, 1)
+        assert comes_in_time(x, limits, 10.0 + period, left, excess, fresh) is runs
+        assert in_time_for(x, 10.5) == (0.5 if runs else 0.0)
+    x = Punctual({})
+    assert not comes_in_time(x, limits, 10.0, -math.inf, 0.0, 0)  # a probe begins nothing
+    assert in_time_for(x, 10.5) == 0.0
 
 
 def test_a_loss_without_a_gap_waits_for_states_in_time_too():
     """States that were in time before a loss do not count: it ends a timeout of them later."""
     arm = standing_arm(True)
     arm.restart()
-    cycle = arm.cycle
-    cycle.loop.post(lambda _, steady: cycle.fault(steady, Cause.GRAVITY_STALE, 'a test'))
+    arm.stop(Cause.GRAVITY_STALE, 'a test')
     arm.run(TIMEOUT - PERIOD)
     assert arm.state == 'state lost'
     arm.run(3 * PERIOD)
@@ -169,13 +163,12 @@ def test_a_robot_that_is_held_needs_its_rate(period):
     """Below minimum_rate a hold ends, be the states late by the measure of a start or not."""
     arm = Arm(period=PERIOD)
     arm.restart()
-    cycle = arm.cycle
-    cycle.loop.post(lambda _, steady: cycle.fault(steady, Cause.OPERATOR_STOP, 'a test'))
+    arm.stop()
     arm.run(arm.values['brake_time'] + 0.1)
     assert arm.state == 'holding'
     arm.period = period
     arm.run(1.2)
-    assert Cause.LOW_RATE in [fault.cause for fault in cycle.supervisor.faults]
+    assert Cause.LOW_RATE in arm.causes
     assert arm.state != 'holding'
 
 
@@ -183,13 +176,12 @@ def test_joints_that_others_move_may_be_as_old_as_they_are_allowed():
     """A start waits for controlled joints in time; the timeout of the others is another one."""
     arm = Arm(joints=[f'joint_{k}' for k in range(1, 7)], prescribed_timeout=0.2,
               **{'start.time': 0.25})
-    arm.cycle.loop.post(arm.cycle.activate)
+    arm.controller.post(arm.controller.activate)
     for k in range(1000):
         arm.time += arm.period
         if k % 190 == 0:  # 10 ms before it would be too old
-            arm.cycle.state(arm.time, arm.time, ('joint_7',), [0.7], [0.0], (), arm.time + 1e4)
-        arm.cycle.state(arm.time, arm.time, arm.robot.joints, arm.q[:6], arm.qd[:6], (),
-                        arm.time + 1e4)
-        arm.cycle.tick(arm.time, arm.time)
-    assert arm.cycle.punctuality.late == ''
+            arm.receive([0.7], [0.0], names=('joint_7',))
+        arm.receive(arm.q[:6], arm.qd[:6])
+        arm.tick()
+    assert arm.controller.lateness() == ''
     assert arm.state == 'running'

@@ -18,14 +18,11 @@ from collections.abc import Callable
 import math
 import re
 
-from cycle_rig import Arm
+from controller_rig import AHEAD, Arm
 import numpy as np
 import pytest
 
-from rbd_ros.control.former.joint_states.joint_map import JointMap
-from rbd_ros.control.former.joint_states.layout import AgeLimits
 from rbd_ros.control.interface.causes import Cause
-from rbd_ros.control.former.safety.supervisor import State, Supervisor, Timing
 
 PERIOD = 0.001
 EVERY = 5  # periods between two messages
@@ -122,12 +119,12 @@ def provoke(arm: Arm, spoil: Callable[[Fields], None], *, timer: bool, seconds: 
                 'stamp': arm.time + 1e4, 'begin': begin, 'count': count // EVERY}
             spoil(fields)
             if 'garbage' in fields:
-                arm.cycle.refuse_unreadable(arm.time, arm.time, fields['garbage'])
+                arm.controller.take_unreadable(arm.time, arm.time, fields['garbage'])
             else:
-                arm.cycle.state(arm.time, arm.time, fields['names'], fields['position'],
-                                fields['velocity'], (), fields['stamp'])
+                arm.receive(fields['position'], fields['velocity'], names=fields['names'],
+                            stamp=fields['stamp'])
         if timer:
-            arm.cycle.tick(arm.time, arm.time)
+            arm.tick()
         if arm.state != 'running':
             return
 
@@ -144,20 +141,20 @@ def test_reason_is_true_whoever_finds_it(arm, spoil, reason, timer):
     """Each way to lose the state has its own sentence, by the timer and by a message alike."""
     arm.restart()
     provoke(arm, spoil, timer=timer, seconds=0.5)
-    fault, = arm.cycle.supervisor.faults
     assert arm.state == 'state lost'
-    assert fault.cause is Cause.STATE_STALE
-    assert re.search(reason, fault.detail), fault.detail
+    assert arm.causes == [Cause.STATE_STALE]
+    assert re.search(reason, arm.fault), arm.fault
 
 
 @pytest.mark.parametrize('spoil', [nan, garbage, short], ids=lambda f: f.__name__)
 def test_bad_messages_that_end_in_time_do_no_harm(arm, spoil):
     """Messages that cannot be used are counted and left out; the next good one is as ever."""
     arm.restart()
-    rejected = arm.cycle.joints.rejected
+    sources = arm.controller.x.states.sources
+    rejected = sources.rejected
     provoke(arm, spoil, timer=True, seconds=0.05)
     assert arm.state == 'running'
-    assert arm.cycle.joints.rejected - rejected == 10
+    assert sources.rejected - rejected == 10
     arm.run(0.5)
     assert arm.state == 'running'
 
@@ -165,40 +162,42 @@ def test_bad_messages_that_end_in_time_do_no_harm(arm, spoil):
 def test_unreadable_messages_are_announced_once(arm):
     """The log names what came, once, and the count goes on."""
     arm.restart()
-    arm.cycle.events.clear()
-    before = arm.cycle.joints.unreadable
+    arm.controller.events.clear()
+    before = arm.controller.x.states.sources.unreadable
     provoke(arm, garbage, timer=True, seconds=0.05)
-    told = [text for kind, text in arm.cycle.events if 'unreadable message' in text]
+    told = [text for kind, text in arm.controller.events if 'unreadable message' in text]
     assert len(told) == 1 and '7 bytes' in told[0]
-    assert arm.cycle.joints.unreadable == before + 10
+    assert arm.controller.x.states.sources.unreadable == before + 10
 
 
 def test_silence_after_a_bad_message_is_a_silence(arm):
     """One bad message before a silence is mentioned, but is not made the reason."""
     arm.restart()
-    arm.cycle.state(arm.time, arm.time, arm.robot.joints, arm.q * math.nan, arm.qd, (), 1.0)
+    arm.receive(arm.q * math.nan, arm.qd)
     arm.silence(0.2)
     assert re.search(r'joint_1, .*: no message for 0\.\d* s \(of the last one: the position of '
-                     r'joint_1, .* not finite\)', arm.cycle.fault_text())
+                     r'joint_1, .* not finite\)', arm.fault)
 
 
-def test_late_last_state_before_a_silence_is_mentioned():
+def test_late_last_state_before_a_silence_is_mentioned(arm):
     """A state that was late when it came, then silence: both parts of its age are reported."""
-    subject = JointMap(('a',), ('a',), limits=AgeLimits(state_timeout=0.1, period=0.0, probes=1))
-    for k in range(5):
-        subject.update(1.0 + 0.01 * k, ('a',), [0.0], [0.0], (), 50.0 + 0.01 * k)
-    subject.update(1.08, ('a',), [0.0], [0.0], (), 50.05)  # 30 ms late
-    assert subject.expiry == pytest.approx(1.15, abs=1e-4)
-    assert 'no message for 0.071 s, and the last state was 0.0299' in subject.diagnose(1.151)[1]
+    arm.restart()
+    arm.time += 0.04
+    arm.receive(arm.q, arm.qd, stamp=arm.time + AHEAD - 0.03)
+    arm.silence(0.1)
+    assert arm.state == 'state lost'
+    assert 'no message for 0.071 s, and the last state was 0.0299' in arm.fault
 
 
 def test_joint_never_heard_of_is_told_so():
     """A joint that no message ever named is distinguished from one that fell silent."""
-    subject = JointMap(('a', 'b'), ('a', 'b'), limits=AgeLimits(state_timeout=0.1))
-    assert subject.diagnose(1.0)[1] == 'a, b: in no message so far'
-    subject.update(1.0, ('a',), [0.0], [0.0], (), 50.0)
-    assert subject.diagnose(1.01)[1] == ('a: its age is not proven yet; b: in no message so far, '
-                                         'while other messages arrive')
+    arm = Arm(joints=['joint_1', 'joint_2'])
+    arm.tick()
+    assert arm.controller.missing_states().startswith('joint_1, joint_2, joint_3')
+    assert arm.controller.missing_states().endswith('joint_7: in no message so far')
+    arm.receive([0.0], [0.0], names=('joint_1',))
+    assert re.fullmatch('joint_1: its age is not proven yet; joint_2, .*joint_7: in no message so '
+                        'far, while other messages arrive', arm.controller.missing_states())
 
 
 def test_rate_below_the_timeout_is_a_silence_and_above_it_a_rate(arm):
@@ -212,60 +211,59 @@ def test_rate_below_the_timeout_is_a_silence_and_above_it_a_rate(arm):
             assert since < 3000
             arm.time += PERIOD
             if since % round(period / PERIOD) == 0:
-                arm.cycle.state(arm.time, arm.time, arm.robot.joints, arm.q, arm.qd, (),
-                                arm.time + 1e4)
-            arm.cycle.tick(arm.time, arm.time)
-        fault = arm.cycle.supervisor.faults[0]
-        assert fault.cause is cause
-        assert text in fault.detail
+                arm.receive(arm.q, arm.qd)
+            arm.tick()
+        assert arm.causes[0] is cause
+        assert text in arm.fault
 
 
 # -- clocks -----------------------------------------------------------------------------------
 
 
-def running(**timing) -> Supervisor:
-    """Return a supervisor that runs at control time 10.0 and steady time 3.0."""
-    subject = Supervisor(Timing(ramp_time=0.0, **timing))
-    subject.activate(10.0, 3.0)
-    subject.fresh(10.0, 3.0, 10.1)
-    subject.advance(10.0, 3.0)
-    subject.computed()
-    assert subject.state is State.RUNNING
-    return subject
-
-
-@pytest.mark.parametrize('now, text', [
-    (8.0, 'the clock jumped: backwards by 2 s'),
-    (110.0, 'the clock jumped: ahead by 100 s within 0.01 s')])
-def test_jump_of_the_simulated_clock_is_named(now, text):
+@pytest.mark.parametrize('step, text', [
+    (-2.0, 'the clock jumped: backwards by 2 s'),
+    (100.0, 'the clock jumped: ahead by 100 s within 0.01 s')])
+def test_jump_of_the_simulated_clock_is_named(step, text):
     """A simulation that is reset or wound forward is no silence of the driver."""
-    subject = running(simulated=True)
-    subject.advance(now, 3.01)
-    assert subject.stopping
-    assert [str(fault) for fault in subject.faults] == [text]
+    arm = Arm(simulated=True)
+    arm.start()
+    arm.time, arm.offset = arm.time + 0.01, step - (0.01 if step < 0.0 else 0.0)
+    arm.tick()
+    assert not arm.controller.working
+    assert arm.fault == text
 
 
 def test_silence_under_simulated_time_is_no_jump():
     """While the clock runs as the steady one does, missing states are missing states."""
-    subject = running(simulated=True)
-    for k in range(1, 20):
-        subject.advance(10.0 + 0.01 * k, 3.0 + 0.01 * k)
-    assert [fault.cause for fault in subject.faults] == [Cause.STATE_STALE]
+    arm = Arm(simulated=True)
+    arm.start()
+    arm.silence(0.2)
+    assert arm.causes == [Cause.STATE_STALE]
 
 
 def test_clock_that_jumps_back_is_seen_at_the_first_message(arm):
     """The first message after a jump shows it, though it is no more than a probe."""
     arm.restart()
-    arm.cycle.state(arm.time - 3.0, arm.time, arm.robot.joints, arm.q, arm.qd, (), arm.time)
-    assert re.search('the clock jumped: backwards by 3', arm.cycle.fault_text())
+    arm.offset = -3.0
+    arm.receive(arm.q, arm.qd, stamp=arm.time)
+    arm.offset = 0.0
+    assert 'the clock jumped: backwards by 3' in arm.fault
 
 
 def test_prescribed_joint_renews_the_state_between_two_cycles():
     """A gripper heard just before its limit keeps the state alive until the next arm state."""
-    subject = running()
-    subject.fresh(10.01, 3.01, 10.02)  # the gripper expires soon
-    subject.renewed(10.015, 3.015, 10.11)
-    subject.advance(10.03, 3.03)
-    assert subject.state is State.RUNNING
-    subject.renewed(10.2, 3.2, 10.5)  # too late: what expired is not revived
-    assert subject.stopping
+    arm = Arm(joints=[f'joint_{k}' for k in range(1, 7)], prescribed_timeout=0.05)
+    heard = [0.0]
+
+    def gripper(time):
+        if time - heard[0] > 0.0485:
+            heard[0] = time
+            arm.receive([0.7], [0.0], names=('joint_7',))
+    arm.each = gripper
+    arm.start()
+    arm.run(0.5)
+    assert arm.state == 'running'
+    arm.each = None
+    arm.time = heard[0] + 0.06
+    gripper(arm.time)  # too late: what expired is not revived
+    assert arm.causes == [Cause.PRESCRIBED_STALE]

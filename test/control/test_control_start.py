@@ -16,13 +16,21 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 from benchmark.mujoco_robots import ROBOTS
 from mujoco_rig import Driven
 import numpy as np
 import pytest
 from rbd_ros.control.interface.causes import Cause
-from rbd_ros.control.former.safety.start_check import (
-    gravity_that_fits, MotionWatch, position_refusal, rate_findings)
+from rbd_ros.control.interface.events import Joints, NONE, Result, Structure
+from rbd_ros.control.load.load import Load
+from rbd_ros.control.load.texts import gravity_that_fits, load_text
+from rbd_ros.control.load.words import LoadWord, TEXTS
+from rbd_ros.control.monitors.monitor_parameters import MonitorParameters
+from rbd_ros.control.monitors.motion_watch import arm_motion, check_motion, MotionWatch
+from rbd_ros.control.start.start import passes_start, Start, StartLimits
+from rbd_ros.control.supervisor.words import SupervisorWord
 
 pytestmark = pytest.mark.slow
 
@@ -135,12 +143,40 @@ def test_a_driver_in_degrees_is_refused():
                    'Does the driver publish degrees?')
 
 
+class Checked:
+    """The start check of a robot that turns and slides; it moves, so that no g(q) is needed."""
+
+    lower, upper = (-2.0, 0.0), (2.0, 0.4)
+
+    def __init__(self, **limits):
+        sizes = {'n': 2, 'm': 2}
+        self.x, self.p, self.y = Start(sizes), StartLimits(sizes), Result(sizes)
+        self.joints, self.load, self.structure = Joints(sizes), Load(sizes), Structure(sizes)
+        self.structure.index[:] = 0, 1
+        self.joints.qd[:] = 1.0
+        self.p.lower[:], self.p.upper[:] = self.lower, self.upper
+        for name, value in limits.items():
+            setattr(self.p, name, value)
+
+    def take(self, now):
+        """Take one state; returns whether torque may begin."""
+        return passes_start(self.x, self.p, None, self.load, self.joints, self.structure, self.y,
+                            now)
+
+    def refusal(self, *q):
+        """Return what is said against positions."""
+        self.joints.q[:], self.y.accused = q, 0.0
+        self.take(1.0)
+        robot = SimpleNamespace(joints=('turn', 'slide'), units=('rad', 'm'), pick=tuple,
+                                model=SimpleNamespace(lower=self.lower, upper=self.upper))
+        return load_text(LoadWord.START_POSITIONS, 0, (0.0, 0.0, 0.0), SimpleNamespace(
+            robot=robot), self.x) if self.y.accused else ''
+
+
 def test_positions_are_judged_with_a_margin():
     """Somewhat beyond a limit is a robot, far beyond is none; metres and other hints."""
-    names, lower, upper = ('turn', 'slide'), np.array([-2.0, 0.0]), np.array([2.0, 0.4])
-
-    def refusal(*q: float) -> str:
-        return position_refusal(names, ('rad', 'm'), np.array(q), lower, upper)
+    def refusal(*q):
+        return Checked().refusal(*q)
     assert refusal(2.19, -0.03) == ''
     assert 'turn is at 2.21 rad' in refusal(2.21, 0.0)
     assert 'slide is at -0.05 m' in refusal(0.0, -0.05)  # a tenth of a short range
@@ -149,8 +185,9 @@ def test_positions_are_judged_with_a_margin():
     assert 'degrees' in refusal(90.0, 0.2)
     assert 'slide is at 250 m' in refusal(0.0, 250.0)
     assert 'publish mm' in refusal(0.0, 250.0)
-    assert position_refusal(names, ('rad', 'm'), np.array([99.0, 9.0]),
-                            np.array([-np.inf, 0.0]), np.array([np.inf, 0.0])) == ''  # no limits
+    free = Checked()
+    free.p.lower[:], free.p.upper[:] = (-NONE, 0.0), (NONE, 0.0)  # no limits
+    assert free.refusal(99.0, 9.0) == ''
 
 
 def test_a_rate_that_would_be_a_fault_is_refused():
@@ -169,22 +206,31 @@ def test_a_rate_that_would_be_a_fault_is_refused():
     assert 'arrive at 500 Hz, but nominal_rate is 1000 Hz: set it to 500' in driven.text('warning')
 
 
-def test_rates_near_the_nominal_one_are_nothing_to_tell():
-    """Within a quarter nothing is said; half of it may oscillate."""
-    assert rate_findings(450.0, 100.0, 500.0) == ('', '')
-    assert rate_findings(610.0, 0.0, 500.0) == ('', '')
-    assert 'oscillate' in rate_findings(240.0, 100.0, 500.0)[1]
-    assert 'oscillate' not in rate_findings(260.0, 100.0, 500.0)[1]
-    assert rate_findings(5.0, 0.0, 500.0)[0] == ''  # no minimum
-
-
-@pytest.mark.parametrize(('rate', 'refusal'), [
-    (99.9, 'below minimum_rate 100 Hz'), (100.0, 'no more than minimum_rate 100 Hz'),
-    (101.9, 'no more than minimum_rate 100 Hz'), (102.0, '')])
-def test_states_at_the_minimum_rate_are_refused(rate, refusal):
-    """What is just above the minimum would be lost a moment later: 2 Hz more are wanted."""
-    found, _ = rate_findings(rate, 100.0, 110.0)
-    assert refusal in found and bool(refusal) == bool(found)
+@pytest.mark.parametrize(('rate', 'minimum', 'nominal', 'word', 'text'), [
+    (450.0, 100.0, 500.0, None, ''), (610.0, 0.0, 500.0, None, ''),
+    (240.0, 100.0, 500.0, LoadWord.START_RATE_FAR, 'oscillate'),  # half of it may oscillate
+    (260.0, 100.0, 500.0, LoadWord.START_RATE_FAR, ''),
+    (5.0, 0.0, 500.0, LoadWord.START_RATE_FAR, 'oscillate'),  # no minimum
+    # what is just above the minimum would be lost a moment later: 2 Hz more are wanted
+    (99.9, 100.0, 110.0, LoadWord.START_RATE_LOW, 'below minimum_rate 100 Hz'),
+    (100.0, 100.0, 110.0, LoadWord.START_RATE_LOW, 'no more than minimum_rate 100 Hz'),
+    (101.9, 100.0, 110.0, LoadWord.START_RATE_LOW, 'no more than minimum_rate 100 Hz'),
+    (102.1, 100.0, 110.0, None, '')])
+def test_rates_are_refused_told_or_nothing_to_tell(rate, minimum, nominal, word, text):
+    """Within a quarter of the nominal rate nothing is said; at the minimum it is refused."""
+    subject = Checked(minimum_rate=minimum, nominal_rate=nominal, duration=0.1, wait=0.1)
+    k = 0
+    while not subject.take(k / rate) and not subject.y.accused:
+        k += 1
+    refused = word is LoadWord.START_RATE_LOW
+    assert bool(subject.y.accused) is refused
+    row = subject.y.accusations[0, 1:] if refused else subject.y.words[0]
+    if word is None:
+        assert row[0] not in (LoadWord.START_RATE_LOW, LoadWord.START_RATE_FAR)
+    else:
+        assert row[0] == word
+        said = TEXTS[word]('', *row[2:])
+        assert text in said and ('oscillate' in said) is (text == 'oscillate')
 
 
 @pytest.mark.parametrize('name', ['panda', 'ur10'])
@@ -283,29 +329,34 @@ def test_a_reference_may_move_the_robot_while_it_ramps_in():
     assert driven.state == 'running', driven.fault
 
 
-def test_a_barrier_may_push_a_joint_out_of_its_zone():
+def watched(q, qd, **bounds):
+    """Return a watch of two joints whose zones begin at 1 rad, and its bounds."""
+    sizes = {'n': 2}
+    x, p = MotionWatch(sizes), MonitorParameters(sizes)
+    p.zone_lower[:], p.zone_upper[:] = -1.0, 1.0
+    p.distance = p.gained = p.acceleration = p.watch_time = NONE
+    for name, value in bounds.items():
+        setattr(p, name, value)
+    arm_motion(x, p, 0.0, np.array(q), np.array(qd))
+    return x, p
+
+
+@pytest.mark.parametrize('way, wrong', [(-1.0, False), (1.0, True)])
+@pytest.mark.parametrize('bounds', [{'distance': 0.3}, {'gained': 0.2}])
+def test_a_barrier_may_push_a_joint_out_of_its_zone(bounds, way, wrong):
     """A joint that starts in the zone of a limit is pushed inside; the other way is a fault."""
-    zones = np.array([-1.0, -1.0]), np.array([1.0, 1.0])
-    for way, wrong in ((-1.0, False), (1.0, True)):
-        for distance, velocity in ((0.3, np.inf), (np.inf, 0.2)):
-            watch = MotionWatch(['a', 'b'], distance=distance, velocity=velocity, zones=zones,
-                                acceleration=np.inf)
-            start = np.array([1.05, 0.0])
-            watch.arm(0.0, start, np.zeros(2))
-            found = [watch.check(0.01 * k, start + [0.01 * k * way, 0.0], np.array([way, 0.0]))
-                     for k in range(1, 40)]
-            assert any(found) is wrong
+    x, p = watched([1.05, 0.0], [0.0, 0.0], **bounds)
+    found = [check_motion(x, p, 0.01 * k, np.array([1.05 + 0.01 * k * way, 0.0]),
+                          np.array([way, 0.0]), 1) for k in range(1, 40)]
+    assert any(found) is wrong
 
 
 def test_what_moved_at_the_start_may_go_on_moving():
     """Velocity counts as far as it is gained; one state alone is noise."""
-    watch = MotionWatch(['a'], velocity=0.2, acceleration=np.inf)
-    watch.arm(0.0, np.zeros(1), np.array([0.5]))
-    assert watch.check(0.01, np.zeros(1), np.array([0.65])) == ''
-    assert watch.check(0.02, np.zeros(1), np.array([0.75])) == ''
-    assert watch.check(0.03, np.zeros(1), np.array([0.65])) == ''
-    assert watch.check(0.04, np.zeros(1), np.array([0.75])) == ''
-    assert 'by itself' in watch.check(0.05, np.zeros(1), np.array([0.75]))
+    x, p = watched([0.0, 0.0], [0.5, 0.0], gained=0.2)
+    assert [check_motion(x, p, 0.01 * k, np.zeros(2), np.array([speed, 0.0]), 1)
+            for k, speed in enumerate([0.65, 0.75, 0.65, 0.75, 0.75], 1)] == [
+        0, 0, 0, 0, SupervisorWord.MOVES]
 
 
 def test_a_late_fault_names_no_causes_of_the_start():

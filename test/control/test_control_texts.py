@@ -16,14 +16,13 @@
 
 from pathlib import Path
 
-from cycle_rig import Arm
+from controller_rig import Arm
 import pytest
 
 from rbd_ros import load_urdf
 from rbd_ros.control.advice import missing_states
 from rbd_ros.control.parameters.assembly import (
     build_robot, build_settings, compile_kernels, describe_end, describe_output)
-from rbd_ros.control.former.joint_states.joint_map import JointMap
 from rbd_ros.control.parameters.table import defaults
 from rbd_ros.control.robot import make_robot
 from rbd_ros.control.parameters.settings import Settings
@@ -123,18 +122,16 @@ def test_without_publisher_the_topic_is_named():
 
 def test_fixed_positions_are_advised_only_for_joints_that_are_not_controlled():
     """A controlled joint cannot be fixed; one that is not controlled can."""
-    subject = JointMap(('a', 'b', 'lift'), ('a', 'b'))
-    subject.update(1.0, ('a',), [0.0])
-    account = subject.diagnose(1.0)[1]
-    assert subject.missing_prescribed(1.0) == ['lift']
-    text = missing_states(account, topic='/joint_states', publishers=1,
-                          not_controlled=subject.missing_prescribed(1.0))
-    assert 'lift: not controlled' in text and 'fixed_positions' in text
-    controlled = JointMap(('a', 'b'), ('a', 'b'))
-    text = missing_states(controlled.diagnose(1.0)[1], topic='/joint_states', publishers=1,
-                          not_controlled=controlled.missing_prescribed(1.0))
-    assert 'a, b: in no message so far (topic /joint_states)' in text
-    assert 'fixed_positions' not in text
+    joints = [f'joint_{k}' for k in range(1, 8)]
+    for controlled, others in ((joints[:6], joints[6:]), (joints, [])):
+        arm = Arm(joints=controlled)
+        arm.tick()
+        assert arm.controller.missing_prescribed() == others
+        text = missing_states(arm.controller.missing_states(), topic='/joint_states',
+                              publishers=1, not_controlled=others)
+        assert 'joint_7: in no message so far (topic /joint_states)' in text
+        assert ('joint_7: not controlled' in text) is bool(others)
+        assert ('fixed_positions' in text) is bool(others)
 
 
 # -- directions ---------------------------------------------------------------------------------
@@ -149,7 +146,7 @@ def test_directions_have_names_that_yaml_leaves_alone():
     # the axes of other tests: what they compile is found on disk
     kernel = compile_kernels(configured(ARM, task__axes=['tx', 'ty', 'tz']))['report']
     assert kernel.outputs['Lambda'].shape == (3, 3)
-    assert Arm().cycle.settings.task_axes == list(AXES)
+    assert Arm().settings().task_axes == list(AXES)
 
 
 @pytest.mark.parametrize(('values', 'output', 'end'), [

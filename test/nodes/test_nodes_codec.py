@@ -108,6 +108,42 @@ def test_unequal_lengths_are_left_to_the_middleware(fields):
     assert JointStateReader().read(joint_state(NAMES, *fields)) is None
 
 
+def place_of_count(message, field):
+    """Return where the count of three velocities (0) or efforts (1) stands: before its padding."""
+    return len(message) - (2 - field) * (4 + 4 + 3 * 8)
+
+
+@pytest.mark.parametrize('field', [0, 1])
+@pytest.mark.parametrize('count', [0, 1, 2, 4, 0x01000003, 0xffffffff])
+def test_count_of_a_known_message_is_looked_at(field, count):
+    """A message of known length whose count of velocities or efforts is another is not taken."""
+    fields = [1.0, 2.0, 3.0], [4.0, 5.0, 6.0], [7.0, 8.0, 9.0]
+    message = joint_state(NAMES, *fields)
+    place = place_of_count(message, field)
+    assert message[place:place + 4] == b'\x03\x00\x00\x00'
+    reader = JointStateReader()
+    state = reader.read(message)
+    assert state is not None
+    other = message[:place] + count.to_bytes(4, 'little') + message[place + 4:]
+    assert not state.refill(other)
+    assert reader.read(other) is None
+    assert JointStateReader().read(other) is None
+
+
+def test_same_length_with_other_fields_is_read_anew():
+    """Velocities alone and efforts alone can have one length: the numbers go where they belong."""
+    q, x = [1.0, 2.0, 3.0], [4.0, 5.0, 6.0]
+    moving, pushed = joint_state(NAMES, q, x, []), joint_state(NAMES, q, [], x)
+    size = max(len(moving), len(pushed))
+    moving, pushed = (m + bytes(size - len(m)) for m in (moving, pushed))
+    reader = JointStateReader()
+    for _ in range(2):
+        state = reader.read(moving)
+        assert (state.velocity.tolist(), state.effort.tolist()) == (x, [])
+        state = reader.read(pushed)
+        assert (state.velocity.tolist(), state.effort.tolist()) == ([], x)
+
+
 @given(st.binary(max_size=200))
 def test_garbage_never_raises(data):
     """No bytes whatever make the reader raise."""

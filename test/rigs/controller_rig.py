@@ -51,7 +51,7 @@ POSES = {
 }
 SHOULDER, REACH, WRIST = np.array([0.0, 0.0, 0.34]), 0.70, 0.15
 
-#: s by which the clock of the stamps is ahead of the control clock
+#: s by which the clock of the stamps is ahead of the control clock, unless that is simulated
 AHEAD = 1e4
 
 
@@ -70,7 +70,7 @@ class Arm:
                  **values: object) -> None:
         robot, self.dynamics = robot_and_dynamics()
         robot = make_robot(MODEL, joints) if joints else robot
-        self.robot = dataclasses.replace(robot, own_modes=tuple(modes))
+        self.robot = dataclasses.replace(robot, own_modes=tuple(modes)) if modes else robot
         self.period, self.time, self._simulated = period, time, simulated
         self.offset = 0.0  # s, control clock minus steady clock
         self.values = defaults(modes) | {
@@ -121,6 +121,11 @@ class Arm:
     def load(self) -> Array:
         """Torque that the robot has shown and a stop carries, N.m."""
         return self.controller.x.observer.load
+
+    @property
+    def reference(self) -> Array:
+        """Position, velocity and acceleration of the reference of the joints."""
+        return self.controller.x.references.joint.profile.state
 
     @property
     def pose(self) -> Array:
@@ -177,12 +182,13 @@ class Arm:
 
     def receive(self, q: Array | Sequence[float], qd: Array | Sequence[float],
                 effort: Array | Sequence[float] = (), *, stamp: float | None = None,
-                names: Sequence[str] = ()) -> bool:
+                names: Sequence[str] | None = None) -> bool:
         """Receive a joint state now, with the stamp of now or another one; 0: without any."""
-        taken = self.now + AHEAD if stamp is None else stamp
+        if stamp is None:
+            stamp = self.now + (0.0 if self._simulated else AHEAD)
         return self.controller.take_state(
-            self.now, self.time, tuple(names) or self.robot.joints, q, qd, effort,
-            divmod(round(1e9 * taken), 1_000_000_000))
+            self.now, self.time, self.robot.joints if names is None else tuple(names), q, qd,
+            effort, divmod(round(1e9 * stamp), 1_000_000_000))
 
     def tick(self) -> bool:
         """Let the timer look."""
@@ -213,8 +219,9 @@ class Arm:
         self.start()
 
     def stop(self, cause: Cause = Cause.OPERATOR_STOP, text: str = '') -> None:
-        """Stop for a cause from outside, at once."""
-        self.controller.fault(self.time, cause, text)
+        """Stop for a cause from outside, at once, as the node serves it."""
+        self.controller.post(lambda _, steady: self.controller.fault(steady, cause, text))
+        self.controller.serve(self.now, self.time)
 
     def reset(self) -> str:
         """Clear latched faults; return the reason of a refusal."""

@@ -1,0 +1,83 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""Barriers before joint limits: what they add, and where their zones are."""
+
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from rbd_ros import load_urdf
+from rbd_ros.control.kernels.barriers import Barrier, guard
+from rbd_ros.control.parameters.settings import Settings
+from rbd_ros.control.parameters.table import defaults
+from rbd_ros.control.robot import make_robot
+
+DAMPER = Barrier(lower=[-1.0], upper=[1.0], margin=[0.1], stiffness=[0.0], damping=[5.0],
+                 speed=[math.inf], speed_damping=[0.0], limit=[50.0])
+
+
+@pytest.mark.parametrize('q, qd, expected', [
+    (0.95, 2.0, -5.0), (0.95, -2.0, 0.0),        # half way into the zone: 5 * 0.5 * 2
+    (-0.95, -2.0, 5.0), (-0.95, 2.0, 0.0),
+    (1.2, 2.0, -10.0), (-1.2, -2.0, 10.0),       # beyond the limit the depth stays 1
+    (1.2, -2.0, 0.0), (-1.2, 2.0, 0.0),
+    (0.89, 2.0, 0.0), (-0.89, -2.0, 0.0)])       # before the zone
+def test_barrier_damps_motion_into_a_limit_only(q, qd, expected):
+    """The damper acts on the way in, in proportion to the depth, and lets the way out free."""
+    torque, = guard([q], [qd], [3.0], [3.0], DAMPER)
+    assert torque - 3.0 == pytest.approx(expected, abs=1e-12)
+
+
+def test_barrier_spring_pushes_back_from_both_limits():
+    """Half way into the zone of 0.1 rad, 100 N.m/rad push with 5 N.m, outwards never."""
+    spring = DAMPER._replace(stiffness=[100.0], damping=[0.0])
+    assert guard([0.95], [0.0], [3.0], [3.0], spring)[0] - 3.0 == pytest.approx(-5.0)
+    assert guard([-0.95], [0.0], [3.0], [3.0], spring)[0] - 3.0 == pytest.approx(5.0)
+
+
+def settings_of(name, **values):
+    """Return the settings of a small robot."""
+    robot = make_robot(load_urdf(Path(__file__).parents[1] / 'urdf' / name))
+    return Settings(robot, defaults() | {'driver_adds': 'none'} | values, simulated=False)
+
+
+def test_zone_before_a_limit_is_at_most_a_tenth_of_the_range():
+    """A gripper of 4 cm stroke has zones of 4 mm, an elbow those asked for; both are reported."""
+    settings = settings_of('mimic_gripper.urdf', **{'barrier.margin': [0.051]})
+    model = settings.robot.model
+    span = np.array(settings.robot.pick(model.upper)) - settings.robot.pick(model.lower)
+    np.testing.assert_allclose(settings.barrier_margins, np.minimum(0.051, 0.1 * span), rtol=1e-15)
+    assert (settings.barrier_margins < 0.05).any()
+    assert any('barrier.margin is reduced' in text and ' m instead of 0.051' in text
+               for text in settings.notices())
+    narrow = settings_of('mimic_gripper.urdf', **{'barrier.margin': [1e-4]})
+    np.testing.assert_array_equal(narrow.barrier_margins, 1e-4)
+
+
+def test_zones_never_meet():
+    """In the middle of any range no barrier acts, so that every joint can be moved."""
+    for name in ('mimic_gripper.urdf', 'gantry.urdf', 'branched.urdf'):
+        settings = settings_of(name, **{'barrier.margin': [1.0]})
+        model, n = settings.robot.model, len(settings.robot.joints)
+        lower, upper = (np.array(settings.robot.pick(x)) for x in (model.lower, model.upper))
+        middle = 0.5 * (np.maximum(lower, -1.0) + np.minimum(upper, 1.0))
+        bounded = np.isfinite(lower)
+        middle[bounded] = 0.5 * (lower[bounded] + upper[bounded])
+        barrier = Barrier(lower, upper, settings.barrier_margins, *np.full((2, n), 50.0),
+                          np.full(n, np.inf), np.full(n, 10.0), np.full(n, 100.0))
+        torque = guard(middle, np.zeros(n), np.ones(n), np.full(n, 3.0), barrier)
+        np.testing.assert_array_equal(torque, 3.0)

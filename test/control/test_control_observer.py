@@ -1,0 +1,97 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""What the robot shows besides g(q): the momentum observer, and the load that a stop carries."""
+
+import math
+
+from controller_rig import Arm
+import numpy as np
+import pytest
+
+from rbd_ros.control.interface.causes import Cause
+from rbd_ros.control.observers.momentum import Momentum, MomentumKernel, update_momentum
+
+GAIN, DT = 20.0, 0.01
+SHARE = 1.0 - math.exp(-GAIN * DT)
+
+
+def observe(x, *, inertia, qd, bias=0.0, tau=0.0, acted=math.nan):
+    """Let one joint be seen at the end of a period; returns the observed torque."""
+    def numbers(*values):
+        return np.array(values)
+    kernel = MomentumKernel(lambda: 0, numbers(0.0), numbers(qd), np.array([[inertia]]),
+                            numbers(bias), numbers(0.0), np.zeros(3), np.zeros(10))
+    update_momentum(x, kernel, numbers(tau), DT, numbers(GAIN), numbers(acted),
+                    0.0 if math.isnan(acted) else 1.0)
+    return x.torque[0]
+
+
+def test_observer_takes_the_mean_torque_of_the_period():
+    """A torque that changed within a period acts by its mean; the next one by what was sent."""
+    x = Momentum({'n': 1, 'm': 1})
+    observe(x, inertia=2.0, qd=0.0, bias=1.0, tau=5.0)
+    # 5 N.m was said, 4 N.m on average acted; bias 1 then 3; external 1.5 N.m
+    qd = (4.0 + 1.5 - 2.0) * DT / 2.0
+    first = observe(x, inertia=2.0, qd=qd, bias=3.0, tau=6.0, acted=4.0)
+    assert first == pytest.approx(SHARE * 1.5, rel=1e-12)
+    qd += (6.0 + 1.5 - 3.0) * DT / 2.0      # 6 N.m acts for the whole period
+    second = observe(x, inertia=2.0, qd=qd, bias=3.0)
+    assert second == pytest.approx(first + SHARE * (1.5 - first), rel=1e-12)
+
+
+def test_observer_uses_the_mean_inertia():
+    """Momentum of a joint whose inertia changes: H at the middle of the period counts."""
+    x = Momentum({'n': 1, 'm': 1})
+    observe(x, inertia=1.0, qd=0.0)
+    assert observe(x, inertia=3.0, qd=0.5) == pytest.approx(SHARE * 2.0 * 0.5 / DT, rel=1e-12)
+
+
+@pytest.mark.parametrize('gap, kept', [(0.09, True), (0.11, False)])
+def test_what_was_observed_before_a_gap_is_forgotten(gap, kept):
+    """The load that a moving joint showed counts no more after a tenth of a second of silence."""
+    arm = Arm(state_timeout=0.5, minimum_rate=0.0, tracking_limits=[10.0])
+    arm.release()
+    arm.push(np.array([0.0, 10.0, 0.0, 0.0, 0.0, 0.0, 0.0]))
+    arm.stop()
+    arm.run(0.05)
+    assert np.abs(arm.load).max() > 1.0
+    arm.time += gap
+    arm.push(np.zeros(7))
+    arm.run(arm.period)
+    assert bool(np.abs(arm.load).max() > 1.0) is kept
+
+
+@pytest.mark.parametrize('cause', [Cause.WRONG_MODEL, Cause.OVER_SPEED])
+def test_only_a_robot_that_is_not_described_is_braked_with_what_it_shows(cause):
+    """Its load may be as large as its limits; that of any other robot keeps its bound."""
+    arm = Arm(ramp_time=0.02, hold_torque=0.1)
+    arm.start()
+    arm.stop(cause)
+    arm.run(0.01)
+    assert arm.state == 'braking'
+    most = 1.0 if cause is Cause.WRONG_MODEL else 0.1
+    np.testing.assert_allclose(arm.controller.x.observer.share,
+                               most * arm.settings().torque_limits, rtol=1e-12)
+
+
+def test_changed_parameters_reach_the_observer():
+    """Feedback and the bound of the load count from the next event on; the gain too."""
+    arm = Arm(observer_gain=[20.0], observer_feedback=True, hold_torque=0.1)
+    x = arm.controller.x
+    x.observer.external[:] = 1.0
+    arm.apply(observer_gain=[33.0], observer_feedback=False, hold_torque=0.2)
+    assert x.design.observer_gain.tolist() == [33.0] * 7
+    assert not x.observer.external.any()           # what was fed back is taken away
+    np.testing.assert_allclose(x.observer.share, 0.2 * arm.settings().torque_limits, rtol=1e-12)
