@@ -18,13 +18,13 @@ import functools
 from pathlib import Path
 
 import numpy as np
-from parallel_arm import INDEX, JOINTS, MODEL, NEAR, parts, Rig, START
+from parallel_arm import INDEX, JOINTS, laws_of, MODEL, NEAR, parts, Rig, START
 import pytest
 import rbd_ros
 from rbd_ros.control.kernels.closed_loop_terms import LoopTerms
 from rbd_ros.control.robot import make_robot
 from rbd_ros.control.interface.causes import Cause
-from rbd_ros.control.former.tick import TickKernels
+from rbd_ros.control.kernels.kernels import LawKernels
 from rbd_ros.dynamics.quantity import OnLoops, Quantity
 from rbd_ros.joints import Prismatic
 from rbd_ros.samples import mechanisms
@@ -73,7 +73,7 @@ def sliders():
     built.add_loop_joint('bar', 'driven', 'passive', Prismatic((0.0, 1.0, 0.0)))
     robot = make_robot(built.build(), ('driven_joint',),
                        assembly={'driven_joint': 0.0, 'passive_joint': 0.0})
-    return TickKernels(robot, driver_adds='none', driver_knows_payload=False).compile('loops')
+    return LawKernels(robot, driver_adds='none', driver_knows_payload=False).compile('loops')
 
 
 @pytest.mark.parametrize(('way', 'reached'), [(0.19, True), (-0.19, True), (0.21, False),
@@ -97,40 +97,31 @@ def test_a_whole_turn_of_a_continuous_joint_is_no_way():
     model = rbd_ros.load_urdf(text)
     robot = make_robot(model, JOINTS, tip='tool', assembly=ABOVE)
     assert robot.continuous == [True, True]
-    rig = Rig(ABOVE, robot=(parts()[0], robot, TickKernels(
-        robot, driver_adds='none', driver_knows_payload=False, axes=('x', 'z'))))
-    watch, joints, faults = rig.cycle.checks.loops, rig.cycle.joints, []
-    joints.q[INDEX] = START
-    assert watch.check(lambda *what: faults.append(what), starts=True), faults
-    goal = closed(START + MOVED)
-    assert np.abs(goal - joints.q).max() > 0.3          # a way that is gone in pieces
+    rig = Rig(ABOVE, robot=(parts()[0], robot, laws_of(robot)))
+    assert rig.close(START, starts=True) == (None, '')
+    goal, q = closed(START + MOVED), rig.controller.x.joints.q
+    assert np.abs(goal - q).max() > 0.3                 # a way that is gone in pieces
     turns = np.array([2.0 * np.pi, -4.0 * np.pi])
-    joints.q[INDEX] = START + MOVED + turns
-    assert watch.check(lambda *what: faults.append(what), starts=False), faults
+    assert rig.close(START + MOVED + turns, starts=False) == (None, '')
     goal[INDEX] += turns
-    np.testing.assert_allclose(joints.q, goal, atol=1e-9)
+    np.testing.assert_allclose(q, goal, atol=1e-9)
 
 
 def test_a_way_through_a_singularity_changes_nothing():
     """Pieces that end there are no closed position to go on from."""
     rig = Rig(ABOVE)
-    watch, joints, faults = rig.cycle.checks.loops, rig.cycle.joints, []
-    joints.q[INDEX] = START
-    assert watch.check(lambda *what: faults.append(what), starts=True), faults
-    last = watch.q.copy()
-    joints.q[INDEX] = [0.0, np.pi]                      # both rods in line, far from here
-    assert not watch.check(lambda *what: faults.append(what), starts=True)
-    assert faults[0][0] is Cause.START_CHECK and 'singular position' in faults[0][1]
-    np.testing.assert_array_equal(watch.q, last)
+    assert rig.close(START, starts=True) == (None, '')
+    last = rig.controller.x.closed_loops.q.copy()
+    cause, text = rig.close([0.0, np.pi], starts=True)  # both rods in line, far from here
+    assert cause is Cause.START_CHECK and 'singular position' in text
+    np.testing.assert_array_equal(rig.controller.x.closed_loops.q, last)
 
 
 def test_an_activation_follows_from_the_named_position_again():
     """Wherever the robot was followed to, the next start begins where the user said."""
     rig = Rig(ABOVE)
-    watch, joints, faults = rig.cycle.checks.loops, rig.cycle.joints, []
-    named = watch.q.copy()
-    joints.q[INDEX] = START + MOVED
-    assert watch.check(lambda *what: faults.append(what), starts=True), faults
-    assert np.abs(watch.q - named).max() > 0.3
-    rig.cycle.checks.restart()
-    np.testing.assert_array_equal(watch.q, named)
+    named = rig.controller.x.closed_loops.q.copy()
+    assert rig.close(START + MOVED, starts=True) == (None, '')
+    assert np.abs(rig.controller.x.closed_loops.q - named).max() > 0.3
+    rig.controller.activate(rig.time, rig.time)
+    np.testing.assert_array_equal(rig.controller.x.closed_loops.q, named)

@@ -25,7 +25,6 @@ import pytest
 import rbd_ros
 from rbd_ros.control.parameters.assembly import build_robot
 from rbd_ros.control.parameters.table import defaults
-from rbd_ros.control.references.trajectory import Knots
 from rbd_ros.control.robot import make_robot
 from rbd_ros.control.interface.causes import Cause
 
@@ -45,7 +44,7 @@ def test_gravity_compensation_holds_a_parallel_arm():
     rig = Rig()
     q = rig.plant.q
     rig.run(0.5)
-    assert rig.cycle.supervisor.state.value == 'running', rig.cycle.fault_text()
+    assert rig.state == 'running', rig.fault
     np.testing.assert_allclose(rig.plant.q, q, atol=1e-9)
     torque = np.zeros(4)
     torque[INDEX] = rig.sent[-1]
@@ -59,12 +58,10 @@ def test_computed_torque_gives_the_wanted_acceleration():
               **{'reference.acceleration': [20.0]})  # the trajectory needs 11
     rig.run(0.3)
     goal = START + [0.3, -0.2]
-    now = rig.time
-    rig.cycle.intake.take(lambda: rig.cycle.reference.follow(now, Knots(
-        np.array([0.4]), goal[None, :], np.zeros((1, 2)), np.zeros((1, 2))), now))
+    rig.follow(goal, 0.4)
     begin = len(rig.log)
     rig.run(0.45)
-    assert rig.cycle.supervisor.state.value == 'running', rig.cycle.fault_text()
+    assert rig.state == 'running', rig.fault
     fastest = 0.0
     for q, v, tau, reference in rig.log[begin + 2::25]:
         torque = -np.array(MODEL.damping) * v
@@ -80,7 +77,9 @@ def test_computed_torque_gives_the_wanted_acceleration():
 def test_velocities_of_passive_joints_follow_from_the_driven_ones():
     """What a driver says of them does not change the torque."""
     rig = Rig(mode='computed_torque')
-    joint = rig.cycle.choice.joint.bound
+    rig.run(0.2)
+    assert rig.state == 'running', rig.fault
+    joint = rig.controller.kernels['joint']
     joint.inputs['q'][:] = rig.plant.q
     joint.inputs['reference'][0] = START
     found = []
@@ -98,24 +97,20 @@ def test_the_observer_finds_nothing_in_a_motion_that_the_model_explains():
     rig = Rig(mode='computed_torque', stiffness=[100.0], damping=[20.0], observer_feedback=True,
               observer_gain=[200.0], rubs=False)
     rig.run(0.2)
-    now = rig.time
-    rig.cycle.intake.take(lambda: rig.cycle.reference.follow(now, Knots(
-        np.array([0.3]), (START + [0.3, -0.2])[None, :], np.zeros((1, 2)), np.zeros((1, 2))),
-        now))
+    rig.follow(START + [0.3, -0.2], 0.3)
     largest = 0.0
     for _ in range(200):
         rig.run(PERIOD)
-        largest = max(largest, np.abs(rig.cycle.choice.joint.external).max())
-    assert rig.cycle.supervisor.state.value == 'running', rig.cycle.fault_text()
+        largest = max(largest, np.abs(rig.controller.x.laws.joint.external).max())
+    assert rig.state == 'running', rig.fault
     assert np.abs(rig.plant.v).max() > 0.5
     assert largest < 5e-3
 
 
 def test_report_of_the_tip_is_projected():
     """H, C, J and the velocity are those of the driven joints with the loop closed."""
-    _, robot, ticks = parts()
-    report, rig = ticks.compile('report'), Rig()
-    q = rig.plant.q
+    rig = Rig()
+    report, q = rig.controller.kernels['report'], rig.plant.q
     v = rig.dynamics.consistent_velocity(q, [1.0, 0.0, -0.5, 0.0])
     report.inputs['q'][:], report.inputs['qd'][:] = q, v
     report.inputs['max_condition'][:] = 1e6
@@ -124,7 +119,7 @@ def test_report_of_the_tip_is_projected():
     turn = np.ix_([1, 0], [1, 0])               # from the order of the model
     np.testing.assert_allclose(report.outputs['H'], e.H[turn], atol=1e-12)
     np.testing.assert_allclose(report.outputs['bias'], e.C[::-1], atol=1e-10)
-    J = rig.dynamics.jacobian(q, robot.tip)
+    J = rig.dynamics.jacobian(q, 'tool')
     np.testing.assert_allclose(report.outputs['J'] @ v[INDEX], J @ v, atol=1e-10)
     np.testing.assert_allclose(report.outputs['velocity'], J @ v, atol=1e-10)
 
@@ -135,11 +130,11 @@ def test_operational_space_moves_the_tip():
     rig.run(0.2)
     pose = rig.dynamics.pose(rig.plant.q, 'tool')
     turn = 0.5 * np.arctan2(pose[0, 2], pose[0, 0])
-    goal, now = pose[:3, 3] + [0.03, 0.0, -0.04], rig.time
-    rig.cycle.intake.take(lambda: rig.cycle.task_reference.target_pose(
-        now, goal.tolist(), [0.0, np.sin(turn), 0.0, np.cos(turn)]))
+    goal = pose[:3, 3] + [0.03, 0.0, -0.04]
+    rig.controller.take_pose(rig.time, rig.time, goal.tolist(),
+                             [0.0, np.sin(turn), 0.0, np.cos(turn)])
     rig.run(1.5)
-    assert rig.cycle.supervisor.state.value == 'running', rig.cycle.fault_text()
+    assert rig.state == 'running', rig.fault
     found = rig.dynamics.pose(rig.plant.q, 'tool')[:3, 3]
     np.testing.assert_allclose(found[[0, 2]], goal[[0, 2]], atol=1e-3)
 
@@ -151,12 +146,9 @@ def moved(**values):
     """Return a rig after some motion."""
     rig = Rig(mode='computed_torque', stiffness=[100.0], damping=[20.0], **values)
     rig.run(0.2)
-    now = rig.time
-    rig.cycle.intake.take(lambda: rig.cycle.reference.follow(now, Knots(
-        np.array([0.3]), (START + [0.3, -0.2])[None, :], np.zeros((1, 2)), np.zeros((1, 2))),
-        now))
+    rig.follow(START + [0.3, -0.2], 0.3)
     rig.run(0.2)
-    assert rig.cycle.supervisor.state.value == 'running', rig.cycle.fault_text()
+    assert rig.state == 'running', rig.fault
     return rig
 
 
@@ -165,8 +157,8 @@ def test_solved_joints_are_those_of_the_plant():
     solved, measured = moved(assembly=ABOVE), moved()
     assert np.abs(solved.plant.v).max() > 0.5
     before = solved.log[-1]
-    np.testing.assert_allclose(solved.cycle.joints.q, before[0], atol=1e-9)
-    np.testing.assert_allclose(solved.cycle.joints.qd, before[1], atol=1e-9)
+    np.testing.assert_allclose(solved.controller.x.joints.q, before[0], atol=1e-9)
+    np.testing.assert_allclose(solved.controller.x.joints.qd, before[1], atol=1e-9)
     np.testing.assert_allclose([row[2] for row in solved.log], [row[2] for row in measured.log],
                                atol=1e-6)
 
@@ -183,8 +175,8 @@ def test_the_named_assembly_is_the_one(at):
     for way in ways:
         rig = Rig(dict(zip(MODEL.joint_names, way.tolist(), strict=True)), near=way, start=at)
         rig.run(0.3)
-        assert rig.cycle.supervisor.state.value == 'running', rig.cycle.fault_text()
-        np.testing.assert_allclose(rig.cycle.joints.q, rig.plant.q, atol=1e-9)
+        assert rig.state == 'running', rig.fault
+        np.testing.assert_allclose(rig.controller.x.joints.q, rig.plant.q, atol=1e-9)
         torque = np.zeros(4)
         torque[INDEX] = rig.sent[-1]
         assert np.abs(pinocchio_arm()(rig.plant.q, np.zeros(4), torque)).max() < 1e-6
@@ -202,11 +194,11 @@ def test_a_solved_arm_stops_before_its_singularity():
         rig.time += PERIOD
         q = q + v * PERIOD
         rig.see(q, v)
-        if rig.causes():
+        if rig.causes:
             break
-    assert rig.causes()[0] is Cause.BAD_GRAVITY
+    assert rig.causes[0] is Cause.BAD_GRAVITY
     assert 'singular position of its closed loops, that of loop joint "tip"' in (
-        rig.cycle.fault_text())
+        rig.fault)
     assert 0.01 < np.pi - q[INDEX][1] < 0.1 and np.isfinite(rig.sent[sent:]).all()
     rig.run(0.1)                                        # what follows is finite, too
     assert np.isfinite(rig.sent[sent:]).all()
@@ -215,15 +207,11 @@ def test_a_solved_arm_stops_before_its_singularity():
 def test_a_loop_that_cannot_be_closed_is_no_start():
     """Driven joints where the rods do not meet, by a wrong zero: the loop is named."""
     rig = Rig(ABOVE)
-    watch = rig.cycle.checks.loops
-    faults = []
-    rig.cycle.joints.q[INDEX] = [np.pi, 0.0]            # arms cross: too near, if rods differ
-    watch.q[[1, 3]] += 2.0                              # lost: far from any closed position
-    assert not watch.check(lambda *what: faults.append(what), starts=False)
-    assert faults[0][0] is Cause.IMPLAUSIBLE and 'loop joint "tip" stays open' in faults[0][1]
-    watch.restart()
-    rig.cycle.joints.q[INDEX] = START
-    assert watch.check(lambda *what: faults.append(what), starts=True) and len(faults) == 1
+    rig.controller.x.closed_loops.q[[1, 3]] += 2.0      # lost: far from any closed position
+    cause, text = rig.close([np.pi, 0.0], starts=False)  # arms cross: too near, if rods differ
+    assert cause is Cause.IMPLAUSIBLE and 'loop joint "tip" stays open' in text
+    rig.controller.activate(rig.time, rig.time)
+    assert rig.close(START, starts=True) == (None, '')
 
 
 def test_an_impossible_assembly_is_refused():
@@ -249,11 +237,11 @@ def test_a_loop_that_does_not_close_is_a_fault():
     rig.run(0.3)
     rig.offset[1] = 0.01                        # 5 mm at the end of its rod
     rig.run(0.05)
-    assert rig.cycle.supervisor.state.value == 'running', rig.cycle.fault_text()
+    assert rig.state == 'running', rig.fault
     rig.offset[1] = 0.1
     rig.run(PERIOD)
-    assert rig.causes() == [Cause.IMPLAUSIBLE]
-    assert 'loop joint "tip" is open by 0.0496, loop_tolerance 0.02' in rig.cycle.fault_text()
+    assert rig.causes == [Cause.IMPLAUSIBLE]
+    assert 'loop joint "tip" is open by 0.0496, loop_tolerance 0.02' in rig.fault
 
 
 def test_no_torque_where_a_loop_is_open_from_the_start():
@@ -261,22 +249,22 @@ def test_no_torque_where_a_loop_is_open_from_the_start():
     rig = Rig()
     rig.offset[3] = 0.2
     rig.run(0.3)
-    assert rig.causes() == [Cause.START_CHECK] and not rig.sent
-    assert 'loop joint "tip" is open by' in rig.cycle.fault_text()
+    assert rig.causes == [Cause.START_CHECK] and not rig.sent
+    assert 'loop joint "tip" is open by' in rig.fault
 
 
 def test_a_singular_position_is_a_fault():
     """Where both rods are in line the driven joints do not determine the others."""
     rig = Rig(loop_tolerance=5.0, state_tolerance=[10.0])
     rig.run(0.3)
-    assert rig.cycle.supervisor.state.value == 'running', rig.cycle.fault_text()
+    assert rig.state == 'running', rig.fault
     flat = np.array([np.pi / 2, -np.pi / 2, np.pi / 2, np.pi / 2])
     rig.offset[:] = flat - rig.plant.q          # both rods along x, towards each other
     sent = len(rig.sent)
     rig.run(3 * PERIOD)
-    assert rig.causes()[0] is Cause.BAD_GRAVITY
+    assert rig.causes[0] is Cause.BAD_GRAVITY
     assert 'near a singular position of its closed loops, that of loop joint "tip"' in (
-        rig.cycle.fault_text())
+        rig.fault)
     assert np.isfinite(rig.sent[sent:]).all()
 
 

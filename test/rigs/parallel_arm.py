@@ -19,11 +19,14 @@ from pathlib import Path
 
 import numpy as np
 import rbd_ros
-from rbd_ros.control.former.cycle import Cycle
-from rbd_ros.control.parameters.table import defaults
-from rbd_ros.control.robot import make_robot
+from rbd_ros.control.controller import Controller
+from rbd_ros.control.interface.causes import Cause
+from rbd_ros.control.kernels.kernels import LawKernels
 from rbd_ros.control.parameters.settings import Settings
-from rbd_ros.control.former.tick import TickKernels
+from rbd_ros.control.parameters.table import defaults
+from rbd_ros.control.references.trajectory import Knots
+from rbd_ros.control.robot import make_robot
+from rbd_ros.control.start.closed_loops import check_loops, loop_kernel
 from rbd_ros.sim import Physics, SimulatedRobot
 
 PERIOD = 1e-3
@@ -40,8 +43,12 @@ NEAR = [2.2, -1.4, 0.9, 1.4]
 def parts(assembly=()):
     """Return dynamics, controlled robot and what compiles its kernels."""
     robot = make_robot(MODEL, JOINTS, tip='tool', assembly=dict(assembly))
-    return rbd_ros.Dynamics(MODEL), robot, TickKernels(
-        robot, driver_adds='none', driver_knows_payload=False, axes=('x', 'z'))
+    return rbd_ros.Dynamics(MODEL), robot, laws_of(robot)
+
+
+def laws_of(robot):
+    """Return what compiles the kernels of a five-bar arm."""
+    return LawKernels(robot, driver_adds='none', driver_knows_payload=False, axes=('x', 'z'))
 
 
 class Rig:
@@ -56,7 +63,7 @@ class Rig:
 
     def __init__(self, assembly=None, near=NEAR, start=START, *, rubs=True, robot=None,
                  **values):
-        self.dynamics, robot, ticks = robot or parts(tuple((assembly or {}).items()))
+        self.dynamics, robot, laws = robot or parts(tuple((assembly or {}).items()))
         self.seen = INDEX if assembly else list(range(4))
         self.values = defaults() | {
             'driver_adds': 'none', 'nominal_rate': 1.0 / PERIOD, 'start.time': 0.0,
@@ -64,9 +71,9 @@ class Rig:
             'torque_rate_limits': [1e5], 'reference.acceleration': [40.0],
             'task.axes': ['tx', 'tz']} | values
         self.sent, self.log = [], []
-        self.cycle = Cycle(Settings(robot, self.values, simulated=False),
-                           {kernel: ticks.compile(kernel) for kernel in ticks.names},
-                           lambda torque: self.sent.append(torque.copy()))
+        self.controller = Controller(Settings(robot, self.values, simulated=False),
+                                     {name: laws.compile(name) for name in laws.names},
+                                     lambda torque: self.sent.append(torque.copy()))
         free = {} if rubs else {'damping': np.zeros(4)}
         self.plant = SimulatedRobot(MODEL, physics=Physics.of(MODEL, **free))
         position = np.array(near)
@@ -74,7 +81,7 @@ class Rig:
         self.plant.place(position, fixed=JOINTS)
         self.offset = np.zeros(4)               # of the sensors
         self.time = 50.0
-        self.cycle.loop.post(self.cycle.activate)
+        self.controller.activate(self.time, self.time)
 
     def run(self, duration):
         """Let time pass, a state and a tick per period."""
@@ -83,7 +90,8 @@ class Rig:
             q, v = self.plant.q, self.plant.v
             self.see(q + self.offset, v)
             if self.sent:
-                self.log.append((q, v, self.sent[-1], self.cycle.reference.state.copy()))
+                self.log.append((q, v, self.sent[-1],
+                                 self.controller.x.references.joint.profile.state.copy()))
                 torque = np.zeros(4)
                 torque[INDEX] = self.sent[-1]
                 self.plant.command(torque)
@@ -92,10 +100,41 @@ class Rig:
     def see(self, q, v):
         """Let the controller have one state, of the joints that are measured."""
         names = tuple(MODEL.joint_names[i] for i in self.seen)
-        self.cycle.state(self.time, self.time, names, q[self.seen], v[self.seen], (),
-                         self.time + 1e4)
-        self.cycle.tick(self.time, self.time)
+        stamp = divmod(round(1e9 * (self.time + 1e4)), 10**9)
+        self.controller.take_state(self.time, self.time, names, q[self.seen], v[self.seen], (),
+                                   stamp)
+        self.controller.tick(self.time, self.time)
 
+    def follow(self, target, seconds):
+        """Begin a trajectory that ends at rest."""
+        self.controller.take_points(self.time, self.time, Knots(
+            np.array([seconds]), np.array([target]), np.zeros((1, 2)), np.zeros((1, 2))),
+            self.time)
+
+    def close(self, driven, *, starts):
+        """Close the loops where the driven joints are; return what is wrong: cause and text."""
+        controller = self.controller
+        x, p, y = controller.x, controller.p, controller.y
+        x.joints.q[INDEX], y.accused = driven, 0.0
+        kernel = loop_kernel(controller.kernels['loops'])
+        if check_loops(x.closed_loops, p.closed_loops,
+                       kernel._replace(run=lambda: kernel.run() or 0), x.joints, p.structure, y,
+                       int(starts)):
+            return None, ''
+        cause, word, row, *numbers = y.accusations[0]
+        return tuple(Cause)[int(cause)], controller.speaker.text(int(word), int(row), *numbers)
+
+    @property
+    def state(self):
+        """State of the supervisor in words."""
+        return self.controller.state.value
+
+    @property
+    def fault(self):
+        """Every latched fault in one line."""
+        return self.controller.fault_text()
+
+    @property
     def causes(self):
-        """Return the causes of all faults."""
-        return [fault.cause for fault in self.cycle.supervisor.faults]
+        """Causes of all faults."""
+        return [Cause[name] for name in self.controller.faults()]
