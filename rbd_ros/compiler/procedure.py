@@ -69,6 +69,17 @@ def bind(function: Callable[..., None], *given: object, backend: str = 'auto',
     return partial(function, *[_plain(each) for each in given])
 
 
+def prepare(function: Callable[..., None]) -> None:
+    """
+    Begin to make machine code of a function while this thread does something else.
+
+    :param function: what ``bind`` will be called with.
+    """
+    if has_llvm():
+        from rbd_ros.compiler.native.native_procedure import prepare as begin
+        begin(function)
+
+
 def _plain(given: object) -> object:
     """Return what gives floats of Python, and a call that returns zero: an error is raised."""
     if isinstance(given, tuple):

@@ -115,6 +115,11 @@ class Controller:
         self._rejected = Throttle()  # log lines about references
         self._begin(settings)
 
+    @staticmethod
+    def prepare() -> None:
+        """Begin to compile the step, while somebody else compiles the laws of a robot."""
+        procedure.prepare(step)
+
     def _begin(self, settings: Settings) -> None:
         """Put the state in accord with the first parameters."""
         fill_states(self.p.states, settings)

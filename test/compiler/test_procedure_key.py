@@ -20,13 +20,14 @@ from __future__ import annotations
 import importlib
 from pathlib import Path
 import sys
+import threading
 
 import numpy as np
 import pytest
 from rbd_ros.compiler.language.dependencies import dependencies
 from rbd_ros.compiler.language.statements import read
-from rbd_ros.compiler.native import cache, native_procedure
-from rbd_ros.compiler.native.native_procedure import CompiledProcedure
+from rbd_ros.compiler.native import apart, cache, gate, native_procedure, target as target_module
+from rbd_ros.compiler.native.native_procedure import CompiledProcedure, prepare
 from rbd_ros.compiler.native.procedure_text import translate
 from rbd_ros.control.step.step import step
 
@@ -189,20 +190,64 @@ def test_all_that_is_read_is_in_the_key():
                 assert f'{kind.type.__module__}.{kind.type.__qualname__} ' in key
 
 
-def test_what_is_on_disk_is_not_translated(imported, tmp_path, monkeypatch):
-    """A second process runs what the first one has made, without reading the source as a tree."""
-    entry = imported()
-    layouts = sys.modules['layouts_of_test']
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return where machine code is kept."""
     monkeypatch.setenv(cache.VARIABLE, str(tmp_path / 'disk'))
-    CompiledProcedure(entry)
+    return tmp_path / 'disk'
 
-    def refuse(*_: object) -> None:
-        raise AssertionError('it was translated again')
-    monkeypatch.setattr(native_procedure, 'translate', refuse)
+
+def refuse(*_: object) -> None:
+    """Be what must not be called."""
+    raise AssertionError('it was translated again')
+
+
+def run(entry: object) -> None:
+    """Run the procedure of the files."""
+    layouts = sys.modules['layouts_of_test']
     x, given = layouts.State({}), layouts.Arrays(np.array([9.0]), np.zeros(1))
     x.inner.b, x.load[1] = 0.5, 5.0
     CompiledProcedure(entry).bind([x, given])()
     assert x.gain == 2.0    # 0.5 * (3 * 0.5 * 2 + 1)
     assert given.y[0] == 9.0
+
+
+def test_what_is_on_disk_is_not_translated(imported, folder, monkeypatch):
+    """A second process runs what the first one has made, without reading the source as a tree."""
+    entry = imported()
+    run(entry)
+    monkeypatch.setattr(native_procedure, 'translate', refuse)
+    run(entry)
     with pytest.raises(AssertionError, match='translated again'):
         CompiledProcedure(imported(entry_of_test=_ENTRY.replace('0.5', '0.25')))
+
+
+def prepared(entry: object) -> None:
+    """Prepare a procedure, and wait until that has ended."""
+    prepare(entry)
+    for thread in threading.enumerate():
+        if thread.name == 'rbd_ros compile':
+            thread.join()
+
+
+def test_another_process_makes_the_same_code(imported, folder, monkeypatch):
+    """And this one finds it."""
+    monkeypatch.setattr(apart, 'is_worthwhile', lambda: True)
+    entry = imported()
+    prepared(entry)
+    with monkeypatch.context() as without:
+        without.setattr(native_procedure, 'translate', refuse)
+        run(entry)
+    target, text = target_module.host(), '\n'.join([*gate.table_module(), *translate(entry), ''])
+    for passes in target_module.Passes:
+        assert apart.emitted(target, text, passes) == target.emit(text, passes=passes)
+
+
+@pytest.mark.parametrize('program', ['/nobody/has/this', '/bin/false', ''])
+def test_without_another_process_this_one_makes_the_code(imported, folder, monkeypatch, program):
+    """A Python inside another program may have no executable of its own, or a wrong one."""
+    monkeypatch.setattr(sys, 'executable', program)
+    entry = imported()
+    prepared(entry)
+    assert not list(folder.rglob('*.rbd'))
+    run(entry)

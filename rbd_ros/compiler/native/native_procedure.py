@@ -19,6 +19,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 import ctypes
 from functools import cache, partial
+import logging
+from subprocess import SubprocessError
+import threading
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,21 +31,27 @@ from rbd_ros.compiler.kernel import Bound
 from rbd_ros.compiler.language.dependencies import dependencies
 from rbd_ros.compiler.language.signatures import (
     ARRAYS, BYTES, Function, KERNEL, Kind, Layout, parameters_of)
-from rbd_ros.compiler.native import cache as disk, gate, object_layout
+from rbd_ros.compiler.native import apart, cache as disk, gate, object_layout
 from rbd_ros.compiler.native.loader import Code, owned_memory
 from rbd_ros.compiler.native.procedure_text import translate
-from rbd_ros.compiler.native.target import circumstances, Options
+from rbd_ros.compiler.native.target import circumstances, Options, Passes
 from rbd_ros.compiler.records import Record
 from rbd_ros.compiler.scalar import FLOAT64
 
+#: Lines of LLVM assembly past which passes over loops take longer than they save.
+_LONG = 10_000
 _lock = ForkLock()
+_log = logging.getLogger('rbd_ros')
 
 
-def _module(function: Function) -> str:
-    """Return a function as a module of LLVM."""
-    return '\n'.join([*gate.table_module(), *translate(function), ''])
+def _module(function: Function) -> tuple[str, Passes]:
+    """Return a function as a module of LLVM, and the passes that pay for themselves."""
+    lines = translate(function)
+    return ('\n'.join([*gate.table_module(), *lines, '']),
+            Passes.FEW if len(lines) > _LONG else Passes.MANY)
 
 
+@cache
 def _key(function: Function, options: Options) -> str:
     """Return under what the machine code of a function is kept, '' for none."""
     known = circumstances(options)
@@ -59,14 +68,18 @@ class CompiledProcedure:
     def __init__(self, function: Function) -> None:
         self._name = function.__name__
         options = Options.of(FLOAT64, None)
-        entry = disk.kept(_key(function, options), lambda: disk.Entry(
-            {}, [options.target.emit(_module(function), passes=True)]))
+        entry = disk.kept(_key(function, options), partial(self._made, function, options))
         self._kinds = [each.kind for each in parameters_of(function)]
         self._code = Code(entry.objects)
         self._definition = 0
         if object_layout.verified():
             self._code.write('rbd_table', object_layout.table())
             self._definition = self._code.define(self._name, 'rbd_bound', object_layout.NOARGS)
+
+    @staticmethod
+    def _made(function: Function, options: Options) -> disk.Entry:
+        text, passes = _module(function)
+        return disk.Entry({}, [options.target.emit(text, passes=passes)])
 
     def bind(self, given: Sequence[object]) -> Callable[[], None]:
         """Return the call of the procedure on these arrays, kernels, records and tuples."""
@@ -179,3 +192,26 @@ def compiled(function: Function) -> CompiledProcedure:
     """Return the machine code of a function, made once in a process."""
     with _lock:
         return _compiled(function)
+
+
+def prepare(function: Function) -> None:
+    """
+    Begin to make the machine code of a function, which ``compiled`` will wait for.
+
+    It is made by another process, and kept on disk. Whatever prevents that is no error: it is made
+    when it is needed.
+    """
+    if disk.folder() is not None and apart.is_worthwhile():
+        threading.Thread(target=_make_apart, args=[function], name='rbd_ros compile').start()
+
+
+def _make_apart(function: Function) -> None:
+    with _lock:
+        try:
+            options = Options.of(FLOAT64, None)
+            key = _key(function, options)
+            if key and disk.read(key) is None:
+                code = apart.emitted(options.target, *_module(function))
+                disk.write(key, disk.Entry({}, [code]))
+        except (OSError, TypeError, SubprocessError) as error:
+            _log.debug('%s is not compiled apart: %s', function.__name__, error)

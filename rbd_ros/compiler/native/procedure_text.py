@@ -32,7 +32,7 @@ from rbd_ros.compiler.native.expression_text import (
 from rbd_ros.compiler.native.tables import passed, TABLE, Words
 from rbd_ros.compiler.native.target import pointer
 
-#: Lines of a function that may be put in the place of its call. A longer one would be compiled for
+#: Lines of a function that is put in the place of its call. A longer one would be compiled for
 #: each of them: a controller took almost twice the time, and solving contacts became no faster.
 _INLINED = 20
 
@@ -84,9 +84,9 @@ class _Text(ExpressionText):
         result = self._procedure.result
         self._lines.append('ret void' if result == 'None' else 'unreachable')
         body = [*self._words.lines, *self._first, *self._lines, '}']
-        alone = ' noinline' if len(body) > _INLINED else ''
+        alone = 'noinline' if len(body) > _INLINED else 'alwaysinline'
         head = (f'define internal {TYPES[result]} {symbol(self._procedure.function)}'
-                f'({", ".join(given)}) nounwind{alone} {{')
+                f'({", ".join(given)}) nounwind {alone} {{')
         return [head, *body]
 
     def _block(self, statements: Sequence[Statement]) -> None:

@@ -172,6 +172,7 @@ class ControllerNode(GuardedNode, LifecycleNode):
 
     def _configure(self) -> None:
         log = self.get_logger()
+        Controller.prepare()
         modes = self._own_modes.read()
         values = parameters.read(self, with_modes(modes))
         check_values(values, modes)

@@ -1,0 +1,67 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""
+LLVM in a process of its own: llvmlite lets one thread at a time into the one of this process.
+
+The other process is this Python with this module. It reads what to compile for and the assembly
+text, and writes the object code.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+from rbd_ros.compiler.native.target import Passes, Target
+
+__all__ = ['emitted', 'is_worthwhile']
+
+#: s after which the other process is given up.
+_LIMIT = 120.0
+
+
+def is_worthwhile() -> bool:
+    """Return whether another process would have a processor, and can be started."""
+    count = len(os.sched_getaffinity(0)) if hasattr(os, 'sched_getaffinity') else os.cpu_count()
+    return (count or 1) > 1 and bool(sys.executable)
+
+
+def emitted(target: Target, text: str, passes: Passes) -> bytes:
+    """
+    Return the object code of a module.
+
+    :param target: what to compile for.
+    :param text: LLVM assembly.
+    :param passes: see ``Target.emit``.
+    :raises OSError: if the other process does not start.
+    :raises subprocess.SubprocessError: if it fails, or takes too long.
+    """
+    return subprocess.run(
+        [sys.executable, '-m', __name__], check=True, timeout=_LIMIT,
+        env=os.environ | {'PYTHONPATH': os.pathsep.join(filter(None, sys.path))},
+        input='\n'.join([*target, passes.name, text]).encode(),
+        stdout=subprocess.PIPE, stderr=subprocess.DEVNULL).stdout
+
+
+def main() -> None:
+    """Be the other process."""
+    triple, cpu, features, passes, text = sys.stdin.buffer.read().decode().split('\n', 4)
+    code = Target(triple, cpu, features).emit(text, passes=Passes[passes])
+    sys.stdout.buffer.write(code)
+
+
+if __name__ == '__main__':
+    main()
