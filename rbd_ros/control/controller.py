@@ -27,35 +27,30 @@ import numpy as np
 import numpy.typing as npt
 
 from rbd_ros.compiler import Bound, procedure
-from rbd_ros.control.references.goals import Tolerances
-from rbd_ros.control.references.results import GoalError, Outcome, ResultCode
-from rbd_ros.control.references.trajectory import Knots
 from rbd_ros.control.interface.causes import Cause
-from rbd_ros.control.supervisor.states import State as SupervisorState
-from rbd_ros.control.parameters.settings import Settings
-from rbd_ros.control.joint_states.arrival import fill_states, is_ready
-from rbd_ros.control.laws.design import design
-from rbd_ros.control.joint_states.diagnosis import missing_joints
-from rbd_ros.control.supervisor.due import is_blind, is_finished
 from rbd_ros.control.interface.events import Event, Kind, NOBODY, Result
-from rbd_ros.control.references.feeder import Feeder
-from rbd_ros.control.step.words import FlowWord
-from rbd_ros.control.references.goal_outcomes import EndedGoals
-from rbd_ros.control.monitors.guards import is_alive
+from rbd_ros.control.joint_states.arrival import fill_states
 from rbd_ros.control.joint_states.intake import fill_structure
-from rbd_ros.control.references.joint_intake import JointIntake
-from rbd_ros.control.references.joint_reference import distance
-from rbd_ros.control.supervisor.latch import Latched, latched
-from rbd_ros.control.laws.laws import law_leads, law_tracks
-from rbd_ros.control.load.load import restart_load
-from rbd_ros.control.references.pieces import Ring
-from rbd_ros.control.snapshots import Snapshots
 from rbd_ros.control.joint_states.sources import SOURCES
+from rbd_ros.control.laws.design import design
+from rbd_ros.control.load.load import restart_load
+from rbd_ros.control.parameters.settings import Settings
+from rbd_ros.control.references.feeder import Feeder
+from rbd_ros.control.references.goal_outcomes import EndedGoals
+from rbd_ros.control.references.goals import Tolerances
+from rbd_ros.control.references.joint_intake import JointIntake
+from rbd_ros.control.references.pieces import Ring
+from rbd_ros.control.references.results import GoalError, Outcome, ResultCode
+from rbd_ros.control.references.task_intake import TaskIntake
+from rbd_ros.control.references.trajectory import Knots
+from rbd_ros.control.snapshots import Snapshots
+from rbd_ros.control.speaker import Speaker
+from rbd_ros.control.state_view import StateView
 from rbd_ros.control.step.state import (
     fill_parameters, kernels_of, Parameters, State, Work)
 from rbd_ros.control.step.step import step
-from rbd_ros.control.references.task_intake import TaskIntake
-from rbd_ros.control.speaker import Speaker
+from rbd_ros.control.step.words import FlowWord
+from rbd_ros.control.supervisor.states import State as SupervisorState
 from rbd_ros.control.throttle import Throttle, with_suppressed
 from rbd_ros.errors import RbdError
 
@@ -66,12 +61,9 @@ Values = Array | Sequence[float]
 Request = Callable[[float, float], object]
 
 _CAUSES = tuple(Cause)
-_STATES = tuple(SupervisorState)
-_WORKING = (SupervisorState.RAMPING_IN, SupervisorState.RUNNING)
-_ASKED = (Cause.DEACTIVATED.name, Cause.SIGNAL.name)
 
 
-class Controller:
+class Controller(StateView):
     """
     One robot under control.
 
@@ -83,34 +75,32 @@ class Controller:
 
     def __init__(self, settings: Settings, kernels: Mapping[str, Bound],
                  publish: Callable[[Array], None], backend: str = 'auto') -> None:
-        robot = settings.robot
-        self.settings = self.accepted = settings
-        self.kernels, self._publish = kernels, publish
-        self._modes = modes = tuple(robot.modes)
+        robot, modes = settings.robot, tuple(settings.robot.modes)
         sizes = {'n': len(robot.joints), 'm': robot.model.nv, 's': SOURCES}
-        self.x, self.u, self.p = State(sizes), Event(sizes), Parameters(sizes)
-        self.y, self.ring = Result(sizes), Ring(sizes)
-        self.intake = fill_structure(self.p.structure, self.x.joints, settings)
+        x, p = State(sizes), Parameters(sizes)
+        intake = fill_structure(p.structure, x.joints, settings)
+        super().__init__(x, p, intake, Speaker(settings, intake, x, p, modes), modes)
+        #: set in force
+        self.settings = settings
+        #: set that will be in force once the posted requests have run
+        self.accepted = settings
+        self.kernels, self._publish = kernels, publish
+        self.u, self.y, self.ring = Event(sizes), Result(sizes), Ring(sizes)
         #: what the step works on
-        self.given = (self.x, self.u, self.p, self.ring, kernels_of(kernels, sizes), Work(sizes),
-                      self.y)
+        self.given = x, self.u, p, self.ring, kernels_of(kernels, sizes), Work(sizes), self.y
         self.run: Callable[[], object] = procedure.bind(step, *self.given, backend=backend)
-        self._feeder = Feeder(self.ring, self.x.references.joint.path)
+        self._feeder = Feeder(self.ring, x.references.joint.path)
         self._joint_intake = JointIntake(
-            self.x.references.joint, self._feeder, lower=robot.pick(robot.model.lower),
+            x.references.joint, self._feeder, lower=robot.pick(robot.model.lower),
             upper=robot.pick(robot.model.upper), continuous=robot.continuous, joints=robot.joints,
             speed=settings.velocity_limits.tolist(), linear=settings.flag('reference.linear'))
-        self._task_intake = TaskIntake(self.x.references.task, self.p.references.task)
-        self._ended = EndedGoals(self.x.references.joint.goal, robot.joints, modes)
-        self.speaker = Speaker(settings, self.intake, self.x, self.p, modes)
-        self.snapshots = Snapshots(self.x)
+        self._task_intake = TaskIntake(x.references.task, p.references.task)
+        self._ended = EndedGoals(x.references.joint.goal, robot.joints, modes)
+        self.snapshots = Snapshots(x)
         self.events: deque[tuple[str, str]] = deque(maxlen=1000)  # kind, text
         self.ended: deque[tuple[Hashable, Outcome]] = deque()  # goals, for whoever asked for them
         self._goals: dict[int, Hashable] = {}  # keys of goals by their numbers
         self._last_goal = 0
-        self._faults: dict[str, str] = {}  # sentences by cause, first one first
-        self._latched: list[Latched] = []  # what they were made of
-        self._seen = b''  # how these stood in the state
         self.requests: deque[Request] = deque()  # posted, not yet run
         self._rejected = Throttle()  # log lines about references
         self._begin(settings)
@@ -128,111 +118,7 @@ class Controller:
         self.snapshots.divider = settings.report_divider
         restart_load(self.x.load.plain(), self.p.load.plain())
         design(self.x.design.plain(), self.p.design.plain(), self.p.design.delay, 0.0)
-        self._take(Kind.PARAMETERS, 0.0, 0.0)
-
-    # -- what it is like ----------------------------------------------------------------------
-
-    @property
-    def state(self) -> SupervisorState:
-        """Return the state of the supervisor."""
-        return _STATES[int(self.x.command.supervisor.state)]
-
-    @property
-    def mode(self) -> str:
-        """Return the mode."""
-        return self._modes[int(self.x.mode)]
-
-    @property
-    def working(self) -> bool:
-        """Return whether the law acts, its gains ramped or not."""
-        return self.state in _WORKING
-
-    @property
-    def finished(self) -> bool:
-        """Return whether nothing more will be sent without a new request."""
-        return is_finished(self.x.command.supervisor)
-
-    @property
-    def blind(self) -> bool:
-        """Return whether the torque that is due needs no state: the timer sends it."""
-        return is_blind(self.x.command.supervisor)
-
-    @property
-    def ready(self) -> bool:
-        """Return whether every joint was known and young enough at the last event."""
-        return is_ready(self.x.joints, self.x.now)
-
-    @property
-    def tracks(self) -> bool:
-        """Return whether the law in force follows the reference of the joints."""
-        return law_tracks(self.x.laws)
-
-    @property
-    def leads(self) -> bool:
-        """Return whether the law in force follows the reference of the tip."""
-        return law_leads(self.x.laws)
-
-    @property
-    def goal(self) -> Hashable | None:
-        """Return the key of the active goal; None: there is none."""
-        return self._goals.get(int(self.x.references.joint.goal.active))
-
-    def faults(self) -> dict[str, str]:
-        """Return the sentences of all latched faults by cause, first one first."""
-        return dict(self._faults)
-
-    def fault_text(self) -> str:
-        """Return every latched fault in one line; a requested end is no fault."""
-        return '; '.join(text for cause, text in self.faults().items() if cause not in _ASKED)
-
-    def refusal(self) -> str:
-        """Return why the last joint state was not used; empty: it was."""
-        sources = self.x.states.sources
-        return self.speaker.text(int(sources.reason), int(sources.reason_joint), sources.reason_a,
-                                 sources.reason_b, sources.reason_c) if sources.reason else ''
-
-    def lateness(self) -> str:
-        """Return in what states do not come in time before the start; empty: they do."""
-        late = self.x.states.punctual
-        return self.speaker.text(int(late.late), NOBODY, late.late_a, late.late_b, 0.0,
-                                 ) if late.late else ''
-
-    def missing_states(self) -> str:
-        """Return which joints are unknown or too old, and why; empty: none."""
-        return self.speaker.diagnosis()
-
-    def missing_prescribed(self) -> list[str]:
-        """Return the joints that are not controlled and are unknown or too old."""
-        x, structure = self.x, self.p.structure
-        return [self.intake.joints[j] for j in missing_joints(x.joints, structure, x.now)
-                if not structure.controlled[j]]
-
-    def is_pressed(self, steady: float) -> bool:
-        """
-        Return whether the dead-man switch lets the robot move.
-
-        :param steady: steady time, s.
-        """
-        return is_alive(self.x.dead_man, self.p.monitors, steady)
-
-    def distance(self, target: Array, q: Array) -> Array:
-        """
-        Return the difference from measured positions to a target, the short way round.
-
-        :param target: positions of the controlled joints.
-        :param q: measured ones.
-        """
-        return np.array([distance(self.p.references.joint, j, *pair)
-                         for j, pair in enumerate(zip(target.tolist(), q.tolist()))])
-
-    def check_points(self, q: Array) -> None:
-        """
-        Refuse points that are not finite or outside the joint limits.
-
-        :param q: positions, (k, n).
-        :raises GoalError: naming joint and limits.
-        """
-        self._joint_intake.check(q)
+        self._step(Kind.PARAMETERS, 0.0, 0.0)
 
     # -- events, in the control thread --------------------------------------------------------
 
@@ -253,7 +139,7 @@ class Controller:
         self.serve(now, steady)
         self.u.now, self.u.steady = now, steady
         self.intake.read(self.u, names, position, velocity, effort, stamp)
-        return self._take(Kind.STATE, now, steady)
+        return self._step(Kind.STATE, now, steady)
 
     def take_unreadable(self, now: float, steady: float, text: str) -> bool:
         """
@@ -266,7 +152,7 @@ class Controller:
         """
         self.serve(now, steady)
         self.intake.refuse_unreadable(self.u, text)
-        return self._take(Kind.UNREADABLE, now, steady)
+        return self._step(Kind.UNREADABLE, now, steady)
 
     def take_timer(self, now: float, steady: float) -> bool:
         """
@@ -277,9 +163,9 @@ class Controller:
         :returns: whether a torque was sent.
         """
         if self.requests:
-            self._take(Kind.LOOK, now, steady)
+            self._step(Kind.LOOK, now, steady)
             self.serve(now, steady)
-        return self._take(Kind.TIMER, now, steady)
+        return self._step(Kind.TIMER, now, steady)
 
     tick = take_timer
 
@@ -291,7 +177,7 @@ class Controller:
         :param pressed: whether the operator holds it; one false between any number of true counts.
         """
         self.u.pressed = float(pressed)
-        self._take(Kind.DEAD_MAN, self.x.now, steady)
+        self._step(Kind.DEAD_MAN, self.x.now, steady)
 
     def post(self, request: Request) -> None:
         """
@@ -309,7 +195,7 @@ class Controller:
         :param steady: steady time, s.
         """
         if self.requests:
-            self._take(Kind.ADVANCE, now, steady)  # they see the present state of the supervisor
+            self._step(Kind.ADVANCE, now, steady)  # they see the present state of the supervisor
         while self.requests:
             self.requests.popleft()(now, steady)
 
@@ -323,7 +209,7 @@ class Controller:
         :param steady: steady time, s.
         :returns: the reason of a refusal, or nothing.
         """
-        self._take(Kind.ACTIVATE, now, steady)
+        self._step(Kind.ACTIVATE, now, steady)
         if not self.y.answer:
             self.intake.restart()
         return self._refusal()
@@ -336,7 +222,7 @@ class Controller:
         :param steady: steady time, s.
         :returns: the reason of a refusal, or nothing.
         """
-        self._take(Kind.RESET, now, steady)
+        self._step(Kind.RESET, now, steady)
         if not self.y.answer and self.state is SupervisorState.PROBING:  # streams are checked anew
             self.intake.restart()
         return self._refusal()
@@ -349,11 +235,11 @@ class Controller:
         :param cause: why.
         :param text: what exactly.
         """
-        if cause.name not in self._faults:  # what follows from a fault does not explain it
+        if cause.name not in self._fault_sentences.by_cause:  # what follows from a fault does not explain it
             self.speaker.outside[cause.name] = text
         self.u.cause = _CAUSES.index(cause)
         self.u.numbers[:2] = FlowWord.OUTSIDE, NOBODY
-        self._take(Kind.FAULT, self.x.now, steady)
+        self._step(Kind.FAULT, self.x.now, steady)
 
     def apply(self, settings: Settings, now: float, steady: float) -> None:
         """
@@ -367,7 +253,7 @@ class Controller:
         fill_parameters(self.p, self.settings, self._modes)
         self._joint_intake.speed[:] = self.settings.velocity_limits
         self.snapshots.divider = self.settings.report_divider
-        self._take(Kind.PARAMETERS, now, steady)
+        self._step(Kind.PARAMETERS, now, steady)
 
     def hold(self, now: float, steady: float) -> None:
         """
@@ -376,9 +262,9 @@ class Controller:
         :param now: control time, s.
         :param steady: steady time, s.
         """
-        self._take(Kind.HOLD, now, steady)
+        self._step(Kind.HOLD, now, steady)
 
-    def carry(self, now: float, steady: float, payload: Array) -> None:
+    def take_payload(self, now: float, steady: float, payload: Array) -> None:
         """
         Begin a ramp to another payload.
 
@@ -387,9 +273,9 @@ class Controller:
         :param payload: ten numbers of ``payload_vector``.
         """
         self.u.numbers[:10] = payload
-        self._take(Kind.PAYLOAD, now, steady)
+        self._step(Kind.PAYLOAD, now, steady)
 
-    def point_down(self, now: float, steady: float, when: float, down: Array) -> None:
+    def take_gravity(self, now: float, steady: float, when: float, down: Array) -> None:
         """
         Take where down is.
 
@@ -399,7 +285,21 @@ class Controller:
         :param down: unit vector in the base.
         """
         self.u.numbers[:3], self.u.numbers[3] = down, when
-        self._take(Kind.GRAVITY, now, steady)
+        self._step(Kind.GRAVITY, now, steady)
+
+    @property
+    def goal(self) -> Hashable | None:
+        """Return the key of the active goal; None: there is none."""
+        return self._goals.get(int(self.x.references.joint.goal.active))
+
+    def check_points(self, q: Array) -> None:
+        """
+        Refuse points that are not finite or outside the joint limits.
+
+        :param q: positions, (k, n).
+        :raises GoalError: naming joint and limits.
+        """
+        self._joint_intake.check(q)
 
     def take_points(self, now: float, steady: float, knots: Knots, start_time: float) -> None:
         """
@@ -432,7 +332,7 @@ class Controller:
         self._last_goal += 1
         self._joint_intake.follow(self.u, now, knots, start_time, self._last_goal, tolerances)
         self._goals[self._last_goal] = key
-        self._take(int(self.u.kind), now, steady)
+        self._step(int(self.u.kind), now, steady)
         if self.y.answer:  # it will never end
             del self._goals[self._last_goal]
             raise GoalError(ResultCode.INVALID_GOAL, self._refusal())
@@ -447,7 +347,7 @@ class Controller:
         """
         if self.goal is not None and self.goal == key:
             self.u.numbers[0] = self.x.references.joint.goal.active
-            self._take(Kind.CANCEL, now, steady)
+            self._step(Kind.CANCEL, now, steady)
 
     def take_pose(self, now: float, steady: float, position: Sequence[float],
                   quaternion: Sequence[float]) -> None:
@@ -493,7 +393,7 @@ class Controller:
         :param reason: why it was refused.
         """
         self.speaker.refused = reason
-        self._take(Kind.REFUSED, now, steady)
+        self._step(Kind.REFUSED, now, steady)
 
     # -- inside -------------------------------------------------------------------------------
 
@@ -508,7 +408,7 @@ class Controller:
             self._warn(type(error), str(error))
             self.refuse(now, steady, str(error))
             return
-        self._take(int(self.u.kind), now, steady)
+        self._step(int(self.u.kind), now, steady)
 
     def _warn(self, kind: object, reason: str) -> None:
         """Log that a reference is rejected, once per kind of reason and second."""
@@ -520,18 +420,15 @@ class Controller:
         word, state = int(self.y.answer), self.x.command.supervisor.state
         return self.speaker.text(word, NOBODY, state, 0.0, 0.0) if word else ''
 
-    def _take(self, kind: int, now: float, steady: float) -> bool:
+    def _step(self, kind: int, now: float, steady: float) -> bool:
         """Let one thing happen; return whether a torque was sent."""
         u, y, taken = self.u, self.y, self.x.taken
         u.kind, u.now, u.steady = kind, now, steady
         self.run()
         if y.send:
             self._publish(y.torque)
-        faults = self.x.command.supervisor.faults
-        if (faults.causes or self._faults) and self._seen != (
-                seen := faults.order.tobytes() + faults.details.tobytes()):
-            self._seen = seen  # one step may clear a cause and find another one
-            self._note_faults()
+        if self.x.command.supervisor.faults.causes or self._fault_sentences.by_cause:
+            self._fault_sentences.update()
         if y.told or self.intake.notices:
             self.events.extend(self.speaker.said(y))
             self.events.extend(('warning', text) for text in self.intake.notices)
@@ -544,15 +441,7 @@ class Controller:
             self._feeder.feed()
         return bool(y.send)
 
-    def _note_faults(self) -> None:
-        """Make the sentences of new causes now, while the records say what was seen."""
-        known, self._latched = self._latched, latched(self.x.command.supervisor.faults)
-        if known != self._latched[:len(known)]:  # they were cleared
-            self.speaker.recovered = '; '.join(self._faults.values())
-        self._faults = {each.cause.name: self._faults[each.cause.name] if each in known else
-                        self.speaker.fault(each) for each in self._latched}
-
     def _note_ended(self) -> None:
         """Tell of goals that have ended."""
-        for number, outcome in self._ended.take('; '.join(self._faults.values())):
+        for number, outcome in self._ended.take(self._fault_sentences.text()):
             self.ended.append((self._goals.pop(number, number), outcome))

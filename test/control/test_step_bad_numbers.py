@@ -25,11 +25,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import cache
 import math
+from pathlib import Path
+import tempfile
 from typing import NamedTuple
 
+from c_functions import COMPILER
+from c_step import CStep
 import numpy as np
 import numpy.typing as npt
 import pytest
+from _pytest.mark import ParameterSet
 from rbd_ros.compiler.records import Record
 from rbd_ros.control.parameters.table import defaults
 from rbd_ros.control.references.goals import read_tolerances
@@ -41,7 +46,7 @@ from rbd_ros.control.interface.events import Kind
 from rbd_ros.control.laws.law_records import LawCode
 from rbd_ros.control.joint_states.sources import SOURCES
 from recorded_events import MODES
-from recorded_robots import controlled_robot, KINDS
+from recorded_robots import controlled_robot, KINDS, law_graphs
 from recorded_step import fixed_clock, StepController
 
 Array = npt.NDArray[np.float64]
@@ -99,7 +104,7 @@ class Rig:
     """
     A controller that is driven by hand.
 
-    :param backend: of the step.
+    :param backend: of the step: 'llvm', 'python', or 'c'.
     """
 
     def __init__(self, backend: str) -> None:
@@ -113,11 +118,16 @@ class Rig:
             'friction.coulomb': [0.3], 'friction.viscous': [0.1], 'dead_man_timeout': 0.3,
             'payload.ramp_time': 0.05, 'reference.timeout': 0.1, 'effort_is_torque': False,
             'start.tolerance': 1.0, 'switch_time': 0.05}
-        self._recorded = StepController('arm', values, simulated=False, backend=backend)
+        self._recorded = StepController('arm', values, simulated=False,
+                                        backend='llvm' if backend == 'c' else backend)
         self.controller = self._recorded.controller
         self.x, self.u, self.p = self.controller.x, self.controller.u, self.controller.p
         self.y, self.ring = self.controller.y, self.controller.ring
         self._step = self.controller.run
+        if backend == 'c':
+            with tempfile.TemporaryDirectory() as folder:
+                self._step = CStep(self.controller, law_graphs('arm', self.controller.kernels),
+                                   Path(folder))
         self.limit = self.p.command.torque.limits.limit.tolist()
         self.is_limit = [name.startswith('command.torque.limits.limit')
                          for name in numbers(self.p)]
@@ -208,7 +218,7 @@ class Rig:
         """Bring the robot everywhere; afterwards every kind of event has a template."""
         c, found = self.controller, [self.scene('inactive')]
         c.take_unreadable(self.now, self.now, 'three bytes')
-        c._take(Kind.LOOK, self.now, self.now)
+        c._step(Kind.LOOK, self.now, self.now)
         c.activate(self.now, self.now)
         self.take_state()
         for _ in range(4):
@@ -223,7 +233,7 @@ class Rig:
         self.until(State.RUNNING)
         found += [self._running(mode) for mode in MODES]
         running = found[-1]
-        c._take(Kind.ADVANCE, self.now, self.now)
+        c._step(Kind.ADVANCE, self.now, self.now)
         c.fault(self.now, Cause.OPERATOR_STOP)
         self.until(State.BRAKING)
         self.take_state()
@@ -268,8 +278,8 @@ class Rig:
             c.take_wrench(self.now, self.now, [0.0, 0.0, 0.0, 1.0, 0.0, 0.0])
             tip = self.x.references.task.pose
             c.take_pose(self.now, self.now, list(tip.position + 0.01), list(tip.orientation))
-            c.carry(self.now, self.now, np.array([0.5] + 9 * [0.0]))
-            c.point_down(self.now, self.now, self.now, np.array([0.0, 0.0, -1.0]))
+            c.take_payload(self.now, self.now, np.array([0.5] + 9 * [0.0]))
+            c.take_gravity(self.now, self.now, self.now, np.array([0.0, 0.0, -1.0]))
             c.refuse(self.now, self.now, 'refused')
         for _ in range(5):
             c.press(self.now, True)
@@ -326,13 +336,13 @@ class Rig:
 
         :param scene: before.
         :param kind: what happens.
-        :param bad: numbers by 'u' or 'p' and their place.
+        :param bad: numbers by 'u', 'p' or 'ring' and their place.
         """
         self.restore(scene)
         self.now += PERIOD
         self.event(kind)
         for (where, place), number in bad.items():
-            (self.u if where == 'u' else self.p).memory[place] = number
+            self.given(where).memory[place] = number
         self._step()
         unlimited = any(where == 'p' and self.is_limit[place] for where, place in bad)
         if (found := self.wrong(limited=not unlimited)):
@@ -361,8 +371,12 @@ class Rig:
 
     def names(self, bad: Mapping[tuple[str, int], float]) -> str:
         """Return what was tried, for a failure."""
-        return ', '.join(f'{where}.{numbers(self.u if where == "u" else self.p)[place]} = {number}'
+        return ', '.join(f'{where}.{numbers(self.given(where))[place]} = {number}'
                          for (where, place), number in bad.items())
+
+    def given(self, where: str) -> Record:
+        """Return the event, the parameters, or the pieces of trajectories."""
+        return {'u': self.u, 'p': self.p, 'ring': self.ring}[where]
 
 
 @cache
@@ -401,7 +415,14 @@ def test_the_robot_has_been_everywhere() -> None:
     assert set(found.templates) == set(Kind)
 
 
-@pytest.mark.parametrize('backend, share', [('llvm', SHARE), ('python', 40 * SHARE + 1)])
+def in_c(number: int) -> ParameterSet:
+    """Return a case of the C code."""
+    return pytest.param('c', number, marks=pytest.mark.skipif(
+        COMPILER is None, reason='this machine has no C compiler'))
+
+
+@pytest.mark.parametrize('backend, share', [
+    ('llvm', SHARE), in_c(20 * SHARE + 1), ('python', 40 * SHARE + 1)])
 def test_one_bad_number_leaves_a_legal_state(backend: str, share: int) -> None:
     """Each number of the event and of the parameters, in each state, at each kind of event."""
     found, scenes = rig(backend)
@@ -419,7 +440,7 @@ def test_one_bad_number_leaves_a_legal_state(backend: str, share: int) -> None:
                         assert not wrong, (scene.name, kind.name, found.names(bad), wrong)
 
 
-@pytest.mark.parametrize('backend, count', [('llvm', 4000), ('python', 150)])
+@pytest.mark.parametrize('backend, count', [('llvm', 4000), in_c(1000), ('python', 150)])
 def test_two_bad_numbers_leave_a_legal_state(backend: str, count: int) -> None:
     """Pairs by chance, in states and at events by chance."""
     found, scenes = rig(backend)
@@ -434,6 +455,22 @@ def test_two_bad_numbers_leave_a_legal_state(backend: str, count: int) -> None:
         assert not wrong, (scene.name, kind.name, found.names(bad), wrong)
 
 
+@pytest.mark.parametrize('backend, share', [('llvm', 2), in_c(11), ('python', 101)])
+def test_a_bad_piece_of_a_trajectory_leaves_a_legal_state(backend: str, share: int) -> None:
+    """One number of the ring, which stays bad, alone or with one of the event."""
+    found, scenes = rig(backend)
+    scene = next(each for each in scenes if each.name == 'computed_torque')
+    random, events = np.random.default_rng(22), found.u.memory.size
+    used = np.flatnonzero((scene.ring != 0.0) & (scene.ring != -1.0))  # no empty places
+    cases = [(kind, {('ring', int(place)): number} | pair)
+             for kind in (Kind.STATE, Kind.TIMER, Kind.HOLD, Kind.CANCEL, Kind.PIECES)
+             for place in used for number in BAD
+             for pair in ({}, {('u', int(random.integers(events))): random.choice(BAD)})]
+    for kind, bad in cases[::share]:
+        wrong = found.tried(scene, kind, bad)
+        assert not wrong, (kind.name, found.names(bad), wrong)
+
+
 @pytest.mark.parametrize('name, kind', [
     ('p.mode', Kind.PARAMETERS), ('p.design.closed_loops', Kind.STATE),
     ('p.structure.index[1]', Kind.STATE), ('u.source', Kind.STATE)])
@@ -441,7 +478,7 @@ def test_numbers_that_choose_a_place_are_bounded(name: str, kind: Kind) -> None:
     """Plain Python says where a place is none."""
     found, scenes = rig('python')
     where, path = name.split('.', 1)
-    place = numbers(found.u if where == 'u' else found.p).index(path)
+    place = numbers(found.given(where)).index(path)
     for scene in scenes[1::4]:
         for number in BAD:
             wrong = found.tried(scene, kind, {(where, place): number})

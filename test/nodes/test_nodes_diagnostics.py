@@ -326,7 +326,7 @@ def test_payload_and_gravity(subject):
     level, text, values = subject.look('load')
     assert (level, text) == (ERROR, 'no direction of gravity: too old')
     assert values['gravity age [s]'] == 'inf'
-    controller.point_down(begin, begin, begin, np.array([0.0, 0.0, -1.0]))
+    controller.take_gravity(begin, begin, begin, np.array([0.0, 0.0, -1.0]))
     controller.tick(begin + 0.5, begin + 0.5)
     level, text, values = subject.look('load')
     assert level == OK and values['gravity age [s]'] == '0.5'

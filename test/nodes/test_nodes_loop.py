@@ -535,7 +535,7 @@ def test_activation_names_the_input_it_waits_for(monkeypatch):
         def each():
             if known[0]:
                 now = start.arm.time
-                controller.point_down(now, now, now, np.array([0.0, 0.0, -1.0]))
+                controller.take_gravity(now, now, now, np.array([0.0, 0.0, -1.0]))
             start.arm.run(0.01)
         start.each = each
         monkeypatch.setattr(controller, 'lateness', lambda: late)

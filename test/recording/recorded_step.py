@@ -152,10 +152,10 @@ class StepController:
             return lambda now, steady: controller.refuse(now, steady, 'refused')
         if kind == 'payload':
             load = payload_vector(*data)
-            return lambda now, steady: controller.carry(now, steady, load)
+            return lambda now, steady: controller.take_payload(now, steady, load)
         if kind == 'gravity':
             down, age = np.array(data[0]), data[1]
-            return lambda now, steady: controller.point_down(now, steady, now - age, down)
+            return lambda now, steady: controller.take_gravity(now, steady, now - age, down)
         if kind == 'cancel':
             return lambda now, steady: controller.cancel(now, steady, data[0])
         if controller.mode != ('operational_space' if kind in _TASK else 'computed_torque'):

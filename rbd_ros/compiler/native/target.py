@@ -114,11 +114,10 @@ _FEW = ('always_inliner', 'sroa', 'simplify_cfg', 'instruction_combine')
 def _pass_manager(builder: PassBuilder, passes: Passes) -> ModulePassManager:
     """Return what runs passes."""
     manager = binding().create_new_module_pass_manager()
-    adders = [getattr(manager, f'add_{name}_pass', None) for name in _FEW]
-    if passes is Passes.MANY or None in adders:
+    if passes is Passes.MANY or not hasattr(manager, 'add_sroa_pass'):
         return builder.getModulePassManager()
-    for add in adders:
-        add()
+    for name in _FEW:
+        getattr(manager, f'add_{name}_pass')()
     return manager
 
 

@@ -222,7 +222,7 @@ class GravityInput:
 
     def _post_direction(self, down: Array, when: float) -> None:
         controller = self._controller
-        controller.post(lambda now, steady: controller.point_down(now, steady, when, down))
+        controller.post(lambda now, steady: controller.take_gravity(now, steady, when, down))
 
     def _refuse(self, reason: str) -> None:
         self.refused += 1

@@ -1,0 +1,75 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""The step of a controller as C code, called in place of its machine code."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+import ctypes
+from pathlib import Path
+import subprocess
+
+from c_functions import COMPILER
+import numpy as np
+from rbd_env.pace import patient
+from rbd_ros.compiler import Bound, Graph
+from rbd_ros.compiler.source.c_procedures import emit_procedure
+from rbd_ros.control.controller import Controller
+from rbd_ros.control.step.step import step
+
+__all__ = ['CStep']
+
+_FLAGS = ('-std=c99', '-Wall', '-Wextra', '-Werror', '-pedantic', '-ffp-contract=off', '-O1')
+
+
+class CStep:
+    """
+    One step in C, on what the records of a controller hold.
+
+    :param controller: whose step it is.
+    :param graphs: what each of its kernels computes.
+    :param folder: where it is compiled.
+    """
+
+    def __init__(self, controller: Controller, graphs: Mapping[Bound, Graph], folder: Path,
+                 ) -> None:
+        assert COMPILER is not None, 'this machine has no C compiler'
+        code = emit_procedure(step, *controller.given, kernels=graphs, prefix='ctl')
+        for name, text in code.files.items():
+            (folder / name).write_text(text)
+        library = folder / 'ctl.so'
+        subprocess.run([COMPILER, *_FLAGS, '-fPIC', '-shared', 'ctl.c', 'ctl_kernels.c', '-o',
+                        library.name, '-lm'], cwd=folder, check=True, timeout=patient(240))
+        functions = ctypes.CDLL(str(library))
+        self._memory = np.zeros(sum(place.numbers.size for place in code.places))
+        self._address = ctypes.c_void_p(self._memory.ctypes.data)
+        functions.ctl_init(self._address)
+        self._function = functions.ctl_step
+        self._function.restype = None
+        self._records, at = [], 0
+        for place in code.places:
+            part = self._memory[at:at + place.numbers.size]
+            at += part.size
+            assert np.array_equal(part, place.numbers.ravel(), equal_nan=True), place.name
+            if place.record is not None:
+                self._records.append((part, place.record.memory))
+
+    def __call__(self) -> None:
+        """Let one thing happen."""
+        for part, memory in self._records:
+            part[:] = memory
+        self._function(self._address)
+        for part, memory in self._records:
+            memory[:] = part
