@@ -235,7 +235,8 @@ class Controller(StateView):
         :param cause: why.
         :param text: what exactly.
         """
-        if cause.name not in self._fault_sentences.by_cause:  # what follows from a fault does not explain it
+        # What follows from a fault does not explain it.
+        if cause.name not in self._fault_sentences.by_cause:
             self.speaker.outside[cause.name] = text
         self.u.cause = _CAUSES.index(cause)
         self.u.numbers[:2] = FlowWord.OUTSIDE, NOBODY
