@@ -257,7 +257,7 @@ def test_robot_that_shakes_during_the_release_is_released():
 def test_direction_of_gravity_that_is_too_old_is_a_lost_state():
     """A measured direction may be used for its timeout, then g(q) is not known any more."""
     arm = Arm(ramp_time=0.02, gravity_source='imu', gravity_timeout=0.05)
-    arm.each = lambda time: arm.controller.point_down(time, time, time, np.array([0., 0., -1.]))
+    arm.each = lambda time: arm.controller.take_gravity(time, time, time, np.array([0., 0., -1.]))
     arm.start()
     arm.each = None
     arm.run(0.05)
