@@ -98,6 +98,30 @@ def test_sources_named_in_documents_exist(path):
     assert not [name for name in names if not found(name)]
 
 
+@pytest.fixture(scope='module')
+def python_files():
+    """Return the paths of all Python files of the repository."""
+    folders = ('benchmark', 'docs', 'examples', 'launch', 'rbd_ros', 'test', 'tools')
+    return [identity(path) for folder in folders for path in (ROOT / folder).rglob('*.py')]
+
+
+@pytest.mark.parametrize('path', DOCUMENTS, ids=identity)
+def test_python_files_named_in_documents_exist(path, python_files):
+    """Whatever ends in .py, in prose, commands and maps, is the end of the path of a file."""
+    named = re.findall(r'(?<![\w/.{-])([\w./-]*\w\.py)\b', path.read_text())
+    made = ('my_modes.py', 'spring.py')  # which a reader writes
+    assert not [name for name in named if not name.endswith(made) and not any(
+        f'/{file}'.endswith(f'/{name.removeprefix("../")}') for file in python_files)]
+
+
+def test_names_in_docstrings_exist(python_files):
+    """What a docstring refers to as a module, class or function is one."""
+    named = [(file, name) for file in python_files if file.startswith('rbd_ros/')
+             for name in re.findall(r':[a-z]+:`~?rbd_ros\.([\w.]+)`', (ROOT / file).read_text())]
+    assert len(named) > 20
+    assert not [(file, name) for file, name in named if not found(name)]
+
+
 def test_the_map_of_the_source_has_every_package():
     """CONTRIBUTING begins with a map in which every package below rbd_ros has its line."""
     text = (ROOT / 'CONTRIBUTING.md').read_text().partition('```')[2].partition('```')[0]

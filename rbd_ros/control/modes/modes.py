@@ -34,7 +34,7 @@ from rbd_ros.errors import SettingError
 __all__ = ['all_modes', 'DEFAULT', 'Follows', 'Mode', 'MODES', 'names_in', 'own_mode', 'taking',
            'Takes', 'users']
 
-#: torques of a law, from what it may know of the robot (:class:`rbd_ros.control.own_law.LawTerms`)
+#: torques of a law, from what it may know of the robot (``LawTerms``)
 #: and its parameters by name, over traced numbers
 LawFunction = Callable[[Any, Mapping[str, Any]], Sequence[Any]]
 
