@@ -81,7 +81,7 @@ class Holding:
         self._most[:] = settings.joints('hold_distance')
         self._bound[:] = settings.number('hold_torque') * settings.torque_limits
         self._damping[:] = settings.damper('brake_damping')
-        settle = max(_SETTLE, 4.0 * settings.loop_delay / DAMPED)
+        settle = max(_SETTLE, 4.0 * settings.feedback_delay / DAMPED)
         self._stiffness[:] = np.minimum(self._damping / settle, self._bound / self._most)
         self._gains[:] = settings.hold_gains
         self._ahead = settings.ahead

@@ -65,7 +65,7 @@ class Design(Record):
     delay: float = field('', 's', 'for which stops and holds are made; 0: nobody says')
     age: float = field('', 's', 'of states when they arrive, for which dampers are made')
     answer_time: float = field('', 's', 'from a motion to the torque that answers it')
-    loop_delay: float = field('', 's', 'the same where a delay is given; 0: nobody says')
+    feedback_delay: float = field('', 's', 'the same where a delay is given; 0: nobody says')
     safe_rate: float = field('', '1/s', 'at which a sampled damper may let a velocity decay, for '
                                         'states that are as old as was measured')
     fastest_damper: float = field('', '1/s', 'the same with the delay of the control loop')
@@ -193,8 +193,8 @@ def design(x: Design, p: DesignLimits, delay: float, age: float) -> None:
     _find_lateness(x, p, period)
     x.safe_rate = _known(_sampled_rate(period, max(delay, age)), x.safe_rate)
     x.fastest_damper = x.safe_rate
-    if x.loop_delay > 0.0:
-        x.fastest_damper = min(x.safe_rate, _DAMPED / x.loop_delay)
+    if x.feedback_delay > 0.0:
+        x.fastest_damper = min(x.safe_rate, _DAMPED / x.feedback_delay)
     rate = min(p.brake_rate, _BRAKED / x.answer_time if x.answer_time > 0.0 else p.brake_rate)
     x.brake_rate = _known(min(rate, x.safe_rate), x.brake_rate)
     for j in range(len(x.free_damping)):
@@ -212,7 +212,7 @@ def _find_lateness(x: Design, p: DesignLimits, period: float) -> None:
     upright: stops and holds extrapolate it.
     """
     x.answer_time = _known(x.delay + 1.5 / p.nominal_rate + p.velocity_filter, x.answer_time)
-    x.loop_delay = x.answer_time if x.delay != 0.0 else 0.0
+    x.feedback_delay = x.answer_time if x.delay != 0.0 else 0.0
     x.late = _known(x.delay + 0.5 * period, x.late)
     x.later = _known(x.late + 0.5 * period + p.velocity_filter, x.later)
     x.ahead = x.late if x.delay != 0.0 and not p.closed_loops > 0.0 else 0.0
@@ -235,8 +235,8 @@ def _design_joint(x: Design, p: DesignLimits, j: int) -> None:
     x.barrier_speed_damping[j] = _known(min(p.barrier_speed_damping[j], most),
                                         x.barrier_speed_damping[j])
     gain = p.observer_gain[j]
-    if x.loop_delay > 0.0:
-        gain = min(gain, _OBSERVED / x.loop_delay)
+    if x.feedback_delay > 0.0:
+        gain = min(gain, _OBSERVED / x.feedback_delay)
     x.observer_gain[j] = _known(gain, x.observer_gain[j])
 
 
@@ -245,8 +245,8 @@ def _design_hold(x: Design, p: DesignLimits) -> None:
     n = len(x.hold_damping)
     most = x.safe_rate
     soft = 0
-    if x.loop_delay > 0.0:
-        most = min(min(most, x.brake_rate), _DAMPED / x.loop_delay)
+    if x.feedback_delay > 0.0:
+        most = min(min(most, x.brake_rate), _DAMPED / x.feedback_delay)
         soft = 1
     for j in range(n):
         if not p.damping[j] <= most:

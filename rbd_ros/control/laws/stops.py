@@ -340,7 +340,7 @@ def hold(x: JointLaw, p: LawGains, limits: StopLimits, kernel: LawKernel, own: J
     # The gains of the law fit the described inertia. A light wrist with a load that is not
     # described needs more: as stiff as its damper can settle, and no stiffer than reaches the
     # bound at hold_distance.
-    settle = max(_SETTLE, 4.0 * design.loop_delay / _DAMPED)
+    settle = max(_SETTLE, 4.0 * design.feedback_delay / _DAMPED)
     for j in range(len(law)):
         damping, bound = design.brake_damping[j], limits.push[j]
         distance = limits.distance[j]

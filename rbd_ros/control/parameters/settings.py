@@ -335,7 +335,7 @@ class Settings:
                 + self.number('velocity_filter'))
 
     @property
-    def loop_delay(self) -> float:
+    def feedback_delay(self) -> float:
         """Return the same where the delay is given; 0: nobody says."""
         return self.answer_time if self.number('delay') else 0.0
 
@@ -343,7 +343,7 @@ class Settings:
     def fastest_damper(self) -> float:
         """Return the rate in 1/s at which a damper may let a velocity decay."""
         most = self.safe_rate
-        return min(most, DAMPED / self.loop_delay) if self.loop_delay else most
+        return min(most, DAMPED / self.feedback_delay) if self.feedback_delay else most
 
     @property
     def safe_rate(self) -> float:
@@ -390,11 +390,11 @@ class Settings:
 
     @property
     def hold_gains(self) -> tuple[Array, Array]:
-        """Return stiffness and damping of a hold, soft enough for the delay of the loop."""
+        """Return stiffness and damping of a hold, soft enough for the delay of the control loop."""
         stiffness, damping = self.joints('stiffness'), self.joints('damping')
         most = self.safe_rate
-        if self.loop_delay:
-            most = min(most, self.brake_rate, DAMPED / self.loop_delay)
+        if self.feedback_delay:
+            most = min(most, self.brake_rate, DAMPED / self.feedback_delay)
         elif (damping <= most).all():
             return stiffness, damping
         damping = np.minimum(damping, most)
@@ -404,7 +404,7 @@ class Settings:
     def observer_gain(self) -> Array:
         """Return the bandwidth of the observer, whose result a stop compensates."""
         gain = self.joints('observer_gain')
-        return np.minimum(gain, _OBSERVED / self.loop_delay) if self.loop_delay else gain
+        return np.minimum(gain, _OBSERVED / self.feedback_delay) if self.feedback_delay else gain
 
     @property
     def barrier_margins(self) -> Array:
@@ -444,7 +444,7 @@ class Settings:
                       for reason in gain_reasons(self.values, differenced=True)]
         left = math.exp(-self.brake_rate * self.number('brake_time'))
         if self.brake_rate < self.number('brake_rate') and (
-                self._asked('brake_rate') or self.loop_delay or left > _LEFT):
+                self._asked('brake_rate') or self.feedback_delay or left > _LEFT):
             texts.append(f'brake_rate is reduced from {self.number("brake_rate"):.3g} to '
                          f'{self.brake_rate:.3g} 1/s, because more would overshoot '
                          f'{self._late()}: a stop leaves {100.0 * left:.2g} % of the velocities '
@@ -452,11 +452,11 @@ class Settings:
         return texts
 
     def _late(self) -> str:
-        """Return the delay of the loop in words."""
-        if not self.loop_delay:
+        """Return the delay of the control loop in words."""
+        if not self.feedback_delay:
             return 'at nominal_rate'
-        return (f'when velocities act {1e3 * self.loop_delay:.3g} ms late (delay, 1.5 periods of '
-                'nominal_rate, velocity_filter)')
+        return (f'when velocities act {1e3 * self.feedback_delay:.3g} ms late (delay, 1.5 periods '
+                'of nominal_rate, velocity_filter)')
 
     def _asked(self, name: str) -> bool:
         """Return whether a value was chosen; a default that is too large needs no notice."""

@@ -85,7 +85,7 @@ def expected(settings: Settings) -> dict[str, object]:
     hold = settings.hold_gains
     return {
         'delay': settings.number('delay'), 'age': settings.age,
-        'answer_time': settings.answer_time, 'loop_delay': settings.loop_delay,
+        'answer_time': settings.answer_time, 'feedback_delay': settings.feedback_delay,
         'safe_rate': settings.safe_rate, 'fastest_damper': settings.fastest_damper,
         'brake_rate': settings.brake_rate, 'late': settings.lateness[0],
         'later': settings.lateness[1], 'ahead': settings.ahead,
@@ -112,7 +112,7 @@ def test_gains_are_those_of_the_settings(backend: str) -> None:
                 assert set(wanted) == {each.name for each in Design.fields}
                 for field, value in wanted.items():
                     assert np.array_equal(getattr(new.x, field), value), (name, field)
-                seen['delay' if settings.loop_delay else 'none'] += 1
+                seen['delay' if settings.feedback_delay else 'none'] += 1
                 seen['soft' if (new.x.hold_damping < new.p.damping).any() else 'hard'] += 1
                 seen['aged' if settings.age > settings.number('delay') else 'young'] += 1
                 seen['ahead' if settings.ahead else 'here'] += 1
