@@ -390,7 +390,7 @@ class Settings:
 
     @property
     def hold_gains(self) -> tuple[Array, Array]:
-        """Return stiffness and damping of a hold, soft enough for the delay of the control loop."""
+        """Return stiffness and damping of a hold, soft enough for the delay."""
         stiffness, damping = self.joints('stiffness'), self.joints('damping')
         most = self.safe_rate
         if self.feedback_delay:
