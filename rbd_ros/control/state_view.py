@@ -22,10 +22,10 @@ import numpy.typing as npt
 
 from rbd_ros.control.fault_sentences import FaultSentences
 from rbd_ros.control.interface.causes import Cause
-from rbd_ros.control.interface.events import NOBODY
 from rbd_ros.control.joint_states.arrival import is_ready
 from rbd_ros.control.joint_states.diagnosis import missing_joints
 from rbd_ros.control.joint_states.intake import Intake
+from rbd_ros.control.joint_states.sources import Reason
 from rbd_ros.control.laws.laws import law_leads, law_tracks
 from rbd_ros.control.monitors.guards import is_alive
 from rbd_ros.control.references.joint_reference import distance
@@ -111,15 +111,15 @@ class StateView:
 
     def refusal(self) -> str:
         """Return why the last joint state was not used; empty: it was."""
-        sources = self.x.states.sources
-        return self.speaker.text(int(sources.reason), int(sources.reason_joint), sources.reason_a,
-                                 sources.reason_b, sources.reason_c) if sources.reason else ''
+        return self._sentence(self.x.states.sources.reason)
 
     def lateness(self) -> str:
         """Return in what states do not come in time before the start; empty: they do."""
-        late = self.x.states.punctual
-        return self.speaker.text(int(late.late), NOBODY, late.late_a, late.late_b, 0.0,
-                                 ) if late.late else ''
+        return self._sentence(self.x.states.punctual.late)
+
+    def _sentence(self, why: Reason) -> str:
+        return self.speaker.text(int(why.word), int(why.joint), why.a, why.b,
+                                 why.c) if why.word else ''
 
     def missing_states(self) -> str:
         """Return which joints are unknown or too old, and why; empty: none."""

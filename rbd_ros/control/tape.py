@@ -32,7 +32,8 @@ _FAULTS, _GOALS = 'x.command.supervisor.faults', 'x.references.joint.goal'
 
 #: what a step must give to the last bit
 _EXACT = ('x.mode', 'x.command.supervisor.state', f'{_FAULTS}.order', f'{_GOALS}.active',
-          f'{_GOALS}.ended', 'x.states.sources.reason', 'y.send', 'y.answer', 'y.told', 'y.lost')
+          f'{_GOALS}.ended', 'x.states.sources.reason.word', 'y.send', 'y.answer', 'y.told',
+          'y.lost')
 
 #: by which numbers of the state, and of what is said, may differ, relative to the larger of
 #: themselves and 1

@@ -20,8 +20,8 @@ from rbd_ros.control.interface.events import Joints
 from rbd_ros.control.joint_states import ages
 from rbd_ros.control.joint_states.ages import Freshness, observe, StreamAge
 from rbd_ros.control.joint_states.sources import AgeLimits, restart_source, Sources
+from rbd_ros.control.joint_states.timeliness import count_state, Rate, restart_rate
 from rbd_ros.control.joint_states.words import AGE_TEXTS
-from rbd_ros.control.numerics.rate import count_state, Rate, restart_rate
 
 PROBE, FRESH, OLD, REPEATED, AHEAD = Freshness
 SIZES = {'n': 1, 'm': 1, 's': 1}

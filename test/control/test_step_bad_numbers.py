@@ -76,8 +76,9 @@ BELOW = {
     'states.motion.source': SOURCES, 'states.delays.taken': 4096, 'observer.sent.first': 256,
     'observer.sent.entries': 257, 'standstill.suspect.joint': 3, 'start.effort_count.kept': 4096,
     'start.interval_count.kept': 4096, 'references.joint.source': 4,
-    'references.joint.path.kind': 3, 'states.sources.reason': 1000, 'states.motion.reason': 1000,
-    'states.sources.word': 1000, 'diagnosis.word': 1000, 'states.punctual.late': 1000}
+    'references.joint.path.kind': 3, 'states.sources.reason.word': 1000,
+    'states.motion.reason.word': 1000,
+    'states.sources.word': 1000, 'diagnosis.word': 1000, 'states.punctual.late.word': 1000}
 
 #: numbers from 0 to 1
 SHARES = ('command.supervisor.gain', 'command.supervisor.blend', 'command.torque.fade.share',

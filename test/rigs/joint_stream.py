@@ -98,15 +98,12 @@ class JointStream:
     @property
     def reason(self) -> str:
         """Return why the last message was not used."""
-        x = self.x.sources
-        return self._text(x.reason, x.reason_joint, x.reason_a, x.reason_b, x.reason_c)
+        return self._text(*self.x.sources.reason.memory)
 
     @property
     def implausible(self) -> str:
         """Return why the messages are no longer believed; empty if they are."""
-        x = self.x.motion
-        return self._text(x.reason, x.reason_joint, x.reason_a, x.reason_b,
-                          x.reason_c) if x.wrong else ''
+        return self._text(*self.x.motion.reason.memory) if self.x.motion.wrong else ''
 
     def _text(self, word: float, joint: float, *numbers: float) -> str:
         name = self.intake.joints[int(joint)] if joint >= 0.0 else ''

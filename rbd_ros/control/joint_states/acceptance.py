@@ -50,7 +50,6 @@ def accept(sources: Sources, x: Motion, repeats: Repeats, joints: Joints, u: Eve
     :param p: limits of motion.
     :param k: kind of the message.
     """
-    sources.accepted += 1.0
     silent = _find_velocities(sources, x, u, structure, ages, k)
     collect_mismatch(x, sources, joints, structure, p, k)
     if sources.driven > 0.0:

@@ -30,17 +30,17 @@ from rbd_ros.control.parameters.settings import Settings
 from rbd_ros.control.joint_states.acceptance import accept, store, tell_accepted
 from rbd_ros.control.joint_states.ages import Freshness, observe
 from rbd_ros.control.joint_states.words import ArrivalWord, mask
-from rbd_ros.control.joint_states.delay_ages import Delays, restart_delays
 from rbd_ros.control.interface.events import Event, Joints, NEVER, NOBODY, Result, Structure, tell
 from rbd_ros.control.joint_states.motion import (
     fill_motion, is_refused, Motion, MotionLimits, restart_motion)
 from rbd_ros.control.numerics.places import place_of
-from rbd_ros.control.joint_states.punctual import comes_in_time, Punctual, restart_punctual
-from rbd_ros.control.numerics.rate import count_state, Rate, restart_rate
 from rbd_ros.control.joint_states.repeats import Repeats, restart_repeats
 from rbd_ros.control.joint_states.sources import (
-    AgeLimits, bounded, fill_ages, forget_ages, gather, is_moment, is_time, reject,
+    AgeLimits, bounded, fill_ages, forget_ages, gather, give_reason, is_moment, is_time, reject,
     restart_source, Sources)
+from rbd_ros.control.joint_states.timeliness import (
+    comes_in_time, count_state, Delays, Punctual, Rate, restart_delays, restart_punctual,
+    restart_rate)
 
 __all__ = ['Arrival', 'arrive', 'fill_states', 'is_in_time', 'is_overdue', 'is_ready',
            'refuse_unreadable', 'restart_states', 'StateLimits', 'States', 'time_left']
@@ -97,7 +97,7 @@ def restart_states(x: States, joints: Joints, p: StateLimits) -> None:
         restart_source(x.sources, k)
     x.sources.now, x.sources.last, x.sources.driven = NEVER, NOBODY, 0.0
     x.sources.unreadable_at, x.sources.others_at = NEVER, NEVER
-    x.sources.reason, x.sources.reason_joint = 0.0, NOBODY
+    give_reason(x.sources.reason, 0, NOBODY, 0.0, 0.0, 0.0)
     x.sources.told_unstamped, x.sources.told_ahead, x.sources.told_doubled = 0.0, 0.0, 0.0
     x.sources.told_unreadable, x.sources.told_too_many = 0.0, 0.0
     for j in range(len(joints.until)):
@@ -157,8 +157,8 @@ def arrive(x: States, joints: Joints, u: Event, structure: Structure, p: StateLi
                mask(x.motion.marked, 1), mask(x.motion.marked, 2))
         return Arrival.REJECTED
     if is_refused(x.motion, x.sources, joints, u, structure, p.ages, p.motion, k):
-        reject(x.sources, u, int(x.motion.reason), int(x.motion.reason_joint), x.motion.reason_a,
-               x.motion.reason_b, x.motion.reason_c)
+        reject(x.sources, u, int(x.motion.reason.word), int(x.motion.reason.joint),
+               x.motion.reason.a, x.motion.reason.b, x.motion.reason.c)
         return Arrival.REJECTED
     arrival = _check_age(x, joints, u, structure, p.ages, y, k)
     if arrival != Arrival.REJECTED:
@@ -290,9 +290,8 @@ def _check_age(x: States, joints: Joints, u: Event, structure: Structure, p: Age
     if x.sources.unstamped[k] > 0.0 and x.sources.told_unstamped == 0.0:
         x.sources.told_unstamped = 1.0
         tell(y, ArrivalWord.UNSTAMPED, NOBODY, 0.0, 0.0, 0.0)
-    x.sources.reason, x.sources.reason_joint = x.sources.word[k], x.sources.word_joint[k]
-    x.sources.reason_a, x.sources.reason_b = x.sources.word_a[k], x.sources.word_b[k]
-    x.sources.reason_c = x.sources.word_c[k]
+    give_reason(x.sources.reason, int(x.sources.word[k]), int(x.sources.word_joint[k]),
+                x.sources.word_a[k], x.sources.word_b[k], x.sources.word_c[k])
     if freshness != Freshness.FRESH:
         _tell_leaps(x.sources, p, y, k)
         return Arrival.PROBE if freshness == Freshness.PROBE else Arrival.REJECTED

@@ -54,8 +54,8 @@ def diagnose(x: Diagnosis, sources: Sources, motion: Motion, joints: Joints, str
         if structure.measured[j] > 0.0:
             oldest = min(oldest, joints.until[j])
     if joints.calm == 0.0 and now <= oldest:
-        x.cause, x.word, x.joint = CauseCode.IMPLAUSIBLE, motion.reason, motion.reason_joint
-        x.a, x.b, x.c = motion.reason_a, motion.reason_b, motion.reason_c
+        x.cause, x.word, x.joint = CauseCode.IMPLAUSIBLE, motion.reason.word, motion.reason.joint
+        x.a, x.b, x.c = motion.reason.a, motion.reason.b, motion.reason.c
         return CauseCode.IMPLAUSIBLE
     lags = 0 if now > oldest else 1  # else the next one came too late
     j = _first(sources, joints, structure, p, now, lags)
@@ -210,8 +210,8 @@ def diagnosis_text(states: Diagnosed, joints: Joints, structure: Structure, p: A
     text, motion = _Text(states, p, kinds, now), states.motion
     missing = missing_joints(joints, structure, now)
     if not missing and not joints.calm:
-        return text.word(motion.reason, motion.reason_joint, motion.reason_a, motion.reason_b,
-                         motion.reason_c)
+        why = motion.reason
+        return text.word(why.word, why.joint, why.a, why.b, why.c)
     if not missing:
         missing = [j for j in missing_joints(joints, structure, NONE)
                    if _is_missing(states.sources, joints, p, now, j, 1)]

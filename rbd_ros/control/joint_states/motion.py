@@ -37,7 +37,8 @@ from rbd_ros.control.interface.cause_codes import CauseCode
 from rbd_ros.control.interface.events import accuse, Event, Joints, NOBODY, NONE, Result, Structure
 from rbd_ros.control.numerics.patience import is_calm, Patience, restart_patience, runs_out
 from rbd_ros.control.numerics.places import place_of
-from rbd_ros.control.joint_states.sources import AgeLimits, bounded, is_stamped, Sources, span
+from rbd_ros.control.joint_states.sources import (
+    AgeLimits, bounded, give_reason, is_stamped, Reason, Sources, span)
 
 __all__ = ['accuse_implausible', 'change', 'collect_mismatch', 'fill_motion', 'is_refused',
            'Motion', 'MotionLimits', 'REACH', 'restart_motion', 'STRAY', 'take_bounds', 'WINDOW']
@@ -84,11 +85,6 @@ class Motion(Record):
     """The messages before, as far as they tell what is plausible."""
 
     wrong: float = field('', '', '1 if the messages are no longer believed')
-    reason: float = field('', '', 'word why the last implausible one was so; 0: none was')
-    reason_joint: float = field('', '', 'joint of the model that it is about', NOBODY)
-    reason_a: float = field('', '', 'first number of its sentence')
-    reason_b: float = field('', '', 'second number')
-    reason_c: float = field('', '', 'third number')
     messages: float = field('', '', 'of controlled joints')
     errors: float = field('', '', 'implausible ones that are not forgotten')
     erred: float = field('', 's', 'control time of the last of them')
@@ -105,6 +101,7 @@ class Motion(Record):
     marked: Vector = field('m', '', '1 for joints that a sentence names')
     qd: Vector = field('m', 'rad/s or m/s', 'velocities of the present message')
     patience: Patience = group(Patience)
+    reason: Reason = group(Reason)  # why the last implausible message was so
 
 
 def fill_motion(p: MotionLimits, settings: Settings) -> None:
@@ -141,8 +138,8 @@ def restart_motion(x: Motion, joints: Joints) -> None:
     :param x: messages before.
     :param joints: whose mismatch begins anew.
     """
-    x.wrong, x.reason, x.reason_joint = 0.0, 0.0, NOBODY
-    x.reason_a, x.reason_b, x.reason_c = 0.0, 0.0, 0.0
+    give_reason(x.reason, 0, NOBODY, 0.0, 0.0, 0.0)
+    x.wrong = 0.0
     x.messages, x.errors, x.erred, x.swaps = 0.0, 0.0, 0.0, 0.0
     x.carrier, x.paced = NOBODY, NOBODY
     for c in range(len(x.source)):
@@ -245,11 +242,11 @@ def _gone_on(x: Motion, c: int) -> float:
 
 def _disagree(x: Motion, sources: Sources, u: Event, k: int, i: int, j: int) -> None:
     """Keep why a message is implausible."""
-    x.reason_joint, x.reason_a, x.reason_b = j, sources.last_q[i, j], u.q[j]
+    before, now = sources.last_q[i, j], u.q[j]
     if i == k:
-        x.reason, x.reason_c = ArrivalWord.JUMP, u.now - sources.received[i]
+        give_reason(x.reason, ArrivalWord.JUMP, j, before, now, u.now - sources.received[i])
     else:
-        x.reason, x.reason_c = ArrivalWord.DISAGREE, 64 * i + k
+        give_reason(x.reason, ArrivalWord.DISAGREE, j, before, now, 64 * i + k)
 
 
 def _judge(x: Motion, joints: Joints, p: MotionLimits, now: float, bad: int) -> None:
@@ -272,8 +269,8 @@ def accuse_implausible(x: Motion, y: Result) -> None:
     :param y: result.
     """
     if x.wrong > 0.0:
-        accuse(y, CauseCode.IMPLAUSIBLE, int(x.reason), int(x.reason_joint), x.reason_a,
-               x.reason_b, x.reason_c)
+        accuse(y, CauseCode.IMPLAUSIBLE, int(x.reason.word), int(x.reason.joint), x.reason.a,
+               x.reason.b, x.reason.c)
 
 
 def collect_mismatch(x: Motion, sources: Sources, joints: Joints, structure: Structure,

@@ -19,13 +19,13 @@ from __future__ import annotations
 import math
 
 from rbd_ros.compiler.procedure import Matrix, Vector
-from rbd_ros.compiler.records import field, Record
+from rbd_ros.compiler.records import field, group, Record
 from rbd_ros.control.parameters.settings import Settings
 from rbd_ros.control.interface.events import Event, Joints, NEVER, NOBODY, NONE, Structure
 
-__all__ = ['AgeLimits', 'bounded', 'fill_ages', 'forget_ages', 'gather', 'is_moment',
-           'is_stamped', 'is_time', 'last_arrival', 'refuse', 'reject', 'restart_source',
-           'set_reason', 'SOURCES', 'Sources', 'span', 'timeout_of']
+__all__ = ['AgeLimits', 'bounded', 'fill_ages', 'forget_ages', 'gather', 'give_reason',
+           'is_moment', 'is_stamped', 'is_time', 'last_arrival', 'Reason', 'refuse', 'reject',
+           'restart_source', 'set_reason', 'SOURCES', 'Sources', 'span', 'timeout_of']
 
 #: kinds of messages that have joints of the robot; one more is refused
 SOURCES = 8
@@ -49,23 +49,27 @@ class AgeLimits(Record):
     late: float = field('', 's', 'of delay, or left before the last expiry: more is not in time')
 
 
+class Reason(Record):
+    """Why something is not used: a word, and what its sentence needs."""
+
+    word: float = field('', '', 'which sentence; 0: it is used')
+    joint: float = field('', '', 'joint of the model that it is about', NOBODY)
+    a: float = field('', '', 'first number of the sentence')
+    b: float = field('', '', 'second number')
+    c: float = field('', '', 'third number')
+
+
 class Sources(Record):
     """What was received of each kind of message."""
 
     now: float = field('', 's', 'control time of the last message whose age was checked', NEVER)
     last: float = field('', '', 'kind of the last message; -1: none of those', NOBODY)
     driven: float = field('', '', '1 if the last message has controlled joints')
-    accepted: float = field('', '', 'messages that were taken')
     rejected: float = field('', '', 'messages that were not')
     unreadable: float = field('', '', 'messages that are no joint state')
     unreadable_at: float = field('', 's', 'control time of the last of them', NEVER)
     others_at: float = field('', 's', 'control time of the last message without our joints', NEVER)
     leaps: float = field('', '', 'stamps that were ahead of reception')
-    reason: float = field('', '', 'word why the last message was not used; 0: it was')
-    reason_joint: float = field('', '', 'joint of the model that it is about', NOBODY)
-    reason_a: float = field('', '', 'first number of its sentence')
-    reason_b: float = field('', '', 'second number')
-    reason_c: float = field('', '', 'third number')
     told_unstamped: float = field('', '', '1 if it was said that stamps are missing')
     told_ahead: float = field('', '', '1 if it was said that stamps are ahead of the clock')
     told_doubled: float = field('', '', '1 if it was said that joints have two sources')
@@ -103,6 +107,7 @@ class Sources(Record):
     carries: Matrix = field('s m', '', '1 for joints that a kind of message has')
     last_q: Matrix = field('s m', 'rad or m', 'positions that were accepted last')
     last_qd: Matrix = field('s m', 'rad/s or m/s', 'velocities that were accepted last')
+    reason: Reason = group(Reason)  # why the last message was not used
 
 
 def fill_ages(p: AgeLimits, settings: Settings) -> None:
@@ -198,6 +203,25 @@ def last_arrival(x: Sources, k: int) -> float:
     return max(x.received[k], x.refused[k]) if x.probed[k] >= 0.0 else x.refused[k]
 
 
+def give_reason(x: Reason, word: int, joint: int, a: float, b: float, c: float) -> None:
+    """
+    Say why something is not used.
+
+    :param x: gets it; positions of any size are told as they are.
+    :param word: which sentence; 0: it is used.
+    :param joint: of the model, that it is about.
+    :param a: first number of the sentence.
+    :param b: second number.
+    :param c: third number.
+    """
+    x.word, x.joint = word, joint
+    x.a, x.b, x.c = _finite(a), _finite(b), _finite(c)
+
+
+def _finite(value: float) -> float:
+    return value if math.isfinite(value) else 0.0
+
+
 def set_reason(x: Sources, k: int, word: int, a: float, b: float) -> None:
     """
     Say why the last message of a kind was not fresh.
@@ -239,18 +263,11 @@ def reject(x: Sources, u: Event, word: int, joint: int, a: float, b: float, c: f
     :param c: third number.
     """
     x.rejected += 1.0
-    x.reason, x.reason_joint = word, joint
-    x.reason_a, x.reason_b, x.reason_c = _finite(a), _finite(b), _finite(c)
+    give_reason(x.reason, word, joint, a, b, c)
     if x.last >= 0.0:
         k = int(x.last)
-        refuse(x, k, u.now, word, 0.0)
-        x.word_joint[k], x.word_a[k] = joint, x.reason_a
-        x.word_b[k], x.word_c[k] = x.reason_b, x.reason_c
-
-
-def _finite(value: float) -> float:
-    """Return a number of a sentence; positions of any size are told as they are."""
-    return value if math.isfinite(value) else 0.0
+        x.refused[k], x.word[k], x.word_joint[k] = u.now, word, joint
+        x.word_a[k], x.word_b[k], x.word_c[k] = x.reason.a, x.reason.b, x.reason.c
 
 
 def gather(x: Sources, joints: Joints, structure: Structure) -> None:

@@ -20,7 +20,6 @@ step or in the next.
 
 from __future__ import annotations
 
-from rbd_ros.control.joint_states.delay_ages import restart_delays
 from rbd_ros.control.laws.design import note_filter
 from rbd_ros.control.joint_states.diagnosis import diagnose
 from rbd_ros.control.supervisor.due import is_distrusted, is_late
@@ -36,7 +35,7 @@ from rbd_ros.control.joint_states.motion import take_bounds
 from rbd_ros.control.observers.observer import (
     apply_observer, distrust_gravity, forget_load, reset_observer)
 from rbd_ros.control.numerics.places import place_of
-from rbd_ros.control.joint_states.punctual import restart_punctual
+from rbd_ros.control.joint_states.timeliness import restart_delays, restart_punctual
 from rbd_ros.control.references.words import ReferenceWord
 from rbd_ros.control.observers.standstill import restart_standstill
 from rbd_ros.control.start.start import restart_start

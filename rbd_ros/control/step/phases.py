@@ -37,7 +37,7 @@ from rbd_ros.control.load.load import check_gravity, share_load, update_load
 from rbd_ros.control.monitors.monitors import check_plausible, check_watch
 from rbd_ros.control.observers.observer import ignore_load, observe
 from rbd_ros.control.references.pieces import Ring
-from rbd_ros.control.joint_states.punctual import in_time_for
+from rbd_ros.control.joint_states.timeliness import in_time_for
 from rbd_ros.control.joint_states.repeats import repeats_nothing, stuck
 from rbd_ros.control.observers.standstill import (
     check_standstill, is_standstill_calm, predict_suspect, replace_frozen, trust_model)

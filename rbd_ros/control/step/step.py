@@ -28,7 +28,7 @@ from rbd_ros.control.joint_states.arrival import (
     Arrival, arrive, is_in_time, is_overdue, refuse_unreadable, restart_states, time_left)
 from rbd_ros.control.start.closed_loops import restart_loops
 from rbd_ros.control.step.phases import run_phases
-from rbd_ros.control.joint_states.delay_ages import ages_known, restart_delays
+from rbd_ros.control.joint_states.timeliness import ages_known, restart_delays, restart_rate
 from rbd_ros.control.laws.design import design, note_delay, restart_design
 from rbd_ros.control.supervisor.due import is_live, is_working
 from rbd_ros.control.step.entering import (
@@ -44,7 +44,6 @@ from rbd_ros.control.load.load import take_gravity, take_payload
 from rbd_ros.control.monitors.monitors import changed_law
 from rbd_ros.control.joint_states.motion import accuse_implausible
 from rbd_ros.control.references.pieces import Ring
-from rbd_ros.control.numerics.rate import restart_rate
 from rbd_ros.control.references.words import ReferenceWord
 from rbd_ros.control.references.references import hold_references, take_reference
 from rbd_ros.control.observers.standstill import restart_standstill
