@@ -23,8 +23,8 @@ import numpy as np
 import pytest
 from rbd_ros.control.interface.causes import Cause
 from rbd_ros.control.interface.events import Event
-from rbd_ros.control.joint_states.delay_ages import ages_known, Delays, restart_delays
 from rbd_ros.control.joint_states.sources import AgeLimits
+from rbd_ros.control.joint_states.timeliness import ages_known, Delays, restart_delays
 from rbd_ros.control.parameters.settings import UNSAID
 
 

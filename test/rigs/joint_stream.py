@@ -123,6 +123,6 @@ class JointStream:
         """Return cause and text of why the state is too old, so much later."""
         x, joints, _, structure, p, _ = self.plain
         now = self.time + later
-        cause = diagnose(Diagnosis({}), x.sources, x.motion, joints, structure, p.ages, now)
+        cause = diagnose(Diagnosis({}), x, joints, structure, p.ages, now)
         return CauseCode(cause).name, diagnosis_text(
             self.x, self.joints, self.structure, self.p.ages, self.intake, now)

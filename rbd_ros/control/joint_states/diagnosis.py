@@ -16,23 +16,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Protocol
-
-from rbd_ros.control.joint_states.words import arrival_texts, ArrivalWord, Kinds
+from rbd_ros.control.joint_states.arrival import States
+from rbd_ros.control.joint_states.words import arrival_texts, ArrivalWord, Kinds, Text
 from rbd_ros.control.interface.cause_codes import CauseCode
 from rbd_ros.control.interface.events import Joints, NEVER, NOBODY, NONE, Structure
-from rbd_ros.control.joint_states.motion import Motion
 from rbd_ros.control.numerics.places import place_of
 from rbd_ros.control.joint_states.sources import (
     AgeLimits, gather, last_arrival, Sources, timeout_of)
 from rbd_ros.control.supervisor.supervisor import Diagnosis
 
-__all__ = ['diagnose', 'Diagnosed', 'diagnosis_text', 'missing_joints', 'source_of']
+__all__ = ['diagnose', 'diagnosis_text', 'missing_joints', 'source_of']
 
 
-def diagnose(x: Diagnosis, sources: Sources, motion: Motion, joints: Joints, structure: Structure,
-             p: AgeLimits, now: float) -> int:
+def diagnose(x: Diagnosis, states: States, joints: Joints, structure: Structure, p: AgeLimits,
+             now: float) -> int:
     """
     Find which joints made the state too old and why, for the supervisor.
 
@@ -40,29 +37,29 @@ def diagnose(x: Diagnosis, sources: Sources, motion: Motion, joints: Joints, str
     finds the state too old.
 
     :param x: gets the answer.
-    :param sources: kinds of messages.
-    :param motion: why positions are implausible.
+    :param states: what is remembered of joint states.
     :param joints: state.
     :param structure: which joints are which.
     :param p: limits of ages.
     :param now: control time, s.
     :returns: cause.
     """
-    gather(sources, joints, structure)
+    gather(states.sources, joints, structure)
     oldest = NONE
     for j in range(len(joints.until)):
         if structure.measured[j] > 0.0:
             oldest = min(oldest, joints.until[j])
     if joints.calm == 0.0 and now <= oldest:
-        x.cause, x.word, x.joint = CauseCode.IMPLAUSIBLE, motion.reason.word, motion.reason.joint
-        x.a, x.b, x.c = motion.reason.a, motion.reason.b, motion.reason.c
+        x.cause, x.word = CauseCode.IMPLAUSIBLE, states.motion.reason.word
+        x.joint, x.a = states.motion.reason.joint, states.motion.reason.a
+        x.b, x.c = states.motion.reason.b, states.motion.reason.c
         return CauseCode.IMPLAUSIBLE
     lags = 0 if now > oldest else 1  # else the next one came too late
-    j = _first(sources, joints, structure, p, now, lags)
+    j = _first(states.sources, joints, structure, p, now, lags)
     x.cause = CauseCode.STATE_STALE
     if j >= 0 and structure.controlled[j] == 0.0:
         x.cause = CauseCode.PRESCRIBED_STALE
-    _explain(x, sources, p, now, j)
+    _explain(x, states.sources, p, now, j)
     return int(x.cause)
 
 
@@ -123,19 +120,12 @@ def _explain(x: Diagnosis, sources: Sources, p: AgeLimits, now: float, j: int) -
 
 # -- the whole sentence, made outside -------------------------------------------------------------
 
-class Diagnosed(Protocol):
-    """What is remembered of joint states, as far as a diagnosis needs it."""
-
-    sources: Sources
-    motion: Motion
-
-
 class _Text:
     """The records, asked for sentences."""
 
-    def __init__(self, states: Diagnosed, p: AgeLimits, kinds: Kinds, now: float) -> None:
+    def __init__(self, states: States, p: AgeLimits, kinds: Kinds, now: float) -> None:
         self._sources, self._p, self._kinds, self._now = states.sources, p, kinds, now
-        self._texts: dict[int, Callable[[str, float, float, float], str]] = arrival_texts(kinds)
+        self._texts: dict[int, Text] = arrival_texts(kinds)
 
     def word(self, word: float, joint: float, a: float, b: float, c: float) -> str:
         """Return the sentence of a word; empty for none."""
@@ -195,7 +185,7 @@ def missing_joints(joints: Joints, structure: Structure, now: float) -> list[int
     return [j for j in (*driven, *others) if now > joints.until[j]]
 
 
-def diagnosis_text(states: Diagnosed, joints: Joints, structure: Structure, p: AgeLimits,
+def diagnosis_text(states: States, joints: Joints, structure: Structure, p: AgeLimits,
                    kinds: Kinds, now: float) -> str:
     """
     Return which joints made the state too old and why; to be called after :func:`diagnose`.

@@ -23,7 +23,7 @@ from typing import Protocol
 from rbd_ros.compiler.procedure import Vector
 from rbd_ros.control.throttle import short_list
 
-__all__ = ['AGE_TEXTS', 'arrival_texts', 'ArrivalWord', 'Kinds', 'mask', 'named']
+__all__ = ['AGE_TEXTS', 'arrival_texts', 'ArrivalWord', 'Kinds', 'mask', 'named', 'Text']
 
 #: makes a sentence from the name of a joint and three numbers
 Text = Callable[[str, float, float, float], str]

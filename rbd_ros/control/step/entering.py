@@ -77,8 +77,7 @@ def diagnose_late(x: State, p: Parameters, now: float) -> None:
     :param now: control time, s.
     """
     if is_late(x.command.supervisor, now):
-        diagnose(x.diagnosis, x.states.sources, x.states.motion, x.joints, p.structure,
-                 p.states.ages, now)
+        diagnose(x.diagnosis, x.states, x.joints, p.structure, p.states.ages, now)
 
 
 def advance_all(x: State, u: Event, p: Parameters, k: Kernels, w: Work, y: Result) -> int:
