@@ -232,6 +232,16 @@ def test_pieces_from_several_publishers():
         'STATE_STALE', 'a: no message for 0.13 s, while other messages arrive')
 
 
+def test_of_two_messages_with_a_joint_the_younger_one_counts():
+    """A second publisher that falls silent takes nothing from the first."""
+    stream = JointStream()
+    for names in (ARM, ('a',), ARM, ('a',)):
+        stream.send(names, [0.0] * len(names), [0.0] * len(names))
+    for _ in range(12):
+        stream.send(ARM, STILL, STILL)
+    assert stream.ready and stream.diagnose()[1] == '' and stream.missing() == []
+
+
 def test_rate_counts_whole_states():
     """Two kinds at 100 Hz each are 100 whole states per second, not 200."""
     stream = JointStream(minimum_rate=90.0)

@@ -24,7 +24,7 @@ from controller_rig import AHEAD, Arm
 import numpy as np
 import pytest
 from rbd_ros.control.interface.causes import Cause
-from rbd_ros.control.joint_states.punctual import comes_in_time, in_time_for, Punctual
+from rbd_ros.control.joint_states.timeliness import comes_in_time, in_time_for, Punctual
 
 PERIOD, TIMEOUT = 0.004, 0.1  # s; the timeout is the default
 MOST = 0.5 * (TIMEOUT - PERIOD)  # s of delay, or of age when the next state is due
