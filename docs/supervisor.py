@@ -30,6 +30,8 @@ from rbd_ros.control.supervisor.transitions import Event, Row, ROWS
 FOLDER = Path(__file__).parent
 BEGIN, END = '<!-- transitions of the supervisor -->', '<!-- end of the transitions -->'
 
+EVENTS = {Event.ACTIVATE: 'activation', Event.RESET: 'reset', Event.FAULT: 'any cause',
+          Event.FRESH: 'a fresh state', Event.SENT: 'a torque was sent', Event.TIME: 'time passes'}
 WIDTH, HEIGHT = 118, 40  # of a box
 PLACES = {
     State.INACTIVE: (70, 50), State.PROBING: (310, 50), State.RAMPING_IN: (490, 50),
@@ -49,7 +51,7 @@ def words(row: Row) -> str:
     """Return what a row needs, in words."""
     if row.event is Event.FAULT and row.conditions:  # these are of the cause
         return ', '.join(row.conditions)
-    return ', '.join([row.event.value, *row.conditions])
+    return ', '.join([EVENTS[row.event], *row.conditions])
 
 
 def table() -> str:

@@ -48,7 +48,7 @@ from rbd_ros.control.references.words import ReferenceWord
 from rbd_ros.control.step.step import step
 from rbd_ros.control.supervisor.words import SupervisorWord
 from rbd_ros.control.tape import RECORDS, Tape
-from rbd_ros.control.supervisor.transition_rows import StateCode
+from rbd_ros.control.supervisor.states import StateCode
 from rbd_ros.errors import SettingError
 from rbd_ros.model.positions import neutral
 

@@ -23,7 +23,7 @@ import numpy.typing as npt
 
 from rbd_ros.control.supervisor.due import due_now
 from rbd_ros.control.step.state import State
-from rbd_ros.control.supervisor.transition_rows import DueCode
+from rbd_ros.control.supervisor.states import Due
 
 __all__ = ['Snapshot', 'Snapshots']
 
@@ -76,7 +76,7 @@ class Snapshots:
         self._count += 1
         if self._count < self.divider:
             return
-        running = due_now(x.command.supervisor) != DueCode.NOTHING
+        running = due_now(x.command.supervisor) != Due.NOTHING
         self.kept.append(Snapshot(
             (int(x.stamp_s), int(x.stamp_ns)), x.now, x.joints.q.copy(), x.joints.qd.copy(),
             self._sum / self._count if running else None, limiter.sent.copy(),

@@ -25,7 +25,7 @@ from command_rig import data, PLANAR, rbd
 import pytest
 from rbd_env.pace import patient
 from rbd_ros.command_line.commands import bench
-from rbd_ros.control.supervisor.transition_rows import StateCode
+from rbd_ros.control.supervisor.states import StateCode
 from rbd_ros.peers import comparison
 
 

@@ -15,14 +15,15 @@
 """A delta robot from its URDF: hinges in place of universal joints and balls, all solved."""
 
 from pathlib import Path
-from types import SimpleNamespace
 
 import numpy as np
-import pytest
 import rbd_ros
-from rbd_ros.control.former.loop_watch import LoopWatch
+from rbd_ros.compiler.procedure import bind
+from rbd_ros.control.interface.events import Joints, Result, Structure
+from rbd_ros.control.kernels.kernels import LawKernels
 from rbd_ros.control.robot import make_robot
-from rbd_ros.control.former.tick import TickKernels
+from rbd_ros.control.start.closed_loops import (
+    check_loops, ClosedLoops, loop_kernel, LoopKernel, LoopLimits, restart_loops)
 from rbd_ros.samples import mechanisms
 
 SHOULDERS = ['shoulder_1', 'shoulder_2', 'shoulder_3']
@@ -31,32 +32,33 @@ NEAR = {**dict.fromkeys(SHOULDERS, 0.4), 'wrist_2': -2.16,
         **{f'elbow_{k}{side}': 1.76 for k in (1, 2, 3) for side in 'ab'}}
 
 
-@pytest.fixture(scope='module')
-def delta():
-    """Return the controlled robot and what compiles its kernels."""
-    model = rbd_ros.load_urdf(Path(__file__).parents[2] / 'urdf' / 'delta.urdf')
-    robot = make_robot(model, SHOULDERS, tip='tool', assembly=NEAR)
-    return robot, TickKernels(robot, driver_adds='none', driver_knows_payload=False,
-                              axes=('x', 'y', 'z'))
+def follow(kernel: LoopKernel, x: ClosedLoops, p: LoopLimits, joints: Joints, s: Structure,
+           y: Result) -> None:
+    """Follow the driven joints from the named position, before the first torque."""
+    restart_loops(x, p)
+    y.answer = 1.0 if check_loops(x, p, kernel, joints, s, y, 1) else 0.0
 
 
-def test_solved_delta_is_that_of_universal_joints(delta):
+def test_solved_delta_is_that_of_universal_joints():
     """
     Followed to another position, it has the inertia, gravity and pose of the other model.
 
     That one has universal joints and a ball, so that nothing but the mechanism is the same.
     """
-    robot, ticks = delta
+    robot = make_robot(rbd_ros.load_urdf(Path(__file__).parents[2] / 'urdf' / 'delta.urdf'),
+                       SHOULDERS, tip='tool', assembly=NEAR)
+    laws = LawKernels(robot, driver_adds='none', driver_knows_payload=False, axes=('x', 'y', 'z'))
     y = np.array([0.7, 0.2, 0.55])
-    joints = SimpleNamespace(names=robot.model.joint_names, q=np.array(robot.assembly),
-                             qd=np.zeros(18))
+    sizes = {'n': 3, 'm': 18}
+    _, p, joints, structure, result = records = [
+        kind(sizes) for kind in (ClosedLoops, LoopLimits, Joints, Structure, Result)]
+    p.tolerance, p.least_pivot, p.solves, p.assembly[:] = 0.02, 0.05, 1.0, robot.assembly
+    structure.index[:], structure.controlled[list(robot.index)] = robot.index, 1.0
+    joints.q[:] = robot.assembly
     joints.q[list(robot.index)] = y
-    settings = SimpleNamespace(robot=robot, number={'loop_tolerance': 0.02,
-                                                    'loop_pivot': 0.05}.__getitem__)
-    faults = []
-    watch = LoopWatch(settings, joints, ticks.compile('loops'))
-    assert watch.check(lambda *what: faults.append(what), starts=True), faults
-    report = ticks.compile('report')
+    bind(follow, loop_kernel(laws.compile('loops')), *records)()
+    assert result.answer, result.accusations[0]
+    report = laws.compile('report')
     report.inputs['q'][:], report.inputs['max_condition'][:] = joints.q, 1e6
     report()
     model, start = mechanisms.delta()

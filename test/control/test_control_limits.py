@@ -12,56 +12,72 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Torque limits in N.m and N.m/s."""
+"""Torque limits in N.m and N.m/s, and the fading of one law into another."""
 
 import math
 
 from hypothesis import given, strategies as st
-
 import numpy as np
 import pytest
-
-from rbd_ros.control.former.safety.limits import (
-    check_limits, in_proportion, is_finite, stop_reasons, torque_step, TorqueLimiter)
-from rbd_ros.control.supervisor.states import Timing
-from rbd_ros.errors import NonFiniteError, ShapeError
+from rbd_ros.control.kernels.proportion import in_proportion
+from rbd_ros.control.parameters.rules import limit_reasons, stop_reasons
+from rbd_ros.control.supervisor.states import State, Timing
+from rbd_ros.control.torque.fade import (
+    add_offset, arm_fade, cancel_fade, Fade, note_torque, smooth_step)
+from rbd_ros.control.torque.limiter import (
+    apply_limits, commit, is_finite, Limiter, LimiterParameters, release_limits, reset_limiter)
+from torque_rig import Rig
 
 LIMIT, RATE = np.array([10.0, 40.0]), np.array([100.0, 400.0])
 
 
-def limiter():
-    """Two joints at 1 kHz."""
-    return TorqueLimiter(LIMIT, RATE, 0.001)
+class Limits:
+    """The limits of two joints at 1 kHz."""
 
+    def __init__(self, limit=LIMIT, rate=RATE, **memory):
+        self.x, self.p = Limiter({'n': len(limit)}), LimiterParameters({'n': len(limit)})
+        self.p.period, self.p.limit[:], self.p.rate[:] = 0.001, limit, rate
+        for name, value in memory.items():
+            getattr(self.x, name)[:] = value
+
+    def apply(self, torque, dt, find=apply_limits):
+        """Return the total torque that may be sent now."""
+        find(self.x.plain(), self.p.plain(), [float(each) for each in torque], dt)
+        return self.x.total.copy()
+
+    def send(self, torque, dt):
+        """Send it."""
+        found = self.apply(torque, dt)
+        commit(self.x.plain())
+        return found
+
+    def reset(self, torque):
+        """Begin from what acts."""
+        reset_limiter(self.x.plain(), self.p.plain(), torque)
+
+
+# -- limits ---------------------------------------------------------------------------------------
 
 def test_rate_is_per_second():
     """A step is approached by rate times dt, whatever the number of calls."""
-    one, two = limiter(), limiter()
-    one.apply(LIMIT, 0.002)
-    one.commit()
+    one, two = Limits(), Limits()
+    one.send(LIMIT, 0.002)
     for _ in range(2):
-        two.apply(LIMIT, 0.001)
-        two.commit()
-    np.testing.assert_allclose(one.last, RATE * 0.002, rtol=1e-14)
-    np.testing.assert_allclose(two.last, one.last, rtol=1e-14)
+        two.send(LIMIT, 0.001)
+    np.testing.assert_allclose(one.x.last, RATE * 0.002, rtol=1e-14)
+    np.testing.assert_allclose(two.x.last, one.x.last, rtol=1e-14)
 
 
-def test_dt_is_capped_at_two_periods():
-    """After a stall of one second the step is that of two periods."""
-    subject = limiter()
-    np.testing.assert_allclose(subject.apply(LIMIT, 1.0), RATE * 0.002, rtol=1e-14)
-
-
-def test_time_that_stands_or_goes_back_gives_no_step():
-    """A dt of zero or less leaves the torque where it is."""
-    subject = limiter()
-    assert not subject.apply(LIMIT, 0.0).any()
-    assert not subject.apply(LIMIT, -1.0).any()
+@pytest.mark.parametrize('dt, allowed', [
+    (1.0, 0.002), (0.0, 0.0), (-1.0, 0.0), (math.nan, 0.0), (math.inf, 0.002)])
+def test_dt_is_capped_at_two_periods(dt, allowed):
+    """After a stall the step is that of two periods; time that stands or goes back gives none."""
+    np.testing.assert_allclose(Limits().apply(LIMIT, dt), RATE * allowed, rtol=1e-14)
 
 
 def test_memory_is_what_was_published():
     """A computed torque that was not committed does not count."""
-    subject = limiter()
+    subject = Limits()
     for _ in range(100):
         subject.apply(LIMIT, 0.001)
     np.testing.assert_allclose(subject.apply(LIMIT, 0.001), RATE * 0.001, rtol=1e-14)
@@ -69,28 +85,25 @@ def test_memory_is_what_was_published():
 
 def test_flags_tell_limit_from_rate():
     """The two flags say per joint which of the two limits acts."""
-    subject = limiter()
-    subject.reset(np.array([9.95, 0.0]))
-    subject.apply(np.array([11.0, 0.1]), 0.001)
-    assert subject.saturated.tolist() == [True, False]
-    assert subject.slewing.tolist() == [False, False]
-    subject.apply(np.array([0.0, 30.0]), 0.001)
-    assert subject.saturated.tolist() == [False, False]
-    assert subject.slewing.tolist() == [True, True]
-    subject.apply(np.array([-10.0, 40.0 * (1.0 - 1e-12)]), 0.001)  # reduced to a limit by a law
-    assert subject.saturated.tolist() == [True, True]
+    subject = Limits()
+    subject.reset([9.95, 0.0])
+    for torque, saturated, slewing in (
+            ([11.0, 0.1], [1, 0], [0, 0]), ([0.0, 30.0], [0, 0], [1, 1]),
+            ([-10.0, 40.0 * (1.0 - 1e-12)], [1, 1], [1, 1])):  # reduced to a limit by a law
+        subject.apply(torque, 0.001)
+        assert subject.x.saturated.tolist() == saturated
+        assert subject.x.slewing.tolist() == slewing
 
 
 @pytest.mark.parametrize('slow', [0, 1])
 def test_joints_keep_step(slow):
     """A joint at its rate limit slows the others down: the change of torque keeps direction."""
-    subject = limiter()
+    subject = Limits()
     wanted = np.array([[5.0, 3.0], [0.5, -30.0]][slow])
     while True:
-        before = subject.last.copy()
-        after = subject.apply(wanted, 0.001).copy()
-        subject.commit()
-        if not subject.slewing.any():
+        before = subject.x.last.copy()
+        after = subject.send(wanted, 0.001)
+        if not subject.x.slewing.any():
             break
         ways, steps = wanted - before, after - before
         np.testing.assert_allclose(steps[0] * ways[1], steps[1] * ways[0], rtol=1e-9)
@@ -114,113 +127,207 @@ def test_a_law_beyond_the_limits_is_reduced_in_proportion(torque, gravity, expec
 
 def test_reset_clamps():
     """A measured effort beyond the limit starts at the limit."""
-    subject = limiter()
-    subject.reset(np.array([50.0, -50.0]))
-    assert subject.last.tolist() == [10.0, -40.0]
+    subject = Limits()
+    subject.reset([50.0, -50.0])
+    assert subject.x.last.tolist() == [10.0, -40.0]
 
 
-@pytest.mark.parametrize('bad', [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize('bad', [math.nan, math.inf, -math.inf, 1e308])
 def test_non_finite_never_passes(bad):
-    """Not a number and infinity raise before the clamp, which would turn NaN into full torque."""
-    subject = limiter()
-    with pytest.raises(NonFiniteError, match='must not reach the limiter'):
-        subject.apply(np.array([0.0, bad]), 0.001)
-    with pytest.raises(NonFiniteError, match='cannot start from'):
-        subject.reset(np.array([0.0, bad]))
-    assert not is_finite(np.array([1.0, bad, 2.0]))
-
-
-def test_reset_checks_shape():
-    """A vector of another robot is refused with both shapes."""
-    with pytest.raises(ShapeError, match=r'\(3,\).*\(2,\)'):
-        limiter().reset(np.zeros(3))
+    """A law that is no number is caught before the clamp, which would make full torque of it."""
+    assert not is_finite([bad, bad]) and is_finite([1.0, 2.0])
+    rig = Rig()
+    rig.start()
+    rig.plant.law[:] = bad
+    rig.run(0.2)
+    assert rig.state is State.BRAKING
+    np.testing.assert_allclose(rig.last, (10.0, -5.0), atol=1e-12)  # gravity
+    rig.begin_at((0.0, bad / 2.0 if bad == 1e308 else bad))
+    assert rig.x.torque.known == (bad == 1e308)
 
 
 @given(st.lists(st.tuples(st.floats(-1e6, 1e6), st.floats(-1e6, 1e6), st.floats(-1.0, 1.0)),
                 max_size=40))
 def test_output_is_always_inside(steps):
     """Whatever is asked at whatever times, the output keeps both limits."""
-    subject = limiter()
+    subject = Limits()
     for a, b, dt in steps:
-        before = subject.last.copy()
-        output = subject.apply(np.array([a, b]), dt).copy()
-        subject.commit()
+        before = subject.x.last.copy()
+        output = subject.send([a, b], dt)
         assert (np.abs(output) <= LIMIT).all()
         allowed = RATE * min(max(dt, 0.0), 0.002)
         assert (np.abs(output - before) <= allowed + 1e-13).all()
 
 
+@pytest.mark.parametrize('find', [apply_limits, release_limits])
 @given(st.lists(st.tuples(st.floats(-50.0, 50.0), st.floats(-60.0, 60.0), st.floats(0.0, 0.003)),
                 min_size=1, max_size=40))
-def test_what_is_sent_is_inside_whatever_the_driver_adds(steps):
+def test_what_is_sent_is_inside_whatever_the_driver_adds(find, steps):
     """A driver's part that jumps moves neither what is sent nor its rate beyond the limits."""
-    subject = limiter()
-    subject.driver[:] = steps[0][1]
-    subject.reset(np.zeros(2))
-    sent = subject.last_sent.copy()
+    subject = Limits(driver=steps[0][1])
+    subject.reset([0.0, 0.0])
+    x, sent = subject.x, subject.x.last_sent.copy()
     for wanted, driver, dt in steps:
-        subject.driver[:] = driver
-        subject.apply(np.full(2, wanted), dt)
-        subject.commit()
-        assert (np.abs(subject.sent) <= LIMIT).all()
-        assert (np.abs(subject.sent - sent) <= RATE * min(dt, 0.002) + 1e-13).all()
-        np.testing.assert_array_equal(subject.last, subject.sent + driver)  # what acts
-        sent = subject.sent.copy()
+        x.driver[:] = driver
+        subject.apply([wanted, wanted], dt, find)
+        commit(x.plain())
+        assert (np.abs(x.sent) <= LIMIT).all()
+        assert (np.abs(x.sent - sent) <= RATE * min(dt, 0.002) + 1e-13).all()
+        np.testing.assert_array_equal(x.last, x.sent + driver)  # what acts
+        sent = x.sent.copy()
 
 
 def test_driver_that_jumps_is_followed_at_the_rate():
     """After a jump of the driver's part all joints go to the new command in the same time."""
-    subject = limiter()
-    subject.driver[:] = 2.0
-    subject.reset(np.full(2, 5.0))
-    assert subject.last_sent.tolist() == [3.0, 3.0]
-    subject.driver[:] = 4.0  # 2 N.m at 100 and 400 N.m/s take 20 and 5 steps of 1 ms
+    subject = Limits(driver=2.0)
+    subject.reset([5.0, 5.0])
+    assert subject.x.last_sent.tolist() == [3.0, 3.0]
+    subject.x.driver[:] = 4.0  # 2 N.m at 100 and 400 N.m/s take 20 and 5 steps of 1 ms
     for k in range(1, 21):
-        subject.apply(np.full(2, 5.0), 0.001)
-        subject.commit()
-        np.testing.assert_allclose(subject.sent, 3.0 - 0.1 * k, atol=1e-12)
+        subject.send([5.0, 5.0], 0.001)
+        np.testing.assert_allclose(subject.x.sent, 3.0 - 0.1 * k, atol=1e-12)
         if k not in (17, 20):  # what is left is one step: by rounding, or all but that
-            assert subject.slewing.tolist() == [k < 20, k < 17]
-    np.testing.assert_allclose(subject.last, 5.0, atol=1e-12)
+            assert subject.x.slewing.tolist() == [k < 20, k < 17]
+    np.testing.assert_allclose(subject.x.last, 5.0, atol=1e-12)
 
 
 @pytest.mark.parametrize(('wanted', 'driver', 'total', 'sent', 'slewing'), [
     (10.0, 0.0, 10.0, 10.0, 0.0),
-    (10.0, 50.0, 50.0, 0.0, 1.0),        # what is sent is late
-    (40.0, 10.0, 20.0, 10.0, 1.0),       # the total is late
+    (10.0, 50.0, 50.0, 0.0, 1.0),  # what is sent is late
+    (40.0, 10.0, 20.0, 10.0, 1.0),  # the total is late
     (12.0, 2.0, 12.0, 10.0, 0.0)])
 def test_rate_of_total_and_of_what_is_sent(wanted, driver, total, sent, slewing):
     """From 10 N.m at 1000 N.m/s for 10 ms: whichever of the two is late is told."""
-    found = torque_step([wanted], [driver], [10.0], [10.0], [100.0], [1000.0], 0.01)
-    assert [float(found[name][0]) for name in ('total', 'sent', 'slewing', 'saturated')] == (
-        pytest.approx([total, sent, slewing, 0.0], abs=1e-9))
+    subject = Limits([100.0], [1000.0], driver=driver, last=10.0, last_sent=10.0)
+    subject.p.period = 0.01
+    subject.apply([wanted], 0.01)
+    assert [float(getattr(subject.x, name)[0]) for name in (
+        'total', 'sent', 'slewing', 'saturated')] == pytest.approx(
+            [total, sent, slewing, 0.0], abs=1e-9)
 
+
+# -- limits that are refused ----------------------------------------------------------------------
 
 def test_missing_limit_is_refused_by_name():
     """Effort limits of zero count as missing; one reason names them all and what to do."""
-    reasons = check_limits([10.0, 0.0, math.inf], [100.0, 100.0, 9.0], stop_time=1.0,
-                           names=['a', 'wrist', 'hand'])
+    reasons = limit_reasons([10.0, 0.0, math.inf], [100.0, 100.0, 9.0], stop_time=1.0,
+                            names=['a', 'wrist', 'hand'])
     assert reasons == ['no torque limit of wrist, hand: give effort in <limit> of the URDF, or '
                        'torque_limits']
 
 
 @pytest.mark.parametrize('limit, rate, word', [
-    ([np.inf], [1.0], 'torque limit'), ([1.0], [0.0], 'rate limit'),
-    ([1.0], [np.nan], 'rate limit'), ([1.0, 2.0], [1.0], '2 torque limits but 1')])
+    (np.inf, 1.0, 'torque limit'), (1.0, 0.0, 'rate limit'), (1.0, np.nan, 'rate limit')])
 def test_invalid_limits_are_refused(limit, rate, word):
-    """Infinite, zero, NaN and unequal numbers of limits each have their reason."""
-    assert word in check_limits(limit, rate, stop_time=10.0)[0]
-    with pytest.raises(ValueError, match=word):
-        TorqueLimiter(limit, rate, 0.001)
+    """Infinite, zero and NaN limits each have their reason."""
+    assert word in limit_reasons([limit], [rate], stop_time=10.0, names=['a'])[0]
 
 
 def test_too_slow_rate_is_refused_with_the_needed_one():
     """Limit over rate beyond stop_time is refused and the least rate is named."""
-    assert not check_limits([80.0], [80.0], stop_time=1.0)
-    assert '160' in check_limits([80.0], [80.0], stop_time=0.5)[0]
+    assert not limit_reasons([80.0], [80.0], stop_time=1.0, names=['a'])
+    assert '160' in limit_reasons([80.0], [80.0], stop_time=0.5, names=['a'])[0]
 
 
 def test_stop_must_fit_into_its_deadline():
     """The longest sequence is added up; the default fits, a long hold does not."""
     assert not stop_reasons(Timing())
     assert 'hold_time' in stop_reasons(Timing(hold_time=1.0))[0]
+
+
+# -- fading ---------------------------------------------------------------------------------------
+
+class Switch:
+    """The offset of one joint, which fades within 0.5 s."""
+
+    def __init__(self, limit=40.0):
+        self.x, self.limit = Fade({'n': 1}).plain(), limit
+
+    def apply(self, now, torque, speed=0.0):
+        """Return the torque of a law with the offset of now."""
+        found = [torque]
+        add_offset(self.x, [self.limit], 0.5, now, found, [speed])
+        return found[0]
+
+    def take_over(self, torque):
+        """Begin a law after a torque of none."""
+        note_torque(self.x, [torque])
+        self.switch()
+
+    def switch(self):
+        """Begin another law."""
+        arm_fade(self.x, 0.5)
+
+    @property
+    def active(self):
+        """Whether an offset fades, or is about to."""
+        return self.x.fading > 0.0 or self.x.armed > 0.0
+
+
+def test_a_torque_of_no_law_ends_the_fading():
+    """After a brake the next law acts as it is, unless it is switched to."""
+    subject = Switch(10.0)
+    subject.apply(0.0, 4.0)
+    subject.switch()
+    assert subject.active and subject.apply(0.1, 1.0) == pytest.approx(4.0)
+    note_torque(subject.x, [-2.0])
+    assert not subject.active and subject.apply(0.2, 1.0) == 1.0
+    subject.take_over(-2.0)
+    assert subject.apply(0.3, 1.0) == pytest.approx(-2.0)
+    assert subject.apply(0.55, 1.0) == pytest.approx(1.0 - 3.0 * 0.5)
+    assert subject.apply(0.8, 1.0) == 1.0 and not subject.active
+    subject.switch()
+    cancel_fade(subject.x)
+    assert not subject.active
+    subject.switch()  # nothing to take over from
+    assert not subject.active
+
+
+@given(st.floats(-30.0, 30.0), st.floats(-30.0, 30.0), st.floats(-3.0, 3.0))
+def test_switch_steps_by_less_than_a_hundredth_of_the_limit(old, new, speed):
+    """Whatever two laws want inside the limit, the output never steps by 1 % of it."""
+    subject = Switch()
+    outputs = []
+    for k in range(90, 700):
+        if k == 100:
+            subject.switch()
+        outputs.append(subject.apply(k * 0.001, old if k < 100 else new, speed))
+    assert np.abs(np.diff(outputs)).max() <= 0.01 * subject.limit
+    assert outputs[0] == old
+    assert outputs[-1] == new
+
+
+def test_switch_takes_over_from_the_brake():
+    """A torque noted from elsewhere is the start of the next law; cancel forgets it."""
+    subject = Switch()
+    subject.take_over(12.0)
+    assert subject.active and subject.apply(0.0, 0.0) == pytest.approx(12.0)
+    cancel_fade(subject.x)
+    assert subject.apply(0.001, 0.0) == 0.0
+    assert (smooth_step(-1.0), smooth_step(0.5), smooth_step(2.0)) == (0.0, 0.5, 1.0)
+
+
+@pytest.mark.parametrize(('speed', 'share'), [
+    (0.0125, 0.25), (0.025, 0.5), (0.05, 1.0), (0.2, 1.0), (-0.025, 0.0)])
+def test_offset_falls_in_proportion_to_a_small_speed(speed, share):
+    """From 0.05 rad/s on a joint moves: then 0.6 % of the limit are taken each time."""
+    for offset in (10.0, -10.0):
+        subject = Switch()
+        subject.take_over(offset)
+        subject.apply(0.0, 0.0)
+        found = subject.apply(0.1, 0.0, math.copysign(speed, offset * speed))
+        expected = 10.0 * (1.0 - smooth_step(0.2)) - share * 0.006 * 40.0
+        assert abs(found) == pytest.approx(expected, abs=1e-12)
+
+
+@pytest.mark.parametrize('speed, gone', [(1.0, True), (-1.0, False), (0.0, False)])
+def test_offset_that_drives_a_joint_falls_first(speed, gone):
+    """What pushes a joint the way it moves is gone in no time; what brakes it or rests fades."""
+    subject = Switch()
+    subject.take_over(10.0)
+    outputs = [subject.apply(k * 0.001, 0.0, speed) for k in range(100)]
+    assert outputs[0] == 10.0
+    if gone:  # 0.6 % of 40 N.m a time
+        assert outputs[40] > 0.0 and outputs[45] == 0.0
+    else:
+        assert outputs[-1] == pytest.approx(10.0 * (1.0 - smooth_step(0.099 / 0.5)))

@@ -12,101 +12,300 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Patience is a leaky counter: one good sample among bad ones resets nothing."""
+"""
+Monitors of the robot, of its sensors and of its operators.
+
+Patience is a leaky counter: one good sample among bad ones resets nothing.
+"""
 
 import math
 
 import numpy as np
 import pytest
-
-from rbd_ros.control.former.safety.monitors import BoundMonitor, Patience
+from rbd_ros.control.interface.cause_codes import CauseCode
+from rbd_ros.control.interface.events import Joints, NOBODY, Result
+from rbd_ros.control.joint_states.motion import WINDOW
+from rbd_ros.control.monitors.guards import (
+    accepted, check_dead_man, DeadMan, is_alive, press, Refusals, refused)
+from rbd_ros.control.monitors.monitor_parameters import MonitorParameters
+from rbd_ros.control.monitors.monitors import (
+    begin_watch, changed_law, check_plausible, check_watch, first_beyond, Plausible,
+    restart_plausible, Watch)
+from rbd_ros.control.monitors.motion_watch import arm_motion, check_motion, MotionWatch
+from rbd_ros.control.numerics.patience import is_calm, Patience, runs_out
+from rbd_ros.control.supervisor.states import StateCode
+from rbd_ros.control.supervisor.words import supervisor_text, SupervisorWord, TEXTS
 
 PERIOD = 0.001
+SIZES = {'n': 2, 'm': 2}
 
 
-def first_fault(monitor, values, period=PERIOD):
-    """Return the number of the first sample that is reported as wrong, or None."""
-    for k, value in enumerate(values):
-        if monitor.check(50.0 + k * period, np.array([value])):
-            return k
-    return None
+def said(y):
+    """Return the accusations as causes and sentences; none remains."""
+    rows, y.accused = list(y.accusations[:int(y.accused)]), 0.0
+    return [(CauseCode(int(row[0])), supervisor_text(
+        int(row[1]), 'ab'[int(row[2])], *row[3:], 'LIKELY')) for row in rows]
 
 
-def test_a_bound_may_be_exceeded_for_exactly_its_patience():
-    """Without a break the fault comes when the patience is over, and names joint and numbers."""
-    monitor = BoundMonitor('velocity', ['a', 'b'], [1.0, math.inf], 0.05)
-    fast = np.array([1.5, 9.0])
-    assert monitor.check(0.0, fast) == ''
-    assert monitor.check(0.049, fast) == ''
-    assert monitor.check(0.05, fast) == 'a: velocity 1.5 beyond 1'
-    monitor = BoundMonitor('tracking error', ['a'], [0.1], 0.0)
-    assert monitor.check(0.0, np.array([-0.2])) == 'a: tracking error -0.2 beyond 0.1'
-
-
-def test_what_is_no_number_is_beyond_every_bound():
-    """What is not a number is not inside a bound: it must not pass because no comparison holds."""
-    monitor = BoundMonitor('velocity', ['a', 'b'], [1.0, 2.0], 0.0)
-    assert monitor.check(0.0, np.array([0.5, math.nan])) == 'b: velocity nan beyond 2'
-
+# -- patience -------------------------------------------------------------------------------------
 
 @pytest.mark.parametrize('pattern, expected', [
     ((1,), 20),
     ((1, 1, 1, 0), 29),  # 2.75 ms in four: 7 rounds make 19.25 ms, and a bad one follows
     ((1, 0), 54),  # 0.75 ms in two: 27 rounds make 20.25 ms
     ((1, 0, 0, 0), 320),  # 0.25 ms in four: 80 rounds make 20 ms
-])
+    ((1, 0, 0, 0, 0, 0), None)])  # rare ones are borne
 def test_good_samples_among_bad_ones_reset_nothing(pattern, expected):
-    """Three of four, two of four and one of four bad samples are all found."""
-    monitor = BoundMonitor('tracking error', ['a'], [0.5], 0.02)
-    values = [0.7 * pattern[k % len(pattern)] for k in range(4000)]
-    assert first_fault(monitor, values) == expected
-
-
-def test_rare_bad_samples_are_borne():
-    """Noise that exceeds the bound one time in six is forgotten each time."""
-    monitor = BoundMonitor('velocity', ['a'], [1.0], 0.02)
-    assert first_fault(monitor, [1.5 if k % 6 == 0 else 0.5 for k in range(6000)]) is None
+    """Three of four, two of four and one of four bad samples are all found; noise is not."""
+    patience = Patience({}).plain()
+    found = [runs_out(patience, 0.02, 50.0 + k * PERIOD, pattern[k % len(pattern)])
+             for k in range(4000)]
+    assert (found.index(True) if any(found) else None) == expected
 
 
 def test_calm_comes_back_when_all_is_forgotten():
-    """A fast path that does not look may begin only when nothing is left in the counter."""
-    monitor = BoundMonitor('velocity', ['a'], [1.0], 0.02)
-    assert monitor.calm
+    """What looks no more while all is calm may begin only when nothing is left in the counter."""
+    patience = Patience({}).plain()
+    assert is_calm(patience)
     for k in range(10):
-        monitor.check(k * PERIOD, np.array([1.5]))
-    assert not monitor.calm
-    calm = [monitor.check(k * PERIOD, np.array([0.5])) == '' and monitor.calm
+        runs_out(patience, 0.02, k * PERIOD, 1)
+    assert not is_calm(patience)
+    calm = [not runs_out(patience, 0.02, k * PERIOD, 0) and is_calm(patience)
             for k in range(10, 60)]
     assert calm.index(True) in (40, 41)  # 10 ms of excess drain in 40 ms
     assert all(calm[41:])
 
 
-def test_a_gap_between_samples_counts_for_the_one_before():
-    """A sample stands until the next one; one bad sample after a gap is no time at all."""
-    patience = Patience(0.05)
-    assert not patience.runs_out(0.0, False)
-    assert not patience.runs_out(1.0, True)
-    assert not patience.runs_out(1.049, True)
-    assert patience.runs_out(1.051, True)
-    assert not patience.runs_out(1.052, False)
-    assert patience.spent == pytest.approx(0.051)
-    assert not patience.runs_out(1.5, True)  # forgotten in a bounded time
+@pytest.mark.parametrize('story, spent', [
+    # a sample stands until the next one; one bad sample after a gap is no time at all
+    ([(0.0, 0, False), (1.0, 1, False), (1.049, 1, False), (1.051, 1, True), (1.052, 0, False)],
+     0.051),
+    # after an hour of excess the counter drains as after the patience itself
+    ([(0.0, 1, False), (1800.0, 1, True), (3600.0, 1, True), (3600.001, 0, False)], 0.051),
+    # time that runs backwards neither fills nor drains
+    ([(10.0, 1, False), (10.02, 1, False), (5.0, 1, False)], 0.02)])
+def test_what_a_counter_remembers(story, spent):
+    """A gap counts for the sample before it, and no more than the patience is remembered."""
+    patience = Patience({}).plain()
+    for now, bad, wrong in story:
+        assert runs_out(patience, 0.05, now, bad) is wrong, now
+    assert patience.spent == pytest.approx(spent)
 
 
-def test_long_badness_is_not_remembered_longer_than_its_patience():
-    """After an hour of excess the counter drains as after the patience itself."""
-    patience = Patience(0.05)
-    for k in range(3600):
-        patience.runs_out(float(k), True)
-    assert patience.runs_out(3600.0, True)
-    patience.runs_out(3600.001, False)
-    assert patience.spent == pytest.approx(0.051)
+def test_what_is_no_number_is_beyond_every_bound():
+    """What is not a number is not inside a bound: it must not pass because no comparison holds."""
+    assert first_beyond([0.5, math.nan], [1.0, 2.0]) == 1
+    assert first_beyond([0.5, -2.0], [1.0, 2.0]) == NOBODY
+    assert first_beyond([0.5, 1.0], [1.0, math.nan]) == 1
 
 
-def test_a_clock_that_goes_back_counts_nothing():
-    """Time that runs backwards neither fills nor drains."""
-    patience = Patience(0.05)
-    patience.runs_out(10.0, True)
-    patience.runs_out(10.02, True)
-    assert not patience.runs_out(5.0, True)
-    assert patience.spent == pytest.approx(0.02)
+# -- the robot and its sensors --------------------------------------------------------------------
+
+class Watched:
+    """Two joints that rest at 0, and what is said about them."""
+
+    def __init__(self):
+        self.x, self.plausible = Watch(SIZES).plain(), Plausible(SIZES).plain()
+        p = MonitorParameters(SIZES)
+        p.velocity_patience, p.tracking_patience, p.minimum_rate = 0.05, 0.02, 50.0
+        p.watch_time, p.distance, p.gained, p.acceleration = 1e3, 0.5, 0.2, 50.0
+        p.velocity[:], p.tracking[:], p.task_error[:] = (1.0, 9.0), 0.1, (0.3, 0.05)
+        p.differenced[:], p.reach[:] = 2.0, 3.0
+        self.p = p.plain()
+        joints = Joints(SIZES)
+        joints.allowed[:] = 0.15
+        self.joints, self.y, self.now = joints.plain(), Result(SIZES), 100.0
+        begin_watch(self.x, self.p, self.now, [0.0, 0.0], [0.0, 0.0])
+
+    def check(self, *, dt=0.004, state=StateCode.RUNNING, follows='', qd=(0.0, 0.0),
+              error=(0.0, 0.0)):
+        """Check one state of a moving robot; return whether it is calm, and what is said."""
+        self.now += dt
+        calm = check_watch(
+            self.x, self.p, self.joints, self.y.plain(), self.now, state, int(follows == 'joints'),
+            int(follows == 'tip'), 0, error, error, [0.0, 0.0], qd)
+        return calm, said(self.y)
+
+    def look(self, *, dt=0.004, q=(0.0, 0.0), stuck=NOBODY, repeats=0):
+        """Check one state for what sensors say."""
+        self.now += dt
+        calm = check_plausible(self.plausible, self.p, self.joints, self.y.plain(), self.now, q,
+                               [0.0, 0.0], stuck, repeats)
+        return calm, said(self.y)
+
+
+def test_a_bound_may_be_exceeded_for_exactly_its_patience():
+    """Without a break the fault comes when the patience is over, and names joint and numbers."""
+    watched = Watched()
+    watched.x.motion.armed = 0.0
+    assert watched.check() == (True, [])
+    assert watched.check(qd=(1.5, 8.0)) == (False, [])
+    assert watched.check(dt=0.049, qd=(1.5, 8.0)) == (False, [])
+    first, second = (watched.check(dt=0.001, qd=(-1.5, 8.0))[1] for _ in range(2))
+    text = 'a: velocity -1.5 beyond 1'
+    assert first == [(CauseCode.OVER_SPEED, f'{text}. LIKELY')]  # what to look for is said once,
+    assert second == [(CauseCode.OVER_SPEED, text)]
+    late = Watched()
+    late.check(dt=6.0, qd=(1.5, 8.0))
+    assert (CauseCode.OVER_SPEED, 'a: velocity 1.5 beyond 1') in late.check(
+        dt=1.0, qd=(1.5, 8.0))[1]  # and soon after the first torque only
+
+
+@pytest.mark.parametrize('follows, error, text', [
+    ('joints', (0.0, -0.2), 'b: tracking error -0.2 beyond 0.1'),
+    ('tip', (0.4, 0.0), 'orientation of the tip: tracking error 0.4 beyond 0.3'),
+    ('tip', (0.1, 0.06), 'position of the tip: tracking error 0.06 beyond 0.05'),
+    ('', (9.0, 9.0), '')])
+def test_tracking_errors_count_while_the_law_runs(follows, error, text):
+    """The error of the joints or of the tip, of a law that follows them; not while gains ramp."""
+    expected = [(CauseCode.TRACKING, f'{text}. LIKELY')] if text else []
+    watched = Watched()
+    watched.x.motion.armed = 0.0
+    for _ in range(20):
+        assert watched.check(state=StateCode.RAMPING_IN, follows=follows, error=error)[1] == []
+    watched.check(follows=follows, error=error)
+    calm, found = watched.check(dt=0.02, follows=follows, error=error)
+    assert (calm, found) == (not text, expected)
+    changed_law(watched.x)  # the error was that of another law
+    assert watched.check(dt=0.02, follows=follows, error=error)[1] == []
+
+
+def test_low_rates_are_faults():
+    """States that come too rarely are a fault, with both rates."""
+    watched = Watched()
+    watched.joints.rate_low, watched.joints.rate = 1.0, 30.0
+    assert watched.check() == (False, [(CauseCode.LOW_RATE, '30 Hz, minimum_rate 50 Hz')])
+
+
+SENSORS = {
+    'positions that run away': (
+        {'mismatch': 0.2}, {}, CauseCode.IMPLAUSIBLE,
+        f'a: its positions change at {0.2 / WINDOW:.3g} per s, but its velocity is 0'),
+    'positions that are too fast': (
+        {'mismatch': 0.21, 'allowed': 9.0}, {}, CauseCode.OVER_SPEED,
+        'a: velocity of its positions 2.1 beyond 2'),
+    'a joint out of its range': (
+        {}, {'q': (0.0, -3.5)}, CauseCode.IMPLAUSIBLE,
+        'b is at -3.5, far outside its limits (sign, unit or zero of its sensor?)')}
+
+
+@pytest.mark.parametrize('what', SENSORS)
+def test_sensors_that_are_not_plausible(what):
+    """Each doubt becomes a fault when its patience is over, and is forgotten at a restart."""
+    wrong, state, cause, text = SENSORS[what]
+    watched = Watched()
+    assert watched.look() == (True, [])
+    for name, value in wrong.items():
+        getattr(watched.joints, name)[0] = value
+    assert watched.look(**state) == (False, [])
+    assert watched.look(dt=0.049, **state) == (False, [])
+    assert (cause, text) in watched.look(dt=0.001, **state)[1]
+    restart_plausible(watched.plausible)
+    assert watched.look(**state) == (False, [])
+
+
+def test_a_sensor_that_repeats_itself():
+    """A sensor that never did so is frozen; until it has lasted, all is just not calm."""
+    watched = Watched()
+    assert watched.look(repeats=1) == (False, [])
+    assert watched.look(q=(0.0, 1.25), stuck=1)[1] == [
+        (CauseCode.FROZEN, 'b repeats the position 1.25 exactly, which its sensor never did')]
+
+
+# -- the first motion -----------------------------------------------------------------------------
+
+class FirstMotion:
+    """The watch of the first motion of two joints."""
+
+    def __init__(self, **bounds):
+        self.x, self.p = MotionWatch(SIZES).plain(), MonitorParameters(SIZES).plain()
+        usual = {'watch_time': 9.0, 'distance': 0.5, 'gained': 1e9, 'acceleration': 50.0}
+        for name, value in (usual | bounds).items():
+            setattr(self.p, name, value)
+        arm_motion(self.x, self.p, 0.0, [0.0, 0.0], [0.0, 0.0])
+
+    def check(self, now, q=(0.0, 0.0), qd=(0.0, 0.0), rests=1):
+        """Return what is wrong."""
+        word = check_motion(self.x, self.p, now, q, qd, rests)
+        return supervisor_text(word, 'ab'[int(self.x.joint)], self.x.a, self.x.b, 0.0,
+                               '') if word else ''
+
+
+def test_motion_watch_sees_distance_and_acceleration():
+    """A joint that drifts half a radian or accelerates hard at the start is named."""
+    watch = FirstMotion()
+    assert watch.check(0.1, (0.1, 0.4)) == ''
+    assert watch.check(0.2, (0.1, 0.6)).startswith('b moved 0.6')
+    watch = FirstMotion()
+    texts = [watch.check(t, qd=(80.0 * t, 0.0)) for t in np.arange(1, 100) * 0.001]
+    first = next(i for i, text in enumerate(texts) if text)
+    assert 'a accelerates' in texts[first]
+    # a first-order lag of 10 ms passes 50 of 80 after about one time constant
+    assert first * 0.001 == pytest.approx(0.01 * math.log(80 / 30), abs=0.003)
+
+
+def test_motion_watch_bears_a_motion_that_is_wanted():
+    """Where the law moves the robot its motion does not count; later only what follows does."""
+    watch = FirstMotion(gained=0.2, acceleration=1e6)
+    assert watch.check(0.1, (0.9, 0.0), (3.0, 0.0), rests=0) == ''
+    assert watch.check(0.2, (1.3, 0.0), (3.1, 0.0)) == ''
+    assert watch.check(0.3, (1.39, 0.0), (3.21, 0.0)) == ''
+    assert 'moves at 3.21 per s by itself' in watch.check(0.4, (1.39, 0.0), (3.21, 0.0))
+    assert watch.check(0.5, (0.41, 0.0)) == ''
+    assert watch.check(0.6, (0.39, 0.0)).startswith('a moved 0.51 within 0.6 s')
+
+
+def test_motion_watch_bears_the_push_of_a_barrier():
+    """A joint that starts near its limit is pushed away from there, and only from there."""
+    for way, wrong in ((0.9, False), (-0.9, True)):
+        watch = FirstMotion()
+        watch.p.zone_lower[0] = 0.1  # it begins at 0
+        arm_motion(watch.x, watch.p, 0.0, [0.0, 0.0], [0.0, 0.0])
+        assert bool(watch.check(0.1, (way, 0.0))) is wrong
+
+
+def test_motion_watch_ends():
+    """After its duration the robot may move as it likes."""
+    watch = FirstMotion(watch_time=0.5)
+    assert watch.check(0.6, (9.0, 9.0)) == '' and watch.x.armed == 0.0
+
+
+# -- operators ------------------------------------------------------------------------------------
+
+def test_dead_man():
+    """Without repetition, or when released, the robot may not move; timeout 0 means no switch."""
+    x, p, y = DeadMan({}).plain(), MonitorParameters(SIZES).plain(), Result(SIZES)
+    p.dead_man_timeout, silent = 0.5, (CauseCode.DEAD_MAN, 'no message for 0.5 s')
+    for time, pressed, alive, expected in (
+            (0.0, None, False, [silent]), (1.0, 1, True, []), (1.5, None, True, []),
+            (1.51, None, False, [silent]), (2.0, 1, True, []),
+            (2.1, 0, False, [(CauseCode.DEAD_MAN, 'the switch was released')]),
+            (math.nan, None, False, [silent]), (math.nan, 1, False, [
+                (CauseCode.DEAD_MAN, 'the switch was released')])):
+        for state in (StateCode.PROBING, StateCode.RUNNING):  # a start just waits
+            if pressed is None:
+                check_dead_man(x, p, y.plain(), time, state)
+            else:
+                press(x, p, y.plain(), time, pressed, state)
+            assert said(y) == (expected if state == StateCode.RUNNING else []), time
+        assert is_alive(x, p, time) is alive, time
+    p.dead_man_timeout = 0.0
+    assert is_alive(x, p, 1e9)
+
+
+def test_refused_references_in_a_row_are_counted():
+    """The given number in a row is too many; a good one, or a second of silence, ends the row."""
+    x, p = Refusals({}).plain(), MonitorParameters(SIZES).plain()
+    p.refusals = 3
+    assert [refused(x, p, 0.1 * k) for k in range(4)] == [False, False, True, True]
+    accepted(x)
+    assert [refused(x, p, 1.0 + 0.9 * k) for k in range(3)] == [False, False, True]
+    assert [refused(x, p, 10.0 + 1.1 * k) for k in range(9)] == [False] * 9
+    p.refusals = 0
+    assert not any(refused(x, p, 20.0) for _ in range(9))
+
+
+def test_each_word_has_a_sentence():
+    """No code is without its text."""
+    assert set(TEXTS) == set(SupervisorWord)
+    assert all(TEXTS[word]('elbow', 1.0, 2.0, 0.0) for word in TEXTS)

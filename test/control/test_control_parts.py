@@ -16,16 +16,12 @@
 
 import math
 
-from hypothesis import given, strategies as st
 import numpy as np
 import pytest
-from rbd_ros.control.former.laws.bumpless import BumplessSwitch, smooth_step
 from rbd_ros.control.former.laws.observer import external_wrench, MomentumObserver
 from rbd_ros.control.load.payload import (
     GravitySource, payload_vector, PayloadError, PayloadRamp, rotation)
-from rbd_ros.control.former.safety.guards import (
-    Access, DeadMan, OutputGuard, ReferenceGuard, RefusalCount)
-from rbd_ros.control.former.safety.start_check import GravityCheck, MotionWatch, Verdict
+from rbd_ros.control.former.safety.start_check import GravityCheck, Verdict
 from scipy.spatial.transform import Rotation
 
 # -- observer ---------------------------------------------------------------------------------
@@ -120,29 +116,6 @@ def test_payload_in_another_frame_has_the_same_energy():
     J = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
     ours = 0.5 * mass * v @ v + v @ np.cross(w, h) + 0.5 * w @ J @ w
     assert ours == pytest.approx(energy, rel=1e-12)
-
-
-def test_a_torque_of_no_law_ends_the_fading():
-    """After a brake the next law acts as it is, unless it is switched to."""
-    switch, still = BumplessSwitch([10.0], 0.5), np.zeros(1)
-    switch.apply(0.0, np.array([4.0]), still)
-    switch.switch()
-    assert switch.active
-    assert switch.apply(0.1, np.array([1.0]), still)[0] == pytest.approx(4.0)
-    switch.note(np.array([-2.0]))
-    assert not switch.active
-    assert switch.apply(0.2, np.array([1.0]), still)[0] == 1.0
-    switch.note(np.array([-2.0]))
-    switch.switch()
-    assert switch.apply(0.3, np.array([1.0]), still)[0] == pytest.approx(-2.0)
-    half = switch.apply(0.55, np.array([1.0]), still)[0]
-    assert half == pytest.approx(1.0 - 3.0 * 0.5)
-    assert switch.apply(0.8, np.array([1.0]), still)[0] == 1.0 and not switch.active
-    switch.switch()
-    switch.cancel()
-    assert not switch.active
-    switch.switch()                              # nothing to take over from
-    assert not switch.active
 
 
 @pytest.mark.parametrize('mass, com, inertia, word', [
@@ -278,65 +251,6 @@ def test_gravity_parameters_change_a_constant_and_the_size_of_a_measured_one():
     np.testing.assert_allclose(measured.value, [3.0, 0.0, -4.0], rtol=1e-14)
 
 
-# -- bumpless switch --------------------------------------------------------------------------
-
-
-@given(st.floats(-30.0, 30.0), st.floats(-30.0, 30.0), st.floats(-3.0, 3.0))
-def test_switch_steps_by_less_than_a_hundredth_of_the_limit(old, new, speed):
-    """Whatever two laws want inside the limit, the output never steps by 1 % of it."""
-    limit = 40.0
-    switch = BumplessSwitch([limit], 0.5)
-    outputs = []
-    for k in range(700):
-        if k == 100:
-            switch.switch()
-        outputs.append(switch.apply(k * 0.001, np.array([old if k < 100 else new]),
-                                    np.array([speed]))[0])
-    assert np.abs(np.diff(outputs)).max() <= 0.01 * limit
-    assert outputs[0] == old
-    assert outputs[-1] == new
-
-
-def test_switch_takes_over_from_the_brake():
-    """A torque noted from elsewhere is the start of the next law; cancel forgets it."""
-    switch = BumplessSwitch([40.0], 0.5)
-    switch.note(np.array([12.0]))
-    switch.switch()
-    assert switch.active
-    assert switch.apply(0.0, np.zeros(1), np.zeros(1))[0] == pytest.approx(12.0)
-    switch.cancel()
-    assert switch.apply(0.001, np.zeros(1), np.zeros(1))[0] == 0.0
-    assert (smooth_step(-1.0), smooth_step(0.5), smooth_step(2.0)) == (0.0, 0.5, 1.0)
-
-
-@pytest.mark.parametrize(('speed', 'share'), [
-    (0.0125, 0.25), (0.025, 0.5), (0.05, 1.0), (0.2, 1.0), (-0.025, 0.0)])
-def test_offset_falls_in_proportion_to_a_small_speed(speed, share):
-    """From 0.05 rad/s on a joint moves: then 0.6 % of the limit are taken each time."""
-    for offset in (10.0, -10.0):
-        switch = BumplessSwitch([40.0], 0.5)
-        switch.note(np.array([offset]))
-        switch.switch()
-        switch.apply(0.0, np.zeros(1), np.zeros(1))
-        found = switch.apply(0.1, np.zeros(1), np.array([math.copysign(speed, offset * speed)]))
-        expected = 10.0 * (1.0 - smooth_step(0.2)) - share * 0.006 * 40.0
-        assert abs(found[0]) == pytest.approx(expected, abs=1e-12)
-
-
-@pytest.mark.parametrize('speed, gone', [(1.0, True), (-1.0, False), (0.0, False)])
-def test_offset_that_drives_a_joint_falls_first(speed, gone):
-    """What pushes a joint the way it moves is gone in no time; what brakes it or rests fades."""
-    switch = BumplessSwitch([40.0], 0.5)
-    switch.note(np.array([10.0]))
-    switch.switch()
-    outputs = [switch.apply(k * 0.001, np.zeros(1), np.array([speed]))[0] for k in range(100)]
-    assert outputs[0] == 10.0
-    if gone:  # 0.6 % of 40 N.m a time
-        assert outputs[40] > 0.0 and outputs[45] == 0.0
-    else:
-        assert outputs[-1] == pytest.approx(10.0 * (1.0 - smooth_step(0.099 / 0.5)))
-
-
 # -- start-up ---------------------------------------------------------------------------------
 
 
@@ -360,89 +274,3 @@ def test_gravity_check_tells_right_wrong_and_unknown():
     assert 'sign' not in finding.text
     assert check([0.0, 0.0], [60.0, 10.0]).verdict is Verdict.BRAKED
     assert check([60.0, 10.0], [60.0, 10.0], qd=(0.5, 0.0)).verdict is Verdict.UNKNOWN
-
-
-def test_motion_watch_sees_distance_and_acceleration():
-    """A joint that drifts half a radian or accelerates hard at the start is named."""
-    watch = MotionWatch(['a', 'b'], distance=0.5, acceleration=50.0)
-    watch.arm(0.0, np.zeros(2), np.zeros(2))
-    assert watch.check(0.1, np.array([0.1, 0.4]), np.zeros(2)) == ''
-    assert watch.check(0.2, np.array([0.1, 0.6]), np.zeros(2)).startswith('b moved 0.6')
-    watch.arm(0.0, np.zeros(2), np.zeros(2))
-    texts = [watch.check(t, np.zeros(2), np.array([80.0 * t, 0.0]))
-             for t in np.arange(1, 100) * 0.001]
-    first = next(i for i, text in enumerate(texts) if text)
-    assert 'a accelerates' in texts[first]
-    # a first-order lag of 10 ms passes 50 of 80 after about one time constant
-    assert first * 0.001 == pytest.approx(0.01 * math.log(80 / 30), abs=0.003)
-
-
-def test_motion_watch_bears_a_motion_that_is_wanted():
-    """Where the law moves the robot its motion does not count; later only what follows does."""
-    watch = MotionWatch(['a'], duration=9.0, distance=0.5, velocity=0.2, acceleration=1e6)
-    watch.arm(0.0, np.zeros(1), np.zeros(1))
-    assert watch.check(0.1, np.array([0.9]), np.array([3.0]), rests=False) == ''
-    assert watch.check(0.2, np.array([1.3]), np.array([3.1]), rests=True) == ''
-    assert watch.check(0.3, np.array([1.39]), np.array([3.21]), rests=True) == ''
-    assert 'moves at 3.21 per s by itself' in watch.check(
-        0.4, np.array([1.39]), np.array([3.21]), rests=True)
-    assert watch.check(0.5, np.array([0.41]), np.zeros(1), rests=True) == ''
-    assert watch.check(0.6, np.array([0.39]), np.zeros(1), rests=True).startswith(
-        'a moved 0.51 within 0.6 s')
-
-
-def test_motion_watch_ends():
-    """After its duration the robot may move as it likes."""
-    watch = MotionWatch(['a'], duration=0.5)
-    assert watch.check(0.0, np.array([9.0]), np.zeros(1)) == ''
-    watch.arm(0.0, np.zeros(1), np.zeros(1))
-    assert watch.check(0.6, np.array([9.0]), np.zeros(1)) == ''
-
-
-# -- guards -----------------------------------------------------------------------------------
-
-
-def test_dead_man():
-    """Without repetition, or when released, the robot may not move; timeout 0 means no switch."""
-    switch = DeadMan(0.5)
-    assert not switch.alive(0.0)
-    switch.signal(1.0, True)
-    assert switch.alive(1.5)
-    assert not switch.alive(1.51)
-    switch.signal(2.0, True)
-    switch.signal(2.1, False)
-    assert not switch.alive(2.1)
-    assert DeadMan(0.0).alive(1e9)
-
-
-def test_two_publishers_of_a_reference():
-    """While a topic has two publishers its messages are dropped; the change is reported once."""
-    guard = ReferenceGuard()
-    assert guard.accept()
-    assert guard.publishers(2)
-    assert not guard.publishers(2)
-    assert not guard.accept()
-    assert not guard.publishers(1)
-    assert guard.accept()
-
-
-def test_second_publisher_on_the_output():
-    """A second publisher is waited for up to 25 s, with the reason, and then refused."""
-    guard = OutputGuard()
-    access, text = guard.check(0.0, 1)
-    assert access is Access.WAIT
-    assert '10-20 s' in text
-    assert guard.check(24.9, 1)[0] is Access.WAIT
-    assert guard.check(25.0, 1)[0] is Access.REFUSED
-    assert guard.check(0.0, 1)[0] is Access.WAIT
-    assert guard.check(20.0, 0)[0] is Access.FREE
-
-
-def test_refused_references_in_a_row_are_counted():
-    """The given number in a row is too many; a good one, or a second of silence, ends the row."""
-    count = RefusalCount(3)
-    assert [count.refused(0.1 * k) for k in range(4)] == [False, False, True, True]
-    count.accepted()
-    assert [count.refused(1.0 + 0.9 * k) for k in range(3)] == [False, False, True]
-    assert [count.refused(10.0 + 1.1 * k) for k in range(9)] == [False] * 9
-    assert not any(RefusalCount(0).refused(0.0) for _ in range(9))

@@ -18,12 +18,13 @@ from __future__ import annotations
 
 import math
 
-from control_rig import PERIOD, Rig
 import numpy as np
 import pytest
-from rbd_ros.control.former.control_loop import Release
 from rbd_ros.control.interface.causes import Cause, Reaction
-from rbd_ros.control.former.safety.supervisor import State, Timing
+from rbd_ros.control.interface.events import Kind
+from rbd_ros.control.supervisor.due import is_stopping
+from rbd_ros.control.supervisor.states import State, Timing
+from torque_rig import PERIOD, Rig
 
 CAUSES = tuple(Cause)
 
@@ -52,7 +53,7 @@ class World(Rig):
         super().__init__(
             timing, limit=limit, rate=limit / stop_time * rng.uniform(1.0, 5.0), period=nominal,
             driver=float(rng.choice([0.0, 1.0, 3.0, -2.0])),
-            release=Release.ZERO if rng.integers(2) else Release.GRAVITY)
+            gravity=not rng.integers(2))
         self.pace = float(rng.choice([0.0, 0.05, 1.0, 4.0])) if simulated else 1.0
         self.jumps = simulated and bool(rng.integers(2))
         self.states_every = int(rng.choice([1, 2, 5, 20, 45])) * PERIOD
@@ -62,12 +63,12 @@ class World(Rig):
         self.stopping_since = math.inf
         self.longest = 0.0  # s, of any stop
         self._next_state = self._next_timer = self.time
-        self.loop.on_enter = lambda state: self._note()
 
-    def _publish(self, torque: np.ndarray) -> None:
+    def publish(self, torque: np.ndarray) -> None:
+        """Send a torque, or fail."""
         if self.dead:
             raise RuntimeError('the middleware has no memory left')
-        super()._publish(torque)
+        super().publish(torque)
 
     def live(self, duration: float) -> None:
         """Let time pass in ms; the timer and the states come when they come."""
@@ -84,20 +85,23 @@ class World(Rig):
                     q=tuple(q), qd=tuple(self.noise * rng.standard_normal(2))))
             if self.time >= self._next_timer:
                 self._next_timer = self.time + self.timer_every
-                self._guarded(lambda: self.loop.tick(self.now, self.time))
+                self._guarded(lambda: self.event(Kind.TIMER))
             self._note()
 
     def _guarded(self, callback) -> None:
         """Call back as the node does: an exception ends the activation."""
         try:
             callback()
-        except RuntimeError as error:
-            text = str(error)
-            self.loop.post(lambda _, steady: self.supervisor.fault(steady, Cause.EXCEPTION, text))
+        except RuntimeError:
+            self.stop(Cause.EXCEPTION)
 
     def _note(self) -> None:
-        if not self.supervisor.stopping:
+        """Note for how long a stop lasts; one that has ended since the last look counts as new."""
+        if not is_stopping(self.x.supervisor) or any(
+                state in ('ramping in', 'probing') for _, state in self.states):
             self.stopping_since = math.inf
+        self.states.clear()
+        if not is_stopping(self.x.supervisor):
             return
         self.stopping_since = min(self.stopping_since, self.time)
         self.longest = max(self.longest, self.time - self.stopping_since)
@@ -106,13 +110,13 @@ class World(Rig):
         """Let one part fail, or none."""
         what = self.rng.integers(8)
         self.dead = what == 0
-        self.fail = {1: 'law', 2: 'gravity', 3: 'raise'}.get(what, '')
+        self.fail({1: 'law', 2: 'gravity'}.get(what, ''))
         if what == 4:
             self.states_every = 0
         elif what == 5:
             self.pace = 0.0 if self.timing.simulated else 1.0
         elif what == 6:
-            self.law[:] = 1e6
+            self.plant.law[:] = 1e6
 
     @property
     def stated(self) -> float:
@@ -130,23 +134,21 @@ def test_every_stop_ends_in_its_stated_time(block):
         world.break_something()
         world.live(float(world.rng.uniform(0.0, 0.1)))
         cause = CAUSES[int(world.rng.integers(len(CAUSES)))]
-        world.loop.post(lambda _, steady, cause=cause, world=world: world.supervisor.fault(
-            steady, cause))
+        world.stop(cause)
         world.live(world.stated)
         if cause.reaction is not Reaction.FINAL:
             world.live(0.05)
-            world.loop.post(lambda _, steady, world=world: world.supervisor.fault(
-                steady, Cause.DEACTIVATED))
+            world.stop(Cause.DEACTIVATED)
             world.live(world.stated)
         assert world.longest <= world.stated, seed
-        assert world.supervisor.state in (State.RELEASED, State.INACTIVE), seed
-        sent = world.loop.published
+        assert world.state in (State.RELEASED, State.INACTIVE), seed
+        sent = world.x.torque.published
         world.live(0.1)
-        assert world.loop.published == sent, seed
+        assert world.x.torque.published == sent, seed
 
 
-@pytest.mark.parametrize(('release', 'left'), [(Release.ZERO, 0.0), (Release.GRAVITY, -20.0)])
-def test_a_driver_beyond_our_limits_is_left_alone(release, left):
+@pytest.mark.parametrize(('gravity', 'left'), [(False, 0.0), (True, -20.0)])
+def test_a_driver_beyond_our_limits_is_left_alone(gravity, left):
     """
     A driver that carries more than our limits gets no torque of ours when the robot is released.
 
@@ -154,7 +156,7 @@ def test_a_driver_beyond_our_limits_is_left_alone(release, left):
     driver is beyond the limits is more than a step, the whole is less.
     """
     rig = Rig(Timing(stop_action='release', stop_time=0.1), driver=3.0, limit=20.0, rate=200.0,
-              release=release, period=0.02)
+              gravity=gravity, period=0.02)
     rig.activate()
 
     def live(duration):
@@ -162,10 +164,10 @@ def test_a_driver_beyond_our_limits_is_left_alone(release, left):
             rig.time = round(rig.time + 0.02, 9)
             rig.message(q=(1.5, -1.5))
             if k % 2:
-                rig.loop.tick(rig.now, rig.time)
+                rig.event(Kind.TIMER)
     live(2.0)
-    assert rig.supervisor.state is State.RUNNING
-    rig.loop.post(lambda _, steady: rig.supervisor.fault(steady, Cause.DEACTIVATED))
+    assert rig.state is State.RUNNING
+    rig.stop(Cause.DEACTIVATED)
     live(rig.timing.brake_time + rig.timing.release_time + 0.4)
-    assert rig.supervisor.state is State.RELEASED
+    assert rig.state is State.RELEASED
     assert rig.last == pytest.approx((left, -left))

@@ -15,102 +15,71 @@
 """
 The table of the supervisor, walked through: every reachable situation with every event.
 
-A situation is a supervisor with its state, causes and flags; times count as over or not. From each
-one every event is tried, so that what is proved here holds for every order of events. The class
-and the procedures of the step are walked through alike.
+A situation is what is told apart of the state of the supervisor; times count as over or not. From
+each one every event is tried, on the procedures that the step is made of, so that what is proved
+here holds for every order of events.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from copy import copy
-from dataclasses import dataclass
 from functools import cache
 import importlib.util
 from itertools import product
+import math
 from pathlib import Path
-from typing import ClassVar, NamedTuple
+import random
+from typing import NamedTuple
 from unittest import mock
 
+import numpy as np
 import pytest
+from rbd_ros.compiler.procedure import bind, Vector
+from rbd_ros.control.interface.cause_codes import (
+    CauseCode, CAUSES, is_by_operator, is_cause, is_final, is_good, is_lost)
 from rbd_ros.control.interface.causes import Cause, Reaction
-from rbd_ros.control.supervisor.states import Due, State, Timing
-from rbd_ros.control.former.safety.supervisor import Supervisor
-from rbd_ros.control.supervisor.transitions import CONDITIONS, Event, ROWS, rows_of
-from rbd_ros.control.supervisor import answers
-from rbd_ros.control.supervisor import supervisor as procedures
-from rbd_ros.control.supervisor.answers import SupervisorParameters
-from rigs.step_supervisor import StepSupervisor
+from rbd_ros.control.interface.events import accuse, Event as Happening, NOBODY, Result
+from rbd_ros.control.supervisor import answers, supervisor as procedures
+from rbd_ros.control.supervisor.answers import (
+    fill_timing, Supervisor, SupervisorParameters)
+from rbd_ros.control.supervisor.due import due_now, is_finished, is_live, is_stopping
+from rbd_ros.control.supervisor.latch import latched, only_lost, only_operator
+from rbd_ros.control.supervisor.states import Due, State, StateCode, Timing
+from rbd_ros.control.supervisor.supervisor import (
+    activate, advance, computed, Diagnosis, fault, fresh, hear, published, renewed, reset,
+    take_cause)
+from rbd_ros.control.supervisor.transition_rows import condition_of
+from rbd_ros.control.supervisor.transitions import Condition, Event, Row, ROWS
 
+DOCS = Path(__file__).parents[2] / 'docs'
+STATES = tuple(State)
 SILENT = (State.INACTIVE, State.PROBING, State.RELEASED, State.FAULT)
 STOPPING = (State.BRAKING, State.LOST, State.RAMPING_DOWN, State.RELEASING)
 #: one cause of each kind that conditions can tell apart
 KINDS = (Cause.STATE_STALE, Cause.TRACKING, Cause.WRONG_MODEL, Cause.FROZEN, Cause.OPERATOR_STOP,
          Cause.DEAD_MAN, Cause.SIGNAL)
-LONG = 5.0  # s, longer than every sequence
+LOST, RAMP, LONG = 0.4, 0.55, 5.0  # s: more than hold_time, than release_time, than every sequence
 VALID = 50.0  # s for which a state may be used
 CHOICES = [Timing(recover=recover, stop_action=stop, fault_action=fault, simulated=simulated)
            for recover, stop, fault, simulated in product(
                (False, True), ('hold', 'release'), ('hold', 'release'), (False, True))]
 
-
 #: event, state and which conditions held: the number of the row that is taken, -1 for none
 Seen = dict[tuple[Event, State, tuple[bool, ...]], int]
 
 
-class Watched(Supervisor):
-    """A supervisor that writes down which conditions held, and what followed."""
-
-    seen: ClassVar[Seen] = {}
-
-    def _answer(self, event: Event, steady: float) -> bool:
-        self.steady, before = steady, self.state
-        names = names_of(event, before)
-        held = [CONDITIONS[name](self) for name in names]
-        wanted = [{name.removeprefix('not '): not name.startswith('not ')
-                   for name in row.conditions} for row in rows_of(event, before)]
-        self.seen[event, before, tuple(held)] = next(
-            (k for k, row in enumerate(wanted)
-             if row.items() <= dict(zip(names, held, strict=True)).items()), -1)
-        return super()._answer(event, steady)
-
-
-class WatchedStep(StepSupervisor):
-    """The procedures of the step, which write down the same: the row that they really take."""
-
-    seen: ClassVar[Seen] = {}
-
-    @classmethod
-    @contextmanager
-    def watching(cls) -> Iterator[None]:
-        """Write down every answer."""
-        answer, take, rows = answers.answer, answers._take, []
-
-        def watched_take(x: procedures.Supervisor, p: SupervisorParameters, row: int) -> None:
-            rows.append(row)
-            take(x, p, row)
-
-        def watched(x: procedures.Supervisor, p: SupervisorParameters, event: int,
-                    steady: float) -> bool:
-            rows.clear()
-            before, what = tuple(State)[int(x.state)], tuple(Event)[event]
-            taken = answer(x, p, event, steady)
-            held = dict(zip(CONDITIONS, x.held, strict=True))
-            number = list(rows_of(what, before)).index(ROWS[rows[0]]) if taken else -1
-            cls.seen[what, before, tuple(
-                bool(held[name]) for name in names_of(what, before))] = number
-            return taken
-        with (mock.patch.object(answers, '_take', watched_take),
-              mock.patch.object(procedures, 'answer', watched)):
-            yield
+@cache
+def rows_of(event: Event, state: State) -> tuple[Row, ...]:
+    """Return the rows that an event may take in a state, first one first."""
+    return tuple(row for row in ROWS if row.event is event and state in row.before)
 
 
 @cache
-def names_of(event: Event, state: State) -> list[str]:
+def conditions_of(event: Event, state: State) -> list[Condition]:
     """Return the conditions that decide about an event in a state."""
-    return list(dict.fromkeys(
-        name.removeprefix('not ') for row in rows_of(event, state) for name in row.conditions))
+    return list(dict.fromkeys(condition_of(name)[0] for row in rows_of(event, state)
+                              for name in row.conditions))
 
 
 class Situation(NamedTuple):
@@ -129,74 +98,90 @@ class Situation(NamedTuple):
     expired: bool
 
 
-@dataclass
-class Clocked:
-    """A supervisor with its two clocks."""
+Kept = tuple[np.ndarray, float, float]
 
-    supervisor: Supervisor | StepSupervisor
-    now: float = 100.0
-    steady: float = 100.0
 
-    def situation(self) -> Situation:
-        """Return what is told apart."""
-        s = self.supervisor
-        return Situation(
-            s.state, s.final, s._blind, s.paused, CONDITIONS['only lost'](s),
-            CONDITIONS['only operator'](s), s.distrusted, s.frozen,
-            s.blend >= 1.0, s.repeats >= s.timing.release_repeats, self.now > s._expiry)
+class Subject:
+    """The supervisor of the step and its two clocks; a situation can be kept and put back."""
+
+    def __init__(self, timing: Timing) -> None:
+        self.timing = timing
+        self.x, p = Supervisor({}).plain(), SupervisorParameters({})
+        fill_timing(p, timing)
+        self.p, self.d, self.y = p.plain(), Diagnosis({}).plain(), Result({'n': 1}).plain()
+        self.now = self.steady = 100.0
+
+    def keep(self) -> Kept:
+        """Return the whole situation."""
+        return self.x.memory.copy(), self.now, self.steady
+
+    def put_back(self, kept: Kept) -> None:
+        """Go back to a situation."""
+        self.x.memory[:], self.now, self.steady = kept
+
+    @property
+    def state(self) -> State:
+        """Return the state."""
+        return STATES[int(self.x.state)]
+
+    @property
+    def due(self) -> Due:
+        """Return the kind of torque that is due."""
+        return Due(due_now(self.x))
 
     @property
     def causes(self) -> set[Cause]:
         """Return the causes that are kept."""
-        return {fault.cause for fault in self.supervisor.faults}
+        return {each.cause for each in latched(self.x.faults)}
 
-    def twin(self) -> Clocked:
-        """Return another one in the same situation."""
-        other = copy(self.supervisor)
-        if isinstance(other, Supervisor):
-            other.faults = self.supervisor.faults.copy()
-        return Clocked(other, self.now, self.steady)
+    def situation(self) -> Situation:
+        """Return what is told apart."""
+        x = self.x
+        return Situation(
+            self.state, x.final > 0.0, x.blind > 0.0, x.paused > 0.0, only_lost(x.faults),
+            only_operator(x.faults), x.faults.order[CauseCode.WRONG_MODEL] > 0.0,
+            x.faults.order[CauseCode.FROZEN] > 0.0, x.blend >= 1.0,
+            x.repeats >= self.p.release_repeats, self.now > x.expiry)
 
-    def fresh(self, ready: bool, valid: float = VALID) -> None:
+    def fault(self, cause: Cause) -> None:
+        """Report a cause."""
+        fault(self.x, self.p, self.steady, tuple(Cause).index(cause), 0, NOBODY, 0.0, 0.0, 0.0)
+
+    def fresh(self, ready: int, valid: float = VALID) -> None:
         """Report a fresh state, and advance as a cycle does."""
-        s = self.supervisor
-        s.fresh(self.now, self.steady, self.now + valid, ready)
-        s.advance(self.now, self.steady)
-        if s.live:
-            s.computed()
+        fresh(self.x, self.p, self.d, self.now, self.steady, self.now + valid, ready)
+        advance(self.x, self.p, self.d, self.now, self.steady)
+        if is_live(self.x):
+            computed(self.x)
+
+    def sent(self, reached: int) -> None:
+        """Report that a torque was sent."""
+        published(self.x, self.p, self.steady, reached)
 
     def wait(self, time: float, clock: float) -> None:
         """Let time pass without a state."""
         self.steady += time
-        self.now += clock if self.supervisor.timing.simulated else time
-        self.supervisor.advance(self.now, self.steady)
+        self.now += clock if self.timing.simulated else time
+        advance(self.x, self.p, self.d, self.now, self.steady)
 
 
-def activate(c: Clocked) -> None:
-    """Activate where that is allowed."""
-    if c.supervisor.state in SILENT:
-        c.supervisor.activate(c.now, c.steady)
-    else:
-        with pytest.raises(RuntimeError, match='cannot activate while'):
-            c.supervisor.activate(c.now, c.steady)
-
-
-ACTIONS: dict[str, Callable[[Clocked], object]] = {
-    'activate': activate,
-    'reset': lambda c: c.supervisor.reset(c.now, c.steady),
-    **{f'cause {cause.name}': lambda c, cause=cause: c.supervisor.fault(c.steady, cause)
-       for cause in KINDS},
-    'state': lambda c: c.fresh(True),
-    'state of some joints': lambda c: c.fresh(False),
-    'late state': lambda c: c.fresh(True, -1.0),
-    'sent': lambda c: c.supervisor.published(c.steady, True),
-    'sent, slewing': lambda c: c.supervisor.published(c.steady, False),
-    'moment': lambda c: c.wait(0.001, 0.001),
-    'long time': lambda c: c.wait(LONG, LONG),
-    'state expires': lambda c: c.wait(2.0 * VALID, 2.0 * VALID),
-    'clock stands': lambda c: c.wait(LONG, 0.0),
-    'clock stands for long': lambda c: c.wait(100.0, 0.0),
-    'clock back': lambda c: c.wait(0.001, -1.0),
+ACTIONS: dict[str, Callable[[Subject], object]] = {
+    'activate': lambda s: activate(s.x, s.p, s.y, s.now, s.steady),
+    'reset': lambda s: reset(s.x, s.p, s.y, s.now, s.steady),
+    **{f'cause {cause.name}': lambda s, cause=cause: s.fault(cause) for cause in KINDS},
+    'state': lambda s: s.fresh(1),
+    'state of some joints': lambda s: s.fresh(0),
+    'late state': lambda s: s.fresh(1, -1.0),
+    'sent': lambda s: s.sent(1),
+    'sent, slewing': lambda s: s.sent(0),
+    'moment': lambda s: s.wait(0.001, 0.001),
+    'time of a loss': lambda s: s.wait(LOST, LOST),
+    'time of a ramp': lambda s: s.wait(RAMP, RAMP),
+    'long time': lambda s: s.wait(LONG, LONG),
+    'state expires': lambda s: s.wait(2.0 * VALID, 2.0 * VALID),
+    'clock stands': lambda s: s.wait(LONG, 0.0),
+    'clock stands for long': lambda s: s.wait(100.0, 0.0),
+    'clock back': lambda s: s.wait(0.001, -1.0),
 }
 
 
@@ -209,75 +194,106 @@ class Step(NamedTuple):
     after: Situation
     due: tuple[Due, Due]  # before and after
     causes: tuple[set[Cause], set[Cause]]
+    recovered: set[Cause]  # causes that the step has ended by itself
 
 
 class Walk(NamedTuple):
     """Every step from every reachable situation, each situation, and how each event was met."""
 
     steps: list[Step]
-    known: dict[tuple[Timing, Situation], Clocked]
+    known: dict[tuple[Timing, Situation], Kept]
     seen: Seen
 
 
-def walk_through(kind: type[Watched | WatchedStep]) -> Walk:
-    """Return every step from every reachable situation."""
-    steps, known = [], {}
-    for timing in CHOICES:
-        start = Clocked(kind(timing))
-        waiting = [start]
-        known[timing, start.situation()] = start
-        while waiting:
-            here = waiting.pop()
-            before, due, causes = here.situation(), here.supervisor.due, here.causes
-            for name, act in ACTIONS.items():
-                there = here.twin()
-                act(there)
-                after = there.situation()
-                steps.append(Step(timing, name, before, after, (due, there.supervisor.due),
-                                  (causes, there.causes)))
-                if (timing, after) not in known:
-                    known[timing, after] = there
-                    waiting.append(there)
-    return Walk(steps, known, kind.seen)
+@contextmanager
+def watch(seen: Seen) -> Iterator[None]:
+    """Write down how each event is met: which conditions held, and the row that is taken."""
+    answer, take, rows = answers.answer, answers._take, []
+
+    def watched_take(x: Supervisor, p: SupervisorParameters, row: int) -> None:
+        rows.append(row)
+        take(x, p, row)
+
+    def watched(x: Supervisor, p: SupervisorParameters, event: int, steady: float) -> bool:
+        rows.clear()
+        before, what = STATES[int(x.state)], Event(event)
+        taken = answer(x, p, event, steady)
+        held = tuple(x.held[each] > 0.0 for each in conditions_of(what, before))
+        seen[what, before, held] = rows_of(what, before).index(ROWS[rows[0]]) if taken else -1
+        return taken
+    with (mock.patch.object(answers, '_take', watched_take),
+          mock.patch.object(procedures, 'answer', watched)):
+        yield
 
 
-@pytest.fixture(scope='module', params=['class', 'step'])
-def walk(request) -> Walk:
-    """Return the walk through the class, and the one through the procedures."""
-    if request.param == 'class':
-        return walk_through(Watched)
-    with WatchedStep.watching():
-        return walk_through(WatchedStep)
+def walk_through(subject: Subject, walk: Walk) -> None:
+    """Take every step from every situation that can be reached with one choice of times."""
+    timing, waiting = subject.timing, [subject.keep()]
+    walk.known[timing, subject.situation()] = waiting[0]
+    while waiting:
+        here = waiting.pop()
+        subject.put_back(here)
+        before, due, causes = subject.situation(), subject.due, subject.causes
+        for name, act in ACTIONS.items():
+            subject.put_back(here)
+            act(subject)
+            after = subject.situation()
+            walk.steps.append(Step(timing, name, before, after, (due, subject.due), (
+                causes, subject.causes), {each.cause for each in latched(subject.x.recovered)}))
+            if (timing, after) not in walk.known:
+                walk.known[timing, after] = subject.keep()
+                waiting.append(walk.known[timing, after])
 
+
+@pytest.fixture(scope='module')
+def walk() -> Walk:
+    """Return the walk."""
+    found = Walk([], {}, {})
+    with watch(found.seen):
+        for timing in CHOICES:
+            walk_through(Subject(timing), found)
+    return found
+
+
+# -- the walk is complete -------------------------------------------------------------------------
 
 def test_the_kinds_of_causes_are_complete():
-    """Each cause looks to the conditions like one of those that are tried."""
-    def kind(cause):
+    """Each cause looks to the conditions like one of those that are tried, and has its number."""
+    def kind(cause: Cause) -> tuple[object, ...]:
         return (cause.reaction, cause.by_operator, cause is Cause.DEAD_MAN,
                 cause is Cause.WRONG_MODEL, cause is Cause.FROZEN)
     assert {kind(cause) for cause in Cause} == {kind(cause) for cause in KINDS}
+    assert [code.name for code in CauseCode] == [cause.name for cause in Cause]
+    for code, cause in enumerate(Cause):
+        assert is_cause(code) and is_by_operator(code) is cause.by_operator
+        assert [is_lost(code), is_good(code), is_final(code)] == [
+            cause.reaction is each for each in (Reaction.LOST, Reaction.GOOD, Reaction.FINAL)]
+    assert not is_cause(-1) and not is_cause(CAUSES)
 
 
 def test_every_situation_is_visited(walk):
-    """The walk reaches each state, and takes each row of the table."""
+    """The walk reaches each state and takes each row; the proof says how many steps it took."""
     steps, known, seen = walk
     assert {situation.state for _, situation in known} == set(State)
-    # how much was looked at: a table that has lost its rows would be walked through in no time
-    assert len(known) > 500 and len(steps) == len(known) * len(ACTIONS)
     for row in ROWS:
         for state in row.before:
-            number = list(rows_of(row.event, state)).index(row)
+            number = rows_of(row.event, state).index(row)
             assert any(taken == number for (event, before, _), taken in seen.items()
                        if event is row.event and before is state), (row, state)
+    assert len(steps) == len(known) * len(ACTIONS)
+    stated = f'{len(known):,} situations with {len(ACTIONS)} events each, {len(steps):,} in all'
+    text = ' '.join((DOCS / 'developers' / 'safety_proof.md').read_text().split())
+    assert stated in text, stated
 
 
 def test_each_condition_decides_alone(walk):
     """A row is taken that another situation, which differs in one condition, does not take."""
     for row in ROWS:
         for state in row.before:
-            names, number = names_of(row.event, state), list(rows_of(row.event, state)).index(row)
+            deciding = conditions_of(row.event, state)
+            number = rows_of(row.event, state).index(row)
             for name in row.conditions:
-                place = names.index(name.removeprefix('not '))
+                place = deciding.index(condition_of(name)[0])
                 assert any(
                     walk.seen.get((event, before, (*held[:place], not held[place],
                                                    *held[place + 1:])), number) != number
@@ -286,9 +302,42 @@ def test_each_condition_decides_alone(walk):
                         row, state, name)
 
 
+@pytest.mark.parametrize('condition, base, changes', [
+    (Condition.RAMP_REACHED, {'blend': 1.0, 'reached': 1.0}, {'blend': 0.999, 'reached': 0.0}),
+    (Condition.RELEASE_SENT, {'repeats': 4.0, 'since': 100.0}, {'repeats': 5.0, 'since': 99.0})])
+def test_each_part_of_a_condition_decides_alone(condition, base, changes):
+    """A condition made of two parts changes with either of them."""
+    def held(**numbers: float) -> float:
+        subject = Subject(Timing())
+        for name, value in (base | numbers).items():
+            setattr(subject.x, name, value)
+        answers.answer(subject.x, subject.p, Event.TIME, 100.0)
+        return subject.x.held[condition]
+    for name, value in changes.items():
+        assert held(**{name: value}) != held()
+
+
+def test_random_times_lead_nowhere_else(walk):
+    """That times count as over or not is enough: events at any times reach known situations."""
+    rng = random.Random(1)
+    for k in range(96):
+        subject = Subject(CHOICES[k % len(CHOICES)])
+        for _ in range(60):
+            time = rng.choice([0.0, 1e-3, 0.05, 0.3, 0.5, 2.0, 60.0]) * rng.random()
+            subject.wait(time, rng.choice([time, time, 0.0, -0.1, 5.0 * time]))
+            name = rng.choice([*ACTIONS, *['state', 'sent'] * 4])
+            if rng.random() < 0.3:
+                subject.fresh(rng.randrange(2), rng.choice([0.1, 1.0, -0.01]))
+            else:
+                ACTIONS[name](subject)
+            assert (subject.timing, subject.situation()) in walk.known, (k, name)
+
+
+# -- the five properties --------------------------------------------------------------------------
+
 def test_no_torque_before_the_start_check(walk):
     """Torque begins with a state that every check has let pass, and with nothing else."""
-    for step in walk[0]:
+    for step in walk.steps:
         if step.due[0] is Due.NOTHING and step.due[1] is not Due.NOTHING:
             begins = step.action == 'state' and step.before.state is State.PROBING
             assert begins or step.before.paused, step
@@ -296,7 +345,7 @@ def test_no_torque_before_the_start_check(walk):
 
 def test_no_torque_after_release_without_a_request(walk):
     """A robot that was released stays so, unless every fault was a lost state and may recover."""
-    for step in walk[0]:
+    for step in walk.steps:
         begins = step.after.state in (State.PROBING, State.RAMPING_IN)
         if step.before.state in (State.RELEASED, State.FAULT, State.INACTIVE):
             assert not begins or step.action in ('activate', 'reset'), step
@@ -307,21 +356,58 @@ def test_no_torque_after_release_without_a_request(walk):
 
 
 def test_every_cause_is_kept_while_torque_is_sent(walk):
-    """A cause is among the faults, but for motion of a robot that is released on request."""
-    for step in walk[0]:
+    """
+    A cause is among the faults, but for motion of a robot that is released on request.
+
+    It stays there until a request, or until it is named among those that have ended.
+    """
+    for step in walk.steps:
         if step.action.startswith('cause ') and step.due[0] is not Due.NOTHING:
             cause = Cause[step.action.removeprefix('cause ')]
             asked = (cause.reaction is Reaction.GOOD and step.before.final
                      and step.before.state in (State.RAMPING_DOWN, State.RELEASING))
             assert cause in step.causes[1] or asked, step
         if step.action not in ('activate', 'reset'):
-            kept = step.causes[0] <= step.causes[1]
-            assert kept or step.after.state in (State.RAMPING_IN, State.RUNNING), step
+            assert step.causes[0] <= step.causes[1] or step.causes[0] <= step.recovered, step
+
+
+def go_on(x: Supervisor, p: SupervisorParameters, d: Diagnosis, u: Vector) -> None:
+    """Let time pass until a stop has ended: steps of both clocks, 1 with states, times, end."""
+    while is_stopping(x) and u[4] <= u[5]:
+        u[3] += u[1]
+        u[4] += u[0]
+        advance(x, p, d, u[3], u[4])
+        if u[2] > 0.0:
+            fresh(x, p, d, u[3], u[4], u[3] + 1.0, 1)
+            advance(x, p, d, u[3], u[4])
+            if is_live(x):
+                computed(x)
+        if due_now(x) != Due.NOTHING:
+            published(x, p, u[4], 0)  # never reached: the worst case
+
+
+@pytest.mark.parametrize('states, clock', [(0.0, 0.0), (0.0, 1.0), (1.0, 1.0)])
+def test_every_sequence_ends_in_its_time(walk, states, clock):
+    """From every situation a stop holds or ends in time, with states and without, clock or not."""
+    step, ended = 0.02, 0
+    for timing in CHOICES:
+        x, p, u = Supervisor({}), SupervisorParameters({}), np.zeros(6)
+        fill_timing(p, timing)
+        run = bind(go_on, x, p, Diagnosis({}), u)
+        for (choice, situation), (memory, now, steady) in walk.known.items():
+            if choice is timing and situation.state in STOPPING:
+                x.memory[:] = memory
+                u[:] = (step, step * (clock if timing.simulated else 1.0), states, now, steady,
+                        steady + timing.longest_stop + step)
+                run()
+                assert STATES[int(x.state)] not in STOPPING, (situation, timing)
+                ended += 1
+    assert ended > 1000
 
 
 def test_a_final_request_is_never_undone(walk):
     """After it nothing but silence follows, until somebody activates."""
-    for step in walk[0]:
+    for step in walk.steps:
         if step.before.final and step.action != 'activate' and not (
                 step.action == 'reset' and step.before.state is State.FAULT):
             assert step.after.final, step
@@ -329,19 +415,24 @@ def test_a_final_request_is_never_undone(walk):
             assert step.before.state in SILENT or step.after.state is not State.FAULT, step
 
 
-def test_resets_by_value(walk):
-    """A held robot ramps in, a fault is checked anew, and all else is refused."""
-    for step in walk[0]:
+# -- single rows ----------------------------------------------------------------------------------
+
+def test_requests_by_value(walk):
+    """A silent robot may be activated, a held one ramps in, a fault is checked anew."""
+    for step in walk.steps:
+        before = step.before.state
         if step.action == 'reset':
             expected = {State.HOLDING: State.RAMPING_IN, State.FAULT: State.PROBING}.get(
-                step.before.state, step.before.state)
+                before, before)
             assert step.after.state is expected, step
+        elif step.action == 'activate':
+            assert step.after.state is (State.PROBING if before in SILENT else before), step
 
 
 def test_causes_by_value(walk):
     """What each kind of cause does to a start, to a hold and to a ramp."""
     lost, operator = (Cause.STATE_STALE,), (Cause.OPERATOR_STOP, Cause.DEAD_MAN)
-    for step in walk[0]:
+    for step in walk.steps:
         if not step.action.startswith('cause '):
             continue
         cause, after = Cause[step.action.removeprefix('cause ')], step.after.state
@@ -360,7 +451,7 @@ def test_causes_by_value(walk):
 
 def test_a_lost_state_that_comes_back(walk):
     """It ends its own fault where that is allowed, and only there."""
-    for step in walk[0]:
+    for step in walk.steps:
         if step.action == 'state' and step.before.state in (
                 State.LOST, State.RAMPING_DOWN, State.RELEASING):
             again = step.timing.recover and step.before.only_lost
@@ -370,33 +461,104 @@ def test_a_lost_state_that_comes_back(walk):
                 step.before.state is State.RAMPING_IN), step
 
 
-@pytest.mark.parametrize('clock', [1.0, 0.0])
-@pytest.mark.parametrize('states', [False, True])
-def test_every_sequence_ends_in_its_time(walk, states, clock):
-    """From every situation a stop holds or ends in time, with states and without, clock or not."""
-    step = 0.1
-    for (timing, situation), start in walk[1].items():
-        if situation.state not in STOPPING or timing.recover:
-            continue
-        rig = start.twin()
-        s = rig.supervisor
-        end = rig.steady + s.timing.longest_stop + step
-        while s.state in STOPPING and rig.steady <= end:
-            rig.wait(step, clock * step)
-            if states and clock:
-                rig.fresh(True)
-            if s.due is not Due.NOTHING:
-                s.published(rig.steady, False)  # never reached: the worst case
-        assert s.state not in STOPPING, (situation, timing)
+def test_causes_from_outside():
+    """A final one counts in every state, another one while something runs, none that is none."""
+    u = Happening({'n': 1, 'm': 1}).plain()
+    for state, cause in product(StateCode, (Cause.OPERATOR_STOP, Cause.BAD_COMMAND, Cause.SIGNAL)):
+        subject, other = Subject(Timing()), Subject(Timing())
+        subject.x.state = other.x.state = state
+        if cause is Cause.SIGNAL or not is_finished(other.x):
+            other.fault(cause)
+        u.cause, u.steady = tuple(Cause).index(cause), 100.0
+        take_cause(subject.x, subject.p, u)
+        assert (subject.situation(), subject.causes) == (other.situation(), other.causes)
+    subject.x.state = StateCode.RUNNING
+    for bad in (math.nan, math.inf, -1.0, 1e308, float(len(Cause))):
+        u.cause = bad
+        take_cause(subject.x, subject.p, u)
+        assert subject.state is State.RUNNING
+    u.cause, u.numbers[0], u.numbers[1], u.numbers[2] = 17.0, math.nan, math.inf, math.nan
+    take_cause(subject.x, subject.p, u)
+    assert subject.state is State.BRAKING and np.isfinite(subject.x.memory).all()
+
+
+@pytest.mark.parametrize('bad', [math.nan, math.inf, -math.inf])
+def test_a_control_time_that_is_no_number_stops_the_robot(bad):
+    """The law does not go on where nobody knows how old the state is."""
+    subject = Subject(Timing())
+    ACTIONS['activate'](subject)
+    subject.fresh(1)
+    assert subject.state is State.RAMPING_IN
+    advance(subject.x, subject.p, subject.d, bad, subject.steady + 0.001)
+    assert subject.state is State.LOST and subject.causes == {Cause.CLOCK_JUMP}
+
+
+# -- as machine code ------------------------------------------------------------------------------
+
+def any_event(x: Supervisor, p: SupervisorParameters, d: Diagnosis, u: Vector, y: Result) -> None:
+    """Call the procedure with a number: a procedure itself."""
+    if u[0] == 0.0:
+        activate(x, p, y, u[1], u[2])
+    elif u[0] == 1.0:
+        reset(x, p, y, u[1], u[2])
+    elif u[0] == 2.0:
+        accuse(y, int(u[3]), 7, 1, u[4], u[1], 0.0)
+        accuse(y, int(u[3]), 8, 2, u[4], u[1], 0.0)
+        hear(x, p, y, u[2])
+    elif u[0] == 3.0:
+        renewed(x, p, d, u[1], u[2], u[4])
+    elif u[0] == 4.0:
+        published(x, p, u[2], int(u[5]))
+    else:
+        fresh(x, p, d, u[1], u[2], u[4], int(u[5]))
+        computed(x)
+    u[6] = advance(x, p, d, u[1], u[2])
+
+
+def test_machine_code_does_what_python_does():
+    """Both have the same memory after each of many events; whatever comes, it is legal."""
+    rng, seen = random.Random(5), set()
+    for k in range(24):
+        runs = []
+        for backend in ('python', 'llvm'):
+            records = (Supervisor({}), SupervisorParameters({}), Diagnosis({}), np.zeros(7),
+                       Result({'n': 1}))
+            fill_timing(records[1], CHOICES[k % len(CHOICES)])
+            runs.append((bind(any_event, *records, backend=backend), records))
+        now = 100.0
+        for _ in range(150):
+            now += rng.choice([0.001, 0.01, 0.3]) * rng.random()
+            event = [rng.choice([0, 1, 2, 3, 4, 4, *[5] * 9]), now, now,
+                     rng.choice([rng.randrange(CAUSES), CauseCode.OPERATOR_STOP]),
+                     now + rng.choice([0.1, 10.0, 10.0, 10.0, -1.0]), rng.randrange(2)]
+            if rng.random() < 0.03:
+                event[rng.choice([1, 2, 4])] = rng.choice([math.nan, math.inf, -1e308])
+            for run, records in runs:
+                records[3][:6] = event
+                run()
+            for python, native in zip(*(records for _, records in runs), strict=True):
+                a, b = (getattr(each, 'memory', each) for each in (python, native))
+                np.testing.assert_array_equal(a, b, str((k, event)))
+            x = runs[0][1][0]
+            assert np.isfinite(x.memory).all() and 0.0 <= x.gain <= 1.0
+            seen.add(StateCode(int(x.state)))
+    assert seen == set(StateCode)
+
+
+# -- what is written about it ---------------------------------------------------------------------
+
+def made_page() -> Iterator[tuple[Path, str]]:
+    """Return the files that are made from the table, and what they must be."""
+    spec = importlib.util.spec_from_file_location('supervisor_page', DOCS / 'supervisor.py')
+    made = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(made)
+    assert made.page().count('\n| ') > len(ROWS)
+    yield DOCS / 'safety.md', made.page()
+    yield DOCS / 'pictures' / 'supervisor.svg', made.picture()
 
 
 def test_the_documentation_is_the_table():
     """The list and the picture of the safety page are made from the rows."""
-    folder = Path(__file__).parents[2] / 'docs'
-    spec = importlib.util.spec_from_file_location('supervisor_page', folder / 'supervisor.py')
-    made = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(made)
-    renew = 'renew them with ./run python docs/supervisor.py'
-    assert (folder / 'safety.md').read_text() == made.page(), renew
-    assert (folder / 'pictures' / 'supervisor.svg').read_text() == made.picture(), renew
-    assert made.page().count('\n| ') > len(ROWS)
+    for path, text in made_page():
+        assert path.read_text() == text, 'renew them with ./run python docs/supervisor.py'
+    assert [code.name for code in StateCode] == [state.name for state in State]

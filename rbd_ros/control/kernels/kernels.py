@@ -36,10 +36,10 @@ from rbd_ros.control.kernels import joint_space
 from rbd_ros.control.kernels import operational_space
 from rbd_ros.control.kernels import passive
 from rbd_ros.control.kernels.closed_loop_terms import LoopTerms
-from rbd_ros.control.former.safety import limits
-from rbd_ros.control.former.safety.limits import in_proportion
 from rbd_ros.control.kernels import own_law
+from rbd_ros.control.kernels import proportion
 from rbd_ros.control.kernels.own_law import law_of, LawTerms, own_shapes
+from rbd_ros.control.kernels.proportion import in_proportion
 from rbd_ros.control.kernels.terms import Terms
 from rbd_ros.control.kernels.tip import AXES, Tip
 from rbd_ros.dynamics.quantity import OnLoops, Quantity
@@ -63,7 +63,7 @@ KERNELS = ('stop', 'float', 'damping', 'joint', 'task', 'report', 'momentum')
 #: modules that are traced, besides the algorithms
 _TRACING = (__name__, Terms.__module__, LoopTerms.__module__, Tip.__module__, *(
     module.__name__ for module in (
-        barriers, joint_space, limits, operational_space, own_law, passive)))
+        barriers, joint_space, operational_space, own_law, passive, proportion)))
 #: inputs that every robot knows
 _KNOWN = ('q', 'qd', 'max_condition')
 #: kernels that depend on the tip and its axes

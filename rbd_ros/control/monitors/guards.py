@@ -22,7 +22,7 @@ from rbd_ros.control.interface.cause_codes import CauseCode
 from rbd_ros.control.interface.events import accuse, NEVER, NOBODY, Result
 from rbd_ros.control.monitors.monitor_parameters import MonitorParameters
 from rbd_ros.control.supervisor.words import SupervisorWord
-from rbd_ros.control.supervisor.transition_rows import StateCode
+from rbd_ros.control.supervisor.states import StateCode
 
 __all__ = ['accepted', 'check_dead_man', 'DeadMan', 'is_alive', 'press', 'Refusals', 'refused']
 

@@ -31,7 +31,7 @@ from rbd_ros.control.joint_states.motion import WINDOW
 from rbd_ros.control.monitors.motion_watch import arm_motion, check_motion, MotionWatch
 from rbd_ros.control.numerics.patience import is_calm, Patience, restart_patience, runs_out
 from rbd_ros.control.supervisor.words import SupervisorWord
-from rbd_ros.control.supervisor.transition_rows import StateCode
+from rbd_ros.control.supervisor.states import StateCode
 
 __all__ = ['begin_watch', 'changed_law', 'check_plausible', 'check_watch', 'first_beyond',
            'Plausible', 'restart_plausible', 'Watch']

@@ -17,14 +17,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+import math
 from typing import cast
 
 from rbd_ros.control.parameters.gains import gain_reasons
 from rbd_ros.control.load.payload import payload_vector, PayloadError
-from rbd_ros.control.former.safety.limits import stop_reasons
 from rbd_ros.control.supervisor.states import Timing
 
-__all__ = ['activation_refusals', 'blind_period', 'direction', 'rules', 'stop_timing']
+__all__ = ['activation_refusals', 'blind_period', 'direction', 'limit_reasons', 'rules',
+           'stop_reasons', 'stop_timing']
 
 #: s, at slow rates of the states a stop does not wait for the next one
 _BLIND_PERIOD = 0.02
@@ -80,6 +81,47 @@ def stop_timing(number: Mapping[str, float]) -> Timing:
         brake_time=number['brake_time'], release_time=number['release_time'],
         stop_time=number['stop_time'], release_repeats=int(number['release_repeats']),
         period=blind_period(number['nominal_rate']))
+
+
+def stop_reasons(timing: Timing, deadline: float = 4.0) -> list[str]:
+    """
+    Return the reasons why the longest stop sequence would not fit into the deadline.
+
+    :param timing: times of the supervisor.
+    :param deadline: s that the whole may take.
+    """
+    if timing.longest_stop < deadline:
+        return []
+    return [f'the longest stop takes {timing.longest_stop:.3g} s, the limit is {deadline:g} s: '
+            'lower brake_time, hold_time, release_time or stop_time']
+
+
+def limit_reasons(limit: Sequence[float], rate: Sequence[float], *, stop_time: float,
+                  names: Sequence[str]) -> list[str]:
+    """
+    Return the reasons why these limits must not be used; empty if they may.
+
+    :param limit: torque limit per joint, N.m; 0 counts as missing, as in many URDF files.
+    :param rate: rate limit per joint, N.m/s.
+    :param stop_time: s within which every joint must be able to go from its limit to zero.
+    :param names: names of the joints for the reasons.
+    """
+    reasons = []
+    missing = [name for name, most in zip(names, limit, strict=True)
+               if not (math.isfinite(most) and most > 0.0)]
+    if missing:
+        reasons.append(f'no torque limit of {", ".join(missing)}: give effort in <limit> of the '
+                       f'URDF, or torque_limits')
+    for name, most, slope in zip(names, limit, rate, strict=True):
+        if name in missing:
+            continue
+        if not (math.isfinite(slope) and slope > 0.0):
+            reasons.append(f'{name}: rate limit {slope:g} N.m/s must be positive and finite')
+        elif most > slope * stop_time * (1.0 + 1e-12):
+            reasons.append(f'{name}: {most:g} N.m at {slope:g} N.m/s takes {most / slope:.3g} '
+                           f's to reach zero, more than stop_time {stop_time:g} s; raise '
+                           f'torque_rate_limits to {most / stop_time:.4g} or more')
+    return reasons
 
 
 def blind_period(rate: float) -> float:

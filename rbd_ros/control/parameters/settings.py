@@ -27,15 +27,14 @@ from rbd_ros.control.former.joint_states.layout import AgeLimits
 from rbd_ros.control.former.joint_states.motion import STRAY, WINDOW
 from rbd_ros.control.parameters.gains import gain_reasons, largest_damping
 from rbd_ros.control.parameters.row import Value
-from rbd_ros.control.parameters.rules import blind_period, direction
+from rbd_ros.control.parameters.rules import blind_period, direction, limit_reasons
 from rbd_ros.control.parameters.table import PARAMETERS, with_modes
 from rbd_ros.control.parameters.validation import per_joint
 from rbd_ros.control.references.goals import Tolerances
 from rbd_ros.control.former.references.operational_space import TaskLimits
 from rbd_ros.control.robot import Robot
-from rbd_ros.control.former.safety.limits import check_limits
-from rbd_ros.control.former.safety.supervisor import Timing
 from rbd_ros.control.modes.modes import Follows, Mode
+from rbd_ros.control.supervisor.states import Timing
 
 __all__ = ['DAMPED', 'Settings', 'UNSAID']
 
@@ -237,8 +236,8 @@ class Settings:
 
     def refusals(self) -> list[str]:
         """Return why this robot cannot be driven with these values; empty if it can."""
-        return check_limits(self.torque_limits.tolist(), self.torque_rates.tolist(),
-                            stop_time=self.number('stop_time'), names=self.robot.joints)
+        return limit_reasons(self.torque_limits.tolist(), self.torque_rates.tolist(),
+                             stop_time=self.number('stop_time'), names=self.robot.joints)
 
     def timing(self) -> Timing:
         """Return the times of the supervisor."""

@@ -38,7 +38,7 @@ from rbd_ros.control.references.words import ReferenceWord
 from rbd_ros.control.supervisor.words import SupervisorWord
 from rbd_ros.control.references.task_reference import (
     fill_task_limits, hold_task_reference, take_pose, take_twist, take_wrench, TaskReference)
-from rbd_ros.control.supervisor.transition_rows import StateCode
+from rbd_ros.control.supervisor.states import StateCode
 
 __all__ = ['fill_references', 'hold_references', 'moves', 'ReferenceLimits', 'References',
            'take_reference']

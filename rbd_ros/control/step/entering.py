@@ -45,7 +45,7 @@ from rbd_ros.control.supervisor.supervisor import advance
 from rbd_ros.control.laws.task_law import begin_task_law
 from rbd_ros.control.references.task_reference import start_task_reference
 from rbd_ros.control.torque.torque import changed
-from rbd_ros.control.supervisor.transition_rows import StateCode
+from rbd_ros.control.supervisor.states import StateCode
 
 __all__ = ['advance_all', 'announce', 'diagnose_late', 'enter_law', 'pick', 'redesigned',
            'rest_law']
@@ -90,7 +90,7 @@ def advance_all(x: State, u: Event, p: Parameters, k: Kernels, w: Work, y: Resul
     :param k: kernels.
     :param w: room.
     :param y: result.
-    :returns: what is due, see ``DueCode``.
+    :returns: what is due, see ``Due``.
     """
     announce(x, p, k, w, y)
     diagnose_late(x, p, u.now)

@@ -52,7 +52,7 @@ from rbd_ros.control.torque.torque import (
     begin_at, brake_torque, gravity_known, law_not_finite, live_torque, need, no_brake, send,
     turn_blind, wants_state)
 from rbd_ros.control.torque.torque_records import Need
-from rbd_ros.control.supervisor.transition_rows import StateCode
+from rbd_ros.control.supervisor.states import StateCode
 
 __all__ = ['run_phases']
 
@@ -176,7 +176,7 @@ def _torque(x: State, u: Event, p: Parameters, ring: Ring, k: Kernels, w: Work, 
 
 def _gravity_is_known(x: State, u: Event, p: Parameters, k: Kernels, w: Work, y: Result) -> bool:
     """Take g(q) and the driver's part; go on without the state if they are not finite."""
-    if gravity_known(x.command, p.command, w.computed, 0, u.steady):
+    if gravity_known(x.command, p.command, w.computed, u.steady):
         return True
     announce(x, p, k, w, y)
     _go_blind(x, u, p, w, y)

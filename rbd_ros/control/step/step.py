@@ -52,7 +52,7 @@ from rbd_ros.control.step.state import Kernels, Parameters, State, Work
 from rbd_ros.control.supervisor.supervisor import activate, hear, renewed, reset, take_cause
 from rbd_ros.control.supervisor.words import SupervisorWord
 from rbd_ros.control.torque.torque import after_timer
-from rbd_ros.control.supervisor.transition_rows import StateCode
+from rbd_ros.control.supervisor.states import StateCode
 
 __all__ = ['step']
 

@@ -16,7 +16,7 @@
 How the supervisor answers an event: it takes the first row of the table whose conditions hold.
 
 The rows stand in :mod:`rbd_ros.control.supervisor.transitions`. Conditions are evaluated into a
-vector in the order of their list there.
+vector in the order of their codes there.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ from __future__ import annotations
 from rbd_ros.compiler.procedure import Matrix, Vector
 from rbd_ros.compiler.records import field, group, Record
 from rbd_ros.control.supervisor.states import Timing
-from rbd_ros.control.supervisor.transitions import CONDITIONS, ROWS
+from rbd_ros.control.supervisor.transitions import Condition, ROWS, Sets
 from rbd_ros.control.interface.cause_codes import (
     CauseCode, is_by_operator, is_final, is_good, is_lost)
 from rbd_ros.control.interface.events import NEVER, NONE
 from rbd_ros.control.supervisor.latch import (
     clear, copy_latch, is_latched, Latch, only_lost, only_operator)
 from rbd_ros.control.supervisor.transition_rows import (
-    AFTER, BEFORE, COLUMNS, Condition, encoded_rows, EVENT, HOLDS, SETS, Sets, STATES)
+    AFTER, BEFORE, COLUMNS, encoded_rows, EVENT, HOLDS, SETS, STATES)
 
 __all__ = ['answer', 'fill_timing', 'moment', 'Supervisor', 'SupervisorParameters']
 
@@ -61,7 +61,7 @@ class Supervisor(Record):
     cause: float = field('', '', 'of the event that is answered')
     ready: float = field('', '', '1 if the state that arrives is usable, and torque may begin')
     reached: float = field('', '', '1 if the torque that was sent is the wanted one')
-    held: Vector = field(f'{len(CONDITIONS)}', '', '1 for each condition that held')
+    held: Vector = field(f'{len(Condition)}', '', '1 for each condition that held')
     faults: Latch = group(Latch)  # since activation or reset
     recovered: Latch = group(Latch)  # those that the last ramp-in has ended by itself
 
@@ -117,7 +117,7 @@ def answer(x: Supervisor, p: SupervisorParameters, event: int, steady: float) ->
 
     :param x: supervisor.
     :param p: its parameters.
-    :param event: see ``EventCode``.
+    :param event: see ``transitions.Event``.
     :param steady: steady time, s, finite.
     :returns: whether there is one.
     """

@@ -19,7 +19,7 @@ from __future__ import annotations
 from rbd_ros.control.supervisor.answers import Supervisor
 from rbd_ros.control.interface.cause_codes import CauseCode
 from rbd_ros.control.supervisor.latch import is_latched
-from rbd_ros.control.supervisor.transition_rows import DueCode, StateCode
+from rbd_ros.control.supervisor.states import Due, StateCode
 
 __all__ = ['due_now', 'is_blind', 'is_distrusted', 'is_finished', 'is_frozen', 'is_late',
            'is_live', 'is_silent', 'is_stopping', 'is_working', 'uses_states']
@@ -27,25 +27,25 @@ __all__ = ['due_now', 'is_blind', 'is_distrusted', 'is_finished', 'is_frozen', '
 
 def due_now(x: Supervisor) -> int:
     """
-    Return the kind of torque that is due in this state, see ``DueCode``.
+    Return the kind of torque that is due in this state, see ``Due``.
 
     :param x: supervisor.
     """
     if x.paused > 0.0:
-        return DueCode.NOTHING
+        return Due.NOTHING
     if is_working(x):
-        return DueCode.LAW
+        return Due.LAW
     if x.state == StateCode.BRAKING:
-        return DueCode.BRAKE
+        return Due.BRAKE
     if x.state == StateCode.HOLDING:
-        return DueCode.HOLD
+        return Due.HOLD
     if x.state == StateCode.LOST:
-        return DueCode.LAST_GRAVITY
+        return Due.LAST_GRAVITY
     if x.state == StateCode.RAMPING_DOWN:
-        return DueCode.RAMP_BLIND if x.blind > 0.0 else DueCode.RAMP_LIVE
+        return Due.RAMP_BLIND if x.blind > 0.0 else Due.RAMP_LIVE
     if x.state == StateCode.RELEASING:
-        return DueCode.RELEASE
-    return DueCode.NOTHING
+        return Due.RELEASE
+    return Due.NOTHING
 
 
 def is_live(x: Supervisor) -> bool:
@@ -55,7 +55,7 @@ def is_live(x: Supervisor) -> bool:
     :param x: supervisor.
     """
     due = due_now(x)
-    return DueCode.LAW <= due <= DueCode.HOLD or due == DueCode.RAMP_LIVE
+    return Due.LAW <= due <= Due.HOLD or due == Due.RAMP_LIVE
 
 
 def is_blind(x: Supervisor) -> bool:
@@ -64,7 +64,7 @@ def is_blind(x: Supervisor) -> bool:
 
     :param x: supervisor.
     """
-    return due_now(x) != DueCode.NOTHING and not is_live(x)
+    return due_now(x) != Due.NOTHING and not is_live(x)
 
 
 def is_late(x: Supervisor, now: float) -> bool:

@@ -19,7 +19,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 import enum
 
-__all__ = ['Due', 'State', 'Timing']
+__all__ = ['Due', 'State', 'StateCode', 'Timing']
 
 #: s by which the timer that sends the last torques may be late
 _LATE = 0.05
@@ -41,7 +41,23 @@ class State(enum.Enum):
     FAULT = 'fault'  # nothing more is published; latched until reset
 
 
-class Due(enum.Enum):
+class StateCode(enum.IntEnum):
+    """The place of a state in :class:`State`: what procedures know it by."""
+
+    INACTIVE = 0
+    PROBING = 1
+    RAMPING_IN = 2
+    RUNNING = 3
+    BRAKING = 4
+    HOLDING = 5
+    LOST = 6
+    RAMPING_DOWN = 7
+    RELEASING = 8
+    RELEASED = 9
+    FAULT = 10
+
+
+class Due(enum.IntEnum):
     """What kind of torque is due."""
 
     NOTHING = 0

@@ -26,20 +26,19 @@ number counts as a clock that jumped back; a steady time that is none, as no tim
 from __future__ import annotations
 
 from rbd_ros.compiler.records import field, Record
-from rbd_ros.control.parameters.settings import Settings
+from rbd_ros.control.supervisor import transitions
 from rbd_ros.control.supervisor.answers import (
-    answer, fill_timing, moment, Supervisor, SupervisorParameters)
+    answer, moment, Supervisor, SupervisorParameters)
 from rbd_ros.control.interface.cause_codes import CauseCode, CAUSES, is_cause, is_final, is_good
 from rbd_ros.control.supervisor.due import (
     due_now, is_finished, is_live, is_silent, is_stopping, uses_states)
 from rbd_ros.control.interface.events import Event, NEVER, NOBODY, NONE, Result
 from rbd_ros.control.supervisor.latch import latch
 from rbd_ros.control.supervisor.words import SupervisorWord
-from rbd_ros.control.supervisor.transition_rows import EventCode, StateCode
+from rbd_ros.control.supervisor.states import StateCode
 
-__all__ = ['activate', 'advance', 'computed', 'Diagnosis', 'fault', 'fill_supervisor', 'fresh',
-           'hear', 'published', 'renewed', 'reset', 'stop', 'Supervisor', 'SupervisorParameters',
-           'take_cause']
+__all__ = ['activate', 'advance', 'computed', 'Diagnosis', 'fault', 'fresh', 'hear', 'published',
+           'renewed', 'reset', 'stop', 'take_cause']
 
 #: larger numbers are no words and no joints
 _MOST = 1e6
@@ -59,16 +58,6 @@ class Diagnosis(Record):
     c: float = field('', '', 'third number')
 
 
-def fill_supervisor(p: SupervisorParameters, settings: Settings) -> None:
-    """
-    Take the parameters of the supervisor; ordinary Python.
-
-    :param p: takes them.
-    :param settings: valid set.
-    """
-    fill_timing(p, settings.timing())
-
-
 # -- requests -------------------------------------------------------------------------------------
 
 def activate(x: Supervisor, p: SupervisorParameters, y: Result, now: float, steady: float) -> bool:
@@ -83,7 +72,7 @@ def activate(x: Supervisor, p: SupervisorParameters, y: Result, now: float, stea
     :returns: whether it is allowed now.
     """
     x.now = moment(now, NEVER)
-    if answer(x, p, EventCode.ACTIVATE, moment(steady, x.steady)):
+    if answer(x, p, transitions.Event.ACTIVATE, moment(steady, x.steady)):
         return True
     y.answer = SupervisorWord.CANNOT_ACTIVATE
     return False
@@ -101,7 +90,7 @@ def reset(x: Supervisor, p: SupervisorParameters, y: Result, now: float, steady:
     :returns: whether it is allowed now.
     """
     x.now = moment(now, NEVER)
-    if answer(x, p, EventCode.RESET, moment(steady, x.steady)):
+    if answer(x, p, transitions.Event.RESET, moment(steady, x.steady)):
         return True
     waits = is_stopping(x) or x.state == StateCode.HOLDING
     y.answer = SupervisorWord.STOP_NOT_ENDED if waits else SupervisorWord.NOTHING_TO_RESET
@@ -136,7 +125,7 @@ def fault(x: Supervisor, p: SupervisorParameters, steady: float, cause: int, wor
             before == StateCode.RAMPING_DOWN or before == StateCode.RELEASING):
         return  # a robot that is released on request may move: that is no fault
     time = moment(steady, x.steady)
-    taken = answer(x, p, EventCode.FAULT, time)
+    taken = answer(x, p, transitions.Event.FAULT, time)
     if is_silent(before) and not (taken and x.state == StateCode.FAULT):
         return  # nothing was sent, and nothing is refused
     latch(x.faults, time, cause, word, joint, a, b, c)
@@ -219,7 +208,7 @@ def fresh(x: Supervisor, p: SupervisorParameters, d: Diagnosis, now: float, stea
     x.paused = 0.0
     x.now = moment(now, NEVER)
     x.ready = 1.0 if ready > 0 and x.now <= x.expiry else 0.0
-    answer(x, p, EventCode.FRESH, time)
+    answer(x, p, transitions.Event.FRESH, time)
 
 
 def renewed(x: Supervisor, p: SupervisorParameters, d: Diagnosis, now: float, steady: float,
@@ -260,7 +249,7 @@ def published(x: Supervisor, p: SupervisorParameters, steady: float, reached: in
     :param reached: 1 if it was the wanted torque, not one on the way to it.
     """
     x.reached = 1.0 if reached > 0 else 0.0
-    answer(x, p, EventCode.SENT, moment(steady, x.steady))
+    answer(x, p, transitions.Event.SENT, moment(steady, x.steady))
 
 
 def advance(x: Supervisor, p: SupervisorParameters, d: Diagnosis, now: float, steady: float,
@@ -273,7 +262,7 @@ def advance(x: Supervisor, p: SupervisorParameters, d: Diagnosis, now: float, st
     :param d: why the state is too old, if ``is_late`` says that it is.
     :param now: control time, s.
     :param steady: steady time, s.
-    :returns: what is due, see ``DueCode``.
+    :returns: what is due, see ``Due``.
     """
     clock, time = moment(now, NEVER), moment(steady, x.steady)
     if is_live(x) or x.paused > 0.0:
@@ -282,13 +271,13 @@ def advance(x: Supervisor, p: SupervisorParameters, d: Diagnosis, now: float, st
     if x.state == StateCode.RAMPING_IN:
         x.gain = _ramped(clock - x.ramp_start, p.ramp_time)
     if x.state != StateCode.RAMPING_DOWN:
-        answer(x, p, EventCode.TIME, time)
+        answer(x, p, transitions.Event.TIME, time)
     if x.state == StateCode.RAMPING_DOWN:  # it may have begun in the past
         spent = time - x.since
         x.blend = max(min(spent / max(1e-9, p.release_time), 1.0), 0.0)
         if spent > p.release_time + _SETTLE:
             x.blind = 1.0
-        answer(x, p, EventCode.TIME, time)
+        answer(x, p, transitions.Event.TIME, time)
     return due_now(x)
 
 

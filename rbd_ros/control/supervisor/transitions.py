@@ -16,59 +16,79 @@
 The transitions of the supervisor, as a table: a transition stands nowhere else.
 
 An event is met by the rows of the present state, from the top; the first one whose conditions all
-hold is taken, and none means that nothing changes. A condition is a name, or ``not`` and a name,
-of :data:`CONDITIONS`, so that a test can walk through every combination of them.
+hold is taken, and none means that nothing changes. Rows name states, conditions and what they set
+in words, which the page about safety shows as they are;
+:mod:`~rbd_ros.control.supervisor.transition_rows` makes numbers of them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
 import enum
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
-from rbd_ros.control.interface.causes import Cause, Fault, Reaction
-from rbd_ros.control.supervisor.states import State, Timing
+from rbd_ros.control.supervisor.states import State
 
-__all__ = ['CONDITIONS', 'Event', 'Row', 'ROWS', 'rows_of', 'Situation']
-
-
-class Situation(Protocol):
-    """What conditions look at when an event comes."""
-
-    timing: Timing
-    faults: list[Fault]  # causes so far
-    cause: Cause  # of the event
-    final: bool  # one of the causes so far ends in release
-    ready: bool  # the state that arrives is usable, and torque may begin
-    reached: bool  # the torque that was sent is the wanted one
-    steady: float  # s
-    ramp_until: float  # s, on the steady clock
-    gain: float  # of the law, 0 to 1
-    blend: float  # share of the ramp to the release torque
-    repeats: int  # of the release torque
-
-    @property
-    def spent(self) -> float:
-        """Return the time in this state, s."""
-
-    @property
-    def distrusted(self) -> bool:
-        """Return whether the model has turned out to be wrong."""
-
-    @property
-    def frozen(self) -> bool:
-        """Return whether a sensor is frozen."""
+__all__ = ['Condition', 'Event', 'Row', 'ROWS', 'Sets']
 
 
-class Event(enum.Enum):
+class Event(enum.IntEnum):
     """What the supervisor is told."""
 
-    ACTIVATE = 'activation'
-    RESET = 'reset'
-    FAULT = 'any cause'
-    FRESH = 'a fresh state'
-    SENT = 'a torque was sent'
-    TIME = 'time passes'
+    ACTIVATE = 0
+    RESET = 1
+    FAULT = 2  # any cause
+    FRESH = 3  # a fresh state
+    SENT = 4  # a torque was sent
+    TIME = 5  # time passes
+
+
+class Condition(enum.IntEnum):
+    """
+    What a row may ask for.
+
+    In a row it has the same name in small letters with spaces, with ``not`` if it must not hold.
+    """
+
+    # of the cause
+    FINAL_CAUSE = 0
+    LOST_CAUSE = 1
+    GOOD_CAUSE = 2
+    OPERATOR_CAUSE = 3
+    DEAD_MAN_CAUSE = 4
+    # of the causes so far
+    FINAL = 5
+    ONLY_LOST = 6
+    ONLY_OPERATOR = 7
+    DISTRUSTED = 8
+    FROZEN = 9
+    # of parameters
+    RECOVER = 10
+    STOP_HOLDS = 11
+    FAULT_HOLDS = 12
+    # of states and times
+    READY = 13
+    GAINS_FULL = 14
+    BRAKE_TIME_OVER = 15
+    HOLD_TIME_OVER = 16
+    RAMP_REACHED = 17
+    RAMP_OVERDUE = 18
+    RELEASE_SENT = 19
+
+
+class Sets(enum.IntEnum):
+    """What a row sets besides the state, by the same name in small letters."""
+
+    NOTHING = 0
+    BEGIN = 1
+    START = 2
+    RESET = 3
+    RAMP_IN = 4
+    RAMP_DOWN = 5
+    RAMP_DOWN_BLIND = 6
+    GO_BLIND = 7
+    COUNT_FROM_LAST_GRAVITY = 8
+    COUNT_RELEASE = 9
+    FORGET_STATE = 10
 
 
 class Row(NamedTuple):
@@ -79,7 +99,7 @@ class Row(NamedTuple):
     :param before: states in which it counts.
     :param conditions: all of them hold.
     :param after: the state that follows; None: the same one goes on.
-    :param sets: what else is set, see the supervisor; '': nothing.
+    :param sets: what else is set, see :class:`Sets`; '': nothing.
     """
 
     event: Event
@@ -88,35 +108,6 @@ class Row(NamedTuple):
     after: State | None
     sets: str = ''
 
-
-#: Each condition by its name, as the supervisor sees it when the event comes.
-CONDITIONS: dict[str, Callable[[Situation], bool]] = {
-    # of the cause
-    'final cause': lambda s: s.cause.reaction is Reaction.FINAL,
-    'lost cause': lambda s: s.cause.reaction is Reaction.LOST,
-    'good cause': lambda s: s.cause.reaction is Reaction.GOOD,
-    'operator cause': lambda s: s.cause.by_operator,
-    'dead-man cause': lambda s: s.cause is Cause.DEAD_MAN,
-    # of the causes so far
-    'final': lambda s: s.final,
-    'only lost': lambda s: all(f.cause.reaction is Reaction.LOST for f in s.faults),
-    'only operator': lambda s: all(f.cause.by_operator for f in s.faults),
-    'distrusted': lambda s: s.distrusted,
-    'frozen': lambda s: s.frozen,
-    # of parameters
-    'recover': lambda s: s.timing.recover,
-    'stop holds': lambda s: s.timing.stop_action == 'hold',
-    'fault holds': lambda s: s.timing.fault_action == 'hold',
-    # of states and times
-    'ready': lambda s: s.ready,
-    'gains full': lambda s: s.gain >= 1.0,
-    'brake_time over': lambda s: s.spent >= s.timing.brake_time,
-    'hold_time over': lambda s: s.spent >= s.timing.hold_time,
-    'ramp reached': lambda s: s.blend >= 1.0 and s.reached,
-    'ramp overdue': lambda s: s.steady > s.ramp_until,
-    'release sent': lambda s: (s.repeats >= s.timing.release_repeats
-                               or s.spent > s.timing.longest_release),
-}
 
 _IDLE = (State.INACTIVE, State.PROBING, State.RELEASED, State.FAULT)
 _WORK = (State.RAMPING_IN, State.RUNNING)
@@ -130,7 +121,7 @@ ROWS = (
     Row(Event.FAULT, (State.PROBING, State.RELEASED, State.FAULT), ('final cause',),
         State.INACTIVE),
     # the start just waits for the dead-man switch
-    Row(Event.FAULT, (State.PROBING,), ('good cause', 'not dead-man cause'), State.FAULT),
+    Row(Event.FAULT, (State.PROBING,), ('good cause', 'not dead man cause'), State.FAULT),
     Row(Event.FAULT, (*_WORK, State.BRAKING, State.HOLDING), ('lost cause',), State.LOST,
         'count from last gravity'),
     Row(Event.FAULT, _WORK, (), State.BRAKING),
@@ -148,13 +139,13 @@ ROWS = (
 
     Row(Event.TIME, (State.RAMPING_IN,), ('gains full',), State.RUNNING),
     # a final cause, a wrong model and a frozen sensor are none of the operator's
-    Row(Event.TIME, (State.BRAKING,), ('brake_time over', 'only operator', 'stop holds'),
+    Row(Event.TIME, (State.BRAKING,), ('brake time over', 'only operator', 'stop holds'),
         State.HOLDING),
     Row(Event.TIME, (State.BRAKING,), (
-        'brake_time over', 'not only operator', 'fault holds', 'not final', 'not distrusted',
+        'brake time over', 'not only operator', 'fault holds', 'not final', 'not distrusted',
         'not frozen'), State.HOLDING),
-    Row(Event.TIME, (State.BRAKING,), ('brake_time over',), State.RAMPING_DOWN, 'ramp down'),
-    Row(Event.TIME, (State.LOST,), ('hold_time over',), State.RAMPING_DOWN, 'ramp down blind'),
+    Row(Event.TIME, (State.BRAKING,), ('brake time over',), State.RAMPING_DOWN, 'ramp down'),
+    Row(Event.TIME, (State.LOST,), ('hold time over',), State.RAMPING_DOWN, 'ramp down blind'),
     # on a machine too slow for the rate limit
     Row(Event.TIME, (State.RAMPING_DOWN,), ('ramp overdue',), State.RELEASING),
     Row(Event.TIME, (State.RELEASING,), ('release sent', 'final'), State.RELEASED),
@@ -162,8 +153,3 @@ ROWS = (
         'forget state'),
     Row(Event.TIME, (State.RELEASING,), ('release sent',), State.FAULT),
 )
-
-
-def rows_of(event: Event, state: State) -> Iterator[Row]:
-    """Return the rows that an event may take in a state, first one first."""
-    return (row for row in ROWS if row.event is event and state in row.before)

@@ -39,9 +39,7 @@ class SupervisorWord(enum.IntEnum):
     NOTHING_TO_RESET = 207
     NO_DEAD_MAN = 208
     STOP_SERVICE = 209
-    LAW_FAILED = 220
     LAW_NOT_FINITE = 221
-    GRAVITY_FAILED = 222
     GRAVITY_NOT_FINITE = 223
     VELOCITY_NOT_FINITE = 224
     TOO_FAST = 240
@@ -86,10 +84,8 @@ TEXTS: dict[int, Text] = {
     SupervisorWord.NO_DEAD_MAN: lambda joint, a, b, c: 'the dead-man signal is missing',
     SupervisorWord.STOP_SERVICE: lambda joint, a, b, c: '~/stop',
     # the torque
-    SupervisorWord.LAW_FAILED: lambda joint, a, b, c: f'the control law failed with error {a:g}',
     SupervisorWord.LAW_NOT_FINITE: lambda joint, a, b, c: (
         'the torque of the control law is not finite'),
-    SupervisorWord.GRAVITY_FAILED: lambda joint, a, b, c: f'error {a:g}',
     SupervisorWord.GRAVITY_NOT_FINITE: lambda joint, a, b, c: 'not finite',
     SupervisorWord.VELOCITY_NOT_FINITE: lambda joint, a, b, c: 'the velocity is not finite',
     # the monitors

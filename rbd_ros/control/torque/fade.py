@@ -28,8 +28,7 @@ from rbd_ros.compiler.procedure import Vector
 from rbd_ros.compiler.records import field, Record
 from rbd_ros.control.torque.limiter import clamped, limit_of
 
-__all__ = ['add_offset', 'arm_fade', 'cancel_fade', 'Fade', 'is_fading', 'note_torque',
-           'smooth_step']
+__all__ = ['add_offset', 'arm_fade', 'cancel_fade', 'Fade', 'note_torque', 'smooth_step']
 
 #: share of the limit by which an offset that drives a joint falls from one torque to the next
 _FALL = 0.006
@@ -58,15 +57,6 @@ def smooth_step(s: float) -> float:
     """
     s = min(max(s, 0.0), 1.0)
     return s * s * s * (10.0 + s * (6.0 * s - 15.0))
-
-
-def is_fading(x: Fade) -> bool:
-    """
-    Return whether an offset fades, or is about to.
-
-    :param x: offset.
-    """
-    return x.fading > 0.0 or x.armed > 0.0
 
 
 def arm_fade(x: Fade, duration: float) -> None:

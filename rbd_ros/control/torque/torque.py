@@ -34,9 +34,9 @@ from rbd_ros.control.supervisor.supervisor import advance, Diagnosis, fault, pub
 from rbd_ros.control.supervisor.words import SupervisorWord
 from rbd_ros.control.torque.torque_records import (
     Command, CommandLimits, Computed, Need, Torque, TorqueParameters)
-from rbd_ros.control.supervisor.transition_rows import DueCode, StateCode
+from rbd_ros.control.supervisor.states import Due, StateCode
 
-__all__ = ['after_timer', 'begin_at', 'brake_torque', 'changed', 'gravity_known', 'law_failed',
+__all__ = ['after_timer', 'begin_at', 'brake_torque', 'changed', 'gravity_known',
            'law_not_finite', 'live_torque', 'need', 'no_brake', 'send', 'silence', 'turn_blind',
            'wants_state']
 
@@ -45,11 +45,11 @@ def need(due: int) -> int:
     """
     Return what is to be computed for a torque that needs the state, see ``Need``.
 
-    :param due: kind of torque, see ``DueCode``.
+    :param due: kind of torque, see ``Due``.
     """
-    if due == DueCode.LAW:
+    if due == Due.LAW:
         return Need.LAW
-    return Need.HOLD if due == DueCode.HOLD else Need.STOP
+    return Need.HOLD if due == Due.HOLD else Need.STOP
 
 
 def begin_at(x: Torque, known: int, torque: Vector) -> None:
@@ -96,7 +96,7 @@ def wants_state(x: Command, p: CommandLimits, c: Computed, load: Vector, y: Resu
     :param now: control time, s.
     :param steady: steady time, s.
     """
-    if due == DueCode.NOTHING:
+    if due == Due.NOTHING:
         silence(x.torque)
         return False
     if not is_live(x.supervisor):
@@ -120,9 +120,9 @@ def after_timer(x: Command, p: CommandLimits, c: Computed, load: Vector, y: Resu
     :param now: control time, s.
     :param steady: steady time, s.
     """
-    if due == DueCode.NOTHING and not x.supervisor.paused > 0.0:
+    if due == Due.NOTHING and not x.supervisor.paused > 0.0:
         silence(x.torque)
-    if due != DueCode.NOTHING and not is_live(x.supervisor):
+    if due != Due.NOTHING and not is_live(x.supervisor):
         _blind(x, p, c, load, y, due, now, steady)
 
 
@@ -136,33 +136,15 @@ def silence(x: Torque) -> None:
     cancel_fade(x.fade)
 
 
-def law_failed(x: Command, p: CommandLimits, error: int, steady: float) -> None:
-    """
-    Report a law that could not be evaluated; what brakes is to be computed instead.
-
-    :param x: supervisor and torque.
-    :param p: their parameters.
-    :param error: number of the error.
-    :param steady: steady time, s.
-    """
-    fault(x.supervisor, p.supervisor, steady, CauseCode.BAD_COMMAND, SupervisorWord.LAW_FAILED,
-          NOBODY, error, 0.0, 0.0)
-
-
-def gravity_known(x: Command, p: CommandLimits, c: Computed, error: int, steady: float) -> bool:
+def gravity_known(x: Command, p: CommandLimits, c: Computed, steady: float) -> bool:
     """
     Take g(q) and the driver's part; report a fault without them.
 
     :param x: supervisor and torque.
     :param p: their parameters.
     :param c: what was computed.
-    :param error: number of the error of computing what brakes; 0: none.
     :param steady: steady time, s.
     """
-    if error != 0:
-        fault(x.supervisor, p.supervisor, steady, CauseCode.BAD_GRAVITY,
-              SupervisorWord.GRAVITY_FAILED, NOBODY, error, 0.0, 0.0)
-        return False
     if not (is_finite(c.gravity) and is_finite(c.driver)):
         fault(x.supervisor, p.supervisor, steady, CauseCode.BAD_GRAVITY,
               SupervisorWord.GRAVITY_NOT_FINITE, NOBODY, 0.0, 0.0, 0.0)
@@ -188,11 +170,11 @@ def live_torque(x: Command, p: CommandLimits, c: Computed, load: Vector, qd: Vec
     due = due_now(x.supervisor)
     if x.torque.sending <= 0.0:
         _begin(x.torque, p.torque)
-    if due == DueCode.LAW or due == DueCode.HOLD:
-        gain = x.supervisor.gain if due == DueCode.LAW else 1.0
+    if due == Due.LAW or due == Due.HOLD:
+        gain = x.supervisor.gain if due == Due.LAW else 1.0
         return _law_torque(x.torque, p.torque, c, gain, qd, now)
     _brake(x.torque, c, load, qd)
-    if due == DueCode.RAMP_LIVE:
+    if due == Due.RAMP_LIVE:
         for j in range(len(c.wanted)):
             c.wanted[j] = clamped(c.wanted[j], limit_of(p.torque.limits.limit, j))
         _mix(x, p, c, load, c.wanted, x.supervisor.blend)
@@ -273,7 +255,7 @@ def send(x: Command, p: CommandLimits, y: Result, now: float, steady: float, liv
     dt = now - x.torque.now if live > 0 else steady - x.torque.steady
     if x.torque.sending <= 0.0:
         dt = p.torque.limits.period
-    if DueCode.RAMP_LIVE <= due <= DueCode.RELEASE:
+    if Due.RAMP_LIVE <= due <= Due.RELEASE:
         release_limits(x.torque.limiter, p.torque.limits, x.torque.wanted, dt)
     else:
         apply_limits(x.torque.limiter, p.torque.limits, x.torque.wanted, dt)
@@ -360,16 +342,16 @@ def _blind(x: Command, p: CommandLimits, c: Computed, load: Vector, y: Result, d
         published(x.supervisor, p.supervisor, steady, 1)
         return
     cancel_fade(x.torque.fade)
-    if due == DueCode.LAST_GRAVITY:
+    if due == Due.LAST_GRAVITY:
         _copy(c.wanted, x.torque.gravity)
-    elif due == DueCode.RAMP_BLIND:
+    elif due == Due.RAMP_BLIND:
         blend = x.supervisor.blend
         if x.torque.ramping <= 0.0:
             _copy(x.torque.start, x.torque.limiter.last)
             x.torque.ramping, x.torque.start_blend = 1.0, min(blend, 1.0 - 1e-9)
         begun = x.torque.start_blend
         _mix(x, p, c, load, x.torque.start, (blend - begun) / (1.0 - begun))
-    elif due == DueCode.RELEASE:
+    elif due == Due.RELEASE:
         for j in range(len(c.wanted)):
             c.wanted[j] = _target(x, p, load, j)
     else:

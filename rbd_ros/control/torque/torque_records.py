@@ -21,10 +21,9 @@ import enum
 from rbd_ros.compiler.procedure import Vector
 from rbd_ros.compiler.records import field, group, Record
 from rbd_ros.control.parameters.settings import Settings
-from rbd_ros.control.supervisor.answers import Supervisor, SupervisorParameters
+from rbd_ros.control.supervisor.answers import fill_timing, Supervisor, SupervisorParameters
 from rbd_ros.control.torque.fade import Fade
 from rbd_ros.control.torque.limiter import Limiter, LimiterParameters
-from rbd_ros.control.supervisor.supervisor import fill_supervisor
 
 __all__ = ['Command', 'CommandLimits', 'Computed', 'fill_command', 'Need', 'Torque',
            'TorqueParameters']
@@ -95,7 +94,7 @@ def fill_command(p: CommandLimits, settings: Settings) -> None:
     :param p: takes them.
     :param settings: valid set.
     """
-    fill_supervisor(p.supervisor, settings)
+    fill_timing(p.supervisor, settings.timing())
     p.torque.switch_time = settings.number('switch_time')
     p.torque.keeps_gravity = float(settings.release_torque == 'gravity')
     limits = p.torque.limits

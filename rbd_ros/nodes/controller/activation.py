@@ -29,10 +29,10 @@ from typing import Protocol, TYPE_CHECKING
 
 from rbd_ros.control.advice import missing_states
 from rbd_ros.control.interface.causes import Cause
-from rbd_ros.control.former.safety.guards import Access, OutputGuard
-from rbd_ros.control.former.safety.supervisor import State
+from rbd_ros.control.supervisor.states import State
 from rbd_ros.nodes.controller.gravity_input import GravityInput
 from rbd_ros.nodes.controller.outputs import OUTPUTS
+from rbd_ros.nodes.controller.publisher_guards import Access, OutputGuard
 from rclpy.node import Node
 from rclpy.qos import QoSProfile, ReliabilityPolicy
 

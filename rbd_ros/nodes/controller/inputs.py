@@ -27,12 +27,12 @@ from rbd_ros.control.load.payload import payload_vector, rotation
 from rbd_ros.control.load.payload_check import PayloadCheck
 from rbd_ros.control.references.results import GoalError, ResultCode
 from rbd_ros.control.references.trajectory import Knots, read_points
-from rbd_ros.control.former.safety.guards import ReferenceGuard
-from rbd_ros.control.former.safety.supervisor import State
+from rbd_ros.control.supervisor.states import State
 from rbd_ros.control.modes.modes import names_in, Takes, taking
 from rbd_ros.dynamics.robot import Dynamics
 from rbd_ros.errors import RbdError
 from rbd_ros.nodes.controller.bounded_topics import BoundedInput
+from rbd_ros.nodes.controller.publisher_guards import ReferenceGuard
 from rbd_ros.nodes.controller.reports import quaternion
 from rclpy.clock import Clock, ClockType
 from trajectory_msgs.msg import JointTrajectory

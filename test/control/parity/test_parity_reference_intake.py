@@ -40,7 +40,7 @@ from rbd_ros.control.references.words import ReferenceWord
 from rbd_ros.control.references.references import ReferenceLimits, References, take_reference
 from rbd_ros.control.supervisor.words import SupervisorWord
 from rbd_ros.control.references.task_intake import TaskIntake
-from rbd_ros.control.supervisor.transition_rows import StateCode
+from rbd_ros.control.supervisor.states import StateCode
 
 SIZES = {'n': 2, 'm': 2}
 LAWS = {LawCode.FREE: Law, LawCode.JOINT: JointLaw, LawCode.TASK: TaskLaw}

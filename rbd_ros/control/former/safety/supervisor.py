@@ -24,12 +24,13 @@ same number.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 import math
+from typing import Any
 
 from rbd_ros.control.interface.causes import Cause, Fault, Reaction
 from rbd_ros.control.supervisor.states import Due, State, Timing
-from rbd_ros.control.supervisor.transitions import CONDITIONS, Event, rows_of
+from rbd_ros.control.supervisor.transitions import Event, Row, ROWS
 
 __all__ = ['Due', 'State', 'Supervisor', 'Timing']
 
@@ -44,6 +45,40 @@ _LIVE_DUE = (Due.LAW, Due.BRAKE, Due.HOLD, Due.RAMP_LIVE)
 
 #: s after the end of a live ramp from which on it is finished without the state
 _SETTLE = 0.2
+
+
+CONDITIONS: dict[str, Callable[[Any], bool]] = {
+    # of the cause
+    'final cause': lambda s: s.cause.reaction is Reaction.FINAL,
+    'lost cause': lambda s: s.cause.reaction is Reaction.LOST,
+    'good cause': lambda s: s.cause.reaction is Reaction.GOOD,
+    'operator cause': lambda s: s.cause.by_operator,
+    'dead man cause': lambda s: s.cause is Cause.DEAD_MAN,
+    # of the causes so far
+    'final': lambda s: s.final,
+    'only lost': lambda s: all(f.cause.reaction is Reaction.LOST for f in s.faults),
+    'only operator': lambda s: all(f.cause.by_operator for f in s.faults),
+    'distrusted': lambda s: s.distrusted,
+    'frozen': lambda s: s.frozen,
+    # of parameters
+    'recover': lambda s: s.timing.recover,
+    'stop holds': lambda s: s.timing.stop_action == 'hold',
+    'fault holds': lambda s: s.timing.fault_action == 'hold',
+    # of states and times
+    'ready': lambda s: s.ready,
+    'gains full': lambda s: s.gain >= 1.0,
+    'brake time over': lambda s: s.spent >= s.timing.brake_time,
+    'hold time over': lambda s: s.spent >= s.timing.hold_time,
+    'ramp reached': lambda s: s.blend >= 1.0 and s.reached,
+    'ramp overdue': lambda s: s.steady > s.ramp_until,
+    'release sent': lambda s: (s.repeats >= s.timing.release_repeats
+                               or s.spent > s.timing.longest_release),
+}
+
+
+def rows_of(event: Event, state: State) -> Iterator[Row]:
+    """Return the rows that an event may take in a state, first one first."""
+    return (row for row in ROWS if row.event is event and state in row.before)
 
 
 class Supervisor:
