@@ -23,7 +23,7 @@ import pytest
 
 from rbd_ros.control.interface.causes import Cause
 from rbd_ros.control.supervisor.due import due_now, is_live
-from rbd_ros.control.supervisor.transition_rows import DueCode
+from rbd_ros.control.supervisor.states import Due
 
 PERIOD = 0.001
 FAST = {'state_timeout': 0.02, 'hold_time': 0.03, 'brake_time': 0.02, 'release_time': 0.03,
@@ -93,11 +93,11 @@ class Watched(Arm):
         if is_live(self.controller.x.command.supervisor):
             assert self.now - self.heard <= FAST['state_timeout'] + 1e-9
             self.good = self.heard
-        if due == DueCode.LAST_GRAVITY:
+        if due == Due.LAST_GRAVITY:
             assert self.now - self.good <= FAST['state_timeout'] + FAST['hold_time'] + 1e-9
         if self.previous is not None:
             self.compare(torque, total, driver, blind=due in (
-                DueCode.RAMP_BLIND, DueCode.RELEASE))
+                Due.RAMP_BLIND, Due.RELEASE))
         self.previous = (self.time, total.copy(), torque.copy(), driver.copy())
 
     def compare(self, torque, total, driver, *, blind):
