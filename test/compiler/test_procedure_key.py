@@ -230,8 +230,11 @@ def prepared(entry: object) -> None:
             thread.join()
 
 
-def test_another_process_makes_the_same_code(imported, folder, monkeypatch):
-    """And this one finds it."""
+def test_another_process_makes_the_same_code(imported, folder, monkeypatch, tmp_path):
+    """And this one finds it; modules of the present folder have no part in it."""
+    (tmp_path / 'here').mkdir()
+    (tmp_path / 'here' / 'llvmlite.py').write_text('raise SystemExit(1)')
+    monkeypatch.chdir(tmp_path / 'here')
     monkeypatch.setattr(apart, 'is_worthwhile', lambda: True)
     entry = imported()
     prepared(entry)

@@ -31,6 +31,7 @@ __all__ = ['emitted', 'is_worthwhile']
 
 #: s after which the other process is given up.
 _LIMIT = 120.0
+_PROGRAM = f'import sys; sys.path[:] = sys.argv[1:]; from {__name__} import main; main()'
 
 
 def is_worthwhile() -> bool:
@@ -49,9 +50,9 @@ def emitted(target: Target, text: str, passes: Passes) -> bytes:
     :raises OSError: if the other process does not start.
     :raises subprocess.SubprocessError: if it fails, or takes too long.
     """
+    # Isolated: it finds modules where this process does, and not in the present folder.
     return subprocess.run(
-        [sys.executable, '-m', __name__], check=True, timeout=_LIMIT,
-        env=os.environ | {'PYTHONPATH': os.pathsep.join(filter(None, sys.path))},
+        [sys.executable, '-I', '-c', _PROGRAM, *sys.path], check=True, timeout=_LIMIT,
         input='\n'.join([*target, passes.name, text]).encode(),
         stdout=subprocess.PIPE, stderr=subprocess.DEVNULL).stdout
 
@@ -61,7 +62,3 @@ def main() -> None:
     triple, cpu, features, passes, text = sys.stdin.buffer.read().decode().split('\n', 4)
     code = Target(triple, cpu, features).emit(text, passes=Passes[passes])
     sys.stdout.buffer.write(code)
-
-
-if __name__ == '__main__':
-    main()
