@@ -18,22 +18,22 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from rbd_ros.control.interface.causes import Cause
-from rbd_ros.control.supervisor.states import State as SupervisorState
-from rbd_ros.control.parameters.settings import Settings
+from rbd_ros.control.interface.events import Result
+from rbd_ros.control.joint_states.diagnosis import diagnosis_text
+from rbd_ros.control.joint_states.intake import Intake
+from rbd_ros.control.joint_states.words import arrival_texts, ArrivalWord
 from rbd_ros.control.laws import words as law_words
 from rbd_ros.control.load import words as load_words
-from rbd_ros.control.observers import words as observer_words
-from rbd_ros.control.references import words as reference_words
-from rbd_ros.control.joint_states.words import arrival_texts, ArrivalWord
-from rbd_ros.control.joint_states.diagnosis import diagnosis_text
-from rbd_ros.control.interface.events import Result
-from rbd_ros.control.step.words import FlowWord
-from rbd_ros.control.joint_states.intake import Intake
-from rbd_ros.control.supervisor.latch import Latched
 from rbd_ros.control.load.texts import likely_causes, load_text
 from rbd_ros.control.load.words import LoadWord
+from rbd_ros.control.observers import words as observer_words
+from rbd_ros.control.parameters.settings import Settings
+from rbd_ros.control.references import words as reference_words
 from rbd_ros.control.references.words import ReferenceWord
 from rbd_ros.control.step.state import Parameters, State
+from rbd_ros.control.step.words import FlowWord
+from rbd_ros.control.supervisor.latch import Latched
+from rbd_ros.control.supervisor.states import State as SupervisorState
 from rbd_ros.control.supervisor.words import supervisor_text, SupervisorWord
 
 __all__ = ['Speaker']

@@ -20,12 +20,12 @@ from collections.abc import Iterable, Mapping, Sequence
 import math
 from typing import Any, cast
 
+from rbd_ros.control.modes.mode_file import read_modes
+from rbd_ros.control.modes.modes import Mode
 from rbd_ros.control.parameters import row as rows
 from rbd_ros.control.parameters.row import Parameter as Row, Value
 from rbd_ros.control.parameters.table import PARAMETERS, with_modes
 from rbd_ros.control.parameters.validation import refusals
-from rbd_ros.control.modes.mode_file import read_modes
-from rbd_ros.control.modes.modes import Mode
 from rbd_ros.errors import nearest, SettingError
 from rcl_interfaces.msg import (
     FloatingPointRange, IntegerRange, ParameterDescriptor, ParameterType, SetParametersResult)

@@ -20,10 +20,10 @@ import numpy as np
 import pytest
 
 from rbd_ros import Dynamics
-from rbd_ros.control.load.payload import payload_vector, PayloadError
-from rbd_ros.control.load.payload_check import PayloadCheck
 from rbd_ros.control.interface.causes import Cause
 from rbd_ros.control.kernels.tip import AXES
+from rbd_ros.control.load.payload import payload_vector, PayloadError
+from rbd_ros.control.load.payload_check import PayloadCheck
 
 pytestmark = pytest.mark.slow
 

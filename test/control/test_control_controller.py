@@ -18,9 +18,9 @@ from controller_rig import AHEAD, Arm, MODEL
 import numpy as np
 import pytest
 from rbd_ros import load_urdf
-from rbd_ros.control.robot import make_robot
 from rbd_ros.control.interface.causes import Cause
 from rbd_ros.control.modes.modes import MODES
+from rbd_ros.control.robot import make_robot
 from rbd_ros.errors import ModelError
 
 PERIOD = 0.001

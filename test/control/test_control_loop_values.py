@@ -21,10 +21,10 @@ import numpy as np
 from parallel_arm import INDEX, JOINTS, laws_of, MODEL, NEAR, parts, Rig, START
 import pytest
 import rbd_ros
-from rbd_ros.control.kernels.closed_loop_terms import LoopTerms
-from rbd_ros.control.robot import make_robot
 from rbd_ros.control.interface.causes import Cause
+from rbd_ros.control.kernels.closed_loop_terms import LoopTerms
 from rbd_ros.control.kernels.kernels import LawKernels
+from rbd_ros.control.robot import make_robot
 from rbd_ros.dynamics.quantity import OnLoops, Quantity
 from rbd_ros.joints import Prismatic
 from rbd_ros.samples import mechanisms

@@ -23,10 +23,10 @@ from parallel_arm import INDEX, JOINTS, MODEL, NEAR, parts, PERIOD, Rig, START
 from pinocchio_trees import pinned_loop
 import pytest
 import rbd_ros
+from rbd_ros.control.interface.causes import Cause
 from rbd_ros.control.parameters.assembly import build_robot
 from rbd_ros.control.parameters.table import defaults
 from rbd_ros.control.robot import make_robot
-from rbd_ros.control.interface.causes import Cause
 
 
 #: names the way of assembly with the tip above the pivots

@@ -19,8 +19,8 @@ import re
 
 import pytest
 
-from rbd_ros.control.parameters.example_file import config_text
 from rbd_ros.control.parameters import template
+from rbd_ros.control.parameters.example_file import config_text
 from rbd_ros.control.parameters.rules import activation_refusals
 from rbd_ros.control.parameters.table import defaults
 from rbd_ros.control.parameters.template import CHOICES, parameter_file

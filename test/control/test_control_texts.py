@@ -21,12 +21,12 @@ import pytest
 
 from rbd_ros import load_urdf
 from rbd_ros.control.advice import missing_states
+from rbd_ros.control.kernels.tip import AXES
 from rbd_ros.control.parameters.assembly import (
     build_robot, build_settings, compile_kernels, describe_end, describe_output)
+from rbd_ros.control.parameters.settings import Settings
 from rbd_ros.control.parameters.table import defaults
 from rbd_ros.control.robot import make_robot
-from rbd_ros.control.parameters.settings import Settings
-from rbd_ros.control.kernels.tip import AXES
 from rbd_ros.errors import ModelError, SettingError
 
 ROOT = Path(__file__).parents[2]

@@ -24,9 +24,9 @@ from control_msgs.msg import JointTolerance
 from controller_rig import Arm
 import numpy as np
 import pytest
-from rbd_ros.control.references.results import GoalError, ResultCode
 from rbd_ros.control.interface.causes import Cause
 from rbd_ros.control.modes.modes import Follows, own_mode
+from rbd_ros.control.references.results import GoalError, ResultCode
 from rbd_ros.nodes.controller import action, goal_feedback
 from rbd_ros.nodes.controller.inputs import knots_of
 from rclpy.action import CancelResponse, GoalResponse

@@ -20,8 +20,8 @@ from builtin_interfaces.msg import Time
 from controller_rig import Arm
 import numpy as np
 import pytest
-from rbd_ros.control.references.results import Outcome, ResultCode, Status
 from rbd_ros.control.interface.causes import Cause
+from rbd_ros.control.references.results import Outcome, ResultCode, Status
 from rbd_ros.nodes.controller import diagnostics
 from rbd_ros.nodes.controller.statistics import LoopStatistics
 from rbd_ros.nodes.dashboard.telemetry import Telemetry

@@ -17,14 +17,14 @@
 import math
 from types import SimpleNamespace
 
-import controller_rig
 from builtin_interfaces.msg import Duration, Time
+import controller_rig
 from geometry_msgs.msg import (
     Inertia, InertiaStamped, Point, PoseStamped, Quaternion, TwistStamped, Vector3, WrenchStamped)
 import numpy as np
 import pytest
-from rbd_ros.control.load.payload import rotation
 from rbd_ros.control.interface.causes import Cause
+from rbd_ros.control.load.payload import rotation
 from rbd_ros.control.references.joint_reference import Source
 from rbd_ros.nodes.controller import inputs
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint

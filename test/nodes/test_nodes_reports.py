@@ -19,9 +19,9 @@ import pytest
 
 pytest.importorskip('rclpy', reason='ROS is not sourced')
 controller_rig = pytest.importorskip('controller_rig')
+from rbd_ros.control.interface.causes import Cause  # noqa: E402
 from rbd_ros.control.load.payload import rotation  # noqa: E402
 from rbd_ros.control.references.trajectory import Knots  # noqa: E402
-from rbd_ros.control.interface.causes import Cause  # noqa: E402
 from rbd_ros.nodes.controller.reports import Reports  # noqa: E402
 
 

@@ -25,8 +25,8 @@ from typing import NamedTuple
 from c_functions import COMPILER
 from rbd_env.pace import patient
 from rbd_ros.command_line.c_controller import with_main
-from rbd_ros.control.parameters.assembly import build_settings
 from rbd_ros.control.controller import Controller
+from rbd_ros.control.parameters.assembly import build_settings
 from rbd_ros.control.tape import Tape
 from recorded_robots import controlled_robot, law_graphs, law_kernels
 from recorded_step import StepController

@@ -16,9 +16,9 @@
 
 from __future__ import annotations
 
+from rbd_ros.control.modes.modes import MODES
 from rbd_ros.control.parameters.row import Value
 from rbd_ros.control.parameters.table import defaults
-from rbd_ros.control.modes.modes import MODES
 from recorded_chance import Chance
 from recorded_robots import controlled_robot, KINDS
 

@@ -25,13 +25,13 @@ import numpy as np
 import numpy.typing as npt
 from rbd_ros import Dynamics, load_urdf
 from rbd_ros.control.former.cycle import Cycle
+from rbd_ros.control.former.tick import TickKernels
+from rbd_ros.control.interface.causes import Cause
+from rbd_ros.control.kernels.tip import AXES
+from rbd_ros.control.modes.modes import Mode
+from rbd_ros.control.parameters.settings import Settings
 from rbd_ros.control.parameters.table import defaults
 from rbd_ros.control.robot import make_robot
-from rbd_ros.control.interface.causes import Cause
-from rbd_ros.control.parameters.settings import Settings
-from rbd_ros.control.modes.modes import Mode
-from rbd_ros.control.former.tick import TickKernels
-from rbd_ros.control.kernels.tip import AXES
 
 Array = npt.NDArray[np.float64]
 

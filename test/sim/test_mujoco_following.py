@@ -27,8 +27,8 @@ from mujoco_rig import configured, Driven
 import numpy as np
 import pytest
 from rbd_ros import load_urdf
-from rbd_ros.control.parameters.assembly import build_robot
 from rbd_ros.control.kernels import joint_space
+from rbd_ros.control.parameters.assembly import build_robot
 from rbd_ros.control.parameters.table import defaults
 from rbd_ros.errors import SettingError
 from scipy.spatial.transform import Rotation

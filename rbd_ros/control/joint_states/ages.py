@@ -31,10 +31,10 @@ from __future__ import annotations
 
 import enum
 
-from rbd_ros.control.joint_states.words import AGE_TEXTS, ArrivalWord
 from rbd_ros.control.interface.events import NONE
 from rbd_ros.control.joint_states.sources import (
     AgeLimits, bounded, is_stamped, refuse, set_reason, Sources, span, timeout_of)
+from rbd_ros.control.joint_states.words import AGE_TEXTS, ArrivalWord
 
 __all__ = ['Freshness', 'observe', 'StreamAge']
 

@@ -25,9 +25,9 @@ import math
 
 from rbd_ros.compiler.procedure import Vector
 from rbd_ros.compiler.records import field, Record
-from rbd_ros.control.parameters.settings import Settings
 from rbd_ros.control.interface.events import NOBODY, Result, tell
 from rbd_ros.control.load.words import LoadWord
+from rbd_ros.control.parameters.settings import Settings
 
 __all__ = ['Design', 'design', 'DesignLimits', 'fill_design', 'note_delay', 'note_filter',
            'restart_design']

@@ -24,8 +24,8 @@ from __future__ import annotations
 import math
 
 from rbd_ros.compiler.procedure import Matrix, Vector
-from rbd_ros.control.laws.design import Design
 from rbd_ros.control.interface.events import Joints, NEVER
+from rbd_ros.control.laws.design import Design
 from rbd_ros.control.laws.law_records import (
     Barriers, FreeInputs, JointGains, JointInputs, JointLaw, LawCode, LawGains, LawKernel, Laws,
     OwnInputs)

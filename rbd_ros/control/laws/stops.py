@@ -43,13 +43,13 @@ import numpy as np
 from rbd_ros.compiler import Bound
 from rbd_ros.compiler.procedure import Kernel, Matrix, Vector
 from rbd_ros.compiler.records import field, Record
-from rbd_ros.control.parameters.settings import Settings
-from rbd_ros.control.laws.design import Design
 from rbd_ros.control.interface.events import Joints, NEVER, Result, Structure, tell
+from rbd_ros.control.laws.design import Design
 from rbd_ros.control.laws.law_records import JointInputs, JointLaw, LawGains, LawKernel
-from rbd_ros.control.laws.words import LawWord
 from rbd_ros.control.laws.laws import begin_joint_law, fill, joint_law, moment
+from rbd_ros.control.laws.words import LawWord
 from rbd_ros.control.numerics.places import place_of
+from rbd_ros.control.parameters.settings import Settings
 
 __all__ = [
     'Brake', 'brake', 'enter_brake', 'enter_hold', 'fill_stops', 'gravity_of', 'Hold', 'hold',

@@ -18,8 +18,8 @@ from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
-from rbd_ros.control.load.payload import PayloadError
 from rbd_ros.control.controller import Controller
+from rbd_ros.control.load.payload import PayloadError
 from rbd_ros.dynamics.robot import Dynamics
 
 __all__ = ['PayloadCheck']

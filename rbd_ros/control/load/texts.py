@@ -25,9 +25,9 @@ import math
 import numpy as np
 import numpy.typing as npt
 
+from rbd_ros.control.load.words import LoadWord, TEXTS
 from rbd_ros.control.parameters.gains import gain_reasons
 from rbd_ros.control.parameters.settings import Settings
-from rbd_ros.control.load.words import LoadWord, TEXTS
 from rbd_ros.control.start.start import BEYOND, BEYOND_SHARE, Start
 
 __all__ = ['gravity_that_fits', 'likely_causes', 'load_text']

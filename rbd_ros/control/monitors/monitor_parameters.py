@@ -20,8 +20,8 @@ import numpy as np
 
 from rbd_ros.compiler.procedure import Vector
 from rbd_ros.compiler.records import field, Record
-from rbd_ros.control.parameters.settings import Settings
 from rbd_ros.control.interface.events import NONE
+from rbd_ros.control.parameters.settings import Settings
 
 __all__ = ['fill_monitors', 'MonitorParameters']
 

@@ -34,10 +34,10 @@ import math
 from rbd_ros.compiler.procedure import Vector
 from rbd_ros.compiler.records import field, group, Record
 from rbd_ros.control.interface.events import Joints, NOBODY, NONE, Structure
+from rbd_ros.control.numerics.places import place_of
 from rbd_ros.control.observers.momentum import (
     are_finite, is_finite_momentum, Momentum, MomentumKernel, reset_momentum, settled,
     take_momentum, update_momentum)
-from rbd_ros.control.numerics.places import place_of
 
 __all__ = ['count_witnesses', 'feel', 'Felt', 'follow_joint', 'forget_suspect', 'go_on',
            'HiddenMotion', 'update_hidden_motion']

@@ -22,14 +22,14 @@ from typing import cast
 
 import numpy as np
 from rbd_ros.compiler import Bound
+from rbd_ros.control.kernels.kernels import LawKernels
+from rbd_ros.control.modes.modes import Mode
 from rbd_ros.control.parameters.row import Value
 from rbd_ros.control.parameters.rules import activation_refusals
+from rbd_ros.control.parameters.settings import Settings
 from rbd_ros.control.parameters.table import with_modes
 from rbd_ros.control.parameters.validation import refusals
 from rbd_ros.control.robot import make_robot, Robot
-from rbd_ros.control.parameters.settings import Settings
-from rbd_ros.control.kernels.kernels import LawKernels
-from rbd_ros.control.modes.modes import Mode
 from rbd_ros.errors import SettingError
 from rbd_ros.model.urdf import load_urdf
 

@@ -26,9 +26,9 @@ import math
 import re
 import textwrap
 
+from rbd_ros.control.modes.modes import DEFAULT, MODES, users
 from rbd_ros.control.parameters.row import Parameter, Value
 from rbd_ros.control.parameters.table import PARAMETERS
-from rbd_ros.control.modes.modes import DEFAULT, MODES, users
 from rbd_ros.errors import SettingError
 
 __all__ = ['CHOICES', 'parameter_file']

@@ -18,9 +18,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from rbd_ros.control.references.results import Outcome, ResultCode, Status
 from rbd_ros.control.references.goal_watch import Goal, OUTCOMES
 from rbd_ros.control.references.pieces import slot_of
+from rbd_ros.control.references.results import Outcome, ResultCode, Status
 from rbd_ros.control.references.words import ReferenceWord, TEXTS
 
 __all__ = ['EndedGoals']

@@ -25,12 +25,12 @@ from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
-from rbd_ros.control.references.goals import Tolerances
-from rbd_ros.control.references.results import GoalError, ResultCode
-from rbd_ros.control.references.trajectory import Knots, Trajectory, unwrap
 from rbd_ros.control.interface.events import Event, Kind
 from rbd_ros.control.references.feeder import Feeder
+from rbd_ros.control.references.goals import Tolerances
 from rbd_ros.control.references.joint_reference import JointReference
+from rbd_ros.control.references.results import GoalError, ResultCode
+from rbd_ros.control.references.trajectory import Knots, Trajectory, unwrap
 
 __all__ = ['JointIntake']
 

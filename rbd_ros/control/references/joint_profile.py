@@ -27,8 +27,8 @@ import math
 import numpy as np
 from rbd_ros.compiler.procedure import Matrix, Vector
 from rbd_ros.compiler.records import field, Record
-from rbd_ros.control.parameters.settings import Settings
 from rbd_ros.control.interface.events import NONE
+from rbd_ros.control.parameters.settings import Settings
 
 __all__ = ['advance_profile', 'arrived', 'clamped', 'fill_joint_limits', 'JointLimits',
            'JointProfile', 'positive', 'stopping_speed']

@@ -27,9 +27,9 @@ import math
 
 import numpy as np
 import numpy.typing as npt
-from rbd_ros.control.references.results import GoalError, ResultCode
 from rbd_ros.control.interface.events import Event, Kind
 from rbd_ros.control.references.pose_profile import TaskLimits, turn_between
+from rbd_ros.control.references.results import GoalError, ResultCode
 from rbd_ros.control.references.task_reference import LARGE, TaskReference
 
 __all__ = ['TaskIntake']

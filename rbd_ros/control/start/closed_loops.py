@@ -28,12 +28,12 @@ from typing import NamedTuple
 from rbd_ros.compiler import Bound
 from rbd_ros.compiler.procedure import Kernel, Vector
 from rbd_ros.compiler.records import field, Record
-from rbd_ros.control.parameters.settings import Settings
-from rbd_ros.control.numerics.angles import turn
 from rbd_ros.control.interface.cause_codes import CauseCode
 from rbd_ros.control.interface.events import accuse, Joints, NONE, Result, Structure
 from rbd_ros.control.load.words import LoadWord
+from rbd_ros.control.numerics.angles import turn
 from rbd_ros.control.numerics.places import place_of
+from rbd_ros.control.parameters.settings import Settings
 
 __all__ = ['check_loops', 'ClosedLoops', 'fill_loops', 'loop_kernel', 'LoopKernel', 'LoopLimits',
            'restart_loops']

@@ -28,16 +28,16 @@ import numpy as np
 
 from rbd_ros.compiler.procedure import Matrix, Vector
 from rbd_ros.compiler.records import field, group, Record
-from rbd_ros.control.parameters.settings import Settings
 from rbd_ros.control.interface.cause_codes import CauseCode
 from rbd_ros.control.interface.events import accuse, Joints, NOBODY, NONE, Result, Structure, tell
+from rbd_ros.control.laws.stops import gravity_of, StopKernel
 from rbd_ros.control.load.load import Load
 from rbd_ros.control.load.words import LoadWord
 from rbd_ros.control.numerics.medians import median
 from rbd_ros.control.numerics.places import place_of
 from rbd_ros.control.numerics.samples import (
     halve, is_full, is_wanted, restart_samples, ROOM, row_median, SampleCount, thin_out)
-from rbd_ros.control.laws.stops import gravity_of, StopKernel
+from rbd_ros.control.parameters.settings import Settings
 
 __all__ = ['BEYOND', 'BEYOND_SHARE', 'fill_start', 'passes_start', 'restart_start', 'Start',
            'StartLimits']

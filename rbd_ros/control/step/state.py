@@ -27,25 +27,25 @@ import numpy as np
 from rbd_ros.compiler import Bound
 from rbd_ros.compiler.procedure import Vector
 from rbd_ros.compiler.records import field, group, Record
-from rbd_ros.control.parameters.settings import Settings
-from rbd_ros.control.joint_states.arrival import StateLimits, States
-from rbd_ros.control.start.closed_loops import (
-    ClosedLoops, fill_loops, loop_kernel, LoopKernel, LoopLimits)
-from rbd_ros.control.laws.design import Design, DesignLimits, fill_design
 from rbd_ros.control.interface.events import Joints, Structure
-from rbd_ros.control.monitors.guards import DeadMan
-from rbd_ros.control.laws.law_records import fill_laws, law_arrays, LawArrays, LawGains, Laws
-from rbd_ros.control.load.load import fill_load, Load, LoadLimits
-from rbd_ros.control.observers.momentum import momentum_kernel, MomentumKernel
-from rbd_ros.control.monitors.monitor_parameters import fill_monitors, MonitorParameters
-from rbd_ros.control.monitors.monitors import Plausible, Watch
+from rbd_ros.control.joint_states.arrival import StateLimits, States
 from rbd_ros.control.joint_states.motion import fill_motion
-from rbd_ros.control.observers.observer import fill_observer, Observer, ObserverParameters
-from rbd_ros.control.references.references import fill_references, ReferenceLimits, References
-from rbd_ros.control.observers.standstill import fill_standstill, Standstill, StandstillParameters
-from rbd_ros.control.start.start import fill_start, Start, StartLimits
+from rbd_ros.control.laws.design import Design, DesignLimits, fill_design
+from rbd_ros.control.laws.law_records import fill_laws, law_arrays, LawArrays, LawGains, Laws
 from rbd_ros.control.laws.stops import (
     Brake, fill_stops, Hold, stop_kernel, StopKernel, StopLimits)
+from rbd_ros.control.load.load import fill_load, Load, LoadLimits
+from rbd_ros.control.monitors.guards import DeadMan
+from rbd_ros.control.monitors.monitor_parameters import fill_monitors, MonitorParameters
+from rbd_ros.control.monitors.monitors import Plausible, Watch
+from rbd_ros.control.observers.momentum import momentum_kernel, MomentumKernel
+from rbd_ros.control.observers.observer import fill_observer, Observer, ObserverParameters
+from rbd_ros.control.observers.standstill import fill_standstill, Standstill, StandstillParameters
+from rbd_ros.control.parameters.settings import Settings
+from rbd_ros.control.references.references import fill_references, ReferenceLimits, References
+from rbd_ros.control.start.closed_loops import (
+    ClosedLoops, fill_loops, loop_kernel, LoopKernel, LoopLimits)
+from rbd_ros.control.start.start import fill_start, Start, StartLimits
 from rbd_ros.control.supervisor.supervisor import Diagnosis
 from rbd_ros.control.torque.torque_records import Command, CommandLimits, Computed, fill_command
 

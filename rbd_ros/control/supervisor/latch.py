@@ -20,8 +20,8 @@ from typing import NamedTuple
 
 from rbd_ros.compiler.procedure import Matrix, Vector
 from rbd_ros.compiler.records import field, Record
-from rbd_ros.control.interface.causes import Cause
 from rbd_ros.control.interface.cause_codes import CAUSES, is_by_operator, is_lost
+from rbd_ros.control.interface.causes import Cause
 from rbd_ros.control.interface.events import NONE
 
 __all__ = ['clear', 'copy_latch', 'is_latched', 'Latch', 'latch', 'Latched', 'latched',

@@ -33,10 +33,10 @@ from typing import TYPE_CHECKING
 from control_msgs.action import FollowJointTrajectory
 import numpy as np
 import numpy.typing as npt
+from rbd_ros.control.modes.modes import names_in, Takes, taking
 from rbd_ros.control.references.goals import read_tolerances, Tolerances
 from rbd_ros.control.references.results import GoalError, Outcome, ResultCode, Status
 from rbd_ros.control.references.trajectory import Knots
-from rbd_ros.control.modes.modes import names_in, Takes, taking
 from rbd_ros.nodes.callback_guard import last_line
 from rbd_ros.nodes.controller.bounded_action import BoundedActionServer
 from rbd_ros.nodes.controller.goal_feedback import GoalFeedback

@@ -29,10 +29,10 @@ from typing import Protocol, TYPE_CHECKING
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 import numpy as np
-from rbd_ros.control.supervisor.states import State
 from rbd_ros.control.interface.events import NEVER
 from rbd_ros.control.references.joint_reference import Source
 from rbd_ros.control.supervisor.latch import latched
+from rbd_ros.control.supervisor.states import State
 from rbd_ros.nodes.controller.action import TrajectoryAction
 from rbd_ros.nodes.controller.gravity_input import GravityInput
 from rbd_ros.nodes.controller.loop_node import LoopNode

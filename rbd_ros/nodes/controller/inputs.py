@@ -266,7 +266,8 @@ class ReferenceInputs:
             load.ixx, load.ixy, load.ixz, load.iyy, load.iyz, load.izz), R, p.tolist())
         self._payload_check.check(inertia_parameters)
         controller = self._controller
-        controller.post(lambda now, steady: controller.take_payload(now, steady, inertia_parameters))
+        controller.post(lambda now, steady: controller.take_payload(
+            now, steady, inertia_parameters))
         self._node.get_logger().info(
             f'payload of {load.m:g} kg, blended in over '
             f'{controller.settings.number("payload.ramp_time"):g} s', throttle_duration_sec=1.0)
