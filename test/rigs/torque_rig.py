@@ -103,7 +103,7 @@ def find_reason(x: Command, d: Diagnosis, s: States, joints: Joints, structure: 
                 limits: StateLimits, now: float) -> None:
     """Find out why the state is too old, where the supervisor is about to say so."""
     if is_late(x.supervisor, now):
-        diagnose(d, s.sources, s.motion, joints, structure, limits.ages, now)
+        diagnose(d, s, joints, structure, limits.ages, now)
 
 
 def run_cycle(x: Command, p: CommandLimits, c: Computed, d: Diagnosis, r: Plant, joints: Joints,
