@@ -175,7 +175,7 @@ class DrivenRobot:
                 self.each(self.time)
             self.controller.take_state(self.time, self.time, self.robot.joints, *self.measure(),
                                        stamp_at(self.time))
-            self.controller.tick(self.time, self.time)
+            self.controller.take_timer(self.time, self.time)
             for _ in range(steps):
                 self.step()
             self.note()

@@ -158,7 +158,7 @@ class Stopped:
             if self._steps % period == 0:
                 if not self.deaf:
                     self._send_state(*self._seen[0])
-                self.controller.tick(self.time, self.time)
+                self.controller.take_timer(self.time, self.time)
             self._acts.append(self.command.copy())
             if self._moves:
                 plant.step(self._acts[0])

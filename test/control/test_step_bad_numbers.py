@@ -208,7 +208,7 @@ class Rig:
                 return
             if timer:
                 self.now += PERIOD
-                self.controller.tick(self.now, self.now)
+                self.controller.take_timer(self.now, self.now)
             else:
                 self.controller.press(self.now, True)
                 self.take_state()
@@ -285,7 +285,7 @@ class Rig:
         for _ in range(5):
             c.press(self.now, True)
             self.take_state()
-        self.controller.tick(self.now, self.now)
+        self.controller.take_timer(self.now, self.now)
         assert self.controller.state is State.RUNNING, (mode, c.faults(), list(c.events))
         return self.scene(mode)
 

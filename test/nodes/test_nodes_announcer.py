@@ -166,7 +166,7 @@ def test_fault_in_the_step_that_ends_another_one():
     assert arm.state == 'running'
     while not arm.controller.faults():
         arm.time += arm.period
-        arm.controller.tick(arm.time, arm.time)
+        arm.controller.take_timer(arm.time, arm.time)
     announcer.drain()
     lost = node.said['~/fault']
     assert list(arm.controller.faults()) == [Cause.STATE_STALE.name] and lost

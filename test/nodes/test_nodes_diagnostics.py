@@ -327,11 +327,11 @@ def test_payload_and_gravity(subject):
     assert (level, text) == (ERROR, 'no direction of gravity: too old')
     assert values['gravity age [s]'] == 'inf'
     controller.take_gravity(begin, begin, begin, np.array([0.0, 0.0, -1.0]))
-    controller.tick(begin + 0.5, begin + 0.5)
+    controller.take_timer(begin + 0.5, begin + 0.5)
     level, text, values = subject.look('load')
     assert level == OK and values['gravity age [s]'] == '0.5'
     assert (values['gravity source'], values['gravity messages refused']) == ('imu', '6')
-    controller.tick(begin + 0.6, begin + 0.6)
+    controller.take_timer(begin + 0.6, begin + 0.6)
     assert subject.look('load')[:2] == (ERROR, 'no direction of gravity: too old')
     subject.gravity_input.reason = 'no tf'
     assert subject.look('load')[1] == 'no direction of gravity: no tf'

@@ -52,7 +52,7 @@ class Wire:
             stamp=stamps, padding=self.padding)
         assert LoopNode._take(self.node, self.controller, self.time, self.time, data, stamps)
         if tick:
-            self.controller.tick(self.time, self.time)
+            self.controller.take_timer(self.time, self.time)
 
     def path(self):
         """Return a smooth motion at the present time."""

@@ -110,7 +110,7 @@ class StepController:
         self.controller.take_unreadable(event.now, event.steady, 'three bytes')
 
     def _on_tick(self, event: Event) -> None:
-        self.controller.tick(event.now, event.steady)
+        self.controller.take_timer(event.now, event.steady)
 
     def _on_dead_man(self, event: Event) -> None:
         self.controller.press(event.steady, event.data[0])

@@ -192,7 +192,7 @@ class Arm:
 
     def tick(self) -> bool:
         """Let the timer look."""
-        return self.controller.tick(self.now, self.time)
+        return self.controller.take_timer(self.now, self.time)
 
     # -- requests -----------------------------------------------------------------------------
 

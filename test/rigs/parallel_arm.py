@@ -103,7 +103,7 @@ class Rig:
         stamp = divmod(round(1e9 * (self.time + 1e4)), 10**9)
         self.controller.take_state(self.time, self.time, names, q[self.seen], v[self.seen], (),
                                    stamp)
-        self.controller.tick(self.time, self.time)
+        self.controller.take_timer(self.time, self.time)
 
     def follow(self, target, seconds):
         """Begin a trajectory that ends at rest."""
