@@ -38,7 +38,7 @@ from benchmark.mujoco_plant import Plant, PlantOptions
 from benchmark.mujoco_robots import AHEAD, described, make_controller, ROBOTS, stamp_at
 import numpy as np
 from rbd_ros.control.interface.causes import Cause
-from rbd_ros.control.parameters.settings import UNSAID
+from rbd_ros.control.laws.design import UNSAID
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -22,6 +22,7 @@ import pytest
 
 from rbd_ros import load_urdf
 from rbd_ros.control.kernels.barriers import Barrier, guard
+from rbd_ros.control.laws.notices import notices
 from rbd_ros.control.parameters.settings import Settings
 from rbd_ros.control.parameters.table import defaults
 from rbd_ros.control.robot import make_robot
@@ -63,7 +64,7 @@ def test_zone_before_a_limit_is_at_most_a_tenth_of_the_range():
     np.testing.assert_allclose(settings.barrier_margins, np.minimum(0.051, 0.1 * span), rtol=1e-15)
     assert (settings.barrier_margins < 0.05).any()
     assert any('barrier.margin is reduced' in text and ' m instead of 0.051' in text
-               for text in settings.notices())
+               for text in notices(settings))
     narrow = settings_of('mimic_gripper.urdf', **{'barrier.margin': [1e-4]})
     np.testing.assert_array_equal(narrow.barrier_margins, 1e-4)
 

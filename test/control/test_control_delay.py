@@ -25,7 +25,7 @@ from rbd_ros.control.interface.causes import Cause
 from rbd_ros.control.interface.events import Event
 from rbd_ros.control.joint_states.sources import AgeLimits
 from rbd_ros.control.joint_states.timeliness import ages_known, Delays, restart_delays
-from rbd_ros.control.parameters.settings import UNSAID
+from rbd_ros.control.laws.design import UNSAID
 
 
 class Ages(NamedTuple):

@@ -19,6 +19,7 @@ from __future__ import annotations
 from controller_rig import Arm
 import numpy as np
 import pytest
+from rbd_ros.control.laws.notices import designed, notices
 from rbd_ros.control.parameters.gains import largest_damping, largest_stiffness
 from rbd_ros.control.parameters.table import defaults
 from rbd_ros.control.parameters.validation import refusals
@@ -80,13 +81,13 @@ def test_gains_that_need_velocities_are_told():
     """Positions alone are differenced behind a filter, which counts like a delay."""
     stiff = {'stiffness': [3e4], 'damping': [20.0]}
     assert refusals(stiff) == []
-    (told,) = [text for text in Arm(**stiff).settings().notices() if 'velocities:' in text]
+    (told,) = [text for text in notices(Arm(**stiff).settings()) if 'velocities:' in text]
     assert told.startswith('if joint states have no velocities: stiffness 30000 1/s^2 with '
                            'damping 20 1/s cannot be stable at nominal_rate 1000 Hz with '
                            'velocity_filter 0.01 s: with this damping give less than ')
     bound = float(told.rpartition(' ')[2])
     assert growth(0.9 * bound, 20.0, 0.001, 10) < 1.0 < growth(1.35 * bound, 20.0, 0.001, 10)
-    assert not any('velocities:' in text for text in Arm().settings().notices())
+    assert not any('velocities:' in text for text in notices(Arm().settings()))
 
 
 @pytest.mark.parametrize(('values', 'rate'), [
@@ -97,14 +98,14 @@ def test_everything_that_damps_is_made_for_the_delay(values, rate):
     """Dampers, hold and observer are bounded by what a late loop can carry."""
     arm = Arm(**values, brake_damping=[1e4], free_damping=[1e4])
     settings = arm.controller.settings
-    assert settings.fastest_damper == pytest.approx(rate)
-    for name in ('free_damping', 'brake_damping'):
-        np.testing.assert_allclose(
-            settings.damper(name), rate * np.array(settings.robot.damped_inertia))
-    stiffness, damping = settings.hold_gains
-    assert (damping <= rate).all() and (stiffness <= 0.25 * damping ** 2).all()
-    np.testing.assert_allclose(arm.controller.x.design.observer_gain, min(30.0, 2.0 * rate))
-    assert ('ms late' in settings.notices()[0]) is bool(values)
+    x = arm.controller.x.design
+    assert x.fastest_damper == pytest.approx(rate)
+    for damping in (x.free_damping, x.brake_damping):
+        np.testing.assert_allclose(damping, rate * np.array(settings.robot.damped_inertia))
+    assert (x.hold_damping <= rate).all()
+    assert (x.hold_stiffness <= 0.25 * x.hold_damping ** 2).all()
+    np.testing.assert_allclose(x.observer_gain, min(30.0, 2.0 * rate))
+    assert ('ms late' in notices(settings)[0]) is bool(values)
 
 
 @pytest.mark.parametrize(('given', 'age', 'late'), [
@@ -112,13 +113,12 @@ def test_everything_that_damps_is_made_for_the_delay(values, rate):
 def test_dampers_are_made_for_the_age_that_is_measured(given, age, late):
     """Each has two thirds of what is stable with that age, and no more than half of the rate."""
     arm = Arm(delay=given, velocity_filter=0.0, brake_damping=[1e4], damping=[900.0])
-    settings = arm.controller.settings.later(given, age)
+    x = designed(arm.controller.settings, age)
     most = min(500.0, 0.325 * np.pi / (late + 0.0005))
-    assert settings.safe_rate == pytest.approx(most)
-    most = settings.safe_rate
-    assert settings.fastest_damper <= most and settings.brake_rate <= most
-    assert (settings.hold_gains[1] <= most).all()
-    assert settings.with_structure_of(settings).age == age
+    assert x.safe_rate == pytest.approx(most)
+    most = x.safe_rate
+    assert x.fastest_damper <= most and x.brake_rate <= most
+    assert (x.hold_damping <= most).all()
 
 
 def test_usual_gains_pass():

@@ -28,6 +28,7 @@ import numpy as np
 import pinocchio as pin
 import pytest
 from rbd_ros.control.interface.causes import Cause
+from rbd_ros.control.laws.notices import notices
 from rbd_ros.control.observers.hidden_motion import follow_joint
 from rbd_ros.control.observers.observer import ignore_load
 from rbd_ros.control.observers.torque_history import (
@@ -193,5 +194,5 @@ def test_the_rate_is_made_for_the_delay(values, rate):
     """It is bounded by delay, period and filter; a notice says so where it was asked for."""
     controller = Arm(**values).controller
     assert controller.x.design.brake_rate == pytest.approx(rate)
-    said = any('brake_rate is reduced from' in text for text in controller.settings.notices())
+    said = any('brake_rate is reduced from' in text for text in notices(controller.settings))
     assert said == (rate < 10.0 or 'brake_rate' in values)

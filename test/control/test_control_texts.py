@@ -22,6 +22,7 @@ import pytest
 from rbd_ros import load_urdf
 from rbd_ros.control.advice import missing_states
 from rbd_ros.control.kernels.tip import AXES
+from rbd_ros.control.laws.notices import designed, notices
 from rbd_ros.control.parameters.assembly import (
     build_robot, build_settings, compile_kernels, describe_end, describe_output)
 from rbd_ros.control.parameters.settings import Settings
@@ -76,9 +77,9 @@ def test_torque_limits_stand_in_for_missing_effort():
 def test_missing_velocity_is_told():
     """A joint without a velocity limit is used, and it is said that nobody watches its speed."""
     told = 'the speed of joint_1, joint_2, joint_4, joint_5, joint_6, joint_7 is not supervised'
-    assert any(text.startswith(told) for text in configured(without('velocity')).notices())
+    assert any(text.startswith(told) for text in notices(configured(without('velocity'))))
     given = configured(without('velocity'), velocity_limits=[2.0])
-    assert not any('not supervised' in text for text in given.notices())
+    assert not any('not supervised' in text for text in notices(given))
 
 
 # -- notices ------------------------------------------------------------------------------------
@@ -90,8 +91,8 @@ SLOW = {'nominal_rate': 20.0, 'minimum_rate': 5.0, 'state_timeout': 0.3, 'stop_t
 def test_nothing_is_said_about_defaults():
     """A default that the loop cannot carry is reduced without a word."""
     settings = configured(ARM, **SLOW)
-    assert (settings.damper('brake_damping') < settings.joints('brake_damping')).any()
-    assert settings.notices() == []
+    assert (designed(settings).brake_damping < settings.joints('brake_damping')).any()
+    assert notices(settings) == []
 
 
 def test_the_demonstration_starts_without_notices():
@@ -99,15 +100,15 @@ def test_the_demonstration_starts_without_notices():
     yaml = pytest.importorskip('yaml', reason='PyYAML is not installed')
     content = yaml.safe_load((ROOT / 'config' / 'controller.yaml').read_text())
     given = values() | content['/**']['controller']['ros__parameters']
-    assert Settings(make_robot(load_urdf(ARM)), given, simulated=False).notices() == []
+    assert notices(Settings(make_robot(load_urdf(ARM)), given, simulated=False)) == []
 
 
 def test_less_than_asked_for_is_said():
     """A damping that somebody chose and the loop cannot carry is reported with both numbers."""
     settings = configured(ARM, **SLOW, brake_damping=[6.0])
-    assert len(settings.notices()) == 1
-    assert settings.notices()[0].startswith('brake_damping in N.m.s/rad is reduced')
-    assert ' instead of 6' in settings.notices()[0]
+    assert len(notices(settings)) == 1
+    assert notices(settings)[0].startswith('brake_damping in N.m.s/rad is reduced')
+    assert ' instead of 6' in notices(settings)[0]
 
 
 # -- states that do not come --------------------------------------------------------------------

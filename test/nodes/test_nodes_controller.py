@@ -21,6 +21,7 @@ from unittest.mock import Mock
 
 import controller_rig
 import pytest
+from rbd_ros.control.laws.notices import notices
 from rbd_ros.control.parameters.table import defaults
 from rbd_ros.control.robot import Robot
 from rbd_ros.control.interface.causes import Cause
@@ -194,7 +195,7 @@ def test_configuration_makes_and_attaches_everything(node, parts):
     assert 'from a file: controls joint_1, joint_2' in text and '; tip ' in text
     assert 'compiled 2 kernels' in text and '/arm/commands' in text
     assert [text for level, text in node.logged if level == 'warning'] == list(
-        parts.settings.notices())
+        notices(parts.settings))
 
 
 def test_memory_is_locked_where_it_is_asked_for(node, parts):

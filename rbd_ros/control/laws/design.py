@@ -29,8 +29,8 @@ from rbd_ros.control.interface.events import NOBODY, Result, tell
 from rbd_ros.control.load.words import LoadWord
 from rbd_ros.control.parameters.settings import Settings
 
-__all__ = ['Design', 'design', 'DesignLimits', 'fill_design', 'note_delay', 'note_filter',
-           'restart_design']
+__all__ = ['DAMPED', 'Design', 'design', 'DesignLimits', 'fill_design', 'note_delay',
+           'note_filter', 'restart_design', 'UNSAID']
 
 #: fraction of the stable damping that each damper may use: barriers add up
 _DAMPER = 0.5
@@ -41,14 +41,14 @@ _AGED_DAMPER = 0.65
 
 #: s by which states may be later than the delay that is given before anything is said; dampers
 #: are made for the age that is measured, stops and holds do not need it
-_UNSAID = 0.004
+UNSAID = 0.004
 
 #: s by which states may become later before dampers are made anew
 _SPARE = 0.0005
 
 #: largest rate of a damper times the delay of its loop, where that is given: x' = -r x(t - T)
 #: overshoots from r T = 1/e on and diverges from pi/2 on
-_DAMPED = 0.3
+DAMPED = 0.3
 
 #: the same for what observes a load and compensates it
 _OBSERVED = 0.6
@@ -151,7 +151,7 @@ def note_delay(x: Design, p: DesignLimits, y: Result, middle: float, high: float
     :param middle: median of the ages in a window, s.
     :param high: an age that few of them exceed, s.
     """
-    if middle <= x.delay + _UNSAID:
+    if middle <= x.delay + UNSAID:
         if middle > max(x.delay, x.age):
             design(x, p, x.delay, middle + _SPARE)
         return
@@ -194,7 +194,7 @@ def design(x: Design, p: DesignLimits, delay: float, age: float) -> None:
     x.safe_rate = _known(_sampled_rate(period, max(delay, age)), x.safe_rate)
     x.fastest_damper = x.safe_rate
     if x.feedback_delay > 0.0:
-        x.fastest_damper = min(x.safe_rate, _DAMPED / x.feedback_delay)
+        x.fastest_damper = min(x.safe_rate, DAMPED / x.feedback_delay)
     rate = min(p.brake_rate, _BRAKED / x.answer_time if x.answer_time > 0.0 else p.brake_rate)
     x.brake_rate = _known(min(rate, x.safe_rate), x.brake_rate)
     for j in range(len(x.free_damping)):
@@ -246,7 +246,7 @@ def _design_hold(x: Design, p: DesignLimits) -> None:
     most = x.safe_rate
     soft = 0
     if x.feedback_delay > 0.0:
-        most = min(min(most, x.brake_rate), _DAMPED / x.feedback_delay)
+        most = min(min(most, x.brake_rate), DAMPED / x.feedback_delay)
         soft = 1
     for j in range(n):
         if not p.damping[j] <= most:

@@ -44,7 +44,7 @@ from rbd_ros.compiler import Bound
 from rbd_ros.compiler.procedure import Kernel, Matrix, Vector
 from rbd_ros.compiler.records import field, Record
 from rbd_ros.control.interface.events import Joints, NEVER, Result, Structure, tell
-from rbd_ros.control.laws.design import Design
+from rbd_ros.control.laws.design import DAMPED, Design
 from rbd_ros.control.laws.law_records import JointInputs, JointLaw, LawGains, LawKernel
 from rbd_ros.control.laws.laws import begin_joint_law, fill, joint_law, moment
 from rbd_ros.control.laws.words import LawWord
@@ -73,9 +73,6 @@ _FARTHEST = 0.3
 
 #: s, time constant of the spring and damper of a hold
 _SETTLE = 0.1
-
-#: largest rate of a damper times the delay of its loop
-_DAMPED = 0.3
 
 #: s between two warnings that the robot is being pushed
 _QUIET = 5.0
@@ -340,7 +337,7 @@ def hold(x: JointLaw, p: LawGains, limits: StopLimits, kernel: LawKernel, own: J
     # The gains of the law fit the described inertia. A light wrist with a load that is not
     # described needs more: as stiff as its damper can settle, and no stiffer than reaches the
     # bound at hold_distance.
-    settle = max(_SETTLE, 4.0 * design.feedback_delay / _DAMPED)
+    settle = max(_SETTLE, 4.0 * design.feedback_delay / DAMPED)
     for j in range(len(law)):
         damping, bound = design.brake_damping[j], limits.push[j]
         distance = limits.distance[j]

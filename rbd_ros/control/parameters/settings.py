@@ -25,10 +25,10 @@ import numpy as np
 import numpy.typing as npt
 from rbd_ros.control.former.joint_states.layout import AgeLimits
 from rbd_ros.control.former.joint_states.motion import STRAY, WINDOW
-from rbd_ros.control.parameters.gains import gain_reasons, largest_damping
+from rbd_ros.control.parameters.gains import largest_damping
 from rbd_ros.control.parameters.row import Value
 from rbd_ros.control.parameters.rules import blind_period, direction, limit_reasons
-from rbd_ros.control.parameters.table import PARAMETERS, with_modes
+from rbd_ros.control.parameters.table import with_modes
 from rbd_ros.control.parameters.validation import per_joint
 from rbd_ros.control.references.goals import Tolerances
 from rbd_ros.control.former.references.operational_space import TaskLimits
@@ -40,8 +40,7 @@ __all__ = ['DAMPED', 'Settings', 'UNSAID']
 
 Array = npt.NDArray[np.float64]
 
-#: dampers, and the fraction of the stable damping that each may use: barriers add up
-_DAMPERS = ('free_damping', 'brake_damping', 'barrier.damping', 'barrier.velocity_damping')
+#: fraction of the stable damping that each damper may use: barriers add up
 _DAMPER = 0.5
 
 #: the same fraction where states are old by their stamps: more helps against a load that nobody
@@ -61,9 +60,6 @@ _OBSERVED = 0.6
 
 #: the same for the brake, which extrapolates velocities by the delay
 _BRAKED = 0.45
-
-#: share of the velocities after braking that is worth a notice
-_LEFT = 0.2
 
 #: share of the range of a joint that the zone before each of its limits may take
 _ZONE = 0.1
@@ -416,50 +412,6 @@ class Settings:
         robot = self.robot
         span = np.array(robot.pick(robot.model.upper)) - np.array(robot.pick(robot.model.lower))
         return np.minimum(self.joints('barrier.margin'), np.maximum(_ZONE * span, _LEAST_ZONE))
-
-    def notices(self) -> list[str]:
-        """Return warnings: what was asked for and is reduced, and what is not supervised."""
-        texts = []
-        unwatched = [joint for joint, most in zip(self.robot.joints, self.velocity_limits)
-                     if math.isinf(most)]
-        if unwatched:
-            texts.append(f'the speed of {", ".join(unwatched)} is not supervised: give '
-                         'velocity in <limit> of the URDF, or velocity_limits')
-        narrow = [f'{joint} {b:.3g} {unit} instead of {a:.3g}' for joint, unit, a, b in zip(
-            self.robot.joints, self.robot.units, self.joints('barrier.margin'),
-            self.barrier_margins) if b < a]
-        if narrow and self._asked('barrier.margin'):
-            texts.append('barrier.margin is reduced to a tenth of the range of the joint: '
-                         f'{", ".join(narrow)}')
-        for name in filter(self._asked, _DAMPERS):
-            wanted, used = self.joints(name), self.damper(name)
-            less = [f'{joint} {b:.3g} instead of {a:.3g}' for joint, a, b in zip(
-                self.robot.joints, wanted, used) if b < a]
-            if less:
-                texts.append(f'{name} in N.m.s/rad is reduced, because more would oscillate '
-                             f'{self._late()}: {", ".join(less)}')
-        if not self.number('delay'):  # else they are refused
-            texts += [f'if joint states have no velocities: {reason}'
-                      for reason in gain_reasons(self.values, differenced=True)]
-        left = math.exp(-self.brake_rate * self.number('brake_time'))
-        if self.brake_rate < self.number('brake_rate') and (
-                self._asked('brake_rate') or self.feedback_delay or left > _LEFT):
-            texts.append(f'brake_rate is reduced from {self.number("brake_rate"):.3g} to '
-                         f'{self.brake_rate:.3g} 1/s, because more would overshoot '
-                         f'{self._late()}: a stop leaves {100.0 * left:.2g} % of the velocities '
-                         'after brake_time')
-        return texts
-
-    def _late(self) -> str:
-        """Return the delay of the control loop in words."""
-        if not self.feedback_delay:
-            return 'at nominal_rate'
-        return (f'when velocities act {1e3 * self.feedback_delay:.3g} ms late (delay, 1.5 periods '
-                'of nominal_rate, velocity_filter)')
-
-    def _asked(self, name: str) -> bool:
-        """Return whether a value was chosen; a default that is too large needs no notice."""
-        return self.values[name] != PARAMETERS[name].default
 
     def kernel_inputs(self) -> dict[str, dict[str, Array]]:
         """Return what the kernels get besides state and references, by kernel."""

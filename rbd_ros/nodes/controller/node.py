@@ -29,6 +29,7 @@ import traceback
 from typing import Protocol
 
 from rbd_ros.compiler import Bound
+from rbd_ros.control.laws.notices import notices
 from rbd_ros.control.parameters.assembly import (
     build_robot, build_settings, check_values, compile_kernels, describe_end, describe_output)
 from rbd_ros.control.parameters.table import with_modes
@@ -195,7 +196,7 @@ class ControllerNode(GuardedNode, LifecycleNode):
             self._build(settings, kernels)
         log.info(describe_output(settings, self.resolve_topic_name('~/commands')))
         log.info(describe_end(settings))
-        for text in settings.notices():
+        for text in notices(settings):
             log.warning(text)
 
     def _build(self, settings: Settings, kernels: dict[str, Bound]) -> None:

@@ -1,0 +1,98 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""What was asked for and is reduced, and what is not supervised, in words."""
+
+from __future__ import annotations
+
+import math
+
+from rbd_ros.control.laws.design import Design, design, DesignLimits, fill_design
+from rbd_ros.control.parameters.gains import gain_reasons
+from rbd_ros.control.parameters.settings import Settings
+from rbd_ros.control.parameters.table import PARAMETERS
+
+__all__ = ['designed', 'notices']
+
+#: dampers by parameter, as they are used
+_DAMPERS = {'free_damping': 'free_damping', 'brake_damping': 'brake_damping',
+            'barrier.damping': 'barrier_damping',
+            'barrier.velocity_damping': 'barrier_speed_damping'}
+
+#: share of the velocities after braking that is worth a notice
+_LEFT = 0.2
+
+
+def designed(settings: Settings, age: float = 0.0) -> Design:
+    """
+    Return the gains that are made for the delay that is given.
+
+    :param settings: valid set.
+    :param age: of states when they arrive, s.
+    """
+    sizes = {'n': len(settings.robot.joints)}
+    x, p = Design(sizes), DesignLimits(sizes)
+    fill_design(p, settings)
+    design(x.plain(), p.plain(), p.delay, age)
+    return x
+
+
+def notices(settings: Settings) -> list[str]:
+    """
+    Return warnings for whoever configures a robot.
+
+    :param settings: valid set.
+    """
+    robot, x, texts = settings.robot, designed(settings), []
+    unwatched = [joint for joint, most in zip(robot.joints, settings.velocity_limits)
+                 if math.isinf(most)]
+    if unwatched:
+        texts.append(f'the speed of {", ".join(unwatched)} is not supervised: give '
+                     'velocity in <limit> of the URDF, or velocity_limits')
+    narrow = [f'{joint} {b:.3g} {unit} instead of {a:.3g}' for joint, unit, a, b in zip(
+        robot.joints, robot.units, settings.joints('barrier.margin'),
+        settings.barrier_margins) if b < a]
+    if narrow and _asked(settings, 'barrier.margin'):
+        texts.append('barrier.margin is reduced to a tenth of the range of the joint: '
+                     f'{", ".join(narrow)}')
+    for name, used in _DAMPERS.items():
+        less = [f'{joint} {b:.3g} instead of {a:.3g}' for joint, a, b in zip(
+            robot.joints, settings.joints(name), getattr(x, used)) if b < a]
+        if less and _asked(settings, name):
+            texts.append(f'{name} in N.m.s/rad is reduced, because more would oscillate '
+                         f'{_late(x)}: {", ".join(less)}')
+    if not settings.number('delay'):  # else they are refused
+        texts += [f'if joint states have no velocities: {reason}'
+                  for reason in gain_reasons(settings.values, differenced=True)]
+    asked, left = settings.number('brake_rate'), math.exp(
+        -x.brake_rate * settings.number('brake_time'))
+    if x.brake_rate < asked and (
+            _asked(settings, 'brake_rate') or x.feedback_delay or left > _LEFT):
+        texts.append(f'brake_rate is reduced from {asked:.3g} to {x.brake_rate:.3g} 1/s, because '
+                     f'more would overshoot {_late(x)}: a stop leaves {100.0 * left:.2g} % of '
+                     'the velocities after brake_time')
+    return texts
+
+
+def _late(x: Design) -> str:
+    """Return the delay of the feedback in words."""
+    if not x.feedback_delay:
+        return 'at nominal_rate'
+    return (f'when velocities act {1e3 * x.feedback_delay:.3g} ms late (delay, 1.5 periods of '
+            'nominal_rate, velocity_filter)')
+
+
+def _asked(settings: Settings, name: str) -> bool:
+    """Return whether a value was chosen; a default that is too large needs no notice."""
+    return settings.values[name] != PARAMETERS[name].default
