@@ -425,6 +425,8 @@ class Controller(StateView):
         """Let one thing happen; return whether a torque was sent."""
         u, y, taken = self.u, self.y, self.x.taken
         u.kind, u.now, u.steady = kind, now, steady
+        if self._feeder.left:
+            self._feeder.catch_up(now)
         self.run()
         if y.send:
             self._publish(y.torque)

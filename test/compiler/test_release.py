@@ -25,7 +25,7 @@ from rbd_env.pace import patient
 import rbd_ros
 from rbd_ros.compiler import compile as compile_graph, sin, trace
 from rbd_ros.control.robot import make_robot
-from rbd_ros.control.former.tick import TickKernels
+from rbd_ros.control.kernels.kernels import LawKernels
 from rbd_ros.samples.families import regular_tree
 
 pytestmark = pytest.mark.slow
@@ -140,7 +140,7 @@ def test_robots_and_ticks(engines):
     robot.operational_space(q, q, robot.handle(
         model.frame_names[-1], rows=[(0, 0, 0, 1.0, 0, 0)]))
     bound = robot.bind('inverse_dynamics')
-    ticks = TickKernels(make_robot(model), driver_adds='none', driver_knows_payload=False)
+    ticks = LawKernels(make_robot(model), driver_adds='none', driver_knows_payload=False)
     kernels = [ticks.compile(name) for name in ('stop', 'joint')]
     made = engines()[0]
     del ticks, kernels

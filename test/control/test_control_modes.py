@@ -26,7 +26,7 @@ import subprocess
 import sys
 import textwrap
 
-import cycle_rig
+import controller_rig
 import numpy as np
 import pytest
 from rbd_ros.compiler.native import cache as disk
@@ -37,7 +37,7 @@ from rbd_ros.control.parameters.validation import refusals
 from rbd_ros.control.laws.law_records import LawCode
 from rbd_ros.control.modes.mode_file import read_modes
 from rbd_ros.control.modes.modes import Follows, MODES, own_mode, Takes, taking
-from rbd_ros.control.former.tick import TickKernels
+from rbd_ros.control.kernels.kernels import LawKernels
 from rbd_ros.errors import SettingError
 
 ROOT = Path(__file__).parents[2]
@@ -126,20 +126,19 @@ def test_guide_to_a_mode_of_the_user(file, tmp_path):
     assert values['mode'] == 'spring'
     modes = read_modes(values['mode_file'])
     assert refusals(values, known=with_modes(modes)) == []
-    arm = cycle_rig.Arm(modes=modes, **values, tracking_limits=[5.0])
-    arm.qd[:] = 0.0
+    arm = controller_rig.Arm(modes=modes, **values, tracking_limits=[5.0])
     arm.activate()
     arm.run(0.5)
-    assert arm.state == 'running' and arm.cycle.mode == 'spring'
+    assert arm.state == 'running' and arm.controller.settings.text('mode') == 'spring'
     arm.change(**{'spring.stiffness': [30.0] * 7})
     arm.run(0.2)
     assert taking(Takes.TRAJECTORY, modes) == ['computed_torque', 'spring']
     away = np.array([0.01, -0.02, 0.015, 0.01, -0.01, 0.02, -0.015])
-    arm.cycle.intake.take(lambda: arm.cycle.reference.set_point(arm.time, arm.q + away))
+    arm.set_point(arm.q + away)
     arm.run(0.4)  # somebody holds the arm: the reference goes away from it
     pull = 30.0 * away
     assert np.allclose(arm.sent[-1], arm.dynamics.gravity(arm.q) + pull, atol=1e-6)
-    assert arm.cycle.law.tracks and np.allclose(arm.cycle.law.error, away, atol=1e-9)
+    assert np.allclose(arm.controller.x.laws.joint.error, away, atol=1e-9)
     before = arm.sent[-1]
     arm.change(mode='gravity_compensation')
     arm.run(0.002)
@@ -159,31 +158,31 @@ def test_limits_and_supervisor_stand_before_any_law():
 
     row = (scalar('push', 1e8, 'N.m', -1e9, 1e9, 'Torque.'),)
     modes = (own_mode('strong', push, 'too much', row), own_mode('wrong', root, 'NaN', row))
-    arm = cycle_rig.Arm(modes=modes, **{'start.velocity': 100.0, 'start.distance': 10.0})
+    arm = controller_rig.Arm(modes=modes, **{'start.velocity': 100.0, 'start.distance': 10.0})
     arm.activate()
     arm.run(0.5)
     arm.change(mode='strong')
     arm.run(1.0)
-    assert (np.abs(arm.sent[-1]) / cycle_rig.TORQUE).max() == pytest.approx(1.0)
-    assert (np.abs(np.array(arm.sent)) <= cycle_rig.TORQUE * (1.0 + 1e-12)).all()
+    assert (np.abs(arm.sent[-1]) / controller_rig.TORQUE).max() == pytest.approx(1.0)
+    assert (np.abs(np.array(arm.sent)) <= controller_rig.TORQUE * (1.0 + 1e-12)).all()
     rates = np.abs(np.diff(arm.sent[-200:], axis=0)) / arm.period
-    assert (rates <= 10.0 * cycle_rig.TORQUE * (1.0 + 1e-9)).all()
+    assert (rates <= 10.0 * controller_rig.TORQUE * (1.0 + 1e-9)).all()
     arm.change(mode='wrong')
     arm.run(0.005)
-    assert arm.state == 'braking' and 'not finite' in arm.cycle.fault_text()
+    assert arm.state == 'braking' and 'not finite' in arm.fault
     assert np.isfinite(arm.sent).all()
 
 
 def test_code_of_the_user_never_reaches_the_disk(file, monkeypatch, tmp_path):
     """Neither its machine code nor a compiled Python file is kept."""
     monkeypatch.setenv(disk.VARIABLE, str(tmp_path / 'cache'))
-    robot, _ = cycle_rig.robot_and_dynamics()
+    robot, _ = controller_rig.robot_and_dynamics()
     modes = read_modes(str(file))
-    made = TickKernels(dataclasses.replace(robot, own_modes=modes), driver_adds='none',
+    made = LawKernels(dataclasses.replace(robot, own_modes=modes), driver_adds='none',
                        driver_knows_payload=False)
     kept: list[str] = []
     monkeypatch.setattr(disk, 'kept', lambda key, make: kept.append(key) or make())
-    bound = made.compile('mode_spring')
+    bound = made.compile('own')
     assert bound.outputs['law'].shape == (7,) and set(kept) <= {''}
     assert [path.name for path in file.parent.rglob('*') if path.is_file()] == ['my_modes.py']
 
@@ -225,14 +224,14 @@ def test_other_refusals(tmp_path):
         own_mode('a', lambda t, x: t.gravity, '', [joints('b', [], '', 0.0, 2.0, '')])
     with pytest.raises(SettingError, match='not the tip|not <Follows.TIP'):
         own_mode('a', lambda t, x: t.gravity, '', (), Follows.TIP)
-    robot, _ = cycle_rig.robot_and_dynamics()
+    robot, _ = controller_rig.robot_and_dynamics()
     for law, reason in ((lambda t, x: t.gravity[:2], '2 torques for 7 joints'),
                         (lambda t, x: x['b'], 'its law fails with KeyError'),
                         (lambda t, x: t.gravity if t.q[0] > 0 else t.bias, 'its law fails with')):
-        made = TickKernels(dataclasses.replace(robot, own_modes=(own_mode('a', law, ''),)),
+        made = LawKernels(dataclasses.replace(robot, own_modes=(own_mode('a', law, ''),)),
                            driver_adds='none', driver_knows_payload=False)
         with pytest.raises(SettingError, match=f'mode a: .*{reason}'):
-            made.compile('mode_a')
+            made.compile('own')
 
 
 def test_mode_is_checked_when_modes_are_known(file):
@@ -268,7 +267,7 @@ def test_guide_to_a_mode_of_the_package(tmp_path):
         from rbd_ros.control.parameters.settings import Settings
         from rbd_ros.control.parameters.table import defaults
         from rbd_ros.control.modes.modes import MODES
-        from rbd_ros.control.former.tick import TickKernels
+        from rbd_ros.control.kernels.kernels import LawKernels
         import rbd_ros, sys
         assert rbd_ros.__file__.startswith(sys.argv[2])
         mode = MODES['spring']
@@ -277,18 +276,20 @@ def test_guide_to_a_mode_of_the_package(tmp_path):
         assert PARAMETERS['spring.stiffness'].default == [50.0]
         model = load_urdf(sys.argv[1], on_warning=lambda _: None)
         robot = make_robot(model)
-        bound = TickKernels(robot, driver_adds='none', driver_knows_payload=False).compile(
-            'mode_spring')
-        settings = Settings(robot, defaults(), simulated=False)
-        for name, value in settings.kernel_inputs()['mode_spring'].items():
-            bound.inputs[name][...] = value
+        settings = Settings(robot, defaults() | {'mode': 'spring'}, simulated=False)
+        bound = LawKernels(robot, driver_adds='none', driver_knows_payload=False).compile('own')
+        barrier = bound.inputs['barrier']
+        barrier[:] = np.array([[-9.0, 9.0, 0.1, 0, 0, 99.0, 0, 0]]).T
+        bound.inputs['limit'][:], bound.inputs['values'][:7] = 99.0, settings.joints(
+            'spring.stiffness')
+        bound.inputs['gravity'][:] = model.gravity
         q = np.array([0.1, 0.4, 0.3, -1.2, 0.5, 0.6, 0.7])
         bound.inputs['q'][:], bound.inputs['reference'][0] = q, q + 0.01
         bound()
         assert np.allclose(bound.outputs['law'], Dynamics(model).gravity(q) + 0.5)
     """
     done = subprocess.run(
-        [sys.executable, '-c', textwrap.dedent(script), str(cycle_rig.ARM), str(tmp_path),
+        [sys.executable, '-c', textwrap.dedent(script), str(controller_rig.ARM), str(tmp_path),
          line.strip()], cwd=tmp_path, capture_output=True, text=True,
         env={**os.environ, 'PYTHONPATH': f'{tmp_path}:{os.environ.get("PYTHONPATH", "")}'})
     assert done.returncode == 0, done.stdout + done.stderr

@@ -18,15 +18,15 @@ import numpy as np
 import pinocchio as pin
 import pytest
 from rbd_ros import load_urdf
-from rbd_ros.control.parameters.assembly import build_robot
-from rbd_ros.control.former.cycle import Cycle
-from rbd_ros.control.former.laws.observer import MomentumObserver
+from rbd_ros.control.parameters.assembly import build_robot, compile_kernels
+from rbd_ros.control.controller import Controller
 from rbd_ros.control.parameters.table import defaults
 from rbd_ros.control.robot import make_robot
 from rbd_ros.control.parameters.settings import Settings
-from rbd_ros.control.former.tick import KERNELS, TickKernels
+from rbd_ros.control.kernels.kernels import LawKernels
+from rbd_ros.control.observers.momentum import momentum_kernel, Momentum, update_momentum
 from rbd_ros.errors import ModelError, UnknownName
-from test_control_tick import quiet, run
+from test_control_kernels import quiet, run
 
 #: a chain of four joints, bent out of its plane, and a hook that hangs on the third link
 JOINTS = {          # name: parent, axis, origin, damping
@@ -112,7 +112,7 @@ def test_computed_torque_with_passive_joints(case):
     found = {}
     for free in (PASSIVE, ()):
         other = make_robot(robot.model, CONTROLLED, tip='l4', passive=free)
-        bound = quiet(TickKernels(other, driver_adds='none',
+        bound = quiet(LawKernels(other, driver_adds='none',
                                   driver_knows_payload=False).compile('joint'))
         bound.inputs['gravity'][:] = GRAVITY
         for name, value in (('reference', reference), ('stiffness', kp), ('damping', kd)):
@@ -127,7 +127,7 @@ def test_computed_torque_with_passive_joints(case):
 def test_operational_space_with_passive_joints(case):
     """The tip accelerates as wanted by Pinocchio, though a joint on the way to it is passive."""
     robot, peer, index, passive, q, qd = case
-    bound = quiet(TickKernels(robot, driver_adds='none', driver_knows_payload=False,
+    bound = quiet(LawKernels(robot, driver_adds='none', driver_knows_payload=False,
                               axes=('x', 'y', 'z')).compile('task'))
     bound.inputs['gravity'][:] = GRAVITY
     bound.inputs['max_condition'][:] = 1e12
@@ -147,13 +147,13 @@ def test_observer_counts_the_momentum_of_joints_that_others_move(case):
     """A joint that is moved with force by others is no external torque; a push is one."""
     robot, peer, index, _, q, _ = case
     driven = robot.passive_index[1]                       # j2, moved by somebody else here
-    bound = quiet(TickKernels(robot, driver_adds='none',
+    bound = quiet(LawKernels(robot, driver_adds='none',
                               driver_knows_payload=False).compile('momentum'))
     bound.inputs['gravity'][:] = GRAVITY
+    kernel, gain = momentum_kernel(bound), np.full(3, 20.0)
+    narrow = kernel._replace(qd=np.zeros(3), H=np.zeros((3, 3)))
     for push in (np.zeros(3), np.array([0.5, -1.0, 2.0])):
-        observer = MomentumObserver([20.0] * 3, 5)
-        blind = MomentumObserver([20.0] * 3)
-        dt = 0.001
+        observer, blind, dt = Momentum({'n': 3, 'm': 5}), Momentum({'n': 3, 'm': 3}), 0.001
         for k in range(800):
             t = dt * k
             angle = q.copy()
@@ -163,15 +163,16 @@ def test_observer_counts_the_momentum_of_joints_that_others_move(case):
             acceleration[driven] = -10.0 * np.sin(5.0 * (t + 0.5 * dt))    # in the next period
             out = run(bound, angle, speed)
             torque = peer.inverse(angle, speed, acceleration)[index] - push
-            observer.update(out['H'], speed, out['bias'], torque, dt)
-            blind.update(out['H'][:, index], speed[index], out['bias'], torque, dt)
+            update_momentum(observer, kernel, torque, dt, gain, torque, 0.0)
+            narrow.H[:], narrow.qd[:] = out['H'][:, index], speed[index]
+            update_momentum(blind, narrow, torque, dt, gain, torque, 0.0)
             if k > 500:
                 np.testing.assert_allclose(observer.torque, push, rtol=0, atol=0.03)
         # without the columns of that joint its push of several N.m would look like a collision
         assert np.abs(blind.torque - push).max() > 0.5
 
 
-def test_the_cycle_with_a_passive_joint(case):
+def test_the_controller_with_a_passive_joint(case):
     """On the clock of a test: the arm follows its set-point while the hook swings freely."""
     robot, peer, index, passive, q, _ = case
     values = defaults() | {
@@ -180,12 +181,10 @@ def test_the_cycle_with_a_passive_joint(case):
         'passive_joints': list(PASSIVE), 'joints': list(CONTROLLED), 'task.frame': 'l4'}
     made = build_robot(values, urdf(), lambda _: None)
     assert made.passive == PASSIVE and made.joints == CONTROLLED
-    ticks = TickKernels(made, driver_adds='none', driver_knows_payload=False)
-    sent = []
-    cycle = Cycle(Settings(made, values, simulated=False),
-                  {name: ticks.compile(name) for name in KERNELS},
-                  lambda torque: sent.append(torque.copy()))
-    cycle.loop.post(cycle.activate)
+    settings, sent = Settings(made, values, simulated=False), []
+    controller = Controller(settings, compile_kernels(settings),
+                            lambda torque: sent.append(torque.copy()))
+    controller.post(controller.activate)
     q, qd, dt, time = 0.3 * q, np.zeros(5), 0.001, 50.0
     names = tuple(robot.model.joint_names)
 
@@ -193,16 +192,17 @@ def test_the_cycle_with_a_passive_joint(case):
         nonlocal q, qd, time
         for _ in range(count):
             time += dt
-            cycle.state(time, time, names, q, qd, (), time + 1e4)
-            cycle.tick(time, time)
+            controller.take_state(time, time, names, q, qd, (),
+                                  divmod(round(1e9 * (time + 1e4)), 1_000_000_000))
+            controller.tick(time, time)
             if free:
                 qd = qd + dt * moved(peer, index, passive, q, qd, sent[-1])
                 q = q + dt * qd
     go(1200, free=False)
-    assert cycle.supervisor.state.value == 'running', cycle.fault_text()
+    assert controller.state.value == 'running', controller.fault_text()
     held = q[index].copy()
     go(300, free=True)
-    assert cycle.supervisor.state.value == 'running', cycle.fault_text()
+    assert controller.state.value == 'running', controller.fault_text()
     assert np.abs(qd[passive]).max() > 0.5                # it swings
     # within what the damper lets a sampled torque wander; without hybrid dynamics 20 times more
     assert np.abs(q[index] - held).max() < 2e-3

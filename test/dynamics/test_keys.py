@@ -36,7 +36,7 @@ from rbd_ros.compiler import cos, sin
 from rbd_ros.compiler.content_digest import digest, look
 from rbd_ros.compiler.native import cache
 from rbd_ros.control.robot import make_robot
-from rbd_ros.control.former.tick import TickKernels
+from rbd_ros.control.kernels.kernels import LawKernels
 from rbd_ros.dynamics.families.forward_dynamics import watched
 from rbd_ros.dynamics.kernels import key as kernel_keys
 from rbd_ros.errors import UnseenError
@@ -175,8 +175,8 @@ def test_simulator_and_ticks():
         place = Frames(model, backend='llvm').moving([0.3])[0]
         assert place.rotation[3] == pytest.approx(
             math.cos(0.25 * math.pi) * math.cos(0.5 * gear * 0.3), rel=1e-12)
-        tick = TickKernels(make_robot(model), driver_adds='none',
-                           driver_knows_payload=False).compile('stop')
+        tick = LawKernels(make_robot(model), driver_adds='none',
+                          driver_knows_payload=False).compile('stop')
         tick.inputs['q'][:] = 0.3
         tick.inputs['gravity'][:] = model.gravity
         tick()
@@ -384,7 +384,7 @@ def read(key):
 cache.read = read
 from rbd_ros import Dynamics
 from rbd_ros.control.robot import make_robot
-from rbd_ros.control.former.tick import TickKernels
+from rbd_ros.control.kernels.kernels import LawKernels
 from rbd_ros.samples import families as samples
 from rbd_ros.sim.frames import Frames
 from rbd_ros.sim.steps.engine import compiled_engine
@@ -392,8 +392,8 @@ model = samples.regular_tree(2)
 for make in (
         lambda: Dynamics(model).compile('gravity'),
         lambda: compiled_engine(model, 'semi_implicit'), lambda: Frames(model),
-        lambda: TickKernels(make_robot(model), driver_adds='none',
-                            driver_knows_payload=False).compile('stop')):
+        lambda: LawKernels(make_robot(model), driver_adds='none',
+                           driver_knows_payload=False).compile('stop')):
     try:
         make()
     except Asked:
@@ -436,7 +436,8 @@ def without_sources(place):
 #: file, and which of the four keys its change changes
 SOURCES = {
     'sim/frames.py': {2}, 'sim/steps/step.py': {1}, 'control/kernels/joint_space.py': {3},
-    'control/former/tick.py': {3}, 'control/kernels/terms.py': {3}, 'control/kernels/tip.py': {3},
+    **dict.fromkeys([f'control/kernels/{name}.py' for name in ('kernels', 'terms', 'tip')],
+                    frozenset({3})),
     **dict.fromkeys((
         'spatial/transform.py', 'joints/axial.py', 'model/model.py', 'algorithms/rnea.py',
         'algorithms/linear/ltl.py', 'dynamics/table.py', 'compiler/graph/simplify.py',
@@ -448,7 +449,7 @@ import os
 from pathlib import Path
 import rbd_ros.compiler.native.cache
 from rbd_ros import Dynamics, source_state
-from rbd_ros.control.former.tick import TickKernels
+from rbd_ros.control.kernels.kernels import LawKernels
 from rbd_ros.sim.steps.engine import compiled_engine
 source_state.changed = lambda: []
 for name in ('', *FILES):

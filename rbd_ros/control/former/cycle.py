@@ -39,7 +39,7 @@ from rbd_ros.control.former.modes import Law
 from rbd_ros.control.parameters.gains import gain_reasons
 from rbd_ros.control.former.reference_intake import ReferenceIntake
 from rbd_ros.control.former.references.joint_space import JointReference
-from rbd_ros.control.former.references.operational_space import TaskReference
+from rbd_ros.control.former.references.operational_space import task_limits, TaskReference
 from rbd_ros.control.interface.causes import Cause
 from rbd_ros.control.former.safety.freshness import Punctuality
 from rbd_ros.control.former.safety.guards import DeadMan
@@ -95,7 +95,7 @@ class Cycle:
             linear=settings.flag('reference.linear'), joints=robot.joints,
             speed=settings.velocity_limits.tolist())
         self.task_reference = TaskReference(
-            settings.task_limits(), timeout=settings.number('task.timeout'),
+            task_limits(settings), timeout=settings.number('task.timeout'),
             wrench_limit=settings.wrench_limit())
         self.load = Load(settings, kernels)
         self.message_checks = MessageChecks(self)

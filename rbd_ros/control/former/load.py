@@ -21,10 +21,11 @@ from collections.abc import Mapping
 import numpy as np
 import numpy.typing as npt
 from rbd_ros.compiler import Bound
-from rbd_ros.control.load.payload import GravitySource, payload_vector, PayloadRamp
+from rbd_ros.control.former.ramps import GravitySource, PayloadRamp
+from rbd_ros.control.load.load import payload_of
 from rbd_ros.control.parameters.settings import Settings
 
-__all__ = ['Load', 'payload_of']
+__all__ = ['Load']
 
 Array = npt.NDArray[np.float64]
 
@@ -94,13 +95,3 @@ class Load:
         for inputs in self._inputs:
             inputs['payload'][:] = self.payload.value
             inputs['gravity'][:] = self.gravity.value
-
-
-def payload_of(settings: Settings) -> Array:
-    """
-    Return the ten numbers of the payload in the parameters.
-
-    :param settings: valid set.
-    """
-    return payload_vector(settings.number('payload.mass'), settings.numbers('payload.com'),
-                          settings.numbers('payload.inertia'))

@@ -23,7 +23,7 @@ import numpy as np
 from rbd_ros.control.former.joint_states.joint_map import JointMap
 from rbd_ros.control.former.modes import JointLaw, Law, TaskLaw
 from rbd_ros.control.former.references.joint_space import JointReference
-from rbd_ros.control.former.references.operational_space import TaskReference
+from rbd_ros.control.former.references.operational_space import task_limits, TaskReference
 from rbd_ros.control.interface.causes import Cause
 from rbd_ros.control.former.safety.guards import RefusalCount
 from rbd_ros.control.former.safety.start_check import REST_SPEED
@@ -98,7 +98,7 @@ class ReferenceIntake:
         joint.limiter.limit(settings.reference_velocity,
                             settings.joints('reference.acceleration'))
         task.timeout = settings.number('task.timeout')
-        task.limits = settings.task_limits()
+        task.limits = task_limits(settings)
         task.wrench_limit[:] = settings.wrench_limit()
 
     def hold(self) -> None:

@@ -216,7 +216,7 @@ def _fill_task(p: TaskGains, settings: Settings) -> None:
     for name in ('stiffness', 'damping', 'integral', 'integral_limit'):
         getattr(p, name)[:] = settings.six(name)
     p.integrates = float(p.integral.any())
-    p.speed[:] = settings.task_limits().velocity
+    p.speed[:] = settings.both('velocity')
     p.joint_speed[:] = np.minimum(
         settings.number('task.joint_speed') * settings.velocity_limits, NONE)
     p.posture_given = float(bool(settings.numbers('posture.position')))

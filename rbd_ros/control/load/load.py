@@ -26,6 +26,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
+import numpy.typing as npt
 
 from rbd_ros.compiler.procedure import Vector
 from rbd_ros.compiler.records import field, Record
@@ -35,8 +36,8 @@ from rbd_ros.control.interface.cause_codes import CauseCode
 from rbd_ros.control.interface.events import accuse, Event, NEVER, NOBODY, NONE, Result
 from rbd_ros.control.load.words import LoadWord
 
-__all__ = ['apply_load', 'check_gravity', 'fill_load', 'Load', 'LoadLimits', 'restart_load',
-           'share_load', 'take_gravity', 'take_payload', 'update_load']
+__all__ = ['apply_load', 'check_gravity', 'fill_load', 'Load', 'LoadLimits', 'payload_of',
+           'restart_load', 'share_load', 'take_gravity', 'take_payload', 'update_load']
 
 
 class Load(Record):
@@ -84,11 +85,20 @@ def fill_load(p: LoadLimits, settings: Settings) -> None:
     p.slew = min(settings.number('gravity_slew'), NONE)
     p.timeout = settings.number('gravity_timeout') if measured else 0.0
     p.size = float(np.linalg.norm(settings.numbers('gravity')))
-    mass, com = settings.number('payload.mass'), settings.numbers('payload.com')
-    inertia = settings.numbers('payload.inertia')
-    p.given[:] = [mass, *com, *inertia]
-    p.payload[:] = payload_vector(mass, com, inertia)
+    p.given[:] = [settings.number('payload.mass'), *settings.numbers('payload.com'),
+                  *settings.numbers('payload.inertia')]
+    p.payload[:] = payload_of(settings)
     p.gravity[:] = settings.numbers('gravity')
+
+
+def payload_of(settings: Settings) -> npt.NDArray[np.float64]:
+    """
+    Return the ten numbers of the payload in the parameters.
+
+    :param settings: valid set.
+    """
+    return payload_vector(settings.number('payload.mass'), settings.numbers('payload.com'),
+                          settings.numbers('payload.inertia'))
 
 
 def restart_load(x: Load, p: LoadLimits) -> None:

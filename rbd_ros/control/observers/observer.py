@@ -118,6 +118,7 @@ def reset_observer(x: Observer, p: ObserverParameters) -> None:
     """
     reset_momentum(x.momentum)
     clear_torques(x.sent)
+    _clear(x.drive)
     _clear(x.load)
     _clear(x.mean)
     _bound_load(x, p.usual_share)
@@ -182,7 +183,7 @@ def observe(x: Observer, p: ObserverParameters, kernel: MomentumKernel, joints: 
         kernel.qd[j] = joints.qd[j]
     kernel.run()
     _find_acted(x, p, kernel.bias, gain, delay, elapsed, joints.differenced)
-    note_torque(x.sent, now, torque)
+    note_torque(x.sent, now, torque, delay + _GAP)
     update_momentum(x.momentum, kernel, torque, elapsed, x.gain, x.acted, x.acts)
     if not (is_finite_momentum(x.momentum) and are_finite(x.acted) and are_finite(x.drive)):
         _start_anew(x, p)  # nothing can be learned from an absurd velocity
@@ -262,7 +263,6 @@ def _start_anew(x: Observer, p: ObserverParameters) -> None:
     reset_observer(x, p)
     _clear(x.external)
     _clear(x.acted)
-    _clear(x.drive)
     _clear(x.bias)
     x.acts = 0.0
 

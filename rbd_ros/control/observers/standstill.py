@@ -85,6 +85,7 @@ _TINY = 1e-300
 class StandstillParameters(Record):
     """Bounds of what a joint may do that stands still."""
 
+    alone: float = field('', '', '1 if a joint can move alone; 0: in closed loops none can')
     enough: float = field('', '', 'joints that must bear witness')
     patience: float = field('', 's', 'for which others feel a motion before its sensor is accused')
     gate: Vector = field('n', 'N.m or N', 'besides g(q), under which a joint should move')
@@ -121,9 +122,8 @@ def fill_standstill(p: StandstillParameters, settings: Settings) -> None:
     :param settings: valid set.
     """
     robot = settings.robot
-    # In closed loops the motion of one joint alone does not exist.
-    p.enough = NONE if robot.model.loops else max(
-        _FEWEST, min(_WITNESSES, len(robot.joints) - 1))
+    p.alone = float(not robot.model.loops)
+    p.enough = max(_FEWEST, min(_WITNESSES, len(robot.joints) - 1))
     p.patience = settings.number('velocity_patience')
     for part, values in (
             (p.gate, settings.standstill_torque), (p.hidden, _HIDDEN * settings.torque_limits),
@@ -198,16 +198,19 @@ def check_standstill(x: Standstill, p: StandstillParameters, observer: Observer,
         _judge_frozen(x, p, now, y)
 
 
-def trust_model(x: Standstill, joints: Joints, stuck: int) -> None:
+def trust_model(x: Standstill, p: StandstillParameters, joints: Joints, stuck: int) -> None:
     """
     Take the sensor of the joint that stands for frozen, if it did not stand for long.
 
+    In closed loops no model stands in: the prediction knows one joint, not those that it drives.
+
     :param x: what stands.
+    :param p: bounds.
     :param joints: the state.
     :param stuck: the first joint whose sensor lacks its noise for too long; ``NOBODY``: none.
     """
     i = int(x.suspect.joint)
-    if i == NOBODY:
+    if i == NOBODY or not p.alone > 0.0:
         return
     if stuck != NOBODY and not joints.unusual[i] > 0.0:  # another sensor lacks its noise
         return
@@ -336,8 +339,10 @@ def _longest(x: Standstill, p: StandstillParameters, observer: Observer) -> int:
 
 def _is_halted(x: Standstill, p: StandstillParameters, i: int) -> bool:
     """Return whether the halt of the suspect took more torque than friction has."""
-    return x.time[i] <= _REMEMBERED and x.suspect.stop > min(
-        p.friction[i], x.suspect.inertia * p.pull[i])
+    enough = p.friction[i]
+    if p.alone > 0.0:
+        enough = min(enough, x.suspect.inertia * p.pull[i])
+    return x.time[i] <= _REMEMBERED and x.suspect.stop > enough
 
 
 def _judge_blocked(x: Standstill, p: StandstillParameters, joints: Joints, error: Vector,
@@ -351,7 +356,7 @@ def _judge_blocked(x: Standstill, p: StandstillParameters, joints: Joints, error
     if (runs > 0.0 and _is_halted(x, p, i) and not _is_braked(joints)
             and not x.right > 0.0 and x.time[i] >= _STANDS
             and (max(seen, free) < _HINT or free < _LEFT * seen)):  # else an obstacle
-        behind = abs(x.suspect.way) if leads > 0.0 else 0.0
+        behind = abs(x.suspect.way) if leads > 0.0 and p.alone > 0.0 else 0.0
         if tracks > 0.0:
             behind = abs(error[i] - x.error)
         if behind > p.far[i]:
@@ -366,7 +371,7 @@ def _judge_frozen(x: Standstill, p: StandstillParameters, now: float, y: Result)
     unseen = (seen > _FELT and free < _LEFT * seen and x.time[i] <= _HORIZON
               or seen > _HINT and free < _HARDLY * seen
               or _is_halted(x, p, i) and seen > _HINT_HALTED and free < _HARDLY_HALTED * seen)
-    bad = (unseen and count_witnesses(x.suspect) >= p.enough
+    bad = (unseen and p.alone > 0.0 and count_witnesses(x.suspect) >= p.enough
            and abs(x.suspect.way) > p.tolerance[i])
     if runs_out(x.patience, p.patience, now, 1 if bad else 0):
         accuse(y, CauseCode.FROZEN, ObserverWord.MOVES_UNSEEN, i, x.place, 0.0, 0.0)

@@ -15,7 +15,9 @@
 """
 The torques that were sent, kept until the motion that they cause is measured.
 
-The ring holds a quarter of a second at 1 kHz. Of a time before its oldest entry nothing is known.
+The ring is long enough for any rate: where torques follow one another too closely for the time
+that it must cover, neighbours become one entry with their mean. Of a time before its oldest entry
+nothing is known.
 """
 
 from __future__ import annotations
@@ -28,6 +30,9 @@ __all__ = ['clear_torques', 'find_mean_torque', 'KEPT', 'note_torque', 'TorqueHi
 #: torques in the ring
 KEPT = 256
 
+#: pairs of neighbours that cover the time for which torques are kept; the rest is for the ends
+_PAIRS = KEPT // 2 - 4
+
 
 class TorqueHistory(Record):
     """Torques, each of which acts until the next."""
@@ -37,6 +42,7 @@ class TorqueHistory(Record):
     time: Vector = field(f'{KEPT}', 's', 'control time from which a torque acts')
     torque: Matrix = field(f'{KEPT} n', 'N.m or N', 'that acts from then on')
     impulse: Matrix = field(f'{KEPT} n', 'N.m.s or N.s', 'of all torques until then')
+    spare: Vector = field('n', 'N.m.s or N.s', 'of all torques until now')
 
 
 def clear_torques(x: TorqueHistory) -> None:
@@ -49,18 +55,29 @@ def clear_torques(x: TorqueHistory) -> None:
     x.entries = 0.0
 
 
-def note_torque(x: TorqueHistory, now: float, torque: Vector) -> None:
+def note_torque(x: TorqueHistory, now: float, torque: Vector, window: float) -> None:
     """
-    Take a torque that acts from now on; where the ring is full, the oldest one is forgotten.
+    Take a torque that acts from now on.
 
     :param x: torques that were sent.
     :param now: control time in s, later than that of the torque before.
     :param torque: N.m.
+    :param window: s for which torques are kept.
     """
     first, count = int(x.first), int(x.entries)
+    last = _wrapped(first + count - 1)
+    for j in range(len(torque)):
+        x.spare[j] = _impulse(x, last, j, now) if count > 0 else 0.0
+    if count > 1:
+        before = _wrapped(first + count - 2)
+        lasts = now - x.time[before]
+        if 0.0 < lasts < window / _PAIRS:  # the last entry and the one before it become one
+            for j in range(len(torque)):
+                x.torque[before, j] = (x.spare[j] - x.impulse[before, j]) / lasts
+            count -= 1
     k = _wrapped(first + count)
     for j in range(len(torque)):
-        x.impulse[k, j] = _impulse(x, _wrapped(first + count - 1), j, now) if count > 0 else 0.0
+        x.impulse[k, j] = x.spare[j]
         x.torque[k, j] = torque[j]
     x.time[k] = now
     if count == KEPT:

@@ -31,7 +31,6 @@ from rbd_ros.control.parameters.rules import blind_period, direction, limit_reas
 from rbd_ros.control.parameters.table import with_modes
 from rbd_ros.control.parameters.validation import per_joint
 from rbd_ros.control.references.goals import Tolerances
-from rbd_ros.control.former.references.operational_space import TaskLimits
 from rbd_ros.control.robot import Robot
 from rbd_ros.control.modes.modes import Follows, Mode
 from rbd_ros.control.supervisor.states import Timing
@@ -283,13 +282,13 @@ class Settings:
         return Settings(self.robot, self.values | {'delay': delay}, simulated=self.simulated,
                         age=age)
 
-    def task_limits(self) -> TaskLimits:
-        """Return the limits of the reference pose."""
-        return TaskLimits(
-            self.number('task.linear_velocity'), self.number('task.angular_velocity'),
-            self.number('task.linear_acceleration'),
-            self.number('task.angular_acceleration'), self.number('task.linear_lead'),
-            self.number('task.angular_lead'))
+    def both(self, name: str) -> Array:
+        """
+        Return a parameter of the task for turns and for ways.
+
+        :param name: what follows ``task.angular_`` and ``task.linear_``.
+        """
+        return np.array([self.number(f'task.angular_{name}'), self.number(f'task.linear_{name}')])
 
     def six(self, name: str) -> Array:
         """
@@ -297,8 +296,7 @@ class Settings:
 
         :param name: what follows ``task.angular_`` and ``task.linear_``.
         """
-        return np.repeat([self.number(f'task.angular_{name}'),
-                          self.number(f'task.linear_{name}')], 3)
+        return np.repeat(self.both(name), 3)
 
     def wrench_limit(self) -> list[float]:
         """Return the largest norms of moment and force."""
@@ -441,7 +439,7 @@ class Settings:
                 'task_stiffness': self.six('stiffness'), 'task_damping': self.six('damping'),
                 'max_condition': np.array([self.number('task.max_condition')]),
                 'joint_speed': self.number('task.joint_speed') * self.velocity_limits,
-                'task_speed': np.array(self.task_limits().velocity), 'far': self.task_errors,
+                'task_speed': self.both('velocity'), 'far': self.task_errors,
                 'posture_stiffness': self.joints('posture.stiffness'),
                 'posture_damping': self.joints('posture.damping')},
             **{mode.kernel: law | self._own(mode) for mode in self.robot.modes.values()

@@ -16,6 +16,8 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
+
 import numpy as np
 import numpy.typing as npt
 from rbd_ros.control.references.goals import Tolerances
@@ -43,7 +45,8 @@ class Feeder:
     Keep the ring full.
 
     One thread calls ``begin`` and ``feed``. It may be another one than that of the step: a slot
-    is written before the step can reach it, and its number comes last.
+    is written before the step can reach it, and its number comes last. ``catch_up`` is called by
+    the thread of the step, between two steps.
     """
 
     def __init__(self, ring: Ring, path: Path) -> None:
@@ -122,6 +125,27 @@ class Feeder:
         if self._next >= self._first + PIECES:  # a look takes time, and most have no effect
             self._due = self._next - PIECES + _BEHIND + _AT_ONCE // 2
         return count
+
+    def catch_up(self, now: float) -> None:
+        """
+        Put the piece for now into the ring, if all pieces in it are over after a long pause.
+
+        The pieces before it are left out; the step finds it by its time. A trajectory that is not
+        taken over yet waits.
+
+        :param now: control time of the next step, s.
+        """
+        trajectory, path = self._trajectory, self._path
+        if (trajectory is None or path.kind != PathKind.RING or path.number != self._number
+                or now < trajectory.times[self._next - self._first]):
+            return
+        piece = self._first + min(bisect_right(trajectory.times, now), len(trajectory.times) - 1)
+        self._next, self._due = piece - 1, -1
+        for i, coefficients in enumerate(trajectory.pieces(self._next - self._first, _AT_ONCE),
+                                         self._next - self._first):
+            self._put(trajectory, i, coefficients)
+        if not self.left:
+            self._trajectory = None
 
     def _room(self) -> int:
         """Return the first serial number for which there is no room."""

@@ -150,13 +150,23 @@ def _find(path: Path, ring: Ring, now: float) -> int:
     for _ in range(PIECES):
         k = slot_of(serial, PIECES)
         if ring.of[k] != path.number or ring.serial[k] != serial:
-            return -1
+            return _search(path, ring, now)
         if now < ring.begin[k] and serial > path.first:
             serial -= 1.0
         elif now >= ring.until[k] and serial + 1.0 < path.last:
             serial += 1.0
         else:
             path.piece = serial
+            return k
+    return -1
+
+
+def _search(path: Path, ring: Ring, now: float) -> int:
+    """Return the slot of the piece for now, where the pieces before it were left out."""
+    for k in range(PIECES):
+        if (ring.of[k] == path.number and path.piece < ring.serial[k] < path.last
+                and ring.begin[k] <= now < ring.until[k]):
+            path.piece = ring.serial[k]
             return k
     return -1
 

@@ -78,10 +78,9 @@ def fill_task_limits(p: TaskLimits, settings: Settings) -> None:
     :param p: what is filled.
     :param settings: valid set.
     """
-    limits = settings.task_limits()
     p.timeout = settings.number('task.timeout')
-    p.velocity[:], p.acceleration[:] = limits.velocity, limits.acceleration
-    p.lead[:] = np.minimum(limits.lead, NONE)
+    p.velocity[:], p.acceleration[:] = settings.both('velocity'), settings.both('acceleration')
+    p.lead[:] = np.minimum(settings.both('lead'), NONE)
     p.wrench[:] = np.minimum(settings.wrench_limit(), NONE)
 
 

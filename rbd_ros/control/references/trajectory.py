@@ -23,14 +23,12 @@ lines of other controllers have corners that no law can follow. They remain an o
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 import math
 
 import numpy as np
 import numpy.typing as npt
-from rbd_ros.control.former.references.profiles import polynomial_kernel
 from rbd_ros.control.references.results import GoalError, ResultCode
 
 __all__ = ['Knots', 'Trajectory', 'read_points', 'unwrap']
@@ -123,7 +121,7 @@ def unwrap(q: Array, start: Array,
 
 
 class Trajectory:
-    """Polynomials between knots; sampled without allocation."""
+    """Polynomials between knots."""
 
     def __init__(self, knots: Knots, start_time: float, now: float,
                  start: tuple[Array, Array, Array], *, linear: bool = False) -> None:
@@ -162,30 +160,6 @@ class Trajectory:
         self.final = q[-1]  # position at the end, held from then on
         # A piece is computed when it begins: a thousand at once would delay the controller.
         self._knots = (q, qd, qdd)
-        self._bound = polynomial_kernel(n).bind()
-        self._coefficients, self._progress = self._bound.inputs['c'], self._bound.inputs['s']
-        self._loaded = -1  # piece whose coefficients the kernel has
-
-    def sample(self, now: float, out: Array) -> bool:
-        """
-        Evaluate position, velocity and acceleration.
-
-        :param now: control time, s.
-        :param out: array (3, n) that receives them.
-        :returns: False after the end, where the last position is held at rest.
-        """
-        if now >= self.end:
-            out[0] = self.final
-            out[1:] = 0.0
-            return False
-        i = max(bisect_right(self.times, now) - 1, 0)
-        if i != self._loaded:
-            self._coefficients[:] = self.pieces(i, 1)[0]
-            self._loaded = i
-        self._progress[()] = max(now - self.times[i], 0.0)
-        self._bound()
-        out[:] = self._bound.outputs['values']
-        return True
 
     def pieces(self, first: int, count: int) -> Array:
         """

@@ -284,7 +284,8 @@ def _finish(x: State, u: Event, p: Parameters, k: Kernels, w: Work, y: Result) -
     if not is_standstill_calm(x.standstill):
         x.calm = 0.0
     if is_frozen(x.command.supervisor):
-        trust_model(x.standstill, x.joints, stuck(x.states.repeats, p.standstill.patience))
+        trust_model(x.standstill, p.standstill, x.joints,
+                    stuck(x.states.repeats, p.standstill.patience))
         ignore_load(x.observer)
     if p.observer.observed > 0.0 or x.calm == 0.0 or (
             x.command.supervisor.state != StateCode.RUNNING):

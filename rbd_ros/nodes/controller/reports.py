@@ -30,7 +30,7 @@ from control_msgs.msg import JointTrajectoryControllerState
 from geometry_msgs.msg import PoseStamped, TwistStamped, WrenchStamped
 import numpy as np
 import numpy.typing as npt
-from rbd_ros.control.former.laws.observer import external_wrench, MomentumObserver
+from rbd_ros.control.observers.external import external_wrench, ExternalTorque
 from rclpy.clock import Clock, ClockType
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray, Header, MultiArrayDimension
@@ -102,7 +102,7 @@ class Reports:
         self._index = list(robot.index)
         self._continuous = np.array(robot.continuous, dtype=bool)
         self._base, self._tip = robot.model.body_names[0], robot.tip
-        self._observer = MomentumObserver(controller.settings.joints('observer_gain').tolist())
+        self._observer = ExternalTorque(bound, len(self._joints))
         self._time: float | None = None
         self._states = 0
         self._ended = False
@@ -205,9 +205,8 @@ class Reports:
             self._observer.reset()
             return
         dt = 0.0 if before is None else snapshot.now - before
-        self._observer.gain[:] = self._controller.settings.joints('observer_gain')
-        torque = self._observer.update(out['H'], snapshot.qd[self._index], out['bias'],
-                                       snapshot.torque, dt, acted=snapshot.torque)
+        torque = self._observer.update(snapshot.qd[self._index], snapshot.torque, dt,
+                                       self._controller.settings.joints('observer_gain'))
         self._torque.publish(JointState(
             header=header, name=self._joints, effort=torque.tolist()))
         wrench, _ = external_wrench(out['J'], torque)

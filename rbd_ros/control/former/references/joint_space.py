@@ -27,11 +27,12 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-from rbd_ros.control.references.goals import Goal, GoalKeeper
+from rbd_ros.control.former.references.goal_keeper import Goal, GoalKeeper
 from rbd_ros.control.former.references.limiter import ReferenceLimiter
 from rbd_ros.control.former.references.profiles import polynomial_kernel
 from rbd_ros.control.references.results import GoalError, ResultCode
-from rbd_ros.control.references.trajectory import Knots, Trajectory, unwrap
+from rbd_ros.control.former.references.sampled import Trajectory
+from rbd_ros.control.references.trajectory import Knots, unwrap
 
 __all__ = ['JointReference', 'Source']
 

@@ -76,6 +76,13 @@ class TaskLimits:
             raise ValueError('limits of the task reference must be positive and finite')
 
 
+def task_limits(settings) -> TaskLimits:  # type: ignore[no-untyped-def]
+    """Return the limits of the reference pose."""
+    (va, v), (aa, a), (la, lead) = (settings.both(name)
+                                    for name in ('velocity', 'acceleration', 'lead'))
+    return TaskLimits(v, va, a, aa, lead, la)
+
+
 def quaternion_of(R: Array) -> list[float]:
     """
     Return the unit quaternion x, y, z, w of a rotation matrix.

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The fused kernels of the controller against the dynamics composed by hand."""
+"""The kernels of the controller against the dynamics composed by hand."""
 
 from pathlib import Path
 
@@ -21,7 +21,8 @@ import numpy as np
 import pytest
 from rbd_ros import Dynamics, load_urdf
 from rbd_ros.compiler.native import gate
-from rbd_ros.control.former.tick import KERNELS, TickKernels
+from rbd_ros.control.kernels.barriers import Barrier
+from rbd_ros.control.kernels.kernels import KERNELS, LawKernels
 from rbd_ros.control.kernels.tip import AXES
 from rbd_ros.control.load.payload import payload_vector
 from rbd_ros.control.robot import make_robot
@@ -34,16 +35,20 @@ URDF = Path(__file__).parents[1] / 'urdf'
 ARM = Path(__file__).parents[2] / 'urdf' / 'seven_joint_arm.urdf'
 
 
+def set_barrier(bound, **rows):
+    """Fill some rows of the barriers."""
+    for name, value in rows.items():
+        bound.inputs['barrier'][Barrier._fields.index(name)] = value
+
+
 def quiet(bound):
     """Switch barriers off and set gravity, without payload."""
     for name, value in bound.inputs.items():
-        value[...] = 0.0
-        if name in ('barrier_upper', 'barrier_speed', 'joint_speed', 'limit', 'task_speed'):
-            value[...] = np.inf
-        elif name == 'barrier_lower':
-            value[...] = -np.inf
-        elif name in ('barrier_margin', 'friction_speed'):
-            value[...] = 1.0
+        value[...] = np.inf if name in ('joint_speed', 'limit', 'task_speed') else 0.0
+        if name == 'barrier':
+            set_barrier(bound, lower=-np.inf, upper=np.inf, speed=np.inf, margin=1.0)
+        elif name == 'friction':
+            value[-1] = 1.0  # its speed
     bound.inputs['gravity'][:] = (0.3, -0.2, -9.7)
     return bound
 
@@ -74,11 +79,11 @@ def run(bound, q, qd):
 
 def kernels(robot, adds='none', knows=False):
     """Return the kernels of a robot."""
-    return TickKernels(robot, driver_adds=adds, driver_knows_payload=knows)
+    return LawKernels(robot, driver_adds=adds, driver_knows_payload=knows)
 
 
 def test_only_what_the_loop_runs_is_compiled(monkeypatch):
-    """A tick is bound and never called with arrays; the call would take as long to compile."""
+    """A kernel is bound and never called with arrays; the call would take as long to compile."""
     monkeypatch.setenv('RBD_ROS_CACHE', 'off')
     monkeypatch.setattr(gate, '_call', lambda *_: pytest.fail('the call was compiled'))
     robot = make_robot(load_urdf(URDF / 'mimic_gripper.urdf', on_warning=lambda _: None))
@@ -106,50 +111,16 @@ def test_gravity_and_drivers_part(case):
             np.testing.assert_allclose(out['driver'] - expected, 0.0, rtol=0, atol=1e-11)
 
 
-@pytest.mark.parametrize('share, usual', [(0.99, 1.0), (1.01, 0.0), (-1.01, 0.0)])
-def test_positions_that_run_away_are_not_usual(case, share, usual):
-    """The speed that positions show over a tenth of a second is bounded, not velocities alone."""
-    robot, _, q, qd, _ = case
-    bound = quiet(kernels(robot).compile('float'))
-    for name in ('tolerance', 'mismatch_limit', 'differenced', 'speed', 'reach', 'repeats',
-                 'standstill'):
-        bound.inputs[name][...] = 1e3
-    bound.inputs['differenced'][-1] = 2.0
-    bound.inputs['before'][...] = q
-    bound.inputs['mismatch'][-1] = 0.1 * share * 2.0
-    bound.inputs['limit'][...] = 1e3
-    assert run(bound, q, 0.0 * qd)['usual'][0] == usual
-
-
-@pytest.mark.parametrize('speed, moved, usual', [
-    (0.39, 0.0, 1.0), (0.41, 0.0, 0.0), (-0.41, 0.0, 0.0), (0.41, 1e-6, 1.0)])
-def test_a_joint_that_halts_is_not_usual(case, speed, moved, usual):
-    """It repeats its position after a message in which it was fast, and the law does not push."""
-    robot, _, q, qd, _ = case
-    bound = quiet(kernels(robot).compile('float'))
-    for name in ('tolerance', 'mismatch_limit', 'differenced', 'speed', 'reach', 'repeats',
-                 'standstill', 'limit'):
-        bound.inputs[name][...] = 1e3
-    bound.inputs['halt'][...] = 0.3
-    last = robot.index[-1]
-    bound.inputs['before'][...] = q
-    bound.inputs['before'][last] -= moved
-    bound.inputs['speed_before'][last] = speed
-    velocity = 0.0 * qd
-    velocity[last] = np.sign(speed) * 0.1
-    assert run(bound, q, velocity)['usual'][0] == usual
-
-
 @pytest.mark.parametrize('name', ['joint', 'task'])
 def test_a_law_beyond_its_limits_keeps_its_direction(case, name):
     """What the law adds to g(q) is reduced for all joints alike, until no joint is beyond."""
     robot, _, q, qd, rng = case
     bound = quiet(kernels(robot).compile(name))
-    bound.inputs['max_condition' if name == 'task' else 'dt'][...] = 1e9
     if name == 'joint':
         bound.inputs['stiffness'][...] = 300.0
         bound.inputs['reference'][0] = rng.uniform(-1.0, 1.0, len(robot.joints))
     else:
+        bound.inputs['max_condition'][...] = 1e9
         bound.inputs['R_ref'][...] = np.eye(3)
         bound.inputs['task_stiffness'][...] = 300.0
     out = run(bound, q, qd)
@@ -184,9 +155,9 @@ def test_computed_torque_is_inverse_dynamics(case):
     np.testing.assert_allclose(out['error'], reference[0] - q[index], rtol=0, atol=1e-12)
 
 
-def graph_and_key(ticks, name):
+def graph_and_key(made, name):
     """Return the digest of what a kernel computes, and the key under which it is kept."""
-    dynamics, quantity = ticks._dynamics, ticks._quantity(name)
+    dynamics, quantity = made._dynamics, made._quantity(name)
     dynamics.add(quantity)
     try:
         item = dynamics._item(quantity.name)
@@ -204,7 +175,7 @@ def test_kernels_of_other_settings_are_shared_only_if_they_are_the_same(name):
         for axes in (('x',), ('y', 'rz')):
             for adds in ('none', 'gravity', 'gravity_and_coriolis'):
                 for knows in (False, True):
-                    found.add(graph_and_key(TickKernels(
+                    found.add(graph_and_key(LawKernels(
                         robot, driver_adds=adds, driver_knows_payload=knows, axes=axes), name))
     graphs, keys = zip(*found)
     assert len(set(graphs)) == len(set(keys)) == len(found)
@@ -220,7 +191,7 @@ class Task:
         self.robot = make_robot(self.model)
         self.dynamics = Dynamics(self.model)
         self.dynamics.set_gravity((0.3, -0.2, -9.7))
-        self.bound = quiet(TickKernels(self.robot, driver_adds='none',
+        self.bound = quiet(LawKernels(self.robot, driver_adds='none',
                                        driver_knows_payload=False, axes=axes).compile('task'))
         self.set(**{'max_condition': 1e9, 'R_ref': np.eye(3)} | inputs)
 
@@ -367,8 +338,8 @@ def test_task_law_asks_no_joint_for_too_much(seed, stretched):
         q[[2, 4]], q[5] = 0.0, rng.choice([0.0, 1e-9, 1e-3])
         q[3] = 0.229 + rng.choice([0.0, 1e-9, 1e-4])  # both halves of the arm in one line
     wider = 0.5 if stretched else 0.06  # so that the barriers leave the law as it is
-    task.set(barrier_lower=np.subtract(model.lower, wider),
-             barrier_upper=np.add(model.upper, wider))
+    set_barrier(task.bound, lower=np.subtract(model.lower, wider),
+                upper=np.add(model.upper, wider))
     qd = rng.uniform(-1.0, 1.0, 7) * model.velocity_limit
     task.set(p_ref=rng.normal(size=3), R_ref=Rotation.random(random_state=rng).as_matrix(),
              velocity_ref=rng.normal(size=6), acceleration_ref=3.0 * rng.normal(size=6),
@@ -400,10 +371,11 @@ def test_task_law_does_not_push_a_joint_into_its_limit():
 
 def _hard_task():
     model = load_urdf(ARM)
-    return Task(max_condition=1e3, task_stiffness=100.0, task_damping=20.0,
-                posture_stiffness=10.0, posture_damping=6.0, barrier_margin=0.05,
-                barrier_lower=model.lower, barrier_upper=model.upper,
+    task = Task(max_condition=1e3, task_stiffness=100.0, task_damping=20.0,
+                posture_stiffness=10.0, posture_damping=6.0,
                 joint_speed=0.5 * np.array(model.velocity_limit))
+    set_barrier(task.bound, lower=model.lower, upper=model.upper, margin=0.05)
+    return task
 
 
 def test_every_kernel_compiles(case):

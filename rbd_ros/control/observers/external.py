@@ -1,0 +1,82 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""External torque and wrench of reports: the observer of the step, fed with snapshots."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import numpy.typing as npt
+from rbd_ros.compiler import Bound
+from rbd_ros.control.observers.momentum import (
+    Momentum, MomentumKernel, reset_momentum, update_momentum)
+
+__all__ = ['external_wrench', 'ExternalTorque']
+
+Array = npt.NDArray[np.float64]
+
+
+class ExternalTorque:
+    """Estimate the external torque of the driven joints from what the kernel 'report' gives."""
+
+    def __init__(self, report: Bound, count: int) -> None:
+        """
+        Start with nothing observed.
+
+        :param report: kernel, evaluated at each state before ``update``.
+        :param count: number of driven joints.
+        """
+        inputs, outputs = report.inputs, report.outputs
+        self._qd = np.zeros(count)
+        self._kernel = MomentumKernel(
+            report, inputs['q'], self._qd, outputs['H'], outputs['bias'], outputs['gravity'],
+            inputs['gravity'], inputs['payload'])
+        self._momentum = Momentum({'n': count, 'm': count})
+
+    def reset(self) -> None:
+        """Forget everything, after a gap."""
+        reset_momentum(self._momentum)
+
+    def update(self, qd: Array, torque: Array, dt: float, gain: Array) -> Array:
+        """
+        Take the state at the end of a period.
+
+        :param qd: velocities of the driven joints.
+        :param torque: mean torque in the period, N.m.
+        :param dt: length of the period, s.
+        :param gain: bandwidth per joint, 1/s.
+        :returns: estimate of the external torque, N.m.
+        """
+        self._qd[:] = qd
+        update_momentum(self._momentum, self._kernel, torque, dt, gain, torque, 1.0)
+        return self._momentum.torque
+
+
+def external_wrench(J: Array, torque: Array, *, damping: float = 1e-3) -> tuple[Array, float]:
+    """
+    Return the wrench at a frame that explains an external joint torque: tau = J^T w.
+
+    Directions in which the frame cannot move transmit no torque; they are damped to zero.
+
+    :param J: frame Jacobian, 6 x n, angular rows first.
+    :param torque: external joint torque, N.m.
+    :param damping: share of the largest singular value below which a direction fades.
+    :returns: wrench in the frame, moment first, and the norm of the torque left over.
+    """
+    U, s, Vt = np.linalg.svd(J, full_matrices=False)
+    floor = damping * max(float(s[0]), math.ulp(0.0))
+    wrench = U @ (s / (s * s + floor * floor) * (Vt @ torque))
+    return wrench, float(np.linalg.norm(torque - J.T @ wrench))
