@@ -56,7 +56,7 @@ __all__ = ['controller_project', 'controller_settings', 'law_kernels', 'with_mai
 
 #: Name of the node in parameter files.
 NODE = '/controller'
-#: Share of the smallest torque limit by which the torques of the sample may differ.
+#: Share of its limit by which a torque of the sample may differ.
 SHARE = 1e-9
 #: What numbers of the records stand for.
 _CODES = (Kind, StateCode, CauseCode, GoalStatus, FlowWord, ArrivalWord, SupervisorWord,

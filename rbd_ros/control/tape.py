@@ -22,6 +22,7 @@ import math
 import numpy as np
 import numpy.typing as npt
 from rbd_ros.control.controller import Controller
+from rbd_ros.control.interface.events import NOBODY
 
 __all__ = ['Tape', 'RECORDS']
 
@@ -35,6 +36,9 @@ _EXACT = ('x.mode', 'x.command.supervisor.state', f'{_FAULTS}.order', f'{_GOALS}
           f'{_GOALS}.ended', 'x.states.sources.reason.word', 'y.send', 'y.answer', 'y.told',
           'y.lost')
 
+#: what is left of a suspicion that has ended; rounding decides between two joints that halt alike
+_SUSPICION = ('x.standstill.place', 'x.standstill.error', 'x.standstill.suspect.')
+
 #: by which numbers of the state, and of what is said, may differ, relative to the larger of
 #: themselves and 1
 _ROUNDING = 1e-9
@@ -45,18 +49,18 @@ class Tape:
     Write down every step of a controller.
 
     Numbers that have changed are written as ``u.now 0.5``, a step as ``step``, and what it must
-    give as ``expect y.torque 1e-12 0.25 1.5``: name, tolerance, numbers.
+    give as ``expect y.torque[1] 1e-12 0.25``: name, tolerance, number.
 
     :param controller: whose steps are written from now on.
     :param write: takes the text.
     :param like: controller of the same robot, as it was when its C code was made; none: this one.
-    :param share: of the smallest torque limit, by which torques may differ.
+    :param share: of its limit, by which a torque may differ.
     """
 
     def __init__(self, controller: Controller, write: Callable[[str], object],
                  like: Controller | None = None, share: float = 1e-12) -> None:
         self._write, self._y = write, controller.y
-        self._tolerance = share * float(min(controller.settings.torque_limits))
+        self._tolerances = (share * controller.settings.torque_limits).tolist()
         fields = {path: view for name in RECORDS
                   for path, _, view in getattr(controller, name).walk(f'{name}.')}
         self._fields = fields
@@ -82,7 +86,8 @@ class Tape:
         for path in _EXACT:
             self._write(f'expect {path} 0 {_text(self._fields[path])}\n')
         if self._y.send:
-            self._write(f'expect y.torque {self._tolerance!r} {_text(self._y.torque)}\n')
+            for j, (most, torque) in enumerate(zip(self._tolerances, self._y.torque.tolist())):
+                self._write(f'expect y.torque[{j}] {most:g} {torque:.17g}\n')
         self._expect('y.words', range(int(self._y.told)))
         causes, ended = self._fields[f'{_FAULTS}.order'], float(self._fields[f'{_GOALS}.ended'])
         if self._latched != (latched := causes.tobytes()):
@@ -94,8 +99,9 @@ class Tape:
 
     def expect_state(self) -> None:
         """Write down all of the state, with what is beneath everything that was compared."""
+        ended = self._fields['x.standstill.suspect.joint'] == NOBODY
         for path, view in self._fields.items():
-            if path.startswith('x.'):
+            if path.startswith('x.') and not (ended and path.startswith(_SUSPICION)):
                 self._expect(path, range(len(view) if view.ndim else 1))
 
     def _expect(self, path: str, rows: Iterable[int]) -> None:

@@ -111,11 +111,13 @@ def test_codegen_of_the_controller(planar: Path, tmp_path: Path) -> None:
     assert list(dict.fromkeys(states)) == [
         StateCode.PROBING, StateCode.RAMPING_IN, StateCode.RUNNING, StateCode.BRAKING]
     lines = events.read_text().splitlines()
-    at = max(k for k, line in enumerate(lines) if line.startswith('expect y.torque'))
+    at = max(k for k, line in enumerate(lines) if line.startswith('expect y.torque[0]'))
     for wrong, code, text in (
             (lines[at].replace(' -', ' ', 1), 1, 'y.torque[0] is -'),
             ('u.q 1', 2, 'u.q needs 2 numbers'), ('u.p 1', 2, 'there is no field "u.p"'),
-            ('expect x.mode 0 1 ', 1, 'x.mode[0] is 0, not 1')):
+            ('expect x.mode 0 1 ', 1, 'x.mode[0] is 0, not 1'),
+            ('expect y.words[7] 0 -3', 1, 'y.words[7] is '),
+            ('expect y.words[160] 0 0', 2, 'there is no field "y.words[160]"')):
         events.write_text('\n'.join([*lines[:at], wrong]))
         done = run_main(folder, 'main', events)
         assert done.returncode == code and text in done.stderr, done.stderr

@@ -34,7 +34,7 @@ from scenarios import Scenario
 
 __all__ = ['CodeInC', 'Found']
 
-#: of torques, as a share of the smallest limit; states are the same
+#: of torques, as a share of their limits; states are the same
 SHARE = 1e-12
 
 #: as firmware may be compiled; fused products would be other numbers
