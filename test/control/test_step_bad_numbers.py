@@ -74,8 +74,8 @@ BELOW = {
     'command.supervisor.recovered.causes': CAUSES + 1, 'states.sources.last': SOURCES,
     'states.motion.carrier': SOURCES, 'states.motion.paced': SOURCES,
     'states.motion.source': SOURCES, 'states.delays.taken': 4096, 'observer.sent.first': 256,
-    'observer.sent.entries': 257, 'standstill.suspect.joint': 3, 'start.effort_count.kept': 4096,
-    'start.interval_count.kept': 4096, 'references.joint.source': 4,
+    'observer.sent.entries': 257, 'standstill.suspect.joint': 3, 'start.effort_count.kept': 1025,
+    'start.interval_count.kept': 1025, 'references.joint.source': 4,
     'references.joint.path.kind': 3, 'states.sources.reason.word': 1000,
     'states.motion.reason.word': 1000,
     'states.sources.word': 1000, 'diagnosis.word': 1000, 'states.punctual.late.word': 1000}
