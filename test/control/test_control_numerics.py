@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Small procedures that several rooms use: angles that wrap, and numbers in order."""
+"""Small procedures that several rooms use: angles that wrap, numbers in order, samples."""
 
 from __future__ import annotations
 
@@ -20,8 +20,12 @@ import itertools
 import math
 import random
 
+import numpy as np
+import pytest
 from rbd_ros.control.numerics.angles import turn
 from rbd_ros.control.numerics.medians import select
+from rbd_ros.control.numerics.samples import (
+    halve, is_full, is_wanted, restart_samples, ROOM, SampleCount, thin_out)
 
 
 def test_turn_is_the_exact_remainder() -> None:
@@ -101,3 +105,23 @@ def test_no_order_of_numbers_makes_a_selection_slow() -> None:
             assert looks_at(values, k) < most
         assert chooser.looks < most
         assert max(looks_at(values, k) for values in orders[:2]) < 8 * n    # no fallback needed
+
+
+@pytest.mark.parametrize('total', [1, ROOM, ROOM + 1, 2 * ROOM, 5 * ROOM + 3])
+def test_more_samples_than_there_is_room_for_are_thinned_out(total: int) -> None:
+    """Every one, every second, every fourth ... is kept, from the first on; never too few."""
+    x, values = SampleCount({}), np.zeros((2, ROOM))
+    count, rows = x.plain(), memoryview(values)
+    for k in range(total):
+        if is_wanted(count):
+            if is_full(count):
+                thin_out(rows)
+                halve(count)
+            values[:, int(x.kept)] = k, -k
+            x.kept += 1.0
+    kept = int(x.kept)
+    assert min(total, ROOM // 2) <= kept <= ROOM
+    assert np.array_equal(values[0, :kept], np.arange(0, total, int(x.stride)))
+    assert np.array_equal(values[1, :kept], -values[0, :kept])
+    restart_samples(count)
+    assert is_wanted(count) and is_wanted(count) and x.kept == 0.0
