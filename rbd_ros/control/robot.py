@@ -25,8 +25,6 @@ from typing import TypeVar
 import numpy as np
 import numpy.typing as npt
 from rbd_ros.algorithms.loops.closure import closed_positions
-from rbd_ros.control.former.joint_states.joint_map import JointMap
-from rbd_ros.control.former.joint_states.layout import AgeLimits
 from rbd_ros.control.modes.modes import all_modes, Mode
 from rbd_ros.control.throttle import short_list
 from rbd_ros.dynamics.robot import Dynamics
@@ -134,22 +132,6 @@ class Robot:
         model = self.model
         return ['m' if model.joint[model.joint_index(name)].type_name == 'prismatic' else 'rad'
                 for name in self.joints]
-
-    def joint_map(self, limits: AgeLimits) -> JointMap:
-        """
-        Return what sorts incoming joint states into the vectors of the model.
-
-        :param limits: ages and rates.
-        """
-        model = self.model
-        followers = () if model.coupling is None else tuple(
-            model.joint_names[i - 1] for i in model.coupling.followers)
-        continuous = [name for name, endless in zip(self.joints, self.continuous) if endless]
-        solved = {name: x for name, x in zip(model.independent_joint_names, self.assembly)
-                  if name not in self.joints}
-        return JointMap(model.independent_joint_names, self.joints, limits=limits,
-                        fixed_positions={**self.fixed, **solved}, followers=followers,
-                        continuous=continuous)
 
 
 def make_robot(model: Model, joints: Sequence[str] = (), *,

@@ -24,7 +24,7 @@ import numpy as np
 import pytest
 from rbd_ros.control.interface.cause_codes import CauseCode
 from rbd_ros.control.interface.events import Joints, NOBODY, Result
-from rbd_ros.control.joint_states.motion import WINDOW
+from rbd_ros.control.parameters.settings import WINDOW
 from rbd_ros.control.monitors.guards import (
     accepted, check_dead_man, DeadMan, is_alive, press, Refusals, refused)
 from rbd_ros.control.monitors.monitor_parameters import MonitorParameters

@@ -129,7 +129,7 @@ def test_the_map_of_the_source_has_every_package():
     assert len(packages) >= 10
     assert not [name for name in packages if f'\n  {name}/ ' not in text]
     rooms = [path.parent.name for path in (ROOT / 'rbd_ros' / 'control').glob('*/__init__.py')]
-    assert not [name for name in rooms if f'\n    {name}/ ' not in text and name != 'former']
+    assert not [name for name in rooms if f'\n    {name}/ ' not in text]
 
 
 def test_the_records_of_the_controller_are_those_of_the_source():

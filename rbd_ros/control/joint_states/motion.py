@@ -30,7 +30,7 @@ import math
 
 from rbd_ros.compiler.procedure import Vector
 from rbd_ros.compiler.records import field, group, Record
-from rbd_ros.control.parameters.settings import Settings
+from rbd_ros.control.parameters.settings import Settings, STRAY, WINDOW
 from rbd_ros.control.numerics.angles import turn
 from rbd_ros.control.joint_states.words import ArrivalWord
 from rbd_ros.control.interface.cause_codes import CauseCode
@@ -41,17 +41,11 @@ from rbd_ros.control.joint_states.sources import (
     AgeLimits, bounded, give_reason, is_stamped, Reason, Sources, span)
 
 __all__ = ['accuse_implausible', 'change', 'collect_mismatch', 'fill_motion', 'is_refused',
-           'Motion', 'MotionLimits', 'REACH', 'restart_motion', 'STRAY', 'take_bounds', 'WINDOW']
-
-#: s over which positions and velocities are compared
-WINDOW = 0.1
+           'Motion', 'MotionLimits', 'REACH', 'restart_motion', 'take_bounds']
 
 #: velocity in units of its limit with which a joint can reach another position, in addition to
 #: the velocity that it had and has
 REACH = 1.5
-
-#: share of the velocity by which positions and velocities may disagree: filters are late
-STRAY = 0.5
 
 #: s of the slowest filter of velocities that still follow the positions
 _SLOWEST = 0.05

@@ -23,8 +23,6 @@ from typing import cast
 
 import numpy as np
 import numpy.typing as npt
-from rbd_ros.control.former.joint_states.layout import AgeLimits
-from rbd_ros.control.former.joint_states.motion import STRAY, WINDOW
 from rbd_ros.control.parameters.gains import largest_damping
 from rbd_ros.control.parameters.row import Value
 from rbd_ros.control.parameters.rules import blind_period, direction, limit_reasons
@@ -35,7 +33,7 @@ from rbd_ros.control.robot import Robot
 from rbd_ros.control.modes.modes import Follows, Mode
 from rbd_ros.control.supervisor.states import Timing
 
-__all__ = ['DAMPED', 'Settings', 'UNSAID']
+__all__ = ['DAMPED', 'Settings', 'STRAY', 'UNSAID', 'WINDOW']
 
 Array = npt.NDArray[np.float64]
 
@@ -78,6 +76,12 @@ _FRICTION, _COMPENSATED = 0.1, 2.0
 
 #: torque rate where none is given: the limit ten times per second
 _RATE_PER_LIMIT = 10.0
+
+#: s over which positions and velocities are compared
+WINDOW = 0.1
+
+#: share of the velocity by which positions and velocities may disagree: filters are late
+STRAY = 0.5
 
 
 class Settings:
@@ -244,17 +248,6 @@ class Settings:
             recover=self.flag('recover_lost_state'), fault_action=self.text('fault_action'),
             stop_action=self.text('stop_action'), stop_time=self.number('stop_time'),
             period=blind_period(self.number('nominal_rate')))
-
-    def ages(self) -> AgeLimits:
-        """Return how old joints may become."""
-        return AgeLimits(
-            state_timeout=self.number('state_timeout'),
-            prescribed_timeout=self.number('prescribed_timeout'),
-            minimum_rate=self.number('minimum_rate'), probes=self.integer('probe_count'),
-            # a driver somewhat faster than configured is no burst
-            period=0.5 / self.number('nominal_rate'),
-            stamp_offset=self.clock_offset if self.same_clock else None,
-            velocity_filter=self.number('velocity_filter'))
 
     @property
     def report_divider(self) -> int:
