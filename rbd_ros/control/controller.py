@@ -167,8 +167,6 @@ class Controller(StateView):
             self.serve(now, steady)
         return self._step(Kind.TIMER, now, steady)
 
-    tick = take_timer
-
     def press(self, steady: float, pressed: bool) -> None:
         """
         Take one message of the dead-man switch; letting it go stops at once.

@@ -21,8 +21,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from rbd_ros.control.supervisor.due import due_now
 from rbd_ros.control.step.state import State
+from rbd_ros.control.supervisor.due import due_now
 from rbd_ros.control.supervisor.states import Due
 
 __all__ = ['Snapshot', 'Snapshots']

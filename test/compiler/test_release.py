@@ -24,8 +24,8 @@ import pytest
 from rbd_env.pace import patient
 import rbd_ros
 from rbd_ros.compiler import compile as compile_graph, sin, trace
-from rbd_ros.control.robot import make_robot
 from rbd_ros.control.kernels.kernels import LawKernels
+from rbd_ros.control.robot import make_robot
 from rbd_ros.samples.families import regular_tree
 
 pytestmark = pytest.mark.slow

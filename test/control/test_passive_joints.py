@@ -194,7 +194,7 @@ def test_the_controller_with_a_passive_joint(case):
             time += dt
             controller.take_state(time, time, names, q, qd, (),
                                   divmod(round(1e9 * (time + 1e4)), 1_000_000_000))
-            controller.tick(time, time)
+            controller.take_timer(time, time)
             if free:
                 qd = qd + dt * moved(peer, index, passive, q, qd, sent[-1])
                 q = q + dt * qd

@@ -35,8 +35,8 @@ import rbd_ros
 from rbd_ros.compiler import cos, sin
 from rbd_ros.compiler.content_digest import digest, look
 from rbd_ros.compiler.native import cache
-from rbd_ros.control.robot import make_robot
 from rbd_ros.control.kernels.kernels import LawKernels
+from rbd_ros.control.robot import make_robot
 from rbd_ros.dynamics.families.forward_dynamics import watched
 from rbd_ros.dynamics.kernels import key as kernel_keys
 from rbd_ros.errors import UnseenError

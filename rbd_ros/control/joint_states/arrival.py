@@ -26,14 +26,11 @@ import enum
 import math
 
 from rbd_ros.compiler.records import group, Record
-from rbd_ros.control.parameters.settings import Settings
+from rbd_ros.control.interface.events import Event, Joints, NEVER, NOBODY, Result, Structure, tell
 from rbd_ros.control.joint_states.acceptance import accept, store, tell_accepted
 from rbd_ros.control.joint_states.ages import Freshness, observe
-from rbd_ros.control.joint_states.words import ArrivalWord, mask
-from rbd_ros.control.interface.events import Event, Joints, NEVER, NOBODY, Result, Structure, tell
 from rbd_ros.control.joint_states.motion import (
     fill_motion, is_refused, Motion, MotionLimits, restart_motion)
-from rbd_ros.control.numerics.places import place_of
 from rbd_ros.control.joint_states.repeats import Repeats, restart_repeats
 from rbd_ros.control.joint_states.sources import (
     AgeLimits, bounded, fill_ages, forget_ages, gather, give_reason, is_moment, is_time, reject,
@@ -41,6 +38,9 @@ from rbd_ros.control.joint_states.sources import (
 from rbd_ros.control.joint_states.timeliness import (
     comes_in_time, count_state, Delays, Punctual, Rate, restart_delays, restart_punctual,
     restart_rate)
+from rbd_ros.control.joint_states.words import ArrivalWord, mask
+from rbd_ros.control.numerics.places import place_of
+from rbd_ros.control.parameters.settings import Settings
 
 __all__ = ['Arrival', 'arrive', 'fill_states', 'is_in_time', 'is_overdue', 'is_ready',
            'refuse_unreadable', 'restart_states', 'StateLimits', 'States', 'time_left']

@@ -16,13 +16,13 @@
 
 from __future__ import annotations
 
-from rbd_ros.control.joint_states.arrival import States
-from rbd_ros.control.joint_states.words import arrival_texts, ArrivalWord, Kinds, Text
 from rbd_ros.control.interface.cause_codes import CauseCode
 from rbd_ros.control.interface.events import Joints, NEVER, NOBODY, NONE, Structure
-from rbd_ros.control.numerics.places import place_of
+from rbd_ros.control.joint_states.arrival import States
 from rbd_ros.control.joint_states.sources import (
     AgeLimits, gather, last_arrival, Sources, timeout_of)
+from rbd_ros.control.joint_states.words import arrival_texts, ArrivalWord, Kinds, Text
+from rbd_ros.control.numerics.places import place_of
 from rbd_ros.control.supervisor.supervisor import Diagnosis
 
 __all__ = ['diagnose', 'diagnosis_text', 'missing_joints', 'source_of']

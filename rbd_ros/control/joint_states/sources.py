@@ -20,8 +20,8 @@ import math
 
 from rbd_ros.compiler.procedure import Matrix, Vector
 from rbd_ros.compiler.records import field, group, Record
-from rbd_ros.control.parameters.settings import Settings
 from rbd_ros.control.interface.events import Event, Joints, NEVER, NOBODY, NONE, Structure
+from rbd_ros.control.parameters.settings import Settings
 
 __all__ = ['AgeLimits', 'bounded', 'fill_ages', 'forget_ages', 'gather', 'give_reason',
            'is_moment', 'is_stamped', 'is_time', 'last_arrival', 'Reason', 'refuse', 'reject',

@@ -34,10 +34,10 @@ from rbd_ros.compiler import clamp, less, where
 from rbd_ros.control.kernels import barriers
 from rbd_ros.control.kernels import joint_space
 from rbd_ros.control.kernels import operational_space
-from rbd_ros.control.kernels import passive
-from rbd_ros.control.kernels.closed_loop_terms import LoopTerms
 from rbd_ros.control.kernels import own_law
+from rbd_ros.control.kernels import passive
 from rbd_ros.control.kernels import proportion
+from rbd_ros.control.kernels.closed_loop_terms import LoopTerms
 from rbd_ros.control.kernels.own_law import law_of, LawTerms, own_shapes
 from rbd_ros.control.kernels.proportion import in_proportion
 from rbd_ros.control.kernels.terms import Terms

@@ -30,11 +30,11 @@ import numpy.typing as npt
 
 from rbd_ros.compiler.procedure import Vector
 from rbd_ros.compiler.records import field, Record
-from rbd_ros.control.load.payload import payload_vector
-from rbd_ros.control.parameters.settings import Settings
 from rbd_ros.control.interface.cause_codes import CauseCode
 from rbd_ros.control.interface.events import accuse, Event, NEVER, NOBODY, NONE, Result
+from rbd_ros.control.load.payload import payload_vector
 from rbd_ros.control.load.words import LoadWord
+from rbd_ros.control.parameters.settings import Settings
 
 __all__ = ['apply_load', 'check_gravity', 'fill_load', 'Load', 'LoadLimits', 'payload_of',
            'restart_load', 'share_load', 'take_gravity', 'take_payload', 'update_load']

@@ -26,14 +26,14 @@ import numpy as np
 
 from rbd_ros.compiler.procedure import Vector
 from rbd_ros.compiler.records import field, group, Record
-from rbd_ros.control.parameters.settings import Settings
 from rbd_ros.control.interface.events import Joints, NEVER, NONE, Structure
+from rbd_ros.control.numerics.places import place_of
 from rbd_ros.control.observers.momentum import (
     are_finite, is_finite_momentum, is_time, Momentum, MomentumKernel, reset_momentum,
     update_momentum)
-from rbd_ros.control.numerics.places import place_of
 from rbd_ros.control.observers.torque_history import (
     clear_torques, find_mean_torque, note_torque, TorqueHistory)
+from rbd_ros.control.parameters.settings import Settings
 
 __all__ = ['apply_observer', 'distrust_gravity', 'fill_observer', 'forget_load', 'ignore_load',
            'observe', 'Observer', 'ObserverParameters', 'reset_observer']

@@ -30,17 +30,17 @@ import numpy as np
 
 from rbd_ros.compiler.procedure import Vector
 from rbd_ros.compiler.records import field, group, Record
-from rbd_ros.control.parameters.settings import Settings
 from rbd_ros.control.interface.cause_codes import CauseCode
 from rbd_ros.control.interface.events import accuse, Joints, NEVER, NOBODY, NONE, Result, Structure
+from rbd_ros.control.numerics.patience import Patience, restart_patience, runs_out
+from rbd_ros.control.numerics.places import place_of
 from rbd_ros.control.observers.hidden_motion import (
     count_witnesses, feel, follow_joint, forget_suspect, go_on, HiddenMotion,
     update_hidden_motion)
 from rbd_ros.control.observers.momentum import is_time, MomentumKernel
 from rbd_ros.control.observers.observer import Observer
 from rbd_ros.control.observers.words import ObserverWord
-from rbd_ros.control.numerics.patience import Patience, restart_patience, runs_out
-from rbd_ros.control.numerics.places import place_of
+from rbd_ros.control.parameters.settings import Settings
 
 __all__ = ['check_standstill', 'fill_standstill', 'is_standstill_calm', 'predict_suspect',
            'replace_frozen', 'restart_standstill', 'Standstill', 'StandstillParameters',

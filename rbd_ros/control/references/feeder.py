@@ -20,11 +20,11 @@ from bisect import bisect_right
 
 import numpy as np
 import numpy.typing as npt
+from rbd_ros.control.interface.events import NONE
 from rbd_ros.control.references.goals import Tolerances
+from rbd_ros.control.references.pieces import Path, PathKind, PIECES, Ring, slot_of
 from rbd_ros.control.references.results import GoalError, ResultCode
 from rbd_ros.control.references.trajectory import Trajectory
-from rbd_ros.control.interface.events import NONE
-from rbd_ros.control.references.pieces import Path, PathKind, PIECES, Ring, slot_of
 
 __all__ = ['Feeder']
 

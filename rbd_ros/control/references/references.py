@@ -21,24 +21,24 @@ The flow calls ``take_reference`` for every event that brings one.
 from __future__ import annotations
 
 from rbd_ros.compiler.records import group, Record
-from rbd_ros.control.parameters.settings import Settings
 from rbd_ros.control.interface.cause_codes import CauseCode
 from rbd_ros.control.interface.events import accuse, Event, Joints, Kind, NOBODY, Result, Structure
-from rbd_ros.control.references.goal_watch import abort_goal
+from rbd_ros.control.laws.law_records import LawCode
 from rbd_ros.control.monitors.guards import accepted, Refusals, refused
+from rbd_ros.control.monitors.monitor_parameters import MonitorParameters
+from rbd_ros.control.numerics.places import place_of
+from rbd_ros.control.parameters.settings import Settings
+from rbd_ros.control.references.goal_watch import abort_goal
 from rbd_ros.control.references.joint_profile import fill_joint_limits, JointLimits
 from rbd_ros.control.references.joint_reference import hold_joint_reference, JointReference
 from rbd_ros.control.references.joint_requests import take_pieces, take_set_point
-from rbd_ros.control.laws.law_records import LawCode
-from rbd_ros.control.monitors.monitor_parameters import MonitorParameters
 from rbd_ros.control.references.pieces import Ring
-from rbd_ros.control.numerics.places import place_of
 from rbd_ros.control.references.pose_profile import TaskLimits
-from rbd_ros.control.references.words import ReferenceWord
-from rbd_ros.control.supervisor.words import SupervisorWord
 from rbd_ros.control.references.task_reference import (
     fill_task_limits, hold_task_reference, take_pose, take_twist, take_wrench, TaskReference)
+from rbd_ros.control.references.words import ReferenceWord
 from rbd_ros.control.supervisor.states import StateCode
+from rbd_ros.control.supervisor.words import SupervisorWord
 
 __all__ = ['fill_references', 'hold_references', 'moves', 'ReferenceLimits', 'References',
            'take_reference']

@@ -30,8 +30,8 @@ import math
 import numpy as np
 from rbd_ros.compiler.procedure import Matrix, Vector
 from rbd_ros.compiler.records import field, group, Record
-from rbd_ros.control.parameters.settings import Settings
 from rbd_ros.control.interface.events import Event, NEVER, NONE, Result
+from rbd_ros.control.parameters.settings import Settings
 from rbd_ros.control.references.joint_profile import positive
 from rbd_ros.control.references.pose_profile import (
     advance_pose, PoseProfile, quaternion_of, rotate, set_axes, TaskLimits)

@@ -20,32 +20,32 @@ step or in the next.
 
 from __future__ import annotations
 
-from rbd_ros.control.laws.design import note_filter
-from rbd_ros.control.joint_states.diagnosis import diagnose
-from rbd_ros.control.supervisor.due import is_distrusted, is_late
 from rbd_ros.control.interface.events import Event, NOBODY, Result, tell
-from rbd_ros.control.step.words import FlowWord
-from rbd_ros.control.references.goal_watch import abort_goal
-from rbd_ros.control.references.joint_reference import rest_joint_reference, start_joint_reference
-from rbd_ros.control.supervisor.latch import only_operator
+from rbd_ros.control.joint_states.diagnosis import diagnose
+from rbd_ros.control.joint_states.motion import take_bounds
+from rbd_ros.control.joint_states.timeliness import restart_delays, restart_punctual
+from rbd_ros.control.laws.design import note_filter
 from rbd_ros.control.laws.laws import begin_joint_law, feed_law, law_leads, law_tracks
+from rbd_ros.control.laws.stops import enter_brake, enter_hold
+from rbd_ros.control.laws.task_law import begin_task_law
 from rbd_ros.control.load.load import apply_load
 from rbd_ros.control.monitors.monitors import begin_watch, restart_plausible
-from rbd_ros.control.joint_states.motion import take_bounds
+from rbd_ros.control.numerics.places import place_of
 from rbd_ros.control.observers.observer import (
     apply_observer, distrust_gravity, forget_load, reset_observer)
-from rbd_ros.control.numerics.places import place_of
-from rbd_ros.control.joint_states.timeliness import restart_delays, restart_punctual
-from rbd_ros.control.references.words import ReferenceWord
 from rbd_ros.control.observers.standstill import restart_standstill
+from rbd_ros.control.references.goal_watch import abort_goal
+from rbd_ros.control.references.joint_reference import rest_joint_reference, start_joint_reference
+from rbd_ros.control.references.task_reference import start_task_reference
+from rbd_ros.control.references.words import ReferenceWord
 from rbd_ros.control.start.start import restart_start
 from rbd_ros.control.step.state import Kernels, Parameters, State, Work
-from rbd_ros.control.laws.stops import enter_brake, enter_hold
-from rbd_ros.control.supervisor.supervisor import advance
-from rbd_ros.control.laws.task_law import begin_task_law
-from rbd_ros.control.references.task_reference import start_task_reference
-from rbd_ros.control.torque.torque import changed
+from rbd_ros.control.step.words import FlowWord
+from rbd_ros.control.supervisor.due import is_distrusted, is_late
+from rbd_ros.control.supervisor.latch import only_operator
 from rbd_ros.control.supervisor.states import StateCode
+from rbd_ros.control.supervisor.supervisor import advance
+from rbd_ros.control.torque.torque import changed
 
 __all__ = ['advance_all', 'announce', 'diagnose_late', 'enter_law', 'pick', 'redesigned',
            'rest_law']

@@ -20,39 +20,39 @@ finish (fade, limits, observers). A law that is not finite falls back to braking
 
 from __future__ import annotations
 
-from rbd_ros.control.joint_states.arrival import is_ready
-from rbd_ros.control.start.closed_loops import check_loops
-from rbd_ros.control.supervisor.due import is_frozen, is_live, is_working
-from rbd_ros.control.step.entering import advance_all, announce, diagnose_late, pick
 from rbd_ros.control.interface.events import Event, Result
-from rbd_ros.control.torque.fade import cancel_fade
-from rbd_ros.control.monitors.guards import is_alive
-from rbd_ros.control.references.joint_reference import advance_joint_reference, give_way
-from rbd_ros.control.references.joint_requests import check_goal
+from rbd_ros.control.joint_states.arrival import is_ready
+from rbd_ros.control.joint_states.repeats import repeats_nothing, stuck
+from rbd_ros.control.joint_states.timeliness import in_time_for
 from rbd_ros.control.laws.law_records import LawCode
 from rbd_ros.control.laws.laws import (
     damping_law, feed_law, fill, find_saturation, free_law, joint_law, joint_law_rests, law_leads,
     law_tracks, own_law, take_law)
+from rbd_ros.control.laws.stops import brake, hold, note_push
+from rbd_ros.control.laws.task_law import task_law, task_law_rests
 from rbd_ros.control.load.load import check_gravity, share_load, update_load
+from rbd_ros.control.monitors.guards import is_alive
 from rbd_ros.control.monitors.monitors import check_plausible, check_watch
 from rbd_ros.control.observers.observer import ignore_load, observe
-from rbd_ros.control.references.pieces import Ring
-from rbd_ros.control.joint_states.timeliness import in_time_for
-from rbd_ros.control.joint_states.repeats import repeats_nothing, stuck
 from rbd_ros.control.observers.standstill import (
     check_standstill, is_standstill_calm, predict_suspect, replace_frozen, trust_model)
-from rbd_ros.control.start.start import passes_start
-from rbd_ros.control.step.state import Kernels, Parameters, State, Work
-from rbd_ros.control.laws.stops import brake, hold, note_push
-from rbd_ros.control.supervisor.supervisor import computed, fresh, hear
-from rbd_ros.control.laws.task_law import task_law, task_law_rests
+from rbd_ros.control.references.joint_reference import advance_joint_reference, give_way
+from rbd_ros.control.references.joint_requests import check_goal
+from rbd_ros.control.references.pieces import Ring
 from rbd_ros.control.references.task_reference import (
     advance_task_reference, set_lead, TaskReference)
+from rbd_ros.control.start.closed_loops import check_loops
+from rbd_ros.control.start.start import passes_start
+from rbd_ros.control.step.entering import advance_all, announce, diagnose_late, pick
+from rbd_ros.control.step.state import Kernels, Parameters, State, Work
+from rbd_ros.control.supervisor.due import is_frozen, is_live, is_working
+from rbd_ros.control.supervisor.states import StateCode
+from rbd_ros.control.supervisor.supervisor import computed, fresh, hear
+from rbd_ros.control.torque.fade import cancel_fade
 from rbd_ros.control.torque.torque import (
     begin_at, brake_torque, gravity_known, law_not_finite, live_torque, need, no_brake, send,
     turn_blind, wants_state)
 from rbd_ros.control.torque.torque_records import Need
-from rbd_ros.control.supervisor.states import StateCode
 
 __all__ = ['run_phases']
 

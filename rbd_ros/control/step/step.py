@@ -24,35 +24,35 @@ from __future__ import annotations
 
 import math
 
+from rbd_ros.control.interface.events import Event, Kind, NOBODY, Result, tell
 from rbd_ros.control.joint_states.arrival import (
     Arrival, arrive, is_in_time, is_overdue, refuse_unreadable, restart_states, time_left)
-from rbd_ros.control.start.closed_loops import restart_loops
-from rbd_ros.control.step.phases import run_phases
+from rbd_ros.control.joint_states.motion import accuse_implausible
 from rbd_ros.control.joint_states.timeliness import ages_known, restart_delays, restart_rate
 from rbd_ros.control.laws.design import design, note_delay, restart_design
-from rbd_ros.control.supervisor.due import is_live, is_working
-from rbd_ros.control.step.entering import (
-    advance_all, diagnose_late, enter_law, pick, redesigned, rest_law)
-from rbd_ros.control.interface.events import Event, Kind, NOBODY, Result, tell
-from rbd_ros.control.torque.fade import arm_fade
-from rbd_ros.control.step.words import FlowWord
-from rbd_ros.control.references.goal_watch import abort_goal
-from rbd_ros.control.monitors.guards import check_dead_man, is_alive, press
-from rbd_ros.control.references.joint_requests import cancel_goal
 from rbd_ros.control.laws.laws import choose_law, is_law, MOST_MODES
 from rbd_ros.control.load.load import take_gravity, take_payload
+from rbd_ros.control.monitors.guards import check_dead_man, is_alive, press
 from rbd_ros.control.monitors.monitors import changed_law
-from rbd_ros.control.joint_states.motion import accuse_implausible
-from rbd_ros.control.references.pieces import Ring
-from rbd_ros.control.references.words import ReferenceWord
-from rbd_ros.control.references.references import hold_references, take_reference
 from rbd_ros.control.observers.standstill import restart_standstill
+from rbd_ros.control.references.goal_watch import abort_goal
+from rbd_ros.control.references.joint_requests import cancel_goal
+from rbd_ros.control.references.pieces import Ring
+from rbd_ros.control.references.references import hold_references, take_reference
+from rbd_ros.control.references.words import ReferenceWord
+from rbd_ros.control.start.closed_loops import restart_loops
 from rbd_ros.control.start.start import restart_start
+from rbd_ros.control.step.entering import (
+    advance_all, diagnose_late, enter_law, pick, redesigned, rest_law)
+from rbd_ros.control.step.phases import run_phases
 from rbd_ros.control.step.state import Kernels, Parameters, State, Work
+from rbd_ros.control.step.words import FlowWord
+from rbd_ros.control.supervisor.due import is_live, is_working
+from rbd_ros.control.supervisor.states import StateCode
 from rbd_ros.control.supervisor.supervisor import activate, hear, renewed, reset, take_cause
 from rbd_ros.control.supervisor.words import SupervisorWord
+from rbd_ros.control.torque.fade import arm_fade
 from rbd_ros.control.torque.torque import after_timer
-from rbd_ros.control.supervisor.states import StateCode
 
 __all__ = ['step']
 

@@ -23,15 +23,15 @@ from __future__ import annotations
 
 from rbd_ros.compiler.procedure import Matrix, Vector
 from rbd_ros.compiler.records import field, group, Record
-from rbd_ros.control.supervisor.states import Timing
-from rbd_ros.control.supervisor.transitions import Condition, ROWS, Sets
 from rbd_ros.control.interface.cause_codes import (
     CauseCode, is_by_operator, is_final, is_good, is_lost)
 from rbd_ros.control.interface.events import NEVER, NONE
 from rbd_ros.control.supervisor.latch import (
     clear, copy_latch, is_latched, Latch, only_lost, only_operator)
+from rbd_ros.control.supervisor.states import Timing
 from rbd_ros.control.supervisor.transition_rows import (
     AFTER, BEFORE, COLUMNS, encoded_rows, EVENT, HOLDS, SETS, STATES)
+from rbd_ros.control.supervisor.transitions import Condition, ROWS, Sets
 
 __all__ = ['answer', 'fill_timing', 'moment', 'Supervisor', 'SupervisorParameters']
 

@@ -16,8 +16,8 @@
 
 from __future__ import annotations
 
-from rbd_ros.control.supervisor.answers import Supervisor
 from rbd_ros.control.interface.cause_codes import CauseCode
+from rbd_ros.control.supervisor.answers import Supervisor
 from rbd_ros.control.supervisor.latch import is_latched
 from rbd_ros.control.supervisor.states import Due, StateCode
 

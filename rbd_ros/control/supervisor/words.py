@@ -20,8 +20,8 @@ from collections.abc import Callable
 import enum
 import math
 
-from rbd_ros.control.supervisor.states import State
 from rbd_ros.control.interface.events import NONE
+from rbd_ros.control.supervisor.states import State
 
 __all__ = ['supervisor_text', 'SupervisorWord', 'TEXTS']
 

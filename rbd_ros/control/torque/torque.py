@@ -23,18 +23,18 @@ procedures, by those who know them; what they give may be anything and is no par
 from __future__ import annotations
 
 from rbd_ros.compiler.procedure import Vector
-from rbd_ros.control.supervisor.answers import moment
 from rbd_ros.control.interface.cause_codes import CauseCode
-from rbd_ros.control.supervisor.due import due_now, is_distrusted, is_live, is_stopping
 from rbd_ros.control.interface.events import NOBODY, Result
+from rbd_ros.control.supervisor.answers import moment
+from rbd_ros.control.supervisor.due import due_now, is_distrusted, is_live, is_stopping
+from rbd_ros.control.supervisor.states import Due, StateCode
+from rbd_ros.control.supervisor.supervisor import advance, Diagnosis, fault, published
+from rbd_ros.control.supervisor.words import SupervisorWord
 from rbd_ros.control.torque.fade import add_offset, arm_fade, cancel_fade, note_torque
 from rbd_ros.control.torque.limiter import (
     apply_limits, clamped, commit, is_finite, is_slewing, limit_of, release_limits, reset_limiter)
-from rbd_ros.control.supervisor.supervisor import advance, Diagnosis, fault, published
-from rbd_ros.control.supervisor.words import SupervisorWord
 from rbd_ros.control.torque.torque_records import (
     Command, CommandLimits, Computed, Need, Torque, TorqueParameters)
-from rbd_ros.control.supervisor.states import Due, StateCode
 
 __all__ = ['after_timer', 'begin_at', 'brake_torque', 'changed', 'gravity_known',
            'law_not_finite', 'live_torque', 'need', 'no_brake', 'send', 'silence', 'turn_blind',

@@ -25,10 +25,10 @@ import numpy as np
 import numpy.typing as npt
 from rbd_ros.control.load.payload import payload_vector, rotation
 from rbd_ros.control.load.payload_check import PayloadCheck
+from rbd_ros.control.modes.modes import names_in, Takes, taking
 from rbd_ros.control.references.results import GoalError, ResultCode
 from rbd_ros.control.references.trajectory import Knots, read_points
 from rbd_ros.control.supervisor.states import State
-from rbd_ros.control.modes.modes import names_in, Takes, taking
 from rbd_ros.dynamics.robot import Dynamics
 from rbd_ros.errors import RbdError
 from rbd_ros.nodes.controller.bounded_topics import BoundedInput
