@@ -95,7 +95,8 @@ def main() -> None:
     node = ControllerNode()
     node.trigger_configure()
     made, loop_node = node.controller, node.loop_node
-    loop_node.output.publisher = Nowhere()
+    loop_node.output = Nowhere()
+    loop_node.free_period = 0.0  # back to back no state comes too fast
     made.snapshots.watched = False  # as a node finds out that nobody listens to
     callback = next(subscription.callback for subscription in loop_node.subscriptions
                     if subscription.topic_name.endswith('joint_states'))

@@ -30,7 +30,8 @@ from rbd_ros.compiler import Bound, procedure
 from rbd_ros.control.interface.causes import Cause
 from rbd_ros.control.interface.events import Event, Kind, NOBODY, Result
 from rbd_ros.control.joint_states.arrival import fill_states
-from rbd_ros.control.joint_states.intake import fill_structure
+from rbd_ros.control.joint_states.forms import MOST_NAMES
+from rbd_ros.control.joint_states.intake import fill_structure, MOST_BYTES
 from rbd_ros.control.joint_states.sources import SOURCES
 from rbd_ros.control.laws.design import design
 from rbd_ros.control.load.load import restart_load
@@ -46,13 +47,15 @@ from rbd_ros.control.references.trajectory import Knots
 from rbd_ros.control.snapshots import Snapshots
 from rbd_ros.control.speaker import Speaker
 from rbd_ros.control.state_view import StateView
+from rbd_ros.control.step.exchange import exchange, Mail, Notes
 from rbd_ros.control.step.state import (
     fill_parameters, kernels_of, Parameters, State, Work)
-from rbd_ros.control.step.step import step
 from rbd_ros.control.step.words import FlowWord
 from rbd_ros.control.supervisor.states import State as SupervisorState
 from rbd_ros.control.throttle import Throttle, with_suppressed
 from rbd_ros.errors import RbdError
+from rbd_ros.wire.command import Slots
+from rbd_ros.wire.messages import COMMANDS, joint_state
 
 __all__ = ['Controller']
 
@@ -61,6 +64,10 @@ Values = Array | Sequence[float]
 Request = Callable[[float, float], object]
 
 _CAUSES = tuple(Cause)
+#: places of single numbers, which are read and written at once
+_KIND, _NOW, _STEADY = (Event.single_place(name) for name in ('kind', 'now', 'steady'))
+_ARRIVED, _ATTENTION = Notes.single_place('arrived'), Notes.single_place('attention')
+_SEND, _STAMP = Result.single_place('send'), Notes.single_place('stamp')
 
 
 class Controller(StateView):
@@ -88,7 +95,21 @@ class Controller(StateView):
         self.u, self.y, self.ring = Event(sizes), Result(sizes), Ring(sizes)
         #: what the step works on
         self.given = x, self.u, p, self.ring, kernels_of(kernels, sizes), Work(sizes), self.y
-        self.run: Callable[[], object] = procedure.bind(step, *self.given, backend=backend)
+        prepared = COMMANDS[settings.text('command_type')](robot.joints)
+        #: the last torque as a serialized message
+        self.command = np.frombuffer(prepared.content, np.uint8).copy()
+        self._notes, slots = Notes(sizes), Slots(sizes)
+        slots.values_at, slots.stamp_at = prepared.values_at, prepared.stamp_at
+        mail = Mail(intake.message, intake.parts, intake.letters, self.command, slots, self._notes)
+        self.run: Callable[[], object] = procedure.bind(exchange, mail, *self.given,
+                                                        backend=backend)
+        # Without the fast path no machine code reads a message.
+        fast = settings.flag('fast_path')
+        self._read = None if fast else intake.bound(self.u, 'python')
+        #: which kind of joint state a message is; below 0: none with joints of the robot
+        self.recognise = intake.recogniser(backend if fast else 'python')
+        self._event, self._result, self._marks = (
+            self.u.singles, self.y.singles, self._notes.singles)
         self._feeder = Feeder(self.ring, x.references.joint.path)
         self._joint_intake = JointIntake(
             x.references.joint, self._feeder, lower=robot.pick(robot.model.lower),
@@ -108,7 +129,7 @@ class Controller(StateView):
     @staticmethod
     def prepare() -> None:
         """Begin to compile the step, while somebody else compiles the laws of a robot."""
-        procedure.prepare(step)
+        procedure.prepare(exchange)
 
     def _begin(self, settings: Settings) -> None:
         """Put the state in accord with the first parameters."""
@@ -136,10 +157,40 @@ class Controller(StateView):
         :param stamp: ``header.stamp``, s and ns.
         :returns: whether a torque was sent.
         """
-        self.serve(now, steady)
-        self.u.now, self.u.steady = now, steady
-        self.intake.read(self.u, names, position, velocity, effort, stamp)
-        return self._step(Kind.STATE, now, steady)
+        data = joint_state(names, position, velocity, effort, stamp)
+        sent = self.take_message(now, steady, data)
+        return sent if sent is not None else self.take_unreadable(
+            now, steady, f'{len(names)} names in {len(data)} bytes, at most {MOST_NAMES} in '
+            f'{MOST_BYTES} are read')
+
+    def take_message(self, now: float, steady: float, data: bytes) -> bool | None:
+        """
+        Take a joint state as it comes from the network.
+
+        :param now: control time of reception, s.
+        :param steady: steady time, s.
+        :param data: serialized sensor_msgs/JointState.
+        :returns: whether a torque was sent; None if it is no plain joint state, as
+            :mod:`rbd_ros.wire.joint_state` says, and nothing has happened.
+        """
+        if self.requests:
+            self.serve(now, steady)
+        if not self.intake.load(data):
+            return None
+        event = self._event
+        if self._read is None:
+            self._marks[_ARRIVED] = 1.0
+        else:
+            event[_NOW], event[_STEADY] = now, steady
+            if not self._read():
+                return None
+        sent = self._step(Kind.STATE, now, steady)
+        return sent if sent or event[_KIND] == Kind.STATE else None
+
+    @property
+    def stamp(self) -> float:
+        """Return the stamp of the last message, s."""
+        return float(self._marks[_STAMP])
 
     def take_unreadable(self, now: float, steady: float, text: str) -> bool:
         """
@@ -151,7 +202,7 @@ class Controller(StateView):
         :returns: whether a torque was sent.
         """
         self.serve(now, steady)
-        self.intake.refuse_unreadable(self.u, text)
+        self.intake.unreadable = text
         return self._step(Kind.UNREADABLE, now, steady)
 
     def take_timer(self, now: float, steady: float) -> bool:
@@ -421,26 +472,37 @@ class Controller(StateView):
 
     def _step(self, kind: int, now: float, steady: float) -> bool:
         """Let one thing happen; return whether a torque was sent."""
-        u, y, taken = self.u, self.y, self.x.taken
-        u.kind, u.now, u.steady = kind, now, steady
+        event = self._event
+        event[_KIND], event[_NOW], event[_STEADY] = kind, now, steady
         if self._feeder.left:
             self._feeder.catch_up(now)
         self.run()
-        if y.send:
-            self._publish(y.torque)
+        sent = bool(self._result[_SEND] > 0.0)
+        if sent:
+            self._publish(self.y.torque)
+        if self._marks[_ATTENTION] or kind != Kind.STATE or self.snapshots.wanted:
+            self._attend()
+        return sent
+
+    def _attend(self) -> None:
+        """Look at what the step has left."""
+        y, notes = self.y, self._notes
         if self.x.command.supervisor.faults.causes or self._fault_sentences.by_cause:
             self._fault_sentences.update()
+        if self.intake.letters.forms.news:
+            self.intake.look(self.u)
         if y.told or self.intake.notices:
             self.events.extend(self.speaker.said(y))
             self.events.extend(('warning', text) for text in self.intake.notices)
             self.intake.notices.clear()
         if self.x.references.joint.goal.ended != self._ended.seen:
             self._note_ended()
-        if self.x.taken != taken and self.snapshots.wanted:
+        if notes.cycle and self.snapshots.wanted:
             self.snapshots.note(self.tracks)
         if self._feeder.left:
             self._feeder.feed()
-        return bool(y.send)
+        notes.ended = self._ended.seen
+        notes.minded = float(bool(self._fault_sentences.by_cause) or self._feeder.left > 0)
 
     def _note_ended(self) -> None:
         """Tell of goals that have ended."""

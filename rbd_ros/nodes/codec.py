@@ -13,7 +13,7 @@
 # limitations under the License.
 
 """
-Serialized messages of the loop: JointState in, Float64MultiArray or JointState out.
+Serialized joint states, read in Python: commands that the simulator gets.
 
 The middleware's own conversion makes a Python object of each number; here the doubles are
 copied as bytes. A message is read from the front. What a publisher repeats in each message
@@ -28,25 +28,19 @@ buffer: they are copied, never aliased.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 import struct
 
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ['FloatArrayWriter', 'JointStateReader', 'JointStateWriter', 'ReadState', 'STAMP',
-           'unpack_stamp']
+__all__ = ['JointStateReader', 'ReadState']
 
 Array = npt.NDArray[np.float64]
 
-#: where the stamp of a message begins, after its encapsulation
-STAMP = _HEAD = 4
+_HEAD = 4  # where the stamp begins, after the encapsulation
 _STAMP_END = 12
 _PLAIN = b'\x00\x01'  # representation: plain CDR, little endian
 _EMPTY = np.zeros(0)
-_STAMP = struct.Struct('<iI')
-#: gives s and ns of a little-endian message and a place in it
-unpack_stamp = _STAMP.unpack_from
 _COUNT = struct.Struct('<I')
 _MAX_LAYOUTS = 16
 _SURPLUS = 16  # bytes after the end: room for the alignment of doubles that did not come
@@ -240,70 +234,3 @@ def _skip_string(data: bytes, at: int) -> tuple[int, str]:
     if size < 1 or end > len(data) or data[end - 1] != 0:
         raise ValueError('a string does not end within the message')
     return end, bytes(data[at + 4:end - 1]).decode('utf-8')
-
-
-class FloatArrayWriter:
-    """Serialise std_msgs/Float64MultiArray with a data vector of fixed length."""
-
-    def __init__(self, n: int) -> None:
-        """
-        Prepare the bytes that never change.
-
-        :param n: number of values.
-        """
-        head = struct.pack('<HHIII', 0x0100, 0, 0, 0, n)  # no dimensions, no offset
-        self._buffer = bytearray(head + bytes(_pad(len(head))) + bytes(8 * n))
-        self._values = memoryview(self._buffer)[len(self._buffer) - 8 * n:].cast('d')
-
-    def write(self, values: Array) -> bytes:
-        """
-        Return the serialized message.
-
-        :param values: n numbers.
-        """
-        self._values[:] = values
-        return bytes(self._buffer)
-
-
-class JointStateWriter:
-    """Serialise sensor_msgs/JointState with names and effort."""
-
-    def __init__(self, names: Sequence[str], frame: str = '') -> None:
-        """
-        Prepare the bytes that never change.
-
-        :param names: names of the joints.
-        :param frame: frame_id of the header.
-        """
-        out = bytearray(struct.pack('<HHiI', 0x0100, 0, 0, 0))
-        _append_string(out, frame)
-        out += bytes(-len(out) % 4) + struct.pack('<I', len(names))
-        for name in names:
-            out += bytes(-len(out) % 4)
-            _append_string(out, name)
-        out += bytes(-len(out) % 4) + struct.pack('<III', 0, 0, len(names))
-        out += bytes(_pad(len(out))) + bytes(8 * len(names))
-        self._buffer = out
-        self._values = memoryview(out)[len(out) - 8 * len(names):].cast('d')
-
-    def write(self, effort: Array, seconds: int, nanoseconds: int) -> bytes:
-        """
-        Return the serialized message.
-
-        :param effort: one number per name.
-        :param seconds: of the stamp.
-        :param nanoseconds: of the stamp.
-        """
-        _STAMP.pack_into(self._buffer, _HEAD, seconds, nanoseconds)
-        self._values[:] = effort
-        return bytes(self._buffer)
-
-
-def _pad(size: int) -> int:
-    """Return the bytes needed before doubles in a message of this size."""
-    return (_HEAD - size) % 8
-
-
-def _append_string(out: bytearray, text: str) -> None:
-    encoded = text.encode('utf-8') + b'\x00'
-    out += struct.pack('<I', len(encoded)) + encoded

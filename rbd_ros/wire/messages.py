@@ -24,12 +24,25 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ['array_command', 'Command', 'COMMANDS', 'effort_command', 'joint_state']
+__all__ = ['array_command', 'Command', 'COMMANDS', 'effort_command', 'joint_state',
+           'stamp_of']
 
 Values = NDArray[np.float64] | Sequence[float]
 
 _LITTLE_ENDIAN = struct.pack('<HH', 0x0100, 0)
 _STAMP = len(_LITTLE_ENDIAN)
+
+
+def stamp_of(data: bytes) -> float:
+    """
+    Return the stamp of a message with a header, s; 0 if it is too short for one.
+
+    :param data: the serialized message.
+    """
+    if len(data) < _STAMP + 8:
+        return 0.0
+    seconds, nanoseconds = struct.unpack_from('<iI' if data[1] else '>iI', data, _STAMP)
+    return float(seconds + 1e-9 * nanoseconds)
 
 
 def joint_state(names: tuple[str, ...], position: Values, velocity: Values, effort: Values,

@@ -14,12 +14,12 @@
 
 """Serialized messages, against bytes made by hand and against the middleware's own."""
 
-from codec_oracle import Cdr, joint_state
+from codec_oracle import joint_state
 from hypothesis import given, strategies as st
 import numpy as np
 import pytest
 
-from rbd_ros.nodes.codec import FloatArrayWriter, JointStateReader, JointStateWriter
+from rbd_ros.nodes.codec import JointStateReader
 
 NAMES = ('a', 'joint_2', 'élan')
 
@@ -162,37 +162,11 @@ def test_damaged_messages_never_raise(data):
     JointStateReader().read(bytes(message))
 
 
-@pytest.mark.parametrize('n', [1, 2, 7])
-def test_float_array_bytes(n):
-    """The written array is byte for byte that of the oracle."""
-    values = np.linspace(-3.0, 5.0, n)
-    cdr = Cdr()
-    cdr.number('I', 0)
-    cdr.number('I', 0)
-    cdr.doubles(values)
-    writer = FloatArrayWriter(n)
-    writer.write(np.full(n, 9.0))
-    assert writer.write(values) == cdr.message
-
-
-# strings of every length modulo 4 stand last, and before others
-@pytest.mark.parametrize('joints', [('a',), ('bb',), ('ccc',), ('dddd', 'ccc', 'bb', 'a', 'bb'),
-                                    NAMES, tuple('abcdefg')])
-@pytest.mark.parametrize('frame', ['', 'bb', 'ccc', 'base_link'])
-def test_joint_state_bytes(joints, frame):
-    """The written JointState is byte for byte that of the oracle, and is read back."""
-    effort = np.linspace(-1.0, 1.0, len(joints))
-    message = JointStateWriter(joints, frame).write(effort, 12, 500000000)
-    assert message == joint_state(joints, [], [], effort, frame)
-    assert same(JointStateReader().read(message), joints, [], [], effort)
-
-
 def test_against_the_middleware():
-    """Messages of rclpy are read as they are, and ours are understood by rclpy."""
+    """Messages of rclpy are read as they are."""
     reason = 'rclpy is not installed: source ROS 2 or use ./run'
     serialization = pytest.importorskip('rclpy.serialization', reason=reason)
     JointState = pytest.importorskip('sensor_msgs.msg', reason=reason).JointState
-    FloatArray = pytest.importorskip('std_msgs.msg', reason=reason).Float64MultiArray
     reader = JointStateReader()
     for fields in (([1.0, 2.0, 3.0], [4.0, 5.0, 6.0], [7.0, 8.0, 9.0]),
                    ([1.0, 2.0, 3.0], [], []), ([], [], [1.0, 2.0, 3.0])):
@@ -201,10 +175,3 @@ def test_against_the_middleware():
         message.header.frame_id = 'base'
         message.header.stamp.sec, message.header.stamp.nanosec = 12, 500000000
         assert same(reader.read(serialization.serialize_message(message)), NAMES, *fields)
-    data = FloatArrayWriter(3).write(np.array([1.0, -2.0, 3.0]))
-    assert list(serialization.deserialize_message(data, FloatArray).data) == [1.0, -2.0, 3.0]
-    data = JointStateWriter(NAMES, 'base').write(np.array([1.0, -2.0, 3.0]), 3, 4)
-    back = serialization.deserialize_message(data, JointState)
-    assert (list(back.name), list(back.effort)) == (list(NAMES), [1.0, -2.0, 3.0])
-    assert (back.header.stamp.sec, back.header.stamp.nanosec) == (3, 4)
-    assert not back.position

@@ -175,9 +175,8 @@ def test_configuration_makes_and_attaches_everything(node, parts):
     parts.Controller.assert_called_once_with(parts.settings, kernels, node.loop_node.publish)
     made = parts.Controller.return_value
     assert node.controller is made
-    kind, sender, topic, joints, qos = parts.make_output.call_args[0]
+    kind, sender, topic, qos = parts.make_output.call_args[0]
     assert (kind, sender, topic) == ('float64_multi_array', node.loop_node, '/arm/commands')
-    assert tuple(joints) == tuple(node.robot.joints)
     assert (qos.deadline.nanoseconds, qos.liveliness_lease_duration.nanoseconds) == (
         300_000_000, 400_000_000)
     parts.GravityInput.assert_called_once_with(node, made, node.loop_node.control_time)

@@ -23,7 +23,6 @@ import controller_rig
 import numpy as np
 import pytest
 from rbd_ros.control.interface.causes import Cause
-from rbd_ros.nodes.codec import JointStateReader
 from rbd_ros.nodes.controller import activation, loop_node, transitions
 from rbd_ros.nodes.controller.statistics import LoopStatistics
 from rclpy.node import Node
@@ -39,7 +38,7 @@ class Loop:
     def __init__(self, monkeypatch, *, simulated=False, **values):
         self.arm = controller_rig.Arm(ramp_time=0.02, **values)
         self.clock, self.sim, self.beats, self.asserted = 50.0, 0.0, [], []
-        self.admitted, self.spent, self.caught, self.noted = True, [], [], []
+        self.admitted, self.spent, self.caught = True, [], []
         monkeypatch.setattr(loop_node, 'monotonic', lambda: self.clock)
         made = self.node = loop_node.LoopNode.__new__(loop_node.LoopNode)
         timer = self.timer = SimpleNamespace(runs=False)
@@ -49,16 +48,16 @@ class Loop:
         made.__dict__.update(
             _controller=self.arm.controller, simulated=simulated, unusual_messages=0, lost=0,
             failure='', cancel_start=lambda: '', output=SimpleNamespace(
-                publisher=SimpleNamespace(assert_liveliness=lambda: self.asserted.append(1))),
+                assert_liveliness=lambda: self.asserted.append(1)),
             statistics=LoopStatistics(0.001),
             guard=SimpleNamespace(report_exception=self.caught.append),
-            _reader=JointStateReader(), _heartbeat_message=UInt64(), _checks_per_beat=3, _checks=0,
+            _free=0.0, free_period=0.001, _heartbeat_message=UInt64(),
+            _checks_per_beat=3, _checks=0,
             _asserts_liveliness=True,
             _fast_timer=timer, _heartbeat=SimpleNamespace(
                 publish=lambda message: self.beats.append(message.data)),
             _dead_man=SimpleNamespace(polling=False),
-            _states=SimpleNamespace(admit_state=lambda _: self.admitted, spend=self.spent.append,
-                                    note_robot_joints=self.noted.append),
+            _states=SimpleNamespace(admit_state=lambda _: self.admitted, spend=self.spent.append),
             _ros_clock=SimpleNamespace(now=lambda: SimpleNamespace(
                 nanoseconds=round(1e9 * self.sim))))
 
@@ -96,24 +95,25 @@ def test_state_becomes_a_torque(monkeypatch):
                                atol=1e-9)
     assert (x.stamp_s, x.stamp_ns) == (50, 201_000_000)
     assert x.now == x.steady == loop.clock
-    assert loop.node.statistics.count == 201 and len(loop.spent) == 201
+    assert loop.node.statistics.count == 201 == len(loop.spent) + len(loop.arm.sent)
+    paid = len(loop.spent)                       # what got no torque
     loop.admitted = False                        # beyond the budget
     loop.step()
-    assert len(loop.arm.sent) == sent + 1 and len(loop.spent) == 201
+    assert len(loop.arm.sent) == sent + 1 and len(loop.spent) == paid
 
 
 def test_refused_states_stamp_no_torque(monkeypatch):
     """A message that is older than the last, or of others, gives no torque and no stamp."""
     loop = Loop(monkeypatch)
     loop.start()
-    x, sent, noted = loop.arm.controller.x, len(loop.arm.sent), len(loop.noted)
+    x, sent, paid = loop.arm.controller.x, len(loop.arm.sent), len(loop.spent)
     stamp, zeros = (x.stamp_s, x.stamp_ns), np.zeros(7)
     loop.step(joint_state(loop.arm.robot.joints, loop.arm.q, zeros, [], stamp=(50, 100)))
-    assert len(loop.noted) == noted + 1          # it has joints of the robot
+    assert len(loop.spent) == paid + 1
     loop.step(joint_state(['gripper'], [0.1], [0.0], [], stamp=(50, 202_000_000)))
-    assert len(loop.noted) == noted + 1
     assert len(loop.arm.sent) == sent and (x.stamp_s, x.stamp_ns) == stamp
-    assert len(loop.spent) == loop.node.statistics.count == 202 and not loop.caught
+    assert len(loop.spent) == paid + 2 and loop.node.statistics.count == 202
+    assert not loop.caught
 
 
 def test_unreadable_states_are_told_and_stop_in_time(monkeypatch):
@@ -154,7 +154,13 @@ def test_unusual_states_go_through_rclpy(monkeypatch):
     """What our reader does not understand is read by rclpy's own, with its stamp."""
     loop = Loop(monkeypatch)
     loop.start()
-    monkeypatch.setattr(loop.node, '_reader', SimpleNamespace(read=lambda _: None))
+    controller, asked = loop.arm.controller, []
+    take = controller.take_message
+
+    def unread(*given):
+        asked.append(given)
+        return take(*given) if len(asked) > 1 else None
+    monkeypatch.setattr(controller, 'take_message', unread)
     sent = len(loop.arm.sent)
     loop.step()
     assert (loop.node.unusual_messages, len(loop.arm.sent)) == (1, sent + 1)
@@ -278,7 +284,7 @@ def test_timers_of_a_robot(monkeypatch, rate, timeout, beat, checks, looks):
                              liveliness_lease=0.0, brake_time=0.1, hold_time=0.1)
     loop.node.__dict__.update(
         _steady='steady', create_timer=lambda *given, **more: made.append((given[0], more)),
-        _states=SimpleNamespace(begin_robot=states.append))
+        _states=SimpleNamespace(begin_robot=lambda period, _: states.append(period)))
     loop.node.attach(arm.controller, None, beat)
     assert [period for period, _ in made] == pytest.approx([min(2.0 / rate, 0.02), looks])
     assert made[0][1] == {'clock': 'steady', 'autostart': False}
@@ -375,13 +381,14 @@ def test_loop_lets_a_robot_go(monkeypatch):
     ended, sent, made = [], [], loop.node
     made.destroy_timer, made.destroy_publisher = ended.append, ended.append
     made._own_timers = ['a', 'b']
-    made.output.publish = lambda torque, stamp: sent.append((torque, stamp))
-    loop.arm.controller.x.stamp_s, loop.arm.controller.x.stamp_ns = 3, 4
+    made.output.publish = sent.append
+    loop.arm.controller.command[:3] = 3, 4, 5
     made.publish('torque')
-    publisher = made.output.publisher
+    publisher = made.output
     made.detach()
     made.publish('torque')
-    assert sent == [('torque', (3, 4))] and ended == ['a', 'b', publisher]
+    assert sent == [bytes(loop.arm.controller.command)] and sent[0][:3] == b'\x03\x04\x05'
+    assert ended == ['a', 'b', publisher]
     assert made.output is made._controller is None
     made.detach()
     made._on_state(b'')

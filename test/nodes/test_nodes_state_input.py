@@ -14,13 +14,15 @@
 
 """A flood on joint_states leaves the newest state of the robot, and the time of the loop."""
 
+import struct
 from types import SimpleNamespace
 
 from codec_oracle import joint_state
 from input_rig import clocked, Node
 import pytest
+from rbd_ros.control.interface.events import Event
+from rbd_ros.control.joint_states.intake import Intake
 from rbd_ros.control.parameters.table import PARAMETERS
-from rbd_ros.nodes.codec import JointStateReader
 from rbd_ros.nodes.controller.loop_node import LoopNode, STATES
 from rbd_ros.nodes.controller.state_input import BURST, SHARE, StateInput
 
@@ -35,21 +37,24 @@ class Robot:
     def __init__(self, monkeypatch, cost, ours=('arm',), depth=100):
         self.node, self.warnings, self.cost, self.ours = clocked(
             monkeypatch, Node(0.0, depth)), [], cost, ours
-        self.reader, self.taken = JointStateReader(), []
+        self.intake, self.taken = Intake(ours, ours), []
+        self.u = Event({'n': len(ours), 'm': len(ours)})
+        self.read = self.intake.bound(self.u, 'auto')
         self.input = StateInput(self.node, '/joint_states', self.take, depth, self.warnings.append)
-        self.input.begin_robot(PERIOD)
+        self.input.begin_robot(PERIOD, self.intake.recogniser('auto'))
         self.count = 0
 
     def take(self, data):
         """Take a message as the loop does: the first number of its position tells when it left."""
         if not self.input.admit_state(data):
             return
-        reading = self.reader.read(data)
-        self.taken.append((self.node.now, reading.names, float(reading.position[0])))
+        self.intake.load(data)
+        self.u.steady = self.node.now
+        assert self.read()
+        (position,) = struct.unpack_from('<d', data, int(self.intake.parts.positions_at))
+        self.taken.append((self.node.now, self.intake.last_names(), position))
         self.node.now += self.cost
         self.input.spend(self.cost)
-        if set(reading.names) & set(self.ours):
-            self.input.note_robot_joints(reading)
 
     def send(self, *names):
         """Bring a message."""
@@ -82,6 +87,7 @@ def test_message_beyond_the_budget_is_kept(reading, left, kept):
     """It is taken at once while there is time, or where it was kept before."""
     subject, held = StateInput.__new__(StateInput), []
     subject._reading, subject.admit, subject._keep = reading, lambda: left, held.append
+    subject.polling, subject._budget = False, SimpleNamespace(whole=False)
     assert subject.admit_state(b'state') is not kept
     assert held == ([b'state'] if kept else [])
 
@@ -162,7 +168,7 @@ def test_lists_that_carry_one_joint_of_ours_displace_no_other(monkeypatch):
     robot.run(0.1)
     robot.run(1.0, 20_000, names=lambda k: ['arm', f'invented_{k}'])
     heard = robot.of('arm', since=0.5)
-    assert robot.input.polling and len(robot.input._kinds) == 16
+    assert robot.input.polling and robot.intake.letters.forms.used.all()
     assert len(heard) > 0.9 * 0.6 / PERIOD and max(age for _, age in heard) < 2 * LOOK
 
 
@@ -210,11 +216,12 @@ def loop_node(admitted, took=0.0):
 
     def take(*given):
         asked.taken.append(given)
-        if took is None:
-            raise ValueError('planted')
+        if took is ValueError:
+            raise took('planted')
         return took
     node = SimpleNamespace(
-        _controller='controller', simulated=False, _take=take,
+        _controller=SimpleNamespace(take_message=take, stamp=0.0), simulated=False,
+        _take_unusual=lambda *_: None, free_period=0.1, _free=-1.0,
         guard=SimpleNamespace(report_exception=asked.caught.append),
         statistics=SimpleNamespace(add=lambda *given: asked.counted.append(given)),
         _states=SimpleNamespace(admit_state=lambda data: asked.admitted.append(data) or admitted,
@@ -223,7 +230,7 @@ def loop_node(admitted, took=0.0):
 
 
 def test_states_pay_the_time_they_took():
-    """Each asks for a budget, and pays only when it is admitted, whatever becomes of it."""
+    """Each asks for a budget, and pays when it is admitted, unless a torque was due."""
     data = joint_state(['arm'], [0.0], [], [])
     node, asked = loop_node(False)
     LoopNode._on_state(node, data)
@@ -231,12 +238,18 @@ def test_states_pay_the_time_they_took():
     assert not asked.taken and not asked.counted and not asked.spent
     node, asked = loop_node(True, took=True)
     LoopNode._on_state(node, data)
+    assert len(asked.taken) == len(asked.counted) == 1
+    assert not asked.spent and not asked.caught  # it got a torque
+    LoopNode._on_state(node, data)
+    assert len(asked.taken) == 2 and len(asked.spent) == 1  # so soon it pays
+    node, asked = loop_node(True, took=False)  # it got none
+    LoopNode._on_state(node, data)
     assert len(asked.taken) == len(asked.counted) == len(asked.spent) == 1
     assert 0.0 <= asked.spent[0] < 1.0 and not asked.caught
-    node, asked = loop_node(True, took=False)  # it is no state
+    node, asked = loop_node(True, took=None)  # it is no state
     LoopNode._on_state(node, data)
     assert len(asked.taken) == len(asked.spent) == 1 and not asked.counted
-    node, asked = loop_node(True, took=None)
+    node, asked = loop_node(True, took=ValueError)
     LoopNode._on_state(node, data)
     assert len(asked.caught) == len(asked.spent) == 1  # what raises has cost as much
 

@@ -18,6 +18,7 @@ import struct
 
 from c_functions import COMPILER
 from c_procedure import Built
+import codec_oracle as oracle
 from guarded_bytes import GuardedBytes
 import numpy as np
 import pytest
@@ -228,6 +229,23 @@ def test_commands_are_what_the_middleware_reads(make, backend):
     assert list(found.effort) == values.tolist() and found.name == joints
     assert [found.header.stamp.sec, found.header.stamp.nanosec] == stamp.tolist()
     assert not found.position and not found.velocity and not found.header.frame_id
+
+
+@pytest.mark.parametrize('joints', [('a',), ('bb',), ('ccc',), ('dddd', 'ccc', 'bb', 'a', 'bb'),
+                                    tuple('abcdefg')])
+def test_bytes_are_those_of_the_oracle(joints):
+    """Strings of every length stand last and before others; every byte is as it should be."""
+    zeros = [0.0] * len(joints)
+    assert effort_command(joints).content == oracle.joint_state(
+        joints, [], [], zeros, stamp=(0, 0))
+    for frame in ('', 'bb', 'ccc', 'base_link'):
+        assert joint_state(joints, zeros, [], zeros, (12, 500000000), frame) == (
+            oracle.joint_state(joints, zeros, [], zeros, frame))
+    cdr = oracle.Cdr()
+    cdr.number('I', 0)
+    cdr.number('I', 0)
+    cdr.doubles(zeros)
+    assert array_command(joints).content == cdr.message
 
 
 def write_it(data: Bytes, slots: Slots, values: Vector, stamp: Vector) -> None:

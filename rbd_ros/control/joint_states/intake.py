@@ -13,59 +13,47 @@
 # limitations under the License.
 
 """
-From the names in messages to the joints of the model.
+Messages of joint states on their way into the step: their bytes, and what is said of their names.
 
-Messages may carry some joints each, in any order, with extra ones. Each list of names that has
-joints of the robot is a kind of message with a place of its own in the state. There are few
-places: one kind more takes that of a kind that is silent, or is refused.
+How they are read is in :mod:`.forms`; here are the names as texts, for people.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
+import struct
 
 import numpy as np
 import numpy.typing as npt
 
-from rbd_ros.control.parameters.settings import Settings
-from rbd_ros.control.joint_states.words import ArrivalWord
-from rbd_ros.control.interface.events import Event, Joints, Kind, NOBODY, Structure
+from rbd_ros.compiler import procedure
+from rbd_ros.compiler.language.octets import Bytes
+from rbd_ros.compiler.procedure import Vector
+from rbd_ros.control.interface.events import Event, Joints, NOBODY, Structure
+from rbd_ros.control.joint_states.forms import find_form, Forms, Letters, read_state, ROOM
 from rbd_ros.control.joint_states.sources import SOURCES
+from rbd_ros.control.parameters.settings import Settings
 from rbd_ros.control.throttle import short_list
 from rbd_ros.errors import ModelError, UnknownName
+from rbd_ros.wire.joint_state import Parts
+from rbd_ros.wire.messages import joint_state
 
-__all__ = ['fill_structure', 'Intake']
+__all__ = ['fill_structure', 'Intake', 'MOST_BYTES']
 
 Array = npt.NDArray[np.float64]
 Values = Array | Sequence[float]
+
+#: bytes of the longest message that is read
+MOST_BYTES = 2 ** 18
+
+_SIZE = Parts.single_place('size')
 
 #: lists of foreign names remembered; a publisher that invents names must not fill the memory
 _FOREIGN = 64
 
 #: lists of unknown joints that are announced since an activation
 _LISTS = 8
-
-
-class _Layout:
-    """One list of names: where its values come from and go to."""
-
-    def __init__(self, names: tuple[str, ...], index: Mapping[str, int]) -> None:
-        self.names, self.count = names, len(names)
-        wanted = [(i, index[name]) for i, name in enumerate(names) if name in index]
-        self.take = _run([i for i, _ in wanted])
-        self.put = _run([j for _, j in wanted])
-        self.joints = len(wanted)
-        self.rank = [i for i, _ in wanted]
-        times = Counter(names[i] for i, _ in wanted)
-        self.twice = sorted(name for name, count in times.items() if count > 1)
-
-
-def _run(places: list[int]) -> slice | npt.NDArray[np.intp]:
-    """Return places as a slice where they are a run: NumPy is much faster with slices."""
-    if places and places == list(range(places[0], places[0] + len(places))):
-        return slice(places[0], places[0] + len(places))
-    return np.array(places, dtype=np.intp)
 
 
 class Intake:
@@ -93,13 +81,19 @@ class Intake:
         both = [name for name in controlled if name in fixed]
         if both:
             raise ModelError(f'{both[0]} is controlled and in fixed_positions: choose one')
-        self._index = {name: j for j, name in enumerate(joints) if name not in fixed}
         self._known = {*joints, *followers}
-        self._silence = silence
-        self._places: list[_Layout | None] = [None] * SOURCES
-        self._heard = [0.0] * SOURCES  # steady time of the last message of each kind
-        self._place_of: dict[tuple[str, ...], int] = {}
-        self._foreign: dict[tuple[str, ...], None] = {}
+        measured = [name for name in joints if name not in fixed]
+        self._wanted = set(measured)
+        forms, table = _table(measured, self.joints)
+        forms.silence = silence
+        #: what procedures know of names
+        self.letters = Letters(forms, np.zeros(SOURCES * ROOM, np.uint8), table)
+        self._forms = forms
+        #: the last message, and where its parts are
+        self.message: Bytes = np.zeros(MOST_BYTES, np.uint8)
+        self.parts = Parts({})
+        self._bytes, self._numbers = memoryview(self.message), self.parts.singles
+        self._reader: tuple[Event, Callable[[], bool]] | None = None
         #: names of the last kind of message for which there was no place
         self.refused: tuple[str, ...] = ()
         #: what was wrong with the last message that could not be read
@@ -110,9 +104,7 @@ class Intake:
 
     def restart(self) -> None:
         """Let everything be announced once more; kinds of messages keep their places."""
-        self._last_names: tuple[str, ...] | None = None
-        self._last_place: int | None = None
-        self._filled: _Layout | None = None  # kind of message that the event is filled for
+        self._forms.told[:] = 0.0
         self._announced: set[str] = set()
         self._seen: set[tuple[str, ...]] = set()
 
@@ -122,8 +114,8 @@ class Intake:
 
         :param source: its place.
         """
-        layout = self._places[int(source)]
-        return () if layout is None else layout.names
+        forms, k = self._forms, int(source)
+        return tuple(_strings(self.letters.kept, ROOM * k, int(forms.names[k]), forms.big[k]))
 
     def twice(self, source: float) -> list[str]:
         """
@@ -131,121 +123,92 @@ class Intake:
 
         :param source: its place.
         """
-        layout = self._places[int(source)]
-        return [] if layout is None else layout.twice
+        times = Counter(name for name in self.names(source) if name in self._wanted)
+        return sorted(name for name, count in times.items() if count > 1)
+
+    def load(self, data: bytes) -> bool:
+        """
+        Put a message where it is read from; False if there is no room for it.
+
+        :param data: serialized sensor_msgs/JointState.
+        """
+        size = len(data)
+        if size > MOST_BYTES:
+            return False
+        self._bytes[:size] = data
+        self._numbers[_SIZE] = size
+        return True
+
+    def bound(self, u: Event, backend: str) -> Callable[[], bool]:
+        """
+        Return a call that reads the loaded message; it returns False if that is no joint state.
+
+        :param u: event that is filled.
+        :param backend: see :func:`rbd_ros.compiler.procedure.bind`.
+        """
+        found = np.zeros(1)
+        run = procedure.bind(_read, self.message, self.parts, self.letters, u, found,
+                             backend=backend)
+
+        def read() -> bool:
+            run()
+            return bool(found[0])
+        return read
+
+    def recogniser(self, backend: str) -> Callable[[bytes], int]:
+        """
+        Return a call that gives the place of the kind of a message; below 0: it has none.
+
+        :param backend: see :func:`rbd_ros.compiler.procedure.bind`.
+        """
+        found = np.zeros(1)
+        run = procedure.bind(_recognise, self.message, self.parts, self.letters, found,
+                             backend=backend)
+
+        def recognise(data: bytes) -> int:
+            if not self.load(data):
+                return NOBODY
+            run()
+            return int(found[0])
+        return recognise
 
     def read(self, u: Event, names: Sequence[str], position: Values, velocity: Values = (),
              effort: Values = (), stamp: tuple[int, int] = (0, 0)) -> None:
         """
-        Fill an event from a message; its times are filled by the caller, before.
+        Fill an event; its times are filled by the caller, before.
 
         :param u: event.
-        :param names: names of the joints; a tuple spares a copy.
+        :param names: names of the joints.
         :param position: positions, as many as names.
         :param velocity: as many, or none.
         :param effort: as many, or none.
         :param stamp: ``header.stamp``, s and ns.
         """
-        u.stamp_s, u.stamp_ns = stamp
-        u.velocities, u.efforts = float(len(velocity) > 0), float(len(effort) > 0)
-        layout = self._filled
-        if layout is None or names is not self._last_names or len(position) != layout.count or (
-                len(velocity) not in (0, layout.count) or len(effort) not in (0, layout.count)):
-            layout = self._fill(u, names, position, velocity, effort)
-            if layout is None:
-                return
-        self._heard[self._last_place or 0] = u.steady
-        u.q[layout.put] = np.asarray(position, dtype=float)[layout.take]
-        if len(velocity):
-            u.qd[layout.put] = np.asarray(velocity, dtype=float)[layout.take]
-        if len(effort):
-            u.effort[layout.put] = np.asarray(effort, dtype=float)[layout.take]
+        self.load(joint_state(tuple(names), position, velocity, effort, stamp))
+        if self._reader is None or self._reader[0] is not u:
+            self._reader = u, self.bound(u, 'python')
+        self._reader[1]()
+        self.look(u)
 
-    def _fill(self, u: Event, names: Sequence[str], position: Values, velocity: Values,
-              effort: Values) -> _Layout | None:
-        """Fill what is the same in all messages of a kind; None: this one cannot be used."""
-        self._filled = None
-        u.kind, u.source, u.renewed, u.defect = Kind.STATE, NOBODY, 0.0, 0.0
-        u.present[:] = 0.0
-        layout = self._find(u, names if type(names) is tuple else tuple(names))
-        if layout is None:
-            return None
-        u.present[layout.put] = 1.0
-        u.rank[layout.put] = layout.rank
-        self._check(u, layout, position, velocity, effort)
-        if u.defect:
-            return None
-        if not u.renewed:  # what was renewed is not so in the next message
-            self._filled = layout
-        return layout
+    def last_names(self) -> tuple[str, ...]:
+        """Return the names in the message that was read."""
+        parts = self.parts
+        return tuple(_strings(self.message, int(parts.names_at), int(parts.names), parts.big))
 
-    def refuse_unreadable(self, u: Event, text: str) -> None:
+    def look(self, u: Event) -> None:
         """
-        Fill an event from a message that cannot be read.
+        Announce the names of the message that was read, if they are new.
 
-        :param u: event.
-        :param text: what is wrong with it.
+        :param u: event that was filled.
         """
-        u.kind, self.unreadable = Kind.UNREADABLE, text
+        place, names = int(u.source), self.last_names()
+        self._announce_unknown(names)
+        if place >= 0:
+            self._forms.told[place] = 1.0
+        elif u.defect:
+            self.refused = names
 
     # -- inside -------------------------------------------------------------------------------
-
-    def _find(self, u: Event, names: tuple[str, ...]) -> _Layout | None:
-        """Return how messages with these names are read; None: not at all."""
-        place = self._last_place
-        if names is not self._last_names:  # most often the same ones, which a reader keeps
-            self._announce_unknown(names)
-            if names in self._foreign:
-                return None
-            place = self._place_of.get(names)
-        if place is None:
-            layout = _Layout(names, self._index)
-            if not layout.joints:
-                self._ignore(names)
-                return None
-            place = self._free_place(u.steady)
-            if place is None:
-                self.refused = names
-                u.defect, u.defect_a = ArrivalWord.TOO_MANY_KINDS, SOURCES
-                return None
-            self._settle(layout, place)
-            u.renewed = 1.0
-        self._last_names, self._last_place, self._heard[place] = names, place, u.steady
-        u.source = place
-        return self._places[place]
-
-    def _check(self, u: Event, layout: _Layout, position: Values, velocity: Values,
-               effort: Values) -> None:
-        """Record why a message can never be used, if it cannot."""
-        word = ArrivalWord
-        if layout.twice:
-            u.defect, u.defect_a, u.defect_b = word.TWICE, u.source, 0.0
-            return
-        for defect, values, optional in ((word.POSITIONS, position, False),
-                                         (word.VELOCITIES, velocity, True),
-                                         (word.EFFORTS, effort, True)):
-            if len(values) != layout.count and (len(values) or not optional):
-                u.defect, u.defect_a, u.defect_b = defect, len(values), layout.count
-                return
-
-    def _ignore(self, names: tuple[str, ...]) -> None:
-        """Remember a list of names that has none of our joints."""
-        if len(self._foreign) >= _FOREIGN:
-            del self._foreign[next(iter(self._foreign))]
-        self._foreign[names] = None
-
-    def _free_place(self, steady: float) -> int | None:
-        """Return a place that is free, or that of the kind that was silent longest."""
-        if None in self._places:
-            return self._places.index(None)
-        longest = min(range(SOURCES), key=lambda k: self._heard[k])
-        return longest if steady - self._heard[longest] > self._silence else None
-
-    def _settle(self, layout: _Layout, place: int) -> None:
-        before = self._places[place]
-        if before is not None:
-            del self._place_of[before.names]
-        self._places[place], self._place_of[layout.names] = layout, place
 
     def _announce_unknown(self, names: tuple[str, ...]) -> None:
         """Announce joints that the model does not have, unless a sender keeps inventing names."""
@@ -262,6 +225,36 @@ class Intake:
                     'ones are not logged')
         self._announced.add(text)
         self.notices.append(text)
+
+
+def _read(data: Bytes, parts: Parts, letters: Letters, u: Event, found: Vector) -> None:
+    """Read a message, for a caller in Python."""
+    found[0] = 1.0 if read_state(data, parts, letters, u) else 0.0
+
+
+def _recognise(data: Bytes, parts: Parts, letters: Letters, found: Vector) -> None:
+    """Find the kind of a message, for a caller in Python."""
+    found[0] = find_form(data, parts, letters)
+
+
+def _table(measured: Sequence[str], joints: Sequence[str]) -> tuple[Forms, Bytes]:
+    """Return the names of joints as bytes, and where they are."""
+    forms = Forms({'s': SOURCES, 't': len(measured)})
+    encoded = [name.encode('utf-8', 'replace') for name in measured]
+    sizes = [len(each) for each in encoded]
+    forms.row_size[:], forms.row_at[1:] = sizes, np.cumsum(sizes)[:-1]
+    forms.row_joint[:] = [joints.index(name) for name in measured]
+    return forms, np.frombuffer(b''.join(encoded), np.uint8).copy()
+
+
+def _strings(data: Bytes, at: int, count: int, big: float) -> Iterator[str]:
+    """Yield the strings of a message, which were found to be whole."""
+    length = struct.Struct('>I' if big else '<I')
+    for _ in range(count):
+        at += -at % 4
+        size = length.unpack_from(data, at)[0]
+        yield bytes(data[at + 4:at + 3 + size]).decode('utf-8', 'replace')
+        at += 4 + size
 
 
 def fill_structure(structure: Structure, joints: Joints, settings: Settings) -> Intake:

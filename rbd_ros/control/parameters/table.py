@@ -258,8 +258,8 @@ _OUTPUT = (
     Parameter('state_divider', INTEGER, 10, '', 'Number of states per ~/controller_state. 0: none '
               'are published.', 0, 100000),
     choice('executor', 'events', ('events', 'single'), 'Executor of the control loop.'),
-    switch('fast_path', True, 'Without effect: every state takes the same path. Accepted for '
-           'parameter files of earlier versions.'),
+    switch('fast_path', True, 'Read joint states by machine code. False: by Python, with the same '
+           'result.'),
     switch('realtime.lock_memory', False, 'Call mlockall. Warns if refused.'),
     Parameter('realtime.priority', INTEGER, 0, '', 'SCHED_FIFO priority. 0: not used.', 0, 99,
               structural=True),

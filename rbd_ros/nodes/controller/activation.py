@@ -31,7 +31,7 @@ from rbd_ros.control.advice import missing_states
 from rbd_ros.control.interface.causes import Cause
 from rbd_ros.control.supervisor.states import State
 from rbd_ros.nodes.controller.gravity_input import GravityInput
-from rbd_ros.nodes.controller.outputs import OUTPUTS
+from rbd_ros.nodes.controller.outputs import MESSAGE_TYPES
 from rbd_ros.nodes.controller.publisher_guards import Access, OutputGuard
 from rclpy.node import Node
 from rclpy.qos import QoSProfile, ReliabilityPolicy
@@ -138,7 +138,7 @@ class Activation:
     def _listen(self, topic: str, heard: threading.Event) -> Callable[[], object]:
         """Set an event when somebody sends commands; return what ends listening."""
         node = self._node
-        kind = OUTPUTS[self._controller.settings.text('command_type')].message_type
+        kind = MESSAGE_TYPES[self._controller.settings.text('command_type')]
         subscription = node.create_subscription(kind, topic, lambda _: heard.set(), _ANY,
                                                 raw=True)
         return lambda: node.destroy_subscription(subscription)

@@ -95,6 +95,10 @@ class Bounded:
         """Charge the budget for the work that began at a processor time."""
         self._budget.spend(min(time.thread_time() - begin + OVERHEAD, self._max_cost))
 
+    def _charge(self, seconds: float) -> None:
+        """Charge the budget for one message, whether or not anybody asked for it before."""
+        self._budget.spend(seconds + OVERHEAD, time.monotonic() - seconds)
+
     def _start_polling(self) -> None:
         """Take the input out of the executor, which asks its nodes what to wait for."""
         now = time.monotonic()

@@ -31,17 +31,17 @@ import numpy.typing as npt
 from rbd_ros.control.interface.causes import Cause
 from rbd_ros.control.controller import Controller
 from rbd_ros.nodes.callback_guard import Guard, GuardedNode, last_line
-from rbd_ros.nodes.codec import JointStateReader, STAMP, unpack_stamp
 from rbd_ros.nodes.controller.bounded_services import bound_services, NO_TYPE_DESCRIPTIONS
 from rbd_ros.nodes.controller.bounded_topics import BoundedInput
-from rbd_ros.nodes.controller.outputs import Output
 from rbd_ros.nodes.controller.state_input import StateInput
 from rbd_ros.nodes.controller.statistics import LoopStatistics
+from rbd_ros.wire.messages import stamp_of
 from rclpy.clock import Clock
 from rclpy.clock_type import ClockType
 from rclpy.event_handler import QoSMessageLostInfo, SubscriptionEventCallbacks
 from rclpy.lifecycle import LifecycleNode
 from rclpy.parameter import Parameter
+from rclpy.publisher import Publisher
 from rclpy.qos import QoSProfile, ReliabilityPolicy
 from rclpy.serialization import deserialize_message
 from sensor_msgs.msg import JointState
@@ -55,6 +55,9 @@ Array = npt.NDArray[np.float64]
 #: Depth 1 loses messages where several publishers share the topic; this one holds what a flood
 #: of 20 kHz brings while the control thread waits for a processor.
 STATES = QoSProfile(depth=100, reliability=ReliabilityPolicy.BEST_EFFORT)
+
+#: of the nominal period: states with a torque that come no faster are no flood
+_FREE = 0.25
 
 #: s between two checks of the clocks while states arrive
 _CHECK_PERIOD = 0.05
@@ -79,17 +82,18 @@ class LoopNode(GuardedNode):
             use_global_arguments=False, start_parameter_services=False, enable_rosout=False,
             parameter_overrides=[Parameter('use_sim_time', value=simulated), NO_TYPE_DESCRIPTIONS])
         self.simulated = simulated
-        self.output: Output | None = None
+        self.output: Publisher | None = None
         self.unusual_messages = 0  # states that only rclpy's own reader understood
         self.lost = 0  # messages that the middleware lost
         self.statistics = LoopStatistics(0.0)
         #: cancels a start that still waits; returns what was cancelled
         self.cancel_start: Callable[[], str] = lambda: ''
-        self._reader = JointStateReader()
         self._ros_clock = self.get_clock()
         self._steady = Clock(clock_type=ClockType.STEADY_TIME)
         self._own_timers: list[Any] = []
         self._checks_per_beat, self._checks = 1, 0
+        #: s between two states whose torques cost nothing of the budget of messages
+        self.free_period, self._free = 0.0, -math.inf
         self._asserts_liveliness = False
         self._heartbeat_message = UInt64()
         name = owner.resolve_topic_name
@@ -105,7 +109,7 @@ class LoopNode(GuardedNode):
 
     # -- from the other thread --------------------------------------------------------------
 
-    def attach(self, controller: Controller, output: Output, heartbeat_rate: float) -> None:
+    def attach(self, controller: Controller, output: Publisher, heartbeat_rate: float) -> None:
         """
         Begin to serve a controller.
 
@@ -115,7 +119,9 @@ class LoopNode(GuardedNode):
         """
         self.statistics = LoopStatistics(1.0 / controller.settings.number('nominal_rate'))
         self.output, self._controller = output, controller
-        self._states.begin_robot(1.0 / controller.settings.number('nominal_rate'))
+        self.free_period = _FREE / controller.settings.number('nominal_rate')
+        self._states.begin_robot(1.0 / controller.settings.number('nominal_rate'),
+                                 controller.recognise)
         # Asserting liveliness without a lease is an error of the middleware.
         self._asserts_liveliness = controller.settings.number('liveliness_lease') > 0.0
         # While states arrive, the timer only watches and sends the heartbeat: each firing costs
@@ -136,18 +142,18 @@ class LoopNode(GuardedNode):
             self.destroy_timer(timer)
         self._own_timers = []
         if self.output is not None:
-            self.destroy_publisher(self.output.publisher)
+            self.destroy_publisher(self.output)
             self.output = None
 
     def publish(self, torque: Array) -> None:
         """
-        Send a torque with the stamp of the last accepted state, never of a refused one.
+        Send the torque that the controller has written, with the stamp of an accepted state.
 
-        :param torque: one number per controlled joint.
+        :param torque: the same as numbers.
         """
         output, controller = self.output, self._controller
         if output is not None and controller is not None:
-            output.publish(torque, (int(controller.x.stamp_s), int(controller.x.stamp_ns)))
+            output.publish(controller.command.tobytes())
 
     # -- callbacks ----------------------------------------------------------------------------
 
@@ -176,34 +182,27 @@ class LoopNode(GuardedNode):
         if controller is None:
             return
         try:
-            seconds, nanoseconds = (
-                unpack_stamp(data, STAMP) if len(data) >= STAMP + 8 else (0, 0))
-            stamp = seconds + 1e-9 * nanoseconds
             now = steady = monotonic()
             if self.simulated:
-                now, steady = self._times(stamp)
-            if self._states.admit_state(data):
-                try:
-                    if self._take(controller, now, steady, data, (seconds, nanoseconds)):
-                        self.statistics.add(steady, monotonic(), stamp)
-                finally:
+                now, steady = self._times(stamp_of(data))
+            if not self._states.admit_state(data):
+                return
+            sent: bool | None = None
+            try:
+                sent = controller.take_message(now, steady, data)
+                if sent is None:
+                    sent = self._take_unusual(controller, data)
+                if sent is not None:
+                    self.statistics.add(steady, monotonic(), controller.stamp)
+            finally:
+                if sent and steady >= self._free:
+                    self._free = steady + self.free_period
+                else:
                     self._states.spend(monotonic() - steady)
         except Exception:
             self.guard.report_exception('joint_states')
 
-    def _take(self, controller: Controller, now: float, steady: float, data: bytes,
-              stamp: tuple[int, int]) -> bool:
-        """Take a message; return whether it is a state."""
-        reading = self._reader.read(data)
-        if reading is None:
-            return self._take_unusual(controller, data)
-        controller.take_state(now, steady, reading.names, reading.position, reading.velocity,
-                              reading.effort, stamp)
-        if controller.u.source >= 0.0:
-            self._states.note_robot_joints(reading)
-        return True
-
-    def _take_unusual(self, controller: Controller, data: bytes) -> bool:
+    def _take_unusual(self, controller: Controller, data: bytes) -> bool | None:
         """Take a message that only rclpy's own reader may understand."""
         self.unusual_messages += 1
         try:
@@ -211,12 +210,11 @@ class LoopNode(GuardedNode):
         except Exception as error:  # its type depends on the middleware
             text = f'{len(data)} bytes that are not a sensor_msgs/JointState ({error})'
             controller.take_unreadable(*self._times(0.0), text)
-            return False
+            return None
         stamp = message.header.stamp
         now, steady = self._times(stamp.sec + 1e-9 * stamp.nanosec)
-        controller.take_state(now, steady, tuple(message.name), message.position,
-                              message.velocity, message.effort, (stamp.sec, stamp.nanosec))
-        return True
+        return controller.take_state(now, steady, tuple(message.name), message.position,
+                                     message.velocity, message.effort, (stamp.sec, stamp.nanosec))
 
     def _on_lost(self, event: QoSMessageLostInfo) -> None:
         self.lost = event.total_count
@@ -254,7 +252,7 @@ class LoopNode(GuardedNode):
         self._heartbeat_message.data += 1
         self._heartbeat.publish(self._heartbeat_message)
         if self._asserts_liveliness and self.output is not None:
-            self.output.publisher.assert_liveliness()
+            self.output.assert_liveliness()
 
     def _on_dead_man(self, message: Bool) -> None:
         if self._controller is not None:

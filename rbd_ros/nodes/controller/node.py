@@ -205,7 +205,7 @@ class ControllerNode(GuardedNode, LifecycleNode):
         qos = command_qos(settings.number('command_deadline'),
                           settings.number('liveliness_lease'))
         output = make_output(settings.text('command_type'), self.loop_node,
-                             self.resolve_topic_name('~/commands'), settings.robot.joints, qos)
+                             self.resolve_topic_name('~/commands'), qos)
         gravity = GravityInput(self, controller, self.loop_node.control_time)
         self._parts = [ReferenceInputs(self, controller),
                        Reports(self, controller, kernels['report']), gravity]

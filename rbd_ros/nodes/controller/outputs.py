@@ -13,20 +13,16 @@
 # limitations under the License.
 
 """
-Commands as messages: one small class per message type.
+Commands as messages: their types, and how they are offered.
 
-Drivers differ, and so does what they take. To add a type, write a class with ``message_type``
-and ``publish``, and name it in ``OUTPUTS`` and in the choices of ``command_type``.
+Drivers differ, and so does what they take. To add a type, write how its bytes are made in
+``rbd_ros.wire.messages``, and name it in ``MESSAGE_TYPES`` and in the choices of ``command_type``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Protocol
+from typing import Any
 
-import numpy as np
-import numpy.typing as npt
-from rbd_ros.nodes.codec import FloatArrayWriter, JointStateWriter
 from rclpy.duration import Duration
 from rclpy.node import Node
 from rclpy.publisher import Publisher
@@ -34,67 +30,12 @@ from rclpy.qos import LivelinessPolicy, QoSProfile, ReliabilityPolicy
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 
-__all__ = ['OUTPUTS', 'Output', 'command_qos', 'make_output']
+__all__ = ['command_qos', 'make_output', 'MESSAGE_TYPES']
 
-Array = npt.NDArray[np.float64]
-
-
-class Output(Protocol):
-    """Sends torques to the driver."""
-
-    publisher: Publisher
-
-    def publish(self, torque: Array, stamp: tuple[int, int]) -> None:
-        """
-        Send one torque per controlled joint.
-
-        :param torque: finite and limited, N.m; the buffer is overwritten later.
-        :param stamp: s and ns of the last accepted state.
-        """
-
-
-class ArrayOutput:
-    """std_msgs/Float64MultiArray, for effort and forward command controllers."""
-
-    message_type = Float64MultiArray
-
-    def __init__(self, publisher: Publisher, joints: Sequence[str]) -> None:
-        """
-        Prepare the message.
-
-        :param publisher: of this message type.
-        :param joints: controlled joints.
-        """
-        self.publisher = publisher
-        self._writer = FloatArrayWriter(len(joints))
-
-    def publish(self, torque: Array, stamp: tuple[int, int]) -> None:
-        """Send one torque per controlled joint; this message has no stamp."""
-        self.publisher.publish(self._writer.write(torque))
-
-
-class JointStateOutput:
-    """sensor_msgs/JointState with names, efforts and the stamp of the state."""
-
-    message_type = JointState
-
-    def __init__(self, publisher: Publisher, joints: Sequence[str]) -> None:
-        """
-        Prepare the message.
-
-        :param publisher: of this message type.
-        :param joints: controlled joints.
-        """
-        self.publisher = publisher
-        self._writer = JointStateWriter(joints)
-
-    def publish(self, torque: Array, stamp: tuple[int, int]) -> None:
-        """Send one torque per controlled joint."""
-        self.publisher.publish(self._writer.write(torque, *stamp))
-
-
-OUTPUTS: dict[str, type[ArrayOutput] | type[JointStateOutput]] = {
-    'float64_multi_array': ArrayOutput, 'joint_state': JointStateOutput}
+#: std_msgs/Float64MultiArray is for effort and forward command controllers; sensor_msgs/JointState
+#: has names, efforts and the stamp of the state.
+MESSAGE_TYPES: dict[str, Any] = {
+    'float64_multi_array': Float64MultiArray, 'joint_state': JointState}
 
 
 def command_qos(deadline: float, lease: float) -> QoSProfile:
@@ -114,16 +55,13 @@ def command_qos(deadline: float, lease: float) -> QoSProfile:
     return qos
 
 
-def make_output(kind: str, node: Node, topic: str, joints: Sequence[str],
-                qos: QoSProfile) -> Output:
+def make_output(kind: str, node: Node, topic: str, qos: QoSProfile) -> Publisher:
     """
     Create the publisher of the commands.
 
-    :param kind: out of ``OUTPUTS``.
+    :param kind: out of ``MESSAGE_TYPES``.
     :param node: the node that publishes.
     :param topic: resolved name.
-    :param joints: controlled joints.
     :param qos: of the publisher.
     """
-    output = OUTPUTS[kind]
-    return output(node.create_publisher(output.message_type, topic, qos), joints)
+    return node.create_publisher(MESSAGE_TYPES[kind], topic, qos)

@@ -16,11 +16,10 @@
 The subscription to joint states, which cannot flood the control thread.
 
 Messages are charged the time that they take, including the wait for a processor: what counts is
-how busy the control thread is.
+how busy the control thread is. States that give a torque, and come at an ordinary rate, are not.
 Beyond the budget the middleware keeps the newest messages and a timer reads them once in each
-nominal period, or every 2 ms. Messages with joints of the robot are recognised by their first
-bytes: the newest of each such list of names is taken, and one of all the others, so that a new
-source is still found.
+nominal period, or every 2 ms. Messages with joints of the robot are recognised by their names: the
+newest of each such list is taken, and one of all the others, so that a new source is still found.
 """
 
 from __future__ import annotations
@@ -28,8 +27,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from rbd_ros.control.throttle import Budget
-from rbd_ros.nodes.codec import ReadState
-from rbd_ros.nodes.controller.bounded import Bounded, OVERHEAD
+from rbd_ros.nodes.controller.bounded import Bounded
 from rclpy.node import Node
 from rclpy.qos import QoSProfile
 from rclpy.subscription import Subscription
@@ -43,7 +41,7 @@ SHARE, BURST = 0.7, 0.05
 #: s between two reads: no more should arrive meanwhile than the middleware keeps
 _MAX_PERIOD = 0.002
 
-_MAX_KINDS = 16  # lists of names with joints of the robot
+_OTHERS = -1  # all messages without joints of the robot are one kind
 
 
 class StateInput(Bounded):
@@ -67,20 +65,20 @@ class StateInput(Bounded):
             'state of the controlled joints is read, and one of all messages without joints of '
             'this robot'))
         self._take = take
-        self._kinds: dict[bytes, ReadState] = {}  # with joints of the robot, by their first bytes
-        self._counts: dict[bytes, int] = {}  # messages of each seen
-        self._newest: dict[bytes, bytes] = {}  # kept, by kind; no bytes: any other
+        self._recognise: Callable[[bytes], int] = lambda _: _OTHERS
+        self._newest: dict[int, bytes] = {}  # kept, by kind
         self._reading = False
         self._subscription: Subscription = node.create_subscription(
             JointState, topic, take, qos, raw=True, **more)
 
-    def begin_robot(self, period: float) -> None:
+    def begin_robot(self, period: float, recognise: Callable[[bytes], int]) -> None:
         """
-        Forget which lists of names have joints of the robot.
+        Listen for another robot.
 
-        :param period: s, nominal, of the states of the new robot.
+        :param period: s, nominal, of its states.
+        :param recognise: returns the kind of a message with its joints; below 0: any other.
         """
-        self._kinds, self._counts, self._newest = {}, {}, {}
+        self._recognise, self._newest = recognise, {}
         self._timer.timer_period_ns = round(1e9 * min(period, _MAX_PERIOD))
 
     def admit_state(self, data: bytes) -> bool:
@@ -89,7 +87,7 @@ class StateInput(Bounded):
 
         :param data: the serialized message.
         """
-        if self._reading or self.admit():
+        if self._reading or not self.polling and self._budget.whole or self.admit():
             return True
         self._keep(data)
         return False
@@ -101,21 +99,7 @@ class StateInput(Bounded):
         :param seconds: that it took.
         """
         if not self.polling:  # while polling, the number of messages is bounded
-            self._budget.spend(seconds + OVERHEAD)
-
-    def note_robot_joints(self, kind: ReadState) -> None:
-        """
-        Record that messages of a kind contain joints of the robot.
-
-        :param kind: frame and names.
-        """
-        key = kind.prefix
-        if key not in self._kinds:
-            if len(self._kinds) >= _MAX_KINDS:  # invented lists do not displace the driver's
-                rarest = min(self._counts, key=self._counts.__getitem__)
-                del self._kinds[rarest], self._counts[rarest]
-            self._kinds[key], self._counts[key] = kind, 0
-        self._counts[key] += 1
+            self._charge(seconds)
 
     def _serve(self, served: bool) -> None:
         subscriptions = self._node._subscriptions
@@ -142,6 +126,6 @@ class StateInput(Bounded):
 
     def _keep(self, data: bytes) -> None:
         """Keep a message as the newest one of its kind."""
-        key = next((key for key, kind in self._kinds.items() if kind.fits(data)), b'')
+        key = max(self._recognise(data), _OTHERS)
         self._newest.pop(key, None)  # they are handed over in the order in which they came
         self._newest[key] = data
