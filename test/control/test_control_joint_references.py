@@ -16,6 +16,7 @@
 
 import math
 
+from controller_rig import Arm
 from hypothesis import given, settings, strategies as st
 import numpy as np
 import pytest
@@ -446,6 +447,21 @@ def test_a_pause_longer_than_the_ring_is_caught_up(seed):
         np.testing.assert_allclose(rig.x.profile.target, sampled(trajectory, [now])[0],
                                    rtol=1e-9, atol=1e-6)
     assert rig.x.goal.active == 3.0
+
+
+def test_the_controller_goes_on_after_a_pause():
+    """Nothing runs for 90 ms amid points that are 1 ms apart; the goal is pursued all the same."""
+    arm = Arm(mode='computed_torque', state_timeout=0.15)
+    arm.start()
+    times = np.arange(1, 601) * 1e-3
+    way = np.outer(1.0 - np.cos(3.0 * times), np.full(7, 0.01))
+    ends = Tolerances(np.full((3, 7), np.inf), np.full((3, 7), np.inf), np.inf)
+    arm.controller.pursue(arm.now, arm.time, Knots(times, arm.q + way, None, None), arm.now, 'go',
+                          ends)
+    arm.run(0.1)
+    arm.time += 0.09
+    arm.run(0.05)
+    assert arm.state == 'running' and arm.controller.goal == 'go', list(arm.controller.ended)
 
 
 def test_pieces_never_mix():
