@@ -19,7 +19,6 @@ import numpy as np
 import pytest
 from rbd_ros import load_urdf
 from rbd_ros.control.interface.causes import Cause
-from rbd_ros.control.modes.modes import MODES
 from rbd_ros.control.robot import make_robot
 from rbd_ros.errors import ModelError
 
@@ -41,21 +40,6 @@ def test_drivers_gravity_is_not_sent():
     arm.activate()
     arm.run(1.5)
     np.testing.assert_allclose(arm.sent[-1], 0.0, rtol=0, atol=1e-11)
-
-
-@pytest.mark.parametrize('mode', MODES)
-def test_switching_does_not_step(mode):
-    """A change of the mode steps the law by less than a hundredth of the limit per period."""
-    arm = Arm(**{'friction.coulomb': [2.0]})
-    arm.qd = np.full(7, 0.3)
-    arm.activate()
-    arm.run(1.5)
-    before = len(arm.sent)
-    arm.change(mode=mode)
-    arm.run(0.7)
-    assert arm.controller.mode == mode
-    steps = np.abs(np.diff(arm.sent[before - 1:], axis=0)) / arm.settings().torque_limits
-    assert steps.max() < 0.01
 
 
 def test_constant_disturbance_is_observed_away():
