@@ -202,8 +202,7 @@ def _choose(p: LawGains, settings: Settings) -> None:
         p.law = LawCode.OWN_JOINT if mode.follows is Follows.JOINTS else LawCode.OWN
     own = [each for each in settings.robot.modes.values() if each.law is not None]
     p.own = float(own.index(mode)) if mode in own else 0.0
-    inputs = settings.kernel_inputs()
-    values = [inputs[each.kernel][f'own_{row.name}'] for each in own for row in each.own]
+    values = [value for each in own for value in settings.own_values(each)]
     total = sum(value.size for value in values)
     if total > VALUES:
         raise SettingError(f'modes have {total} numbers in their parameters, at most {VALUES}: '

@@ -23,40 +23,18 @@ from typing import cast
 
 import numpy as np
 import numpy.typing as npt
-from rbd_ros.control.parameters.gains import largest_damping
 from rbd_ros.control.parameters.row import Value
 from rbd_ros.control.parameters.rules import blind_period, direction, limit_reasons
 from rbd_ros.control.parameters.table import with_modes
 from rbd_ros.control.parameters.validation import per_joint
 from rbd_ros.control.references.goals import Tolerances
 from rbd_ros.control.robot import Robot
-from rbd_ros.control.modes.modes import Follows, Mode
+from rbd_ros.control.modes.modes import Mode
 from rbd_ros.control.supervisor.states import Timing
 
-__all__ = ['DAMPED', 'Settings', 'STRAY', 'UNSAID', 'WINDOW']
+__all__ = ['Settings', 'STRAY', 'WINDOW']
 
 Array = npt.NDArray[np.float64]
-
-#: fraction of the stable damping that each damper may use: barriers add up
-_DAMPER = 0.5
-
-#: the same fraction where states are old by their stamps: more helps against a load that nobody
-#: described, and what is stable is a third of it away
-_AGED_DAMPER = 0.65
-
-#: s by which states may be later than the delay that is given before anything is said; dampers
-#: are made for the age that is measured, stops and holds do not need it
-UNSAID = 0.004
-
-#: largest rate of a damper times the delay of its loop, where that is given: x' = -r x(t - T)
-#: overshoots from r T = 1/e on and diverges from pi/2 on
-DAMPED = 0.3
-
-#: the same for what observes a load and compensates it
-_OBSERVED = 0.6
-
-#: the same for the brake, which extrapolates velocities by the delay
-_BRAKED = 0.45
 
 #: share of the range of a joint that the zone before each of its limits may take
 _ZONE = 0.1
@@ -87,18 +65,16 @@ STRAY = 0.5
 class Settings:
     """A complete, valid set of values for one robot; created again with every change."""
 
-    def __init__(self, robot: Robot, values: Mapping[str, Value], *, simulated: bool,
-                 age: float = 0.0) -> None:
+    def __init__(self, robot: Robot, values: Mapping[str, Value], *,
+                 simulated: bool) -> None:
         """
         Take the values.
 
         :param robot: model and controlled joints.
         :param values: every parameter by name, already checked as a set.
         :param simulated: whether the control clock is that of a simulator.
-        :param age: of states when they arrive, as far as it was measured, s.
         """
         self.robot, self.values, self.simulated = robot, dict(values), simulated
-        self.age = age
 
     def with_structure_of(self, other: Settings) -> Settings:
         """
@@ -108,7 +84,7 @@ class Settings:
         """
         rows = with_modes(self.robot.own_modes)
         kept = {name: other.values[name] for name, row in rows.items() if row.structural}
-        return Settings(self.robot, self.values | kept, simulated=self.simulated, age=other.age)
+        return Settings(self.robot, self.values | kept, simulated=self.simulated)
 
     def __getitem__(self, name: str) -> Value:
         """Return one value."""
@@ -265,16 +241,6 @@ class Settings:
         """Return whether the clock of the stamps is known to be ours."""
         return self.simulated or self.flag('synchronised_stamps')
 
-    def later(self, delay: float, age: float) -> Settings:
-        """
-        Return these values for states that have shown to be later.
-
-        :param delay: for which damping, stops and holds are made, s.
-        :param age: for which dampers are made, s.
-        """
-        return Settings(self.robot, self.values | {'delay': delay}, simulated=self.simulated,
-                        age=age)
-
     def both(self, name: str) -> Array:
         """
         Return a parameter of the task for turns and for ways.
@@ -310,89 +276,6 @@ class Settings:
         return Tolerances(path, goal, self.number('tolerance.goal_time') or math.inf)
 
     @property
-    def answer_time(self) -> float:
-        """
-        Return the time in s from a motion to the torque that answers it.
-
-        A state waits for up to a period, a torque acts half a period late on average, and
-        velocities that are missing are differences behind a filter.
-        """
-        return (self.number('delay') + 1.5 / self.number('nominal_rate')
-                + self.number('velocity_filter'))
-
-    @property
-    def feedback_delay(self) -> float:
-        """Return the same where the delay is given; 0: nobody says."""
-        return self.answer_time if self.number('delay') else 0.0
-
-    @property
-    def fastest_damper(self) -> float:
-        """Return the rate in 1/s at which a damper may let a velocity decay."""
-        most = self.safe_rate
-        return min(most, DAMPED / self.feedback_delay) if self.feedback_delay else most
-
-    @property
-    def safe_rate(self) -> float:
-        """Return the same for states with velocities that are as old as was measured."""
-        period = 1.0 / self.number('nominal_rate')
-        late = max(self.number('delay'), self.age)
-        return min(_DAMPER / period, _AGED_DAMPER * largest_damping(period, late))
-
-    def damper(self, name: str) -> Array:
-        """
-        Return a damping per joint, no larger than is stable in a sampled loop with its delay.
-
-        :param name: of the parameter.
-        """
-        return np.minimum(self.joints(name),
-                          self.fastest_damper * np.array(self.robot.damped_inertia))
-
-    @property
-    def lateness(self) -> tuple[float, float]:
-        """
-        Return how late positions are when their torque acts, and how late differences of them, s.
-
-        A torque acts half a period late on average.
-        """
-        period = 1.0 / self.number('nominal_rate')
-        late = self.number('delay') + 0.5 * period
-        return late, late + 0.5 * period + self.number('velocity_filter')
-
-    @property
-    def ahead(self) -> float:
-        """
-        Return the time in s by which stops and holds extrapolate positions; 0: nobody says.
-
-        g(q) of a late position acts like a damper with the stiffness of gravity times the delay,
-        which is negative for an arm that stands upright. Closed loops would not close.
-        """
-        known = self.number('delay') and not self.robot.model.loops
-        return self.lateness[0] if known else 0.0
-
-    @property
-    def brake_rate(self) -> float:
-        """Return the rate in 1/s at which a stop lets velocities decay."""
-        return min(self.number('brake_rate'), _BRAKED / self.answer_time, self.safe_rate)
-
-    @property
-    def hold_gains(self) -> tuple[Array, Array]:
-        """Return stiffness and damping of a hold, soft enough for the delay."""
-        stiffness, damping = self.joints('stiffness'), self.joints('damping')
-        most = self.safe_rate
-        if self.feedback_delay:
-            most = min(most, self.brake_rate, DAMPED / self.feedback_delay)
-        elif (damping <= most).all():
-            return stiffness, damping
-        damping = np.minimum(damping, most)
-        return np.minimum(stiffness, 0.25 * damping * damping), damping
-
-    @property
-    def observer_gain(self) -> Array:
-        """Return the bandwidth of the observer, whose result a stop compensates."""
-        gain = self.joints('observer_gain')
-        return np.minimum(gain, _OBSERVED / self.feedback_delay) if self.feedback_delay else gain
-
-    @property
     def barrier_margins(self) -> Array:
         """
         Return the widths of the zones before joint limits, at most a tenth of each range.
@@ -404,61 +287,14 @@ class Settings:
         span = np.array(robot.pick(robot.model.upper)) - np.array(robot.pick(robot.model.lower))
         return np.minimum(self.joints('barrier.margin'), np.maximum(_ZONE * span, _LEAST_ZONE))
 
-    def kernel_inputs(self) -> dict[str, dict[str, Array]]:
-        """Return what the kernels get besides state and references, by kernel."""
-        law = self._barrier() | {'limit': self.torque_limits, 'rate': self.torque_rates,
-                                 'speed': self.velocity_limits,
-                                 'tolerance': self.joints('state_tolerance'),
-                                 'mismatch_limit': self.mismatch_limits,
-                                 'differenced': self.differenced_limits,
-                                 'standstill': self.standstill_torque,
-                                 'halt': self.halt_speed,
-                                 **dict(zip(('middle', 'reach'), self.position_range))}
-        if self.robot.model.loops:
-            law |= {name: np.array([self.number(name)])
-                    for name in ('loop_tolerance', 'loop_pivot')}
-        friction = {f'friction_{name}': self.joints(f'friction.{name}')
-                    for name in ('viscous', 'coulomb', 'speed')}
-        guided = friction | {name: self.joints('friction.free') * friction[name]
-                             for name in ('friction_viscous', 'friction_coulomb')}
-        gains = {'stiffness': self.joints('stiffness'), 'damping': self.joints('damping')}
-        return {
-            'stop': {'limit': self.torque_limits, 'damping': self.damper('brake_damping')},
-            'float': law | guided | {
-                'scale': self.joints('gravity_scale'), 'damping': self.damper('free_damping')},
-            'damping': law | {'damping': self.damper('brake_damping')},
-            'joint': law | friction | gains | {'far': self.joints('tracking_limits')},
-            'task': law | {
-                'task_stiffness': self.six('stiffness'), 'task_damping': self.six('damping'),
-                'max_condition': np.array([self.number('task.max_condition')]),
-                'joint_speed': self.number('task.joint_speed') * self.velocity_limits,
-                'task_speed': self.both('velocity'), 'far': self.task_errors,
-                'posture_stiffness': self.joints('posture.stiffness'),
-                'posture_damping': self.joints('posture.damping')},
-            **{mode.kernel: law | self._own(mode) for mode in self.robot.modes.values()
-               if mode.law is not None},
-        }
+    def own_values(self, mode: Mode) -> list[Array]:
+        """
+        Return the parameters of a mode of the user, in the order of its declaration.
 
-    def _own(self, mode: Mode) -> dict[str, Array]:
-        """Return the inputs of the kernel of a mode with a law function."""
-        found = {f'own_{row.name}': self.joints(f'{mode.name}.{row.name}') if row.each_joint
-                 else np.array([self.number(f'{mode.name}.{row.name}')]) for row in mode.own}
-        if mode.follows is Follows.JOINTS:
-            found['far'] = self.joints('tracking_limits')
-        return found
-
-    def _barrier(self) -> dict[str, Array]:
-        robot = self.robot
-        return {
-            'barrier_lower': np.array(robot.pick(robot.model.lower)),
-            'barrier_upper': np.array(robot.pick(robot.model.upper)),
-            'barrier_margin': self.barrier_margins,
-            'barrier_stiffness': self.joints('barrier.stiffness'),
-            'barrier_damping': self.damper('barrier.damping'),
-            'barrier_speed': self.number('barrier.velocity') * self.velocity_limits,
-            'barrier_speed_damping': self.damper('barrier.velocity_damping'),
-            'barrier_limit': self.number('barrier.torque') * self.torque_limits,
-        }
+        :param mode: one with a law function.
+        """
+        return [self.joints(f'{mode.name}.{row.name}') if row.each_joint
+                else np.array([self.number(f'{mode.name}.{row.name}')]) for row in mode.own]
 
 
 def _or_infinite(values: Array) -> Array:
