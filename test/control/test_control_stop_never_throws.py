@@ -172,7 +172,7 @@ def test_history_gives_the_mean_of_what_was_sent():
     assert not find_mean_torque(history, 0.0, 1.0, found)
     begin = times[5]
     for k, (time, torque) in enumerate(zip(times, torques)):
-        note_torque(history, time, torque)
+        note_torque(history, time, torque, 0.1)
         end = time - rng.uniform(0.0, 5e-3)
         if end <= begin + 1e-4:
             assert not find_mean_torque(history, times[0] - 1e-3, end, found)

@@ -37,6 +37,13 @@ FREE = {'mode': 'operational_space', 'task.axes': ['rx', 'ry', 'rz', 'tx', 'ty']
 RUBS = {'friction': (), 'damping': (), 'step': 1e-3}
 
 
+def begin(loop: Driven) -> None:
+    """Start behind closed brakes: a tool that is free along an axis moves as soon as they open."""
+    loop.opens = False
+    loop.start(1.6)
+    loop.opens = True
+
+
 def press(loop: Driven, force: np.ndarray, seconds: float) -> None:
     """Ask for a force again and again."""
     loop.each = lambda now: loop.controller.take_wrench(now, now, [0.0, 0.0, 0.0, *force])
@@ -62,7 +69,7 @@ def test_panda_presses_as_told(tilt: float) -> None:
             start + ELSEWHERE).tolist(), **FREE,
         plant={**RUBS, 'start': start, 'plate_below': 0.02, 'plate_normal': normal,
                'plate_friction': 0.0})
-    loop.start(1.6)
+    begin(loop)
     for size in (10.0, 20.0, 40.0):
         found = pressing(loop, -size * normal)
         print(f'{size:g} N: {found.round(3)}')
@@ -76,7 +83,7 @@ def test_built_in_arm_presses_within_its_friction() -> None:
             **RUBS, 'armature': (), 'start': ARM_DOWN, 'plate_below': 0.02},
         **configured('controller.yaml') | FREE | {
             'posture.position': (np.array(ARM_DOWN) + ELSEWHERE).tolist()})
-    loop.start(1.6)
+    begin(loop)
     for size in (10.0, 20.0, 40.0):
         found = pressing(loop, np.array([0.0, 0.0, -size]))
         print(f'{size:g} N: {found.round(3)}')
@@ -87,7 +94,7 @@ def test_free_tool_moves_no_faster_than_the_damping_allows() -> None:
     """Without a plate the tool ends at force over k Lambda, k being the task's damping."""
     loop = Driven('panda', sensors=True, effort_is_torque=False, **FREE,
                   plant={**RUBS, 'start': PANDA_DOWN})
-    loop.start(1.6)
+    begin(loop)
     press(loop, np.array([0.0, 0.0, -10.0]), 1.3)
     plant, J = loop.plant, np.zeros((6, 7))
     height = plant.tip().position[2]
