@@ -191,7 +191,7 @@ def test_row_of_refused_references_in_motion_brakes():
     assert arm.state == 'braking'
     assert arm.causes == [Cause.BAD_COMMAND]
     assert arm.fault == ('bad command: 5 references in a row were rejected while the robot '
-                          'was moving; the last one: positions are not finite')
+                         'was moving; the last one: positions are not finite')
     np.testing.assert_allclose(arm.sent[-1], arm.dynamics.gravity(arm.q), rtol=0, atol=0.5)
     arm.run(1.0)
     assert arm.state == 'holding'

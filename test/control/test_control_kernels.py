@@ -192,7 +192,7 @@ class Task:
         self.dynamics = Dynamics(self.model)
         self.dynamics.set_gravity((0.3, -0.2, -9.7))
         self.bound = quiet(LawKernels(self.robot, driver_adds='none',
-                                       driver_knows_payload=False, axes=axes).compile('task'))
+                                      driver_knows_payload=False, axes=axes).compile('task'))
         self.set(**{'max_condition': 1e9, 'R_ref': np.eye(3)} | inputs)
 
     def set(self, **inputs):

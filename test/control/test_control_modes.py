@@ -30,14 +30,14 @@ import controller_rig
 import numpy as np
 import pytest
 from rbd_ros.compiler.native import cache as disk
+from rbd_ros.control.kernels.kernels import LawKernels
+from rbd_ros.control.laws.law_records import LawCode
+from rbd_ros.control.modes.mode_file import read_modes
+from rbd_ros.control.modes.modes import Follows, MODES, own_mode, Takes, taking
 from rbd_ros.control.parameters.file import check_file
 from rbd_ros.control.parameters.row import joints, scalar
 from rbd_ros.control.parameters.table import defaults, PARAMETERS, with_modes
 from rbd_ros.control.parameters.validation import refusals
-from rbd_ros.control.laws.law_records import LawCode
-from rbd_ros.control.modes.mode_file import read_modes
-from rbd_ros.control.modes.modes import Follows, MODES, own_mode, Takes, taking
-from rbd_ros.control.kernels.kernels import LawKernels
 from rbd_ros.errors import SettingError
 
 ROOT = Path(__file__).parents[2]
@@ -179,7 +179,7 @@ def test_code_of_the_user_never_reaches_the_disk(file, monkeypatch, tmp_path):
     robot, _ = controller_rig.robot_and_dynamics()
     modes = read_modes(str(file))
     made = LawKernels(dataclasses.replace(robot, own_modes=modes), driver_adds='none',
-                       driver_knows_payload=False)
+                      driver_knows_payload=False)
     kept: list[str] = []
     monkeypatch.setattr(disk, 'kept', lambda key, make: kept.append(key) or make())
     bound = made.compile('own')
@@ -229,7 +229,7 @@ def test_other_refusals(tmp_path):
                         (lambda t, x: x['b'], 'its law fails with KeyError'),
                         (lambda t, x: t.gravity if t.q[0] > 0 else t.bias, 'its law fails with')):
         made = LawKernels(dataclasses.replace(robot, own_modes=(own_mode('a', law, ''),)),
-                           driver_adds='none', driver_knows_payload=False)
+                          driver_adds='none', driver_knows_payload=False)
         with pytest.raises(SettingError, match=f'mode a: .*{reason}'):
             made.compile('own')
 

@@ -24,7 +24,6 @@ import numpy as np
 import pytest
 from rbd_ros.control.interface.cause_codes import CauseCode
 from rbd_ros.control.interface.events import Joints, NOBODY, Result
-from rbd_ros.control.parameters.settings import WINDOW
 from rbd_ros.control.monitors.guards import (
     accepted, check_dead_man, DeadMan, is_alive, press, Refusals, refused)
 from rbd_ros.control.monitors.monitor_parameters import MonitorParameters
@@ -33,6 +32,7 @@ from rbd_ros.control.monitors.monitors import (
     restart_plausible, Watch)
 from rbd_ros.control.monitors.motion_watch import arm_motion, check_motion, MotionWatch
 from rbd_ros.control.numerics.patience import is_calm, Patience, runs_out
+from rbd_ros.control.parameters.settings import WINDOW
 from rbd_ros.control.supervisor.states import StateCode
 from rbd_ros.control.supervisor.words import supervisor_text, SupervisorWord, TEXTS
 

@@ -18,13 +18,13 @@ import numpy as np
 import pinocchio as pin
 import pytest
 from rbd_ros import load_urdf
-from rbd_ros.control.parameters.assembly import build_robot, compile_kernels
 from rbd_ros.control.controller import Controller
+from rbd_ros.control.kernels.kernels import LawKernels
+from rbd_ros.control.observers.momentum import Momentum, momentum_kernel, update_momentum
+from rbd_ros.control.parameters.assembly import build_robot, compile_kernels
+from rbd_ros.control.parameters.settings import Settings
 from rbd_ros.control.parameters.table import defaults
 from rbd_ros.control.robot import make_robot
-from rbd_ros.control.parameters.settings import Settings
-from rbd_ros.control.kernels.kernels import LawKernels
-from rbd_ros.control.observers.momentum import momentum_kernel, Momentum, update_momentum
 from rbd_ros.errors import ModelError, UnknownName
 from test_control_kernels import quiet, run
 
@@ -113,7 +113,7 @@ def test_computed_torque_with_passive_joints(case):
     for free in (PASSIVE, ()):
         other = make_robot(robot.model, CONTROLLED, tip='l4', passive=free)
         bound = quiet(LawKernels(other, driver_adds='none',
-                                  driver_knows_payload=False).compile('joint'))
+                                 driver_knows_payload=False).compile('joint'))
         bound.inputs['gravity'][:] = GRAVITY
         for name, value in (('reference', reference), ('stiffness', kp), ('damping', kd)):
             bound.inputs[name][...] = value
@@ -128,7 +128,7 @@ def test_operational_space_with_passive_joints(case):
     """The tip accelerates as wanted by Pinocchio, though a joint on the way to it is passive."""
     robot, peer, index, passive, q, qd = case
     bound = quiet(LawKernels(robot, driver_adds='none', driver_knows_payload=False,
-                              axes=('x', 'y', 'z')).compile('task'))
+                             axes=('x', 'y', 'z')).compile('task'))
     bound.inputs['gravity'][:] = GRAVITY
     bound.inputs['max_condition'][:] = 1e12
     kp, kd = np.array([0, 0, 0, 40.0, 50.0, 60.0]), np.array([0, 0, 0, 7.0, 8.0, 9.0])
@@ -148,7 +148,7 @@ def test_observer_counts_the_momentum_of_joints_that_others_move(case):
     robot, peer, index, _, q, _ = case
     driven = robot.passive_index[1]                       # j2, moved by somebody else here
     bound = quiet(LawKernels(robot, driver_adds='none',
-                              driver_knows_payload=False).compile('momentum'))
+                             driver_knows_payload=False).compile('momentum'))
     bound.inputs['gravity'][:] = GRAVITY
     kernel, gain = momentum_kernel(bound), np.full(3, 20.0)
     narrow = kernel._replace(qd=np.zeros(3), H=np.zeros((3, 3)))

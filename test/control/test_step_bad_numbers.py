@@ -29,22 +29,22 @@ from pathlib import Path
 import tempfile
 from typing import NamedTuple
 
+from _pytest.mark import ParameterSet
 from c_functions import COMPILER
 from c_step import CStep
 import numpy as np
 import numpy.typing as npt
 import pytest
-from _pytest.mark import ParameterSet
 from rbd_ros.compiler.records import Record
+from rbd_ros.control.interface.cause_codes import CAUSES
+from rbd_ros.control.interface.causes import Cause
+from rbd_ros.control.interface.events import Kind
+from rbd_ros.control.joint_states.sources import SOURCES
+from rbd_ros.control.laws.law_records import LawCode
 from rbd_ros.control.parameters.table import defaults
 from rbd_ros.control.references.goals import read_tolerances
 from rbd_ros.control.references.trajectory import read_points
-from rbd_ros.control.interface.causes import Cause
 from rbd_ros.control.supervisor.states import State
-from rbd_ros.control.interface.cause_codes import CAUSES
-from rbd_ros.control.interface.events import Kind
-from rbd_ros.control.laws.law_records import LawCode
-from rbd_ros.control.joint_states.sources import SOURCES
 from recorded_events import MODES
 from recorded_robots import controlled_robot, KINDS, law_graphs
 from recorded_step import fixed_clock, StepController

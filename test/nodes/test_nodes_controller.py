@@ -21,11 +21,11 @@ from unittest.mock import Mock
 
 import controller_rig
 import pytest
+from rbd_ros.control.interface.causes import Cause
 from rbd_ros.control.laws.notices import notices
+from rbd_ros.control.parameters.settings import Settings
 from rbd_ros.control.parameters.table import defaults
 from rbd_ros.control.robot import Robot
-from rbd_ros.control.interface.causes import Cause
-from rbd_ros.control.parameters.settings import Settings
 from rbd_ros.errors import SettingError
 from rbd_ros.nodes.controller import node as controller
 from rclpy.lifecycle import LifecycleNode

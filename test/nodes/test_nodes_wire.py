@@ -16,8 +16,8 @@
 
 from types import SimpleNamespace
 
-import controller_rig
 from codec_oracle import joint_state
+import controller_rig
 import numpy as np
 import pytest
 from rbd_ros.nodes.controller.loop_node import LoopNode

@@ -32,9 +32,9 @@ import numpy.typing as npt
 from rbd_ros.compiler import Bound
 from rbd_ros.compiler.procedure import Kernel, Matrix, Vector
 from rbd_ros.compiler.records import field, group, Record
-from rbd_ros.control.parameters.settings import Settings
 from rbd_ros.control.interface.events import NEVER, NONE
 from rbd_ros.control.modes.modes import Follows
+from rbd_ros.control.parameters.settings import Settings
 from rbd_ros.errors import SettingError
 
 __all__ = [

@@ -23,13 +23,13 @@ from typing import cast
 
 import numpy as np
 import numpy.typing as npt
+from rbd_ros.control.modes.modes import Mode
 from rbd_ros.control.parameters.row import Value
 from rbd_ros.control.parameters.rules import blind_period, direction, limit_reasons
 from rbd_ros.control.parameters.table import with_modes
 from rbd_ros.control.parameters.validation import per_joint
 from rbd_ros.control.references.goals import Tolerances
 from rbd_ros.control.robot import Robot
-from rbd_ros.control.modes.modes import Mode
 from rbd_ros.control.supervisor.states import Timing
 
 __all__ = ['Settings', 'STRAY', 'WINDOW']

@@ -24,9 +24,9 @@ from collections.abc import Mapping, Sequence
 import copy
 import dataclasses
 
+from rbd_ros.control.modes.modes import all_modes, DEFAULT, Mode, MODES, users
 from rbd_ros.control.parameters.row import (
     choice, DOUBLES, INTEGER, joints, Parameter, scalar, startup, STRINGS, switch, text, Value)
-from rbd_ros.control.modes.modes import all_modes, DEFAULT, Mode, MODES, users
 
 __all__ = ['PARAMETERS', 'defaults', 'with_modes']
 

@@ -58,7 +58,7 @@ __all__ = ['run_phases']
 
 
 def run_phases(x: State, u: Event, p: Parameters, ring: Ring, k: Kernels, w: Work,
-              y: Result) -> None:
+               y: Result) -> None:
     """
     Decide, compute and finish with the state that has just arrived.
 

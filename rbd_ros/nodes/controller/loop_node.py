@@ -28,8 +28,8 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from rbd_ros.control.interface.causes import Cause
 from rbd_ros.control.controller import Controller
+from rbd_ros.control.interface.causes import Cause
 from rbd_ros.nodes.callback_guard import Guard, GuardedNode, last_line
 from rbd_ros.nodes.controller.bounded_services import bound_services, NO_TYPE_DESCRIPTIONS
 from rbd_ros.nodes.controller.bounded_topics import BoundedInput

@@ -29,14 +29,14 @@ import traceback
 from typing import Protocol
 
 from rbd_ros.compiler import Bound
+from rbd_ros.control.controller import Controller
+from rbd_ros.control.interface.causes import Cause
 from rbd_ros.control.laws.notices import notices
 from rbd_ros.control.parameters.assembly import (
     build_robot, build_settings, check_values, compile_kernels, describe_end, describe_output)
+from rbd_ros.control.parameters.settings import Settings
 from rbd_ros.control.parameters.table import with_modes
 from rbd_ros.control.robot import Robot
-from rbd_ros.control.interface.causes import Cause
-from rbd_ros.control.parameters.settings import Settings
-from rbd_ros.control.controller import Controller
 from rbd_ros.errors import RbdError, SettingError
 from rbd_ros.nodes import parameters
 from rbd_ros.nodes.callback_guard import Guard, GuardedNode
