@@ -26,29 +26,29 @@ from rbd_ros.command_line.c_main import c_main
 from rbd_ros.compiler import Bound, Graph
 from rbd_ros.compiler.source.c_procedures import emit_procedure
 from rbd_ros.compiler.source.c_structs import comment, summary
-from rbd_ros.control.parameters.assembly import build_robot, build_settings, check_values
-from rbd_ros.control.parameters.file import check_file
-from rbd_ros.control.parameters.row import Value
-from rbd_ros.control.parameters.table import defaults
-from rbd_ros.control.robot import Robot
-from rbd_ros.control.interface.causes import Cause
-from rbd_ros.control.parameters.settings import Settings
-from rbd_ros.control.joint_states.words import ArrivalWord
-from rbd_ros.control.interface.cause_codes import CauseCode
 from rbd_ros.control.controller import Controller
+from rbd_ros.control.interface.cause_codes import CauseCode
+from rbd_ros.control.interface.causes import Cause
 from rbd_ros.control.interface.events import Kind
-from rbd_ros.control.step.words import FlowWord
-from rbd_ros.control.references.goal_watch import GoalStatus
+from rbd_ros.control.joint_states.words import ArrivalWord
 from rbd_ros.control.kernels.kernels import LawKernels
 from rbd_ros.control.laws.words import LawWord
 from rbd_ros.control.load.words import LoadWord
 from rbd_ros.control.modes.mode_file import read_modes
 from rbd_ros.control.observers.words import ObserverWord
+from rbd_ros.control.parameters.assembly import build_robot, build_settings, check_values
+from rbd_ros.control.parameters.file import check_file
+from rbd_ros.control.parameters.row import Value
+from rbd_ros.control.parameters.settings import Settings
+from rbd_ros.control.parameters.table import defaults
+from rbd_ros.control.references.goal_watch import GoalStatus
 from rbd_ros.control.references.words import ReferenceWord
+from rbd_ros.control.robot import Robot
 from rbd_ros.control.step.step import step
+from rbd_ros.control.step.words import FlowWord
+from rbd_ros.control.supervisor.states import StateCode
 from rbd_ros.control.supervisor.words import SupervisorWord
 from rbd_ros.control.tape import RECORDS, Tape
-from rbd_ros.control.supervisor.states import StateCode
 from rbd_ros.errors import SettingError
 from rbd_ros.model.positions import neutral
 
