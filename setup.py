@@ -25,7 +25,8 @@ setup(
     name=package_name,
     version='0.1.0',
     packages=find_packages(include=['rbd_ros', 'rbd_ros.*']),
-    package_data={'rbd_ros': ['py.typed'], 'rbd_ros.nodes': ['*.xml']},
+    package_data={'rbd_ros': ['py.typed'], 'rbd_ros.nodes': ['*.xml'],
+                  'rbd_ros.command_line.ros2_control': ['*.in']},
     data_files=[
         ('share/ament_index/resource_index/packages', [f'resource/{package_name}']),
         (share, ['package.xml']),

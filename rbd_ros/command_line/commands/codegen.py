@@ -62,6 +62,8 @@ def run(
     floating_base: Floating = False,
     controller: Annotated[bool, typer.Option(
         '--controller', help='Write the controller instead of single functions.')] = False,
+    ros2_control: Annotated[bool, typer.Option(
+        '--ros2-control', help='Write the controller as a package for ros2_control.')] = False,
     params: Annotated[Optional[Path], typer.Option(
         metavar='FILE', help='Parameter file of the controller.')] = None,
     as_json: AsJson = False,
@@ -73,17 +75,21 @@ def run(
     start = prefix or re.sub(r'\W+', '_', f'r{name}' if name[0].isdigit() else name,
                              flags=re.ASCII)
     with progress('tracing and writing', 1) as step:
-        if controller:
+        if controller or ros2_control:
+            if controller and ros2_control:
+                raise SettingError('--controller and --ros2-control exclude each other: the '
+                                   'second one has the code of the first')
             _refuse_for_controller(quantity=quantity, frame=frame, floating_base=floating_base,
                                    scalar=scalar != 'double')
-            files = _controller(loaded.text, params, start)
+            files = _controller(loaded.text, params, start, ros2_control)
         elif params is not None:
-            raise SettingError('--params is for --controller: functions have no parameters')
+            raise SettingError('--params is for --controller and --ros2-control: functions have no parameters')
         else:
             files = _functions(loaded.model, quantity, frame, start, scalar)
         step()
     out.mkdir(parents=True, exist_ok=True)
     for name, text in files.items():
+        (out / name).parent.mkdir(parents=True, exist_ok=True)
         (out / name).write_text(text)
     rows = [[name, text.count('\n'), len(text)] for name, text in files.items()]
     show({'folder': str(out), 'files': list(files), 'prefix': start, 'scalar': scalar}, as_json,
@@ -101,10 +107,14 @@ def _functions(model: Model, quantity: list[str] | None, frame: str | None, pref
     return c_project(model, chosen, prefix=prefix, scalar=scalar)
 
 
-def _controller(text: str, params: Path | None, prefix: str) -> dict[str, str]:
+def _controller(text: str, params: Path | None, prefix: str, ros2_control: bool,
+                ) -> dict[str, str]:
     from rbd_ros.command_line.c_controller import controller_project, controller_settings
     # the warnings about the robot have been shown
     settings = controller_settings(text, str(params or ''), lambda _: None)
+    if ros2_control:
+        from rbd_ros.command_line.ros2_control.package import ros2_control_package
+        return ros2_control_package(settings, prefix)
     return controller_project(settings, prefix)
 
 

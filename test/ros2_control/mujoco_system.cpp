@@ -1,0 +1,135 @@
+// Copyright 2026 the rbd_ros developers
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+//     http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+// A robot with physics for the tests: MuJoCo as a hardware component of ros2_control.
+//
+// The parameter "model" is a file of mj_saveModel. Brakes hold the robot until the first torque;
+// from then on efforts are applied as they are. Each write advances the simulation by the period of
+// the update, in steps of the model. A test breaks the
+// sensor of a joint by the environment variable MUJOCO_SYSTEM_BLIND, which names it. The file of
+// the parameter "log" gets positions, velocities and efforts of all joints at each write.
+
+#include <mujoco/mujoco.h>
+
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <limits>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "hardware_interface/system_interface.hpp"
+#include "hardware_interface/types/hardware_interface_type_values.hpp"
+#include "pluginlib/class_list_macros.hpp"
+#include "rclcpp/rclcpp.hpp"
+
+namespace mujoco_system
+{
+
+using hardware_interface::CallbackReturn;
+using hardware_interface::return_type;
+
+class MujocoSystem : public hardware_interface::SystemInterface
+{
+public:
+  CallbackReturn on_init(
+    const hardware_interface::HardwareComponentInterfaceParams & params) override
+  {
+    if (SystemInterface::on_init(params) != CallbackReturn::SUCCESS) {
+      return CallbackReturn::ERROR;
+    }
+    model_.reset(mj_loadModel(info_.hardware_parameters.at("model").c_str(), nullptr));
+    if (!model_) {
+      return CallbackReturn::ERROR;
+    }
+    data_.reset(mj_makeData(model_.get()));
+    for (const auto & joint : info_.joints) {
+      const int id = mj_name2id(model_.get(), mjOBJ_JOINT, joint.name.c_str());
+      if (id < 0) {
+        RCLCPP_ERROR(get_logger(), "no joint %s", joint.name.c_str());
+        return CallbackReturn::ERROR;
+      }
+      const auto start = joint.parameters.find("start");
+      data_->qpos[model_->jnt_qposadr[id]] =
+        start == joint.parameters.end() ? 0.0 : std::stod(start->second);
+      joints_.push_back({joint.name, model_->jnt_qposadr[id], model_->jnt_dofadr[id]});
+    }
+    mj_forward(model_.get(), data_.get());
+    const auto log = info_.hardware_parameters.find("log");
+    if (log != info_.hardware_parameters.end()) {
+      log_.reset(std::fopen(log->second.c_str(), "wb"));
+    }
+    return CallbackReturn::SUCCESS;
+  }
+
+  return_type read(const rclcpp::Time &, const rclcpp::Duration &) override
+  {
+    const char * blind = std::getenv("MUJOCO_SYSTEM_BLIND");
+    for (const auto & joint : joints_) {
+      const bool seen = blind == nullptr || joint.name != blind;
+      const double nothing = std::numeric_limits<double>::quiet_NaN();
+      set_state(joint.name + "/position", seen ? data_->qpos[joint.position] : nothing);
+      set_state(joint.name + "/velocity", seen ? data_->qvel[joint.velocity] : nothing);
+      set_state(joint.name + "/effort", seen ? data_->qfrc_applied[joint.velocity] : nothing);
+    }
+    return return_type::OK;
+  }
+
+  return_type write(const rclcpp::Time &, const rclcpp::Duration & period) override
+  {
+    for (const auto & joint : joints_) {
+      const double effort = get_command(joint.name + "/effort");
+      data_->qfrc_applied[joint.velocity] = std::isfinite(effort) ? effort : 0.0;
+      braked_ = braked_ && !(std::abs(effort) > 0.0);
+    }
+    if (log_) {
+      for (const auto & joint : joints_) {
+        const double row[] = {
+          data_->qpos[joint.position], data_->qvel[joint.velocity],
+          data_->qfrc_applied[joint.velocity]};
+        std::fwrite(row, sizeof(row), 1, log_.get());
+      }
+    }
+    const int steps = static_cast<int>(
+      std::lround(period.seconds() / model_->opt.timestep));
+    for (int k = 0; k < steps && !braked_; ++k) {
+      mj_step(model_.get(), data_.get());
+    }
+    return return_type::OK;
+  }
+
+private:
+  struct Joint
+  {
+    std::string name;
+    int position, velocity;
+  };
+  struct Delete
+  {
+    void operator()(mjModel * model) const {mj_deleteModel(model);}
+    void operator()(mjData * data) const {mj_deleteData(data);}
+    void operator()(std::FILE * file) const {std::fclose(file);}
+  };
+
+  std::unique_ptr<mjModel, Delete> model_;
+  std::unique_ptr<mjData, Delete> data_;
+  std::unique_ptr<std::FILE, Delete> log_;
+  std::vector<Joint> joints_;
+  bool braked_ = true;
+};
+
+}  // namespace mujoco_system
+
+PLUGINLIB_EXPORT_CLASS(mujoco_system::MujocoSystem, hardware_interface::SystemInterface)
