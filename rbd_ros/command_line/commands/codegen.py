@@ -28,6 +28,11 @@ example calls each of them and compares the result with the one computed here.
 writes the controller instead: one function that takes joint states, requests and a timer, and
 gives torques, with all limits, checks and stops. Its memory is one struct that begins with the
 parameters of the file; "rbd config" writes one. The program main runs it on recorded events.
+
+    rbd codegen robot.urdf --out src/my_controller --ros2-control --params my_robot.yaml
+
+writes the same controller as a package for colcon: a plugin for the controller manager of
+ros2_control, see docs/ros2_control.md.
 """
 
 from __future__ import annotations
@@ -83,7 +88,8 @@ def run(
                                    scalar=scalar != 'double')
             files = _controller(loaded.text, params, start, ros2_control)
         elif params is not None:
-            raise SettingError('--params is for --controller and --ros2-control: functions have no parameters')
+            raise SettingError('--params is for --controller and --ros2-control: functions have '
+                               'no parameters')
         else:
             files = _functions(loaded.model, quantity, frame, start, scalar)
         step()

@@ -16,7 +16,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+import enum
 import json
 import math
 
@@ -24,15 +25,19 @@ import numpy as np
 import numpy.typing as npt
 from rbd_ros.control.controller import Controller
 from rbd_ros.control.interface.causes import Cause
-from rbd_ros.control.joint_states.words import ArrivalWord
+from rbd_ros.control.joint_states.words import arrival_texts, ArrivalWord
 from rbd_ros.control.laws import words as law_words
-from rbd_ros.control.modes.mode_file import read_modes
+from rbd_ros.control.laws.words import LawWord
+from rbd_ros.control.load import words as load_words
+from rbd_ros.control.load.words import LoadWord
 from rbd_ros.control.observers import words as observer_words
+from rbd_ros.control.observers.words import ObserverWord
 from rbd_ros.control.parameters.assembly import build_settings
 from rbd_ros.control.parameters.row import Parameter, Value
 from rbd_ros.control.parameters.settings import Settings
 from rbd_ros.control.parameters.table import with_modes
 from rbd_ros.control.references import words as reference_words
+from rbd_ros.control.references.words import ReferenceWord
 from rbd_ros.control.step.state import fill_parameters, Parameters
 from rbd_ros.control.supervisor import words as supervisor_words
 from rbd_ros.control.supervisor.states import State
@@ -40,13 +45,12 @@ from rbd_ros.control.supervisor.words import SupervisorWord
 
 __all__ = ['tables']
 
-_SENTENCES = {**supervisor_words.TEXTS, **reference_words.TEXTS, **law_words.TEXTS,
-              **observer_words.TEXTS}
 #: words whose first number is a state of the supervisor
 _OF_STATES = (SupervisorWord.CANNOT_ACTIVATE, SupervisorWord.STOP_NOT_ENDED,
               SupervisorWord.NOTHING_TO_RESET)
-#: words that name a joint of the model; the others name controlled ones
-_OF_MODEL = tuple(ArrivalWord)
+#: sentences of words whose numbers are bits, one for each joint of the model
+_OF_BITS: dict[enum.IntEnum, str] = {
+    ArrivalWord.NOT_FINITE: 'the position of {bits} is not finite'}
 
 Array = npt.NDArray[np.float64]
 
@@ -56,15 +60,19 @@ _TYPES = {bool: 'bool', int: 'int64_t', float: 'double', str: 'std::string'}
 class _Place(float):
     """A number of a sentence that formats as its own place."""
 
-    def __new__(cls, name: str) -> _Place:
-        """Take the name of the place."""
-        place = super().__new__(cls, 1.0)
-        place.name = name  # type: ignore[attr-defined]
-        return place
+    name = ''
 
     def __format__(self, spec: str) -> str:
         """Return the place."""
-        return '{%s:%s}' % (self.name, spec or 'g')  # type: ignore[attr-defined]
+        return f'{{{self.name}:{spec or "g"}}}'
+
+
+def _places(value: float) -> list[_Place]:
+    """Return the three numbers of a sentence, all of one value."""
+    places = [_Place(value) for _ in range(3)]
+    for place, name in zip(places, 'abc', strict=True):
+        place.name = name
+    return places
 
 
 def _text(value: str) -> str:
@@ -125,7 +133,7 @@ def tables(controller: Controller, package: str, prefix: str) -> str:
         *_list('kModes', 'kModeCount', modes),
         *_list('kSupervisorStates', 'kSupervisorStateCount', [each.value for each in State]),
         *_list('kCauses', 'kCauseCount', [each.text for each in Cause]), '',
-        *_sentences(), '', *_parameters(rows.values(), settings), '',
+        *_sentences(controller), '', *_parameters(rows.values(), settings), '',
         *_patches(settings, modes, controller), '', f'}}  // namespace {package}', '',
         f'#endif  // {package.upper()}__TABLES_HPP_', '']
     return '\n'.join(lines)
@@ -140,17 +148,33 @@ def _list(name: str, count: str, texts: Sequence[str]) -> list[str]:
             _array('constexpr const char *', name, map(_text, texts))]
 
 
-def _sentences() -> list[str]:
+def _sentences(controller: Controller) -> list[str]:
     """Return the sentences of the words, each with places for a joint and numbers."""
+    texts = {**arrival_texts(controller.intake), **supervisor_words.TEXTS,
+             **reference_words.TEXTS, **law_words.TEXTS, **observer_words.TEXTS,
+             **load_words.TEXTS}
     found = ['struct Sentence', '{', '  int word;', '  bool of_model;', '  const char * pattern;',
              '};', 'constexpr Sentence kSentences[] = {']
-    for word, text in _SENTENCES.items():
-        places = [_Place(name) for name in 'abc']
-        pattern = text('{joint}', *places)
-        if word in _OF_STATES:
-            pattern = pattern.replace(tuple(State)[int(places[0])].value, '{state}')
-        found.append(f'  {{{int(word)}, {str(word in _OF_MODEL).lower()}, {_text(pattern)}}},')
+    for kind in (ArrivalWord, SupervisorWord, ReferenceWord, LawWord, ObserverWord, LoadWord):
+        for word in kind:
+            pattern = _OF_BITS.get(word) or _pattern(word, texts.get(word))
+            found.append(f'  {{{word.value}, {str(kind is ArrivalWord).lower()}, '
+                         f'{_text(pattern)}}},')
     return [*found, '};']
+
+
+def _pattern(word: enum.IntEnum, text: Callable[..., str] | None) -> str:
+    """Return a sentence with places; what is computed of the numbers is left to its name."""
+    try:
+        if text is not None:
+            pattern, other = (text('{joint}', *_places(value)) for value in (1.0, 2.0))
+            if word in _OF_STATES:
+                return pattern.replace(tuple(State)[1].value, '{state}')
+            if pattern == other:
+                return pattern
+    except (ValueError, LookupError):
+        pass  # it makes a number of a formatted one, or looks something up by it
+    return word.name.lower().replace('_', ' ') + ' {joint} ({a:g}, {b:g}, {c:g})'
 
 
 def _parameters(rows: Iterable[Parameter], settings: Settings) -> list[str]:
@@ -223,9 +247,9 @@ def _of(p: Parameters, place: str, known: Mapping[str, str]) -> str:
 
 
 _VIEWS = """\
-inline bool is_simulated(const Memory & m) {return m.p.loop.supervisor.simulated > 0.0;}
+inline bool is_simulated(const Memory & m) {return m.p.command.supervisor.simulated > 0.0;}
 
-inline double supervisor_state(const Memory & m) {return m.x.loop.supervisor.state;}
+inline double supervisor_state(const Memory & m) {return m.x.command.supervisor.state;}
 
 inline bool is_working(const Memory & m)
 {
@@ -238,19 +262,25 @@ inline int fault_bits(const Memory & m)
 {
   int bits = 0;
   for (std::size_t k = 0; k < kCauseCount; ++k) {
-    bits |= m.x.loop.supervisor.faults.order[k] != 0.0 ? 1 << k : 0;
+    bits |= m.x.command.supervisor.faults.order[k] != 0.0 ? 1 << k : 0;
   }
   return bits;
+}
+
+/// What was seen of a cause: steady time, word, joint, three numbers.
+inline const double * fault_detail(const Memory & m, std::size_t cause)
+{
+  return m.x.command.supervisor.faults.details + 6 * cause;
 }
 
 /// What is left in the interfaces when nobody writes any more: what ``release_torque`` says.
 inline void release_torque(const Memory & m, double * torque)
 {
   for (std::size_t j = 0; j < kJointCount; ++j) {
-    torque[j] = m.p.loop.torque.keeps_gravity > 0.0 ? m.x.loop.torque.gravity[j] : 0.0;
+    torque[j] = m.p.command.torque.keeps_gravity > 0.0 ? m.x.command.torque.gravity[j] : 0.0;
   }
 }
 
-inline bool has_sent(const Memory & m) {return m.x.loop.torque.sending > 0.0;}
+inline bool has_sent(const Memory & m) {return m.x.command.torque.sending > 0.0;}
 """.replace('@RAMPING_IN@', str(tuple(State).index(State.RAMPING_IN))).replace(
     '@RUNNING@', str(tuple(State).index(State.RUNNING))).split('\n')
