@@ -30,7 +30,7 @@ from rbd_ros.compiler import Bound, procedure
 from rbd_ros.control.interface.causes import Cause
 from rbd_ros.control.interface.events import Event, Kind, NOBODY, Result
 from rbd_ros.control.joint_states.arrival import fill_states
-from rbd_ros.control.joint_states.forms import MOST_NAMES
+from rbd_ros.control.joint_states.forms import MOST_NAMES, ROOM
 from rbd_ros.control.joint_states.intake import fill_structure, MOST_BYTES
 from rbd_ros.control.joint_states.sources import SOURCES
 from rbd_ros.control.laws.design import design
@@ -157,11 +157,14 @@ class Controller(StateView):
         :param stamp: ``header.stamp``, s and ns.
         :returns: whether a torque was sent.
         """
-        data = joint_state(names, position, velocity, effort, stamp)
-        sent = self.take_message(now, steady, data)
+        letters, sent = sum(map(len, names)), None
+        if len(names) <= MOST_NAMES and letters <= ROOM:
+            data = joint_state(names, position, velocity, effort, stamp)
+            sent = self.take_message(now, steady, data)
         return sent if sent is not None else self.take_unreadable(
-            now, steady, f'{len(names)} names in {len(data)} bytes, at most {MOST_NAMES} in '
-            f'{MOST_BYTES} are read')
+            now, steady, f'{len(names)} names of {letters} letters in all: at most {MOST_NAMES} '
+            f'names are read, of {ROOM} bytes with their lengths and without zeros, in a message '
+            f'of {MOST_BYTES} bytes')
 
     def take_message(self, now: float, steady: float, data: bytes) -> bool | None:
         """

@@ -59,7 +59,7 @@ class Tape:
 
     def __init__(self, controller: Controller, write: Callable[[str], object],
                  like: Controller | None = None, share: float = 1e-12) -> None:
-        self._write, self._y = write, controller.y
+        self._write, self._y, self._u = write, controller.y, controller.u
         self._tolerances = (share * controller.settings.torque_limits).tolist()
         fields = {path: view for name in RECORDS
                   for path, _, view in getattr(controller, name).walk(f'{name}.')}
@@ -78,11 +78,14 @@ class Tape:
         self._run, controller.run = controller.run, self.run
 
     def run(self) -> None:
-        """Write down one step, and do it."""
-        for each in self._given:
+        """Do one step, and write it down."""
+        kind, u = int(self._u.kind), self._u
+        self._run()
+        if kind != int(u.kind):
+            return  # a message that is no joint state, which no step has seen
+        for each in self._given:  # a message becomes an event on the way
             self._note(*each)
         self._write('step\n')
-        self._run()
         for path in _EXACT:
             self._write(f'expect {path} 0 {_text(self._fields[path])}\n')
         if self._y.send:

@@ -119,6 +119,8 @@ class Rig:
             'friction.coulomb': [0.3], 'friction.viscous': [0.1], 'dead_man_timeout': 0.3,
             'payload.ramp_time': 0.05, 'reference.timeout': 0.1, 'effort_is_torque': False,
             'start.tolerance': 1.0, 'switch_time': 0.05}
+        # The step in C gets events, no messages: Python reads these.
+        values['fast_path'] = backend != 'c'
         self._recorded = StepController('arm', values, simulated=False,
                                         backend='llvm' if backend == 'c' else backend)
         self.controller = self._recorded.controller
@@ -235,6 +237,7 @@ class Rig:
         found += [self._running(mode) for mode in MODES]
         running = found[-1]
         c._step(Kind.ADVANCE, self.now, self.now)
+        c._step(Kind.LEAVE, self.now, self.now)
         c.fault(self.now, Cause.OPERATOR_STOP)
         self.until(State.BRAKING)
         self.take_state()

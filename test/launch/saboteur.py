@@ -44,7 +44,7 @@ from rclpy.lifecycle import LifecycleNode
 
 #: where to break what
 PLACES = {
-    'state': (Controller, 'take_state'), 'timer': (Controller, 'take_timer'),
+    'state': (Controller, 'take_message'), 'timer': (Controller, 'take_timer'),
     'reset': (Controller, 'reset'), 'dead-man': (Controller, 'press'),
     'stop': (ControllerNode, '_cancel_activation'), 'heartbeat': (LoopNode, '_beat'),
     'request': (Controller, '_take_reference'),

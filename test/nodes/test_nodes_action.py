@@ -325,7 +325,8 @@ def test_what_is_left_is_answered(desk):
     """A stop between judgement and loop aborts; so does the end of the robot."""
     goal = desk.goal((0.2, 0.02))
     assert desk.judge(goal) is ACCEPT
-    desk.arm.controller.post(lambda *_: desk.arm.stop())
+    controller = desk.arm.controller
+    controller.post(lambda _, steady: controller.fault(steady, Cause.OPERATOR_STOP))
     handle = Handle(goal, 50)
     desk.begin(handle)
     desk.run(0.02)

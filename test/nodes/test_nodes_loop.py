@@ -57,7 +57,8 @@ class Loop:
             _fast_timer=timer, _heartbeat=SimpleNamespace(
                 publish=lambda message: self.beats.append(message.data)),
             _dead_man=SimpleNamespace(polling=False),
-            _states=SimpleNamespace(admit_state=lambda _: self.admitted, spend=self.spent.append),
+            _states=SimpleNamespace(admit_state=lambda _: self.admitted, whole=True,
+                                    spend=self.spent.append),
             _ros_clock=SimpleNamespace(now=lambda: SimpleNamespace(
                 nanoseconds=round(1e9 * self.sim))))
 

@@ -23,6 +23,8 @@ import pytest
 from rbd_ros.control.interface.events import Event
 from rbd_ros.control.joint_states.intake import Intake
 from rbd_ros.control.parameters.table import PARAMETERS
+from rbd_ros.control.throttle import Budget
+from rbd_ros.nodes.controller import loop_node as loop_node_module
 from rbd_ros.nodes.controller.loop_node import LoopNode, STATES
 from rbd_ros.nodes.controller.state_input import BURST, SHARE, StateInput
 
@@ -225,7 +227,7 @@ def loop_node(admitted, took=0.0):
         guard=SimpleNamespace(report_exception=asked.caught.append),
         statistics=SimpleNamespace(add=lambda *given: asked.counted.append(given)),
         _states=SimpleNamespace(admit_state=lambda data: asked.admitted.append(data) or admitted,
-                                spend=asked.spent.append))
+                                spend=asked.spent.append, whole=True))
     return node, asked
 
 
@@ -242,6 +244,9 @@ def test_states_pay_the_time_they_took():
     assert not asked.spent and not asked.caught  # it got a torque
     LoopNode._on_state(node, data)
     assert len(asked.taken) == 2 and len(asked.spent) == 1  # so soon it pays
+    node._free, node._states.whole = -1.0, False
+    LoopNode._on_state(node, data)
+    assert len(asked.spent) == 2  # and so do those after it, until all is paid
     node, asked = loop_node(True, took=False)  # it got none
     LoopNode._on_state(node, data)
     assert len(asked.taken) == len(asked.counted) == len(asked.spent) == 1
@@ -252,6 +257,58 @@ def test_states_pay_the_time_they_took():
     node, asked = loop_node(True, took=ValueError)
     LoopNode._on_state(node, data)
     assert len(asked.caught) == len(asked.spent) == 1  # what raises has cost as much
+
+
+@pytest.mark.parametrize('took', [3e-5, 1e-4, 3e-4, 1e-3])
+@pytest.mark.parametrize('gap', [5e-5, 1e-4])
+@pytest.mark.parametrize('rate', [100.0, 500.0, 1000.0])
+def test_a_flood_of_good_states_is_a_flood(monkeypatch, rate, gap, took):
+    """States that give a torque, one after the other, may not take the thread for themselves."""
+    clock = SimpleNamespace(now=100.0)
+    monkeypatch.setattr(loop_node_module, 'monotonic', lambda: clock.now)
+    budget = Budget(SHARE, BURST)
+    starved: list[float] = []
+
+    def take(*_):
+        clock.now += took
+        return True
+    node, asked = loop_node(True)
+    node._controller.take_message, node.free_period = take, 0.25 / rate
+
+    class States:
+        whole = property(lambda self: budget.whole)
+
+        def admit_state(self, data):
+            if budget.whole or budget.left(clock.now):
+                return True
+            starved.append(clock.now)
+            return False
+
+        def spend(self, seconds):
+            budget.spend(seconds + OVERHEAD, clock.now - seconds)
+    node._states = States()
+    while clock.now < 101.0 and not starved:
+        LoopNode._on_state(node, b'')
+        clock.now += gap
+    busy = (took + OVERHEAD) / (took + gap) > SHARE
+    assert bool(starved) == busy and not asked.caught
+
+
+@pytest.mark.parametrize('rate', [100.0, 500.0, 1000.0])
+def test_states_at_their_rate_are_no_flood(monkeypatch, rate):
+    """An ordinary stream pays nothing, though a step takes half of its period."""
+    clock = SimpleNamespace(now=100.0)
+    monkeypatch.setattr(loop_node_module, 'monotonic', lambda: clock.now)
+    node, asked = loop_node(True)
+
+    def take(*_):
+        clock.now += 0.5 / rate
+        return True
+    node._controller.take_message, node.free_period = take, 0.25 / rate
+    for _ in range(100):
+        LoopNode._on_state(node, b'')
+        clock.now += 0.5 / rate
+    assert not asked.spent and not asked.caught
 
 
 def test_the_middleware_keeps_what_comes_between_two_looks():

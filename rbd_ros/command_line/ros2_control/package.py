@@ -17,7 +17,10 @@
 from __future__ import annotations
 
 from importlib.resources import files
+import json
+import re
 from typing import Any
+from xml.sax.saxutils import escape
 
 from rbd_ros.command_line.c_controller import controller_codes, controller_of, emit_controller
 from rbd_ros.command_line.ros2_control.tables import tables
@@ -43,14 +46,14 @@ def ros2_control_package(settings: Settings, prefix: str) -> dict[str, str]:
     :param settings: of the controller.
     :param prefix: of every name in the C code; the package is called after it.
     """
-    if not (prefix.isascii() and prefix.isidentifier() and prefix == prefix.lower()):
+    if not re.fullmatch('[a-z][a-z0-9_]+', prefix):
         raise SettingError(f'prefix "{prefix}" must be a name of ROS packages: small letters, '
-                           'digits and _, a letter first; name another with --prefix')
+                           'digits and _, two or more, a letter first; name another with --prefix')
     package = f'{prefix}_rbd_controller'
     controller, graphs = controller_of(settings)
     code = emit_controller(controller, graphs, prefix)
     names = {'package': package, 'PACKAGE': package.upper(), 'prefix': prefix,
-             'PREFIX': prefix.upper(), 'robot': settings.robot.model.name,
+             'PREFIX': prefix.upper(), 'robot': escape(settings.robot.model.name, {'"': '&quot;'}),
              **_joints(controller)}
     result = {}
     for source, target in _SOURCES.items():
@@ -72,5 +75,6 @@ def _with(text: str, names: dict[str, str]) -> str:
 def _joints(controller: Controller) -> dict[str, Any]:
     joints = controller.settings.robot.joints
     rate = controller.settings.number('nominal_rate')
-    return {'joints': ', '.join(joints), 'rate': f'{rate:.0f}',
-            'command_joints': ', '.join(f'rbd_controller/{joint}' for joint in joints)}
+    return {'joints': ', '.join(map(json.dumps, joints)), 'rate': f'{rate:.0f}',
+            'command_joints': ', '.join(
+                json.dumps(f'rbd_controller/{joint}') for joint in joints)}

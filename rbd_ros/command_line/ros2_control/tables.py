@@ -273,14 +273,10 @@ inline const double * fault_detail(const Memory & m, std::size_t cause)
   return m.x.command.supervisor.faults.details + 6 * cause;
 }
 
-/// What is left in the interfaces when nobody writes any more: what ``release_torque`` says.
-inline void release_torque(const Memory & m, double * torque)
+/// Where the reference of a joint is now.
+inline double followed(const Memory & m, std::size_t joint)
 {
-  for (std::size_t j = 0; j < kJointCount; ++j) {
-    torque[j] = m.p.command.torque.keeps_gravity > 0.0 ? m.x.command.torque.gravity[j] : 0.0;
-  }
+  return m.x.references.joint.profile.state[joint];
 }
-
-inline bool has_sent(const Memory & m) {return m.x.command.torque.sending > 0.0;}
 """.replace('@RAMPING_IN@', str(tuple(State).index(State.RAMPING_IN))).replace(
     '@RUNNING@', str(tuple(State).index(State.RUNNING))).split('\n')

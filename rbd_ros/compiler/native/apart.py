@@ -31,6 +31,7 @@ __all__ = ['emitted', 'is_worthwhile']
 
 #: s after which the other process is given up.
 _LIMIT = 120.0
+_MARK = b'rbd_ros object code:'
 _PROGRAM = f'import sys; sys.path[:] = sys.argv[1:]; from {__name__} import main; main()'
 
 
@@ -51,14 +52,20 @@ def emitted(target: Target, text: str, passes: Passes) -> bytes:
     :raises subprocess.SubprocessError: if it fails, or takes too long.
     """
     # Isolated: it finds modules where this process does, and not in the present folder.
-    return subprocess.run(
+    answer = subprocess.run(
         [sys.executable, '-I', '-c', _PROGRAM, *sys.path], check=True, timeout=_LIMIT,
         input='\n'.join([*target, passes.name, text]).encode(),
         stdout=subprocess.PIPE, stderr=subprocess.DEVNULL).stdout
+    # What the start of Python prints on some machine is no code.
+    framed = answer.partition(_MARK)[2]
+    size, code = int.from_bytes(framed[:8], 'little'), framed[8:]
+    if not code or len(code) != size:
+        raise subprocess.SubprocessError(f'{len(code)} bytes of code, not {size}')
+    return code
 
 
 def main() -> None:
     """Be the other process."""
     triple, cpu, features, passes, text = sys.stdin.buffer.read().decode().split('\n', 4)
     code = Target(triple, cpu, features).emit(text, passes=Passes[passes])
-    sys.stdout.buffer.write(code)
+    sys.stdout.buffer.write(_MARK + len(code).to_bytes(8, 'little') + code)

@@ -20,7 +20,6 @@ from collections.abc import Callable, Sequence
 import ctypes
 from functools import cache, partial
 import logging
-from subprocess import SubprocessError
 import threading
 
 import numpy as np
@@ -194,15 +193,22 @@ def compiled(function: Function) -> CompiledProcedure:
         return _compiled(function)
 
 
+_prepared: set[Function] = set()
+
+
 def prepare(function: Function) -> None:
     """
     Begin to make the machine code of a function, which ``compiled`` will wait for.
 
     It is made by another process, and kept on disk. Whatever prevents that is no error: it is made
-    when it is needed.
+    when it is needed. Once in a process is enough.
     """
+    if function in _prepared:
+        return
+    _prepared.add(function)
     if disk.folder() is not None and apart.is_worthwhile():
-        threading.Thread(target=_make_apart, args=[function], name='rbd_ros compile').start()
+        threading.Thread(target=_make_apart, args=[function], name='rbd_ros compile',
+                         daemon=True).start()
 
 
 def _make_apart(function: Function) -> None:
@@ -213,5 +219,5 @@ def _make_apart(function: Function) -> None:
             if key and disk.read(key) is None:
                 code = apart.emitted(options.target, *_module(function))
                 disk.write(key, disk.Entry({}, [code]))
-        except (OSError, TypeError, SubprocessError) as error:
+        except Exception as error:
             _log.debug('%s is not compiled apart: %s', function.__name__, error)

@@ -64,6 +64,7 @@ class Kind(enum.IntEnum):
     GRAVITY = 17  # where down is
     REFUSED = 18  # a reference that was refused outside: it counts
     LOOK = 19  # the timer has come, and requests wait
+    LEAVE = 20  # no step follows: what is to act from now on
 
 
 class Event(Record):

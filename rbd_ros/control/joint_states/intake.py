@@ -31,7 +31,8 @@ from rbd_ros.compiler import procedure
 from rbd_ros.compiler.language.octets import Bytes
 from rbd_ros.compiler.procedure import Vector
 from rbd_ros.control.interface.events import Event, Joints, NOBODY, Structure
-from rbd_ros.control.joint_states.forms import find_form, Forms, Letters, read_state, ROOM
+from rbd_ros.control.joint_states.forms import (
+    find_form, Forms, Letters, MOST_NAMES, read_state, ROOM)
 from rbd_ros.control.joint_states.sources import SOURCES
 from rbd_ros.control.parameters.settings import Settings
 from rbd_ros.control.throttle import short_list
@@ -106,7 +107,7 @@ class Intake:
         """Let everything be announced once more; kinds of messages keep their places."""
         self._forms.told[:] = 0.0
         self._announced: set[str] = set()
-        self._seen: set[tuple[str, ...]] = set()
+        self._seen: set[int] = set()  # lists of names, by their bytes
 
     def names(self, source: float) -> tuple[str, ...]:
         """
@@ -115,7 +116,11 @@ class Intake:
         :param source: its place.
         """
         forms, k = self._forms, int(source)
-        return tuple(_strings(self.letters.kept, ROOM * k, int(forms.names[k]), forms.big[k]))
+        kept = bytes(self.letters.kept[ROOM * k:ROOM * (k + 1)])
+        try:
+            return tuple(_strings(kept, 0, int(forms.names[k]), forms.big[k]))
+        except struct.error:  # asked by another thread while the place is given to another kind
+            return ()
 
     def twice(self, source: float) -> list[str]:
         """
@@ -201,21 +206,25 @@ class Intake:
 
         :param u: event that was filled.
         """
-        place, names = int(u.source), self.last_names()
-        self._announce_unknown(names)
+        place, parts = int(u.source), self.parts
         if place >= 0:
             self._forms.told[place] = 1.0
-        elif u.defect:
-            self.refused = names
+        if parts.names > MOST_NAMES:
+            return
+        if place < 0 and u.defect:
+            self.refused = self.last_names()
+        # Reading names takes long: a list that was seen is known by its bytes.
+        seen = hash(bytes(self._bytes[int(parts.names_at):int(parts.names_end)]))
+        if seen in self._seen or len(self._announced) > _LISTS:
+            return
+        if len(self._seen) < _FOREIGN:
+            self._seen.add(seen)
+        self._announce_unknown(self.last_names())
 
     # -- inside -------------------------------------------------------------------------------
 
     def _announce_unknown(self, names: tuple[str, ...]) -> None:
         """Announce joints that the model does not have, unless a sender keeps inventing names."""
-        if names in self._seen:
-            return
-        if len(self._seen) < _FOREIGN:
-            self._seen.add(names)
         extra = [name for name in names if name not in self._known]
         text = f'joints not in the model are ignored: {short_list(extra)}'
         if not extra or text in self._announced or len(self._announced) > _LISTS:
@@ -247,7 +256,7 @@ def _table(measured: Sequence[str], joints: Sequence[str]) -> tuple[Forms, Bytes
     return forms, np.frombuffer(b''.join(encoded), np.uint8).copy()
 
 
-def _strings(data: Bytes, at: int, count: int, big: float) -> Iterator[str]:
+def _strings(data: Bytes | bytes, at: int, count: int, big: float) -> Iterator[str]:
     """Yield the strings of a message, which were found to be whole."""
     length = struct.Struct('>I' if big else '<I')
     for _ in range(count):

@@ -74,14 +74,15 @@ def exchange(mail: Mail, x: State, u: Event, p: Parameters, ring: Ring, k: Kerne
     """
     y.send, y.told, taken = 0.0, 0.0, x.taken
     mail.notes.attention, mail.notes.cycle = 1.0, 0.0
-    if mail.notes.arrived > 0.0:
-        mail.notes.arrived = 0.0
+    arrived, mail.notes.arrived = mail.notes.arrived, 0.0
+    if arrived > 0.0 and u.kind == Kind.STATE:  # nothing else becomes one by a mark left over
         if not read_state(mail.message, mail.parts, mail.letters, u):
             u.kind, mail.letters.forms.news = Kind.UNREADABLE, 0.0
             return
     elif u.kind != Kind.STATE:
         mail.letters.forms.news = 0.0
-    mail.notes.stamp = mail.parts.stamp_s + 1e-9 * mail.parts.stamp_ns
+    if u.kind == Kind.STATE:
+        mail.notes.stamp = mail.parts.stamp_s + 1e-9 * mail.parts.stamp_ns
     step(x, u, p, ring, k, w, y)
     if y.send > 0.0:
         write_command(mail.command, mail.slots, y.torque, x.stamp_s, x.stamp_ns)

@@ -52,7 +52,7 @@ from rbd_ros.control.supervisor.states import StateCode
 from rbd_ros.control.supervisor.supervisor import activate, hear, renewed, reset, take_cause
 from rbd_ros.control.supervisor.words import SupervisorWord
 from rbd_ros.control.torque.fade import arm_fade
-from rbd_ros.control.torque.torque import after_timer
+from rbd_ros.control.torque.torque import after_timer, leave_torque
 
 __all__ = ['step']
 
@@ -165,6 +165,8 @@ def _request(x: State, u: Event, p: Parameters, ring: Ring, k: Kernels, w: Work,
         _apply(x, p, k, w, y)
     elif u.kind == Kind.HOLD:
         hold_references(x.references, p.references)
+    elif u.kind == Kind.LEAVE:
+        leave_torque(x.command, p.command, x.observer.load, y)
     elif u.kind == Kind.CANCEL:
         cancel_goal(x.references.joint, p.references.joint, u, y)
     elif u.kind == Kind.PAYLOAD:

@@ -37,8 +37,8 @@ from rbd_ros.control.torque.torque_records import (
     Command, CommandLimits, Computed, Need, Torque, TorqueParameters)
 
 __all__ = ['after_timer', 'begin_at', 'brake_torque', 'changed', 'gravity_known',
-           'law_not_finite', 'live_torque', 'need', 'no_brake', 'send', 'silence', 'turn_blind',
-           'wants_state']
+           'law_not_finite', 'leave_torque', 'live_torque', 'need', 'no_brake', 'send', 'silence',
+           'turn_blind', 'wants_state']
 
 
 def need(due: int) -> int:
@@ -324,6 +324,23 @@ def _mix(x: Command, p: CommandLimits, c: Computed, load: Vector, start: Vector,
     for j in range(len(start)):
         target = _target(x, p, load, j)
         c.wanted[j] = start[j] + (target - start[j]) * share
+
+
+def leave_torque(x: Command, p: CommandLimits, load: Vector, y: Result) -> None:
+    """
+    Give at once what remains after release, for whoever takes the motors away without a stop.
+
+    :param x: supervisor and torque.
+    :param p: their limits.
+    :param load: that the observer sees.
+    :param y: gets the torque, if one was ever sent.
+    """
+    if x.torque.sending <= 0.0:
+        return
+    for j in range(len(y.torque)):
+        most = limit_of(p.torque.limits.limit, j)
+        y.torque[j] = clamped(_target(x, p, load, j) - x.torque.limiter.driver[j], most)
+    y.send = 1.0
 
 
 def _target(x: Command, p: CommandLimits, load: Vector, j: int) -> float:

@@ -56,7 +56,8 @@ Array = npt.NDArray[np.float64]
 #: of 20 kHz brings while the control thread waits for a processor.
 STATES = QoSProfile(depth=100, reliability=ReliabilityPolicy.BEST_EFFORT)
 
-#: of the nominal period: states with a torque that come no faster are no flood
+#: of the nominal period, from the end of one state to the next one: states with a torque that
+#: leave as much time are no flood
 _FREE = 0.25
 
 #: s between two checks of the clocks while states arrive
@@ -195,8 +196,10 @@ class LoopNode(GuardedNode):
                 if sent is not None:
                     self.statistics.add(steady, monotonic(), controller.stamp)
             finally:
-                if sent and steady >= self._free:
-                    self._free = steady + self.free_period
+                # After one that was charged all are, until the budget is whole again: a flood of
+                # good states is a flood.
+                if sent and steady >= self._free and self._states.whole:
+                    self._free = monotonic() + self.free_period
                 else:
                     self._states.spend(monotonic() - steady)
         except Exception:

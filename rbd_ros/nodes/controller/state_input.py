@@ -16,7 +16,8 @@
 The subscription to joint states, which cannot flood the control thread.
 
 Messages are charged the time that they take, including the wait for a processor: what counts is
-how busy the control thread is. States that give a torque, and come at an ordinary rate, are not.
+how busy the control thread is. States that give a torque and leave time between them are not, as
+long as nothing else was.
 Beyond the budget the middleware keeps the newest messages and a timer reads them once in each
 nominal period, or every 2 ms. Messages with joints of the robot are recognised by their names: the
 newest of each such list is taken, and one of all the others, so that a new source is still found.
@@ -81,13 +82,18 @@ class StateInput(Bounded):
         self._recognise, self._newest = recognise, {}
         self._timer.timer_period_ns = round(1e9 * min(period, _MAX_PERIOD))
 
+    @property
+    def whole(self) -> bool:
+        """Return whether no message was charged lately."""
+        return not self.polling and self._budget.whole
+
     def admit_state(self, data: bytes) -> bool:
         """
         Return whether a message may take time now; if not, it is kept while it is the newest.
 
         :param data: the serialized message.
         """
-        if self._reading or not self.polling and self._budget.whole or self.admit():
+        if self._reading or self.whole or self.admit():
             return True
         self._keep(data)
         return False
