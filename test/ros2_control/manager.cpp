@@ -39,6 +39,7 @@
 #include "lifecycle_msgs/msg/state.hpp"
 #include "rclcpp/rclcpp.hpp"
 #include "std_srvs/srv/trigger.hpp"
+#include "trajectory_msgs/msg/joint_trajectory.hpp"
 
 #include STEP_HEADER
 
@@ -175,6 +176,7 @@ int main(int count, char ** words)
   rclcpp::executors::SingleThreadedExecutor client_executor;
   client_executor.add_node(client);
 
+  rclcpp::Publisher<trajectory_msgs::msg::JointTrajectory>::SharedPtr trajectories;
   std::atomic<bool> ended{false};
   std::mutex handing;  // commands run beside the updates, which they wait for
   std::vector<Line> waiting;
@@ -198,6 +200,21 @@ int main(int count, char ** words)
             result = switch_controllers(*manager, line.arguments) ? "ok" : "failed";
           } else if (line.command == "call") {
             result = call(*client, client_executor, line.arguments.at(0));
+          } else if (line.command == "follow") {  // topic, s, then joints and positions
+            trajectory_msgs::msg::JointTrajectory message;
+            message.points.resize(1);
+            message.points[0].time_from_start =
+              rclcpp::Duration::from_seconds(std::stod(line.arguments.at(1)));
+            for (std::size_t k = 2; k + 1 < line.arguments.size(); k += 2) {
+              message.joint_names.push_back(line.arguments[k]);
+              message.points[0].positions.push_back(std::stod(line.arguments[k + 1]));
+            }
+            trajectories = client->create_publisher<trajectory_msgs::msg::JointTrajectory>(
+              line.arguments.at(0), rclcpp::QoS(1).reliable());
+            for (int k = 0; k < 500 && trajectories->get_subscription_count() == 0; ++k) {
+              std::this_thread::sleep_for(std::chrono::milliseconds(10));
+            }
+            trajectories->publish(message);
           } else if (line.command == "mode") {
             for (const auto & loaded : manager->get_loaded_controllers()) {
               if (loaded.info.name == line.arguments.at(0)) {
@@ -222,6 +239,7 @@ int main(int count, char ** words)
     });
 
   std::vector<double> times;
+  std::vector<long> allocated;  // in each update
   const auto period = rclcpp::Duration::from_seconds(1.0 / rate);
   rclcpp::Time time(100, 0, manager->get_clock()->get_clock_type());
   auto next = std::chrono::steady_clock::now();
@@ -236,9 +254,11 @@ int main(int count, char ** words)
     time += period;
     manager->read(time, period);
     const auto begin = std::chrono::steady_clock::now();
+    const long before = allocations;
     watched = true;
     manager->update(time, period);
     watched = false;
+    allocated.push_back(allocations - before);
     times.push_back(std::chrono::duration<double, std::micro>(
         std::chrono::steady_clock::now() - begin).count());
     manager->write(time, period);
@@ -250,9 +270,11 @@ int main(int count, char ** words)
   std::fclose(steps);
   steps = nullptr;
   std::sort(times.begin(), times.end());
+  std::sort(allocated.begin(), allocated.end());
   std::cout << "update p50 " << times[times.size() / 2] << " us, p99 "
             << times[times.size() * 99 / 100] << " us, largest " << times.back()
-            << " us; allocations " << allocations << std::endl;
+            << " us; allocations p50 " << allocated[allocated.size() / 2] << ", p90 "
+            << allocated[allocated.size() * 9 / 10] << std::endl;
   executor->cancel();
   spinner.join();
   rclcpp::shutdown();

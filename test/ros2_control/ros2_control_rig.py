@@ -27,6 +27,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cache
 import hashlib
+import json
 import os
 from pathlib import Path
 import re
@@ -39,7 +40,6 @@ from xml.sax.saxutils import escape
 from benchmark.mujoco_plant import Plant, PlantOptions
 import mujoco
 import numpy as np
-import yaml
 
 HERE = Path(__file__).parent
 
@@ -49,6 +49,7 @@ _LIBRARIES = (
     'controller_manager controller_interface hardware_interface rclcpp_lifecycle rclcpp rcl '
     'rcutils rcpputils rmw rosidl_runtime_c rosidl_typesupport_cpp class_loader '
     'std_srvs__rosidl_typesupport_cpp std_msgs__rosidl_typesupport_cpp ament_index_cpp '
+    'trajectory_msgs__rosidl_typesupport_cpp '
     'realtime_tools pal_statistics tracetools_status rcl_lifecycle pthread dl').split()
 _PACKAGE_XML = ('<package format="3"><name>{}</name><version>0.0.0</version><description>for a '
                 'test</description><maintainer email="nobody@example.com">nobody</maintainer>'
@@ -255,13 +256,15 @@ def run(built: Built, arm: Arm, folder: Path, script: Sequence[str], *, cycles: 
     (folder / 'robot.urdf').write_text(arm.description(folder, log))
     (folder / 'script').write_text('\n'.join(script) + '\n')
     others = dict(controllers or {})
-    types = {name: {'type': each['type']} for name, each in others.items()}
+    place = [str(folder / 'parameters.yaml')]
+    types = {name: {'type': each['type'], 'params_file': place} for name, each in others.items()}
     file = {'controller_manager': {'ros__parameters': {
-        'update_rate': rate, 'rbd_controller': {'type': f'{built.package}/Controller'}, **types}},
+        'update_rate': rate, 'rbd_controller': {
+            'type': f'{built.package}/Controller', 'params_file': place}, **types}},
         'rbd_controller': {'ros__parameters': dict(parameters or {'mode': 'hold'})}}
     for name, each in others.items():
         file[name] = {'ros__parameters': {k: v for k, v in each.items() if k != 'type'}}
-    (folder / 'parameters.yaml').write_text(yaml.safe_dump(file))
+    (folder / 'parameters.yaml').write_text(json.dumps(file))  # YAML without aliases
     done = subprocess.run(
         [built.folder / 'manager', folder / 'robot.urdf', folder / 'script', steps, str(rate),
          str(cycles), '--ros-args', '--params-file', folder / 'parameters.yaml'],

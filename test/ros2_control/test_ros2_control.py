@@ -17,6 +17,8 @@
 from __future__ import annotations
 
 from pathlib import Path
+import re
+from xml.etree import ElementTree
 
 from benchmark.robots import robot_file
 import numpy as np
@@ -25,7 +27,9 @@ from rbd_ros.command_line.c_controller import controller_settings, law_kernels
 from rbd_ros.command_line.ros2_control.package import ros2_control_package
 from rbd_ros.control.controller import Controller
 from rbd_ros.control.interface.events import Kind
+from rbd_ros.errors import SettingError
 from ros2_control_rig import Arm, build, Built, reason_to_skip, Run, run
+import yaml
 
 pytestmark = [pytest.mark.slow,
               pytest.mark.skipif(bool(reason_to_skip()), reason=reason_to_skip() or 'none')]
@@ -124,3 +128,55 @@ def test_torques_are_those_of_the_node(life: Run, settings) -> None:
             worst = max(worst, float(error.max()))
     assert sent > 8000
     assert worst < 1e-12
+
+
+def test_updates_allocate_nothing(life: Run) -> None:
+    """Most updates allocate nothing at all; those of the manager around a switch may."""
+    assert re.search(r'allocations p50 0, p90 0$', life.output, re.MULTILINE), life.output[-2000:]
+
+
+def test_chain(built, tmp_path) -> None:
+    """A joint_trajectory_controller in front moves the arm; without it the arm stays there."""
+    goal = [start + 0.2 for start in ARM.start]
+    target = ' '.join(f'{joint} {q}' for joint, q in zip(JOINTS, goal, strict=True))
+    jtc = {'type': 'joint_trajectory_controller/JointTrajectoryController', 'joints': JOINTS,
+           'command_joints': [f'rbd_controller/{joint}' for joint in JOINTS],
+           'command_interfaces': ['position', 'velocity'],
+           'state_interfaces': ['position', 'velocity']}
+    ran = run(built, ARM, tmp_path, [
+        '100 load rbd_controller', '150 load jtc', '400 switch +rbd_controller +jtc',
+        f'3000 follow /jtc/joint_trajectory 2.0 {target}'], cycles=8000,
+        parameters={'mode': 'computed_torque'}, controllers={'jtc': jtc})
+    assert ran.answers() == ['ok'] * 4, ran.output[-4000:]
+    np.testing.assert_allclose(ran.motion[-1, :, 0], goal, atol=0.03)
+    assert np.abs(ran.motion[:, :, 1]).max() < 1.0
+
+
+def test_what_the_driver_adds_is_not_left_behind(tmp_path) -> None:
+    """A controller that is taken away leaves what release_torque says, less what is added."""
+    file = tmp_path / 'panda.yaml'
+    file.write_text(PARAMETERS.replace('driver_adds: none', 'driver_adds: gravity'))
+    settings = controller_settings(ARM.urdf, str(file), lambda _: None)
+    laws = law_kernels(settings)
+    controller = Controller(settings, {name: laws.compile(name) for name in laws.names},
+                            lambda torque: None)
+    controller.u.kind = Kind.LEAVE
+    controller.run()
+    assert controller.y.send == 0.0  # nothing was ever sent
+    torque = controller.x.command.torque
+    torque.sending, torque.gravity[:] = 1.0, 20.0
+    torque.limiter.driver[:] = 20.0, 20.0, 15.0, 20.0, 30.0, 0.0, 20.0
+    controller.run()
+    assert controller.y.send == 1.0
+    assert controller.y.torque.tolist() == [0.0, 0.0, 5.0, 0.0, -10.0, 12.0, 0.0]
+
+
+def test_names_are_escaped(settings) -> None:
+    """XML and YAML are read as what was meant."""
+    files = ros2_control_package(settings, 'panda')
+    for name in ('package.xml', 'panda_rbd_controller_plugins.xml'):
+        ElementTree.fromstring(files[name])
+    config = yaml.safe_load(files['config/controllers.yaml'])
+    assert config['joint_trajectory_controller']['ros__parameters']['joints'] == JOINTS
+    with pytest.raises(SettingError, match='prefix "_x"'):
+        ros2_control_package(settings, '_x')
