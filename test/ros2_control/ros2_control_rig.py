@@ -258,10 +258,10 @@ def run(built: Built, arm: Arm, folder: Path, script: Sequence[str], *, cycles: 
     others = dict(controllers or {})
     place = [str(folder / 'parameters.yaml')]
     types = {name: {'type': each['type'], 'params_file': place} for name, each in others.items()}
-    file = {'controller_manager': {'ros__parameters': {
-        'update_rate': rate, 'rbd_controller': {
-            'type': f'{built.package}/Controller', 'params_file': place}, **types}},
-        'rbd_controller': {'ros__parameters': dict(parameters or {'mode': 'hold'})}}
+    own = {'type': f'{built.package}/Controller', 'params_file': place}
+    manager = {'update_rate': rate, 'rbd_controller': own, **types}
+    file = {'controller_manager': {'ros__parameters': manager},
+            'rbd_controller': {'ros__parameters': dict(parameters or {'mode': 'hold'})}}
     for name, each in others.items():
         file[name] = {'ros__parameters': {k: v for k, v in each.items() if k != 'type'}}
     (folder / 'parameters.yaml').write_text(json.dumps(file))  # YAML without aliases
