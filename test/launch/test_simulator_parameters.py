@@ -399,7 +399,8 @@ class TestSensors(Case):
             print(f'losses of {length}: {(gaps > 1).mean():.2f} of the gaps are longer, the '
                   f'longest {gaps.max()} periods')
             self.assertGreater((gaps > length).sum(), 2)  # of 30 at least: 1e-10 by chance
-        self.assertGreater((gaps % length == 1 % length).mean(), 0.5)
+        # A busy machine loses states too, one or two at a time: they are not looked at.
+        self.assertEqual(np.bincount(gaps[gaps >= length]).argmax(), length + 1)
 
     def test_rate(self) -> None:
         """States come up to 1 kHz, whole periods apart."""
