@@ -47,6 +47,8 @@ PARAMETERS = """
     torque_limits: [87.0, 87.0, 87.0, 87.0, 12.0, 12.0, 12.0]
     rotor_inertia: [0.1]
     nominal_rate: 1000.0
+    minimum_rate: 0.0      # a busy machine must not stop the test
+    state_timeout: 0.3
     driver_adds: none
     release_torque: gravity
     task.frame: panda_hand
