@@ -33,7 +33,7 @@ from rbd_ros.control.load.words import LoadWord
 from rbd_ros.control.observers import words as observer_words
 from rbd_ros.control.observers.words import ObserverWord
 from rbd_ros.control.parameters.assembly import build_settings
-from rbd_ros.control.parameters.row import Parameter, Value
+from rbd_ros.control.parameters.row import Parameter, STRINGS, Value
 from rbd_ros.control.parameters.settings import Settings
 from rbd_ros.control.parameters.table import with_modes
 from rbd_ros.control.references import words as reference_words
@@ -85,19 +85,20 @@ def _number(value: float) -> str:
         'NAN' if math.isnan(value) else '-INFINITY' if value < 0.0 else 'INFINITY')
 
 
-def _value(value: Value) -> str:
-    """Return a value of a parameter as one of C++."""
+def _value(row: Parameter, value: Value) -> str:
+    """Return the value of a parameter as one of C++; an empty list has the type of its row."""
     if isinstance(value, (list, tuple)):
-        kind = 'std::string' if value and isinstance(value[0], str) else 'double'
+        kind = 'std::string' if row.kind == STRINGS else 'double'
         return f'std::vector<{kind}>{{' + ', '.join(map(_plain, value)) + '}'
     return f'{_TYPES[type(value)]}({_plain(value)})'
 
 
-def _plain(value: Value) -> str:
+def _plain(value: bool | float | str) -> str:
     if isinstance(value, bool):
         return str(value).lower()
-    return _text(value) if isinstance(value, str) else (
-        str(value) if isinstance(value, int) else _number(value))  # type: ignore[arg-type]
+    if isinstance(value, str):
+        return _text(value)
+    return str(value) if isinstance(value, int) else _number(value)
 
 
 def _array(kind: str, name: str, items: Iterable[str]) -> str:
@@ -185,7 +186,7 @@ def _parameters(rows: Iterable[Parameter], settings: Settings) -> list[str]:
     for row in rows:
         unit = f', {row.unit}' if row.unit else ''
         found.append(f'  {{{_text(row.name)}, {_text(row.description + unit)},\n'
-                     f'    rclcpp::ParameterValue({_value(settings[row.name])})}},')
+                     f'    rclcpp::ParameterValue({_value(row, settings[row.name])})}},')
     return [*found, '};', '', 'inline const rclcpp::ParameterValue & value_of('
             'const ParameterRow & row) {return row.value;}']
 
