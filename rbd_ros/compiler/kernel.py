@@ -114,6 +114,8 @@ class Kernel:
     backend = ''
     #: Type of every number that goes in and comes out.
     dtype = FLOAT64
+    #: Threads for a batch, unless a call names another number; None for all cores.
+    threads: int | None = None
 
     def __init__(self, graph: Graph) -> None:
         self._graph = graph
@@ -207,14 +209,19 @@ class Kernel:
 
         :param arrays: each (count, *shape), or (*shape) where all states share it.
         :param out: arrays to write into, (count, *shape) per output.
-        :param threads: number of threads, None for all cores.
+        :param threads: number of threads, that of the kernel by default.
         """
         self._check_number(arrays)
         inputs, batched, count = checked_batch(self.inputs, arrays, self.dtype)
         targets, buffers = prepare_outputs(self.outputs, out, (count,), self.dtype)
         if count:
-            self.run_batch(inputs, batched, buffers, count, threads)
+            self.run_batch(inputs, batched, buffers, count,
+                           self.threads if threads is None else threads)
         return finish(targets, buffers)
+
+    def limit_threads(self, threads: int | None) -> None:
+        """Set the number of threads for a batch, None for all cores."""
+        self.threads = threads
 
     def bind(self) -> Bound:
         """Return the kernel bound to buffers of its own, for loops that call it every cycle."""

@@ -25,14 +25,18 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import cache, partial
 import logging
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rbd_ros.compiler.backends import BACKENDS, has_llvm
+from rbd_ros.compiler.language.foreign import Foreign as Foreign
 from rbd_ros.compiler.language.octets import Bytes as Bytes
 from rbd_ros.compiler.records import Record
+
+if TYPE_CHECKING:
+    from rbd_ros.compiler.native.native_procedure import FreeProcedure
 
 #: Types of the parameters of procedures.
 Vector: TypeAlias = NDArray[np.float64]
@@ -50,8 +54,8 @@ def bind(function: Callable[..., None], *given: object, backend: str = 'auto',
 
     :param function: a procedure whose parameters are no numbers.
     :param given: C-contiguous arrays, of float64 or, for ``Bytes``, of uint8, whose contents may
-        change between calls; kernels, bound ones or any calls without arguments; records; and
-        named tuples of these.
+        change between calls; kernels, bound ones, bound procedures or any calls without
+        arguments; functions of C as ``Foreign``; records; and named tuples of these.
     :param backend: 'llvm' for machine code, 'python' for the function as it stands, 'auto' for
         machine code where it can be made.
     :raises TypeError: if the function cannot be translated, or an array does not fit.
@@ -67,6 +71,27 @@ def bind(function: Callable[..., None], *given: object, backend: str = 'auto',
                 raise
             _explain(function.__name__, str(error))
     return partial(function, *[_plain(each) for each in given])
+
+
+def bind_free(function: Callable[..., None], *given: object) -> FreeProcedure:
+    """
+    Return a call without arguments that runs a function without the lock of the interpreter.
+
+    It is machine code that calls nothing but machine code, so that a thread may stay in it for as
+    long as it likes, whatever Python does meanwhile. Its ``place`` has the addresses of its code,
+    a function of C of one pointer, and of what that is called with.
+
+    :param function: see ``bind``.
+    :param given: see ``bind``; a kernel must be machine code.
+    :raises OSError: if machine code cannot be made here.
+    :raises TypeError: if the function cannot be translated, an array does not fit, or a kernel is
+        a call of Python.
+    """
+    if not has_llvm():
+        raise OSError(f'{function.__name__} cannot run without the lock of the interpreter: '
+                      'machine code is made by llvmlite, which is not installed')
+    from rbd_ros.compiler.native.native_procedure import compiled
+    return compiled(function).bind_free(given)
 
 
 def prepare(function: Callable[..., None]) -> None:
@@ -88,7 +113,7 @@ def _plain(given: object) -> object:
         return given.plain()
     if isinstance(given, np.ndarray):
         return memoryview(given)
-    if not callable(given):
+    if isinstance(given, Foreign) or not callable(given):
         return given
 
     def call() -> int:

@@ -22,7 +22,7 @@ from guarded_bytes import GuardedBytes
 import numpy as np
 import pytest
 from rbd_ros.compiler.language.octets import (
-    Bytes, get_f64, get_u32, get_u8, put_f64, put_u32, put_u8)
+    Bytes, get_f64, get_i64, get_u32, get_u8, put_f64, put_i64, put_u32, put_u8)
 from rbd_ros.compiler.procedure import bind, Vector
 from rbd_ros.compiler.source.c_procedures import emit_procedure
 
@@ -33,21 +33,25 @@ def read_all(data: Bytes, at: Vector, found: Vector) -> None:
     """Read every kind of number in some places."""
     for k in range(len(at)):
         i = int(at[k])
-        found[6 * k] = get_u8(data, i)
+        found[8 * k] = get_u8(data, i)
         for big in range(2):
-            found[6 * k + 1 + big] = get_u32(data, i, big)
-            found[6 * k + 3 + big] = get_f64(data, i, big)
-        found[6 * k + 5] = len(data) + (i & 7)
+            found[8 * k + 1 + big] = get_u32(data, i, big)
+            found[8 * k + 3 + big] = get_f64(data, i, big)
+        found[8 * k + 5] = get_i64(data, i) & 0xffffffff
+        found[8 * k + 6] = 1.0 if get_i64(data, i) < 0 else 0.0
+        found[8 * k + 7] = len(data) + (i & 7)
 
 
 def write_all(data: Bytes, at: Vector, given: Vector) -> None:
     """Write every kind of number in some places."""
     for k in range(len(at)):
         i = int(at[k])
-        if k - 3 * int(k / 3) == 0:
+        if k & 3 == 0:
             put_u8(data, i, int(given[k]))
-        elif k - 3 * int(k / 3) == 1:
+        elif k & 3 == 1:
             put_u32(data, i, int(given[k]), int(given[k]) & 1)
+        elif k & 3 == 2:
+            put_i64(data, i, int(given[k]) * 4096)
         else:
             put_f64(data, i, given[k], int(given[k]) & 1)
 
@@ -74,15 +78,16 @@ def bits(values):
 def test_numbers_are_what_struct_says():
     """Where a number is whole it is read as Python's own module does, elsewhere it is zero."""
     data = content(1)
-    found = np.zeros(6 * len(PLACES))
+    found = np.zeros(8 * len(PLACES))
     bind(read_all, data, PLACES, found, backend='python')()
     for k, at in enumerate(PLACES.astype(int).tolist()):
         wanted = []
         for form in ('B', '<I', '>I', '<d', '>d'):
             inside = 0 <= at <= SIZE - struct.calcsize(form)
             wanted.append(struct.unpack_from(form, data, at)[0] if inside else 0)
-        np.testing.assert_array_equal(found[6 * k:6 * k + 5], wanted)
-        assert found[6 * k + 5] == SIZE + at % 8
+        number = struct.unpack_from('=q', data, at)[0] if 0 <= at <= SIZE - 8 else 0
+        np.testing.assert_array_equal(
+            found[8 * k:8 * k + 8], [*wanted, number % 2 ** 32, number < 0, SIZE + at % 8])
 
 
 @pytest.mark.parametrize('front', [False, True])
@@ -94,7 +99,7 @@ def test_machine_code_is_python_and_touches_nothing_outside(seed, front):
     given = rng.normal(size=len(at)) * 2.0 ** rng.integers(-3, 40, len(at))
     results = []
     for backend in ('python', 'llvm'):
-        guarded, found = GuardedBytes(content(seed), front=front), np.zeros(6 * len(at))
+        guarded, found = GuardedBytes(content(seed), front=front), np.zeros(8 * len(at))
         bind(read_all, guarded.array, at, found, backend=backend)()
         bind(write_all, guarded.array, at, given, backend=backend)()
         bind(copy, guarded.array, at[20:22].copy(), found[:1], backend=backend)()
@@ -109,7 +114,7 @@ def test_machine_code_is_python_and_touches_nothing_outside(seed, front):
 @pytest.mark.parametrize('entry', [read_all, write_all, copy])
 def test_c_is_python(entry, tmp_path):
     """C has the bytes behind the numbers of its memory, and does the same with both."""
-    at, given = PLACES.copy(), np.linspace(-1e12, 1e12, 6 * len(PLACES)) + 0.25
+    at, given = PLACES.copy(), np.linspace(-1e12, 1e12, 8 * len(PLACES)) + 0.25
     at[:2] = 5.0, 9.0
     data = content(3)
     built = Built(tmp_path, entry, data, at, given)

@@ -21,11 +21,13 @@ import inspect
 
 from rbd_ros.compiler.language.octets import OCTETS
 from rbd_ros.compiler.language.scope import Scope
+from rbd_ros.compiler.language.shared import SHARED
 from rbd_ros.compiler.language.signatures import (
-    BYTES, definition, Function, KERNEL, parameters_of, result_of)
+    ARRAYS, BYTES, definition, FOREIGN, Function, KERNEL, Layout, parameters_of, result_of)
 from rbd_ros.compiler.language.tree import (
-    Arithmetic, BuiltIn, Call, Choice, Comparison, Constant, Element, Expression, Held, KernelCall,
-    Length, Local, Logic, Negative, Not, Number, Octets)
+    Arithmetic, BuiltIn, Call, Choice, Comparison, Constant, Element, Expression, ForeignCall,
+    Held, KernelCall, Length, Local, Logic, Negative, Not, Number, Octets)
+from rbd_ros.compiler.records import Record
 
 _ARITHMETIC: dict[type[ast.operator], str] = {
     ast.Add: '+', ast.Sub: '-', ast.Mult: '*', ast.Div: '/',
@@ -136,7 +138,11 @@ class Expressions(Scope):
         if node.keywords:
             self._refuse(node, 'arguments have no names here')
         if held is not None and held.kind == KERNEL:
+            if node.args:
+                self._refuse(node, 'a kernel is called without arguments')
             return KernelCall(held)
+        if held is not None and held.kind == FOREIGN:
+            return ForeignCall(held, tuple([self._for_c(each) for each in node.args]))
         wanted = _FUNCTIONS[name][1] if name in _FUNCTIONS else _OTHERS.get(name)
         if wanted is None:
             return self._function_call(node, name)
@@ -153,7 +159,7 @@ class Expressions(Scope):
             self._refuse(node, f'{name} is no function that is known here')
         given = self._given(node, function, name)
         result = result_of(definition(function))
-        if function in OCTETS:
+        if function in OCTETS or function in SHARED:
             data, *numbers = given
             return Octets(result, function.__name__, data, tuple(numbers))  # type: ignore[arg-type]
         self._called.append(function)
@@ -174,6 +180,20 @@ class Expressions(Scope):
                 self._refuse(each, f'{name} takes a {parameter.kind} here')
             given.append(held)
         return given
+
+    def _for_c(self, node: ast.expr) -> Expression | Held:
+        """Return what a function of C is given: an integer, or what has an address."""
+        found = self._holding(node) or self._expression(node)
+        if isinstance(found, Held):
+            kind = found.kind
+            fits = (issubclass(kind.type, Record) if isinstance(kind, Layout) else
+                    kind == BYTES or kind in ARRAYS)
+        else:
+            fits = found.kind == 'int'
+        if not fits:
+            self._refuse(node, 'C is given integers, and the addresses of Bytes, arrays and '
+                         f'records; this is a {found.kind}')
+        return found
 
     def _call_abs(self, node: ast.Call, x: ast.expr) -> BuiltIn:
         found = self._expression(x)

@@ -18,9 +18,10 @@ What a translated function takes and returns, read from its annotations.
 Machine code finds all that it works on in a table of 64-bit words: for an array three, its address
 and its numbers of rows and columns; for bytes three, their address, their number, and one that is
 free; for a kernel three, the addresses of its code and of its block of memory, and one that is
-free; for a record the address of its single numbers, and then the words of its arrays and of the
-records inside; for a named tuple the words of what it holds. A record and a named tuple are passed
-on as the address of their words, the others as the words themselves.
+free; for a function of C three, its address and two that are free; for a record the address of its
+single numbers, and then the words of its arrays and of the records inside; for a named tuple the
+words of what it holds. A record and a named tuple are passed on as the address of their words, the
+others as the words themselves.
 """
 
 from __future__ import annotations
@@ -44,6 +45,9 @@ ARRAYS = {'Vector': 1, 'Matrix': 2}
 KERNEL = 'Kernel'
 #: A row of bytes, see :mod:`rbd_ros.compiler.language.octets`.
 BYTES = 'Bytes'
+#: A function of C, see :mod:`rbd_ros.compiler.language.foreign`.
+FOREIGN = 'Foreign'
+_NAMED = (*ARRAYS, BYTES, KERNEL, FOREIGN, 'int', 'float')
 _WORDS = 3
 
 
@@ -67,7 +71,8 @@ class Layout(NamedTuple):
         return self.type.__name__
 
 
-#: 'Vector', 'Matrix', 'Bytes', 'Kernel', 'int', 'float', or what a record or named tuple holds.
+#: 'Vector', 'Matrix', 'Bytes', 'Kernel', 'Foreign', 'int', 'float', or what a record or a named
+#: tuple holds.
 Kind = str | Layout
 
 
@@ -148,7 +153,7 @@ def parameters_of(function: Function) -> list[Parameter]:
         if kind is None:
             text = ast.unparse(each.annotation) if each.annotation else 'of no type'
             raise TypeError(f'{function.__module__}.{function.__name__}: {each.arg} is '
-                            f'{text}; it must be Vector, Matrix, Bytes, Kernel, int, '
+                            f'{text}; it must be Vector, Matrix, Bytes, Kernel, Foreign, int, '
                             'float, or a Record or a named tuple that its module knows')
         found.append(Parameter(each.arg, kind))
     return found
@@ -167,7 +172,7 @@ def looked_up(node: ast.expr, names: Mapping[str, object]) -> object:
 
 def _kind(node: ast.expr | None, names: Mapping[str, object]) -> Kind | None:
     """Return what kind of thing an annotation stands for; None: nothing that is known here."""
-    if isinstance(node, ast.Name) and node.id in (*ARRAYS, BYTES, KERNEL, 'int', 'float'):
+    if isinstance(node, ast.Name) and node.id in _NAMED:
         return node.id
     found = None if node is None else looked_up(node, names)
     return layout_of(found) if isinstance(found, type) else None
@@ -207,8 +212,8 @@ def layout_of(kind: type) -> Layout | None:
     members: dict[str, tuple[int, Kind]] = {}
     for name, inner in held:
         if inner is None:
-            raise TypeError(f'{kind.__name__}.{name} must be Vector, Matrix, Bytes, Kernel, or a '
-                            'Record or a named tuple that its module knows')
+            raise TypeError(f'{kind.__name__}.{name} must be Vector, Matrix, Bytes, Kernel, '
+                            'Foreign, or a Record or a named tuple that its module knows')
         members[name] = at, inner
         at += words_of(inner)
     return Layout(kind, {name: k for k, name in enumerate(numbers)}, members, at)

@@ -20,9 +20,11 @@ many rows as there happen to be, or decides by what it finds, is written as func
 and records, which Python runs as they stand and which are translated here. They may hold:
 
 - parameters without defaults: arrays, ``Vector`` and ``Matrix``; ``Bytes``, which are read and
-  written by the functions of :mod:`.octets`; a ``Kernel``, whose call returns zero unless it has
-  failed; a class of :class:`~rbd_ros.compiler.records.Record`; named tuples of these; ``int`` and
-  ``float``. The result is ``float``, ``int``, ``bool`` or ``None``;
+  written by the functions of :mod:`.octets`, and those of their words that threads share by the
+  functions of :mod:`.shared`; a ``Kernel``, whose call returns zero unless it has failed; a
+  ``Foreign``, which is a function of C, called with integers and the addresses of bytes, arrays
+  and records, see :mod:`.foreign`; a class of :class:`~rbd_ros.compiler.records.Record`; named
+  tuples of these; ``int`` and ``float``. The result is ``float``, ``int``, ``bool`` or ``None``;
 - of a record its numbers, which are read, assigned and augmented (``x.gain``), elements of its
   arrays (``x.load[j]``, ``x.m[i, j]``), and the records inside (``x.limiter.last[j]``), which
   functions take as well (``limit(x.limiter)``);
@@ -53,8 +55,8 @@ from rbd_ros.compiler.language.expressions import Expressions
 from rbd_ros.compiler.language.signatures import (
     check_unchanged, definition, Function, parameters_of, result_of)
 from rbd_ros.compiler.language.tree import (
-    Assign, Break, Call, Constant, Continue, Do, Element, Expression, For, If, KernelCall, Local,
-    Number, Octets, Procedure, Return, Statement, Target, While)
+    Assign, Break, Call, Constant, Continue, Do, Element, Expression, For, ForeignCall, If,
+    KernelCall, Local, Number, Octets, Procedure, Return, Statement, Target, While)
 
 
 def read(entry: Function) -> list[Procedure]:
@@ -103,7 +105,7 @@ class _Reader(Expressions):
     def _do_expr(self, node: ast.Expr) -> list[Statement]:
         if isinstance(node.value, ast.Call):
             found = self._call(node.value)
-            if isinstance(found, (Call, KernelCall, Octets)):
+            if isinstance(found, (Call, KernelCall, ForeignCall, Octets)):
                 return [Do(found)]
         elif isinstance(node.value, ast.Constant):
             return []

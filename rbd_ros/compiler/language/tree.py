@@ -23,7 +23,7 @@ from rbd_ros.compiler.language.signatures import Function, Kind, Parameter
 
 class Held(NamedTuple):
     """
-    An array, a kernel, a record or a named tuple.
+    An array, a kernel, a function of C, a record or a named tuple.
 
     :param kind: which of them.
     :param root: the parameter that it is, or that has it.
@@ -146,7 +146,7 @@ class BuiltIn(NamedTuple):
 
 
 class Octets(NamedTuple):
-    """A number in a row of bytes, read or written, see :mod:`.octets`."""
+    """A number in a row of bytes, read or written, see :mod:`.octets` and :mod:`.shared`."""
 
     kind: str
     name: str
@@ -169,8 +169,17 @@ class KernelCall(NamedTuple):
     kind: str = 'int'
 
 
+class ForeignCall(NamedTuple):
+    """A function of C, see :mod:`.foreign`."""
+
+    function: Held
+    given: tuple[Expression | Held, ...]
+    kind: str = 'int'
+
+
 Expression = Union[Constant, Local, Number, Element, Length, Converted, Negative, Not, Arithmetic,
-                   Comparison, Logic, Choice, BuiltIn, Octets, Call, KernelCall]
+                   Comparison, Logic, Choice, BuiltIn, Octets, Call, KernelCall,
+                   ForeignCall]
 Target = Union[Local, Number, Element]
 
 
@@ -187,7 +196,7 @@ class Assign(NamedTuple):
 class Do(NamedTuple):
     """A call whose result is not used."""
 
-    call: Call | KernelCall | Octets
+    call: Call | KernelCall | ForeignCall | Octets
 
 
 class If(NamedTuple):

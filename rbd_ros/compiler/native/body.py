@@ -28,7 +28,6 @@ from rbd_ros.compiler.native.instructions import double, Lanes, sine_cosine_name
 from rbd_ros.compiler.native.shuffle import join, piece
 from rbd_ros.compiler.native.target import pointer
 from rbd_ros.compiler.native.zeros import is_zero
-from rbd_ros.compiler.scalar import FLOAT64
 
 #: Lanes on which the scalar kernels find their sines and cosines: joints are independent. Wider
 #: vectors slow the processor's clock for longer than they save.
@@ -79,11 +78,13 @@ class Body:
     :param layout: where inputs, outputs and slots are.
     :param alone: see ``first_of_two_products``, found once for all functions of a graph.
     :param zeros: whether results that are always zero are stored.
+    :param angular: lanes on which sines and cosines are found, several angles at once.
     """
 
     def __init__(self, graph: Graph, lanes: Lanes, layout: Layout, alone: set[int],
-                 zeros: bool = True) -> None:
+                 zeros: bool = True, angular: Lanes | None = None) -> None:
         self.graph, self.lanes, self.layout = graph, lanes, layout
+        self.angular = angular or Lanes(ANGLE_LANES)
         self.lines: list[str] = []
         self.names: dict[int, str] = {}
         self._angular: dict[tuple[str, int], str] = {}
@@ -213,12 +214,12 @@ class Body:
 
     def _sine_cosine(self, angles: list[int]) -> None:
         """Find sine and cosine of the first angle, and of others that fill up the lanes."""
-        wide, each = Lanes(ANGLE_LANES), self.lanes.count
+        wide, each = self.angular, self.lanes.count
         group = angles[:wide.count // each]
         if len(group) < 2:
-            group, wide = angles[:1], self.lanes.doubles()
+            group, wide = angles[:1], Lanes(each, scalar=wide.scalar)
         # free lanes repeat the first angle
-        names = [self._as_double(a) for a in group]
+        names = [self._widened(a) for a in group]
         names += names[:1] * (wide.count // each - len(group))
         value = names[0] if wide.count == each else join(
             self.lines, f'%n{group[0]}.v', names, each)
@@ -232,17 +233,17 @@ class Body:
                     name = f'%n{angle}.{op}.d'
                 self._angular[op, angle] = self._narrowed(f'%n{angle}.{op}', name)
 
-    def _as_double(self, i: int) -> str:
-        """Return a value in double precision: angles are reduced there."""
-        if self.lanes.scalar is FLOAT64:
+    def _widened(self, i: int) -> str:
+        """Return a value in the precision in which angles are reduced, mostly double."""
+        if self.lanes.scalar is self.angular.scalar:
             return self.names[i]
         self.lines.append(f'%n{i}.w = fpext {self.lanes.real} {self.names[i]} to '
                           f'{self.lanes.doubles().real}')
         return f'%n{i}.w'
 
     def _narrowed(self, name: str, value: str) -> str:
-        """Return a value of double precision in the type of the lanes."""
-        if self.lanes.scalar is FLOAT64:
+        """Return a value of the precision of angles in the type of the lanes."""
+        if self.lanes.scalar is self.angular.scalar:
             return value
         self.lines.append(f'{name} = fptrunc {self.lanes.doubles().real} {value} to '
                           f'{self.lanes.real}')

@@ -20,10 +20,11 @@ from collections.abc import Sequence
 import math
 from typing import Any
 
-from rbd_ros.compiler.language.signatures import Function, Layout
+from rbd_ros.compiler.language.signatures import BYTES, Function, Layout
 from rbd_ros.compiler.language.tree import (
-    Arithmetic, BuiltIn, Call, Choice, Comparison, Constant, Converted, Expression, Held,
-    KernelCall, Length, Local, Logic, Negative, Not, Number, Octets, Procedure, Target)
+    Arithmetic, BuiltIn, Call, Choice, Comparison, Constant, Converted, Expression,
+    ForeignCall, Held, KernelCall, Length, Local, Logic, Negative, Not, Number, Octets, Procedure,
+    Target)
 from rbd_ros.compiler.native.instructions import double
 from rbd_ros.compiler.native.octet_text import octet_functions, octet_symbol
 from rbd_ros.compiler.native.tables import passed, Words
@@ -200,6 +201,19 @@ class ExpressionText:
         run, block = (self._words.word(node.kernel, k) for k in range(2))
         kernel = self._value(f'inttoptr i64 {run} to {pointer("i64 (i64)")}')
         return self._value(f'call i64 {kernel}(i64 {block})')
+
+    def _of_foreigncall(self, node: ForeignCall) -> str:
+        given: list[tuple[str, str]] = []
+        for each in node.given:
+            if isinstance(each, Held):
+                of = pointer('i8' if each.kind == BYTES else 'double')
+                given.append((of, self._words.word(each, 0)))
+            else:
+                given.append(('i64', self._of(each)))
+        of = pointer(f'i32 ({", ".join(kind for kind, _ in given)})')
+        code = self._value(f'inttoptr i64 {self._words.word(node.function, 0)} to {of}')
+        found = self._value(f'call i32 {code}({", ".join(map(" ".join, given))})')
+        return self._value(f'sext i32 {found} to i64')
 
     def _of_call(self, node: Call) -> str:
         given: list[str] = []

@@ -296,12 +296,18 @@ def _bound(inputs: Sequence[Argument], outputs: Sequence[Argument], kernel: str)
 
 
 def table_module() -> list[str]:
-    """Return the lines of ``rbd_bound`` next to ``rbd_procedure``, whose table is ``self``."""
+    """
+    Return the lines of ``rbd_bound`` next to ``rbd_procedure``, whose table is ``self``.
+
+    Procedures call ``rbd_run`` instead, with the address of the table, as they call kernels.
+    """
     w = Writer()
     word = pointer('i64')
     table = w.value(f'inttoptr i64 {w.load("%self", object_layout.DATA)} to {word}')
     w.lines.append(f'call void @rbd_procedure({word} {table})')
-    return [_TABLE, *_without_arguments(w)]
+    return [_TABLE, 'define i64 @rbd_run(i64 %given) nounwind {',
+            f'%table = inttoptr i64 %given to {word}',
+            f'call void @rbd_procedure({word} %table)', 'ret i64 0', '}', *_without_arguments(w)]
 
 
 def _without_arguments(w: Writer) -> list[str]:

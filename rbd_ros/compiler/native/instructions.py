@@ -263,6 +263,21 @@ def _return_pair(lanes: Lanes, sine: str, cosine: str) -> list[str]:
             f'ret {pair} {sine}.pair']
 
 
+def near_angle(lanes: Lanes) -> list[str]:
+    """Return the lines that find sine %s and cosine %c of doubles %x up to LARGEST_ANGLE."""
+    real = lanes.real
+    return [
+        *_reduce(lanes),
+        f'%z = fmul {real} %r, %r',
+        *_polynomial(lanes, '%sp', '%z', _SINE), *_polynomial(lanes, '%cp', '%z', _COSINE),
+        f'%rz = fmul {real} %r, %z', f'%sq = fmul contract {real} %rz, %sp',
+        f'%s0 = fadd contract {real} %sq, %r',
+        f'%cz = fmul contract {real} %cp, %z',
+        f'%ch = fsub contract {real} %cz, {lanes.constant(0.5)}',
+        f'%cq = fmul contract {real} %ch, %z',
+        f'%c0 = fadd contract {real} %cq, {lanes.constant(1.0)}', *_turn(lanes)]
+
+
 def sine_cosine(lanes: Lanes) -> list[str]:
     """
     Return the function ``sine_cosine`` that gives both of an angle with one range reduction.
@@ -280,16 +295,7 @@ def sine_cosine(lanes: Lanes) -> list[str]:
     body = [
         f'%a = call {real} @llvm.fabs.{lanes.suffix}({real} %x)', *beyond,
         f'br i1 {"%big" if lanes.count == 1 else "%any"}, label %far, label %near',
-        'near:', *_reduce(lanes),
-        f'%z = fmul {real} %r, %r',
-        *_polynomial(lanes, '%sp', '%z', _SINE), *_polynomial(lanes, '%cp', '%z', _COSINE),
-        f'%rz = fmul {real} %r, %z', f'%sq = fmul contract {real} %rz, %sp',
-        f'%s0 = fadd contract {real} %sq, %r',
-        f'%cz = fmul contract {real} %cp, %z',
-        f'%ch = fsub contract {real} %cz, {lanes.constant(0.5)}',
-        f'%cq = fmul contract {real} %ch, %z',
-        f'%c0 = fadd contract {real} %cq, {lanes.constant(1.0)}',
-        *_turn(lanes), *_return_pair(lanes, '%s', '%c'),
+        'near:', *near_angle(lanes), *_return_pair(lanes, '%s', '%c'),
         'far:', *_per_lane(lanes, 'sin', ['%x'], '%fs'), *_per_lane(lanes, 'cos', ['%x'], '%fc'),
         *_return_pair(lanes, '%fs', '%fc')]
     head = f'define internal {pair} @{sine_cosine_name(lanes)}({real} %x) nounwind noinline {{'
@@ -298,7 +304,7 @@ def sine_cosine(lanes: Lanes) -> list[str]:
 
 def sine_cosine_name(lanes: Lanes) -> str:
     """Return the name of the function of ``sine_cosine``."""
-    return f'sine_cosine_{lanes.count}'
+    return f'sine_cosine_{lanes.count}{lanes.scalar.suffix}'
 
 
 def library_loop(lanes: Lanes, op: str) -> str:

@@ -201,6 +201,11 @@ class LlvmKernel(Kernel):
         """Return the kernel bound to buffers of its own, for loops that call it every cycle."""
         return self.program.bind()
 
+    def limit_threads(self, threads: int | None) -> None:
+        """Set the number of threads for a batch, of the program's own calls too."""
+        super().limit_threads(threads)
+        self.program.limit_threads(threads)
+
     def prepare_batch(self, progress: Progress | None = None) -> BatchProgram:
         """Compile the batch form, see ``Program``."""
         return self.program.prepare_batch(progress)

@@ -17,6 +17,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from rbd_ros.compiler.graph.graph import Graph
 from rbd_ros.compiler.graph.partition import angles_first, even, operations, Partition, partition
@@ -46,21 +47,49 @@ _EVERY = [Lanes(count, scalar=scalar) for scalar in (FLOAT64, FLOAT32)
           for count in (1, 2, 4, 8, 16)]
 
 
+class Functions(NamedTuple):
+    """
+    The functions of a graph as lines of text.
+
+    :param kernel: ``void rbd_kernel(real *in0, ..., real *out0, ...)``.
+    :param parts: those that it calls, one after the other.
+    :param declared: how a module without them declares them.
+    """
+
+    kernel: list[str]
+    parts: list[list[str]]
+    declared: list[str]
+
+
 def scalar_modules(graph: Graph, extra: Sequence[str] = (), size: int = PART,
                    fused: bool = True, table: bool = False,
                    scalar: ScalarType = FLOAT64) -> list[str]:
     """
-    Return modules with ``void rbd_kernel(real *in0, ..., real *out0, ...)``.
+    Return modules with the functions of a graph, see ``scalar_functions``.
 
-    The function reads all inputs before it writes any output, uses the stack only, and may run
-    in several threads at once. The first module holds it; more parts come one by one.
+    The first module holds the kernel; its parts come one by one.
+
+    :param extra: lines of functions that call it, for the first module.
+    """
+    found = scalar_functions(graph, size, fused, table, scalar)
+    return [module([*extra, *found.kernel], found.declared, table=table),
+            *[module(part, table=table) for part in found.parts]]
+
+
+def scalar_functions(graph: Graph, size: int = PART, fused: bool = True, table: bool = False,
+                     scalar: ScalarType = FLOAT64, angular: Lanes | None = None) -> Functions:
+    """
+    Return a graph as a function, or as several past a size.
+
+    It reads all inputs before it writes any output, uses the stack only, and may run in several
+    threads at once.
 
     :param graph: what to compute.
-    :param extra: lines of functions that call it, for the first module.
     :param size: operations per part.
     :param fused: see ``Lanes``.
     :param table: load constants from a table, see ``constant_table``.
     :param scalar: type of all numbers.
+    :param angular: see ``Body``.
     """
     lanes, (parts, slots) = Lanes(1, fused, scalar), in_parts(graph, size)
     real, alone = pointer(lanes.real), first_of_two_products(graph)
@@ -70,25 +99,24 @@ def scalar_modules(graph: Graph, extra: Sequence[str] = (), size: int = PART,
     head, zeros = _head(graph, lanes, arguments, results), not left_out(graph)
     if len(parts) == 1:
         layout = Layout([Place(name, 0) for name in arguments], outputs, 0)
-        lines = Body(graph, lanes, layout, alone, zeros).write(parts[0])
-        return [module([*extra, *whole(head, lines, lanes, table)], table=table)]
+        lines = Body(graph, lanes, layout, alone, zeros, angular).write(parts[0])
+        return Functions(whole(head, lines, lanes, table), [], [])
     shared = Layout.of_workspace(graph)
     layout = Layout(shared.inputs, outputs, sum(a.size for a in graph.inputs))
     passed = ', '.join(f'{real} {name}' for name in ['%ws', *results])
     copier = _copy(lanes) if max(a.size for a in graph.inputs) > UNROLLED else []
-    driver = [*extra, *copier, head, *workspace(lanes, layout.slots + slots),
+    driver = [*copier, head, *workspace(lanes, layout.slots + slots),
               *_copy_inputs(graph, layout, lanes),
               *[f'call void @rbd_part{k}({passed})' for k in range(len(parts))], 'ret void', '}']
     listed = ', '.join([real] * (1 + len(results)))
-    texts = [module(driver, [f'declare void @rbd_part{k}({listed})' for k in range(len(parts))])]
-    for k, part in enumerate(parts):
-        lines = Body(graph, lanes, layout, alone, zeros).write(part)
-        # The workspace is the caller's own stack: nothing else points to it. Inputs and outputs
-        # must never be called noalias, since an output may be an input.
-        names = [f'{real} noalias %ws', *[f'{real} {name}' for name in results]]
-        texts.append(module(whole(function(f'rbd_part{k}', names), lines, lanes, table),
-                            table=table))
-    return texts
+    # The workspace is the caller's own stack: nothing else points to it. Inputs and outputs
+    # must never be called noalias, since an output may be an input.
+    names = [f'{real} noalias %ws', *[f'{real} {name}' for name in results]]
+    texts = [whole(function(f'rbd_part{k}', names),
+                   Body(graph, lanes, layout, alone, zeros, angular).write(part), lanes, table)
+             for k, part in enumerate(parts)]
+    return Functions(driver, texts,
+                     [f'declare void @rbd_part{k}({listed})' for k in range(len(parts))])
 
 
 def _head(graph: Graph, lanes: Lanes, arguments: list[str], results: list[str]) -> str:

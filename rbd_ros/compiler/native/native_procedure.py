@@ -21,6 +21,7 @@ import ctypes
 from functools import cache, partial
 import logging
 import threading
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,8 +29,9 @@ from numpy.typing import NDArray
 from rbd_ros.compiler.fork_lock import ForkLock
 from rbd_ros.compiler.kernel import Bound
 from rbd_ros.compiler.language.dependencies import dependencies
+from rbd_ros.compiler.language.foreign import Foreign
 from rbd_ros.compiler.language.signatures import (
-    ARRAYS, BYTES, Function, KERNEL, Kind, Layout, parameters_of)
+    ARRAYS, BYTES, FOREIGN, Function, KERNEL, Kind, Layout, parameters_of)
 from rbd_ros.compiler.native import apart, cache as disk, gate, object_layout
 from rbd_ros.compiler.native.loader import Code, owned_memory
 from rbd_ros.compiler.native.procedure_text import translate
@@ -57,6 +59,59 @@ def _key(function: Function, options: Options) -> str:
     return disk.digest(['procedure', known, *dependencies(function)]) if known else ''
 
 
+class Table(np.ndarray):
+    """
+    The words of a bound procedure: ``self`` of the built-in function that runs it.
+
+    It keeps alive all that they point to.
+
+    :param place: where machine code finds the procedure, see :class:`Bound`.
+    """
+
+    place: tuple[int, int]
+
+    def run(self) -> None:
+        """Run it where no built-in function can be made."""
+        _CALL(self.place[0])(self.place[1])
+
+
+class FreeProcedure:
+    """
+    A bound procedure that runs without the lock of the interpreter, as long as it lasts.
+
+    :param table: its words.
+    """
+
+    __slots__ = ('_run', '_table')
+
+    def __init__(self, table: Table) -> None:
+        self._run = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64)(table.place[0])
+        self._table = table
+
+    @property
+    def place(self) -> tuple[int, int]:
+        """Return the addresses of its code and of what that is called with, for other code."""
+        return self._table.place
+
+    def __call__(self) -> None:
+        """Run it."""
+        self._run(self._table.place[1])
+
+
+def place_of(call: object) -> tuple[int, int] | None:
+    """
+    Return where machine code finds a bound kernel or procedure, None if it has to ask Python.
+
+    These are the addresses of its code, a function of one word, and of what that is called with.
+
+    :param call: what was bound; it must live as long as the addresses are used.
+    """
+    if isinstance(call, (Bound, FreeProcedure)):
+        return call.place
+    table = getattr(call, '__self__', None)
+    return table.place if isinstance(table, Table) else None
+
+
 class CompiledProcedure:
     """
     A function of loops and branches as machine code.
@@ -82,25 +137,48 @@ class CompiledProcedure:
 
     def bind(self, given: Sequence[object]) -> Callable[[], None]:
         """Return the call of the procedure on these arrays, kernels, records and tuples."""
-        found = _Words(self._name)
-        if len(given) != len(self._kinds):
-            raise TypeError(f'{self._name} takes {len(self._kinds)} things, not {len(given)}')
-        for each, kind in zip(given, self._kinds, strict=True):
-            found.add(each, kind)
-        kept, values, errors = [self, *given, *found.kept], found.values, found.errors
-        memory = owned_memory(ctypes.c_int64 * len(values), kept, *values)
-        if self._definition and not found.kept:
-            table = np.ndarray((len(values),), np.int64, memory)
-            return object_layout.make_function(self._definition, table)
+        found, memory = self._words(given)
+        if not found.kept:
+            table = self._table(memory)
+            return (object_layout.make_function(self._definition, table) if self._definition else
+                    table.run)
         # What Python is called may refer to the robot that calls this: the garbage collector sees
         # what a function of Python holds, and not what an array does.
         function = ctypes.PYFUNCTYPE(None, ctypes.c_void_p)(self._code.address('rbd_procedure'))
+        errors = found.errors
 
         def run() -> None:
             function(ctypes.addressof(memory))
             if errors:
                 raise errors.pop()
         return run
+
+    def bind_free(self, given: Sequence[object]) -> FreeProcedure:
+        """
+        Return the call of the procedure that runs without the lock of the interpreter.
+
+        :raises TypeError: if a kernel is a call of Python, which needs that lock.
+        """
+        found, memory = self._words(given)
+        if found.kept:
+            raise TypeError(f'{self._name} cannot run without the lock of the interpreter: a '
+                            'kernel that it was given is a call of Python; give it machine code')
+        return FreeProcedure(self._table(memory))
+
+    def _words(self, given: Sequence[object]) -> tuple[_Words, ctypes.Array[Any]]:
+        """Return the words of all that is given, and the memory that has them."""
+        found = _Words(self._name)
+        if len(given) != len(self._kinds):
+            raise TypeError(f'{self._name} takes {len(self._kinds)} things, not {len(given)}')
+        for each, kind in zip(given, self._kinds, strict=True):
+            found.add(each, kind)
+        kept, values = [self, *given, *found.kept], found.values
+        return found, owned_memory(ctypes.c_int64 * len(values), kept, *values)
+
+    def _table(self, memory: ctypes.Array[Any]) -> Table:
+        table = Table((len(memory),), np.int64, memory)
+        table.place = self._code.address('rbd_run'), ctypes.addressof(memory)
+        return table
 
 
 class _Words:
@@ -137,12 +215,14 @@ class _Words:
             self.values += self._bytes(given)
         elif isinstance(given, np.ndarray):
             self.values += self._array(given, kind)
-        elif isinstance(given, Bound) and given.place is not None and kind == KERNEL:
-            self.values += [*given.place, 0]
+        elif kind == KERNEL and (place := place_of(given)) is not None:
+            self.values += [*place, 0]
         elif kind == KERNEL and callable(given):
             called = _CALL(partial(_call, given, self.errors))
             self.kept.append(called)
             self.values += [ctypes.cast(called, ctypes.c_void_p).value or 0, 0, 0]
+        elif isinstance(given, Foreign) and kind == FOREIGN:
+            self.values += [given.address, 0, 0]
         else:
             raise TypeError(f'{self._name} takes a {kind}, not {given!r}')
 
@@ -168,7 +248,7 @@ class _Words:
         return [array.ctypes.data, *array.shape, 1][:3]
 
 
-#: A call of Python by machine code that holds the interpreter's lock.
+#: A call of Python by machine code, or the reverse, that holds the interpreter's lock.
 _CALL = ctypes.PYFUNCTYPE(ctypes.c_int64, ctypes.c_int64)
 
 

@@ -50,7 +50,7 @@ def translate(entry: Function) -> list[str]:
     """
     procedures = read(entry)
     kinds = [each.kind for each in procedures[0].parameters]
-    lines = [line for each in procedures for line in _Text(each).lines()]
+    lines = [line for each in procedures for line in ProcedureText(each).lines()]
     return [*declarations(), *lines, *_entry(entry, kinds)]
 
 
@@ -65,12 +65,12 @@ def _entry(entry: Function, kinds: Sequence[Kind]) -> list[str]:
             call, 'ret void', '}']
 
 
-class _Text(ExpressionText):
+class ProcedureText(ExpressionText):
     """How statements add to the lines of a procedure."""
 
     def lines(self) -> list[str]:
         """Return the function."""
-        given: list[str] = []
+        given = list(self._first_parameters)
         for name, of in self._procedure.variables.items():
             self._places[name] = self._place(of)
         for name, kind in self._procedure.parameters:
@@ -78,16 +78,28 @@ class _Text(ExpressionText):
                 given.append(f'{TYPES[str(kind)]} %"{name}.0"')
                 self._lines.append(f'store {given[-1]}, {self._places[name]}')
             else:
-                given += [f'{each} %"{name}.{k}"' for k, each in enumerate(passed(kind))]
+                given += self._passed(name, kind)
         self._block(self._procedure.body)
         # After a return at the end nothing comes here, but a block has to end.
         result = self._procedure.result
         self._lines.append('ret void' if result == 'None' else 'unreachable')
         body = [*self._words.lines, *self._first, *self._lines, '}']
-        alone = 'noinline' if len(body) > _INLINED else 'alwaysinline'
-        head = (f'define internal {TYPES[result]} {symbol(self._procedure.function)}'
-                f'({", ".join(given)}) nounwind {alone} {{')
+        alone = self._long if len(body) > _INLINED else 'alwaysinline'
+        head = (f'define internal {TYPES[result]} {self._symbol()}({", ".join(given)}) nounwind '
+                f'{alone} {{')
         return [head, *body]
+
+    #: Parameters that every function has.
+    _first_parameters: tuple[str, ...] = ()
+    #: What LLVM is told of a long function.
+    _long = 'noinline'
+
+    def _symbol(self) -> str:
+        return symbol(self._procedure.function)
+
+    def _passed(self, name: str, kind: Kind) -> list[str]:
+        """Return how a function is given a parameter that is no number."""
+        return [f'{each} %"{name}.{k}"' for k, each in enumerate(passed(kind))]
 
     def _block(self, statements: Sequence[Statement]) -> None:
         for each in statements:

@@ -16,7 +16,7 @@
 
 from __future__ import annotations
 
-from rbd_ros.compiler.language.signatures import BYTES, KERNEL, Kind, Layout
+from rbd_ros.compiler.language.signatures import BYTES, FOREIGN, KERNEL, Kind, Layout
 from rbd_ros.compiler.language.tree import Held, Number
 from rbd_ros.compiler.native.target import pointer
 
@@ -32,6 +32,8 @@ def passed(kind: Kind) -> list[str]:
         return [pointer('i64')]
     if kind == KERNEL:
         return ['i64', 'i64']
+    if kind == FOREIGN:
+        return ['i64']
     if kind == BYTES:
         return [pointer('i8'), 'i64']
     return [pointer('double'), 'i64', 'i64']

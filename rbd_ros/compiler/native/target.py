@@ -27,7 +27,7 @@ from rbd_ros.compiler.scalar import scalar_type, ScalarType
 from rbd_ros.compiler.source_digest import source_digest
 
 if TYPE_CHECKING:
-    from llvmlite.binding import ModulePassManager, PassBuilder, TargetMachine
+    from llvmlite.binding import ModulePassManager, ModuleRef, PassBuilder, TargetMachine
 
 #: What instructions are ordered for on an aarch64 processor that LLVM does not know. LLVM itself
 #: would take a small one that runs them in order, and spill a third more values. This one has the
@@ -121,6 +121,14 @@ def _pass_manager(builder: PassBuilder, passes: Passes) -> ModulePassManager:
     return manager
 
 
+def _improve(module: ModuleRef, machine: TargetMachine, passes: Passes) -> None:
+    """Run passes over a module."""
+    # A higher level takes half as long again, and gains a hundredth.
+    options = binding().create_pipeline_tuning_options(speed_level=1)
+    builder = binding().create_pass_builder(machine, options)
+    _pass_manager(builder, passes).run(module, builder)
+
+
 class Target(NamedTuple):
     """
     What code is made for.
@@ -166,7 +174,8 @@ class Target(NamedTuple):
             raise ValueError(f'code for {self.triple} {self.cpu} does not run on this processor '
                              f'(no {lacks}); use emit_objects to make it for another one')
 
-    def emit(self, text: str, opt: int = 2, *, passes: Passes | None = None) -> bytes:
+    def emit(self, text: str, opt: int = 2, *, passes: Passes | None = None,
+             procedures: str = '') -> bytes:
         """
         Return the object code of a module.
 
@@ -174,14 +183,17 @@ class Target(NamedTuple):
         :param opt: effort of the code generator.
         :param passes: over the intermediate form. Of a graph they would cost more time than the
             code generator: it is simplified already.
+        :param procedures: another module, to be joined, over which few passes run.
         """
         llvm, machine = binding(), self.machine(opt)
-        module = llvm.parse_assembly(text, llvm.create_context())
+        context = llvm.create_context()
+        module = llvm.parse_assembly(text, context)
         if passes is not None:
-            # A higher level takes half as long again, and gains a hundredth.
-            options = llvm.create_pipeline_tuning_options(speed_level=1)
-            builder = llvm.create_pass_builder(machine, options)
-            _pass_manager(builder, passes).run(module, builder)
+            _improve(module, machine, passes)
+        if procedures:
+            other = llvm.parse_assembly(procedures, context)
+            _improve(other, machine, Passes.FEW)
+            module.link_in(other)
         return machine.emit_object(module)
 
     def machine(self, opt: int) -> TargetMachine:

@@ -25,6 +25,7 @@ from rbd_ros.compiler.language.tree import (
 from rbd_ros.compiler.records import Record
 from rbd_ros.compiler.scalar import FLOAT64
 from rbd_ros.compiler.source.c99 import literal
+from rbd_ros.compiler.source.c_octets import OCTET_HELPERS
 from rbd_ros.compiler.source.c_order import immune, safe
 from rbd_ros.compiler.source.c_structs import c_name, Memory
 from rbd_ros.compiler.source.writer import Names
@@ -236,6 +237,9 @@ class CExpressions:
         return self._octets(node, [self._value(each).text for each in node.given])
 
     def _octets(self, node: Octets, given: list[str]) -> Text:
+        if node.name not in OCTET_HELPERS:
+            raise TypeError(f'{node.name} cannot be had in C99, which knows no order between '
+                            'threads')
         self._helpers.add(node.name)
         listed = ', '.join([*self._passed(node.data), *given])
         return Text(f'{self._memory.prefix}_{node.name}_({listed})')

@@ -43,6 +43,15 @@ OCTET_HELPERS = {
     'get_f64': ('double', f'const {_DATA}, int64_t big', [
         '    union { uint64_t bits; double number; } both;', '    uint64_t bits = 0;',
         '    int k;', *_get(8), '    both.bits = bits;', '    return both.number;']),
+    'get_i64': ('int64_t', f'const {_DATA}', [
+        '    union { int64_t number; uint8_t octets[8]; } both;', '    int k;',
+        f'    if ({_INSIDE.format(8)}) {{ return 0; }}',
+        '    for (k = 0; k < 8; ++k) { both.octets[k] = data[at + k]; }',
+        '    return both.number;']),
+    'put_i64': ('void', f'{_DATA}, int64_t value', [
+        '    union { int64_t number; uint8_t octets[8]; } both;', '    int k;',
+        f'    if ({_INSIDE.format(8)}) {{ return; }}', '    both.number = value;',
+        '    for (k = 0; k < 8; ++k) { data[at + k] = both.octets[k]; }']),
     'put_u8': ('void', f'{_DATA}, int64_t value', [
         f'    if (!({_INSIDE.format(1)})) {{ data[at] = (uint8_t)((uint64_t)value & 0xff); }}']),
     'put_u32': ('void', f'{_DATA}, int64_t value, int64_t big', [

@@ -88,8 +88,12 @@ class CFunction(CExpressions):
         return (f'{TYPES[self._procedure.result]} {self._functions[self._procedure.function]}'
                 f'({", ".join(given) or "void"})')
 
-    def lines(self) -> list[str]:
-        """Return the function."""
+    def lines(self, linkage: str = 'static ') -> list[str]:
+        """
+        Return the function.
+
+        :param linkage: words of C before it.
+        """
         self._block(self._procedure.body)
         text = '\n'.join(self._lines)
         first: list[str] = []
@@ -107,7 +111,7 @@ class CFunction(CExpressions):
             if name not in self._read:
                 first.append(f'    (void){self._local[name]};')
         about = summary(self._procedure.function)
-        return [*[comment(about)] * bool(about), f'static {self.head()}', '{', *declared, *first,
+        return [*[comment(about)] * bool(about), f'{linkage}{self.head()}', '{', *declared, *first,
                 *self._lines, '}']
 
     def _block(self, statements: Sequence[Statement]) -> None:

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from rbd_ros.compiler.graph.graph import Graph
 from rbd_ros.compiler.kernel import Bound
-from rbd_ros.compiler.language.signatures import ARRAYS, BYTES, KERNEL, Kind, Layout
+from rbd_ros.compiler.language.signatures import ARRAYS, BYTES, FOREIGN, KERNEL, Kind, Layout
 from rbd_ros.compiler.records import Record
 from rbd_ros.compiler.scalar import FLOAT64
 from rbd_ros.compiler.source.c99 import KEYWORDS, literal
@@ -110,7 +110,7 @@ class Memory:
             name, thing = things[k]
             numbers = _numbers(thing)
             if isinstance(thing, Record):
-                self._know(thing)
+                self.know(thing)
             if numbers.size and not any(place.holds(numbers) for _, place in found):
                 if any(np.shares_memory(place.numbers, numbers) for _, place in found):
                     raise ValueError(f'{name} shares some of its memory with something else; '
@@ -120,12 +120,17 @@ class Memory:
         self.places = [place._replace(name=names.new(place.name)) for _, place in sorted(
             found, key=lambda pair: (pair[1].octets, pair[0]))]
 
-    def _know(self, record: Record) -> None:
+    def know(self, record: Record) -> None:
+        """
+        Learn the struct of a record, and those of the records inside.
+
+        :param record: one of its size.
+        """
         kind = type(record)
         if not record.memory.size:
             raise ValueError(f'{kind.__name__} has no numbers here, and C no empty struct')
         for name in record.groups:
-            self._know(getattr(record, name))
+            self.know(getattr(record, name))
         if self._sizes.setdefault(kind, record.sizes) != record.sizes and _shapes(
                 kind, self._sizes[kind]) != _shapes(kind, record.sizes):
             raise ValueError(f'there are records {kind.__name__} of two sizes: C needs one')
@@ -320,4 +325,5 @@ def _collect(given: object, name: str, kind: Kind, found: Collected) -> None:
     else:
         raise TypeError(f'{name} must be a {kind}' + (
             ' that is bound: a call of Python cannot be had in C' if kind == KERNEL else
+            ': C99 is written for no library but math' if kind == FOREIGN else
             f', not {given!r}'))

@@ -1,0 +1,55 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""
+Quotients without a branch.
+
+A GPU has no instruction for them. What its compiler makes of a quotient that is rounded correctly
+is a call for numbers near the ends of the range; in a kernel that is a straight line, such calls
+cost registers and more time than the quotient.
+"""
+
+from __future__ import annotations
+
+from rbd_ros.compiler.gpu.dialect import Dialect
+from rbd_ros.compiler.scalar import FLOAT64, ScalarType
+
+
+def quotient(scalar: ScalarType, dialect: Dialect, name: str, a: str, b: str) -> list[str]:
+    """
+    Return lines that find a / b, in double to a unit in the last place.
+
+    Two steps of Newton's rule mend the processor's 20 bits of 1 / b, a third one the quotient.
+    Where a step meets what is not finite, the plain product is right: zero, infinite or NaN.
+    Quotients by a subnormal number are infinite.
+
+    :param dialect: words of the processor.
+    :param name: of the result.
+    """
+    if scalar is not FLOAT64:
+        if dialect.ratio:
+            return [f'{name} = call float @{dialect.ratio}(float {a}, float {b})']
+        return [f'{name} = fdiv float {a}, {b}']
+
+    def fma(end: str, x: str, y: str, z: str) -> str:
+        return f'{name}{end} = call double @llvm.fma.f64(double {x}, double {y}, double {z})'
+    rough, minus, inverse = f'{name}.r', f'{name}.n', f'{name}.i'
+    return [
+        *dialect.about_inverse(rough, b), f'{minus} = fneg double {b}',
+        fma('.e', minus, rough, '1.0'), fma('.s', rough, f'{name}.e', rough),
+        fma('.u', minus, f'{name}.s', '1.0'), fma('.i', f'{name}.s', f'{name}.u', f'{name}.s'),
+        f'{name}.q = fmul double {a}, {inverse}', fma('.d', minus, f'{name}.q', a),
+        fma('.t', f'{name}.d', inverse, f'{name}.q'), f'{name}.p = fmul double {a}, {rough}',
+        f'{name}.o = fcmp ord double {name}.t, {name}.t',
+        f'{name} = select i1 {name}.o, double {name}.t, double {name}.p']
