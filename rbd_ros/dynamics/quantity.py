@@ -23,6 +23,7 @@ from typing import Any, cast, NamedTuple
 import numpy as np
 
 from rbd_ros.algorithms.handles.opspace import as_handles, Handle
+from rbd_ros.compiler import Graph
 from rbd_ros.dynamics import handle_inputs
 from rbd_ros.dynamics.handle_inputs import Pattern
 from rbd_ros.dynamics.prescribed import prescribed_joints
@@ -102,6 +103,8 @@ class Traits(NamedTuple):
         :mod:`rbd_ros.algorithms.equivalence`; only for what multiplies by inertias.
     :param call: makes the call from the store and the computation, where a call is more than its
         kernel.
+    :param stages: from the store, and whether bodies are loaded, gives graphs that compute it one
+        after the other: less waits in memory then, and some is computed twice.
     """
 
     result: type[tuple[Any, ...]] = tuple
@@ -109,6 +112,7 @@ class Traits(NamedTuple):
     solves: str = ''
     equivalent: str = ''
     call: Callable[[Any, Computation], Call] | None = None
+    stages: Callable[[Any, bool], Sequence[Graph]] | None = None
 
 
 #: What a quantity has if nothing is said.

@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any, TYPE_CHECKING, TypeVar
 
 from numpy.typing import ArrayLike
 
@@ -48,6 +48,9 @@ from rbd_ros.dynamics.kernels.store import KernelStore
 from rbd_ros.dynamics.quantity import Call, Computation, Quantity, Rule, Target
 from rbd_ros.dynamics.table import TABLE
 from rbd_ros.model.model import Model
+
+if TYPE_CHECKING:
+    from rbd_ros.dynamics.on_device import DeviceDynamics
 
 _Robot = TypeVar('_Robot', bound='Dynamics')
 #: What ``compile`` makes when nothing is named: what a controller of any robot needs.
@@ -80,18 +83,21 @@ class Dynamics(
         for rounding, in about a tenth fewer operations. All else uses the physical inertias.
     :param closed_near: a position near one that closes the loops of the robot, where it has any;
         without it, one is searched for from the neutral position and from random ones.
+    :param threads: for a batch, one for each core by default; 1 where each of many processes has
+        a robot.
     """
 
     def __init__(
         self, model: Model, *, backend: str = 'auto', payload_frame: str | None = None,
         payload_frames: Sequence[str] = (), cache: bool = True, progress: Progress | None = None,
         simplify_inertias: bool = False, closed_near: ArrayLike | None = None,
+        threads: int | None = None,
     ) -> None:
         if not isinstance(model, Model):
             raise TypeError(f'a robot is made from a Model, got {type(model).__name__}; use '
                             'load_urdf or ModelBuilder')
         options = Options(backend, payload_frame, payload_frames, cache, progress,
-                          simplify_inertias, closed_near)
+                          simplify_inertias, closed_near, threads)
         self.model = model
         self._store = KernelStore(model, options, TABLE, LoopAnalysis)
         self._calls = self._store.calls
@@ -121,6 +127,20 @@ class Dynamics(
         other = type(self)(self.model if model is None else model, **recipe)
         other._store.environment.share(self._store.environment)
         return other
+
+    def on(self, device: str = 'cuda', number: int = 0, *,
+           scalar: str = 'float64') -> DeviceDynamics:
+        """
+        Return this robot on a GPU, with the same methods for batches of states.
+
+        :param device: ``'cuda'`` for a GPU of NVIDIA; ``'emulation'`` runs its kernels on this
+            processor, thread by thread, to look at them.
+        :param number: of the device, as nvidia-smi counts.
+        :param scalar: ``'float64'`` or ``'float32'``, the type of all numbers.
+        :raises DeviceError: if there is no such device, with what to do.
+        """
+        from rbd_ros.dynamics.on_device import DeviceDynamics
+        return DeviceDynamics(self, self._store, device, number, scalar)
 
     # --- quantities of the user ---------------------------------------------------------------
 
@@ -164,11 +184,13 @@ class Dynamics(
         self._store.remove(quantity)
 
     def compute(
-        self, name: str, *arrays: ArrayLike, target: Target = None, out: Array | None = None,
+        self, name: str | Quantity, *arrays: ArrayLike, target: Target = None,
+        out: Array | None = None,
     ) -> Any:
         """
         Return a quantity by name: an array, or a tuple of several.
 
+        :param name: of the table, or the declaration of a quantity.
         :param arrays: its inputs, each of one state or of many.
         :param target: name of a frame, or frames and handles, where the quantity needs them.
         """
@@ -179,19 +201,23 @@ class Dynamics(
     # --- kernels ------------------------------------------------------------------------------
 
     def kernel(
-        self, name: str, target: Target = None, *, loaded: bool = False,
+        self, name: str | Quantity, target: Target = None, *, loaded: bool = False,
         method: str | None = None,
     ) -> Kernel:
         """
         Return the kernel behind a method, with all its inputs, gravity and payload among them.
 
-        :param name: a quantity of :mod:`rbd_ros.dynamics.table`, or a defined one.
+        :param name: a quantity of :mod:`rbd_ros.dynamics.table`, a defined one, or a declaration.
         :param target: name of a frame, or frames and handles, where the quantity needs them.
         :param loaded: with external forces.
         :param method: one of several methods, see ``Dynamics.forward_dynamics``.
         :raises SingularError: for what does not exist with the payload of now.
         """
         return self._store.existing(self._item(name, target, loaded, method))
+
+    def quantity(self, name: str) -> Quantity:
+        """Return the declaration of a quantity of this robot."""
+        return self._store.find(name)
 
     def methods(self, name: str) -> tuple[str, ...]:
         """Return the methods by which a quantity of this robot can be computed."""
@@ -242,7 +268,8 @@ class Dynamics(
         return emit_c(graphs, prefix)
 
     def _item(
-        self, name: str, target: Target = None, loaded: bool = False, method: str | None = None,
+        self, name: str | Quantity, target: Target = None, loaded: bool = False,
+        method: str | None = None,
     ) -> Computation:
         return self._store.item(self._store.find(name), target, loaded, method)
 

@@ -130,11 +130,19 @@ def test_handles_of_another_robot(robot):
         robot.operational_space(q, q, other.handle('tip_'))
 
 
+#: What only users of gradients install.
+OPTIONAL = ('jax', 'torch')
+
+
 def error_classes():
     """Return every class of errors of the package that can be imported here."""
     for module in pkgutil.walk_packages(rbd_ros.__path__, 'rbd_ros.'):
         if '.nodes' not in module.name and not module.name.endswith('__main__'):
-            importlib.import_module(module.name)
+            try:
+                importlib.import_module(module.name)
+            except ModuleNotFoundError as error:
+                if error.name not in OPTIONAL:
+                    raise
     found, todo = [], [RbdError, RbdWarning]
     while todo:
         kind = todo.pop()

@@ -53,6 +53,7 @@ class Options:
     progress: Progress | None = None
     simplify_inertias: bool = False
     closed_near: ArrayLike | None = None
+    threads: int | None = None
 
 
 class KernelBuilder:
@@ -71,6 +72,10 @@ class KernelBuilder:
     ) -> None:
         if options.backend not in BACKENDS:
             raise RbdError(f'no backend "{options.backend}" (known: {", ".join(BACKENDS)})')
+        if options.threads is not None and not (
+                isinstance(options.threads, int) and options.threads > 0):
+            raise RbdError(f'threads is {options.threads!r}; give the largest number of threads '
+                           'for a batch, 1 or more, or None for one per core')
         self._model, self._options, self._shapes = model, options, shapes
         self._surroundings = surroundings
         self._progress = options.progress or (_show if sys.stderr.isatty() else None)
@@ -84,9 +89,11 @@ class KernelBuilder:
             arguments = [Argument(*pair) for pair in self._arguments(item).items()]
             return ReferenceKernel(self._model_of(item), item, arguments, self._surroundings,
                                    lambda: self.graph(item))
-        return compile_graph(
+        kernel = compile_graph(
             lambda: self.graph(item), keys=self.key(item), cache=self._options.cache,
             backend=self._options.backend, progress=self._progress, call=not item.quantity.bound)
+        kernel.limit_threads(self._options.threads)
+        return kernel
 
     def graph(self, item: Computation) -> Graph:
         """Trace a quantity; of several methods, the one with the fewest operations."""

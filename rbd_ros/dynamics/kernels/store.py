@@ -124,9 +124,9 @@ class KernelStore:
 
     # --- quantities ---------------------------------------------------------------------------
 
-    def find(self, name: str) -> Quantity:
-        """Return a quantity by name."""
-        return find(self.table, name)
+    def find(self, name: str | Quantity) -> Quantity:
+        """Return a quantity by name; one that is declared but not added is taken as it is."""
+        return name if isinstance(name, Quantity) else find(self.table, name)
 
     def add(self, *quantities: Quantity) -> None:
         """Add declared quantities to those of this robot."""
@@ -193,9 +193,17 @@ class KernelStore:
 
         :raises SingularError: where it does not.
         """
+        self.check_existence(item)
+        return self.kernel(item)
+
+    def check_existence(self, item: Computation) -> None:
+        """
+        Refuse a quantity that does not exist with the payload of now.
+
+        :raises SingularError: where it does not.
+        """
         if self._depends_on_payload(item):
             self._existence.check(item.quantity, self.environment.inputs['payload'], item.held)
-        return self.kernel(item)
 
     def bound(self, item: Computation) -> Bound:
         """Return a kernel with buffers of its own, and what acts on the robot now in them."""

@@ -24,11 +24,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from rbd_ros.algorithms.handles.opspace import as_handles, Handle
-from rbd_ros.compiler import Array
+from rbd_ros.algorithms.linear import ltl
+from rbd_ros.compiler import Array, Graph, Rows, trace
 from rbd_ros.dynamics.families.derivatives import rules
+from rbd_ros.dynamics.families.forward_dynamics import FORWARD_DYNAMICS
 from rbd_ros.dynamics.families.handles.methods import cacheable, Frames
 from rbd_ros.dynamics.families.handles.results import invert, refuse_singular
-from rbd_ros.dynamics.families.tree import GRAVITY, QD, QDD
+from rbd_ros.dynamics.families.tree import GRAVITY, QD, QDD, Results, sparsity
 from rbd_ros.dynamics.handle_inputs import mask_of
 from rbd_ros.dynamics.kernels.family import Family
 from rbd_ros.dynamics.kernels.store import KernelStore
@@ -129,6 +131,19 @@ class OperationalSpaceDerivatives(NamedTuple):
 
 _TREES = OnLoops(instead=LINEARISED)
 
+
+def _stages_of_forward_dynamics(store: KernelStore, loaded: bool) -> list[Graph]:
+    """Return graphs of qdd, of the derivatives of tau there, and of their products with H^-1."""
+    shape = store.model.nv, store.model.nv
+
+    def last(dq: Rows, dqd: Rows, H: Rows) -> Results:
+        return rules.products(ltl.inverse(H, sparsity(store.model)), dq, dqd)
+    return [*(store.builder.graph(store.item(quantity, loaded=loaded))
+              for quantity in (FORWARD_DYNAMICS, INVERSE_DYNAMICS_DERIVATIVES)),
+            trace(last, {'dtau_dq': shape, 'dtau_dqd': shape, 'dtau_dqdd': shape},
+                  name='products')] if store.model.nv else []
+
+
 INVERSE_DYNAMICS_DERIVATIVES = Quantity(
     'inverse_dynamics_derivatives', QDD, environment=GRAVITY,
     rules={'recursion': rules.inverse_dynamics}, loops=AS_TREE,
@@ -142,7 +157,9 @@ INVERSE_DYNAMICS_SECOND_DERIVATIVES = Quantity(
 FORWARD_DYNAMICS_DERIVATIVES = Quantity(
     'forward_dynamics_derivatives', ('q', 'qd', 'tau'), environment=GRAVITY,
     rules={'inverse': rules.forward_dynamics}, loops=_TREES,
-    traits=Traits(ForwardDynamicsDerivatives, finite=True, solves='joints'),
+    traits=Traits(
+        ForwardDynamicsDerivatives, finite=True, solves='joints',
+        stages=_stages_of_forward_dynamics),
     meaning='partial derivatives of forward_dynamics')
 FORWARD_DYNAMICS_FACTORS = Quantity(
     'forward_dynamics_derivative_factors', ('q', 'qd', 'tau'), environment=GRAVITY,

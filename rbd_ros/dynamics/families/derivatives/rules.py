@@ -98,8 +98,12 @@ def _bias(s: State) -> Values:
 
 
 def forward_dynamics(s: State) -> Results:
-    """Return the derivatives of qdd by q, qd and tau: -H^-1 times those of tau, and H^-1."""
-    Hinv, dtau_dq, dtau_dqd = forward_dynamics_factors(s).values()
+    """Return the derivatives of qdd by q, qd and tau."""
+    return products(*forward_dynamics_factors(s).values())
+
+
+def products(Hinv: Rows, dtau_dq: Rows, dtau_dqd: Rows) -> Results:
+    """Return the derivatives of qdd: -H^-1 times those of tau, and H^-1."""
     return {'dqdd_dq': _minus_product(Hinv, dtau_dq), 'dqdd_dqd': _minus_product(Hinv, dtau_dqd),
             'dqdd_dtau': Hinv}
 

@@ -1,0 +1,43 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""Arrays that show themselves as those of a GPU, in the memory of the emulation."""
+
+from __future__ import annotations
+
+import numpy as np
+
+
+class Shown:
+    """
+    An array of NumPy that is seen only as Numba, CuPy and PyTorch show theirs.
+
+    :param array: memory of the process, which is that of the emulation.
+    :param stream: on which it would be written.
+    """
+
+    def __init__(self, array: np.ndarray, stream: int | None = None) -> None:
+        self.array, self._stream = array, stream
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Return the shape of the array."""
+        return self.array.shape
+
+    @property
+    def __cuda_array_interface__(self) -> dict[str, object]:
+        """Return where it is."""
+        return {'shape': self.array.shape, 'typestr': self.array.dtype.str, 'version': 3,
+                'data': (self.array.ctypes.data, False), 'strides': self.array.strides,
+                'stream': self._stream}
