@@ -159,15 +159,26 @@ def base_parameters(
     :param seed: of the random states.
     :param states: number of states; by default enough for twice as many rows as parameters.
     """
-    from scipy.linalg import qr, solve_triangular     # slow to import, and needed only here
     model, rng = robot.model, np.random.default_rng(seed)
     columns = 10 * model.nb + (3 * model.nv if drives else 0)
     count = states or max(8, -(-2 * columns // max(model.nv, 1)))
     q = np.array([random_position(model, rng) for _ in range(count)])
-    A = design(robot, q, *rng.normal(size=(2, count, model.nv)), drives=drives)
+    return independent_columns(
+        design(robot, q, *rng.normal(size=(2, count, model.nv)), drives=drives))
+
+
+def independent_columns(A: Array, least: float = RANK) -> BaseParameters:
+    """
+    Return columns that span a regressor, and how the others depend on them.
+
+    :param A: stacked regressor.
+    :param least: size, relative to the largest, below which a column adds nothing new.
+    """
+    from scipy.linalg import qr, solve_triangular     # slow to import, and needed only here
+    columns = A.shape[1]
     _, R, order = qr(A, mode='economic', pivoting=True)
     size = np.abs(np.diag(R))
-    rank = int(np.sum(size > RANK * size[0])) if size.size else 0
+    rank = int(np.sum(size > least * size[0])) if size.size else 0
     grouping = np.zeros((rank, columns))
     grouping[:, order[:rank]] = np.eye(rank)
     grouping[:, order[rank:]] = solve_triangular(R[:rank, :rank], R[:rank, rank:])

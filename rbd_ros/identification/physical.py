@@ -35,7 +35,7 @@ _TRIANGLE = [(i, j) for j in range(4) for i in range(j + 1)]
 
 def physical_fit(
     A: ArrayLike, b: ArrayLike, bodies: int, *, prior: ArrayLike | None = None,
-    weight: float = 1e-3,
+    weight: float = 1e-3, free: int = 0,
 ) -> Array:
     """
     Return the physically consistent parameters nearest to solving A x = b.
@@ -48,6 +48,7 @@ def physical_fit(
     :param bodies: number of bodies.
     :param prior: parameters known beforehand, such as those of the model; zero if not given.
     :param weight: of a deviation from the prior, relative to the measurements.
+    :param free: number of columns at the end whose parameters may be negative.
     """
     try:
         import clarabel  # type: ignore[import-untyped]
@@ -56,9 +57,10 @@ def physical_fit(
     from scipy import sparse
     A, b = np.asarray(A, float), np.asarray(b, float).ravel()
     p = A.shape[1]
-    if b.shape != (len(A),) or p < 10 * bodies:
+    if b.shape != (len(A),) or p < 10 * bodies + free:
         raise ShapeError(f'A has shape {A.shape} and b {b.shape}; A needs a row for each entry of '
-                         f'b, and ten columns for each of {bodies} bodies')
+                         f'b, and ten columns for each of {bodies} bodies'
+                         + (f' and {free} free ones' if free else ''))
     refuse_non_finite(A, b)
     start = np.zeros(p) if prior is None else np.asarray(prior, float)
     if start.shape != (p,):
@@ -79,12 +81,12 @@ def physical_fit(
     # Unknowns z and y with x = scale z / size: minimise y^2 / 2 with y = residual z - wanted.
     rows = len(residual)
     equal = sparse.hstack([sparse.csc_matrix(residual), -sparse.identity(rows)])
-    cone = _cones(p, bodies) / size
+    cone = _cones(p, bodies, free) / size
     below = sparse.hstack([sparse.csc_matrix(-cone), sparse.csc_matrix((len(cone), rows))])
     P = sparse.block_diag([sparse.csc_matrix((p, p)), sparse.identity(rows)], format='csc')
     kinds = [clarabel.ZeroConeT(rows), *[clarabel.PSDTriangleConeT(4)] * bodies]
-    if p > 10 * bodies:
-        kinds.append(clarabel.NonnegativeConeT(p - 10 * bodies))
+    if p > 10 * bodies + free:
+        kinds.append(clarabel.NonnegativeConeT(p - 10 * bodies - free))
     settings = clarabel.DefaultSettings()
     settings.verbose = False
     # The prior is a small part of the objective, which is a square: it needs a tight tolerance.
@@ -97,10 +99,10 @@ def physical_fit(
     if 'Solved' not in str(solution.status):
         raise RbdError(f'the conic solver stopped with "{solution.status}": check the units of '
                        'the measurements and the sign of the torques')
-    return _inside(np.array(solution.x[:p]) * scale / size, bodies)
+    return _inside(np.array(solution.x[:p]) * scale / size, bodies, free)
 
 
-def _cones(p: int, bodies: int) -> Array:
+def _cones(p: int, bodies: int, free: int) -> Array:
     """Return the matrix from parameters to the entries of the cones, scaled for the solver."""
     rows = []
     basis = pseudo_inertia(np.eye(10))
@@ -109,15 +111,15 @@ def _cones(p: int, bodies: int) -> Array:
             row = np.zeros(p)
             row[10 * k:10 * k + 10] = basis[:, i, j] * (1.0 if i == j else np.sqrt(2.0))
             rows.append(row)
-    drives = np.zeros((p - 10 * bodies, p))
-    drives[:, 10 * bodies:] = np.eye(p - 10 * bodies)
+    drives = np.eye(p)[10 * bodies:p - free]
     return np.vstack([*rows, drives]) if rows else drives
 
 
-def _inside(x: Array, bodies: int) -> Array:
+def _inside(x: Array, bodies: int, free: int) -> Array:
     """Return the parameters, corrected for rounding by which the solver may leave the cone."""
     out = x.copy()
-    out[10 * bodies:] = np.maximum(out[10 * bodies:], 0.0)
+    drives = slice(10 * bodies, len(x) - free)
+    out[drives] = np.maximum(out[drives], 0.0)
     for k in range(bodies):
         values, vectors = np.linalg.eigh(pseudo_inertia(out[10 * k:10 * k + 10]))
         M = vectors @ np.diag(np.maximum(values, 0.0)) @ vectors.T

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Recorded motion: joint states from a rosbag, and the accelerations computed from them."""
+"""Recorded motion: joint states from a rosbag or a table, and accelerations from them."""
 
 from __future__ import annotations
 
@@ -88,6 +88,57 @@ def read_joint_states(
     if not all(np.isfinite(x[first]).all() for x in (q, qd, tau)):
         raise BagError(f'{path}: joint states on "{topic}" contain NaN or infinity')
     return Recording(t[first], q[first], qd[first], np.full_like(qd[first], np.nan), tau[first])
+
+
+def read_table(path: str | Path, model: Model) -> Recording:
+    """
+    Return the joint states of a text file with commas, in the order of a model.
+
+    :param path: of the file. Its first line names the columns: ``time``, and for each joint
+        ``position.NAME`` and ``effort.NAME``; ``velocity.NAME`` may be there too.
+    :raises BagError: for a column that is missing, a row that is not numbers, NaN.
+    """
+    file, names = Path(path), list(model.independent_joint_names)
+    if not file.exists():
+        raise BagError(f'{path} does not exist; give a file of joint states, or a rosbag')
+    lines = file.read_text(encoding='utf-8', errors='replace').splitlines()
+    columns = [word.strip() for word in lines[0].split(',')] if lines else []
+    wanted = ['time', *(f'{kind}.{name}' for kind in ('position', 'effort') for name in names)]
+    for column in wanted:
+        if column not in columns:
+            raise BagError(f'{path}: column "{column}" is missing (it has: '
+                           f'{", ".join(columns[:8]) or "none"}); the first line names time, and '
+                           'position.JOINT and effort.JOINT of each joint')
+    rows = []
+    for k, line in enumerate(lines[1:], 2):
+        try:
+            row = [float(word) for word in line.split(',')]
+        except ValueError:
+            raise BagError(f'{path}: line {k} is not numbers with commas between') from None
+        if len(row) != len(columns) or not np.isfinite(row).all():
+            raise BagError(f'{path}: line {k} has {len(row)} numbers for {len(columns)} columns, '
+                           'or NaN or infinity among them; leave such lines out')
+        rows.append(row)
+    if not rows:
+        raise BagError(f'{path} has no samples')
+    values = np.array(rows)
+    t, first = np.unique(values[:, columns.index('time')], return_index=True)
+
+    def part(kind: str) -> Array:
+        return values[first][:, [columns.index(f'{kind}.{name}') for name in names]]
+    q = part('position')
+    given = all(f'velocity.{name}' in columns for name in names)
+    qd = part('velocity') if given else np.full_like(q, np.nan)
+    return Recording(t, q, qd, np.full_like(q, np.nan), part('effort'))
+
+
+def read_recording(
+    path: str | Path, model: Model, topic: str = '/joint_states',
+) -> Recording:
+    """Return the joint states of a table (its name ends with .csv), or else of a bag."""
+    if Path(path).suffix == '.csv':
+        return read_table(path, model)
+    return read_joint_states(path, model, topic)
 
 
 def smooth(recording: Recording, cutoff: float, effort_delay: float = 0.0) -> Recording:

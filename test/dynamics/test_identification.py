@@ -17,6 +17,7 @@
 import dataclasses
 import sys
 
+from benchmark.bags import NUMBER, write
 from linted import ROOT
 import numpy as np
 import pytest
@@ -24,7 +25,6 @@ import rbd_ros
 from rbd_ros import identification as ident
 from rbd_ros.joints import Prismatic, Revolute, Spherical
 from rbd_ros.samples import families
-from recordings import NUMBER, write
 from tree_oracle import assert_near
 
 ARM = ROOT / 'urdf' / 'seven_joint_arm.urdf'
