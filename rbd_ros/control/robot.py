@@ -28,7 +28,7 @@ from rbd_ros.algorithms.loops.closure import closed_positions
 from rbd_ros.control.modes.modes import all_modes, Mode
 from rbd_ros.control.throttle import short_list
 from rbd_ros.dynamics.robot import Dynamics
-from rbd_ros.dynamics.uncompiled import mass_matrix
+from rbd_ros.dynamics.uncompiled import jacobian, mass_matrix
 from rbd_ros.errors import LoopError, ModelError, UnknownName
 from rbd_ros.model.model import Model
 from rbd_ros.model.positions import neutral
@@ -54,6 +54,7 @@ class Robot:
     :param assembly: of a robot with closed loops whose passive joints are solved from the driven
         ones, a closed position from which they are followed; else none.
     :param own_modes: modes of the user.
+    :param sensor: frame of the force-torque sensor; empty: there is none.
     """
 
     model: Model
@@ -65,6 +66,7 @@ class Robot:
     passive: tuple[str, ...] = ()
     assembly: tuple[float, ...] = ()
     own_modes: tuple[Mode, ...] = ()
+    sensor: str = ''
 
     @property
     def modes(self) -> dict[str, Mode]:
@@ -92,30 +94,62 @@ class Robot:
         A torque -D qd that is held for T diverges where an eigenvalue of T D H^-1 exceeds 2; with
         these none exceeds 1, at any of some poses. A joint feels less than H_ii if others give.
         """
-        poses = self._looped_inertias() if self.model.loops else self._inertias()
         try:
-            inverses = [np.linalg.inv(H) for H in poses]
+            return _together([np.linalg.inv(H) for H in self._sampled])
         except np.linalg.LinAlgError:  # a joint that moves nothing
             return (0.0,) * len(self.index)
-        felt = np.min([1.0 / np.diag(inverse) for inverse in inverses], axis=0)
-        root = np.sqrt(np.maximum(felt, 0.0))
-        worst = max(np.linalg.eigvalsh(root[:, None] * inverse * root).max()
-                    for inverse in inverses)
-        return tuple((root * root / worst).tolist())
 
-    def _inertias(self) -> list[Array]:
-        """Return inertia matrices of the controlled joints at some poses."""
+    @cached_property
+    def usual_inertia(self) -> tuple[float, ...]:
+        """Mean inertia of each controlled joint while the others stand, over the same poses."""
+        return tuple(np.mean([np.diag(H) for H in self._sampled], axis=0).tolist())
+
+    @cached_property
+    def _sampled(self) -> list[Array]:
+        return self._looped_inertias() if self.model.loops else self._inertias()
+
+    @cached_property
+    def tip_inertia(self) -> tuple[float, ...]:
+        """
+        The same for the directions of the tip, in the order of its Jacobian: kg.m^2 and kg.
+
+        A direction in which it does not move at any of the poses has none.
+        """
+        if self.model.loops:
+            poses = list(zip(self._looped_inertias(), self._looped_jacobians()))
+        else:
+            poses = [(mass_matrix(self.model, q)[np.ix_(self.index, self.index)],
+                      jacobian(self.model, q, self.tip)[:, list(self.index)])
+                     for q in self._poses()]
+        try:
+            return _together([J @ np.linalg.solve(H, J.T) for H, J in poses])
+        except np.linalg.LinAlgError:
+            return (0.0,) * 6
+
+    def _poses(self) -> list[Array]:
         model, rng = self.model, np.random.default_rng(0)
         lower = np.maximum(model.lower, -np.pi)
         upper = np.minimum(model.upper, np.pi)
-        return [mass_matrix(model, rng.uniform(lower, upper))[np.ix_(self.index, self.index)]
-                for _ in range(_POSES)]
+        return [rng.uniform(lower, upper) for _ in range(_POSES)]
+
+    def _inertias(self) -> list[Array]:
+        """Return inertia matrices of the controlled joints at some poses."""
+        return [mass_matrix(self.model, q)[np.ix_(self.index, self.index)]
+                for q in self._poses()]
 
     def _looped_inertias(self) -> list[Array]:
         """Return G^T H G at some closed positions."""
         dynamics, still = Dynamics(self.model, progress=lambda *_: None), np.zeros(self.model.nv)
         order = np.argsort(np.argsort(self.index))      # of the commands among those of the model
         return [dynamics.independent_equations(q, still, self.joints).H[np.ix_(order, order)]
+                for q in closed_positions(dynamics.mechanism, dynamics.loop_report.q, _POSES)]
+
+    def _looped_jacobians(self) -> list[Array]:
+        """Return J G of the tip at the same positions, in the order of the commands."""
+        dynamics = Dynamics(self.model, progress=lambda *_: None)
+        order = np.argsort(np.argsort(self.index))
+        return [(dynamics.jacobian(q, self.tip) @ dynamics.loop_map(
+            q, independent=self.joints).G)[:, order]
                 for q in closed_positions(dynamics.mechanism, dynamics.loop_report.q, _POSES)]
 
     @property
@@ -134,10 +168,18 @@ class Robot:
                 for name in self.joints]
 
 
+def _together(inverses: Sequence[Array]) -> tuple[float, ...]:
+    """Return the largest share of what is felt that may be damped everywhere at once."""
+    most = np.max([np.diag(inverse) for inverse in inverses], axis=0)
+    root = np.sqrt(np.divide(1.0, most, out=np.zeros(len(most)), where=most > 0.0))
+    worst = max(np.linalg.eigvalsh(root[:, None] * inverse * root).max() for inverse in inverses)
+    return tuple((root * root / worst).tolist())
+
+
 def make_robot(model: Model, joints: Sequence[str] = (), *,
                fixed: Mapping[str, float] | None = None, tip: str = '',
                payload_frame: str = '', passive: Sequence[str] = (),
-               assembly: Mapping[str, float] | None = None) -> Robot:
+               assembly: Mapping[str, float] | None = None, sensor: str = '') -> Robot:
     """
     Choose the controlled joints of a model.
 
@@ -149,6 +191,7 @@ def make_robot(model: Model, joints: Sequence[str] = (), *,
     :param passive: joints that no motor moves; they are not controlled, unless named in joints.
     :param assembly: positions, by joint, that say in which way closed loops are assembled; their
         passive joints are then solved from the driven ones, which need not be published.
+    :param sensor: frame of the force-torque sensor; empty: there is none.
     :raises LoopError: for closed loops of which the chosen joints do not determine the others.
     """
     independent = model.independent_joint_names
@@ -185,8 +228,18 @@ def make_robot(model: Model, joints: Sequence[str] = (), *,
     model.frame(tip)
     model.frame(payload_frame or tip)
     index = tuple(independent.index(name) for name in chosen)
+    if sensor:
+        _check_sensor(model, sensor, payload_frame or tip)
     return Robot(model, chosen, index, fixed, tip, payload_frame or tip, tuple(passive),
-                 closed)
+                 closed, sensor=sensor)
+
+
+def _check_sensor(model: Model, sensor: str, carrier: str) -> None:
+    """Refuse a sensor that is not fixed to what carries the payload."""
+    if model.frame(sensor).body != model.frame(carrier).body:
+        raise ModelError(f'force_torque.frame "{sensor}" moves relative to payload.frame '
+                         f'"{carrier}": both must be fixed to one link, the payload is behind '
+                         'the sensor')
 
 
 def _check_passive(passive: Sequence[str], independent: Sequence[str], chosen: Sequence[str],

@@ -11,7 +11,7 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
 # See the License for the specific language governing permissions and
 # limitations under the License.
-"""States and their torques, copied in the control thread for the reporting thread."""
+"""States and their torques, noted in the control thread for the reporting thread."""
 
 from __future__ import annotations
 
@@ -21,13 +21,73 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from rbd_ros.compiler.procedure import Matrix, Vector
+from rbd_ros.compiler.records import field, Record
+from rbd_ros.control.laws.laws import law_tracks
 from rbd_ros.control.step.state import State
 from rbd_ros.control.supervisor.due import due_now
 from rbd_ros.control.supervisor.states import Due
 
-__all__ = ['Snapshot', 'Snapshots']
+__all__ = ['note_state', 'Noted', 'Snapshot', 'Snapshots']
 
 Array = npt.NDArray[np.float64]
+
+
+class Noted(Record):
+    """The last state that was noted, and the torques since."""
+
+    divider: float = field('', '', 'states between two that are noted; 0: none are')
+    count: float = field('', '', 'states since the last one')
+    stamp_s: float = field('', 's', 'of its message, whole seconds')
+    stamp_ns: float = field('', 'ns', 'the rest of it')
+    now: float = field('', 's', 'control time')
+    steady: float = field('', 's', 'steady time')
+    driven: float = field('', '', '1 if a torque acts')
+    tracks: float = field('', '', '1 if the law follows the reference of the joints')
+    q: Vector = field('m', 'rad or m', 'positions')
+    qd: Vector = field('m', 'rad/s or m/s', 'velocities')
+    total: Vector = field('n', 'N.m or N', 'sum of the torques since the last one')
+    torque: Vector = field('n', 'N.m or N', 'mean of the torques until it')
+    sent: Vector = field('n', 'N.m or N', 'what was sent')
+    reference: Matrix = field('3 n', 'rad or m, /s, /s^2', 'of the joints')
+    gravity: Vector = field('3', 'm/s^2', 'in the base')
+    payload: Vector = field('10', '', 'see payload_vector')
+    sensed: float = field('', '', '1 if a force-torque sensor is read')
+    wrench: Vector = field('6', 'N.m, N', 'what the surroundings exert on the tool by it')
+
+
+def note_state(noted: Noted, x: State) -> bool:
+    """
+    Take a state after its step; return whether it was noted.
+
+    :param noted: gets it.
+    :param x: state of the controller.
+    """
+    n = len(noted.total)
+    for j in range(n):
+        noted.total[j] += x.command.torque.limiter.last[j]
+    noted.count += 1.0
+    if noted.count < noted.divider:
+        return False
+    noted.stamp_s, noted.stamp_ns, noted.now, noted.steady = x.stamp_s, x.stamp_ns, x.now, x.steady
+    noted.driven = 1.0 if due_now(x.command.supervisor) != Due.NOTHING else 0.0
+    noted.tracks = 1.0 if law_tracks(x.laws) else 0.0
+    for j in range(len(noted.q)):
+        noted.q[j], noted.qd[j] = x.joints.q[j], x.joints.qd[j]
+    for j in range(n):
+        noted.torque[j], noted.total[j] = noted.total[j] / noted.count, 0.0
+        noted.sent[j] = x.command.torque.limiter.sent[j]
+        for i in range(3):
+            noted.reference[i, j] = x.references.joint.profile.state[i, j]
+    for i in range(3):
+        noted.gravity[i] = x.load.gravity[i]
+    for i in range(10):
+        noted.payload[i] = x.load.payload[i]
+    noted.sensed = x.sensor.known
+    for i in range(6):
+        noted.wrench[i] = x.sensor.wrench[i]
+    noted.count = 0.0
+    return True
 
 
 class Snapshot(NamedTuple):
@@ -43,6 +103,20 @@ class Snapshot(NamedTuple):
     gravity: Array
     payload: Array
     steady: float
+    wrench: Array | None = None  # by the force-torque sensor, moment first; None: there is none
+
+    @classmethod
+    def of(cls, noted: Noted) -> Snapshot:
+        """
+        Return a state that was noted.
+
+        :param noted: may change afterwards.
+        """
+        return cls((int(noted.stamp_s), int(noted.stamp_ns)), noted.now, noted.q.copy(),
+                   noted.qd.copy(), noted.torque.copy() if noted.driven else None,
+                   noted.sent.copy(), noted.reference.copy() if noted.tracks else None,
+                   noted.gravity.copy(), noted.payload.copy(), noted.steady,
+                   noted.wrench.copy() if noted.sensed else None)
 
 
 class Snapshots:
@@ -53,34 +127,20 @@ class Snapshots:
     """
 
     def __init__(self, x: State) -> None:
-        self._x = x
+        self._x = x.plain()
+        self.noted = Noted(x.sizes)
+        self._noted = self.noted.plain()
         self.kept: deque[Snapshot] = deque(maxlen=200)
         self.divider = 0  # states between two snapshots; 0: none are taken
         self.watched = True  # whether the reporting thread wants them
-        self._sum = np.zeros_like(x.command.torque.limiter.last)  # of torques since the last
-        self._count = 0
 
     @property
     def wanted(self) -> bool:
         """Return whether states are to be noted."""
         return self.watched and self.divider > 0
 
-    def note(self, tracks: bool) -> None:
-        """
-        Record a state after its step.
-
-        :param tracks: whether the law follows the reference of the joints.
-        """
-        x, limiter = self._x, self._x.command.torque.limiter
-        np.add(self._sum, limiter.last, out=self._sum)
-        self._count += 1
-        if self._count < self.divider:
-            return
-        running = due_now(x.command.supervisor) != Due.NOTHING
-        self.kept.append(Snapshot(
-            (int(x.stamp_s), int(x.stamp_ns)), x.now, x.joints.q.copy(), x.joints.qd.copy(),
-            self._sum / self._count if running else None, limiter.sent.copy(),
-            x.references.joint.profile.state.copy() if tracks else None, x.load.gravity.copy(),
-            x.load.payload.copy(), x.steady))
-        self._sum[:] = 0.0
-        self._count = 0
+    def note(self) -> None:
+        """Record a state after its step."""
+        self._noted.divider = self.divider
+        if note_state(self._noted, self._x):
+            self.kept.append(Snapshot.of(self.noted))

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from rbd_ros.control.force_torque import words as sensor_words
 from rbd_ros.control.interface.causes import Cause
 from rbd_ros.control.interface.events import Result
 from rbd_ros.control.joint_states.diagnosis import diagnosis_text
@@ -41,7 +42,8 @@ __all__ = ['Speaker']
 _STATES = tuple(SupervisorState)
 _OF_MODEL = (ArrivalWord.JUMP, ArrivalWord.DISAGREE, ArrivalWord.STALE, ArrivalWord.UNKNOWN)
 _STALE = (Cause.STATE_STALE, Cause.PRESCRIBED_STALE)
-_TEXTS = {**law_words.TEXTS, **observer_words.TEXTS, **reference_words.TEXTS}
+_TEXTS = {**law_words.TEXTS, **observer_words.TEXTS, **reference_words.TEXTS,
+          **sensor_words.TEXTS}
 
 
 class Speaker:
@@ -73,9 +75,16 @@ class Speaker:
 
         :param y: its result.
         """
+        return self.sentences(y.words[:int(y.told)].tolist())
+
+    def sentences(self, rows: Sequence[Sequence[float]]) -> list[tuple[str, str]]:
+        """
+        Return words as kinds and texts.
+
+        :param rows: word, joint and three numbers each.
+        """
         found = []
-        for k in range(int(y.told)):
-            word, joint, *numbers = [float(each) for each in y.words[k]]
+        for word, joint, *numbers in rows:
             kind = self._kind(int(word))
             for line in self.text(int(word), int(joint), *numbers).split('\n'):
                 if line:

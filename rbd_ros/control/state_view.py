@@ -21,6 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rbd_ros.control.fault_sentences import FaultSentences
+from rbd_ros.control.force_torque.sensor import is_fresh
 from rbd_ros.control.interface.causes import Cause
 from rbd_ros.control.joint_states.arrival import is_ready
 from rbd_ros.control.joint_states.diagnosis import missing_joints
@@ -60,6 +61,12 @@ class StateView:
         self.intake, self.speaker = intake, speaker
         self._modes = modes
         self._fault_sentences = FaultSentences(x.command.supervisor.faults, speaker)
+
+    @property
+    def sensor_ready(self) -> bool:
+        """Return whether the force-torque sensor can be used, or there is none."""
+        return bool(is_fresh(self.x.sensor, self.p.sensor, max(
+            self.x.now, self.x.command.supervisor.clock)))
 
     @property
     def state(self) -> SupervisorState:

@@ -21,9 +21,11 @@ import pytest
 
 from rbd_ros import Dynamics
 from rbd_ros.control.interface.causes import Cause
+from rbd_ros.control.interface.events import Kind
 from rbd_ros.control.kernels.tip import AXES
 from rbd_ros.control.load.payload import payload_vector, PayloadError
 from rbd_ros.control.load.payload_check import PayloadCheck
+from rbd_ros.control.load.words import LoadWord
 
 pytestmark = pytest.mark.slow
 
@@ -206,6 +208,16 @@ def test_a_payload_that_cannot_be_held_is_refused():
         judge.check(payload_vector(40.0, COM, [0.04, 0.0, 0.0, 0.04, 0.0, 0.04]))
     judge.check(payload_vector(3.0, COM, [0.0] * 6))
     judge.check(payload_vector(0.0, COM, [0.0] * 6))
+    # the step says the same where it is asked, and changes nothing
+    u, y, before = arm.controller.u, arm.controller.y, arm.controller.x.memory.copy()
+    for mass, answer in ((3.0, 0.0), (40.0, LoadWord.TOO_HEAVY)):
+        u.numbers[:10] = payload_vector(mass, COM, [0.0] * 6)
+        u.kind = Kind.WEIGH
+        arm.controller.run()
+        assert y.answer == answer
+    assert y.words[0].tolist() == pytest.approx(
+        [LoadWord.TOO_HEAVY, worst, needed[worst] * TORQUE[worst], TORQUE[worst], 40.0])
+    np.testing.assert_array_equal(arm.controller.x.memory, before)
 
 
 def test_the_heaviest_payload_that_can_be_held():

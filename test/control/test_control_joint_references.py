@@ -30,7 +30,7 @@ from rbd_ros.control.references.references import (
     hold_references, moves, ReferenceLimits, References)
 from rbd_ros.control.references.results import GoalError, ResultCode, Status
 from rbd_ros.control.references.trajectory import Knots, Trajectory
-from rbd_ros.control.references.words import ReferenceWord, TEXTS
+from rbd_ros.control.references.words import PointWord, ReferenceWord, TEXTS
 from reference_rig import ADVANCE, JointRig, sampled, SIZES, STOP
 
 DT = 0.001
@@ -484,8 +484,9 @@ def test_pieces_never_mix():
             rig.feeder.catch_up(now)
             rig.update(now)
             assert rig.y.told == 0.0
-            np.testing.assert_allclose(rig.x.profile.target, sampled(old, [now])[0], rtol=1e-12,
-                                       atol=1e-9)
+            if now >= rig.x.path.joined:  # one that is taken late is joined first
+                np.testing.assert_allclose(rig.x.profile.target, sampled(old, [now])[0],
+                                           rtol=1e-12, atol=1e-9)
 
     now, old = 0.0, made(0.0)
     assert taken(rig.feeder.begin(old)) == 0.0
@@ -644,9 +645,10 @@ def test_new_goal_pre_empts_without_a_step():
 
 def test_every_word_has_a_sentence():
     """Each code has its text, in its range."""
-    assert set(TEXTS) == set(ReferenceWord)
+    assert set(TEXTS) == {*ReferenceWord, *PointWord}
     assert all(300 <= word < 350 and TEXTS[word]('elbow', 0.1, 0.2, 1.0)
                for word in ReferenceWord)
+    assert all(370 <= word < 400 and TEXTS[word]('elbow', 0.1, 0.2, 1.0) for word in PointWord)
 
 
 @pytest.mark.parametrize('bad', [math.nan, math.inf, -math.inf, 1e308, -1e308])
@@ -701,3 +703,41 @@ def test_time_that_is_none_moves_nothing():
     for now in (math.nan, math.inf, -math.inf):
         rig.do(ADVANCE, now)
         np.testing.assert_array_equal(rig.x.memory, before)
+
+
+@pytest.mark.parametrize('seed', range(20))
+def test_a_trajectory_that_is_taken_late_is_joined(seed):
+    """The reference goes on meanwhile: it makes no step, and soon is that of the trajectory."""
+    rng = np.random.default_rng(seed)
+    rig, dt = JointRig(velocity=1e3, acceleration=1e6, limit=100.0, continuous=False), 0.001
+    rig.start(0.0)
+    times = np.sort(rng.uniform(0.2, 3.0, 6))
+    rig.follow(0.0, Knots(times, *rng.normal(size=(3, 6, 2))))
+    rig.run(0.1)
+    made_at, late = 0.1, int(rng.integers(0, 20))
+    next_times = np.cumsum(rng.uniform(0.003, 0.3, 12))
+    knots = Knots(next_times, *rng.normal(size=(3, 12, 2)) * [[[0.1]], [[0.3]], [[1.0]]])
+    rig.intake.follow(rig.u, made_at, knots, made_at, 0, None)
+    made, asked = Trajectory(knots, made_at, made_at, tuple(rig.state.copy())), rig.u.memory.copy()
+    before = rig.run(late * dt, made_at)
+    rig.u.memory[:] = asked
+    now = made_at + (late + 0.5) * dt
+    assert rig.do(Kind.PIECES, now) == 0.0
+    last = before[-1] if late else rig.state.copy()
+    steps = rig.run(1.0, made_at + late * dt)
+    # No step: what a Taylor series from the state before leaves is as small as its last term.
+    path = np.concatenate([[last], steps])
+    jerk = np.abs(np.diff(path[:, 2], axis=0)).max() / dt
+    left = path[1:, 0] - (path[:-1, 0] + dt * path[:-1, 1] + 0.5 * dt**2 * path[:-1, 2])
+    assert np.abs(left).max() < 2.0 * jerk * dt**3 + 1e-12
+    if late:
+        joined = rig.x.path.joined
+        assert joined >= now + 0.1
+        for j in range(2):  # one polynomial from the acceleration before: it does not step either
+            cubic = np.polynomial.Polynomial.fit(np.arange(1, 50), path[1:50, 2, j], 3)
+            assert cubic(0.0) == pytest.approx(path[0, 2, j], abs=1e-6)
+    else:
+        joined = made_at
+    after = [k for k in range(1, 1001) if made_at + (late + k) * dt >= joined + 1e-9]
+    expected = sampled(made, [made_at + (late + k) * dt for k in after])
+    np.testing.assert_allclose(path[after], expected, atol=1e-6)

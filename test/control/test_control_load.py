@@ -21,10 +21,13 @@ import pytest
 from rbd_ros.compiler.procedure import bind
 from rbd_ros.control.interface.cause_codes import CauseCode
 from rbd_ros.control.interface.events import Event, Kind, Result
+from rbd_ros.control.joint_states.ages import StreamAge
 from rbd_ros.control.load.load import (
     apply_load, check_gravity, Load, LoadLimits, restart_load, take_gravity, take_payload,
     update_load)
-from rbd_ros.control.load.payload import payload_vector, PayloadError, rotation
+from rbd_ros.control.load.payload import (
+    Body, judge_body, payload_vector, PayloadError, rotation)
+from rbd_ros.control.load.tilt import find_down, Tilt
 from rbd_ros.control.load.words import LoadWord
 from scipy.spatial.transform import Rotation
 
@@ -119,6 +122,31 @@ def test_impossible_payloads_are_refused(mass, com, inertia, word):
         payload_vector(mass, com, inertia)
 
 
+def test_only_moments_of_bodies_are_taken():
+    """Each principal moment is at most the sum of the others, by the eigenvalues of NumPy."""
+    rng, body = np.random.default_rng(3), Body({})
+    judge, verdicts = bind(judge_body, body), set()
+    body.axes[:] = np.eye(3)
+    for k in range(300):
+        moments = np.sort(rng.uniform(0.0, 1.0, 3))
+        if k % 3 == 0:  # almost a plate
+            moments[2] = moments[0] + moments[1] * (1.0 + rng.choice([-1e-3, 0.0, 1e-3]))
+        elif k % 3 == 1:  # a rod, or a ball
+            moments[:] = rng.choice([0.0, moments[1]]), moments[1], moments[1]
+        Q = Rotation.random(random_state=rng).as_matrix()
+        I_c = Q @ np.diag(moments) @ Q.T
+        body.mass, body.inertia[:] = 1.0, I_c[np.triu_indices(3)]
+        judge()
+        low, middle, high = np.linalg.eigvalsh(I_c)
+        size = max(high, 1e-12)
+        expected = LoadWord.IMPOSSIBLE * (low < -1e-9 * size or high > low + middle + 1e-6 * size)
+        assert body.word == expected
+        if expected:
+            np.testing.assert_allclose([body.a, body.b, body.c], [low, middle, high], atol=1e-7)
+        verdicts.add(expected)
+    assert len(verdicts) == 2
+
+
 def test_a_plate_without_thickness_is_a_payload():
     """One principal moment may be the sum of the others."""
     vector = payload_vector(1.0, [0, 0, 0], [0.1, 0, 0, 0.1, 0, 0.2])
@@ -170,6 +198,28 @@ def test_rotation_of_a_quaternion():
         np.testing.assert_allclose(rotation(1.05 * turn.as_quat()), turn.as_matrix(), atol=1e-12)
     with pytest.raises(PayloadError, match='length'):
         rotation([0.0, 0.0, 0.0, 0.0])
+
+
+def test_down_is_where_an_imu_says():
+    """A message gives the direction that SciPy gives, once its stream has proved to be fresh."""
+    rng, tilt, age = np.random.default_rng(9), Tilt({}), StreamAge(0.5, 3)
+    for k in range(20):
+        turn, axes = Rotation.random(random_state=rng), Rotation.random(random_state=rng)
+        tilt.turn[:], tilt.axes[:] = 0.95 * turn.as_quat(), axes.as_matrix()
+        tilt.now, tilt.stamp_s, tilt.stamp_ns = 5.0 + 0.1 * k, 70.0, 1e6 + 1e8 * k
+        tilt.now += 0.02 * (k == 19)
+        tilt.missing = float(k == 10)
+        find_down(tilt, *age.records)
+        assert tilt.word == (LoadWord.NO_ORIENTATION if k == 10 else 0.0)
+        assert tilt.fresh == float(k >= 3 and k != 10)
+        if tilt.fresh:
+            down = axes.apply(turn.inv().apply([0.0, 0.0, -1.0]))
+            np.testing.assert_allclose(tilt.down[:3], down, atol=1e-12)
+    # the last one was later than the others by 0.02 s, but for the drift of clocks
+    assert tilt.now - 0.02 <= tilt.down[3] <= tilt.now - 0.02 + 1e-2
+    tilt.turn[:] = 0.0, 0.0, 0.0, 0.5
+    find_down(tilt, *age.records)
+    assert (tilt.word, tilt.a, tilt.fresh) == (LoadWord.BAD_QUATERNION, 0.5, 0.0)
 
 
 def test_measured_gravity_times_out_and_slews():

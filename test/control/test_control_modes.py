@@ -51,6 +51,7 @@ DISTINCT = [name for name in MODES if '_' in name]
 #: where such a word is another thing: functions of laws by their names, topics of reports
 OTHERS = {('control/kernels/joint_space.py', 'gravity_compensation'),
           ('control/kernels/joint_space.py', 'computed_torque'),
+          ('control/kernels/impedance.py', 'joint_impedance'),
           ('nodes/controller/reports.py', 'operational_space')}
 
 
@@ -86,14 +87,17 @@ def test_a_mode_is_spelled_in_one_place():
 def test_rows_name_what_exists():
     """Parameters are those of the table, kernels those that laws have; the order is the old."""
     assert list(MODES) == ['gravity_compensation', 'computed_torque', 'operational_space', 'hold',
-                           'damping']
+                           'damping', 'joint_impedance', 'cartesian_impedance']
     for mode in MODES.values():
         assert set(mode.parameters) <= set(PARAMETERS), mode.name
-    assert {mode.kernel for mode in MODES.values()} == {'float', 'joint', 'task', 'damping'}
-    assert {'FREE', 'JOINT', 'TASK', 'DAMPING', 'OWN', 'OWN_JOINT'} == set(LawCode.__members__)
+    assert {mode.kernel for mode in MODES.values()} == {
+        'float', 'joint', 'task', 'damping', 'mode_joint_impedance', 'impedance'}
+    assert set(LawCode.__members__) == {
+        'FREE', 'JOINT', 'TASK', 'DAMPING', 'OWN', 'OWN_JOINT', 'IMPEDANCE'}
     assert PARAMETERS['mode'].choices == tuple(MODES)
-    assert taking(Takes.TRAJECTORY) == ['computed_torque']
-    assert taking(Takes.TARGET) == ['operational_space']
+    assert taking(Takes.TRAJECTORY) == ['computed_torque', 'joint_impedance']
+    assert taking(Takes.TARGET) == ['operational_space', 'cartesian_impedance']
+    assert taking(Takes.STIFFNESS) == ['joint_impedance', 'cartesian_impedance']
 
 
 def test_document_has_every_mode():
@@ -132,7 +136,7 @@ def test_guide_to_a_mode_of_the_user(file, tmp_path):
     assert arm.state == 'running' and arm.controller.settings.text('mode') == 'spring'
     arm.change(**{'spring.stiffness': [30.0] * 7})
     arm.run(0.2)
-    assert taking(Takes.TRAJECTORY, modes) == ['computed_torque', 'spring']
+    assert taking(Takes.TRAJECTORY, modes) == ['computed_torque', 'joint_impedance', 'spring']
     away = np.array([0.01, -0.02, 0.015, 0.01, -0.01, 0.02, -0.015])
     arm.set_point(arm.q + away)
     arm.run(0.4)  # somebody holds the arm: the reference goes away from it
@@ -255,8 +259,8 @@ def test_guide_to_a_mode_of_the_package(tmp_path):
     (tmp_path / 'rbd_ros' / 'control' / 'kernels' / 'spring.py').write_text(law)
     table = tmp_path / 'rbd_ros' / 'control' / 'modes' / 'modes.py'
     text = table.read_text().replace(
-        'import DOUBLE, DOUBLES, Parameter\n', 'import DOUBLE, DOUBLES, joints, Parameter\n'
-        'from rbd_ros.control.kernels.spring import spring\n')
+        'import joint_impedance\n',
+        'import joint_impedance\nfrom rbd_ros.control.kernels.spring import spring\n')
     end = text.index('\n)\n', text.index('_BUILT_IN = (')) + 1
     table.write_text(text[:end] + row + text[end:])
     script = """
@@ -280,7 +284,11 @@ def test_guide_to_a_mode_of_the_package(tmp_path):
         bound = LawKernels(robot, driver_adds='none', driver_knows_payload=False).compile('own')
         barrier = bound.inputs['barrier']
         barrier[:] = np.array([[-9.0, 9.0, 0.1, 0, 0, 99.0, 0, 0]]).T
-        bound.inputs['limit'][:], bound.inputs['values'][:7] = 99.0, settings.joints(
+        own = [name for name, each in MODES.items() if each.law is not None]
+        first = 7 * sum(len(MODES[name].own) for name in own[:-1])
+        assert own[-1] == 'spring'
+        bound.inputs['choice'][:] = len(own) - 1
+        bound.inputs['limit'][:], bound.inputs['values'][first:first + 7] = 99.0, settings.joints(
             'spring.stiffness')
         bound.inputs['gravity'][:] = model.gravity
         q = np.array([0.1, 0.4, 0.3, -1.2, 0.5, 0.6, 0.7])

@@ -68,6 +68,8 @@ def checked(folder, text, node='/controller'):
      'line 5: nominal_rate must be of type double: write numbers .* 500.0 for 500'),
     (HEAD + '      stiffness: [100, 100]\n', 'stiffness must be .* 100.0 for 100'),
     (HEAD + '      stiffness: 100.0\n', r'stiffness is a list: write \[100.0\] for all joints'),
+    (HEAD + '      realtime.cores: 3\n', r'realtime.cores is a list: write \[3\]'),
+    (HEAD + '      realtime.cores: [3.0]\n', 'realtime.cores must be of type integer_array, got'),
     (HEAD + '      torqe_limits: [1.0]\n', 'torqe_limits does not exist; did you mean "torque_l'),
     (HEAD + '      mode: dance\n', "mode must be one of .*, got 'dance'"),
     (HEAD + '      hold_time: 9.0\n', 'hold_time = 9.0 s is outside'),

@@ -58,12 +58,14 @@ SILENT = (State.INACTIVE, State.PROBING, State.RELEASED, State.FAULT)
 STOPPING = (State.BRAKING, State.LOST, State.RAMPING_DOWN, State.RELEASING)
 #: one cause of each kind that conditions can tell apart
 KINDS = (Cause.STATE_STALE, Cause.TRACKING, Cause.WRONG_MODEL, Cause.FROZEN, Cause.OPERATOR_STOP,
-         Cause.DEAD_MAN, Cause.SIGNAL)
+         Cause.DEAD_MAN, Cause.CONTACT, Cause.SIGNAL)
 LOST, RAMP, LONG = 0.4, 0.55, 5.0  # s: more than hold_time, than release_time, than every sequence
 VALID = 50.0  # s for which a state may be used
-CHOICES = [Timing(recover=recover, stop_action=stop, fault_action=fault, simulated=simulated)
-           for recover, stop, fault, simulated in product(
-               (False, True), ('hold', 'release'), ('hold', 'release'), (False, True))]
+CHOICES = [Timing(recover=recover, stop_action=stop, fault_action=fault, simulated=simulated,
+                  contact=contact)
+           for contact, recover, stop, fault, simulated in product(
+               ('stop', 'float', 'comply', 'retract'), (False, True), ('hold', 'release'),
+               ('hold', 'release'), (False, True))]
 
 #: event, state and which conditions held: the number of the row that is taken, -1 for none
 Seen = dict[tuple[Event, State, tuple[bool, ...]], int]
@@ -95,6 +97,7 @@ class Situation(NamedTuple):
     frozen: bool
     ramped: bool
     repeated: bool
+    returned: bool
     expired: bool
 
 
@@ -141,10 +144,11 @@ class Subject:
             self.state, x.final > 0.0, x.blind > 0.0, x.paused > 0.0, only_lost(x.faults),
             only_operator(x.faults), x.faults.order[CauseCode.WRONG_MODEL] > 0.0,
             x.faults.order[CauseCode.FROZEN] > 0.0, x.blend >= 1.0,
-            x.repeats >= self.p.release_repeats, self.now > x.expiry)
+            x.repeats >= self.p.release_repeats, x.returned > 0.0, self.now > x.expiry)
 
-    def fault(self, cause: Cause) -> None:
+    def fault(self, cause: Cause, doubted: float = 0.0) -> None:
         """Report a cause."""
+        self.x.doubted = doubted
         fault(self.x, self.p, self.steady, tuple(Cause).index(cause), 0, NOBODY, 0.0, 0.0, 0.0)
 
     def fresh(self, ready: int, valid: float = VALID) -> None:
@@ -153,6 +157,12 @@ class Subject:
         advance(self.x, self.p, self.d, self.now, self.steady)
         if is_live(self.x):
             computed(self.x)
+
+    def come_back(self) -> None:
+        """Report that the way back has come to its end, as the step does while it lasts."""
+        if self.state is State.RETRACTING:
+            self.x.returned = 1.0
+            self.wait(0.001, 0.001)
 
     def sent(self, reached: int) -> None:
         """Report that a torque was sent."""
@@ -169,6 +179,8 @@ ACTIONS: dict[str, Callable[[Subject], object]] = {
     'activate': lambda s: activate(s.x, s.p, s.y, s.now, s.steady),
     'reset': lambda s: reset(s.x, s.p, s.y, s.now, s.steady),
     **{f'cause {cause.name}': lambda s, cause=cause: s.fault(cause) for cause in KINDS},
+    'doubtful contact': lambda s: s.fault(Cause.CONTACT, 1.0),
+    'way back ends': lambda s: s.come_back(),
     'state': lambda s: s.fresh(1),
     'state of some joints': lambda s: s.fresh(0),
     'late state': lambda s: s.fresh(1, -1.0),
@@ -261,7 +273,7 @@ def test_the_kinds_of_causes_are_complete():
     """Each cause looks to the conditions like one of those that are tried, and has its number."""
     def kind(cause: Cause) -> tuple[object, ...]:
         return (cause.reaction, cause.by_operator, cause is Cause.DEAD_MAN,
-                cause is Cause.WRONG_MODEL, cause is Cause.FROZEN)
+                cause is Cause.WRONG_MODEL, cause is Cause.FROZEN, cause is Cause.CONTACT)
     assert {kind(cause) for cause in Cause} == {kind(cause) for cause in KINDS}
     assert [code.name for code in CauseCode] == [cause.name for cause in Cause]
     for code, cause in enumerate(Cause):
@@ -304,6 +316,7 @@ def test_each_condition_decides_alone(walk):
 
 @pytest.mark.parametrize('condition, base, changes', [
     (Condition.RAMP_REACHED, {'blend': 1.0, 'reached': 1.0}, {'blend': 0.999, 'reached': 0.0}),
+    (Condition.RETRACTED, {'returned': 0.0, 'since': 100.0}, {'returned': 1.0, 'since': 98.0}),
     (Condition.RELEASE_SENT, {'repeats': 4.0, 'since': 100.0}, {'repeats': 5.0, 'since': 99.0})])
 def test_each_part_of_a_condition_decides_alone(condition, base, changes):
     """A condition made of two parts changes with either of them."""
@@ -422,8 +435,9 @@ def test_requests_by_value(walk):
     for step in walk.steps:
         before = step.before.state
         if step.action == 'reset':
-            expected = {State.HOLDING: State.RAMPING_IN, State.FAULT: State.PROBING}.get(
-                before, before)
+            expected = {State.HOLDING: State.RAMPING_IN, State.FLOATING: State.RAMPING_IN,
+                        State.COMPLYING: State.RAMPING_IN, State.FAULT: State.PROBING}.get(
+                            before, before)
             assert step.after.state is expected, step
         elif step.action == 'activate':
             assert step.after.state is (State.PROBING if before in SILENT else before), step
@@ -447,6 +461,39 @@ def test_causes_by_value(walk):
         elif step.before.state is State.RAMPING_DOWN:
             assert after is State.RAMPING_DOWN, step
             assert step.after.blind is (step.before.blind or cause in lost), step
+
+
+def test_contacts_by_value(walk):
+    """Each answer where it is asked for; a second contact floats; a doubtful one is braked."""
+    answers_of = {'stop': State.BRAKING, 'float': State.FLOATING, 'comply': State.COMPLYING,
+                  'retract': State.RETRACTING}
+    for step in walk.steps:
+        before, after = step.before.state, step.after.state
+        touched = step.action == 'cause CONTACT'
+        if touched and before in (State.RAMPING_IN, State.RUNNING):
+            assert after is answers_of[step.timing.contact], step
+        elif touched and before is State.RETRACTING:
+            assert after is State.FLOATING, step
+        elif step.action == 'doubtful contact' and before in (
+                State.RAMPING_IN, State.RUNNING, State.RETRACTING):
+            assert after is State.BRAKING, step
+        elif after is not before:  # nothing else leads there
+            assert after not in (State.FLOATING, State.COMPLYING, State.RETRACTING), step
+
+
+def test_the_way_back_ends(walk):
+    """In a hold or a release, by its end or by its time; a lost state ends each reaction."""
+    for step in walk.steps:
+        if step.before.state not in (State.FLOATING, State.COMPLYING, State.RETRACTING):
+            continue
+        if step.before.state is State.RETRACTING and step.action in (
+                'way back ends', 'long time'):
+            holds = step.timing.fault_action == 'hold'
+            assert step.after.state in (State.LOST, *STOPPING, State.FAULT) or (
+                step.after.state is State.HOLDING) is holds, step
+        if step.action in ('cause STATE_STALE', 'state expires') or (
+                step.action == 'clock back' and step.timing.simulated):
+            assert step.after.state in (*STOPPING, *SILENT), step
 
 
 def test_a_lost_state_that_comes_back(walk):
@@ -503,7 +550,8 @@ def any_event(x: Supervisor, p: SupervisorParameters, d: Diagnosis, u: Vector, y
         reset(x, p, y, u[1], u[2])
     elif u[0] == 2.0:
         accuse(y, int(u[3]), 7, 1, u[4], u[1], 0.0)
-        accuse(y, int(u[3]), 8, 2, u[4], u[1], 0.0)
+        if u[5] > 0.0:
+            accuse(y, int(u[3]), 8, 2, u[4], u[1], 0.0)
         hear(x, p, y, u[2])
     elif u[0] == 3.0:
         renewed(x, p, d, u[1], u[2], u[4])
@@ -523,13 +571,14 @@ def test_machine_code_does_what_python_does():
         for backend in ('python', 'llvm'):
             records = (Supervisor({}), SupervisorParameters({}), Diagnosis({}), np.zeros(7),
                        Result({'n': 1}))
-            fill_timing(records[1], CHOICES[k % len(CHOICES)])
+            fill_timing(records[1], CHOICES[3 * k % len(CHOICES)])
             runs.append((bind(any_event, *records, backend=backend), records))
         now = 100.0
         for _ in range(150):
             now += rng.choice([0.001, 0.01, 0.3]) * rng.random()
             event = [rng.choice([0, 1, 2, 3, 4, 4, *[5] * 9]), now, now,
-                     rng.choice([rng.randrange(CAUSES), CauseCode.OPERATOR_STOP]),
+                     rng.choice([rng.randrange(CAUSES), CauseCode.OPERATOR_STOP,
+                                 *[CauseCode.CONTACT] * 3]),
                      now + rng.choice([0.1, 10.0, 10.0, 10.0, -1.0]), rng.randrange(2)]
             if rng.random() < 0.03:
                 event[rng.choice([1, 2, 4])] = rng.choice([math.nan, math.inf, -1e308])

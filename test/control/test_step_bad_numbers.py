@@ -41,11 +41,12 @@ from rbd_ros.control.interface.causes import Cause
 from rbd_ros.control.interface.events import Kind
 from rbd_ros.control.joint_states.sources import SOURCES
 from rbd_ros.control.laws.law_records import LawCode
+from rbd_ros.control.laws.way_back import KEPT
+from rbd_ros.control.modes.modes import MODES
 from rbd_ros.control.parameters.table import defaults
 from rbd_ros.control.references.goals import read_tolerances
 from rbd_ros.control.references.trajectory import read_points
 from rbd_ros.control.supervisor.states import State
-from recorded_events import MODES
 from recorded_robots import controlled_robot, KINDS, law_graphs
 from recorded_step import fixed_clock, StepController
 
@@ -61,15 +62,18 @@ SHARE = 13
 STATES = tuple(State)
 
 #: states in which nothing is left to be stopped
-QUIET = (State.INACTIVE, State.PROBING, State.HOLDING, State.RELEASED, State.FAULT)
+QUIET = (State.INACTIVE, State.PROBING, State.HOLDING, State.FLOATING, State.COMPLYING,
+         State.RELEASED, State.FAULT)
 
 #: numbers of the parameters of which only some are tried: many rows of one kind
 LONG = ('command.supervisor.table', 'laws.values')
 
 #: codes and counts, and what they are below; all are whole and at least -1
 BELOW = {
-    'mode': len(MODES), 'laws.law': len(LawCode), 'laws.own': 1, 'command.supervisor.state': 11,
-    'command.torque.state': 11, 'command.supervisor.cause': CAUSES, 'diagnosis.cause': CAUSES,
+    'mode': len(MODES), 'laws.law': len(LawCode), 'laws.own': 1,
+    'command.supervisor.state': len(STATES), 'command.torque.state': len(STATES),
+    'contact.joint': 3, 'contact.axis': 6, 'way_back.first': KEPT, 'way_back.entries': KEPT + 1,
+    'command.supervisor.cause': CAUSES, 'diagnosis.cause': CAUSES,
     'command.supervisor.faults.causes': CAUSES + 1, 'command.supervisor.faults.order': CAUSES + 1,
     'command.supervisor.recovered.causes': CAUSES + 1, 'states.sources.last': SOURCES,
     'states.motion.carrier': SOURCES, 'states.motion.paced': SOURCES,
@@ -118,7 +122,8 @@ class Rig:
             'integral': [20.0], 'task.linear_integral': 10.0, 'observer_feedback': True,
             'friction.coulomb': [0.3], 'friction.viscous': [0.1], 'dead_man_timeout': 0.3,
             'payload.ramp_time': 0.05, 'reference.timeout': 0.1, 'effort_is_torque': False,
-            'start.tolerance': 1.0, 'switch_time': 0.05}
+            'start.tolerance': 1.0, 'switch_time': 0.05, 'contact.reaction': 'report',
+            'contact.force': [20.0], 'contact.energy_limit': 1.0, 'contact.retract_time': 0.1}
         # The step in C gets events, no messages: Python reads these.
         values['fast_path'] = backend != 'c'
         self._recorded = StepController('arm', values, simulated=False,
@@ -238,6 +243,7 @@ class Rig:
         running = found[-1]
         c._step(Kind.ADVANCE, self.now, self.now)
         c._step(Kind.LEAVE, self.now, self.now)
+        c._step(Kind.CARRY, self.now, self.now)
         c.fault(self.now, Cause.OPERATOR_STOP)
         self.until(State.BRAKING)
         self.take_state()
@@ -246,6 +252,9 @@ class Rig:
         for _ in range(5):
             self.take_state()
         found.append(self.scene('holding'))
+        found += [self._touched(running, *each) for each in (
+            ('float', State.FLOATING), ('comply', State.COMPLYING),
+            ('retract', State.RETRACTING))]
         for state in (State.LOST, State.RAMPING_DOWN, State.RELEASING, State.FAULT):
             if state is State.LOST:
                 self.restore(running)
@@ -258,6 +267,17 @@ class Rig:
         found.append(self.scene('ramping down with states'))
         self.until(State.RELEASED)
         return [*found, self.scene('released')]
+
+    def _touched(self, running: Scene, reaction: str, state: State) -> Scene:
+        """Answer a contact."""
+        self.restore(running)
+        self._recorded._change({'contact.reaction': reaction})(self.now, self.now)
+        self.take_state()
+        self.controller.fault(self.now, Cause.CONTACT)
+        self.until(state)
+        self.take_state()
+        assert self.controller.state is state
+        return self.scene(state.value)
 
     def _running(self, mode: str) -> Scene:
         """Run in a mode, with references on their way."""
@@ -283,8 +303,11 @@ class Rig:
             tip = self.x.references.task.pose
             c.take_pose(self.now, self.now, list(tip.position + 0.01), list(tip.orientation))
             c.take_payload(self.now, self.now, np.array([0.5] + 9 * [0.0]))
+            c._step(Kind.WEIGH, self.now, self.now)
             c.take_gravity(self.now, self.now, self.now, np.array([0.0, 0.0, -1.0]))
             c.refuse(self.now, self.now, 'refused')
+            c.take_reading(self.now, self.now, [0.1] * 6, (int(self.now), 0))
+            c._step(Kind.TARE, self.now, self.now)
         for _ in range(5):
             c.press(self.now, True)
             self.take_state()

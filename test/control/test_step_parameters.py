@@ -18,21 +18,26 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from rbd_ros.control.force_torque.force_law import fill_force, ForceGains
+from rbd_ros.control.force_torque.sensor import fill_sensor, SensorLimits
 from rbd_ros.control.joint_states.arrival import fill_states, StateLimits
 from rbd_ros.control.joint_states.motion import fill_motion, MotionLimits
 from rbd_ros.control.laws.design import DesignLimits, fill_design
 from rbd_ros.control.laws.law_records import fill_laws, LawGains
 from rbd_ros.control.laws.stops import fill_stops, StopLimits
+from rbd_ros.control.laws.way_back import fill_way_back, WayBackLimits
 from rbd_ros.control.load.load import fill_load, LoadLimits
 from rbd_ros.control.monitors.monitor_parameters import fill_monitors, MonitorParameters
+from rbd_ros.control.observers.contact import ContactParameters, fill_contact
 from rbd_ros.control.observers.observer import fill_observer, ObserverParameters
 from rbd_ros.control.observers.standstill import fill_standstill, StandstillParameters
-from rbd_ros.control.parameters.row import Parameter, STRINGS, Value
+from rbd_ros.control.parameters.row import INTEGERS, Parameter, STRINGS, Value
 from rbd_ros.control.parameters.settings import Settings
 from rbd_ros.control.parameters.table import defaults, PARAMETERS
 from rbd_ros.control.references.references import fill_references, ReferenceLimits
 from rbd_ros.control.start.closed_loops import fill_loops, LoopLimits
 from rbd_ros.control.start.start import fill_start, StartLimits
+from rbd_ros.control.torque.motor import fill_motor, MotorParameters
 from rbd_ros.control.torque.torque_records import CommandLimits, fill_command
 from recorded_robots import controlled_robot
 
@@ -42,7 +47,8 @@ PARTS = (
     (LoadLimits, fill_load), (LoopLimits, fill_loops), (DesignLimits, fill_design),
     (LawGains, fill_laws), (StopLimits, fill_stops), (ReferenceLimits, fill_references),
     (ObserverParameters, fill_observer), (StandstillParameters, fill_standstill),
-    (StartLimits, fill_start))
+    (ContactParameters, fill_contact), (WayBackLimits, fill_way_back), (StartLimits, fill_start),
+    (MotorParameters, fill_motor), (SensorLimits, fill_sensor), (ForceGains, fill_force))
 
 #: parameters whose change reaches no number of the step, by who reads them instead
 OUTSIDE = {
@@ -52,13 +58,18 @@ OUTSIDE = {
     'robot, before its numbers are filled in': (
         'robot_description', 'robot_description_file', 'joints', 'passive_joints',
         'fixed_positions.joints', 'fixed_positions.values', 'assembly.joints', 'assembly.values',
-        'rotor_inertia', 'task.frame', 'payload.frame'),
+        'rotor_inertia', 'task.frame', 'payload.frame', 'force_torque.frame'),
+    'rules, which refuse gains': (
+        'force_control.environment_stiffness', 'force_control.environment_angular_stiffness'),
     'kernels, when they are traced': (
         'driver_adds', 'driver_knows_payload', 'task.axes', 'mode_file'),
+    'limits, which refuse what is too much': ('motor.timeout',),
     'reports': ('dynamics_divider', 'state_divider'),
     'node': (
-        'activation_timeout', 'command_type', 'executor', 'fast_path', 'realtime.lock_memory',
-        'realtime.priority', 'realtime.cpu', 'realtime.freeze_gc', 'realtime.switch_interval',
+        'activation_timeout', 'command_type', 'loop', 'executor', 'fast_path',
+        'realtime.lock_memory', 'supervision_timeout',
+        'realtime.priority', 'realtime.cores', 'realtime.cpu', 'realtime.prefault',
+        'realtime.freeze_gc', 'realtime.switch_interval',
         'gravity_frame', 'autostart', 'command_deadline', 'liveliness_lease', 'heartbeat_rate'),
 }
 
@@ -78,6 +89,8 @@ def other(row: Parameter, value: Value) -> Value:
     assert isinstance(value, list)
     if row.kind == STRINGS:
         return [*value, 'x']
+    if row.kind == INTEGERS:
+        return [*value, 1]
     return [x * 0.9 for x in value] if any(value) else [min(0.1, row.upper)]
 
 
@@ -91,8 +104,12 @@ def test_every_parameter_reaches_the_step(structural: bool,
     usual = defaults() | {
         'payload.mass': 1.0, 'payload.com': [0.0, 0.0, 0.1],
         'payload.inertia': [0.01, 0.0, 0.0, 0.01, 0.0, 0.01], 'friction.viscous': [0.1],
-        'friction.coulomb': [0.1], 'gravity_source': 'imu', 'ramp_time': 0.1,
-        'release_torque': 'zero'}
+        'friction.coulomb': [0.1], 'contact.viscous': [0.3], 'contact.coulomb': [0.3],
+        'gravity_source': 'imu', 'ramp_time': 0.1,
+        'release_torque': 'zero', 'force_torque.tool_mass': 1.0,
+        'force_torque.tool_com': [0.0, 0.0, 0.1],
+        'force_torque.tool_inertia': [0.01, 0.0, 0.0, 0.01, 0.0, 0.01],
+        'force_torque.force_bias': [1.0] * 3, 'force_torque.moment_bias': [1.0] * 3}
 
     def numbers(**values: Value) -> np.ndarray:
         settings, found = Settings(robot, usual | values, simulated=False), []

@@ -54,8 +54,8 @@ from rbd_ros.control.supervisor.states import State
 __all__ = ['CAUSES', 'CLOCK_OFFSET', 'Controller', 'EVENTS', 'Event', 'IDLE', 'MODES', 'Reply',
            'STATES', 'Seen']
 
-#: modes by number
-MODES = tuple(modes.MODES)
+#: Modes by number, those that there were when it was recorded. Others came after them.
+MODES = tuple(modes.MODES)[:5]
 
 Array = npt.NDArray[np.float64]
 
@@ -66,8 +66,11 @@ CLOCK_OFFSET = -1000.0
 EVENTS = ('state', 'unreadable', 'tick', 'dead_man', 'activate', 'reset', 'stop', 'deactivate',
           'signal', 'exception', 'parameters', 'hold', 'refused', 'points', 'goal', 'cancel',
           'pose', 'twist', 'wrench', 'payload', 'gravity')
-STATES = tuple(State)
-CAUSES = tuple(Cause)
+#: What was recorded had no loop beside Python and no force sensor, and looked for no contact.
+STATES = tuple(state for state in State if state not in (
+    State.FLOATING, State.COMPLYING, State.RETRACTING))
+CAUSES = tuple(cause for cause in Cause if cause not in (
+    Cause.SUPERVISION, Cause.FORCE_SENSOR, Cause.CONTACT))
 
 #: places in ``STATES`` of those in which nothing is sent and a new start forgets everything
 IDLE = tuple(STATES.index(state) for state in (State.INACTIVE, State.RELEASED, State.FAULT))

@@ -16,10 +16,10 @@
 
 from __future__ import annotations
 
-from rbd_ros.control.modes.modes import MODES
 from rbd_ros.control.parameters.row import Value
 from rbd_ros.control.parameters.table import defaults
 from recorded_chance import Chance
+from recorded_events import MODES
 from recorded_robots import controlled_robot, KINDS
 
 __all__ = ['any_change', 'any_payload', 'any_values']

@@ -26,11 +26,11 @@ from pathlib import Path
 from c_functions import COMPILER
 import numpy as np
 import pytest
-from rbd_ros.control.interface.causes import Cause
 from rbd_ros.control.supervisor.states import State
 from record_command import make, TOLERANCE
 from recorded_c import CodeInC
-from recorded_events import Controller, Event, EVENTS, IDLE, MODES, Seen
+from recorded_events import (
+    CAUSES, Controller, Event, EVENTS, IDLE, MODES, Seen, STATES)
 from recorded_robots import KINDS
 from recorded_step import fixed_clock
 from recorder import COLUMNS, compare, Comparison, record, Record, replay
@@ -78,8 +78,8 @@ def test_the_recording_has_everything() -> None:
     assert FILE.stat().st_size < 10e6
     found = Coverage.of(read(seeds()))
     assert found.cycles >= 200_000 and found.torques >= 100_000
-    assert {cause.name for cause in Cause} == set(+found.causes)
-    assert {state.name for state in State} == set(found.states)
+    assert {cause.name for cause in CAUSES} == set(+found.causes)
+    assert {state.name for state in STATES} == set(found.states)
 
     def seen(a: State, b: State) -> bool:
         # where ramp_time is 0 the law runs in the same event
@@ -89,7 +89,7 @@ def test_the_recording_has_everything() -> None:
                if not seen(a, b)]
     assert not missing
     assert all(found.modes[mode] > 1000 for mode in MODES)
-    missing = [(kind, state.name) for kind in EVENTS for state in State
+    missing = [(kind, state.name) for kind in EVENTS for state in STATES
                if (kind, state.name) not in found.requests]
     assert not missing
     assert set(found.goals) >= GOALS, found.goals

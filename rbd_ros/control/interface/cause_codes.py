@@ -42,9 +42,12 @@ class CauseCode(enum.IntEnum):
     DEAD_MAN = 13
     START_CHECK = 14
     WRONG_MODEL = 15
-    DEACTIVATED = 16
-    SIGNAL = 17
-    EXCEPTION = 18
+    SUPERVISION = 16
+    FORCE_SENSOR = 17
+    CONTACT = 18
+    DEACTIVATED = 19
+    SIGNAL = 20
+    EXCEPTION = 21
 
 
 #: how many there are

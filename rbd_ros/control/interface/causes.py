@@ -49,6 +49,9 @@ class Cause(enum.Enum):
     DEAD_MAN = (Reaction.GOOD, 'the dead-man signal is missing')
     START_CHECK = (Reaction.GOOD, 'the start check failed')  # before any torque
     WRONG_MODEL = (Reaction.GOOD, 'the robot does not move as described')
+    SUPERVISION = (Reaction.GOOD, 'the program around the control loop does not answer')
+    FORCE_SENSOR = (Reaction.GOOD, 'the force-torque sensor cannot be used')
+    CONTACT = (Reaction.GOOD, 'the robot touches something')
     DEACTIVATED = (Reaction.FINAL, 'deactivated')
     SIGNAL = (Reaction.FINAL, 'termination signal')
     EXCEPTION = (Reaction.FINAL, 'an exception ended the node')

@@ -65,6 +65,10 @@ class Kind(enum.IntEnum):
     REFUSED = 18  # a reference that was refused outside: it counts
     LOOK = 19  # the timer has come, and requests wait
     LEAVE = 20  # no step follows: what is to act from now on
+    CARRY = 21  # nobody holds the robot before the first torque: what is to act meanwhile
+    WEIGH = 22  # whether a payload could be held at the present pose; nothing changes
+    READING = 23  # of the force-torque sensor
+    TARE = 24  # what that reads at rest is its bias
 
 
 class Event(Record):
@@ -136,6 +140,8 @@ class Result(Record):
     lost: float = field('', '', 'number of words for which there was no room, ever')
     accused: float = field('', '', 'number of accusations that wait for the supervisor')
     torque: Vector = field('n', 'N.m or N', 'what is to be sent')
+    motor: Matrix = field('5 n', '', 'the same for motors that close their own loop: position, '
+                                     'velocity, stiffness, damping and torque of each')
     words: Matrix = field(f'{WORDS} 5', '', 'word, joint, and three numbers each')
     accusations: Matrix = field(f'{ACCUSATIONS} 6', '', 'cause, word, joint, three numbers each')
 

@@ -35,11 +35,15 @@ from rbd_ros.control.interface.events import NONE
 from rbd_ros.control.joint_states.sources import (
     AgeLimits, bounded, is_stamped, refuse, set_reason, Sources, span, timeout_of)
 from rbd_ros.control.joint_states.words import AGE_TEXTS, ArrivalWord
+from rbd_ros.control.parameters.settings import Settings
 
-__all__ = ['Freshness', 'observe', 'StreamAge']
+__all__ = ['Freshness', 'gravity_age', 'observe', 'StreamAge']
 
 #: s/s by which two clocks may run apart (a slewed clock: 5e-4)
 _DRIFT = 1e-3
+
+#: directions of gravity after the first one that prove their stream
+_DIRECTIONS = 3
 
 #: in the place of a word: the one before stays
 _SAME = -1
@@ -224,6 +228,11 @@ class StreamAge:
         return observe(self._x, self._p, 0, now, s, ns) == Freshness.FRESH
 
     @property
+    def records(self) -> tuple[Sources, AgeLimits]:
+        """Return what was received, of one kind, and the limits."""
+        return self._x, self._p
+
+    @property
     def excess(self) -> float:
         """Return the delay of the last message above the smallest one, s."""
         return self._x.excess[0]
@@ -233,3 +242,13 @@ class StreamAge:
         """Return why the last message may not be used; empty if it may."""
         word = int(self._x.word[0])
         return AGE_TEXTS[word]('', self._x.word_a[0], self._x.word_b[0], 0.0) if word else ''
+
+
+def gravity_age(settings: Settings) -> StreamAge:
+    """
+    Return what judges the age of measured directions of gravity.
+
+    :param settings: valid set.
+    """
+    return StreamAge(settings.number('gravity_timeout'), _DIRECTIONS,
+                     0.0 if settings.simulated else None)

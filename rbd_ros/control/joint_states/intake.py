@@ -206,22 +206,45 @@ class Intake:
 
         :param u: event that was filled.
         """
-        place, parts = int(u.source), self.parts
-        if place >= 0:
-            self._forms.told[place] = 1.0
+        parts = self.parts
+        if u.source >= 0:
+            self._forms.told[int(u.source)] = 1.0
         if parts.names > MOST_NAMES:
             return
-        if place < 0 and u.defect:
-            self.refused = self.last_names()
+        self._hear(int(u.source), u.defect, int(parts.names), parts.big,
+                   bytes(self._bytes[int(parts.names_at):int(parts.names_end)]))
+
+    def learn(self, place: int, defect: float, count: int, big: float, letters: bytes) -> None:
+        """
+        Take the names of a message that another one has read, who keeps the kinds of messages.
+
+        :param place: of its kind; below 0: it has none.
+        :param defect: a word if it can never be used, else 0.
+        :param count: number of names.
+        :param big: order of bytes of their lengths.
+        :param letters: the names as they stand in the message.
+        """
+        if count > MOST_NAMES:
+            return
+        if 0 <= place and len(letters) <= ROOM:
+            self.letters.kept[ROOM * place:ROOM * place + len(letters)] = np.frombuffer(
+                letters, np.uint8)
+            self._forms.names[place], self._forms.big[place] = count, big
+        self._hear(place, defect, count, big, letters)
+
+    # -- inside -------------------------------------------------------------------------------
+
+    def _hear(self, place: int, defect: float, count: int, big: float, letters: bytes) -> None:
+        """Announce names, if they are new."""
+        if place < 0 and defect:
+            self.refused = tuple(_strings(letters, 0, count, big))
         # Reading names takes long: a list that was seen is known by its bytes.
-        seen = hash(bytes(self._bytes[int(parts.names_at):int(parts.names_end)]))
+        seen = hash(letters)
         if seen in self._seen or len(self._announced) > _LISTS:
             return
         if len(self._seen) < _FOREIGN:
             self._seen.add(seen)
-        self._announce_unknown(self.last_names())
-
-    # -- inside -------------------------------------------------------------------------------
+        self._announce_unknown(tuple(_strings(letters, 0, count, big)))
 
     def _announce_unknown(self, names: tuple[str, ...]) -> None:
         """Announce joints that the model does not have, unless a sender keeps inventing names."""

@@ -32,11 +32,13 @@ from typing import Any, TYPE_CHECKING
 
 from rbd_ros.compiler import clamp, less, where
 from rbd_ros.control.kernels import barriers
+from rbd_ros.control.kernels import impedance
 from rbd_ros.control.kernels import joint_space
 from rbd_ros.control.kernels import operational_space
 from rbd_ros.control.kernels import own_law
 from rbd_ros.control.kernels import passive
 from rbd_ros.control.kernels import proportion
+from rbd_ros.control.kernels import sensor
 from rbd_ros.control.kernels.closed_loop_terms import LoopTerms
 from rbd_ros.control.kernels.own_law import law_of, LawTerms, own_shapes
 from rbd_ros.control.kernels.proportion import in_proportion
@@ -58,18 +60,20 @@ if TYPE_CHECKING:
 
 __all__ = ['KERNELS', 'LawKernels']
 
-KERNELS = ('stop', 'float', 'damping', 'joint', 'task', 'report', 'momentum')
+KERNELS = ('stop', 'float', 'damping', 'joint', 'task', 'impedance', 'report', 'momentum',
+           'contact')
 
 #: modules that are traced, besides the algorithms
 _TRACING = (__name__, Terms.__module__, LoopTerms.__module__, Tip.__module__, *(
     module.__name__ for module in (
-        barriers, joint_space, operational_space, own_law, passive, proportion)))
+        barriers, impedance, joint_space, operational_space, own_law, passive, proportion,
+        sensor)))
 #: inputs that every robot knows
 _KNOWN = ('q', 'qd', 'max_condition')
 #: kernels that depend on the tip and its axes
-_OF_TIP = ('task', 'report')
+_OF_TIP = ('task', 'impedance', 'report', 'sensor')
 #: kernels that know nothing of what the driver adds
-_WITHOUT_DRIVER = ('report', 'momentum', 'loops')
+_WITHOUT_DRIVER = ('report', 'momentum', 'contact', 'loops', 'sensor')
 _BARRIER = barriers.Barrier._fields
 
 
@@ -95,14 +99,17 @@ class LawKernels:
         self._own = [mode for mode in robot.modes.values() if mode.law is not None]
         self._functions: dict[str, Callable[[State], Outputs]] = {
             'stop': self._stop, 'float': self._float, 'damping': self._damping,
-            'joint': self._joint, 'task': self._task, 'report': self._tip.report,
-            'momentum': self._momentum, 'loops': self._loops, 'own': self._of_own}
+            'joint': self._joint, 'task': self._task, 'impedance': self._impedance,
+            'report': self._tip.report, 'momentum': self._momentum, 'contact': self._contact,
+            'loops': self._loops, 'own': self._of_own,
+            'sensor': lambda s: sensor.sensor_outputs(s, self._terms)}
 
     @property
     def names(self) -> tuple[str, ...]:
         """Return the kernels that the robot needs."""
         return (*KERNELS, *(('loops',) if self.robot.model.loops else ()),
-                *(('own',) if self._own else ()))
+                *(('own',) if self._own else ()),
+                *(('sensor',) if self.robot.sensor else ()))
 
     def compile(self, name: str) -> Bound:
         """
@@ -154,9 +161,15 @@ class LawKernels:
                 'wrench': (6,), 'task_stiffness': (6,), 'task_damping': (6,),
                 'task_integral': (6,), 'task_speed': (2,), 'max_condition': (1,)} | _each(
                 'limit joint_speed drift posture posture_stiffness posture_damping', n),
+            'impedance': {
+                'R_ref': (3, 3), 'p_ref': (3,), 'velocity_ref': (6,), 'wrench': (6,),
+                'spring': (6,), 'damper': (6,), 'damping_ratio': (1,), 'task_speed': (2,),
+                'max_condition': (1,)} | _each(
+                'limit joint_speed drift posture posture_stiffness posture_damping', n),
             'report': {'max_condition': (1,)},
+            'sensor': {'before': (6,), 'rate': (1,), 'tool': (10,)},
             'own': {'choice': (1,), 'values': (max(_size(self._own, n), 1),),
-                    'reference': (3, n)} | _each('limit integral', n)}
+                    'reference': (3, n), 'friction': (3, n)} | _each('limit integral', n)}
         barrier: Shapes = {'barrier': (len(_BARRIER), n)}
         guarded = name not in ('stop', *_WITHOUT_DRIVER)
         return {'q': (m,), 'qd': (m,), **(barrier if guarded else {}), **own.get(name, {})}
@@ -171,13 +184,20 @@ class LawKernels:
             modules=(*_TRACING, *self._sources(name)), loops=OnLoops(rules, regular=True),
             bound=True,
             key=(type(self), robot.index, tuple(robot.continuous), robot.passive, robot.assembly,
-                 (robot.tip, self._axes) if name in _OF_TIP else (), self._driver_of(name),
+                 self._tip_of(name), self._driver_of(name),
+                 robot.sensor if name == 'sensor' else '',
                  tuple(mode.name for mode in self._own) if name == 'own' else ()))
 
     def _sources(self, name: str) -> list[str]:
         """Return the modules of the law functions of the package."""
         return [str(mode.law.__module__) for mode in self._own if not mode.foreign
                 ] if name == 'own' else []
+
+    def _tip_of(self, name: str) -> tuple[object, ...]:
+        """Return what a kernel knows of the tip."""
+        if name in _OF_TIP:
+            return self.robot.tip, self._axes
+        return (self.robot.tip,) if name == 'contact' else ()
 
     def _driver_of(self, name: str) -> tuple[object, ...]:
         """Return what a kernel knows of the driver; the others are the same for each."""
@@ -258,6 +278,12 @@ class LawKernels:
         return self._guarded(
             s, basics, in_proportion(law, basics['gravity'], s.inputs['limit']), **known)
 
+    def _impedance(self, s: State) -> Outputs:
+        law, known = self._tip.impedance(s)
+        basics = self._basics(s)
+        return self._guarded(
+            s, basics, in_proportion(law, basics['gravity'], s.inputs['limit']), **known)
+
     def _of_own(self, s: State) -> Outputs:
         """Return what the chosen law function gives."""
         x, n, basics, terms = s.inputs, len(self.robot.joints), self._basics(s), LawTerms(
@@ -280,6 +306,11 @@ class LawKernels:
         terms = self._terms
         return {'H': terms.momentum(s), 'bias': terms.momentum_bias(s),
                 'gravity': terms.gravity(s)}
+
+    def _contact(self, s: State) -> Outputs:
+        """Return what a wrench at the tip does to the joints, and how the tip moves."""
+        tip = self.robot.tip
+        return {'J': self._terms.jacobian(s, tip), 'velocity': self._terms.velocity(s, tip)}
 
     def _loops(self, s: State) -> Outputs:
         """Return what shows that loops do not close, or that the robot is near a singularity."""

@@ -78,6 +78,14 @@ class LawTerms:
         """
         return self._terms.torque(self._s, qdd)
 
+    def coriolis(self, qd: Sequence[Scalar]) -> list[Scalar]:
+        """
+        Return C(q, qd) times another velocity, without gravity; C of Christoffel symbols.
+
+        :param qd: the other velocity of the controlled joints.
+        """
+        return self._terms.coriolis(self._s, qd)
+
     def jacobian(self, frame: str) -> list[list[Scalar]]:
         """
         Return the six rows of a frame's Jacobian, angular ones first, in its own axes.
@@ -103,6 +111,12 @@ class LawTerms:
     def integral(self) -> Sequence[Scalar]:
         """Integral of the error by the gain ``integral``, of a law that follows the joints."""
         return self._s.inputs['integral']
+
+    @property
+    def friction(self) -> list[Scalar]:
+        """Torque against friction at the reference velocity, of a law that follows the joints."""
+        return joint_space.friction_torque(
+            self.reference[1], joint_space.Friction(*self._s.inputs['friction']))
 
     @cached_property
     def error(self) -> list[Scalar]:

@@ -19,6 +19,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, TYPE_CHECKING
 
+from rbd_ros.dynamics.state import tree_state
+
 if TYPE_CHECKING:
     from rbd_ros.compiler import Scalar
     from rbd_ros.control.robot import Entry, Robot
@@ -50,6 +52,25 @@ class Terms:
     def bias(self, s: State, **changed: Any) -> list[Scalar]:
         """Return C(q, qd), gravity included."""
         return self.pick(s.compute('bias', method='3d', **changed))
+
+    def coriolis(self, s: State, qd: Sequence[Scalar]) -> list[Scalar]:
+        """
+        Return C(q, qd) times another velocity of the controlled joints, without gravity.
+
+        C(q, v) v is quadratic in v. The symmetric form behind it, by polarisation, is that of the
+        Christoffel symbols, with which H' - 2 C is skew. Joints that are not controlled count with
+        their measured velocity.
+        """
+        measured = s.inputs['qd']
+        other = list(measured)
+        for i, v in zip(self.robot.index, qd, strict=True):
+            other[i] = v
+        both, between = (self.bias(tree_state(
+            s.model, {**s.inputs, 'qd': velocity}, s.target, s.surroundings),
+            gravity=[0.0, 0.0, 0.0]) for velocity in (
+                [a + b for a, b in zip(measured, other)],
+                [a - b for a, b in zip(measured, other)]))
+        return [0.25 * (a - b) for a, b in zip(both, between)]
 
     def torque(self, s: State, qdd: Sequence[Scalar]) -> list[Scalar]:
         """Return the torques that accelerate the controlled joints as given."""

@@ -24,9 +24,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any, TYPE_CHECKING
 
 from rbd_ros.algorithms.handles import opspace
-from rbd_ros.algorithms.linear import dense
+from rbd_ros.algorithms.linear import dense, ltl
 from rbd_ros.algorithms.linear.jacobi import largest_and_smallest
-from rbd_ros.compiler import sqrt
+from rbd_ros.compiler import clamp, sqrt
+from rbd_ros.control.kernels import impedance
 from rbd_ros.control.kernels import joint_space
 from rbd_ros.control.kernels import operational_space as task_law
 from rbd_ros.control.kernels import passive
@@ -75,7 +76,6 @@ class Tip:
         x, tip = s.inputs, self._yielding(s, self._seen(s))
         R, H, q, qd = tip['R'], tip['H'], self._terms.pick(x['q']), self._terms.pick(x['qd'])
         error = task_law.pose_error(R, tip['p'], x['R_ref'], x['p_ref'])
-        lead = [e if axis in self._axes else 0.0 for axis, e in zip(AXES, error)]
         k, wanted = self._wanted(x, tip, error)
         posture = task_law.posture_speed(
             joint_space.tracking_error(q, x['posture'], self._robot.continuous), x['joint_speed'],
@@ -106,7 +106,64 @@ class Tip:
         law = [c + dense.dot(row, qdd)
                + dense.dot([line[j] for line in tip['J']], push)
                for j, (c, row) in enumerate(zip(tip['bias'], H))]
-        return law, {
+        return law, self._known(tip, spectrum, error)
+
+    def impedance(self, s: State) -> tuple[list[Scalar], dict[str, Sequence[Any]]]:
+        """
+        Return the torque of springs and dampers at the tip, and what is known besides.
+
+            tau = J^T (F + D (v_ref - v) + f) + g + N^T tau_posture - d
+
+        F is the gradient of the springs. Neither accelerations nor Coriolis torques are fed
+        forward: near a singular pose a reference asks for any of them. Damping of a ratio is made
+        for Lambda, bounded as in the operational-space law: near a singular pose no force grows,
+        and where the frame loses a direction J^T takes the force away smoothly. A spring that
+        pulls an arm out of such a pose moves a joint far by a little way: d damps what a joint is
+        faster than the frame may ask of it.
+        """
+        x, tip = s.inputs, self._yielding(s, self._seen(s))
+        R, H, chosen = tip['R'], tip['H'], tip['chosen']
+        q, qd = self._terms.pick(x['q']), self._terms.pick(x['qd'])
+        error = task_law.pose_error(R, tip['p'], x['R_ref'], x['p_ref'])
+        projection = self._project(tip, H)
+        spectrum = self._conditioned(x, projection.Phi)
+        force = [f + p for f, p in zip(
+            impedance.spring_wrench(error, [
+                k if axis in self._axes else 0.0 for axis, k in zip(AXES, x['spring'])]),
+            task_law.faded_wrench(_to_frame(R, x['wrench']), tip['velocity'], x['task_speed'], qd,
+                                  x['barrier_speed']))]
+        # what the posture would accelerate, and what of it would move the tip
+        rest = [kp * e + kd * (drift - v) for kp, e, kd, drift, v in zip(
+            x['posture_stiffness'],
+            joint_space.tracking_error(q, x['posture'], self._robot.continuous),
+            x['posture_damping'], x['drift'], qd)]
+        moved = [dense.dot(tip['J'][i], rest) for i in chosen]
+        for i, damped, held in zip(chosen, self._damped(x, tip, spectrum.Lambda),
+                                   dense.apply(spectrum.Lambda, moved)):
+            force[i] = force[i] + damped - held
+        excess = [d * (v - clamp(v, -most, most)) for d, v, most in zip(
+            x['barrier_speed_damping'], qd, x['joint_speed'])]
+        law = [g + dense.dot(row, rest) + dense.dot([line[j] for line in tip['J']], force) - d
+               for j, (g, row, d) in enumerate(zip(self._terms.gravity(s), H, excess))]
+        return law, self._known(tip, spectrum, error)
+
+    def _damped(self, x: Inputs, tip: Mapping[str, Sequence[Any]],
+                Lambda: Sequence[Vector]) -> list[Scalar]:
+        """Return the force of the dampers along the controlled directions."""
+        chosen, v_ref = tip['chosen'], _to_frame(tip['R'], x['velocity_ref'])
+        critical = impedance.critical_damping(
+            ltl.inverse([list(row) for row in Lambda], range(-1, len(chosen) - 1)),
+            [x['spring'][i] for i in chosen])
+        lag = [v_ref[i] - tip['velocity'][i] for i in chosen]
+        return [x['damping_ratio'][0] * made + x['damper'][i] * v
+                for i, made, v in zip(chosen, dense.apply(critical, lag), lag)]
+
+    def _known(self, tip: Mapping[str, Sequence[Any]], spectrum: opspace.Spectrum,
+               error: Vector) -> dict[str, Sequence[Any]]:
+        """Return what the reference and whoever watches get to know."""
+        R = tip['R']
+        lead = [e if axis in self._axes else 0.0 for axis, e in zip(AXES, error)]
+        return {
             'R': R, 'p': tip['p'], 'velocity': tip['velocity'],
             'condition': [spectrum.condition], 'lost': spectrum.lost, 'lead': _to_base(R, lead),
             'error': [sqrt(dense.dot(part, part)) for part in (lead[:3], lead[3:])]}

@@ -33,12 +33,14 @@ from rbd_ros.compiler import Bound
 from rbd_ros.compiler.procedure import Kernel, Matrix, Vector
 from rbd_ros.compiler.records import field, group, Record
 from rbd_ros.control.interface.events import NEVER, NONE
-from rbd_ros.control.modes.modes import Follows
+from rbd_ros.control.laws.springs import Springs
+from rbd_ros.control.modes.modes import Follows, JOINT_SPRINGS
 from rbd_ros.control.parameters.settings import Settings
 from rbd_ros.errors import SettingError
 
 __all__ = [
-    'Barriers', 'FreeGains', 'FreeInputs', 'fill_laws', 'JointGains', 'JointInputs', 'JointLaw',
+    'Barriers', 'FreeGains', 'FreeInputs', 'fill_laws', 'ImpedanceGains', 'ImpedanceInputs',
+    'JointGains', 'JointInputs', 'JointLaw',
     'law_arrays', 'LawArrays', 'LawCode', 'LawGains', 'LawKernel', 'Laws', 'TaskGains',
     'OwnInputs', 'TaskInputs', 'TaskLaw', 'VALUES']
 
@@ -52,6 +54,7 @@ class LawCode(enum.IntEnum):
     TASK = 3  # operational space
     OWN = 4  # a law function that follows nothing
     OWN_JOINT = 5  # a law function that follows the reference of the joints
+    IMPEDANCE = 6  # springs and dampers at the tip
 
 
 #: numbers that the parameters of all law functions have together at most
@@ -59,7 +62,7 @@ VALUES = 256
 
 #: laws by the names of their kernels
 _CODES = {'float': LawCode.FREE, 'damping': LawCode.DAMPING, 'joint': LawCode.JOINT,
-          'task': LawCode.TASK}
+          'task': LawCode.TASK, 'impedance': LawCode.IMPEDANCE}
 
 
 # -- what lasts -----------------------------------------------------------------------------------
@@ -96,6 +99,7 @@ class Laws(Record):
     side: Vector = field('n', '', '1 or -1 where the last torque was at a limit, else 0')
     joint: JointLaw = group(JointLaw)
     task: TaskLaw = group(TaskLaw)
+    springs: Springs = group(Springs)
 
 
 # -- what is chosen -------------------------------------------------------------------------------
@@ -145,13 +149,28 @@ class TaskGains(Record):
     posture_damping: Vector = field('n', '1/s', 'Kd of the posture')
 
 
+class ImpedanceGains(Record):
+    """Springs and dampers at the tip; six numbers have the angular part first."""
+
+    ratio: float = field('', '', 'damping ratio that is made for the pose')
+    stiffness: Vector = field('6', 'N.m/rad, N/m', 'of the springs')
+    damping: Vector = field('6', 'N.m.s/rad, N.s/m', 'of the dampers besides')
+
+
 class LawGains(Record):
     """Gains and limits of the laws of the modes."""
 
     law: float = field('', '', 'law of the mode, see LawCode')
     own: float = field('', '', 'which law function the mode has, from 0')
+    spring: float = field('', '', 'place in values of the stiffness of that law function; -1: '
+                                  'none', -1.0)
+    fitted: float = field('', '', 'place in values of a damping that is made for its stiffness; '
+                                  '-1: it is given', -1.0)
+    fitted_to: float = field('', '', 'place in values of that stiffness')
+    stiffness_power: float = field('', 'W', 'that changes of stiffness may put in; 0: no bound')
     switch_time: float = field('', 's', 'in which a motion comes to rest where a law begins', 0.5)
     limit: Vector = field('n', 'N.m or N', 'largest torque')
+    usual_inertia: Vector = field('n', 'kg.m^2 or kg', 'that a damping is made for')
     viscous: Vector = field('n', 'N.m.s/rad or N.s/m', 'viscous friction')
     coulomb: Vector = field('n', 'N.m or N', 'dry friction')
     friction_speed: Vector = field('n', 'rad/s or m/s', 'over which dry friction rises', 1.0)
@@ -160,6 +179,7 @@ class LawGains(Record):
     free: FreeGains = group(FreeGains)
     joint: JointGains = group(JointGains)
     task: TaskGains = group(TaskGains)
+    impedance: ImpedanceGains = group(ImpedanceGains)
 
 
 def fill_laws(p: LawGains, settings: Settings) -> None:
@@ -172,6 +192,7 @@ def fill_laws(p: LawGains, settings: Settings) -> None:
     model, pick = settings.robot.model, settings.robot.pick
     _choose(p, settings)
     p.switch_time = settings.number('switch_time')
+    p.stiffness_power = settings.number('stiffness_power')
     p.limit[:] = settings.torque_limits
     p.viscous[:] = settings.joints('friction.viscous')
     p.coulomb[:] = settings.joints('friction.coulomb')
@@ -191,6 +212,9 @@ def fill_laws(p: LawGains, settings: Settings) -> None:
     p.joint.integral_limit[:] = settings.joints('integral_limit')
     p.joint.integrates = float(p.joint.integral.any())
     _fill_task(p.task, settings)
+    p.impedance.stiffness[:] = settings.tip_spring('stiffness')
+    p.impedance.damping[:] = settings.tip_spring('damping')
+    p.impedance.ratio = settings.damping_ratio
 
 
 def _choose(p: LawGains, settings: Settings) -> None:
@@ -208,6 +232,13 @@ def _choose(p: LawGains, settings: Settings) -> None:
         raise SettingError(f'modes have {total} numbers in their parameters, at most {VALUES}: '
                            f'{", ".join(each.name for each in own)}')
     p.values[:total] = np.concatenate([*values, []])
+    rows = [f'{each.name}.{row.name}' for each in own for row in each.own]
+    places = dict(zip(rows, np.cumsum([0, *[value.size for value in values]]).tolist()))
+    stiffness, damping = JOINT_SPRINGS.spring_names
+    p.spring = places[f'{mode.name}.{mode.spring[0]}'] if mode.spring is not None else -1.0
+    p.fitted_to = places[stiffness[0]]
+    p.fitted = places[damping[0]] if not settings.numbers(damping[0]) else -1.0
+    p.usual_inertia[:] = settings.robot.usual_inertia
 
 
 def _fill_task(p: TaskGains, settings: Settings) -> None:
@@ -216,6 +247,9 @@ def _fill_task(p: TaskGains, settings: Settings) -> None:
         getattr(p, name)[:] = settings.six(name)
     p.integrates = float(p.integral.any())
     p.speed[:] = settings.both('velocity')
+    if settings.names('force_control.axes'):  # a wrench must not throw a tool that touches nothing
+        p.speed[:] = np.minimum(p.speed, [settings.number(f'force_control.{part}_speed')
+                                          for part in ('angular', 'linear')])
     p.joint_speed[:] = np.minimum(
         settings.number('task.joint_speed') * settings.velocity_limits, NONE)
     p.posture_given = float(bool(settings.numbers('posture.position')))
@@ -289,12 +323,38 @@ class TaskInputs(NamedTuple):
     error: Vector
 
 
+class ImpedanceInputs(NamedTuple):
+    """What else the kernel of springs at the tip takes and gives."""
+
+    R_ref: Matrix
+    p_ref: Vector
+    velocity_ref: Vector
+    wrench: Vector
+    limit: Vector
+    spring: Vector
+    damper: Vector
+    damping_ratio: Vector
+    task_speed: Vector
+    max_condition: Vector
+    joint_speed: Vector
+    drift: Vector
+    posture: Vector
+    posture_stiffness: Vector
+    posture_damping: Vector
+    R: Matrix
+    p: Vector
+    velocity: Vector
+    lead: Vector
+    error: Vector
+
+
 class OwnInputs(NamedTuple):
     """What else the kernel of law functions takes and gives."""
 
     choice: Vector
     values: Vector
     reference: Matrix
+    friction: Matrix
     limit: Vector
     integral: Vector
     error: Vector
@@ -311,6 +371,8 @@ class LawArrays(NamedTuple):
     joint_inputs: JointInputs
     task: LawKernel
     task_inputs: TaskInputs
+    impedance: LawKernel
+    impedance_inputs: ImpedanceInputs
     own: LawKernel
     own_inputs: OwnInputs
 
@@ -321,12 +383,14 @@ def law_arrays(kernels: Mapping[str, Bound]) -> LawArrays:
 
     :param kernels: compiled ones by name.
     """
-    free, damping, joint, task = (kernels[name] for name in ('float', 'damping', 'joint', 'task'))
+    free, damping, joint, task, impedance = (kernels[name] for name in (
+        'float', 'damping', 'joint', 'task', 'impedance'))
     return LawArrays(
         _kernel(free), FreeInputs(**_named(FreeInputs, free)),
         _kernel(damping), damping.inputs['damping'],
         _kernel(joint), JointInputs(**_named(JointInputs, joint)),
         _kernel(task), TaskInputs(**_named(TaskInputs, task)),
+        _kernel(impedance), ImpedanceInputs(**_named(ImpedanceInputs, impedance)),
         *_own_arrays(kernels.get('own'), _kernel(damping)))
 
 
@@ -335,7 +399,7 @@ def _own_arrays(bound: Bound | None, other: LawKernel) -> tuple[LawKernel, OwnIn
     if bound is not None:
         return _kernel(bound), OwnInputs(**_named(OwnInputs, bound))
     n = len(other.law)
-    return other, OwnInputs(np.zeros(1), np.zeros(1), np.zeros((3, n)), *np.zeros((3, n)))
+    return other, OwnInputs(np.zeros(1), np.zeros(1), *np.zeros((2, 3, n)), *np.zeros((3, n)))
 
 
 def _kernel(bound: Bound) -> LawKernel:

@@ -29,6 +29,7 @@ from rbd_ros.control.laws.design import Design
 from rbd_ros.control.laws.law_records import (
     Barriers, FreeInputs, JointGains, JointInputs, JointLaw, LawCode, LawGains, LawKernel, Laws,
     OwnInputs)
+from rbd_ros.control.laws.springs import stiffen
 
 __all__ = [
     'begin_joint_law', 'choose_law', 'damping_law', 'feed_law', 'fill', 'find_saturation',
@@ -64,7 +65,7 @@ def is_law(p: LawGains) -> bool:
 
     :param p: gains.
     """
-    return LawCode.FREE <= p.law <= LawCode.OWN_JOINT and 0.0 <= p.own < MOST_MODES
+    return LawCode.FREE <= p.law <= LawCode.IMPEDANCE and 0.0 <= p.own < MOST_MODES
 
 
 def law_tracks(x: Laws) -> bool:
@@ -82,7 +83,7 @@ def law_leads(x: Laws) -> bool:
 
     :param x: state of the laws.
     """
-    return x.law == LawCode.TASK
+    return x.law == LawCode.TASK or x.law == LawCode.IMPEDANCE
 
 
 def feed_law(kernel: LawKernel, joints: Joints, acting: Vector, payload: Vector, p: Barriers,
@@ -194,16 +195,21 @@ def joint_law(x: JointLaw, p: LawGains, kernel: LawKernel, own: JointInputs, sti
     fill(own.damping, damping)
     fill(own.integral, x.integral)
     fill(own.external, x.external)
-    for j in range(len(own.limit)):
-        own.friction[0, j] = p.viscous[j]
-        own.friction[1, j] = p.coulomb[j]
-        own.friction[2, j] = p.friction_speed[j]
-        own.reference[0, j] = reference[0, j]
-        own.reference[1, j] = reference[1, j]
-        own.reference[2, j] = reference[2, j]
+    _feed_reference(p, own.friction, own.reference, reference)
     kernel.run()
     keep(x.error, own.error)
     _integrate(x, p.joint, own.error, side, now)
+
+
+def _feed_reference(p: LawGains, friction: Matrix, into: Matrix, reference: Matrix) -> None:
+    """Fill what a law follows, and the friction that it compensates along it."""
+    for j in range(len(p.limit)):
+        friction[0, j] = p.viscous[j]
+        friction[1, j] = p.coulomb[j]
+        friction[2, j] = p.friction_speed[j]
+        into[0, j] = reference[0, j]
+        into[1, j] = reference[1, j]
+        into[2, j] = reference[2, j]
 
 
 def _integrate(x: JointLaw, p: JointGains, error: Vector, side: Vector, now: float) -> None:
@@ -232,12 +238,14 @@ def own_law(x: Laws, p: LawGains, kernel: LawKernel, own: OwnInputs, reference: 
             x.joint.integral[j] = 0.0
     own.choice[0] = x.own
     fill(own.values, p.values)
+    if 0.0 <= p.spring <= len(own.values) - len(own.limit):
+        at = int(p.spring)
+        stiffen(x.springs, x.springs.joint, p.values, at, x.joint.error, p.stiffness_power, now)
+        for j in range(len(own.limit)):
+            own.values[at + j] = x.springs.joint[j]
     fill(own.limit, p.limit)
     fill(own.integral, x.joint.integral)
-    for j in range(len(own.limit)):
-        own.reference[0, j] = reference[0, j]
-        own.reference[1, j] = reference[1, j]
-        own.reference[2, j] = reference[2, j]
+    _feed_reference(p, own.friction, own.reference, reference)
     kernel.run()
     if x.law == LawCode.OWN_JOINT:
         keep(x.joint.error, own.error)

@@ -74,7 +74,13 @@ def notices(settings: Settings) -> list[str]:
                          f'{_late(x)}: {", ".join(less)}')
     if not settings.number('delay'):  # else they are refused
         texts += [f'if joint states have no velocities: {reason}'
-                  for reason in gain_reasons(settings.values, differenced=True)]
+                  for reason in [*gain_reasons(settings.values, differenced=True),
+                                 *settings.spring_refusals(differenced=True)]]
+    needed, which = settings.rate_for_springs()
+    if 0.0 < settings.number('minimum_rate') < needed:
+        texts.append(f'minimum_rate {settings.number("minimum_rate"):g} Hz is too low for the '
+                     f'springs: {which} needs {needed:.4g} Hz. States may come more slowly than '
+                     'nominal_rate only down to that: give minimum_rate, or softer springs')
     asked, left = settings.number('brake_rate'), math.exp(
         -x.brake_rate * settings.number('brake_time'))
     if x.brake_rate < asked and (

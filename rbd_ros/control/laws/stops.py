@@ -52,8 +52,8 @@ from rbd_ros.control.numerics.places import place_of
 from rbd_ros.control.parameters.settings import Settings
 
 __all__ = [
-    'Brake', 'brake', 'enter_brake', 'enter_hold', 'fill_stops', 'gravity_of', 'Hold', 'hold',
-    'note_push', 'stop_kernel', 'StopKernel', 'StopLimits']
+    'Brake', 'brake', 'enter_brake', 'enter_hold', 'fill_stops', 'gravity_at', 'gravity_of',
+    'Hold', 'hold', 'note_push', 'stop_kernel', 'StopKernel', 'StopLimits']
 
 #: s within which the rate rises: the first torques just end what accelerates joints by itself,
 #: which the rate limits would delay otherwise
@@ -256,6 +256,25 @@ def gravity_of(kernel: StopKernel, joints: Joints, acting: Vector, payload: Vect
     :param payload: its ten numbers.
     """
     _feed_stop(kernel, joints, acting, payload)
+    kernel.run()
+
+
+def gravity_at(kernel: StopKernel, joints: Joints, s: Structure, q: Vector, acting: Vector,
+               payload: Vector) -> None:
+    """
+    Evaluate g(q) at positions that were not accepted, which goes into ``kernel.gravity``.
+
+    :param kernel: of the brake.
+    :param joints: positions of joints that nobody measures.
+    :param s: which joints are which.
+    :param q: positions of the others, rad or m.
+    :param acting: gravity, m/s^2.
+    :param payload: its ten numbers.
+    """
+    _feed_stop(kernel, joints, acting, payload)
+    for i in range(len(kernel.q)):
+        if s.measured[i] > 0.0:
+            kernel.q[i] = q[i]
     kernel.run()
 
 

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The law of the tip: motion of a frame, a wrench upon it, and a posture in what is left."""
+"""The laws of the tip: motion of a frame, a wrench upon it, and a posture in what is left."""
 
 from __future__ import annotations
 
@@ -20,28 +20,31 @@ import math
 
 from rbd_ros.compiler.procedure import Matrix, Vector
 from rbd_ros.control.interface.events import Joints, NEVER, Structure
-from rbd_ros.control.laws.law_records import LawGains, LawKernel, TaskGains, TaskInputs, TaskLaw
+from rbd_ros.control.laws.law_records import (
+    ImpedanceInputs, LawGains, LawKernel, TaskGains, TaskInputs, TaskLaw)
 from rbd_ros.control.laws.laws import fill, integrated, keep, moment
+from rbd_ros.control.laws.springs import Springs, stiffen
 from rbd_ros.control.numerics.places import place_of
 
-__all__ = ['begin_task_law', 'smooth_step', 'task_law', 'task_law_rests']
+__all__ = ['begin_task_law', 'impedance_law', 'smooth_step', 'task_law', 'task_law_rests']
 
 #: rad/s or m/s below which a reference counts as at rest
 _REST = 1e-3
 
 
-def begin_task_law(x: TaskLaw, p: TaskGains, kernel: LawKernel, own: TaskInputs, joints: Joints,
-                   structure: Structure, twist: Vector, now: float) -> None:
+def begin_task_law(x: TaskLaw, p: TaskGains, kernel: LawKernel, R: Matrix, velocity: Vector,
+                   joints: Joints, structure: Structure, twist: Vector, now: float) -> None:
     """
     Begin at the present pose and posture.
 
-    Then the reference must begin at ``own.R`` and ``own.p`` with the twist, and come to rest
-    within ``switch_time``.
+    Then the reference must begin at the pose that the kernel has found, with the twist, and come
+    to rest within ``switch_time``.
 
     :param x: state of the law.
     :param p: gains.
     :param kernel: of the law, whose common inputs are filled.
-    :param own: its other arrays.
+    :param R: axes of the tip as columns, which the kernel finds.
+    :param velocity: of the tip in its own axes, angular part first, which it finds, too.
     :param joints: the present state.
     :param structure: which joints are controlled.
     :param twist: gets the velocity of the tip, angular part first; base axes.
@@ -61,10 +64,8 @@ def begin_task_law(x: TaskLaw, p: TaskGains, kernel: LawKernel, own: TaskInputs,
         x.posture[j] = p.posture[j] if p.posture_given > 0.0 else joints.q[i]
     kernel.run()  # for the pose; the torque is not used
     for i in range(3):
-        twist[i] = (own.R[i, 0] * own.velocity[0] + own.R[i, 1] * own.velocity[1]
-                    + own.R[i, 2] * own.velocity[2])
-        twist[3 + i] = (own.R[i, 0] * own.velocity[3] + own.R[i, 1] * own.velocity[4]
-                        + own.R[i, 2] * own.velocity[5])
+        twist[i] = R[i, 0] * velocity[0] + R[i, 1] * velocity[1] + R[i, 2] * velocity[2]
+        twist[3 + i] = R[i, 0] * velocity[3] + R[i, 1] * velocity[4] + R[i, 2] * velocity[5]
 
 
 def task_law(x: TaskLaw, p: LawGains, kernel: LawKernel, own: TaskInputs, R: Matrix,
@@ -107,6 +108,59 @@ def task_law(x: TaskLaw, p: LawGains, kernel: LawKernel, own: TaskInputs, R: Mat
                 # the directions of a frame have no torque limit of their own
                 x.integral[i] = integrated(x.integral[i], own.lead[i], p.task.integral[i], dt,
                                            p.task.integral_limit[i], 0.0)
+
+
+def impedance_law(x: TaskLaw, springs: Springs, p: LawGains, kernel: LawKernel,
+                  own: ImpedanceInputs, R: Matrix, position: Vector, velocity: Vector,
+                  wrench: Vector, now: float) -> None:
+    """
+    Pull the tip to its reference by springs; there is no integral.
+
+    Then the reference must be given its lead over the robot, ``x.lead``.
+
+    :param x: state of the law.
+    :param springs: their stiffness.
+    :param p: gains.
+    :param kernel: of the law, whose common inputs are filled.
+    :param own: its other arrays.
+    :param R: reference axes as columns.
+    :param position: reference origin, m.
+    :param velocity: of the reference, angular part first; base axes.
+    :param wrench: to be exerted, moment first; base axes.
+    :param now: control time, s.
+    """
+    if x.starting > 0.0:
+        _come_to_rest(x, p.switch_time, now)
+    if p.task.posture_given > 0.0:
+        keep(x.posture, p.task.posture)
+    for i in range(3):
+        for k in range(3):
+            own.R_ref[i, k] = R[i, k]
+    fill(own.p_ref, position)
+    fill(own.velocity_ref, velocity)
+    fill(own.wrench, wrench)
+    fill(own.limit, p.limit)
+    stiffen(springs, springs.tip, p.impedance.stiffness, 0, springs.way, p.stiffness_power, now)
+    fill(own.spring, springs.tip)
+    fill(own.damper, p.impedance.damping)
+    own.damping_ratio[0] = p.impedance.ratio
+    fill(own.task_speed, p.task.speed)
+    own.max_condition[0] = p.task.max_condition
+    fill(own.joint_speed, p.task.joint_speed)
+    fill(own.drift, x.drift)
+    fill(own.posture, x.posture)
+    fill(own.posture_stiffness, p.task.posture_stiffness)
+    fill(own.posture_damping, p.task.posture_damping)
+    kernel.run()
+    keep(x.error, own.error)
+    keep(x.lead, own.lead)
+    for k in range(3):
+        turn, way = 0.0, 0.0
+        for i in range(3):
+            turn += own.R[i, k] * x.lead[i]
+            way += own.R[i, k] * x.lead[3 + i]
+        if math.isfinite(turn) and math.isfinite(way):
+            springs.way[k], springs.way[3 + k] = turn, way
 
 
 def _fill_reference(own: TaskInputs, R: Matrix, position: Vector, velocity: Vector,

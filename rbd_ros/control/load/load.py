@@ -31,13 +31,15 @@ import numpy.typing as npt
 from rbd_ros.compiler.procedure import Vector
 from rbd_ros.compiler.records import field, Record
 from rbd_ros.control.interface.cause_codes import CauseCode
-from rbd_ros.control.interface.events import accuse, Event, NEVER, NOBODY, NONE, Result
-from rbd_ros.control.load.payload import payload_vector
+from rbd_ros.control.interface.events import (
+    accuse, Event, NEVER, NOBODY, NONE, Result, tell)
+from rbd_ros.control.load.payload import about_origin, payload_vector
 from rbd_ros.control.load.words import LoadWord
 from rbd_ros.control.parameters.settings import Settings
 
-__all__ = ['apply_load', 'check_gravity', 'fill_load', 'Load', 'LoadLimits', 'payload_of',
-           'restart_load', 'share_load', 'take_gravity', 'take_payload', 'update_load']
+__all__ = ['apply_load', 'check_gravity', 'derive_load', 'fill_load', 'judge_weight', 'Load',
+           'LoadLimits', 'payload_of', 'restart_load', 'share_load', 'take_gravity',
+           'take_payload', 'update_load']
 
 
 class Load(Record):
@@ -84,11 +86,23 @@ def fill_load(p: LoadLimits, settings: Settings) -> None:
     p.ramp_time = settings.number('payload.ramp_time')
     p.slew = min(settings.number('gravity_slew'), NONE)
     p.timeout = settings.number('gravity_timeout') if measured else 0.0
-    p.size = float(np.linalg.norm(settings.numbers('gravity')))
     p.given[:] = [settings.number('payload.mass'), *settings.numbers('payload.com'),
                   *settings.numbers('payload.inertia')]
-    p.payload[:] = payload_of(settings)
     p.gravity[:] = settings.numbers('gravity')
+    derive_load(p)
+
+
+def derive_load(p: LoadLimits) -> None:
+    """
+    Find what follows from the given payload and from gravity.
+
+    :param p: in which they have changed.
+    """
+    p.size = math.sqrt(p.gravity[0] * p.gravity[0] + p.gravity[1] * p.gravity[1]
+                       + p.gravity[2] * p.gravity[2])
+    for i in range(10):
+        p.payload[i] = p.given[i]
+    about_origin(p.payload)
 
 
 def payload_of(settings: Settings) -> npt.NDArray[np.float64]:
@@ -162,6 +176,29 @@ def take_payload(x: Load, p: LoadLimits, u: Event, y: Result) -> None:
     """
     if not _carry(x, u.now, u.numbers, p.ramp_time):
         y.answer = LoadWord.BAD_PAYLOAD
+
+
+def judge_weight(torque: Vector, limit: Vector, mass: float, y: Result) -> None:
+    """
+    Refuse a payload that cannot be held.
+
+    :param torque: g(q) with it, of the controlled joints, N.m or N.
+    :param limit: of each joint.
+    :param mass: of the payload, kg.
+    :param y: result; its answer and its only word name the worst joint.
+    """
+    worst, most = NOBODY, 1.0
+    for j in range(len(limit)):
+        if not _usable(torque[j]):
+            y.answer = LoadWord.BAD_PAYLOAD
+            return
+        share = abs(torque[j]) / limit[j] if limit[j] > 0.0 else NONE  # without a limit none is
+        if share > most:
+            worst, most = j, share
+    if worst != NOBODY:
+        y.answer = LoadWord.TOO_HEAVY
+        tell(y, LoadWord.TOO_HEAVY, worst, abs(torque[worst]),
+             limit[worst] if limit[worst] > 0.0 else 0.0, mass)
 
 
 def take_gravity(x: Load, p: LoadLimits, u: Event, y: Result) -> None:

@@ -22,19 +22,38 @@ import math
 import numpy as np
 import numpy.typing as npt
 
+from rbd_ros.compiler.procedure import Matrix, Vector
+from rbd_ros.compiler.records import field, Record
+from rbd_ros.control.load.words import LoadWord, TEXTS
 from rbd_ros.errors import RbdError
 
-__all__ = ['payload_vector', 'PayloadError', 'rotation']
+__all__ = ['about_origin', 'Body', 'judge_body', 'payload_vector', 'PayloadError', 'rotation']
 
 Array = npt.NDArray[np.float64]
 
 #: what no payload has, kg, m and kg.m^2; far beyond, squares overflow
 MOST_MASS, MOST_DISTANCE, MOST_INERTIA = 1e4, 100.0, 1e4
-_UPPER = ((0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2))
 
 
 class PayloadError(RbdError, ValueError):
     """A payload that no rigid body can be; the message says why."""
+
+
+class Body(Record):
+    """A payload as it is given, in any frame fixed to the payload frame, and its ten numbers."""
+
+    mass: float = field('', 'kg', 'of it')
+    word: float = field('', '', 'what is wrong with it, see LoadWord; 0: nothing')
+    a: float = field('', '', 'first number of the sentence')
+    b: float = field('', '', 'second number')
+    c: float = field('', '', 'third number')
+    com: Vector = field('3', 'm', 'centre of mass in the given frame')
+    inertia: Vector = field('6', 'kg.m^2', 'about the centre of mass, given axes: xx, xy, xz, yy, '
+                                           'yz, zz')
+    axes: Matrix = field('3 3', '', 'axes of the given frame as columns, in the payload frame')
+    origin: Vector = field('3', 'm', 'its origin in the payload frame')
+    numbers: Vector = field('10', 'kg, kg.m, kg.m^2', 'mass, first moment, inertia about the '
+                                                      'origin of the payload frame')
 
 
 def rotation(quaternion: Sequence[float]) -> Array:
@@ -64,29 +83,123 @@ def payload_vector(mass: float, com: Sequence[float], inertia: Sequence[float],
     :param inertia: about the centre of mass, given axes: xx, xy, xz, yy, yz, zz, kg.m^2.
     :param R: axes of the given frame as columns, in the payload frame; None: the same axes.
     :param p: origin of the given frame in the payload frame, m.
+    :raises PayloadError: for what no rigid body is.
     """
-    numbers = np.array([mass, *com, *inertia, *p], dtype=float)
-    if not np.isfinite(numbers).all():
-        raise PayloadError(f'payload has entries that are not finite: {numbers.tolist()}')
-    if mass < 0.0:
-        raise PayloadError(f'payload mass {mass:g} kg is negative')
-    for name, values, most, unit in (
-            ('mass', (mass,), MOST_MASS, 'kg'), ('centre of mass', com, MOST_DISTANCE, 'm'),
-            ('inertia', inertia, MOST_INERTIA, 'kg.m^2')):
-        largest = max(values, key=abs)
-        if abs(largest) > most:
-            raise PayloadError(f'payload {name} {largest:g} {unit} is beyond {most:g} {unit}')
-    I_c = np.zeros((3, 3))
-    for (i, j), value in zip(_UPPER, inertia):
-        I_c[i, j] = I_c[j, i] = value
-    principal = np.linalg.eigvalsh(I_c)
-    size = max(float(np.abs(principal).max()), 1e-12)
-    if principal[0] < -1e-9 * size or principal[2] > principal[0] + principal[1] + 1e-6 * size:
-        raise PayloadError(f'principal moments {principal.tolist()} kg.m^2 are impossible for '
-                           'a rigid body: each must be at most the sum of the other two')
-    if mass == 0.0 and principal[2] > 0.0:
-        raise PayloadError('a payload without mass has no inertia')
-    R = np.eye(3) if R is None else R
-    c = R @ np.array(com, dtype=float) + np.array(p, dtype=float)
-    about = R @ I_c @ R.T + mass * (c @ c * np.eye(3) - np.outer(c, c))
-    return np.array([mass, *(mass * c), *(about[i, j] for i, j in _UPPER)])
+    body = Body({})
+    body.mass, body.com[:], body.inertia[:], body.origin[:] = mass, com, inertia, p
+    body.axes[:] = np.eye(3) if R is None else R
+    judge_body(body.plain())
+    if body.word:
+        raise PayloadError(TEXTS[int(body.word)]('', body.a, body.b, body.c))
+    return body.numbers.copy()
+
+
+def judge_body(x: Body) -> None:
+    """
+    Make the ten numbers of a payload, unless no rigid body is like that.
+
+    :param x: payload; its ``word`` says what is wrong.
+    """
+    x.word, x.a, x.b, x.c = 0.0, 0.0, 0.0, 0.0
+    if not _is_finite(x):
+        x.word = LoadWord.BAD_PAYLOAD
+    elif x.mass < 0.0:
+        x.word, x.a = LoadWord.NEGATIVE_MASS, x.mass
+    elif _is_within(x, x.mass, MOST_MASS, 0):
+        for i in range(3):
+            if not _is_within(x, x.com[i], MOST_DISTANCE, 1):
+                return
+        for i in range(6):
+            if not _is_within(x, x.inertia[i], MOST_INERTIA, 2):
+                return
+        if _are_moments(x):
+            _shift(x)
+
+
+def _is_finite(x: Body) -> bool:
+    """Return whether all that is given are numbers."""
+    if not math.isfinite(x.mass):
+        return False
+    for i in range(3):
+        if not math.isfinite(x.com[i]) or not math.isfinite(x.origin[i]):
+            return False
+        for j in range(3):
+            if not math.isfinite(x.axes[i, j]):
+                return False
+    for i in range(6):
+        if not math.isfinite(x.inertia[i]):
+            return False
+    return True
+
+
+def _is_within(x: Body, value: float, most: float, which: int) -> bool:
+    """Return whether a number can be that of a payload."""
+    if abs(value) <= most:
+        return True
+    x.word, x.a, x.b, x.c = LoadWord.BEYOND, value, most, which
+    return False
+
+
+def _are_moments(x: Body) -> bool:
+    """Return whether the principal moments, which are a, b and c here, are those of a body."""
+    xx, xy, xz = x.inertia[0], x.inertia[1], x.inertia[2]
+    yy, yz, zz = x.inertia[3], x.inertia[4], x.inertia[5]
+    # roots of the characteristic polynomial, by angles a third of a turn apart
+    mean = (xx + yy + zz) / 3.0
+    u, v, w = xx - mean, yy - mean, zz - mean
+    spread = math.sqrt((u * u + v * v + w * w + 2.0 * (xy * xy + xz * xz + yz * yz)) / 6.0)
+    det = u * (v * w - yz * yz) - xy * (xy * w - yz * xz) + xz * (xy * yz - v * xz)
+    cube = 2.0 * spread * spread * spread
+    cosine = min(max(det / cube, -1.0), 1.0) if cube > 0.0 else 1.0
+    angle = math.atan2(math.sqrt(1.0 - cosine * cosine), cosine) / 3.0
+    x.c = mean + 2.0 * spread * math.cos(angle)
+    x.a = mean + 2.0 * spread * math.cos(angle + 2.0 * math.pi / 3.0)
+    x.b = 3.0 * mean - x.a - x.c
+    size = max(max(abs(x.a), abs(x.c)), 1e-12)
+    if x.a < -1e-9 * size or x.c > x.a + x.b + 1e-6 * size:
+        x.word = LoadWord.IMPOSSIBLE
+    elif x.mass == 0.0 and x.c > 0.0:
+        x.word = LoadWord.MASSLESS
+    return x.word == 0.0
+
+
+def _shift(x: Body) -> None:
+    """Turn the axes, and move the reference of the moments to the origin."""
+    k = 4
+    x.numbers[0] = x.mass
+    for i in range(3):
+        x.numbers[1 + i] = x.origin[i]
+        for j in range(3):
+            x.numbers[1 + i] += x.axes[i, j] * x.com[j]
+        for j in range(i, 3):
+            x.numbers[k] = _turned(x, i, j)
+            k += 1
+    about_origin(x.numbers)
+
+
+def _turned(x: Body, i: int, j: int) -> float:
+    """Return an entry of the inertia about the centre of mass in the axes of the payload frame."""
+    value = 0.0
+    for m in range(3):
+        for n in range(3):
+            low, high = min(m, n), max(m, n)
+            place = high + (low + 1 if low > 0 else 0)  # in the upper triangle, row by row
+            value += x.axes[i, m] * x.inertia[place] * x.axes[j, n]
+    return value
+
+
+def about_origin(numbers: Vector) -> None:
+    """
+    Make mass, first moment and inertia about the origin of mass, centre and inertia about it.
+
+    :param numbers: ten of them, in place.
+    """
+    square, k = 0.0, 4
+    for i in range(1, 4):
+        square += numbers[i] * numbers[i]
+    for i in range(1, 4):
+        for j in range(i, 4):
+            numbers[k] += numbers[0] * ((square if i == j else 0.0) - numbers[i] * numbers[j])
+            k += 1
+    for i in range(1, 4):
+        numbers[i] *= numbers[0]

@@ -19,7 +19,10 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 from rbd_ros.control.controller import Controller
+from rbd_ros.control.interface.events import Result
+from rbd_ros.control.load.load import judge_weight
 from rbd_ros.control.load.payload import PayloadError
+from rbd_ros.control.load.words import LoadWord, TEXTS
 from rbd_ros.dynamics.robot import Dynamics
 
 __all__ = ['PayloadCheck']
@@ -47,8 +50,10 @@ class PayloadCheck:
 
         :param payload: ten numbers of ``payload_vector``.
         :raises PayloadError: naming the worst joint, what it needs and what it has.
+        :raises RbdError: if the control loop does not tell the present pose.
         """
         controller = self._controller
+        controller.refresh()
         if not controller.ready:
             return
         mass = float(payload[0])
@@ -57,10 +62,8 @@ class PayloadCheck:
         self._dynamics.set_payload(mass, com, np.zeros((3, 3)))  # at rest inertia does not count
         torque: Array = self._dynamics.gravity(controller.x.joints.q.copy())
         needed = np.array(self._robot.pick(torque.tolist()))
-        limit = controller.settings.torque_limits
-        j = int((np.abs(needed) / limit).argmax())
-        if abs(needed[j]) > limit[j]:
-            raise PayloadError(
-                f'a payload of {mass:g} kg cannot be held: at the present pose '
-                f'{self._robot.joints[j]} would need {abs(needed[j]):.4g} N.m, its limit is '
-                f'{limit[j]:.4g} N.m')
+        verdict = Result({'n': len(needed)})
+        judge_weight(needed, controller.settings.torque_limits, mass, verdict)
+        if verdict.answer:
+            _, joint, *numbers = verdict.words[0]
+            raise PayloadError(TEXTS[LoadWord.TOO_HEAVY](self._robot.joints[int(joint)], *numbers))

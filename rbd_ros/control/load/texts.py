@@ -52,7 +52,9 @@ def load_text(word: int, joint: int, numbers: tuple[float, float, float], settin
     :param start: record of the start check.
     """
     if word == LoadWord.GAINS_FOR_DELAY:
-        return '\n'.join(gain_reasons(settings.values | {'delay': numbers[0]}))
+        late = Settings(settings.robot, settings.values | {'delay': numbers[0]},
+                        simulated=settings.simulated)
+        return '\n'.join([*gain_reasons(late.values), *late.spring_refusals()])
     if word == LoadWord.START_POSITIONS:
         return _positions(settings, start)
     if word == LoadWord.START_MISMATCH:

@@ -19,7 +19,9 @@ from __future__ import annotations
 from collections.abc import Callable
 import enum
 
-__all__ = ['KINDS', 'LoadWord', 'TEXTS']
+from rbd_ros.control.interface.sentences import Sentence
+
+__all__ = ['KINDS', 'LoadWord', 'SHORT', 'TEXTS']
 
 
 class LoadWord(enum.IntEnum):
@@ -31,6 +33,10 @@ class LoadWord(enum.IntEnum):
     BAD_PAYLOAD = 453
     BAD_DIRECTION = 454
     GRAVITY_OLD = 455  # s: age from which on a measured direction is too old
+    NEGATIVE_MASS = 456  # kg
+    BEYOND = 457  # what no payload has: it, the bound, and which: mass, centre, inertia
+    IMPOSSIBLE = 458  # kg.m^2: principal moments
+    MASSLESS = 459
     START_POSITIONS = 460  # the first wrong joint; rad or m: its position
     START_RATE_LOW = 461  # Hz: rate, minimum, nominal
     START_RATE_FAR = 462  # the same
@@ -40,6 +46,9 @@ class LoadWord(enum.IntEnum):
     START_BRAKED = 466  # joint with the largest load; N.m: its gravity torque
     START_MATCH = 467  # N.m: largest difference
     START_MISMATCH = 468  # the first wrong joint; N.m: measured, predicted
+    TOO_HEAVY = 470  # joint that cannot hold it; N.m: needed, its limit; kg: mass
+    NO_ORIENTATION = 471
+    BAD_QUATERNION = 472  # its length
     LOOP_OPEN = 480  # row of the loops; rad or m: gap, tolerance
     LOOP_LOST = 481  # row of the loops; rad or m: gap
     LOOP_SINGULAR = 482  # row of the loops; pivot, least pivot
@@ -54,11 +63,11 @@ KINDS: dict[int, str] = {
     LoadWord.START_MATCH: 'info'}
 
 
-def _late(clock: str) -> Callable[[str, float, float, float], str]:
-    return lambda joint, middle, high, given: (
-        f'joint states are {1e3 * middle:.3g} to {1e3 * high:.3g} ms old when they arrive{clock}: '
-        'damping, stops and holds are made for that from now on, not for delay '
-        f'{1e3 * given:.3g} ms. Set delay, and add the time that torques take')
+def _late(clock: str) -> Sentence:
+    return Sentence(
+        'joint states are {a*1000:.3g} to {b*1000:.3g} ms old when they arrive' f'{clock}: '
+        'damping, stops and holds are made for that from now on, not for delay {c*1000:.3g} ms. '
+        'Set delay, and add the time that torques take')
 
 
 def _not_compared(why: str) -> Callable[[str, float, float, float], str]:
@@ -77,8 +86,8 @@ def _rate_low(joint: str, rate: float, minimum: float, nominal: float) -> str:
 def _rate_far(joint: str, rate: float, minimum: float, nominal: float) -> str:
     slow = '; below half of it, the control loop may oscillate' if 2.0 * rate < nominal else ''
     return (f'start check: joint states arrive at {rate:.4g} Hz, but nominal_rate is '
-            f'{nominal:g} Hz: set it to {float(f"{rate:.2g}"):g}. Damping and the steps of the '
-            f'limiter are designed for it{slow}')
+            f'{nominal:g} Hz: set it to {rate:.0f}. Damping and the steps of the limiter are '
+            f'designed for it{slow}')
 
 
 #: sentences by word: of the name of a joint, or of a loop joint, and three numbers; those that
@@ -88,6 +97,18 @@ TEXTS: dict[int, Callable[[str, float, float, float], str]] = {
     LoadWord.LATE_IF_OUR_CLOCK: _late(', if the clock that stamps is that of this machine'),
     LoadWord.BAD_PAYLOAD: lambda joint, a, b, c: 'payload has entries that are not finite',
     LoadWord.BAD_DIRECTION: lambda joint, a, b, c: 'the direction of gravity is no unit vector',
+    LoadWord.NEGATIVE_MASS: Sentence('payload mass {a:g} kg is negative'),
+    LoadWord.BEYOND: Sentence('payload {c|mass|centre of mass|inertia} {a:g} {c|kg|m|kg.m^2} is '
+                              'beyond {b:g} {c|kg|m|kg.m^2}'),
+    LoadWord.IMPOSSIBLE: Sentence(
+        'principal moments {a:.6g}, {b:.6g} and {c:.6g} kg.m^2 are impossible for a rigid body: '
+        'each must be at most the sum of the other two'),
+    LoadWord.MASSLESS: Sentence('a payload without mass has no inertia'),
+    LoadWord.TOO_HEAVY: Sentence(
+        'a payload of {c:g} kg cannot be held: at the present pose {joint} would need {a:.4g} '
+        'N.m, its limit is {b:.4g} N.m'),
+    LoadWord.NO_ORIENTATION: Sentence('the IMU reports that it has no orientation'),
+    LoadWord.BAD_QUATERNION: Sentence('its quaternion has length {a:.4g}, not 1'),
     LoadWord.GRAVITY_OLD: lambda joint, timeout, b, c: f'{timeout:g} s',
     LoadWord.START_RATE_LOW: _rate_low,
     LoadWord.START_RATE_FAR: _rate_far,
@@ -115,3 +136,12 @@ TEXTS: dict[int, Callable[[str, float, float, float], str]] = {
         'the driven joints do not determine the others there (pivot '
         f'{pivot:.2g} of its usual size, loop_pivot {least:g})'),
 }
+
+#: what is said where no model is at hand to explain it; causes may follow
+SHORT: dict[int, Sentence] = {
+    LoadWord.GAINS_FOR_DELAY: Sentence(
+        'the gains may be unstable with a delay of {a*1000:.3g} ms: lower them, or the delay'),
+    LoadWord.START_POSITIONS: Sentence(
+        '{joint} is at {a:.4g}, far outside its limits. Another robot, another zero position, '
+        'another unit, or an offset of the encoders?'),
+    LoadWord.START_MISMATCH: Sentence('{joint}: measured {a:.4g} N.m, predicted {b:.4g}')}

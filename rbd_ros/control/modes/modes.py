@@ -28,11 +28,13 @@ import enum
 import re
 from typing import Any, NamedTuple
 
-from rbd_ros.control.parameters.row import DOUBLE, DOUBLES, Parameter
+from rbd_ros.control.kernels.impedance import joint_impedance
+from rbd_ros.control.parameters.row import (
+    axes, DOUBLE, DOUBLES, joints, Parameter, scalar)
 from rbd_ros.errors import SettingError
 
-__all__ = ['all_modes', 'DEFAULT', 'Follows', 'Mode', 'MODES', 'names_in', 'own_mode', 'taking',
-           'Takes', 'users']
+__all__ = ['all_modes', 'DEFAULT', 'Follows', 'JOINT_SPRINGS', 'Mode', 'MODES', 'names_in',
+           'own_mode', 'taking', 'Takes', 'TIP_SPRINGS', 'users']
 
 #: torques of a law, from what it may know of the robot (``LawTerms``)
 #: and its parameters by name, over traced numbers
@@ -52,6 +54,7 @@ class Takes(enum.Enum):
 
     TRAJECTORY = 'trajectory'  # of the joints: topic and action
     TARGET = 'target'  # of the tip: pose, twist and wrench
+    STIFFNESS = 'stiffness'  # and damping of its springs
 
 
 class Mode(NamedTuple):
@@ -68,6 +71,9 @@ class Mode(NamedTuple):
     :param own: rows of parameters that only this mode has; each is known to its law by its name
         and to everybody else as ``<mode>.<name>``.
     :param law: its law function, where it has a kernel of its own.
+    :param spring: which of its own parameters are stiffness and damping of the joints in N.m/rad
+        and N.m.s/rad. They are refused if they cannot be stable at the rate of the states; none:
+        nobody checks them.
     :param file: from which it was read, if it is a user's.
     """
 
@@ -80,6 +86,7 @@ class Mode(NamedTuple):
     reports: tuple[str, ...] = ()
     own: tuple[Parameter, ...] = ()
     law: LawFunction | None = None
+    spring: tuple[str, str] | None = None
     file: str = ''
 
     @property
@@ -94,6 +101,17 @@ class Mode(NamedTuple):
         return {f'{self.name}.{row.name}': dataclasses.replace(
             row, name=f'{self.name}.{row.name}') for row in self.own}
 
+    @property
+    def spring_names(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Return the full names of the parameters of stiffness and of damping; none: no spring."""
+        if Takes.STIFFNESS not in self.takes:
+            return (), ()
+        if self.spring is not None:
+            return (f'{self.name}.{self.spring[0]}',), (f'{self.name}.{self.spring[1]}',)
+        stiffness, damping = (tuple(f'{self.name}.{part}_{what}' for part in ('angular', 'linear'))
+                              for what in ('stiffness', 'damping'))
+        return stiffness, damping
+
 
 #: of modes, and of their own parameters
 _NAME = '[a-z][a-z0-9_]*'
@@ -103,7 +121,8 @@ _TRACKING = ('tracking error of each joint',)
 
 
 def own_mode(name: str, law: LawFunction, torque: str, parameters: Sequence[Parameter] = (),
-             follows: Follows = Follows.NOTHING) -> Mode:
+             follows: Follows = Follows.NOTHING,
+             spring: tuple[str, str] | None = None) -> Mode:
     """
     Declare a mode with a law function.
 
@@ -115,6 +134,8 @@ def own_mode(name: str, law: LawFunction, torque: str, parameters: Sequence[Para
     :param torque: what its torque is, in a few words.
     :param parameters: rows made by ``scalar`` and ``joints``.
     :param follows: ``Follows.JOINTS`` for a law that follows trajectories.
+    :param spring: names of two parameters made by ``joints``, the stiffness in N.m/rad and the
+        damping in N.m.s/rad of the law, to be refused where they cannot be stable.
     :raises SettingError: says what is wrong with it.
     """
     def refuse(reason: str) -> None:
@@ -135,15 +156,42 @@ def own_mode(name: str, law: LawFunction, torque: str, parameters: Sequence[Para
             refuse(f'the default does not fit: {reason}')
         if row.default == []:
             refuse(f'parameter {row.name} needs a default')
+    for each in spring or ():
+        if not any(row.name == each and row.each_joint for row in parameters):
+            refuse(f'spring names the parameter {each!r}, but joints(...) makes none of that name')
     tracks = follows is Follows.JOINTS
-    return Mode(name, torque, f'mode_{name}', follows, (Takes.TRAJECTORY,) if tracks else (),
+    takes = (Takes.TRAJECTORY,) * tracks + (Takes.STIFFNESS,) * (spring is not None)
+    return Mode(name, torque, f'mode_{name}', follows, takes,
                 tuple(f'{name}.{row.name}' for row in parameters), _TRACKING if tracks else (),
-                tuple(parameters), law)
+                tuple(parameters), law, spring)
 
 
 #: of computed torque
 _JOINT = ('stiffness', 'damping', 'integral', 'integral_limit', 'friction.viscous',
           'friction.coulomb', 'friction.speed', 'observer_feedback')
+
+#: what is reported where the tip follows one
+_TIP = ('angle and distance of the tip from its reference',)
+
+#: springs and dampers at the tip
+_TIP_SPRINGS = (
+    axes('linear_stiffness', [500.0] * 3, 'N/m', 0.0, 1e6,
+         'Stiffness along the axes of the frame.'),
+    axes('angular_stiffness', [20.0] * 3, 'N.m/rad', 0.0, 1e5,
+         'Stiffness about the axes of the frame.'),
+    scalar('damping_ratio', 0.7, '', 0.0, 2.0, 'Damping ratio, made for the inertia that the '
+           'frame has in each pose. 1: as fast as possible without overshoot. 0: only '
+           'linear_damping and angular_damping damp.'),
+    axes('linear_damping', [0.0] * 3, 'N.s/m', 0.0, 1e5,
+         'Damping along the axes of the frame, in addition to damping_ratio.'),
+    axes('angular_damping', [0.0] * 3, 'N.m.s/rad', 0.0, 1e4,
+         'Damping about the axes of the frame, in addition to damping_ratio.'))
+
+
+def _fitting(mode: Mode) -> Mode:
+    """Return a mode whose parameters are made for the robot where they are not given."""
+    return mode._replace(own=tuple(dataclasses.replace(row, default=[]) for row in mode.own))
+
 
 _BUILT_IN = (
     Mode('gravity_compensation',
@@ -158,12 +206,34 @@ _BUILT_IN = (
           'task.linear_damping', 'task.angular_damping', 'task.linear_integral',
           'task.angular_integral', 'task.linear_integral_limit', 'task.angular_integral_limit',
           'task.max_condition', 'task.joint_speed', 'posture.stiffness', 'posture.damping',
-          'posture.position'), ('angle and distance of the tip from its reference',)),
+          'posture.position'), _TIP),
     Mode('hold', '`computed_torque` at the position where the mode started', 'joint',
          Follows.JOINTS, (), _JOINT, _TRACKING),
     Mode('damping', 'gravity torque and damping `brake_damping`', 'damping',
          parameters=('brake_damping',)),
+    _fitting(own_mode(
+        'joint_impedance', joint_impedance,
+        'a spring and a damper at each joint, along joint trajectories', (
+            joints('stiffness', [50.0], 'N.m/rad or N/m', 0.0, 1e5, 'Stiffness of the spring at '
+                   'the joint. If empty, 50, or half of what the rate can hold where that is '
+                   'less.'),
+            joints('damping', [5.0], 'N.m.s/rad or N.s/m', 0.0, 1e4, 'Damping at the joint. If '
+                   'empty, a damping ratio of 0.7 for its usual inertia, at most half of what '
+                   'the rate can hold.')), Follows.JOINTS, ('stiffness', 'damping'))),
+    Mode('cartesian_impedance',
+         'springs and dampers at `task.frame`, a wrench, a posture in the null space', 'impedance',
+         Follows.TIP, (Takes.TARGET, Takes.STIFFNESS),
+         ('task.frame', 'task.axes', 'task.max_condition', 'task.joint_speed',
+          'posture.stiffness', 'posture.damping', 'posture.position',
+          *(f'cartesian_impedance.{row.name}' for row in _TIP_SPRINGS)),
+         _TIP, _TIP_SPRINGS),
 )
+
+#: The mode whose parameters are springs and dampers at the tip.
+TIP_SPRINGS = _BUILT_IN[-1]
+
+#: The mode whose parameters are springs and dampers at the joints.
+JOINT_SPRINGS = _BUILT_IN[-2]
 
 #: Every mode of the package by name.
 MODES: Mapping[str, Mode] = {mode.name: mode for mode in _BUILT_IN}

@@ -42,9 +42,15 @@ from rbd_ros.control.observers.observer import Observer
 from rbd_ros.control.observers.words import ObserverWord
 from rbd_ros.control.parameters.settings import Settings
 
-__all__ = ['check_standstill', 'fill_standstill', 'is_standstill_calm', 'predict_suspect',
-           'replace_frozen', 'restart_standstill', 'Standstill', 'StandstillParameters',
-           'trust_model']
+__all__ = ['check_standstill', 'derive_standstill', 'fill_standstill', 'is_doubtful',
+           'is_standstill_calm', 'predict_suspect', 'replace_frozen', 'restart_standstill',
+           'Standstill', 'StandstillParameters', 'trust_model']
+
+#: share of the torque limit that dry friction may have, and its ratio to what is compensated
+_FRICTION, _COMPENSATED = 0.1, 2.0
+
+#: the least number to divide by
+_TINY = 1e-300
 
 #: share of the torque limits by which errors of the model can hide a torque
 _HIDDEN = 0.02
@@ -127,10 +133,35 @@ def fill_standstill(p: StandstillParameters, settings: Settings) -> None:
     p.patience = settings.number('velocity_patience')
     for part, values in (
             (p.gate, settings.standstill_torque), (p.hidden, _HIDDEN * settings.torque_limits),
-            (p.friction, settings.most_friction), (p.pull, settings.most_deceleration),
-            (p.halt, settings.halt_speed), (p.tolerance, settings.joints('state_tolerance')),
+            (p.tolerance, settings.joints('state_tolerance')),
             (p.far, settings.standstill_errors)):
         part[:] = np.minimum(values, NONE)
+    derive_standstill(
+        p, settings.joints('stiffness'), settings.joints('tracking_limits'),
+        settings.joints('friction.coulomb'), settings.torque_limits,
+        np.array(robot.damped_inertia, dtype=float), settings.number('nominal_rate'))
+
+
+def derive_standstill(p: StandstillParameters, stiffness: Vector, tracking: Vector,
+                      coulomb: Vector, limit: Vector, inertia: Vector, rate: float) -> None:
+    """
+    Find what friction can do to each joint.
+
+    :param p: gets it.
+    :param stiffness: of the law, 1/s^2.
+    :param tracking: largest tracking errors, rad or m.
+    :param coulomb: dry friction that is compensated, N.m or N.
+    :param limit: torque limits, N.m or N.
+    :param inertia: of the joints, kg.m^2 or kg.
+    :param rate: of the states, Hz.
+    """
+    for j in range(len(limit)):
+        friction = max(_FRICTION * limit[j], _COMPENSATED * coulomb[j])
+        # what friction can do to a joint that its law still moves within its limits
+        pull = min(stiffness[j] * tracking[j], NONE) if stiffness[j] > 0.0 else NONE
+        p.friction[j], p.pull[j] = min(friction, NONE), pull
+        # speeds from which friction cannot stop a joint within a nominal period
+        p.halt[j] = min(min(friction / max(inertia[j], _TINY), pull) / rate, NONE)
 
 
 def restart_standstill(x: Standstill) -> None:
@@ -156,6 +187,22 @@ def is_standstill_calm(x: Standstill) -> bool:
         if x.time[i] > 0.0:
             return False
     return True
+
+
+def is_doubtful(x: Standstill, joints: Joints) -> bool:
+    """
+    Return whether a sensor that stands still may be what looks like a contact.
+
+    A joint came to stand in one message, exactly, more abruptly than friction can do it, or a
+    sensor that has noise repeats itself. Which of both it is, only the next messages can tell.
+
+    :param x: what stands.
+    :param joints: the state.
+    """
+    for i in range(len(x.halted)):
+        if joints.repeated[i] > 0.0 and (x.halted[i] > 0.0 or joints.unusual[i] > 0.0):
+            return True
+    return False
 
 
 def check_standstill(x: Standstill, p: StandstillParameters, observer: Observer, joints: Joints,

@@ -19,14 +19,21 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 import enum
 
-__all__ = ['ObserverWord', 'TEXTS']
+from rbd_ros.control.interface.sentences import Sentence
+
+__all__ = ['AXES', 'ObserverWord', 'TEXTS']
+
+#: Directions of the frame, in the order of a wrench.
+AXES = ('rx', 'ry', 'rz', 'x', 'y', 'z')
 
 
 class ObserverWord(enum.IntEnum):
-    """What a joint that stands still is accused of."""
+    """What a joint that stands still is accused of, and what is felt of a contact."""
 
     STANDS = 400  # a: by how much it should have moved
     MOVES_UNSEEN = 401  # a: where it stands
+    TOUCHED = 402  # a: observed torque, b: its threshold, c: force at the frame
+    TOUCHED_ALONG = 403  # a: force or moment, b: its direction, c: force at the frame
 
 
 #: Sentences, made from the name of the joint and three numbers.
@@ -36,4 +43,8 @@ TEXTS: Mapping[int, Callable[[str, float, float, float], str]] = {
         'tracking_limits (blocked, or a frozen sensor)'),
     ObserverWord.MOVES_UNSEEN: lambda joint, a, b, c: (
         f'{joint} stands at {a:.6g}, but the other joints feel that it moves'),
+    ObserverWord.TOUCHED: Sentence(
+        '{joint} feels {a:.3g} N.m, threshold {b:.3g}; {c:.3g} N if it is at task.frame'),
+    ObserverWord.TOUCHED_ALONG: Sentence(
+        'task.frame feels {a:.3g} N or N.m along {b|' + '|'.join(AXES) + '}; {c:.3g} N in all'),
 }

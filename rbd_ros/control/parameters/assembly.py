@@ -70,7 +70,8 @@ def build_robot(values: Mapping[str, Value], text: str, warn: Callable[[str], No
         for group in ('fixed_positions', 'assembly'))
     robot = make_robot(model, cast('list[str]', values['joints']), fixed=fixed,
                        tip=str(values['task.frame']), payload_frame=str(values['payload.frame']),
-                       passive=cast('list[str]', values['passive_joints']), assembly=assembly)
+                       passive=cast('list[str]', values['passive_joints']), assembly=assembly,
+                       sensor=str(values['force_torque.frame']))
     robot = dataclasses.replace(robot, own_modes=tuple(modes))
     if not values['rotor_inertia']:
         return robot

@@ -26,7 +26,7 @@ from dataclasses import dataclass
 from pathlib import Path
 import re
 
-from rbd_ros.control.parameters.row import DOUBLE, DOUBLES, Parameter, STRINGS
+from rbd_ros.control.parameters.row import DOUBLE, DOUBLES, INTEGERS, Parameter, STRINGS
 from rbd_ros.control.parameters.table import PARAMETERS
 from rbd_ros.control.parameters.validation import refusals
 from rbd_ros.errors import nearest, SettingError
@@ -233,6 +233,8 @@ def _misfit(row: Parameter, value: object) -> str:
                 f'{whole}.0 for {whole}')
     if reason and row.kind == DOUBLES and isinstance(value, (int, float)):
         return f'{row.name} is a list: write [{float(value)}] for all joints, or one per joint'
+    if reason and row.kind == INTEGERS and value == whole:
+        return f'{row.name} is a list: write [{value}]'
     if reason and row.kind == STRINGS and any(isinstance(entry, bool) for entry in entries):
         return f'{row.name} must contain strings: {_boolean("y" if True in entries else "n")}'
     return reason

@@ -17,9 +17,15 @@ Gains that cannot be stable are refused: the rate and the delay of the control l
 
 The laws scale their gains with the inertia of the robot, so that each joint and each direction is
 x'' = -Kd x' - Kp x, sampled with period h and answered a delay later. Without a delay, the sampled
-loop is stable for Kp h / 2 < Kd < 2 / h. With a delay T in all, half a period of the held torque
-included, its boundary is Kp = w^2 cos(w T), Kd = w sin(w T), 0 < w T < pi / 2. A driver may send
-no velocities: the filter of their differences counts as delay.
+loop is stable for Kp h / 2 < Kd < 2 / h. With a delay of m periods and a rest r the torque of a
+sample acts from m h + r on, until that of the next one does. The loop is at its boundary where a
+root is z = exp(i a): 1 + Kp X(z) + Kd V(z) = 0 with
+
+    V = z^-m (h - r + r / z) / (z - 1)
+    X = (h V + z^-m ((h - r)^2 / 2 + (r (h - r) + r^2 / 2) / z)) / (z - 1)
+
+which gives Kp and Kd for each angle a, from 0 to where Kp is 0 again. A driver may send no
+velocities: the filter of their differences counts as delay.
 """
 
 from __future__ import annotations
@@ -28,14 +34,22 @@ from collections.abc import Iterator, Mapping, Sequence
 import math
 from typing import cast
 
-__all__ = ['gain_reasons', 'largest_damping', 'largest_stiffness']
+from rbd_ros.compiler.records import field, Record
+from rbd_ros.control.interface.sentences import Sentence
+
+__all__ = ['gain_loop', 'gain_reasons', 'gain_sentences', 'GainCase', 'GROUPS', 'judge_gains',
+           'largest_damping', 'largest_stiffness', 'ROUNDING']
 
 #: parameters of stiffness, damping and integral that belong together; none: there is no integral
-_GROUPS = (
+GROUPS = (
     ('stiffness', 'damping', 'integral'),
     ('task.linear_stiffness', 'task.linear_damping', 'task.linear_integral'),
     ('task.angular_stiffness', 'task.angular_damping', 'task.angular_integral'),
     ('posture.stiffness', 'posture.damping', ''))
+
+
+#: share by which a gain may miss its bound: the defaults at 10 Hz are just there
+ROUNDING = 1e-9
 
 
 def largest_damping(period: float, delay: float) -> float:
@@ -45,8 +59,55 @@ def largest_damping(period: float, delay: float) -> float:
     :param period: of the control loop, s.
     :param delay: from measuring to torque, s.
     """
-    most = 2.0 / period
-    return min(most, 0.5 * math.pi / (delay + 0.5 * period)) if delay else most
+    if delay == 0.0:
+        return 2.0 / period
+    most = _at_boundary(_last_angle(period, delay), period, delay, 1)
+    if 2.0 * delay < period:  # a root at -1
+        most = min(most, 2.0 / (period - 2.0 * delay))
+    return most
+
+
+def _last_angle(period: float, delay: float) -> float:
+    """Return the angle at which the damping alone is at the boundary: -V is real there."""
+    periods = math.floor(delay / period)
+    rest = delay - periods * period
+    low, high = 0.0, math.pi
+    for _ in range(60):
+        a = 0.5 * (low + high)
+        late = math.atan2(rest * math.sin(a), period - rest + rest * math.cos(a))
+        if (periods + 0.5) * a + late < 0.5 * math.pi:
+            low = a
+        else:
+            high = a
+    return low
+
+
+def _at_boundary(angle: float, period: float, delay: float, which: int) -> float:
+    """
+    Return the stiffness (0) or the damping (1) with which a root is exp(i angle).
+
+    :param angle: above 0, up to pi.
+    :param period: of the control loop, s.
+    :param delay: from measuring to torque, s.
+    :param which: is returned.
+    """
+    periods = math.floor(delay / period)
+    rest = delay - periods * period
+    left, c, s = period - rest, math.cos(angle), math.sin(angle)
+    half_c, half_s = math.cos(0.5 * angle), math.sin(0.5 * angle)
+    turn_c, turn_s = math.cos((periods + 0.5) * angle), math.sin((periods + 0.5) * angle)
+    # numerators of V and of the direct part of X, each times exp(-i (m + 1/2) angle)
+    a, b = left + rest * c, -rest * s
+    p, q = a * turn_c + b * turn_s, b * turn_c - a * turn_s
+    a = 0.5 * left * left + (rest * left + 0.5 * rest * rest) * c
+    b = -(rest * left + 0.5 * rest * rest) * s
+    v, u = a * turn_c + b * turn_s, b * turn_c - a * turn_s
+    V_re, V_im = 0.5 * q / half_s, -0.5 * p / half_s
+    share = 0.25 * period / (half_s * half_s)
+    X_re = 0.5 * u / half_s - share * (q * half_s + p * half_c)
+    X_im = -0.5 * v / half_s + share * (p * half_s - q * half_c)
+    det = X_re * V_im - X_im * V_re
+    return X_im / det if which == 1 else -V_im / det
 
 
 def largest_stiffness(damping: float, period: float, delay: float) -> float:
@@ -57,14 +118,79 @@ def largest_stiffness(damping: float, period: float, delay: float) -> float:
     :param period: of the control loop, s.
     :param delay: from measuring to torque, s.
     """
-    if not delay:
+    if delay == 0.0:
         return 2.0 * damping / period
-    late = delay + 0.5 * period
-    low, high = 0.0, 0.5 * math.pi / late
+    low, high = 0.0, _last_angle(period, delay)
     for _ in range(60):
-        w = 0.5 * (low + high)
-        low, high = (w, high) if w * math.sin(w * late) < damping else (low, w)
-    return low * low * math.cos(low * late)
+        a = 0.5 * (low + high)
+        if _at_boundary(a, period, delay, 1) < damping:
+            low = a
+        else:
+            high = a
+    return max(_at_boundary(high, period, delay, 0), 0.0)
+
+
+class GainCase(Record):
+    """Gains of one joint or direction, and the loop in which they act."""
+
+    stiffness: float = field('', '1/s^2', 'Kp')
+    damping: float = field('', '1/s', 'Kd')
+    integral: float = field('', '1/s^3', 'Ki')
+    period: float = field('', 's', 'of the control loop')
+    delay: float = field('', 's', 'from measuring to torque')
+    wrong: float = field('', '', '0: nothing, 1: damping, 2: stiffness, 3: integral')
+    most: float = field('', '', 'below which that gain must be')
+
+
+def judge_gains(x: GainCase) -> None:
+    """
+    Find the gain that cannot be stable.
+
+    :param x: ``wrong`` says which, and ``most`` how large it may be.
+    """
+    x.wrong, x.most = 0.0, largest_damping(x.period, x.delay)
+    if x.damping > x.most * (1.0 + ROUNDING):
+        x.wrong = 1.0
+        return
+    x.most = largest_stiffness(x.damping, x.period, x.delay)
+    if x.stiffness > 0.0 and x.stiffness >= x.most:
+        x.wrong = 2.0
+        return
+    x.most = x.stiffness * x.damping
+    if x.integral > 0.0 and x.integral >= x.most:
+        x.wrong = 3.0
+
+
+def gain_sentences(stiffness: str, damping: str, integral: str, loop: str) -> list[Sentence]:
+    """
+    Return what is said of each gain, of stiffness, damping and the bound; the integral is named.
+
+    :param stiffness: name of its parameter.
+    :param damping: that of the damping.
+    :param integral: that of the integral.
+    :param loop: what is said of the loop.
+    """
+    return [Sentence(each) for each in (
+        f'{damping} {{b:g}} 1/s cannot be stable {loop}: give less than {{c:.4g}}',
+        f'{stiffness} {{a:g}} 1/s^2 with {damping} {{b:g}} 1/s cannot be stable {loop}: with this '
+        'damping give less than {c:.4g}',
+        f'{integral} {{joint}} 1/s^3 with {stiffness} {{a:g}} 1/s^2 and {damping} {{b:g}} 1/s '
+        'cannot be stable: give less than their product {c:.4g}')]
+
+
+def gain_loop(values: Mapping[str, object], *, differenced: bool = False,
+              ) -> tuple[float, float, str]:
+    """
+    Return period and delay of the control loop, and what is said of them.
+
+    :param values: complete set of parameters.
+    :param differenced: see ``gain_reasons``.
+    """
+    rate, delay = cast(float, values['nominal_rate']), cast(float, values['delay'])
+    lag = cast(float, values['velocity_filter']) if delay or differenced else 0.0
+    parts = [f'a delay of {delay:g} s'] * bool(delay) + [f'velocity_filter {lag:g} s'] * bool(lag)
+    loop = ' with '.join([f'at nominal_rate {rate:g} Hz', *filter(None, [' and '.join(parts)])])
+    return 1.0 / rate, delay + lag, loop
 
 
 def gain_reasons(values: Mapping[str, object], *, differenced: bool = False) -> list[str]:
@@ -75,27 +201,14 @@ def gain_reasons(values: Mapping[str, object], *, differenced: bool = False) -> 
     :param differenced: whether states have no velocities, so that their filter counts; it always
         does where a delay is given.
     """
-    rate, delay = cast(float, values['nominal_rate']), cast(float, values['delay'])
-    lag = cast(float, values['velocity_filter']) if delay or differenced else 0.0
-    parts = [f'a delay of {delay:g} s'] * bool(delay) + [f'velocity_filter {lag:g} s'] * bool(lag)
-    loop = ' with '.join([f'at nominal_rate {rate:g} Hz', *filter(None, [' and '.join(parts)])])
-    delay += lag
-    reasons = []
-    for stiffness, damping, integral in _GROUPS:
-        for Kp, Kd, Ki in _entries(values, stiffness, damping, integral):
-            most = largest_damping(1.0 / rate, delay)
-            if Kd > most * (1.0 + 1e-9):  # the defaults at 10 Hz are just at the bound
-                reasons.append(f'{damping} {Kd:g} 1/s cannot be stable {loop}: give less than '
-                               f'{most:.4g}')
-                continue
-            most = largest_stiffness(Kd, 1.0 / rate, delay)
-            if Kp > 0.0 and Kp >= most:
-                reasons.append(f'{stiffness} {Kp:g} 1/s^2 with {damping} {Kd:g} 1/s cannot be '
-                               f'stable {loop}: with this damping give less than {most:.4g}')
-            elif Ki > 0.0 and Ki >= Kp * Kd:
-                reasons.append(f'{integral} {Ki:g} 1/s^3 with {stiffness} {Kp:g} 1/s^2 and '
-                               f'{damping} {Kd:g} 1/s cannot be stable: give less than their '
-                               f'product {Kp * Kd:.4g}')
+    case, reasons = GainCase({}), []
+    case.period, case.delay, loop = gain_loop(values, differenced=differenced)
+    for names in GROUPS:
+        for case.stiffness, case.damping, case.integral in _entries(values, *names):
+            judge_gains(case)
+            if case.wrong:
+                reasons.append(gain_sentences(*names, loop)[int(case.wrong) - 1](
+                    f'{case.integral:g}', case.stiffness, case.damping, case.most))
     return list(dict.fromkeys(reasons))
 
 

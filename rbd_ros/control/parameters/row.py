@@ -19,15 +19,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 import math
 
-__all__ = ['Kind', 'Parameter', 'Value', 'choice', 'joints', 'scalar', 'startup', 'switch',
+__all__ = ['Kind', 'Parameter', 'Value', 'axes', 'choice', 'joints', 'scalar', 'startup', 'switch',
            'text']
 
-Value = bool | int | float | str | list[float] | list[str]
+Value = bool | int | float | str | list[int] | list[float] | list[str]
 
 #: Kinds of parameters, named as in ROS.
 Kind = str
 BOOL, INTEGER, DOUBLE, STRING = 'bool', 'integer', 'double', 'string'
-DOUBLES, STRINGS = 'double_array', 'string_array'
+INTEGERS, DOUBLES, STRINGS = 'integer_array', 'double_array', 'string_array'
 
 
 @dataclass(frozen=True)
@@ -45,6 +45,7 @@ class Parameter:
     structural: bool = False  # read-only while active
     each_joint: bool = False  # none, one for all, or one per controlled joint
     fixed: bool = False  # read-only from startup on
+    size: int = 0  # entries, or one for all of them; 0: any number
 
     def refusal(self, value: object) -> str:
         """
@@ -52,12 +53,15 @@ class Parameter:
 
         :param value: as it came from outside.
         """
-        if self.kind in (DOUBLES, STRINGS):
+        if self.kind in (INTEGERS, DOUBLES, STRINGS):
             entries = list(value) if isinstance(value, (list, tuple)) else None
             if entries is None:
-                return f'{self.name} must be a {self.kind}, got {value!r}'
+                return f'{self.name} must be of type {self.kind}, got {value!r}'
         else:
             entries = [value]
+        if self.size and len(entries) not in (1, self.size):
+            return (f'{self.name} has {len(entries)} entries; give one for all, or {self.size}, '
+                    'one per axis')
         for entry in entries:
             reason = self._entry(entry)
             if reason:
@@ -81,7 +85,7 @@ def _fits(kind: Kind, value: object) -> bool:
         return isinstance(value, bool)
     if isinstance(value, bool):
         return False
-    if kind == INTEGER:
+    if kind in (INTEGER, INTEGERS):
         return isinstance(value, int)
     if kind in (DOUBLE, DOUBLES):
         return isinstance(value, (int, float))
@@ -100,6 +104,14 @@ def joints(name: str, default: list[float], unit: str, lower: float, upper: floa
     return Parameter(name, DOUBLES, default, unit,
                      description + ' One value for all joints, or one per joint.', lower, upper,
                      structural=structural, each_joint=True)
+
+
+def axes(name: str, default: list[float], unit: str, lower: float, upper: float,
+         description: str) -> Parameter:
+    """Return a row for numbers of the three axes of a frame: one for all, or one for each."""
+    return Parameter(name, DOUBLES, default, unit,
+                     description + ' One value for all axes, or one each for x, y, z.', lower,
+                     upper, size=3)
 
 
 def choice(name: str, default: str, choices: tuple[str, ...], description: str,

@@ -67,7 +67,8 @@ def rules(values: Mapping[str, object]) -> list[str]:
     axes = [direction(axis) for axis in cast(Sequence[str], values['task.axes'])]
     if not axes or len(set(axes)) != len(axes):
         reasons.append('task.axes must name at least one direction, each once')
-    return reasons + gain_reasons(values) + _payload(values)
+    return (reasons + gain_reasons(values) + _payload(values) + _sensor(values)
+            + _cores(values))
 
 
 def stop_timing(number: Mapping[str, float]) -> Timing:
@@ -152,6 +153,23 @@ def _payload(values: Mapping[str, object]) -> list[str]:
     return []
 
 
+def _sensor(values: Mapping[str, object]) -> list[str]:
+    reasons = []
+    for name in ('force_torque.force_bias', 'force_torque.moment_bias'):
+        if len(cast(Sequence[float], values[name])) != 3:
+            reasons.append(f'{name} must have three entries')
+    com = cast(Sequence[float], values['force_torque.tool_com'])
+    inertia = cast(Sequence[float], values['force_torque.tool_inertia'])
+    if len(com) != 3 or len(inertia) != 6:
+        return [*reasons, 'force_torque.tool_com needs 3 entries and force_torque.tool_inertia '
+                f'6, got {len(com)} and {len(inertia)}']
+    try:
+        payload_vector(cast(float, values['force_torque.tool_mass']), com, inertia)
+    except PayloadError as error:
+        reasons.append(f'force_torque.tool_*: {error}')
+    return reasons
+
+
 def activation_refusals(values: Mapping[str, object]) -> list[str]:
     """
     Return what must be known before configuring and has no default.
@@ -170,4 +188,10 @@ def activation_refusals(values: Mapping[str, object]) -> list[str]:
                 'brakes, the robot falls']
     if values['gravity_source'] == 'tf' and not values['gravity_frame']:
         return ['gravity_source tf needs gravity_frame']
+    return []
+
+
+def _cores(values: Mapping[str, object]) -> list[str]:
+    if cast(int, values['realtime.cpu']) >= 0 and values['realtime.cores']:
+        return ['realtime.cpu and realtime.cores are both given: leave realtime.cpu out']
     return []

@@ -26,7 +26,8 @@ import dataclasses
 
 from rbd_ros.control.modes.modes import all_modes, DEFAULT, Mode, MODES, users
 from rbd_ros.control.parameters.row import (
-    choice, DOUBLES, INTEGER, joints, Parameter, scalar, startup, STRINGS, switch, text, Value)
+    axes, BOOL, choice, DOUBLES, INTEGER, INTEGERS, joints, Parameter, scalar, startup, STRINGS,
+    switch, text, Value)
 
 __all__ = ['PARAMETERS', 'defaults', 'with_modes']
 
@@ -85,6 +86,9 @@ _LAW = (
     joints('observer_gain', [30.0], '1/s', 0.1, 1e3, 'Bandwidth of the momentum observer.'),
     scalar('switch_time', 0.5, 's', 0.05, 5.0, 'Duration of a mode change: references come to '
            'rest, and the difference between the two laws fades out.'),
+    scalar('stiffness_power', 1.0, 'W', 0.0, 1e4, 'Energy per second that a rising stiffness may '
+           'put into an arm that is deflected, in the impedance modes: the stiffness rises as '
+           'fast as that allows. 0: at once.'),
     text('task.frame', '', f'Frame moved by {users("task.frame")}. If empty, the last frame of '
          'the chain.'),
     Parameter('task.axes', STRINGS, ['rx', 'ry', 'rz', 'tx', 'ty', 'tz'], '',
@@ -104,7 +108,8 @@ _LAW = (
     scalar('task.max_condition', 1e3, '', 1.0, 1e12, 'Condition number of the operational-space '
            'inertia beyond which its singular directions are bounded. A radian counts as 0.1 m.'),
     scalar('task.joint_speed', 0.5, '', 0.01, 1.0, 'Fraction of velocity_limits that the task '
-           'may use. The posture may use half as much in addition.'),
+           'may use. The posture may use half as much in addition. Springs at the frame do not '
+           'limit speeds: there faster joints are damped by barrier.velocity_damping.'),
     joints('posture.stiffness', [10.0], '1/s^2', 0.0, 1e5, 'Kp of the posture task.'),
     joints('posture.damping', [6.0], '1/s', 0.0, 1e4, 'Kd of the posture task, which approaches '
            'the posture at Kp/Kd times the distance.'),
@@ -250,21 +255,67 @@ _SAFETY = (
            'Acceleration at the start beyond which there is a fault.', True),
 )
 
+_CONTACT = (
+    choice('contact.reaction', 'off', ('off', 'report', 'stop', 'float', 'comply', 'retract'),
+           'What follows a contact: nothing is looked for, it is reported, the robot is braked, '
+           'floats, is held by springs at task.frame, or goes back along its path.',
+           structural=False),
+    joints('contact.torque', [], 'N.m or N', 1e-6, 1e5, 'Observed torque beyond which there is a '
+           'contact. If empty, a tenth of torque_limits.'),
+    joints('contact.torque_speed', [0.0], 'N.m.s/rad or N.s/m', 0.0, 1e4,
+           'By which contact.torque grows with the speed of the joint.'),
+    axes('contact.force', [0.0] * 3, 'N', 0.0, 1e5, 'Observed force along the axes of task.frame '
+         'beyond which there is a contact. 0: any.'),
+    axes('contact.moment', [0.0] * 3, 'N.m', 0.0, 1e5, 'Observed moment about the axes of '
+         'task.frame beyond which there is a contact. 0: any.'),
+    joints('contact.coulomb', [], 'N.m or N', 0.0, 1e4, 'Dry friction that the observer sees '
+           'without a contact. If empty, friction.coulomb.'),
+    joints('contact.viscous', [], 'N.m.s/rad or N.s/m', 0.0, 1e4, 'Viscous friction that the '
+           'observer sees without a contact. If empty, friction.viscous.'),
+    joints('contact.offset', [0.0], 'N.m or N', -1e4, 1e4,
+           'Torque that the observer sees without a contact, besides friction.'),
+    scalar('contact.bandwidth', 60.0, '1/s', 0.1, 1e3, 'Bandwidth of the observer of contacts.'),
+    scalar('contact.retract_distance', 0.1, 'rad or m', 1e-3, 3.0,
+           'Largest way of the reference of any joint on the way back.'),
+    scalar('contact.retract_speed', 0.25, 'rad/s or m/s', 1e-3, 10.0,
+           'Largest speed of the reference of any joint on the way back.'),
+    scalar('contact.retract_time', 1.0, 's', 0.01, 5.0, 'Largest duration of the way back.'),
+    scalar('contact.energy_limit', 0.0, 'J', 0.0, 1e4, 'Kinetic energy of the apparent mass of '
+           'task.frame above which its reference slows down. No safety function. 0: any.'),
+)
+
 _OUTPUT = (
-    choice('command_type', 'float64_multi_array', ('float64_multi_array', 'joint_state'),
-           'Message type of ~/commands.'),
+    choice('command_type', 'float64_multi_array', (
+        'float64_multi_array', 'joint_state', 'motor_array', 'motor_joint_state',
+        'motor_dynamic_joint_state'), 'Message type of ~/commands. Those with motor are for '
+           'motors that close their own loop.'),
+    joints('motor.stiffness', [0.0], 'N.m/rad or N/m', 0.0, 1e5, 'Kp of motors that close their '
+           'own loop, in modes that follow joint references.', True),
+    joints('motor.damping', [0.0], 'N.m.s/rad or N.s/m', 0.0, 1e4, 'Kd of motors that close '
+           'their own loop.', True),
+    joints('motor.blind_damping', [], 'N.m.s/rad or N.s/m', 0.0, 1e4, 'Kd that remains when the '
+           'state is lost, on the way to release and after it. If empty, motor.damping.', True),
+    scalar('motor.timeout', 0.1, 's', 0.0, 10.0, 'Time for which such a motor keeps the last '
+           'command. 0: for ever.', True),
     Parameter('dynamics_divider', INTEGER, 0, '', 'Number of states per set of ~/dynamics '
               'messages. 0: none are published.', 0, 100000),
     Parameter('state_divider', INTEGER, 10, '', 'Number of states per ~/controller_state. 0: none '
               'are published.', 0, 100000),
-    choice('executor', 'events', ('events', 'single'), 'Executor of the control loop.'),
+    choice('loop', 'native', ('native', 'executor'), 'What runs the control loop: a thread of '
+           'machine code, or an executor of rclpy.', structural=True),
+    choice('executor', 'events', ('events', 'single'), 'Executor of rclpy.'),
     switch('fast_path', True, 'Read joint states by machine code. False: by Python, with the same '
            'result.'),
     switch('realtime.lock_memory', False, 'Call mlockall. Warns if refused.'),
-    Parameter('realtime.priority', INTEGER, 0, '', 'SCHED_FIFO priority. 0: not used.', 0, 99,
-              structural=True),
-    Parameter('realtime.cpu', INTEGER, -1, '', 'CPU of the control loop. -1: any.', -1, 4095,
-              structural=True),
+    Parameter('realtime.priority', INTEGER, 0, '', 'SCHED_FIFO priority of the control loop, '
+              'taken at startup. 0: not used.', 0, 99, structural=True, fixed=True),
+    Parameter('realtime.cores', INTEGERS, [], '', 'Cores that the control loop may run on, taken '
+              'at startup. If empty, any.', 0, 4095, structural=True, fixed=True),
+    Parameter('realtime.cpu', INTEGER, -1, '', 'The same for a single core, an older name. -1: '
+              'any.', -1, 4095, structural=True, fixed=True),
+    Parameter('realtime.prefault', BOOL, True, '', 'Give stack and heap of the control loop their '
+              'memory at startup, so that it never waits for a page.', structural=True,
+              fixed=True),
     switch('realtime.freeze_gc', True, 'Call gc.freeze at activation.'),
 )
 
@@ -288,6 +339,65 @@ _LOAD = (
            'Time over which a change of the payload is blended in.'),
 )
 
+_FORCE = (
+    text('force_torque.frame', '', 'Frame of a force-torque sensor, in whose axes and about whose '
+         'origin it measures. If empty, there is none.'),
+    choice('force_torque.convention', 'load', ('load', 'support'), 'What a reading is: the wrench '
+           'that pulls at the sensor, so that a tool that hangs reads downwards (load), or its '
+           'opposite, with which the sensor carries the tool (support).'),
+    scalar('force_torque.timeout', 0.05, 's', 0.001, 1.0,
+           'Time without a reading after which there is a fault.', True),
+    scalar('force_torque.freeze_time', 0.1, 's', 0.0, 10.0, 'Time for which all six numbers of a '
+           'reading may be exactly the same; longer is a fault. 0 disables the check.', True),
+    scalar('force_torque.force_range', 500.0, 'N', 0.1, 1e5,
+           'Force beyond which a reading is a fault.', True),
+    scalar('force_torque.moment_range', 50.0, 'N.m', 0.01, 1e5,
+           'Moment beyond which a reading is a fault.', True),
+    scalar('force_torque.force_jump', 100.0, 'N', 0.1, 1e5, 'Change of the force between two '
+           'readings beyond which there is a fault.', True),
+    scalar('force_torque.moment_jump', 20.0, 'N.m', 0.01, 1e5, 'Change of the moment between two '
+           'readings beyond which there is a fault.', True),
+    scalar('force_torque.filter', 0.01, 's', 0.0, 1.0, 'Filter time of the measured wrench, and '
+           'of the inertial one that is removed from it.', True),
+    scalar('force_torque.tool_mass', 0.0, 'kg', 0.0, 1e4, 'Mass of what the description has '
+           'behind the sensor; the payload counts besides.', True),
+    Parameter('force_torque.tool_com', DOUBLES, [0.0, 0.0, 0.0], 'm',
+              'Its centre of mass, in force_torque.frame.', -10.0, 10.0, structural=True),
+    Parameter('force_torque.tool_inertia', DOUBLES, [0.0] * 6, 'kg.m^2',
+              'Its inertia about the centre of mass: xx, xy, xz, yy, yz, zz.', -1e4, 1e4,
+              structural=True),
+    Parameter('force_torque.force_bias', DOUBLES, [0.0, 0.0, 0.0], 'N',
+              'Force that a reading has without any load.', -1e5, 1e5, structural=True),
+    Parameter('force_torque.moment_bias', DOUBLES, [0.0, 0.0, 0.0], 'N.m',
+              'Moment that a reading has without any load.', -1e5, 1e5, structural=True),
+    scalar('force_torque.tare_time', 0.5, 's', 0.01, 10.0,
+           'Time at rest over which ~/tare_force_torque takes the mean.', True),
+    scalar('force_torque.tare_force', 20.0, 'N', 0.0, 1e5,
+           'Largest change of the force bias that ~/tare_force_torque makes.', True),
+    scalar('force_torque.tare_moment', 4.0, 'N.m', 0.0, 1e5,
+           'Largest change of the moment bias that ~/tare_force_torque makes.', True),
+    Parameter('force_control.axes', STRINGS, [], '', 'Directions of task.frame along which '
+              f'{users("task.linear_integral")} controls the force by the sensor, instead of '
+              'feeding it forward. '
+              'None of them may be in task.axes.', structural=True,
+              choices=('rx', 'ry', 'rz', 'tx', 'ty', 'tz', 'x', 'y', 'z')),
+    scalar('force_control.gain', 2.0, '1/s', 0.0, 1e3, 'Gain of the integral: N/s for each N by '
+           'which the force is wrong.', True),
+    scalar('force_control.force_limit', 20.0, 'N', 0.0, 1e4, 'Bound of the integral.', True),
+    scalar('force_control.moment_limit', 4.0, 'N.m', 0.0, 1e4, 'The same of moments.', True),
+    scalar('force_control.force_rate', 100.0, 'N/s', 0.1, 1e6, 'Rate at which the wanted force '
+           'rises and falls.', True),
+    scalar('force_control.moment_rate', 20.0, 'N.m/s', 0.01, 1e6, 'The same of moments.', True),
+    scalar('force_control.linear_speed', 0.05, 'm/s', 1e-4, 10.0, 'Speed at which the force has '
+           'faded where nothing is touched. It acts in full up to half of it.', True),
+    scalar('force_control.angular_speed', 0.2, 'rad/s', 1e-3, 30.0, 'The same of turns.', True),
+    scalar('force_control.environment_stiffness', 1e4, 'N/m', 1.0, 1e8, 'Largest stiffness of '
+           'what is touched, sensor and tool included; gains that are not stable with it are '
+           'refused.', True),
+    scalar('force_control.environment_angular_stiffness', 100.0, 'N.m/rad', 0.01, 1e8,
+           'The same of turns.', True),
+)
+
 _NODE = (
     switch('autostart', False, 'Configure and activate automatically, once description and '
            'states have arrived.'),
@@ -299,14 +409,17 @@ _NODE = (
            'asserted by the control loop. 0: none.', True),
     scalar('heartbeat_rate', 20.0, 'Hz', 1.0, 100.0,
            'Rate of ~/heartbeat and of asserting liveliness.', True),
+    scalar('supervision_timeout', 10.0, 's', 0.0, 3600.0, 'Time without a sign of life of Python '
+           'after which the native loop stops the robot. 0: none.', True),
     scalar('realtime.switch_interval', 5e-4, 's', 0.0, 0.1, 'Interval after which Python makes '
            "a busy thread yield. 0: Python's default.", True),
 )
 
 #: Every parameter by name.
 PARAMETERS: Mapping[str, Parameter] = {
-    p.name: p for p in (*_ROBOT, *_LAW, *_REFERENCE, *_SAFETY, *_OUTPUT, *_LOAD, *_NODE, *(
-        row for mode in MODES.values() for row in mode.rows.values()))}
+    p.name: p for p in (
+        *_ROBOT, *_LAW, *_REFERENCE, *_SAFETY, *_CONTACT, *_OUTPUT, *_LOAD, *_FORCE, *_NODE,
+        *(row for mode in MODES.values() for row in mode.rows.values()))}
 
 
 def defaults(modes: Sequence[Mode] = ()) -> dict[str, Value]:

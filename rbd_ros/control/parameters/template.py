@@ -181,7 +181,7 @@ def _rest(tip: str) -> str:
     return '\n'.join([
         '', _line('autostart: false', 'true: configure and activate automatically'),
         _line('command_type: float64_multi_array', 'or joint_state'),
-        _line(f'mode: {DEFAULT}', f'or {", ".join(name for name in MODES if name != DEFAULT)}'),
+        _comment(f'Modes: {", ".join(MODES)}.'), _line(f'mode: {DEFAULT}', 'to begin with'),
         _line('gravity: [0.0, 0.0, -9.81]', 'm/s^2 in the base frame; adapt it to the mounting'),
         _line('stop_time: 0.5', 's in which every torque must be able to reach zero'),
         _line('stiffness: [100.0]', f'1/s^2, Kp of {users("stiffness")}'),
@@ -191,7 +191,7 @@ def _rest(tip: str) -> str:
                  'none), and integral action.'),
         _line('# rotor_inertia: [0.1]', 'kg.m^2, one for all joints or one per joint'),
         _line('# integral: [1000.0]', f'1/s^3, Ki of {users("integral")}'),
-        _line(f'task.frame: {_quoted(tip)}', f'frame of {users("task.frame")} and of the payload'),
+        _line(f'task.frame: {_quoted(tip)}', 'frame that laws of the tip move; of the payload'),
         _line('# driver_knows_payload: true', "whether the driver's gravity includes the "
                                               'payload'),
         _line('# payload.mass: 0.0', 'kg; payload.com and payload.inertia likewise'), ''])

@@ -17,28 +17,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
-from rbd_ros.control.references.results import GoalError, ResultCode
+from rbd_ros.control.interface.events import NONE
+from rbd_ros.control.references.points import PointLimits, Points
+from rbd_ros.control.references.polynomials import Task
+from rbd_ros.control.references.results import GoalError, ResultCode, Tolerances
+from rbd_ros.control.references.trajectory import PointHandler
 
 __all__ = ['read_tolerances', 'Tolerances']
 
 Array = npt.NDArray[np.float64]
 Entry = tuple[str, float, float, float]  # name, position, velocity, acceleration
-
-_QUANTITIES = ('position', 'velocity', 'acceleration')
-
-
-@dataclass
-class Tolerances:
-    """Largest errors, (3, n) for position, velocity, acceleration; infinite: unrestricted."""
-
-    path: Array
-    goal: Array
-    goal_time: float  # s after the end within which the goal must be reached
 
 
 def read_tolerances(joints: Sequence[str], default: Tolerances, path: Iterable[Entry],
@@ -54,17 +46,21 @@ def read_tolerances(joints: Sequence[str], default: Tolerances, path: Iterable[E
     :param goal: goal tolerances of the message.
     :param goal_time: goal_time_tolerance of the message, s.
     """
-    result = Tolerances(default.path.copy(), default.goal.copy(), default.goal_time)
-    for target, entries in ((result.path, path), (result.goal, goal)):
-        for name, *values in entries:
+    points, limits = Points({'k': 1, 'n': len(joints)}), PointLimits({'n': len(joints)})
+    limits.goal_time = min(default.goal_time, NONE)
+    for usual, entries, target, values in (
+            (default.path, path, points.path, limits.path),
+            (default.goal, goal, points.tolerance, limits.tolerance)):
+        values[:] = np.minimum(usual, NONE)
+        for name, *given in entries:
             if name not in joints:
                 raise GoalError(ResultCode.INVALID_JOINTS, f'tolerance for unknown joint {name}')
-            for k, value in enumerate(values):
-                if not np.isfinite(value):
-                    raise GoalError(ResultCode.INVALID_GOAL,
-                                    f'{_QUANTITIES[k]} tolerance of {name} is {value}')
-                if value != 0.0:
-                    target[k, list(joints).index(name)] = value if value > 0.0 else np.inf
-    if goal_time:
-        result.goal_time = goal_time if goal_time > 0.0 else np.inf
-    return result
+            target[:, list(joints).index(name)] = given
+    points.goal_time = goal_time
+    PointHandler(points, limits, joints).do(Task.TOLERANCES)
+    ends = points.goal_time if points.goal_time < NONE else np.inf
+    return Tolerances(_unlimited(points.path), _unlimited(points.tolerance), ends)
+
+
+def _unlimited(values: Array) -> Array:
+    return np.where(values < NONE, values, np.inf)

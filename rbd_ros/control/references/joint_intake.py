@@ -27,27 +27,15 @@ import numpy as np
 import numpy.typing as npt
 from rbd_ros.control.interface.events import Event, Kind
 from rbd_ros.control.references.feeder import Feeder
-from rbd_ros.control.references.goals import Tolerances
 from rbd_ros.control.references.joint_reference import JointReference
-from rbd_ros.control.references.results import GoalError, ResultCode
-from rbd_ros.control.references.trajectory import Knots, Trajectory, unwrap
+from rbd_ros.control.references.points import PointLimits, Points, STREAM_HORIZON, Use
+from rbd_ros.control.references.polynomials import Task
+from rbd_ros.control.references.results import Tolerances
+from rbd_ros.control.references.trajectory import Knots, load_points, PointHandler, points_of
 
 __all__ = ['JointIntake']
 
 Array = npt.NDArray[np.float64]
-
-#: rad/s and rad/s^2 (m/s, m/s^2) that no reference may ask for, whatever the joint can do
-_MAX_SPEED, _MAX_ACCELERATION = 1e3, 1e5
-
-#: planners end a little above the velocity limits that they were given
-_SLACK = 1.01
-
-#: a single point that is due within this time, s, is one of a stream
-STREAM_HORIZON = 0.1
-
-#: how late the next point of a stream may come before the reference stops, as a share of the time
-#: that the point lies ahead
-LATENESS = 0.5
 
 
 class JointIntake:
@@ -69,10 +57,12 @@ class JointIntake:
         :param linear: straight lines between points without velocities.
         """
         self._reference, self._feeder = reference, feeder
-        self.lower, self.upper = np.array(lower, dtype=float), np.array(upper, dtype=float)
-        self.continuous = np.array(continuous, dtype=bool)
-        self.speed = np.array(speed, dtype=float)
-        self.joints, self.linear = tuple(joints), linear
+        self._joints, self._linear = tuple(joints), linear
+        self._limits = limits = PointLimits({'n': len(self._joints)})
+        limits.lower[:], limits.upper[:], limits.continuous[:] = lower, upper, continuous
+        self.speed = limits.speed
+        self.speed[:] = speed
+        self._one = PointHandler(Points({**limits.sizes, 'k': 1}), limits, self._joints)
 
     def set_point(self, u: Event, now: float, q: Array, qd: Array | None = None,
                   qdd: Array | None = None, within: float = 0.0) -> None:
@@ -88,20 +78,24 @@ class JointIntake:
             allow.
         :raises GoalError: if it is refused.
         """
-        rates = [None if x is None else np.asarray(x, dtype=float)[None] for x in (qd, qdd)]
-        self.check(np.asarray(q, dtype=float)[None], *rates)
+        one = self._one.points
+        one.count, one.rates, one.times[0] = 1.0, 2.0, 0.0
+        one.q[0] = q
+        one.qd[0] = 0.0 if qd is None else qd
+        one.qdd[0] = 0.0 if qdd is None else qdd
+        self._one.do(Task.CHECK)
+        self._put(u, now, within)
+
+    def _put(self, u: Event, now: float, within: float) -> None:
+        """Make an event of the only point."""
+        one = self._one.points
         u.kind, u.now = Kind.SET_POINT, now
-        u.joints[0] = q
-        u.joints[1] = 0.0 if qd is None else qd
-        u.joints[2] = 0.0 if qdd is None else qdd
+        u.joints[0], u.joints[1], u.joints[2] = one.q[0], one.qd[0], one.qdd[0]
         u.numbers[0] = within
 
     def take(self, u: Event, now: float, knots: Knots, start_time: float) -> None:
         """
-        Take the points of a message that is no goal.
-
-        A single point that is due at once or soon is one of a stream, as servoing nodes send them:
-        a trajectory would come to rest at each of them, twenty times per second or more.
+        Take the points of a message that is no goal: a trajectory, or one point of a stream.
 
         :param u: receives what it is.
         :param now: control time, s.
@@ -109,21 +103,25 @@ class JointIntake:
         :param start_time: control time of its time_from_start 0.
         :raises GoalError: if it is refused.
         """
-        ahead = float(knots.times[0])
-        left = start_time + ahead - now
-        if len(knots.times) > 1 or ahead > STREAM_HORIZON or left > STREAM_HORIZON:
-            self.follow(u, now, knots, start_time)
+        handler = self._handler(knots)
+        points = handler.points
+        points.offset, points.begin = start_time, now
+        handler.do(Task.SORT, Task.CHECK)
+        if points.use == Use.TRAJECTORY:
+            self._follow(u, now, handler, start_time)
             return
-        if left < 0.0:
-            raise GoalError(ResultCode.OLD_HEADER_TIMESTAMP,
-                            f'the trajectory ended {-left:.4g} s ago')
-        if ahead == 0.0:
-            self.set_point(u, now, knots.q[0], None if knots.qd is None else knots.qd[0],
-                           None if knots.qdd is None else knots.qdd[0])
-            return
-        self.check(knots.q, knots.qd, knots.qdd)
-        # The point is one to pass at a speed that lasts until the next one comes, somewhat late.
-        self.set_point(u, now, knots.q[0], within=left + LATENESS * ahead)
+        if points.use == Use.PASSED or knots.qd is None:
+            points.qd[:] = 0.0
+        if points.use == Use.PASSED or knots.qdd is None:
+            points.qdd[:] = 0.0
+        self._put(u, now, points.within)
+
+    def _handler(self, knots: Knots) -> PointHandler:
+        """Return what handles the points of a message; a stream has one point again and again."""
+        if len(knots.times) > 1 or knots.times[0] > STREAM_HORIZON:
+            return PointHandler(points_of(knots), self._limits, self._joints)
+        load_points(self._one.points, knots)
+        return self._one
 
     def follow(self, u: Event, now: float, knots: Knots, start_time: float, goal: int = 0,
                tolerances: Tolerances | None = None) -> None:
@@ -138,11 +136,14 @@ class JointIntake:
         :param tolerances: of the goal.
         :raises GoalError: if it is refused.
         """
-        self.check(knots.q, knots.qd, knots.qdd)
-        q, qd, qdd = np.array(self._reference.profile.state)
-        moved = Knots(knots.times, unwrap(knots.q, q, self.continuous), knots.qd, knots.qdd)
-        trajectory = Trajectory(moved, start_time, now, (q, qd, qdd), linear=self.linear)
-        u.numbers[0] = self._feeder.begin(trajectory, goal, tolerances)
+        handler = PointHandler(points_of(knots), self._limits, self._joints)
+        handler.do(Task.CHECK)
+        self._follow(u, now, handler, start_time, goal, tolerances)
+
+    def _follow(self, u: Event, now: float, handler: PointHandler, start_time: float,
+                goal: int = 0, tolerances: Tolerances | None = None) -> None:
+        handler.begin(start_time, now, self._reference.profile.state, linear=self._linear)
+        u.numbers[0] = self._feeder.begin(handler, goal, tolerances)
         u.numbers[1] = goal
         u.kind, u.now = Kind.PIECES, now
 
@@ -155,24 +156,5 @@ class JointIntake:
         :param qdd: accelerations, if given.
         :raises GoalError: naming joint and limits.
         """
-        if not np.isfinite(q).all():
-            raise GoalError(ResultCode.INVALID_GOAL, 'positions are not all finite')
-        slack = 1e-6
-        outside = ((q < self.lower - slack) | (q > self.upper + slack)) & ~self.continuous
-        if outside.any():
-            i, j = np.argwhere(outside)[0]
-            raise GoalError(ResultCode.INVALID_GOAL, f'position {q[i, j]:.6g} of joint '
-                            f'{self.joints[j]} is outside [{self.lower[j]:.6g}, '
-                            f'{self.upper[j]:.6g}]')
-        self._bound('velocity', qd, np.minimum(_SLACK * self.speed, _MAX_SPEED))
-        self._bound('acceleration', qdd, np.full(len(self.lower), _MAX_ACCELERATION))
-
-    def _bound(self, what: str, values: Array | None, most: Array) -> None:
-        """Refuse velocities or accelerations that no joint has."""
-        if values is None:
-            return
-        beyond = ~(np.abs(values) <= most)
-        if beyond.any():
-            i, j = np.argwhere(beyond)[0]
-            raise GoalError(ResultCode.INVALID_GOAL, f'{what} {values[i, j]:.6g} of joint '
-                            f'{self.joints[j]} in point {i} is beyond {most[j]:.6g}')
+        points = points_of(Knots(np.arange(len(q), dtype=float), q, qd, qdd))
+        PointHandler(points, self._limits, self._joints).do(Task.CHECK)

@@ -30,7 +30,7 @@ from rbd_ros.control.references.goal_watch import (
 from rbd_ros.control.references.joint_profile import JointLimits, positive
 from rbd_ros.control.references.joint_reference import (
     distance, hold_joint_reference, JointReference, leave_path, Source)
-from rbd_ros.control.references.pieces import PathKind, Ring, valid_header
+from rbd_ros.control.references.pieces import join_late, PathKind, Ring, valid_header
 from rbd_ros.control.references.results import ResultCode
 from rbd_ros.control.references.words import ReferenceWord
 
@@ -110,6 +110,7 @@ def take_pieces(x: JointReference, ring: Ring, u: Event, y: Result) -> None:
     x.path.first, x.path.piece, x.path.last = ring.first, ring.first, ring.first + ring.pieces
     for j in range(len(ring.final)):
         x.path.final[j] = ring.final[j]
+    join_late(x.path, ring, x.profile.state, x.time, u.now)
     x.source, x.timed_out = Source.TRAJECTORY, 0.0
     if goal != 0.0:
         accept_goal(x.goal, ring)

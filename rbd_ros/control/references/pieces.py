@@ -31,11 +31,15 @@ from rbd_ros.compiler.procedure import Matrix, Vector
 from rbd_ros.compiler.records import field, Record
 from rbd_ros.control.interface.events import NEVER
 
-__all__ = ['make_stop', 'Path', 'PathKind', 'PIECES', 'Ring', 'sample', 'Sampled', 'slot_of',
-           'valid_header']
+__all__ = ['join_late', 'make_stop', 'Path', 'PathKind', 'PIECES', 'Ring', 'sample', 'Sampled',
+           'slot_of', 'valid_header']
 
 #: pieces in the ring
 PIECES = 64
+
+#: s ahead, at least, at which a trajectory that was taken late is joined, and how many times as
+#: late as it was: the reference need not hurry
+_JOIN, _JOIN_TIMES = 0.1, 5.0
 
 #: serial numbers beyond which not every integer is a number
 _MOST_PIECES = 9e15
@@ -79,7 +83,11 @@ class Path(Record):
     piece: float = field('', '', 'serial number of the piece in use')
     begin: float = field('', 's', 'control time at which the stop begins', NEVER)
     end: float = field('', 's', 'control time of the end', NEVER)
+    joined: float = field('', 's', 'control time until which the piece counts that joins the '
+                                   'trajectory to the reference', NEVER)
+    joins: float = field('', 's', 'control time at which that begins', NEVER)
     final: Vector = field('n', 'rad or m', 'position at the end')
+    join: Matrix = field('6 n', '', 'coefficients of the piece that joins')
     stop: Matrix = field('6 n', '', 'coefficients of the piece that stops')
 
 
@@ -139,9 +147,68 @@ def sample(path: Path, ring: Ring, now: float, target: Matrix) -> int:
     k = _find(path, ring, now)
     if k < 0:
         return Sampled.DRY
+    if now < path.joined:
+        finite = _evaluate(path.join, 0, max(now - path.joins, 0.0), target, len(path.final))
+        return Sampled.MOVING if finite else Sampled.DRY
     finite = _evaluate(ring.coefficients, 6 * k, max(now - ring.begin[k], 0.0), target,
                        len(path.final))
     return Sampled.MOVING if finite else Sampled.DRY
+
+
+def join_late(path: Path, ring: Ring, state: Matrix, time: float, now: float) -> None:
+    """
+    Let a trajectory begin where the reference is, if that has moved on since it was made.
+
+    It was made from the reference of some time ago. From where this is now, one polynomial leads
+    to the end of a piece not far ahead.
+
+    :param path: the trajectory, which was just taken over.
+    :param ring: its pieces.
+    :param state: reference position, velocity and acceleration, 3 x n.
+    :param time: control time of these, s.
+    :param now: control time, s.
+    """
+    path.joined = NEVER
+    late = time - ring.begin[slot_of(path.first, PIECES)]
+    if not late > 0.0:
+        return
+    ahead = max(_JOIN, _JOIN_TIMES * late)
+    k = _find(path, ring, now)
+    if k < 0:
+        return
+    serial = path.piece
+    for _ in range(PIECES):
+        following = slot_of(serial + 1.0, PIECES)
+        if (ring.until[k] >= now + ahead or ring.of[following] != path.number
+                or ring.serial[following] != serial + 1.0):
+            break
+        serial, k = serial + 1.0, following
+    h = ring.until[k] - time
+    if not h > 0.0:
+        return
+    for j in range(len(path.final)):
+        if not _join(path, j, h, state, ring.coefficients, 6 * k, ring.until[k] - ring.begin[k]):
+            return
+    path.joins, path.joined = time, ring.until[k]
+
+
+def _join(path: Path, j: int, h: float, state: Matrix, c: Matrix, row: int, s: float) -> bool:
+    """Make the polynomial of a joint from a state to the end of a piece; False: there is none."""
+    q, qd, qdd = state[0, j], state[1, j], state[2, j]
+    c1, c2, c3, c4, c5 = c[row + 1, j], c[row + 2, j], c[row + 3, j], c[row + 4, j], c[row + 5, j]
+    way = c[row, j] + s * (c1 + s * (c2 + s * (c3 + s * (c4 + s * c5)))) - q
+    h2 = h * h
+    speed, bend = qd * h, qdd * h2
+    other = h * (c1 + s * (2.0 * c2 + s * (3.0 * c3 + s * (4.0 * c4 + s * 5.0 * c5))))
+    late = h2 * (2.0 * c2 + s * (6.0 * c3 + s * (12.0 * c4 + s * 20.0 * c5)))
+    a3 = (20.0 * way - 12.0 * speed - 8.0 * other - 3.0 * bend + late) / (2.0 * h2 * h)
+    a4 = (-30.0 * way + 16.0 * speed + 14.0 * other + 3.0 * bend - 2.0 * late) / (2.0 * h2 * h2)
+    a5 = (12.0 * way - 6.0 * speed - 6.0 * other - bend + late) / (2.0 * h2 * h2 * h)
+    if not (math.isfinite(a3) and math.isfinite(a4) and math.isfinite(a5)):
+        return False
+    path.join[0, j], path.join[1, j], path.join[2, j] = q, qd, 0.5 * qdd
+    path.join[3, j], path.join[4, j], path.join[5, j] = a3, a4, a5
+    return True
 
 
 def _find(path: Path, ring: Ring, now: float) -> int:

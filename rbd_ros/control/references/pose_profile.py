@@ -45,6 +45,7 @@ class PoseProfile(Record):
     """A reference pose and what it moves towards; base frame, angular part first."""
 
     moving: float = field('', '', '1 if it follows the twist, 0 if it goes to the goal')
+    most: float = field('', 'm/s', 'that the frame may have for the energy of a contact', NONE)
     orientation: Vector = field('4', '', 'unit quaternion x, y, z, w')
     position: Vector = field('3', 'm', 'of the frame')
     velocity: Vector = field('6', 'rad/s, m/s', 'of the frame, at its origin')
@@ -207,6 +208,8 @@ def _keep_lead(x: PoseProfile, k: int, longest: float, most: float) -> None:
 def _change(x: PoseProfile, p: TaskLimits, k: int, dt: float) -> None:
     """Find the bounded change of one half of the velocity of the pose."""
     i, most, slope = 3 * k, p.velocity[k], p.acceleration[k]
+    if k == 1:
+        most = min(most, x.most)
     _want(x, k, most, slope, dt)
     _keep_lead(x, k, p.lead[k], most)
     for j in range(3):

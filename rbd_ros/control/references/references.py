@@ -102,7 +102,7 @@ def moves(x: References, joints: Joints, structure: Structure, law: int) -> bool
         measured = max(measured, abs(joints.qd[place_of(structure, j)]))
         if _tracks(law):
             wanted = max(wanted, abs(x.joint.profile.state[1, j]))
-    if law == LawCode.TASK:
+    if law == LawCode.TASK or law == LawCode.IMPEDANCE:
         for j in range(6):
             wanted = max(wanted, abs(x.task.pose.velocity[j]))
     return wanted > _REST or measured > _JOINT_REST

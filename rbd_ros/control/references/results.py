@@ -12,16 +12,21 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Result codes of control_msgs/action/FollowJointTrajectory and the error that carries one."""
+"""Goals of control_msgs/action/FollowJointTrajectory: tolerances, result codes, how they end."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 import enum
 from typing import NamedTuple
 
+import numpy as np
+import numpy.typing as npt
 from rbd_ros.errors import RbdError
 
-__all__ = ['GoalError', 'Outcome', 'ResultCode', 'Status']
+__all__ = ['GoalError', 'Outcome', 'ResultCode', 'Status', 'Tolerances']
+
+Array = npt.NDArray[np.float64]
 
 
 class ResultCode(enum.IntEnum):
@@ -49,6 +54,15 @@ class Outcome(NamedTuple):
     status: Status
     code: ResultCode
     text: str
+
+
+@dataclass
+class Tolerances:
+    """Largest errors, (3, n) for position, velocity, acceleration; infinite: unrestricted."""
+
+    path: Array
+    goal: Array
+    goal_time: float  # s after the end within which the goal must be reached
 
 
 class GoalError(RbdError, ValueError):

@@ -37,8 +37,8 @@ from rbd_ros.control.references.pose_profile import (
     advance_pose, PoseProfile, quaternion_of, rotate, set_axes, TaskLimits)
 from rbd_ros.control.references.words import ReferenceWord
 
-__all__ = ['advance_task_reference', 'fill_task_limits', 'hold_task_reference', 'LARGE',
-           'set_lead', 'start_task_reference', 'take_pose', 'take_twist', 'take_wrench',
+__all__ = ['advance_task_reference', 'fill_task_limits', 'hold_task_reference', 'is_asked',
+           'LARGE', 'set_lead', 'start_task_reference', 'take_pose', 'take_twist', 'take_wrench',
            'TaskReference']
 
 #: SI units of a twist or wrench that nobody means; their squares overflow
@@ -238,6 +238,17 @@ def take_wrench(x: TaskReference, p: TaskLimits, u: Event, y: Result) -> None:
         share = 1.0 if size <= most else (most / positive(size) if most >= 0.0 else 0.0)
         x.wrench[3 * k], x.wrench[3 * k + 1], x.wrench[3 * k + 2] = share * a, share * b, share * c
     x.wrench_time = u.now
+
+
+def is_asked(x: TaskReference, p: TaskLimits, now: float) -> int:
+    """
+    Return 1 if somebody asks for a wrench, be it zero; else 0.
+
+    :param x: the reference.
+    :param p: its limits.
+    :param now: control time, s.
+    """
+    return 1 if now - x.wrench_time <= p.timeout else 0
 
 
 def advance_task_reference(x: TaskReference, p: TaskLimits, now: float) -> None:

@@ -12,26 +12,23 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""
-Joint trajectories: piecewise polynomials through the points of a message.
-
-Points with velocities and accelerations are joined by quintics, points with velocities by cubics,
-as joint_trajectory_controller does. Points with positions alone are joined by the spline with
-continuous acceleration that starts with the velocity of the robot and ends at rest: the straight
-lines of other controllers have corners that no law can follow. They remain an option.
-"""
+"""Joint trajectories: the points of a message, and the polynomials that join them."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-import math
 
 import numpy as np
 import numpy.typing as npt
+from rbd_ros.compiler import procedure
+from rbd_ros.control.references.points import PointLimits, Points, Verdict
+from rbd_ros.control.references.polynomials import handle_points, Task
 from rbd_ros.control.references.results import GoalError, ResultCode
+from rbd_ros.control.references.words import POINT_CODES, PointWord, TEXTS
 
-__all__ = ['Knots', 'Trajectory', 'read_points', 'unwrap']
+__all__ = ['check_speed', 'Knots', 'load_points', 'PointHandler', 'points_of', 'read_points',
+           'refusal', 'Trajectory']
 
 Array = npt.NDArray[np.float64]
 
@@ -62,19 +59,19 @@ def read_points(names: Sequence[str], joints: Sequence[str], times: Sequence[flo
     if sorted(names) != sorted(joints):
         raise GoalError(ResultCode.INVALID_JOINTS, _difference(names, joints))
     if not times:
-        raise GoalError(ResultCode.INVALID_GOAL, 'the trajectory has no points')
+        raise refusal(PointWord.NO_POINTS)
     order = [list(names).index(joint) for joint in joints]
-    q = _field('positions', positions, order)
+    q = _field(0, positions, order)
     if q is None:
-        raise GoalError(ResultCode.INVALID_GOAL, 'the points have no positions')
-    qd = _field('velocities', velocities, order)
-    qdd = _field('accelerations', accelerations, order)
+        raise refusal(PointWord.NO_POSITIONS)
+    qd, qdd = _field(1, velocities, order), _field(2, accelerations, order)
     if qdd is not None and qd is None:
-        raise GoalError(ResultCode.INVALID_GOAL, 'accelerations without velocities')
+        raise refusal(PointWord.NO_VELOCITIES)
     time = np.array(times, dtype=float)
-    if not np.isfinite(time).all() or time[0] < 0.0 or (np.diff(time) <= 0.0).any():
-        raise GoalError(ResultCode.INVALID_GOAL,
-                        f'time_from_start must be finite and increase strictly: {list(times)}')
+    wrong = ~np.isfinite(time) | (np.diff(time, prepend=-1.0) <= 0.0) | (time < 0.0)
+    if wrong.any():
+        i = int(wrong.argmax())
+        raise refusal(PointWord.TIMES, time[i], time[i - 1] if i else 0.0, i)
     return Knots(time, q, qd, qdd)
 
 
@@ -87,79 +84,153 @@ def _difference(names: Sequence[str], joints: Sequence[str]) -> str:
     return f'joints {list(names)} are not the controlled ones {list(joints)} ({text})'
 
 
-def _field(name: str, rows: Sequence[Sequence[float]], order: list[int]) -> Array | None:
+def _field(quantity: int, rows: Sequence[Sequence[float]], order: list[int]) -> Array | None:
     """Return the rows in our order; None where no row is given."""
-    given = [len(row) > 0 for row in rows]
-    if not any(given):
+    if not any(len(row) > 0 for row in rows):
         return None
     for i, row in enumerate(rows):
         if len(row) != len(order):
-            raise GoalError(ResultCode.INVALID_GOAL, f'point {i} has {len(row)} {name} for '
-                            f'{len(order)} joints; all points must give them, or none')
+            raise refusal(PointWord.UNEVEN, len(row), i, quantity)
     values = np.array([list(row) for row in rows], dtype=float)[:, order]
     if not np.isfinite(values).all():
-        raise GoalError(ResultCode.INVALID_GOAL, f'{name} are not all finite')
+        raise refusal(PointWord.NOT_FINITE, quantity)
     return values
 
 
-def unwrap(q: Array, start: Array,
-           continuous: Sequence[bool] | npt.NDArray[np.bool_]) -> Array:
+def refusal(word: int, a: float = 0.0, b: float = 0.0, c: float = 0.0, joint: str = '',
+            ) -> GoalError:
     """
-    Shift continuous joints by full turns so that each step takes the short way.
+    Return the error that a word stands for.
 
-    :param q: positions, (k, n).
-    :param start: positions before the first one, (n,).
-    :param continuous: which joints have no limits.
+    :param word: see ``PointWord``.
+    :param a: first number of the sentence.
+    :param b: second number.
+    :param c: third number.
+    :param joint: its name.
     """
-    q = q.copy()
-    for j in (j for j, endless in enumerate(continuous) if endless):
-        before = float(start[j])
-        for i in range(len(q)):
-            before += math.remainder(float(q[i, j]) - before, math.tau)
-            q[i, j] = before
-    return q
+    return GoalError(POINT_CODES.get(word, ResultCode.INVALID_GOAL), TEXTS[word](joint, a, b, c))
 
 
-class Trajectory:
-    """Polynomials between knots."""
+class PointHandler:
+    """
+    Points of one trajectory, and what can be done with them.
 
-    def __init__(self, knots: Knots, start_time: float, now: float,
-                 start: tuple[Array, Array, Array], *, linear: bool = False) -> None:
+    :param points: numbers.
+    :param limits: what they may ask for.
+    :param joints: names for the texts.
+    """
+
+    def __init__(self, points: Points, limits: PointLimits, joints: Sequence[str] = ()) -> None:
+        self.points, self._joints = points, joints
+        self._verdict = Verdict(points.sizes)
+        self._run = procedure.bind(handle_points, points, limits, self._verdict)
+
+    def begin(self, start_time: float, now: float, start: Sequence[Array] | Array, *,
+              linear: bool = False) -> None:
         """
-        Join the present reference and the knots that are still to come.
+        Join the present reference and the points that are still to come.
 
-        :param knots: points, already unwrapped.
         :param start_time: control time of time_from_start 0.
         :param now: control time of the present reference, where the trajectory begins.
         :param start: present reference position, velocity and acceleration.
         :param linear: straight lines where only positions are given.
+        :raises GoalError: if all points lie in the past, or are too close together.
         """
-        times = knots.times + start_time
-        ahead = times > now
-        if not ahead.any() and times[-1] < now:
-            raise GoalError(ResultCode.OLD_HEADER_TIMESTAMP,
-                            f'the trajectory ended {now - times[-1]:.4g} s ago')
-        n = len(start[0])
-        if not ahead.any():  # one point for now: a jump, which the reference limits
-            ahead[-1] = True
-            times = times.copy()
-            times[-1] = now + 1e-3
-        t = np.concatenate([[now], times[ahead]])
-        q = np.vstack([start[0], knots.q[ahead]])
-        zero = np.zeros((1, n))
-        if knots.qd is None:
-            qd = None if linear else _spline_velocities(t, q, start[1])
-        else:
-            qd = np.vstack([start[1], knots.qd[ahead]])
-        qdd = None
-        if knots.qdd is not None:
-            qdd = np.vstack([start[2] if start[2] is not None else zero, knots.qdd[ahead]])
-        self.start, self.end = float(t[0]), float(t[-1])
-        self.times = t.tolist()  # of the knots, control time
-        self.distinct = bool((np.diff(t) > 0.0).all())  # the clock can tell its knots apart
-        self.final = q[-1]  # position at the end, held from then on
-        # A piece is computed when it begins: a thousand at once would delay the controller.
-        self._knots = (q, qd, qdd)
+        points = self.points
+        points.offset, points.begin, points.linear = start_time, now, float(linear)
+        points.start[:] = start
+        self.do(Task.PREPARE, Task.BEGIN)
+
+    def do(self, *tasks: Task) -> None:
+        """
+        Do something with the points.
+
+        :param tasks: one after the other.
+        :raises GoalError: if they are refused.
+        """
+        verdict = self._verdict
+        for task in tasks:
+            self.points.task = task
+            self._run()
+            if verdict.word:
+                joint = self._joints[int(verdict.joint)] if verdict.joint >= 0.0 else ''
+                raise refusal(int(verdict.word), verdict.a, verdict.b, verdict.c, joint)
+
+
+def points_of(knots: Knots) -> Points:
+    """
+    Return points as numbers for procedures.
+
+    :param knots: the points.
+    """
+    k, n = knots.q.shape
+    points = Points({'k': k, 'n': n})
+    load_points(points, knots)
+    return points
+
+
+def load_points(points: Points, knots: Knots) -> None:
+    """
+    Put points where procedures find them.
+
+    :param points: receives them.
+    :param knots: as many as there is room for.
+    """
+    points.count, points.rates = len(knots.times), 0.0
+    points.times[:], points.q[:] = knots.times, knots.q
+    for rates, given, target in ((1.0, knots.qd, points.qd), (2.0, knots.qdd, points.qdd)):
+        if given is not None:
+            points.rates, target[:] = rates, given
+
+
+def check_speed(knots: Knots, limit: Array, joints: Sequence[str]) -> None:
+    """
+    Refuse what the limited reference could not follow.
+
+    :param knots: points.
+    :param limit: reference.velocity of each joint.
+    :param joints: their names.
+    :raises GoalError: naming the joint.
+    """
+    limits = PointLimits({'n': len(joints)})
+    limits.pace[:] = limit
+    PointHandler(points_of(knots), limits, joints).do(Task.SPEEDS)
+
+
+class Trajectory(PointHandler):
+    """Polynomials between knots."""
+
+    def __init__(self, knots: Knots, start_time: float, now: float, start: Sequence[Array], *,
+                 linear: bool = False) -> None:
+        """
+        Join the present reference and the knots that are still to come.
+
+        :param knots: points; no joint takes the short way.
+        :param start_time: control time of time_from_start 0.
+        :param now: control time of the present reference, where the trajectory begins.
+        :param start: present reference position, velocity and acceleration.
+        :param linear: straight lines where only positions are given.
+        :raises GoalError: if all points lie in the past, or are too close together.
+        """
+        points = points_of(knots)
+        super().__init__(points, PointLimits(points.sizes))
+        self.begin(start_time, now, start, linear=linear)
+
+    @property
+    def end(self) -> float:
+        """Return the control time of its end."""
+        return float(self.points.end)
+
+    @property
+    def final(self) -> Array:
+        """Return the position at the end, held from then on."""
+        return self.points.q[-1] + self.points.shift
+
+    @property
+    def times(self) -> list[float]:
+        """Return the control times of the knots."""
+        points = self.points
+        return [points.begin, *(points.times[int(points.first):] + points.offset).tolist()]
 
     def pieces(self, first: int, count: int) -> Array:
         """
@@ -169,68 +240,9 @@ class Trajectory:
             there.
         :param count: how many, up to the last one.
         """
-        q, qd, qdd = self._knots
-        times, part = self.times[first:first + count + 1], slice(first, first + count + 1)
-        return _pieces([b - a for a, b in zip(times, times[1:])], q[part],
-                       None if qd is None else qd[part], None if qdd is None else qdd[part])
-
-
-def _pieces(steps: list[float], q: Array, qd: Array | None, qdd: Array | None) -> Array:
-    """Coefficients (k, 6, n) of the polynomials of lowest degree with these values at knots."""
-    c = np.zeros((len(steps), 6, q.shape[1]))
-    c[:, 0] = q[:-1]
-    way = q[1:] - q[:-1]
-    h, h2, h3, h4, h5 = (np.array([[step**power] for step in steps]) for power in range(1, 6))
-    if qd is None:
-        c[:, 1] = way / h
-        return c
-    v, w = qd[:-1], qd[1:]
-    c[:, 1] = v
-    if qdd is None:
-        c[:, 2] = (3.0 * way - (2.0 * v + w) * h) / h2
-        c[:, 3] = (-2.0 * way + (v + w) * h) / h3
-    else:
-        a, b = qdd[:-1], qdd[1:]
-        c[:, 2] = 0.5 * a
-        c[:, 3] = (20.0 * way - (12.0 * v + 8.0 * w) * h - (3.0 * a - b) * h2) / (2.0 * h3)
-        c[:, 4] = (-30.0 * way + (16.0 * v + 14.0 * w) * h + (3.0 * a - 2.0 * b) * h2) / (2.0 * h4)
-        c[:, 5] = (12.0 * way - 6.0 * (v + w) * h - (a - b) * h2) / (2.0 * h5)
-    return c
-
-
-def _spline_velocities(t: Array, q: Array, start: Array) -> Array:
-    """Velocities at the knots for continuous acceleration, from the start velocity to rest."""
-    k, n = q.shape
-    qd = np.zeros((k, n))
-    qd[0] = start
-    if k == 2:
-        return qd
-    h = np.diff(t)
-    slope = np.diff(q, axis=0) / h[:, None]
-    weight = 1.0 / h[:, None]
-    right = 3.0 * (slope[:-1] * weight[:-1] + slope[1:] * weight[1:])
-    right[0] -= weight[0] * start
-    qd[1:-1] = _solve_tridiagonal(2.0 / h[:-1] + 2.0 / h[1:], 1.0 / h[1:-1], right)
-    return qd
-
-
-def _solve_tridiagonal(diagonal: Array, off_diagonal: Array, right: Array) -> Array:
-    """
-    Solve a symmetric system whose diagonal is larger than its neighbours: no pivot is needed.
-
-    SciPy has this, too, but importing it takes a fifth of the start of a controller.
-
-    :param off_diagonal: entries next to the diagonal.
-    :param right: right-hand sides, one per column; overwritten by the solution.
-    """
-    pivot, factors = float(diagonal[0]), []
-    pivots = [pivot]
-    for k, (d, b) in enumerate(zip(diagonal[1:].tolist(), off_diagonal.tolist(), strict=True)):
-        factors.append(b / pivot)
-        right[k + 1] -= factors[k] * right[k]
-        pivot = d - factors[k] * b
-        pivots.append(pivot)
-    right /= np.array(pivots)[:, None]
-    for k in reversed(range(len(factors))):
-        right[k] -= factors[k] * right[k + 1]
-    return right
+        found = []
+        for k in range(first, min(first + count, int(self.points.pieces))):
+            self.points.wanted = k
+            self.do(Task.PIECE)
+            found.append(self.points.piece.copy())
+        return np.array(found)

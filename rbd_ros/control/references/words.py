@@ -19,11 +19,11 @@ from __future__ import annotations
 from collections.abc import Callable
 import enum
 
+from rbd_ros.control.interface.sentences import Sentence
 from rbd_ros.control.modes.modes import names_in, Takes, taking
+from rbd_ros.control.references.results import ResultCode
 
-__all__ = ['ReferenceWord', 'TEXTS']
-
-_QUANTITIES = ('position', 'velocity', 'acceleration')
+__all__ = ['POINT_CODES', 'PointWord', 'ReferenceWord', 'TEXTS']
 
 
 class ReferenceWord(enum.IntEnum):
@@ -54,24 +54,48 @@ class ReferenceWord(enum.IntEnum):
     OTHER_MODE = 338
 
 
+class PointWord(enum.IntEnum):
+    """Why the points of a trajectory are refused."""
+
+    NO_POINTS = 370
+    NO_POSITIONS = 371
+    UNEVEN = 372  # how many there are, point, quantity
+    NO_VELOCITIES = 373
+    NOT_FINITE = 374  # quantity
+    TIMES = 375  # time, time before, point
+    OUTSIDE = 376  # position, limits
+    VELOCITY = 377  # velocity, most, point
+    ACCELERATION = 378  # acceleration, most, point
+    TOO_FAST = 379  # velocity, most
+    ENDED = 380  # s ago
+    TOO_CLOSE = 381
+    TOLERANCE = 382  # quantity
+    TOO_LARGE = 383  # largest, most, which of the two
+    FAR = 384  # position, most
+    NO_TURN = 385  # length of the quaternion
+
+
+#: result codes of an action for words that are no plain bad goal
+POINT_CODES: dict[int, ResultCode] = {PointWord.ENDED: ResultCode.OLD_HEADER_TIMESTAMP}
+
+
 def _always(text: str) -> Callable[[str, float, float, float], str]:
     return lambda _joint, _a, _b, _c: text
 
 
-def _off(which: str) -> Callable[[str, float, float, float], str]:
-    return lambda joint, error, tolerance, quantity: (
-        f'{joint}: {_QUANTITIES[int(quantity)]} error {error:.4g} exceeds the {which} tolerance '
-        f'{tolerance:.4g}')
+def _off(which: str) -> Sentence:
+    return Sentence('{joint}: {c|position|velocity|acceleration} error {a:.4g} exceeds the '
+                    f'{which} tolerance ' '{b:.4g}')
 
 
 #: sentences by word: of the name of a joint and three numbers; in place of the joint,
 #: ``MODE_CHANGED`` and ``OTHER_MODE`` take the mode, ``NOT_RUNNING`` the state of the supervisor,
 #: and ``STOPPED`` the faults
 TEXTS: dict[int, Callable[[str, float, float, float], str]] = {
-    ReferenceWord.DRY: lambda _, gone, pieces, left: (
-        f'the reference comes to rest {left:.4g} s before the end of its trajectory: after '
-        f'{gone + 1:.0f} of {pieces:.0f} pieces the next one did not come in time. Send the '
-        'trajectory again, with fewer points if it has many'),
+    ReferenceWord.DRY: Sentence(
+        'the reference comes to rest {c:.4g} s before the end of its trajectory: after {a+1:.0f} '
+        'of {b:.0f} pieces the next one did not come in time. Send the trajectory again, with '
+        'fewer points if it has many'),
     ReferenceWord.RESTARTED: _always('the controller was restarted'),
     ReferenceWord.HELD: _always('the reference is held'),
     ReferenceWord.SET_POINT: _always('pre-empted by a set-point'),
@@ -82,8 +106,8 @@ TEXTS: dict[int, Callable[[str, float, float, float], str]] = {
     ReferenceWord.REACHED: _always('goal reached'),
     ReferenceWord.OFF_PATH: _off('path'),
     ReferenceWord.OFF_GOAL: _off('goal'),
-    ReferenceWord.DRIED: lambda _, gone, _b, _c: (
-        f'the trajectory did not come in time: nothing followed after {gone + 1:.0f} pieces'),
+    ReferenceWord.DRIED: Sentence(
+        'the trajectory did not come in time: nothing followed after {a+1:.0f} pieces'),
     ReferenceWord.NO_SET_POINT: _always('the set-point is not finite'),
     ReferenceWord.NO_TRAJECTORY: _always('the trajectory is not finite'),
     ReferenceWord.REPLACED: _always('pre-empted by a new trajectory'),
@@ -92,6 +116,31 @@ TEXTS: dict[int, Callable[[str, float, float, float], str]] = {
     ReferenceWord.NO_TWIST: _always('the target twist must be six finite numbers'),
     ReferenceWord.NO_WRENCH: _always('the target wrench must be six finite numbers'),
     ReferenceWord.NOT_RUNNING: lambda state, _a, _b, _c: f'the controller is {state}',
+    PointWord.NO_POINTS: Sentence('the trajectory has no points'),
+    PointWord.NO_POSITIONS: Sentence('the points have no positions'),
+    PointWord.UNEVEN: Sentence(
+        'point {b:.0f} has {a:.0f} {c|positions|velocities|accelerations}, not one for each '
+        'joint; all points must give them, or none'),
+    PointWord.NO_VELOCITIES: Sentence('accelerations without velocities'),
+    PointWord.NOT_FINITE: Sentence('{a|positions|velocities|accelerations} are not all finite'),
+    PointWord.TIMES: Sentence('time_from_start must be finite and increase strictly: in point '
+                              '{c:.0f} it is {a:.9g} s, after {b:.9g} s'),
+    PointWord.OUTSIDE: Sentence('position {a:.6g} of joint {joint} is outside [{b:.6g}, {c:.6g}]'),
+    PointWord.VELOCITY: Sentence(
+        'velocity {a:.6g} of joint {joint} in point {c:.0f} is beyond {b:.6g}'),
+    PointWord.ACCELERATION: Sentence(
+        'acceleration {a:.6g} of joint {joint} in point {c:.0f} is beyond {b:.6g}'),
+    PointWord.TOO_FAST: Sentence(
+        '{joint} would move at {a:.4g}, beyond its reference.velocity {b:.4g}'),
+    PointWord.ENDED: Sentence('the trajectory ended {a:.4g} s ago'),
+    PointWord.TOO_CLOSE: Sentence(
+        'points of the trajectory are closer together than the clock can tell'),
+    PointWord.TOLERANCE: Sentence(
+        '{a|position|velocity|acceleration} tolerance of {joint} is not finite'),
+    PointWord.TOO_LARGE: Sentence(
+        'the target {c|twist|wrench} has {a:g}, which is beyond {b:g}'),
+    PointWord.FAR: Sentence('the target position {a:g} m is beyond {b:g} m'),
+    PointWord.NO_TURN: Sentence('the quaternion has length {a:.4g}'),
     ReferenceWord.OTHER_MODE: lambda mode, _a, _b, _c: (
         f'the mode is {mode}; set the parameter mode to '
         f'{names_in(taking(Takes.TRAJECTORY), "or")}'),

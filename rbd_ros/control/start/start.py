@@ -30,7 +30,7 @@ from rbd_ros.compiler.procedure import Matrix, Vector
 from rbd_ros.compiler.records import field, group, Record
 from rbd_ros.control.interface.cause_codes import CauseCode
 from rbd_ros.control.interface.events import accuse, Joints, NOBODY, NONE, Result, Structure, tell
-from rbd_ros.control.laws.stops import gravity_of, StopKernel
+from rbd_ros.control.laws.stops import gravity_at, gravity_of, StopKernel
 from rbd_ros.control.load.load import Load
 from rbd_ros.control.load.words import LoadWord
 from rbd_ros.control.numerics.medians import median
@@ -39,8 +39,8 @@ from rbd_ros.control.numerics.samples import (
     halve, is_full, is_wanted, restart_samples, ROOM, row_median, SampleCount, thin_out)
 from rbd_ros.control.parameters.settings import Settings
 
-__all__ = ['BEYOND', 'BEYOND_SHARE', 'fill_start', 'passes_start', 'restart_start', 'Start',
-           'StartLimits']
+__all__ = ['BEYOND', 'BEYOND_SHARE', 'fill_start', 'gravity_before', 'passes_start',
+           'restart_start', 'Start', 'StartLimits']
 
 #: rad/s or m/s below which a joint counts as at rest
 _REST_SPEED = 0.02
@@ -171,14 +171,33 @@ def passes_start(x: Start, p: StartLimits, kernel: StopKernel, load: Load, joint
     return True
 
 
+def gravity_before(p: StartLimits, kernel: StopKernel, load: Load, joints: Joints, s: Structure,
+                   q: Vector) -> bool:
+    """
+    Compute g(q) of positions that have not yet proved to be current; return whether it is known.
+
+    :param p: bounds.
+    :param kernel: computes g(q), and what the driver adds.
+    :param load: payload and gravity that count now.
+    :param joints: positions of joints that nobody measures.
+    :param s: which joints are which.
+    :param q: positions of the others, rad or m.
+    """
+    for i in range(len(s.measured)):
+        if s.measured[i] > 0.0 and not abs(q[i]) < NONE:
+            return False
+    for j in range(len(p.lower)):
+        if not _is_within(p, j, q[place_of(s, j)]):
+            return False
+    gravity_at(kernel, joints, s, q, load.gravity, load.payload)
+    return _are_usable(kernel.gravity)
+
+
 def _positions_fit(x: Start, p: StartLimits, joints: Joints, s: Structure, y: Result) -> bool:
     """Refuse positions that cannot be those of the robot; NaN is none."""
     wrong = NOBODY
     for j in range(len(p.lower)):
-        q = joints.q[place_of(s, j)]
-        span = p.upper[j] - p.lower[j]
-        margin = min(BEYOND, BEYOND_SHARE * span) if span > 0.0 else 2.0 * NONE
-        if wrong == NOBODY and not p.lower[j] - margin <= q <= p.upper[j] + margin:
+        if wrong == NOBODY and not _is_within(p, j, joints.q[place_of(s, j)]):
             wrong = j
     if wrong == NOBODY:
         return True
@@ -187,6 +206,13 @@ def _positions_fit(x: Start, p: StartLimits, joints: Joints, s: Structure, y: Re
         x.q[j] = q if abs(q) < NONE else NONE
     accuse(y, CauseCode.START_CHECK, LoadWord.START_POSITIONS, wrong, x.q[wrong], 0.0, 0.0)
     return False
+
+
+def _is_within(p: StartLimits, j: int, q: float) -> bool:
+    """Return whether a position can be that of the joint."""
+    span = p.upper[j] - p.lower[j]
+    margin = min(BEYOND, BEYOND_SHARE * span) if span > 0.0 else 2.0 * NONE
+    return p.lower[j] - margin <= q <= p.upper[j] + margin
 
 
 def _count(x: Start, now: float) -> None:

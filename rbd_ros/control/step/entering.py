@@ -20,19 +20,25 @@ step or in the next.
 
 from __future__ import annotations
 
-from rbd_ros.control.interface.events import Event, NOBODY, Result, tell
+from rbd_ros.compiler.procedure import Matrix, Vector
+from rbd_ros.control.force_torque.force_law import begin_force_law
+from rbd_ros.control.interface.events import Event, NOBODY, NONE, Result, tell
 from rbd_ros.control.joint_states.diagnosis import diagnose
 from rbd_ros.control.joint_states.motion import take_bounds
 from rbd_ros.control.joint_states.timeliness import restart_delays, restart_punctual
 from rbd_ros.control.laws.design import note_filter
-from rbd_ros.control.laws.laws import begin_joint_law, feed_law, law_leads, law_tracks
+from rbd_ros.control.laws.law_records import LawCode, LawKernel
+from rbd_ros.control.laws.laws import begin_joint_law, feed_law, law_tracks
+from rbd_ros.control.laws.springs import rest_springs
 from rbd_ros.control.laws.stops import enter_brake, enter_hold
 from rbd_ros.control.laws.task_law import begin_task_law
+from rbd_ros.control.laws.way_back import begin_return, forget_way
 from rbd_ros.control.load.load import apply_load
 from rbd_ros.control.monitors.monitors import begin_watch, restart_plausible
 from rbd_ros.control.numerics.places import place_of
+from rbd_ros.control.observers.contact import restart_contact
 from rbd_ros.control.observers.observer import (
-    apply_observer, distrust_gravity, forget_load, reset_observer)
+    apply_observer, distrust_gravity, forget_load, ignore_load, reset_observer)
 from rbd_ros.control.observers.standstill import restart_standstill
 from rbd_ros.control.references.goal_watch import abort_goal
 from rbd_ros.control.references.joint_reference import rest_joint_reference, start_joint_reference
@@ -41,7 +47,7 @@ from rbd_ros.control.references.words import ReferenceWord
 from rbd_ros.control.start.start import restart_start
 from rbd_ros.control.step.state import Kernels, Parameters, State, Work
 from rbd_ros.control.step.words import FlowWord
-from rbd_ros.control.supervisor.due import is_distrusted, is_late
+from rbd_ros.control.supervisor.due import has_touched, is_distrusted, is_late
 from rbd_ros.control.supervisor.latch import only_operator
 from rbd_ros.control.supervisor.states import StateCode
 from rbd_ros.control.supervisor.supervisor import advance
@@ -107,6 +113,8 @@ def redesigned(x: State, p: Parameters) -> None:
     :param p: parameters.
     """
     apply_observer(x.observer, p.observer)
+    if not p.contact.energy > 0.0:
+        x.references.task.pose.most = NONE
     if p.observer.observed == 0.0:
         for j in range(len(x.laws.joint.external)):
             x.laws.joint.external[j] = 0.0
@@ -136,6 +144,8 @@ def announce(x: State, p: Parameters, k: Kernels, w: Work, y: Result) -> None:
         x.states.repeats.learning = 0.0
     elif state == StateCode.HOLDING:
         _enter_holding(x, p, w)
+    elif StateCode.FLOATING <= state <= StateCode.RETRACTING:
+        _enter_touched(x, p, k, w, state)
     elif (state == StateCode.BRAKING or state == StateCode.LOST
           or state == StateCode.RAMPING_DOWN or state == StateCode.FAULT):
         if state == StateCode.BRAKING:
@@ -154,6 +164,8 @@ def _enter_ramping_in(x: State, p: Parameters, k: Kernels, w: Work, y: Result) -
     restart_punctual(x.states.punctual)  # what comes after a loss counts, not what came before
     enter_law(x, p, k, w)
     reset_observer(x.observer, p.observer)
+    restart_contact(x.contact)
+    forget_way(x.way_back)
     restart_standstill(x.standstill)
     begin_watch(x.watch, p.monitors, x.now, w.q, w.qd)
     restart_plausible(x.plausible)
@@ -175,6 +187,20 @@ def _enter_braking(x: State, p: Parameters) -> None:
     enter_brake(x.brake, p.stops, 0.0 if asked else 1.0)
     if asked:
         forget_load(x.observer)  # a hand that has pushed the robot is no load
+    elif has_touched(x.command.supervisor):
+        ignore_load(x.observer)  # what is in the way is none either
+
+
+def _enter_touched(x: State, p: Parameters, k: Kernels, w: Work, state: int) -> None:
+    """Float, be held by springs, or go back, after a contact."""
+    abort_goal(x.references.joint.goal, ReferenceWord.STOPPED, 0.0)
+    ignore_load(x.observer)
+    if state == StateCode.COMPLYING:
+        _enter_tip(x, p, k.laws.impedance, k.laws.impedance_inputs.R, k.laws.impedance_inputs.p,
+                   k.laws.impedance_inputs.velocity, w, 0.0)
+    elif state == StateCode.RETRACTING:
+        begin_joint_law(x.laws.joint)
+        begin_return(x.way_back, x.joints, p.structure, x.now)
 
 
 def _design_for_filter(x: State, p: Parameters) -> None:
@@ -194,16 +220,32 @@ def enter_law(x: State, p: Parameters, k: Kernels, w: Work) -> None:
     :param k: kernels.
     :param w: room, with the present state.
     """
+    rest_springs(x.laws.springs)
     if law_tracks(x.laws):
         begin_joint_law(x.laws.joint)
         start_joint_reference(x.references.joint, p.references.joint, x.joints, p.structure, w.qd)
         rest_joint_reference(x.references.joint, p.references.joint, x.now, p.laws.switch_time)
-    elif law_leads(x.laws):
-        feed_law(k.laws.task, x.joints, x.load.gravity, x.load.payload, p.laws.barrier, x.design)
-        begin_task_law(x.laws.task, p.laws.task, k.laws.task, k.laws.task_inputs, x.joints,
-                       p.structure, w.twist, x.now)
-        start_task_reference(x.references.task, p.references.task, k.laws.task_inputs.R,
-                             k.laws.task_inputs.p, w.twist, p.laws.switch_time)
+    elif x.laws.law == LawCode.TASK:
+        begin_force_law(x.force)
+        _enter_tip(x, p, k.laws.task, k.laws.task_inputs.R, k.laws.task_inputs.p,
+                   k.laws.task_inputs.velocity, w, 1.0)
+    elif x.laws.law == LawCode.IMPEDANCE:
+        _enter_tip(x, p, k.laws.impedance, k.laws.impedance_inputs.R, k.laws.impedance_inputs.p,
+                   k.laws.impedance_inputs.velocity, w, 1.0)
+
+
+def _enter_tip(x: State, p: Parameters, kernel: LawKernel, R: Matrix, position: Vector,
+               velocity: Vector, w: Work, moves: float) -> None:
+    """Begin a law of the tip at the present pose, which its kernel finds; 0: it is at rest."""
+    feed_law(kernel, x.joints, x.load.gravity, x.load.payload, p.laws.barrier, x.design)
+    begin_task_law(x.laws.task, p.laws.task, kernel, R, velocity, x.joints, p.structure, w.twist,
+                   x.now)
+    if not moves > 0.0:  # what was touched is ahead
+        x.laws.task.starting = 0.0
+        for i in range(6):
+            w.twist[i] = 0.0
+    start_task_reference(x.references.task, p.references.task, R, position, w.twist,
+                         p.laws.switch_time)
 
 
 def rest_law(x: State, p: Parameters) -> None:

@@ -30,7 +30,7 @@ from rbd_ros.control.joint_states.forms import Letters, read_state
 from rbd_ros.control.references.pieces import Ring
 from rbd_ros.control.step.state import Kernels, Parameters, State, Work
 from rbd_ros.control.step.step import step
-from rbd_ros.wire.command import Slots, write_command
+from rbd_ros.wire.command import Slots, write_command, write_motor_command
 from rbd_ros.wire.joint_state import Parts
 
 __all__ = ['exchange', 'Mail', 'Notes']
@@ -85,7 +85,11 @@ def exchange(mail: Mail, x: State, u: Event, p: Parameters, ring: Ring, k: Kerne
         mail.notes.stamp = mail.parts.stamp_s + 1e-9 * mail.parts.stamp_ns
     step(x, u, p, ring, k, w, y)
     if y.send > 0.0:
-        write_command(mail.command, mail.slots, y.torque, x.stamp_s, x.stamp_ns)
+        if mail.slots.step > 0.0:
+            write_motor_command(mail.command, mail.slots, y.motor, len(y.torque), x.stamp_s,
+                                x.stamp_ns)
+        else:
+            write_command(mail.command, mail.slots, y.torque, x.stamp_s, x.stamp_ns)
     if x.taken != taken:
         mail.notes.cycle = 1.0
     if not _is_noteworthy(mail, x, y):

@@ -20,6 +20,9 @@ finish (fade, limits, observers). A law that is not finite falls back to braking
 
 from __future__ import annotations
 
+from rbd_ros.compiler.procedure import Vector
+from rbd_ros.control.force_torque.force_law import force_law, force_rests
+from rbd_ros.control.force_torque.sensor import check_sensor, update_sensor
 from rbd_ros.control.interface.events import Event, Result
 from rbd_ros.control.joint_states.arrival import is_ready
 from rbd_ros.control.joint_states.repeats import repeats_nothing, stuck
@@ -29,18 +32,22 @@ from rbd_ros.control.laws.laws import (
     damping_law, feed_law, fill, find_saturation, free_law, joint_law, joint_law_rests, law_leads,
     law_tracks, own_law, take_law)
 from rbd_ros.control.laws.stops import brake, hold, note_push
-from rbd_ros.control.laws.task_law import task_law, task_law_rests
+from rbd_ros.control.laws.task_law import impedance_law, task_law, task_law_rests
+from rbd_ros.control.laws.way_back import go_back, note_way
 from rbd_ros.control.load.load import check_gravity, share_load, update_load
 from rbd_ros.control.monitors.guards import is_alive
 from rbd_ros.control.monitors.monitors import check_plausible, check_watch
+from rbd_ros.control.observers.contact import (
+    check_contact, energy_speed, feel_contact, is_watched, returns_clear)
 from rbd_ros.control.observers.observer import ignore_load, observe
 from rbd_ros.control.observers.standstill import (
-    check_standstill, is_standstill_calm, predict_suspect, replace_frozen, trust_model)
+    check_standstill, is_doubtful, is_standstill_calm, predict_suspect, replace_frozen,
+    trust_model)
 from rbd_ros.control.references.joint_reference import advance_joint_reference, give_way
 from rbd_ros.control.references.joint_requests import check_goal
 from rbd_ros.control.references.pieces import Ring
 from rbd_ros.control.references.task_reference import (
-    advance_task_reference, set_lead, TaskReference)
+    advance_task_reference, is_asked, set_lead, TaskReference)
 from rbd_ros.control.start.closed_loops import check_loops
 from rbd_ros.control.start.start import passes_start
 from rbd_ros.control.step.entering import advance_all, announce, diagnose_late, pick
@@ -74,6 +81,7 @@ def run_phases(x: State, u: Event, p: Parameters, ring: Ring, k: Kernels, w: Wor
     x.taken += 1.0
     replace_frozen(x.standstill, x.joints, p.structure)
     update_load(x.load, p.load, u.now)
+    update_sensor(x.sensor, p.sensor, k.sensor, x.joints, x.load.gravity, x.load.payload, u.now)
     ready = _decide(x, u, p, k, w, y)
     diagnose_late(x, p, u.now)
     fresh(x.command.supervisor, p.command.supervisor, x.diagnosis, u.now, u.steady,
@@ -101,6 +109,9 @@ def _decide(x: State, u: Event, p: Parameters, k: Kernels, w: Work, y: Result) -
     if not check_gravity(x.load, p.load, y):
         hear(x.command.supervisor, p.command.supervisor, y, u.steady)
         return 0
+    if not check_sensor(x.sensor, p.sensor, y, u.now, int(x.command.supervisor.state)):
+        hear(x.command.supervisor, p.command.supervisor, y, u.steady)
+        ready = False
     return 1 if ready else 0
 
 
@@ -143,8 +154,8 @@ def _rests(x: State, p: Parameters) -> bool:
     if law_tracks(x.laws):
         return joint_law_rests(x.laws.joint, x.references.joint.profile.state)
     if law_leads(x.laws):
-        return task_law_rests(x.laws.task, p.laws.task, x.references.task.pose.velocity,
-                              x.references.task.wrench)
+        return force_rests(x.force) and task_law_rests(
+            x.laws.task, p.laws.task, x.references.task.pose.velocity, x.references.task.wrench)
     return True
 
 
@@ -203,7 +214,11 @@ def _compute(x: State, u: Event, p: Parameters, ring: Ring, k: Kernels, w: Work,
                     x.command.torque.limiter.slewing)
     if what == Need.HOLD:
         _hold(x, u, p, ring, k, w, y)
-    elif x.laws.law == LawCode.FREE:
+    elif what == Need.COMPLY:
+        _pull_tip(x, x.references.task, u, p, k, w)
+    elif what == Need.RETRACT:
+        _go_back(x, u, p, k, w)
+    elif what == Need.FLOAT or x.laws.law == LawCode.FREE:
         feed_law(k.laws.free, x.joints, x.load.gravity, x.load.payload, p.laws.barrier, x.design)
         free_law(k.laws.free, k.laws.free_inputs, p.laws, x.design)
         take_law(k.laws.free, w.computed.law, w.computed.gravity, w.computed.driver)
@@ -216,6 +231,8 @@ def _compute(x: State, u: Event, p: Parameters, ring: Ring, k: Kernels, w: Work,
         _follow_joints(x, u, p, ring, k, w, y)
     elif x.laws.law == LawCode.TASK:
         _move_tip(x, x.references.task, u, p, k, w)
+    elif x.laws.law == LawCode.IMPEDANCE:
+        _pull_tip(x, x.references.task, u, p, k, w)
     else:
         _evaluate_own(x, u, p, ring, k, w, y)
     if what == Need.LAW and x.references.joint.goal.active != 0.0:
@@ -247,10 +264,31 @@ def _move_tip(x: State, tip: TaskReference, u: Event, p: Parameters, k: Kernels,
     """Follow the reference of the tip."""
     advance_task_reference(tip, p.references.task, u.now)
     feed_law(k.laws.task, x.joints, x.load.gravity, x.load.payload, p.laws.barrier, x.design)
-    task_law(x.laws.task, p.laws, k.laws.task, k.laws.task_inputs, tip.pose.R, tip.pose.position,
-             tip.pose.velocity, tip.pose.acceleration, tip.wrench, x.laws.side, u.now)
+    if p.force.used > 0.0 and x.sensor.known > 0.0:
+        force_law(x.force, p.force, tip.wrench, is_asked(tip, p.references.task, u.now),
+                  x.sensor.wrench, x.sensor.axes, k.laws.task_inputs.velocity, u.now)
+        _follow_tip(x, tip, p, k, x.force.wrench, u.now)
+    else:
+        _follow_tip(x, tip, p, k, tip.wrench, u.now)
     set_lead(tip, x.laws.task.lead)
     take_law(k.laws.task, w.computed.law, w.computed.gravity, w.computed.driver)
+
+
+def _follow_tip(x: State, tip: TaskReference, p: Parameters, k: Kernels, wrench: Vector,
+                now: float) -> None:
+    task_law(x.laws.task, p.laws, k.laws.task, k.laws.task_inputs, tip.pose.R, tip.pose.position,
+             tip.pose.velocity, tip.pose.acceleration, wrench, x.laws.side, now)
+
+
+def _pull_tip(x: State, tip: TaskReference, u: Event, p: Parameters, k: Kernels,
+              w: Work) -> None:
+    """Pull the tip to its reference by springs."""
+    advance_task_reference(tip, p.references.task, u.now)
+    feed_law(k.laws.impedance, x.joints, x.load.gravity, x.load.payload, p.laws.barrier, x.design)
+    impedance_law(x.laws.task, x.laws.springs, p.laws, k.laws.impedance, k.laws.impedance_inputs,
+                  tip.pose.R, tip.pose.position, tip.pose.velocity, tip.wrench, u.now)
+    set_lead(tip, x.laws.task.lead)
+    take_law(k.laws.impedance, w.computed.law, w.computed.gravity, w.computed.driver)
 
 
 def _hold(x: State, u: Event, p: Parameters, ring: Ring, k: Kernels, w: Work,
@@ -264,6 +302,17 @@ def _hold(x: State, u: Event, p: Parameters, ring: Ring, k: Kernels, w: Work,
     take_law(k.laws.joint, w.computed.law, w.computed.gravity, w.computed.driver)
     hold(x.laws.joint, p.laws, p.stops, k.laws.joint, k.laws.joint_inputs, x.joints, p.structure,
          x.design, x.references.joint.profile.state, x.laws.side, w.computed.law, u.now)
+    fill(w.computed.gravity, k.laws.joint.gravity)
+    fill(w.computed.driver, k.laws.joint.driver)
+
+
+def _go_back(x: State, u: Event, p: Parameters, k: Kernels, w: Work) -> None:
+    """Go back along the path, with no more push than a hold has."""
+    if go_back(x.way_back, p.way_back, p.structure, u.now):
+        x.command.supervisor.returned = 1.0
+    feed_law(k.laws.joint, x.joints, x.load.gravity, x.load.payload, p.laws.barrier, x.design)
+    hold(x.laws.joint, p.laws, p.stops, k.laws.joint, k.laws.joint_inputs, x.joints, p.structure,
+         x.design, x.way_back.state, x.laws.side, w.computed.law, u.now)
     fill(w.computed.gravity, k.laws.joint.gravity)
     fill(w.computed.driver, k.laws.joint.driver)
 
@@ -287,9 +336,11 @@ def _finish(x: State, u: Event, p: Parameters, k: Kernels, w: Work, y: Result) -
         trust_model(x.standstill, p.standstill, x.joints,
                     stuck(x.states.repeats, p.standstill.patience))
         ignore_load(x.observer)
-    if p.observer.observed > 0.0 or x.calm == 0.0 or (
+    if p.observer.observed > 0.0 or x.calm == 0.0 or is_watched(p.contact) or (
             x.command.supervisor.state != StateCode.RUNNING):
         _observe(x, u, p, k)
+    if is_watched(p.contact):
+        _feel(x, u, p, k, w, y)
 
 
 def _observe(x: State, u: Event, p: Parameters, k: Kernels) -> None:
@@ -301,3 +352,20 @@ def _observe(x: State, u: Event, p: Parameters, k: Kernels) -> None:
         fill(x.laws.joint.external, x.observer.external)
     predict_suspect(x.standstill, x.observer, k.momentum, x.joints, p.structure,
                     x.design.observer_gain, x.command.torque.limiter.last, u.now)
+
+
+def _feel(x: State, u: Event, p: Parameters, k: Kernels, w: Work, y: Result) -> None:
+    """Look for contacts of a robot that works or goes back, and keep the path that it comes."""
+    state = int(x.command.supervisor.state)
+    share_load(x.load, k.contact.payload, k.contact.acting)
+    feel_contact(x.contact, p.contact, w.contact, k.momentum, k.contact, x.joints, p.structure,
+                 x.observer.acted, x.observer.acts, x.command.torque.limiter.last, u.now)
+    x.references.task.pose.most = energy_speed(x.contact, p.contact)
+    if state == StateCode.RUNNING:
+        check_contact(x.contact, p.contact, u.now, y)
+        note_way(x.way_back, p.way_back, x.joints, p.structure)
+    elif state == StateCode.RETRACTING:  # one accusation at most: a second one brakes
+        returns_clear(x.contact, x.way_back.since, u.now, y)
+        check_contact(x.contact, p.contact, u.now, y)
+    x.command.supervisor.doubted = 1.0 if is_doubtful(x.standstill, x.joints) else 0.0
+    hear(x.command.supervisor, p.command.supervisor, y, u.steady)

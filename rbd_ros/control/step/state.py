@@ -27,6 +27,9 @@ import numpy as np
 from rbd_ros.compiler import Bound
 from rbd_ros.compiler.procedure import Vector
 from rbd_ros.compiler.records import field, group, Record
+from rbd_ros.control.force_torque.force_law import fill_force, ForceGains, ForceLaw
+from rbd_ros.control.force_torque.sensor import (
+    fill_sensor, Sensor, sensor_kernel, SensorKernel, SensorLimits)
 from rbd_ros.control.interface.events import Joints, Structure
 from rbd_ros.control.joint_states.arrival import StateLimits, States
 from rbd_ros.control.joint_states.motion import fill_motion
@@ -34,22 +37,29 @@ from rbd_ros.control.laws.design import Design, DesignLimits, fill_design
 from rbd_ros.control.laws.law_records import fill_laws, law_arrays, LawArrays, LawGains, Laws
 from rbd_ros.control.laws.stops import (
     Brake, fill_stops, Hold, stop_kernel, StopKernel, StopLimits)
-from rbd_ros.control.load.load import fill_load, Load, LoadLimits
+from rbd_ros.control.laws.way_back import fill_way_back, WayBack, WayBackLimits
+from rbd_ros.control.load.load import derive_load, fill_load, Load, LoadLimits
 from rbd_ros.control.monitors.guards import DeadMan
 from rbd_ros.control.monitors.monitor_parameters import fill_monitors, MonitorParameters
 from rbd_ros.control.monitors.monitors import Plausible, Watch
+from rbd_ros.control.observers.contact import (
+    Contact, contact_kernel, ContactKernel, ContactParameters, ContactRoom, fill_contact)
 from rbd_ros.control.observers.momentum import momentum_kernel, MomentumKernel
 from rbd_ros.control.observers.observer import fill_observer, Observer, ObserverParameters
-from rbd_ros.control.observers.standstill import fill_standstill, Standstill, StandstillParameters
+from rbd_ros.control.observers.standstill import (
+    derive_standstill, fill_standstill, Standstill, StandstillParameters)
 from rbd_ros.control.parameters.settings import Settings
+from rbd_ros.control.parameters.springs import fitting_damping
 from rbd_ros.control.references.references import fill_references, ReferenceLimits, References
 from rbd_ros.control.start.closed_loops import (
     ClosedLoops, fill_loops, loop_kernel, LoopKernel, LoopLimits)
 from rbd_ros.control.start.start import fill_start, Start, StartLimits
 from rbd_ros.control.supervisor.supervisor import Diagnosis
+from rbd_ros.control.torque.motor import fill_motor, MotorParameters
 from rbd_ros.control.torque.torque_records import Command, CommandLimits, Computed, fill_command
 
-__all__ = ['fill_parameters', 'Kernels', 'kernels_of', 'Parameters', 'State', 'Work']
+__all__ = ['derive_parameters', 'fill_parameters', 'Kernels', 'kernels_of', 'Parameters', 'State',
+           'Work']
 
 
 class Work(Record):
@@ -61,6 +71,7 @@ class Work(Record):
     moved: Vector = field('n', 'rad or m', 'by which a hold has yielded')
     twist: Vector = field('6', 'rad/s, m/s', 'of the tip, with which its reference begins')
     computed: Computed = group(Computed)
+    contact: ContactRoom = group(ContactRoom)
 
 
 class State(Record):
@@ -89,7 +100,11 @@ class State(Record):
     references: References = group(References)
     observer: Observer = group(Observer)
     standstill: Standstill = group(Standstill)
+    contact: Contact = group(Contact)
+    way_back: WayBack = group(WayBack)
     start: Start = group(Start)
+    sensor: Sensor = group(Sensor)
+    force: ForceLaw = group(ForceLaw)
 
 
 class Parameters(Record):
@@ -109,7 +124,12 @@ class Parameters(Record):
     references: ReferenceLimits = group(ReferenceLimits)
     observer: ObserverParameters = group(ObserverParameters)
     standstill: StandstillParameters = group(StandstillParameters)
+    contact: ContactParameters = group(ContactParameters)
+    way_back: WayBackLimits = group(WayBackLimits)
     start: StartLimits = group(StartLimits)
+    motor: MotorParameters = group(MotorParameters)
+    sensor: SensorLimits = group(SensorLimits)
+    force: ForceGains = group(ForceGains)
 
 
 class Kernels(NamedTuple):
@@ -118,7 +138,9 @@ class Kernels(NamedTuple):
     laws: LawArrays
     stop: StopKernel
     momentum: MomentumKernel
+    contact: ContactKernel
     closed_loops: LoopKernel
+    sensor: SensorKernel
 
 
 def fill_parameters(p: Parameters, settings: Settings, modes: Sequence[str]) -> None:
@@ -141,18 +163,59 @@ def fill_parameters(p: Parameters, settings: Settings, modes: Sequence[str]) -> 
     fill_references(p.references, settings)
     fill_observer(p.observer, settings)
     fill_standstill(p.standstill, settings)
+    fill_contact(p.contact, settings)
+    fill_way_back(p.way_back, settings)
     fill_start(p.start, settings)
+    fill_motor(p.motor, settings)
+    fill_sensor(p.sensor, settings)
+    fill_force(p.force, settings)
+    derive_parameters(p)
+
+
+def derive_parameters(p: Parameters) -> None:
+    """
+    Find what follows from parameters that may change while the controller runs.
+
+    :param p: in which they have changed.
+    """
+    derive_standstill(p.standstill, p.laws.joint.stiffness, p.monitors.tracking, p.laws.coulomb,
+                      p.laws.limit, p.design.inertia, p.design.nominal_rate)
+    derive_load(p.load)
+    _fit_damping(p)
+    p.laws.joint.integrates, p.laws.task.integrates = 0.0, 0.0
+    for j in range(len(p.laws.joint.integral)):
+        if p.laws.joint.integral[j] != 0.0:
+            p.laws.joint.integrates = 1.0
+    for j in range(6):
+        if p.laws.task.integral[j] != 0.0:
+            p.laws.task.integrates = 1.0
+
+
+def _fit_damping(p: Parameters) -> None:
+    """Make the damping of joints that are given none, for their stiffness."""
+    n, delay = len(p.laws.limit), p.design.delay
+    if delay != 0.0:
+        delay += p.design.velocity_filter
+    if (0.0 <= p.laws.fitted <= len(p.laws.values) - n
+            and 0.0 <= p.laws.fitted_to <= len(p.laws.values) - n):
+        at, of = int(p.laws.fitted), int(p.laws.fitted_to)
+        for j in range(n):
+            p.laws.values[at + j] = fitting_damping(
+                p.laws.values[of + j], p.laws.usual_inertia[j], p.design.inertia[j],
+                1.0 / p.design.nominal_rate, delay)
 
 
 def kernels_of(kernels: Mapping[str, Bound], sizes: Mapping[str, int]) -> Kernels:
     """
     Return the arrays of all kernels, for the step.
 
-    :param kernels: compiled ones by name; 'loops' is missing without closed loops.
+    :param kernels: compiled ones by name; 'loops' is missing without closed loops,
+        'sensor' without a sensor.
     :param sizes: numbers of joints.
     """
     none = np.zeros(sizes['m'])  # room enough, whatever the parameters say
     loops = (loop_kernel(kernels['loops']) if 'loops' in kernels
              else LoopKernel(kernels['momentum'], *[none] * 6))
     return Kernels(law_arrays(kernels), stop_kernel(kernels), momentum_kernel(kernels['momentum']),
-                   loops)
+                   contact_kernel(kernels['contact']), loops,
+                   sensor_kernel(kernels.get('sensor'), kernels['momentum'], sizes['m']))

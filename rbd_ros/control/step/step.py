@@ -24,14 +24,17 @@ from __future__ import annotations
 
 import math
 
+from rbd_ros.control.force_torque.sensor import forget_readings, take_reading, tare
 from rbd_ros.control.interface.events import Event, Kind, NOBODY, Result, tell
 from rbd_ros.control.joint_states.arrival import (
-    Arrival, arrive, is_in_time, is_overdue, refuse_unreadable, restart_states, time_left)
+    Arrival, arrive, is_in_time, is_overdue, is_ready, refuse_unreadable, restart_states,
+    time_left)
 from rbd_ros.control.joint_states.motion import accuse_implausible
 from rbd_ros.control.joint_states.timeliness import ages_known, restart_delays, restart_rate
 from rbd_ros.control.laws.design import design, note_delay, restart_design
 from rbd_ros.control.laws.laws import choose_law, is_law, MOST_MODES
-from rbd_ros.control.load.load import take_gravity, take_payload
+from rbd_ros.control.laws.stops import gravity_of
+from rbd_ros.control.load.load import judge_weight, take_gravity, take_payload
 from rbd_ros.control.monitors.guards import check_dead_man, is_alive, press
 from rbd_ros.control.monitors.monitors import changed_law
 from rbd_ros.control.observers.standstill import restart_standstill
@@ -41,9 +44,10 @@ from rbd_ros.control.references.pieces import Ring
 from rbd_ros.control.references.references import hold_references, take_reference
 from rbd_ros.control.references.words import ReferenceWord
 from rbd_ros.control.start.closed_loops import restart_loops
-from rbd_ros.control.start.start import restart_start
+from rbd_ros.control.start.start import gravity_before, restart_start
 from rbd_ros.control.step.entering import (
     advance_all, diagnose_late, enter_law, pick, redesigned, rest_law)
+from rbd_ros.control.step.motors import command_motors
 from rbd_ros.control.step.phases import run_phases
 from rbd_ros.control.step.state import Kernels, Parameters, State, Work
 from rbd_ros.control.step.words import FlowWord
@@ -52,7 +56,7 @@ from rbd_ros.control.supervisor.states import StateCode
 from rbd_ros.control.supervisor.supervisor import activate, hear, renewed, reset, take_cause
 from rbd_ros.control.supervisor.words import SupervisorWord
 from rbd_ros.control.torque.fade import arm_fade
-from rbd_ros.control.torque.torque import after_timer, leave_torque
+from rbd_ros.control.torque.torque import after_timer, carry_torque, leave_torque
 
 __all__ = ['step']
 
@@ -91,6 +95,8 @@ def step(x: State, u: Event, p: Parameters, ring: Ring, k: Kernels, w: Work, y: 
         advance_all(x, u, p, k, w, y)
     else:
         _request(x, u, p, ring, k, w, y)
+    if y.send > 0.0 and p.motor.used > 0.0:
+        command_motors(x, u, p, y)
 
 
 # -- states and the timer -------------------------------------------------------------------------
@@ -167,18 +173,41 @@ def _request(x: State, u: Event, p: Parameters, ring: Ring, k: Kernels, w: Work,
         hold_references(x.references, p.references)
     elif u.kind == Kind.LEAVE:
         leave_torque(x.command, p.command, x.observer.load, y)
+    elif u.kind == Kind.CARRY:
+        _carry(x, u, p, k, y)
     elif u.kind == Kind.CANCEL:
         cancel_goal(x.references.joint, p.references.joint, u, y)
     elif u.kind == Kind.PAYLOAD:
         take_payload(x.load, p.load, u, y)
+    elif u.kind == Kind.WEIGH:
+        _weigh(x, u, p, k, y)
     elif u.kind == Kind.GRAVITY:
         take_gravity(x.load, p.load, u, y)
+    elif u.kind == Kind.READING:
+        take_reading(x.sensor, p.sensor, u, y, int(x.command.supervisor.state))
+        hear(x.command.supervisor, p.command.supervisor, y, u.steady)
+    elif u.kind == Kind.TARE:
+        tare(x.sensor, p.sensor, u, y)
     elif Kind.SET_POINT <= u.kind <= Kind.WRENCH or u.kind == Kind.REFUSED:
         take_reference(x.references, p.references, p.monitors, ring, x.joints, p.structure, u, y,
                        int(x.command.supervisor.state), int(x.laws.law))
         hear(x.command.supervisor, p.command.supervisor, y, x.steady)
     else:
         y.answer = FlowWord.NO_KIND
+
+
+def _carry(x: State, u: Event, p: Parameters, k: Kernels, y: Result) -> None:
+    """Carry the robot before the first torque; passive joints of loops are not known yet."""
+    if (x.command.supervisor.state == StateCode.PROBING and p.design.closed_loops == 0.0
+            and gravity_before(p.start, k.stop, x.load, x.joints, p.structure, u.q)):
+        carry_torque(x.command.torque, p.command.torque, k.stop.gravity, k.stop.driver, y)
+
+
+def _weigh(x: State, u: Event, p: Parameters, k: Kernels, y: Result) -> None:
+    """Refuse a payload that the torque limits cannot hold; without a known pose none is."""
+    if is_ready(x.joints, u.now):
+        gravity_of(k.stop, x.joints, x.load.gravity, u.numbers)
+        judge_weight(k.stop.gravity, p.stops.limit, u.numbers[0], y)
 
 
 def _restart_checks(x: State, p: Parameters) -> None:
@@ -190,6 +219,7 @@ def _restart_checks(x: State, p: Parameters) -> None:
     if x.design.age != 0.0:  # it is measured again
         restart_design(x.design, p.design)
         redesigned(x, p)
+    forget_readings(x.sensor)
     restart_standstill(x.standstill)  # the start believes the sensors, not the model
 
 

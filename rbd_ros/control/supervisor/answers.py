@@ -59,6 +59,8 @@ class Supervisor(Record):
     now: float = field('', 's', 'control time of the event that is answered')
     steady: float = field('', 's', 'steady time of the event that is answered')
     cause: float = field('', '', 'of the event that is answered')
+    doubted: float = field('', '', '1 if a contact may be a sensor that stands still')
+    returned: float = field('', '', '1 if the way back has come to its end')
     ready: float = field('', '', '1 if the state that arrives is usable, and torque may begin')
     reached: float = field('', '', '1 if the torque that was sent is the wanted one')
     held: Vector = field(f'{len(Condition)}', '', '1 for each condition that held')
@@ -80,6 +82,10 @@ class SupervisorParameters(Record):
     recover: float = field('', '', '1 if a lost state may end its own fault')
     fault_holds: float = field('', '', '1 if a fault ends in a hold, 0 in release')
     stop_holds: float = field('', '', 'the same where an operator stopped')
+    contact_floats: float = field('', '', '1 if a robot floats after a contact')
+    contact_complies: float = field('', '', '1 if it is held by springs then')
+    contact_retracts: float = field('', '', '1 if it goes back then')
+    retract_time: float = field('', 's', 'of the way back at most')
     longest_ramp: float = field('', 's', 'when a ramp ends at the latest')
     longest_release: float = field('', 's', 'for which the release torque is sent at most')
     table: Matrix = field(f'{len(ROWS)} {COLUMNS}', '', 'transitions, see transition_rows')
@@ -94,10 +100,13 @@ def fill_timing(p: SupervisorParameters, timing: Timing) -> None:
     """
     for name in ('state_timeout', 'hold_time', 'brake_time', 'release_time', 'ramp_time',
                  'release_repeats', 'pause_limit', 'simulated', 'recover', 'longest_ramp',
-                 'longest_release'):
+                 'longest_release', 'retract_time'):
         setattr(p, name, min(float(getattr(timing, name)), NONE))
     p.fault_holds = float(timing.fault_action == 'hold')
     p.stop_holds = float(timing.stop_action == 'hold')
+    p.contact_floats = float(timing.contact == 'float')
+    p.contact_complies = float(timing.contact == 'comply')
+    p.contact_retracts = float(timing.contact == 'retract')
     p.table[...] = encoded_rows()
 
 
@@ -142,6 +151,8 @@ def _look(x: Supervisor, p: SupervisorParameters) -> None:
     x.held[Condition.GOOD_CAUSE] = 1.0 if is_good(cause) else 0.0
     x.held[Condition.OPERATOR_CAUSE] = 1.0 if is_by_operator(cause) else 0.0
     x.held[Condition.DEAD_MAN_CAUSE] = 1.0 if cause == CauseCode.DEAD_MAN else 0.0
+    x.held[Condition.CONTACT_CAUSE] = 1.0 if cause == CauseCode.CONTACT else 0.0
+    x.held[Condition.DOUBTED] = 1.0 if x.doubted > 0.0 else 0.0
     x.held[Condition.FINAL] = x.final
     x.held[Condition.ONLY_LOST] = 1.0 if only_lost(x.faults) else 0.0
     x.held[Condition.ONLY_OPERATOR] = 1.0 if only_operator(x.faults) else 0.0
@@ -150,10 +161,15 @@ def _look(x: Supervisor, p: SupervisorParameters) -> None:
     x.held[Condition.RECOVER] = 1.0 if p.recover > 0.0 else 0.0
     x.held[Condition.STOP_HOLDS] = 1.0 if p.stop_holds > 0.0 else 0.0
     x.held[Condition.FAULT_HOLDS] = 1.0 if p.fault_holds > 0.0 else 0.0
+    x.held[Condition.CONTACT_FLOATS] = 1.0 if p.contact_floats > 0.0 else 0.0
+    x.held[Condition.CONTACT_COMPLIES] = 1.0 if p.contact_complies > 0.0 else 0.0
+    x.held[Condition.CONTACT_RETRACTS] = 1.0 if p.contact_retracts > 0.0 else 0.0
     x.held[Condition.READY] = x.ready
     x.held[Condition.GAINS_FULL] = 1.0 if x.gain >= 1.0 else 0.0
     x.held[Condition.BRAKE_TIME_OVER] = 1.0 if spent >= p.brake_time else 0.0
     x.held[Condition.HOLD_TIME_OVER] = 1.0 if spent >= p.hold_time else 0.0
+    gone = x.returned > 0.0 or not spent < p.retract_time
+    x.held[Condition.RETRACTED] = 1.0 if gone else 0.0
     x.held[Condition.RAMP_REACHED] = x.reached if x.blend >= 1.0 else 0.0
     x.held[Condition.RAMP_OVERDUE] = 1.0 if x.steady > x.ramp_until else 0.0
     enough = x.repeats >= p.release_repeats or spent > p.longest_release
@@ -179,6 +195,7 @@ def _take(x: Supervisor, p: SupervisorParameters, row: int) -> None:
         x.state = float(int(after))
         x.since = x.steady
         x.paused = 0.0
+        x.returned = 0.0
     sets = p.table[row, SETS]
     if sets == Sets.BEGIN:
         _begin(x)

@@ -21,8 +21,8 @@ from rbd_ros.control.supervisor.answers import Supervisor
 from rbd_ros.control.supervisor.latch import is_latched
 from rbd_ros.control.supervisor.states import Due, StateCode
 
-__all__ = ['due_now', 'is_blind', 'is_distrusted', 'is_finished', 'is_frozen', 'is_late',
-           'is_live', 'is_silent', 'is_stopping', 'is_working', 'uses_states']
+__all__ = ['due_now', 'has_touched', 'is_blind', 'is_distrusted', 'is_finished', 'is_frozen',
+           'is_late', 'is_live', 'is_silent', 'is_stopping', 'is_working', 'uses_states']
 
 
 def due_now(x: Supervisor) -> int:
@@ -39,6 +39,12 @@ def due_now(x: Supervisor) -> int:
         return Due.BRAKE
     if x.state == StateCode.HOLDING:
         return Due.HOLD
+    if x.state == StateCode.FLOATING:
+        return Due.FLOAT
+    if x.state == StateCode.COMPLYING:
+        return Due.COMPLY
+    if x.state == StateCode.RETRACTING:
+        return Due.RETRACT
     if x.state == StateCode.LOST:
         return Due.LAST_GRAVITY
     if x.state == StateCode.RAMPING_DOWN:
@@ -55,7 +61,7 @@ def is_live(x: Supervisor) -> bool:
     :param x: supervisor.
     """
     due = due_now(x)
-    return Due.LAW <= due <= Due.HOLD or due == Due.RAMP_LIVE
+    return Due.LAW <= due <= Due.RETRACT or due == Due.RAMP_LIVE
 
 
 def is_blind(x: Supervisor) -> bool:
@@ -122,13 +128,22 @@ def is_frozen(x: Supervisor) -> bool:
     return is_latched(x.faults, CauseCode.FROZEN)
 
 
-def uses_states(x: Supervisor) -> bool:
+def has_touched(x: Supervisor) -> bool:
     """
-    Return whether the state is one of work, braking or holding.
+    Return whether the robot has touched something, which must not be taken for a load.
 
     :param x: supervisor.
     """
-    return StateCode.RAMPING_IN <= x.state <= StateCode.HOLDING
+    return is_latched(x.faults, CauseCode.CONTACT)
+
+
+def uses_states(x: Supervisor) -> bool:
+    """
+    Return whether the state is one of work, braking, holding or of what follows a contact.
+
+    :param x: supervisor.
+    """
+    return StateCode.RAMPING_IN <= x.state <= StateCode.RETRACTING
 
 
 def is_silent(state: int) -> bool:

@@ -34,6 +34,9 @@ class State(enum.Enum):
     RUNNING = 'running'  # the law of the mode
     BRAKING = 'braking'  # live g(q) - D qd
     HOLDING = 'holding'  # live position hold, fault latched
+    FLOATING = 'floating'  # after a contact: live g(q) and a little damping, fault latched
+    COMPLYING = 'complying'  # after a contact: springs at the tip, fault latched
+    RETRACTING = 'retracting'  # after a contact: back along the path, fault latched
     LOST = 'state lost'  # the last gravity torque, at most hold_time
     RAMPING_DOWN = 'ramping down'  # to the release torque
     RELEASING = 'releasing'  # the release torque, several times
@@ -50,11 +53,14 @@ class StateCode(enum.IntEnum):
     RUNNING = 3
     BRAKING = 4
     HOLDING = 5
-    LOST = 6
-    RAMPING_DOWN = 7
-    RELEASING = 8
-    RELEASED = 9
-    FAULT = 10
+    FLOATING = 6
+    COMPLYING = 7
+    RETRACTING = 8
+    LOST = 9
+    RAMPING_DOWN = 10
+    RELEASING = 11
+    RELEASED = 12
+    FAULT = 13
 
 
 class Due(enum.IntEnum):
@@ -64,10 +70,13 @@ class Due(enum.IntEnum):
     LAW = 1  # g + gain (law - g)
     BRAKE = 2  # live g(q) - D qd
     HOLD = 3  # live position hold
-    LAST_GRAVITY = 4  # the last gravity torque, frozen
-    RAMP_LIVE = 5  # blend from live g(q) - D qd to the release torque
-    RAMP_BLIND = 6  # blend from what was last published to the release torque
-    RELEASE = 7  # the release torque
+    FLOAT = 4  # live g(q) and a little damping
+    COMPLY = 5  # springs at the tip
+    RETRACT = 6  # the way back
+    LAST_GRAVITY = 7  # the last gravity torque, frozen
+    RAMP_LIVE = 8  # blend from live g(q) - D qd to the release torque
+    RAMP_BLIND = 9  # blend from what was last published to the release torque
+    RELEASE = 10  # the release torque
 
 
 @dataclass(frozen=True)
@@ -87,6 +96,8 @@ class Timing:
     stop_action: str = 'hold'  # the same where an operator stopped
     stop_time: float = 1.0  # from a torque limit to zero at the rate limit
     period: float = 0.002  # between two torques that need no state
+    contact: str = 'stop'  # what follows a contact: 'stop', 'float', 'comply' or 'retract'
+    retract_time: float = 1.0  # of the way back at most
 
     @property
     def longest_ramp(self) -> float:

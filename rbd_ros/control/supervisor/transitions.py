@@ -55,24 +55,30 @@ class Condition(enum.IntEnum):
     GOOD_CAUSE = 2
     OPERATOR_CAUSE = 3
     DEAD_MAN_CAUSE = 4
+    CONTACT_CAUSE = 5
+    DOUBTED = 6  # a sensor that stands still may be what looks like a contact
     # of the causes so far
-    FINAL = 5
-    ONLY_LOST = 6
-    ONLY_OPERATOR = 7
-    DISTRUSTED = 8
-    FROZEN = 9
+    FINAL = 7
+    ONLY_LOST = 8
+    ONLY_OPERATOR = 9
+    DISTRUSTED = 10
+    FROZEN = 11
     # of parameters
-    RECOVER = 10
-    STOP_HOLDS = 11
-    FAULT_HOLDS = 12
+    RECOVER = 12
+    STOP_HOLDS = 13
+    FAULT_HOLDS = 14
+    CONTACT_FLOATS = 15
+    CONTACT_COMPLIES = 16
+    CONTACT_RETRACTS = 17
     # of states and times
-    READY = 13
-    GAINS_FULL = 14
-    BRAKE_TIME_OVER = 15
-    HOLD_TIME_OVER = 16
-    RAMP_REACHED = 17
-    RAMP_OVERDUE = 18
-    RELEASE_SENT = 19
+    READY = 18
+    GAINS_FULL = 19
+    BRAKE_TIME_OVER = 20
+    HOLD_TIME_OVER = 21
+    RETRACTED = 22
+    RAMP_REACHED = 23
+    RAMP_OVERDUE = 24
+    RELEASE_SENT = 25
 
 
 class Sets(enum.IntEnum):
@@ -111,20 +117,30 @@ class Row(NamedTuple):
 
 _IDLE = (State.INACTIVE, State.PROBING, State.RELEASED, State.FAULT)
 _WORK = (State.RAMPING_IN, State.RUNNING)
+_TOUCHED = (State.FLOATING, State.COMPLYING, State.RETRACTING)
 
 ROWS = (
     Row(Event.ACTIVATE, _IDLE, (), State.PROBING, 'begin'),
 
-    Row(Event.RESET, (State.HOLDING,), (), State.RAMPING_IN, 'reset'),
+    Row(Event.RESET, (State.HOLDING, State.FLOATING, State.COMPLYING), (), State.RAMPING_IN,
+        'reset'),
     Row(Event.RESET, (State.FAULT,), (), State.PROBING, 'begin'),
 
     Row(Event.FAULT, (State.PROBING, State.RELEASED, State.FAULT), ('final cause',),
         State.INACTIVE),
     # the start just waits for the dead-man switch
     Row(Event.FAULT, (State.PROBING,), ('good cause', 'not dead man cause'), State.FAULT),
-    Row(Event.FAULT, (*_WORK, State.BRAKING, State.HOLDING), ('lost cause',), State.LOST,
-        'count from last gravity'),
-    Row(Event.FAULT, _WORK, (), State.BRAKING),
+    Row(Event.FAULT, (*_WORK, State.BRAKING, State.HOLDING, *_TOUCHED), ('lost cause',),
+        State.LOST, 'count from last gravity'),
+    # what may be a sensor that stands still is braked: all other answers believe it
+    Row(Event.FAULT, _WORK, ('contact cause', 'not doubted', 'contact floats'), State.FLOATING),
+    Row(Event.FAULT, _WORK, ('contact cause', 'not doubted', 'contact complies'),
+        State.COMPLYING),
+    Row(Event.FAULT, _WORK, ('contact cause', 'not doubted', 'contact retracts'),
+        State.RETRACTING),
+    # something is on the way back, too
+    Row(Event.FAULT, (State.RETRACTING,), ('contact cause', 'not doubted'), State.FLOATING),
+    Row(Event.FAULT, (*_WORK, *_TOUCHED), (), State.BRAKING),
     # a fault of a held robot must not end in another hold
     Row(Event.FAULT, (State.HOLDING,), ('not operator cause',), State.RAMPING_DOWN, 'ramp down'),
     # the ramp goes on from what was last published
@@ -145,6 +161,8 @@ ROWS = (
         'brake time over', 'not only operator', 'fault holds', 'not final', 'not distrusted',
         'not frozen'), State.HOLDING),
     Row(Event.TIME, (State.BRAKING,), ('brake time over',), State.RAMPING_DOWN, 'ramp down'),
+    Row(Event.TIME, (State.RETRACTING,), ('retracted', 'fault holds'), State.HOLDING),
+    Row(Event.TIME, (State.RETRACTING,), ('retracted',), State.RAMPING_DOWN, 'ramp down'),
     Row(Event.TIME, (State.LOST,), ('hold time over',), State.RAMPING_DOWN, 'ramp down blind'),
     # on a machine too slow for the rate limit
     Row(Event.TIME, (State.RAMPING_DOWN,), ('ramp overdue',), State.RELEASING),

@@ -23,7 +23,7 @@ import math
 from rbd_ros.control.interface.events import NONE
 from rbd_ros.control.supervisor.states import State
 
-__all__ = ['supervisor_text', 'SupervisorWord', 'TEXTS']
+__all__ = ['EXPLAINED', 'supervisor_text', 'SupervisorWord', 'TEXTS']
 
 
 class SupervisorWord(enum.IntEnum):
@@ -118,9 +118,10 @@ TEXTS: dict[int, Text] = {
 }
 
 #: words whose third number says whether likely causes follow
-_EXPLAINED = (SupervisorWord.TOO_FAST, SupervisorWord.FAR_FROM_REFERENCE,
-              SupervisorWord.ORIENTATION_FAR, SupervisorWord.POSITION_FAR, SupervisorWord.MOVED,
-              SupervisorWord.MOVES, SupervisorWord.ACCELERATES)
+EXPLAINED = (
+    SupervisorWord.TOO_FAST, SupervisorWord.FAR_FROM_REFERENCE, SupervisorWord.ORIENTATION_FAR,
+    SupervisorWord.POSITION_FAR, SupervisorWord.MOVED, SupervisorWord.MOVES,
+    SupervisorWord.ACCELERATES)
 
 
 def supervisor_text(word: int, joint: str, a: float, b: float, c: float, causes: str) -> str:
@@ -136,4 +137,4 @@ def supervisor_text(word: int, joint: str, a: float, b: float, c: float, causes:
     """
     a, b = (x if abs(x) < NONE else math.nan for x in (a, b))  # kept as NONE where it is none
     text = TEXTS[word](joint, a, b, c)
-    return f'{text}. {causes}' if word in _EXPLAINED and c > 0.0 else text
+    return f'{text}. {causes}' if word in EXPLAINED and c > 0.0 else text

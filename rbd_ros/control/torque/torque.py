@@ -36,9 +36,9 @@ from rbd_ros.control.torque.limiter import (
 from rbd_ros.control.torque.torque_records import (
     Command, CommandLimits, Computed, Need, Torque, TorqueParameters)
 
-__all__ = ['after_timer', 'begin_at', 'brake_torque', 'changed', 'gravity_known',
-           'law_not_finite', 'leave_torque', 'live_torque', 'need', 'no_brake', 'send', 'silence',
-           'turn_blind', 'wants_state']
+__all__ = ['after_timer', 'begin_at', 'brake_torque', 'carry_torque', 'changed',
+           'gravity_known', 'law_not_finite', 'leave_torque', 'live_torque', 'need', 'no_brake',
+           'send', 'silence', 'turn_blind', 'wants_state']
 
 
 def need(due: int) -> int:
@@ -49,7 +49,13 @@ def need(due: int) -> int:
     """
     if due == Due.LAW:
         return Need.LAW
-    return Need.HOLD if due == Due.HOLD else Need.STOP
+    if due == Due.HOLD:
+        return Need.HOLD
+    if due == Due.FLOAT:
+        return Need.FLOAT
+    if due == Due.COMPLY:
+        return Need.COMPLY
+    return Need.RETRACT if due == Due.RETRACT else Need.STOP
 
 
 def begin_at(x: Torque, known: int, torque: Vector) -> None:
@@ -79,6 +85,8 @@ def changed(x: Command, p: CommandLimits) -> bool:
     x.torque.state = x.supervisor.state
     if x.torque.state == StateCode.RAMPING_IN:
         arm_fade(x.torque.fade, p.torque.switch_time)
+    elif StateCode.FLOATING <= x.torque.state <= StateCode.RETRACTING:
+        cancel_fade(x.torque.fade)  # what pressed must not fade slowly
     return True
 
 
@@ -170,7 +178,7 @@ def live_torque(x: Command, p: CommandLimits, c: Computed, load: Vector, qd: Vec
     due = due_now(x.supervisor)
     if x.torque.sending <= 0.0:
         _begin(x.torque, p.torque)
-    if due == Due.LAW or due == Due.HOLD:
+    if Due.LAW <= due <= Due.RETRACT and due != Due.BRAKE:
         gain = x.supervisor.gain if due == Due.LAW else 1.0
         return _law_torque(x.torque, p.torque, c, gain, qd, now)
     _brake(x.torque, c, load, qd)
@@ -340,6 +348,26 @@ def leave_torque(x: Command, p: CommandLimits, load: Vector, y: Result) -> None:
     for j in range(len(y.torque)):
         most = limit_of(p.torque.limits.limit, j)
         y.torque[j] = clamped(_target(x, p, load, j) - x.torque.limiter.driver[j], most)
+    y.send = 1.0
+
+
+def carry_torque(x: Torque, p: TorqueParameters, gravity: Vector, driver: Vector,
+                 y: Result) -> None:
+    """
+    Give what remains after release before anything was sent: nobody else holds the robot.
+
+    :param x: torque, which begins with it.
+    :param p: limits.
+    :param gravity: g(q) of the present state, N.m.
+    :param driver: what the driver adds, N.m.
+    :param y: gets the torque, if g(q) is to remain and is known.
+    """
+    if not (p.keeps_gravity > 0.0 and is_finite(gravity) and is_finite(driver)):
+        return
+    _copy(x.limiter.driver, driver)
+    reset_limiter(x.limiter, p.limits, gravity)
+    _copy(x.limiter.sent, x.limiter.last_sent)  # from which the first torque begins
+    _copy(y.torque, x.limiter.sent)
     y.send = 1.0
 
 

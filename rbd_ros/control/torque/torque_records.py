@@ -35,6 +35,9 @@ class Need(enum.IntEnum):
     LAW = 0  # law of the mode, gravity, driver's part
     HOLD = 1  # law of holding where the robot was when holding began, gravity, driver's part
     STOP = 2  # the torque that brakes, gravity, driver's part
+    FLOAT = 3  # gravity and a little damping, driver's part
+    COMPLY = 4  # springs at the tip, gravity, driver's part
+    RETRACT = 5  # law of the way back, gravity, driver's part
 
 
 class Computed(Record):

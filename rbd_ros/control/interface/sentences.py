@@ -1,0 +1,71 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""
+Sentences with places for what they are about, as data: every form of the controller says the same.
+
+A place is ``{joint}``; or one of the three numbers ``a``, ``b``, ``c``, with a format of C and
+Python (``{a:.4g}``), after another one was added or multiplied if need be (``{a+1:.0f}``); or a
+choice by a number, counted from 0 (``{a|position|velocity}``).
+"""
+
+from __future__ import annotations
+
+import re
+
+__all__ = ['Sentence']
+
+_PLACE = re.compile(r'{(joint|[abc](?:[+*][-0-9.e]+)?(?::[-+.0-9]*[efg]|(?:\|[^{}|]*)+)?)}')
+
+
+class Sentence:
+    """
+    A sentence about a joint and three numbers.
+
+    :param template: what it says, with places.
+    """
+
+    def __init__(self, template: str) -> None:
+        left = _PLACE.sub('', template)
+        if '{' in left or '}' in left:
+            raise ValueError(f'"{template}" has a place that is none of this language')
+        #: What it says, with places.
+        self.template = template
+
+    def __call__(self, joint: str, a: float, b: float, c: float) -> str:
+        """
+        Return the sentence.
+
+        :param joint: name.
+        :param a: first number.
+        :param b: second number.
+        :param c: third number.
+        """
+        values = {'a': a, 'b': b, 'c': c}
+        return _PLACE.sub(lambda found: _filled(found[1], joint, values), self.template)
+
+
+def _filled(place: str, joint: str, values: dict[str, float]) -> str:
+    if place == 'joint':
+        return joint
+    if '|' in place:
+        name, *cases = place.split('|')
+        return cases[min(max(int(values[name]), 0), len(cases) - 1)]
+    number, _, spec = place.partition(':')
+    value = values[number[0]]
+    if number[1:2] == '+':
+        value += float(number[2:])
+    elif number[1:2] == '*':
+        value *= float(number[2:])
+    return f'{value:{spec or "g"}}'

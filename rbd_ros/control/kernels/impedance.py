@@ -1,0 +1,114 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""
+Impedance laws in physical units: springs and dampers that whoever pushes the robot feels.
+
+They leave the inertia of the robot as it is. A law that changes it needs the measured force or a
+perfect model to be passive; these are passive by themselves, whatever the robot touches.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from rbd_ros.algorithms.linear import dense
+from rbd_ros.algorithms.linear.jacobi import largest_and_smallest, symmetric_eigen
+from rbd_ros.compiler import cos, less, maximum, Scalar, sin, sqrt, where
+
+__all__ = ['critical_damping', 'joint_impedance', 'spring_wrench']
+
+Vector = Sequence[Scalar]
+Matrix = Sequence[Vector]
+
+#: rad below which the curvature of a turn is that of its series
+_SMALL = 1e-2
+
+#: share of the largest eigenvalue to which those of directions without stiffness are raised
+_FLOOR = 1e-12
+
+#: the least number to divide by, 1/s^2
+_TINY = 1e-37
+
+
+def joint_impedance(terms: Any, inputs: Mapping[str, Any]) -> list[Scalar]:
+    """
+    Return H qdd_ref + C(q, qd) qd_ref + g + K e + D e' + friction(qd_ref).
+
+    C is the matrix of Christoffel symbols (Paden and Panja 1988): with e = q_ref - q the robot
+    obeys H e'' + C e' + D e' + K e = -tau_ext, and (e' H e' + e K e) / 2 falls by e' D e'. With
+    all of C(q, qd) qd compensated it could rise. At a reference that rests this is g + K e - D qd.
+
+    :param terms: the robot.
+    :param inputs: stiffness K in N.m/rad and damping D in N.m.s/rad of each joint.
+    """
+    _, qd_ref, qdd_ref = terms.reference
+    lag = [wanted - v for wanted, v in zip(qd_ref, terms.qd)]
+    return [tau + c + k * e + d * v + f for tau, c, k, e, d, v, f in zip(
+        terms.torque(qdd_ref), terms.coriolis(lag), inputs['stiffness'], terms.error,
+        inputs['damping'], lag, terms.friction)]
+
+
+def spring_wrench(error: Vector, stiffness: Vector) -> list[Scalar]:
+    """
+    Return the moment and force that springs along the axes of a frame exert upon it.
+
+    They are the gradient of e K e / 2, with e the rotation vector and the way to the reference in
+    the axes of the frame, so that no closed path gains energy. K e alone is not: the axes turn
+    with the frame, which a spring that is stiffer along one of them resists.
+
+    :param error: e, angular part first, rad and m.
+    :param stiffness: K per axis, N.m/rad and N/m.
+    """
+    turn, way = error[:3], error[3:]
+    moment = [k * x for k, x in zip(stiffness[:3], turn)]
+    force = [k * x for k, x in zip(stiffness[3:], way)]
+    # de/dt = -J_l(turn)^-1 omega, J_l^-T = 1 + turn x / 2 + c turn x turn x
+    once = _cross(turn, moment)
+    twice, c = _cross(turn, once), _curvature(sqrt(dense.dot(turn, turn)))
+    lever = _cross(way, force)
+    return [m + 0.5 * a + c * b + d for m, a, b, d in zip(moment, once, twice, lever)] + force
+
+
+def _curvature(angle: Scalar) -> Scalar:
+    """Return (1 - angle/2 cot(angle/2)) / angle^2, 1/12 at zero."""
+    small = less(angle, _SMALL)
+    half = 0.5 * where(small, 1.0, angle)
+    exact = (1.0 - half * cos(half) / sin(half)) / (4.0 * half * half)
+    return where(small, 1.0 / 12.0 + angle * angle / 720.0, exact)
+
+
+def _cross(a: Vector, b: Vector) -> list[Scalar]:
+    return [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]
+
+
+def critical_damping(Phi: Matrix, stiffness: Vector) -> list[list[Scalar]]:
+    """
+    Return the damping with which every mode of Lambda x'' + D x' + K x = 0 is critically damped.
+
+    Where Q diagonalises both, Lambda = Q^T Q and K = Q^T w^2 Q, it is D = 2 Q^T w Q
+    (Albu-Schaeffer et al. 2003). That is twice the geometric mean of Lambda and K, which needs one
+    eigensystem: 2 sqrt(K) (sqrt(K) Phi sqrt(K))^(-1/2) sqrt(K). A share z of it has the ratio z.
+
+    :param Phi: inverse of Lambda, m x m, positive definite.
+    :param stiffness: of each direction; zero: it is not damped.
+    """
+    root = [sqrt(k) for k in stiffness]
+    m = len(root)
+    w, V = symmetric_eigen([[root[i] * Phi[i][j] * root[j] for j in range(m)] for i in range(m)])
+    high, _ = largest_and_smallest(w)
+    rate = [2.0 / sqrt(maximum(maximum(value, _FLOOR * high), _TINY)) for value in w]
+    return [[root[i] * root[j] * dense.dot([V[i][k] * rate[k] for k in range(m)], V[j])
+             for j in range(m)] for i in range(m)]

@@ -1,0 +1,88 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""
+Stiffness on its way to what is wanted, no faster than a given power allows.
+
+A spring that becomes stiffer while it is deflected gets energy.
+
+With the stiffness K_k and the deflection e_k of step k the stored energy e K e / 2 grows by
+K_k+1 (e_k+1^2 - e_k^2) / 2, the work of the motion, and by (K_k+1 - K_k) e_k^2 / 2, the work of
+the change. The change is therefore measured with the deflection of the step before it, exactly.
+"""
+
+from __future__ import annotations
+
+import math
+
+from rbd_ros.compiler.procedure import Vector
+from rbd_ros.compiler.records import field, Record
+from rbd_ros.control.interface.events import NEVER
+
+__all__ = ['rest_springs', 'Springs', 'stiffen']
+
+#: s that count at most between two steps: a pause saves nothing up
+_LONGEST = 0.1
+
+
+class Springs(Record):
+    """Stiffness in force."""
+
+    time: float = field('', 's', 'control time of the last step', NEVER)
+    energy: float = field('', 'J', 'that changes of stiffness have put in since the law began')
+    joint: Vector = field('n', 'N.m/rad or N/m', 'stiffness at the joints')
+    tip: Vector = field('6', 'N.m/rad, N/m', 'stiffness at the tip, angular part first')
+    way: Vector = field('6', 'rad, m', 'deflection of the springs at the tip in the last step; '
+                                       'axes of the frame')
+
+
+def rest_springs(x: Springs) -> None:
+    """
+    Begin at the reference, where a change of stiffness puts no energy in.
+
+    :param x: springs.
+    """
+    x.energy = 0.0
+    for i in range(6):
+        x.way[i] = 0.0
+
+
+def stiffen(x: Springs, stiffness: Vector, wanted: Vector, at: int, way: Vector, power: float,
+            now: float) -> None:
+    """
+    Let stiffness become what is wanted; what rises does so within the power.
+
+    :param x: springs.
+    :param stiffness: of ``x`` that changes.
+    :param wanted: numbers that have the wanted one.
+    :param at: where it begins there.
+    :param way: deflection of each spring in the last step.
+    :param power: W; 0: no bound.
+    :param now: control time, s.
+    """
+    dt = min(max(now - x.time, 0.0), _LONGEST) if x.time > NEVER else 0.0
+    if math.isfinite(now):
+        x.time = now
+    needed, share = 0.0, 1.0
+    for j in range(len(stiffness)):
+        needed += 0.5 * max(wanted[at + j] - stiffness[j], 0.0) * way[j] * way[j]
+    if power > 0.0 and needed > power * dt:
+        share = power * dt / needed
+    for j in range(len(stiffness)):
+        rise = wanted[at + j] - stiffness[j]
+        after = stiffness[j] + share * rise if share < 1.0 and rise > 0.0 else wanted[at + j]
+        if math.isfinite(after):
+            stiffness[j] = after
+    if math.isfinite(x.energy + share * needed):
+        x.energy += share * needed

@@ -1,0 +1,193 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""
+The way back after a contact: along the path that the joints have come, and no farther.
+
+While the robot works, positions are kept at even distances. On the way back the reference runs
+along them in reverse, slowly, for a bounded distance. Distances are those of the joint that moves
+farthest, so that no joint exceeds the speed.
+"""
+
+from __future__ import annotations
+
+import math
+
+from rbd_ros.compiler.procedure import Matrix
+from rbd_ros.compiler.records import field, Record
+from rbd_ros.control.interface.events import Joints, NEVER, NONE, Structure
+from rbd_ros.control.numerics.angles import turn
+from rbd_ros.control.numerics.places import place_of
+from rbd_ros.control.parameters.settings import Settings
+
+__all__ = ['begin_return', 'fill_way_back', 'forget_way', 'go_back', 'KEPT', 'note_way', 'WayBack',
+           'WayBackLimits']
+
+#: positions that are kept
+KEPT = 48
+
+#: parts of the distance between two of them
+_PARTS = 32.0
+
+#: s in which the way back reaches its speed
+_RISE = 0.1
+
+#: s between two steps at most
+_GAP = 0.1
+
+
+class WayBackLimits(Record):
+    """How far and how fast a robot goes back."""
+
+    distance: float = field('', 'rad or m', 'of the joint that moves farthest')
+    speed: float = field('', 'rad/s or m/s', 'of the joint that moves fastest')
+
+
+class WayBack(Record):
+    """The path that the joints have come, and how far they have gone back."""
+
+    first: float = field('', '', 'place of the newest position')
+    entries: float = field('', '', 'positions that are kept')
+    since: float = field('', 's', 'control time at which the way back began', NEVER)
+    time: float = field('', 's', 'control time of the last step', NEVER)
+    gone: float = field('', 'rad or m', 'by which the reference has gone back')
+    speed: float = field('', 'rad/s or m/s', 'of the reference')
+    path: Matrix = field(f'{KEPT} n', 'rad or m', 'positions, at even distances')
+    state: Matrix = field('3 n', 'rad or m, /s, /s^2', 'reference')
+
+
+def fill_way_back(p: WayBackLimits, settings: Settings) -> None:
+    """
+    Take limits.
+
+    :param p: gets them.
+    :param settings: valid set.
+    """
+    p.distance = settings.number('contact.retract_distance')
+    p.speed = settings.number('contact.retract_speed')
+
+
+def forget_way(x: WayBack) -> None:
+    """
+    Forget the path.
+
+    :param x: the way back.
+    """
+    x.entries = 0.0
+
+
+def note_way(x: WayBack, p: WayBackLimits, joints: Joints, s: Structure) -> None:
+    """
+    Keep a position, if it is far enough from the last one.
+
+    :param x: the way back.
+    :param p: limits.
+    :param joints: the present state.
+    :param s: which joints are which.
+    """
+    n, far = len(s.index), NEVER
+    if x.entries > 0.0:
+        far = 0.0
+        for j in range(n):
+            i = place_of(s, j)
+            way = joints.q[i] - x.path[int(x.first), j]
+            far = max(far, abs(turn(way) if s.continuous[i] > 0.0 else way))
+    if far > NEVER and not far >= p.distance / _PARTS:
+        return
+    x.first = _place(x.first + 1.0)
+    x.entries = min(x.entries + 1.0, float(KEPT))
+    for j in range(n):
+        q = joints.q[place_of(s, j)]
+        x.path[int(x.first), j] = q if math.isfinite(q) else 0.0
+
+
+def begin_return(x: WayBack, joints: Joints, s: Structure, now: float) -> None:
+    """
+    Begin the way back at the present position, at rest.
+
+    :param x: the way back.
+    :param joints: the present state.
+    :param s: which joints are which.
+    :param now: control time, s.
+    """
+    x.since, x.time, x.gone, x.speed = now, now, 0.0, 0.0
+    for j in range(len(s.index)):
+        q = joints.q[place_of(s, j)]
+        x.state[0, j] = q if math.isfinite(q) else 0.0
+        x.state[1, j] = 0.0
+        x.state[2, j] = 0.0
+
+
+def go_back(x: WayBack, p: WayBackLimits, s: Structure, now: float) -> bool:
+    """
+    Move the reference on its way back; return whether it has come to its end.
+
+    :param x: the way back.
+    :param p: limits.
+    :param s: which joints are which.
+    :param now: control time, s.
+    """
+    n, elapsed = len(s.index), now - x.time
+    x.time = now if math.isfinite(now) else x.time
+    if not 0.0 < elapsed <= _GAP:
+        elapsed = 0.0
+    distance, speed = _bounded(p.distance), _bounded(p.speed)
+    left = max(distance - x.gone, 0.0)
+    rate = speed / _RISE
+    x.speed = min(min(x.speed + rate * elapsed, speed), math.sqrt(2.0 * rate * left))
+    step = min(x.speed * elapsed, left)
+    for j in range(n):
+        x.state[1, j] = 0.0
+    while step > 0.0 and x.entries > 0.0:
+        step = _towards(x, s, step)
+    return not (x.entries > 0.0 and left > 1e-6 * distance)
+
+
+def _towards(x: WayBack, s: Structure, step: float) -> float:
+    """Go to the last position that was kept, or part of the way; return what is left."""
+    n, k, far = len(s.index), int(x.first), 0.0
+    for j in range(n):
+        far = max(far, abs(_way(x, s, k, j)))
+    if not far <= NONE:  # no robot was there
+        x.entries = 0.0
+        return 0.0
+    share = min(step / far, 1.0) if far > 0.0 else 1.0
+    for j in range(n):
+        way = _way(x, s, k, j)
+        x.state[0, j] += share * way
+        if far > 0.0:
+            x.state[1, j] = x.speed * way / far
+    if share >= 1.0:
+        x.entries -= 1.0
+        x.first = _place(x.first - 1.0)
+    x.gone += share * far
+    return step - share * far
+
+
+def _bounded(value: float) -> float:
+    """Return a bound; one that is no number allows nothing."""
+    return value if 0.0 <= value <= NONE else 0.0
+
+
+def _way(x: WayBack, s: Structure, k: int, j: int) -> float:
+    """Return how far a joint is from a position that was kept."""
+    way = x.path[k, j] - x.state[0, j]
+    return turn(way) if s.continuous[place_of(s, j)] > 0.0 else way
+
+
+def _place(k: float) -> float:
+    """Return a place in the ring."""
+    if k >= KEPT:
+        return k - KEPT
+    return k + KEPT if k < 0.0 else k

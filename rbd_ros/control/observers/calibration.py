@@ -1,0 +1,142 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""
+Thresholds of contacts from motion without any: what the observer shows, its mean and its spread.
+
+The mean is friction and an offset, fitted for each joint. What is left spreads, and spreads more
+the faster a joint moves: the threshold is a bound of that, which grows with the speed.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+from rbd_ros.errors import RbdError
+
+if TYPE_CHECKING:
+    from rbd_ros.dynamics.robot import Dynamics
+
+__all__ = ['calibrated_contact', 'LEAST_SAMPLES', 'observed_torques']
+
+Array = npt.NDArray[np.float64]
+
+#: states from which nothing can be learned
+LEAST_SAMPLES = 1000
+
+#: by which a threshold exceeds the largest rest that was seen at its speed
+_MARGIN = 2.0
+
+#: parts of the speeds, with equally many states each, whose largest rests are compared
+_PARTS = 12
+
+#: rounds in which the mean is fitted again without what stands out
+_ROUNDS = 3
+
+
+#: s between two states over which nothing is observed
+_GAP = 0.1
+
+
+def observed_torques(robot: Dynamics, t: Array, q: Array, qd: Array, tau: Array,
+                     bandwidth: float) -> tuple[Array, Array]:
+    """
+    Return velocities and what the observer of contacts sees of recorded states, a row for each.
+
+    It is the observer of :mod:`rbd_ros.control.observers.momentum`. The first states, and those
+    after gaps, are left out until it has settled.
+
+    :param robot: model.
+    :param t: times, s.
+    :param q: positions.
+    :param qd: velocities.
+    :param tau: torques of the motors, measured with the states.
+    :param bandwidth: 1/s.
+    """
+    if not (np.isfinite(qd).all() and np.isfinite(tau).all()):
+        raise RbdError('states without velocities or efforts: record both')
+    H, bias, dt = robot.mass_matrix(q), robot.bias(q, qd), np.diff(t)
+    seen, felt, r, since = [], [], np.zeros(qd.shape[1]), 0.0
+    for k, h in enumerate(dt.tolist()):
+        if not 0.0 < h <= _GAP:
+            r[:], since = 0.0, 0.0
+            continue
+        change = 0.5 * (H[k] + H[k + 1]) @ (qd[k + 1] - qd[k])
+        rest = change / h + 0.5 * (bias[k] + bias[k + 1] - tau[k] - tau[k + 1])
+        r = r - np.expm1(-bandwidth * h) * (rest - r)
+        since += h
+        if since > 5.0 / bandwidth:
+            seen.append(qd[k + 1])
+            felt.append(r)
+    shape = len(seen), qd.shape[1]
+    return np.array(seen).reshape(shape), np.array(felt).reshape(shape)
+
+
+def calibrated_contact(qd: Array, observed: Array, speed: Array,
+                       margin: float = _MARGIN) -> dict[str, list[float]]:
+    """
+    Return the parameters ``contact.*`` that free motion of a robot asks for.
+
+    :param qd: velocities, a row for each state.
+    :param observed: torques that the observer saw, nothing taken away, N.m.
+    :param speed: over which dry friction rises, ``friction.speed``.
+    :param margin: factor between the largest rest that was seen and the threshold.
+    :raises RbdError: says what the motion lacks.
+    """
+    if qd.shape != observed.shape or qd.ndim != 2 or len(qd) < LEAST_SAMPLES:
+        raise RbdError(f'{len(qd)} states are not enough: record at least a minute of motion '
+                       f'without contact, {LEAST_SAMPLES} states or more')
+    if not (np.isfinite(qd).all() and np.isfinite(observed).all()):
+        raise RbdError('a velocity or an observed torque is not finite: leave such states out')
+    found: dict[str, list[float]] = {name: [] for name in (
+        'contact.torque', 'contact.torque_speed', 'contact.coulomb', 'contact.viscous',
+        'contact.offset')}
+    for j in range(qd.shape[1]):
+        dry, viscous, offset, rest = _mean(qd[:, j], observed[:, j], speed[j])
+        level, slope = _spread(np.abs(qd[:, j]), np.abs(rest))
+        for name, value in zip(found, (margin * level, margin * slope, dry, viscous, offset)):
+            found[name].append(float(value))
+    return found
+
+
+def _mean(v: Array, torque: Array, speed: float) -> tuple[float, float, float, Array]:
+    """Return dry and viscous friction, an offset, and what they leave."""
+    columns = np.column_stack([-np.tanh(v / speed), -v, np.ones_like(v)])
+    moves = np.abs(v).max() > 2.0 * speed  # else friction is not in the motion
+    used = [0, 1, 2] if moves else [2]
+    kept = np.ones(len(v), dtype=bool)
+    fitted = np.zeros(3)
+    for _ in range(_ROUNDS):
+        fitted[used] = np.linalg.lstsq(columns[kept][:, used], torque[kept], rcond=None)[0]
+        fitted[:2] = np.maximum(fitted[:2], 0.0)
+        rest = torque - columns @ fitted
+        kept = np.abs(rest) <= 4.0 * rest[kept].std() + 1e-12
+    fitted[2] = float(np.mean((torque - columns[:, :2] @ fitted[:2])[kept]))
+    return fitted[0], fitted[1], fitted[2], torque - columns @ fitted
+
+
+def _spread(speed: Array, rest: Array) -> tuple[float, float]:
+    """Return level and slope of a line over the speed that no rest exceeds."""
+    order = np.argsort(speed)
+    parts = np.array_split(order, _PARTS)
+    at = np.array([speed[part].mean() for part in parts])
+    most = np.array([rest[part].max() for part in parts])
+    slope = max(0.0, float(np.polyfit(at, most, 1)[0])) if np.ptp(at) > 0.0 else 0.0
+    slope = min(slope, float(most.max() / max(at.max(), 1e-9)))
+    level = float(np.max(rest - slope * speed))
+    if level <= 0.0:
+        slope, level = 0.0, float(rest.max())
+    return max(level, 1e-6), slope

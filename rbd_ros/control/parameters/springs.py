@@ -1,0 +1,213 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""
+Springs and dampers in physical units that cannot be stable are refused, as gains in 1/s^2 are.
+
+Along any motion u a spring K and a damper D have the gains u'K u / u'H u and u'D u / u'H u. With
+inertias M such that u'M u < u'H u (``Robot.damped_inertia``, ``Robot.felt_inertia``) these are a
+mean of K/M and D/M of the places where springs act, and of zero. Stable gains are a convex set
+(:mod:`rbd_ros.control.parameters.gains`): each place may be judged alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+import math
+from typing import NamedTuple
+
+from rbd_ros.compiler.records import field, Record
+from rbd_ros.control.interface.sentences import Sentence
+from rbd_ros.control.parameters.gains import (
+    gain_loop, largest_damping, largest_stiffness, ROUNDING)
+
+__all__ = ['FITTED', 'fitting_damping', 'judge_spring', 'least_rate', 'Spring', 'spring_cases',
+           'spring_reasons', 'spring_sentences', 'SpringCase']
+
+#: kg.m^2 or kg of what moves nothing: no spring is stable there
+_NO_INERTIA = 1e-12
+
+#: in the place of a damping that is made for the stiffness and the inertia
+FITTED = -1.0
+
+#: damping ratio that it has then, and the share of what the rate can hold that it has at most
+_RATIO, _SHARE = 0.7, 0.5
+
+#: Hz between which the least rate is sought
+_SLOWEST, _FASTEST = 0.1, 1e6
+
+
+class Spring(NamedTuple):
+    """
+    Springs and dampers, one pair for each place.
+
+    :param stiffness: name of its parameter.
+    :param damping: that of the damping.
+    :param ratio: that of the damping ratio; empty: there is none.
+    :param units: of stiffness and damping.
+    :param places: joints or directions, by name.
+    :param inertia: of each place, such that a damper of inertia over period is stable.
+    :param usual: inertia that a damping is made for where none is given.
+    """
+
+    stiffness: str
+    damping: str
+    ratio: str
+    units: tuple[str, str]
+    places: Sequence[str]
+    inertia: Sequence[float]
+    usual: Sequence[float]
+
+
+class SpringCase(Record):
+    """A spring and a damper at one place, and the loop in which they act."""
+
+    stiffness: float = field('', 'N.m/rad or N/m', 'K')
+    damping: float = field('', 'N.m.s/rad or N.s/m', 'D; below 0: one that fits')
+    ratio: float = field('', '', 'damping ratio that is made besides')
+    inertia: float = field('', 'kg.m^2 or kg', 'that is felt there')
+    usual: float = field('', 'kg.m^2 or kg', 'that a damping is made for where none is given')
+    period: float = field('', 's', 'of the control loop')
+    delay: float = field('', 's', 'from measuring to torque')
+    wrong: float = field('', '', '0: nothing, 1: damping, 2: stiffness')
+    most: float = field('', '', 'below which that one must be')
+
+
+def fitting_damping(stiffness: float, usual: float, inertia: float, period: float,
+                    delay: float) -> float:
+    """
+    Return a damping for a joint that is given none: the ratio 0.7, or what the rate can hold.
+
+    :param stiffness: of its spring, N.m/rad or N/m.
+    :param usual: its inertia in most poses.
+    :param inertia: such that a damper of inertia over period is stable.
+    :param period: of the control loop, s.
+    :param delay: from measuring to torque, s.
+    """
+    most = _SHARE * max(inertia, _NO_INERTIA) * largest_damping(period, delay)
+    return min(2.0 * _RATIO * math.sqrt(max(stiffness * usual, 0.0)), most)
+
+
+def judge_spring(x: SpringCase) -> None:
+    """
+    Find the damping or the stiffness that cannot be stable.
+
+    :param x: ``wrong`` says which, and ``most`` how large it may be. A damping that is made gets
+        its number.
+    """
+    x.inertia = max(x.inertia, _NO_INERTIA)
+    fitted = x.damping < 0.0
+    if fitted:
+        x.damping = fitting_damping(x.stiffness, x.usual, x.inertia, x.period, x.delay)
+    x.wrong, x.most = 0.0, x.inertia * largest_damping(x.period, x.delay)
+    if x.damping > x.most * (1.0 + ROUNDING):
+        x.wrong = 1.0
+        return
+    if _is_held(x, x.stiffness):
+        return
+    low, high = 0.0, x.stiffness
+    for _ in range(60):
+        middle = 0.5 * (low + high)
+        if fitted:
+            x.damping = fitting_damping(middle, x.usual, x.inertia, x.period, x.delay)
+        if _is_held(x, middle):
+            low = middle
+        else:
+            high = middle
+    x.wrong, x.most = 2.0, low
+    if fitted:
+        x.damping = fitting_damping(x.stiffness, x.usual, x.inertia, x.period, x.delay)
+
+
+def _is_held(x: SpringCase, stiffness: float) -> bool:
+    """Return whether the rate can hold a stiffness with the damping that there is."""
+    gain = stiffness / x.inertia
+    damping = x.damping / x.inertia + 2.0 * x.ratio * math.sqrt(gain)
+    if damping > largest_damping(x.period, x.delay) * (1.0 + ROUNDING):
+        return False
+    return gain <= 0.0 or gain < largest_stiffness(damping, x.period, x.delay)
+
+
+def spring_sentences(spring: Spring, loop: str) -> list[Sentence]:
+    """
+    Return what is said of a damping and of a stiffness that cannot be stable.
+
+    :param spring: what they belong to.
+    :param loop: what is said of the loop.
+    """
+    per_way, per_speed = spring.units
+    besides = f' and {spring.ratio}' if spring.ratio else ''
+    return [Sentence(each) for each in (
+        f'{spring.damping} {{b:g}} {per_speed} of {{joint}} cannot be stable {loop}: give less '
+        'than {c:.4g}',
+        f'{spring.stiffness} {{a:g}} {per_way} of {{joint}} with {spring.damping} {{b:g}} '
+        f'{per_speed}{besides} cannot be stable {loop}: with this damping give less than '
+        '{c:.4g}')]
+
+
+def spring_cases(values: Mapping[str, object], spring: Spring, stiffness: Sequence[float],
+                 damping: Sequence[float], ratio: float = 0.0, *, differenced: bool = False,
+                 ) -> list[SpringCase]:
+    """
+    Return the springs and dampers, judged.
+
+    :param values: complete set of parameters.
+    :param spring: what is judged.
+    :param stiffness: of each place.
+    :param damping: of each place; ``FITTED``: one that fits.
+    :param ratio: damping ratio of all.
+    :param differenced: whether states have no velocities, so that their filter counts.
+    """
+    cases = []
+    for k, d, inertia, usual in zip(stiffness, damping, spring.inertia, spring.usual):
+        case = SpringCase({})
+        case.period, case.delay, _ = gain_loop(values, differenced=differenced)
+        case.stiffness, case.damping, case.ratio = k, d, ratio
+        case.inertia, case.usual = inertia, usual
+        judge_spring(case)
+        cases.append(case)
+    return cases
+
+
+def spring_reasons(values: Mapping[str, object], spring: Spring, cases: Sequence[SpringCase], *,
+                   differenced: bool = False) -> list[str]:
+    """
+    Return which springs and dampers cannot be stable, with the largest ones that can.
+
+    :param values: complete set of parameters.
+    :param spring: what is judged.
+    :param cases: its places, judged.
+    :param differenced: whether states have no velocities, so that their filter counts.
+    """
+    sentences = spring_sentences(spring, gain_loop(values, differenced=differenced)[2])
+    return [sentences[int(case.wrong) - 1](place, case.stiffness, case.damping, case.most)
+            for place, case in zip(spring.places, cases) if case.wrong]
+
+
+def least_rate(case: SpringCase) -> float:
+    """
+    Return the rate in Hz from which on a spring with its damper is stable; infinite: at none.
+
+    :param case: judged, so that its damping is a number.
+    """
+    trial, low, high = SpringCase({}), math.log(_SLOWEST), math.log(_FASTEST)
+    if case.stiffness <= 0.0 and case.damping <= 0.0:
+        return 0.0
+    for _ in range(60):
+        middle = 0.5 * (low + high)
+        trial.memory[:] = case.memory
+        trial.period = math.exp(-middle)
+        judge_spring(trial)
+        low, high = (middle, high) if trial.wrong else (low, middle)
+    return math.exp(high) if high < math.log(_FASTEST) else math.inf

@@ -1,0 +1,188 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""
+Targets of the tip as numbers: what is wrong with them, and how fast streamed poses move.
+
+The velocity is estimated over a time long enough that late messages and bursts do not matter.
+"""
+
+from __future__ import annotations
+
+import math
+
+from rbd_ros.compiler.procedure import Matrix, Vector
+from rbd_ros.compiler.records import field, Record
+from rbd_ros.control.interface.events import Kind, NOBODY
+from rbd_ros.control.references.points import refuse, Verdict
+from rbd_ros.control.references.pose_profile import TaskLimits, turn_between
+from rbd_ros.control.references.task_reference import LARGE, TaskReference
+from rbd_ros.control.references.words import PointWord, ReferenceWord
+
+__all__ = ['handle_target', 'Target']
+
+#: s within which a pose must be followed by the next one to be a stream
+_STREAM_GAP = 0.25
+
+#: s between two poses of a burst, of which the last one counts
+_BURST_GAP = 0.0005
+
+#: poses of a stream that are remembered
+_POSES = 50
+
+#: of its longest gaps over which the velocity of a stream is taken, a little more than two
+_GAPS = 2.001
+
+#: of its longest gap for which a stream goes on by itself
+_GOES_ON = 1.5
+
+#: m of a position that nobody means
+_FAR = 1e4
+
+
+class Target(Record):
+    """What the tip is asked for, and the poses that were asked for before."""
+
+    kind: float = field('', '', 'pose, twist or wrench, see Kind')
+    now: float = field('', 's', 'control time')
+    poses: float = field('', '', 'of the stream that are remembered')
+    stops: float = field('', '', 'how often the reference was held when the stream began')
+    horizon: float = field('', 's', 'for which the goal moves on by itself')
+    numbers: Vector = field('14', '', 'quaternion and position; or two vectors, the angular one '
+                                      'first. Then those of the event')
+    goal: Vector = field('7', '', 'quaternion and position of the newest pose')
+    before: Vector = field('7', '', 'those of an earlier one')
+    drift: Vector = field('6', 'rad/s, m/s', 'velocity of the stream')
+    times: Vector = field(f'{_POSES}', 's', 'control times of the poses')
+    stream: Matrix = field(f'{_POSES} 7', '', 'the poses')
+
+
+def handle_target(x: Target, reference: TaskReference, p: TaskLimits, verdict: Verdict) -> None:
+    """
+    Check a target of the tip, and make the numbers of its event.
+
+    :param x: what is asked for.
+    :param reference: of the state of the step; only read.
+    :param p: in force; a stream that moves faster is none.
+    :param verdict: says if it is refused.
+    """
+    verdict.word, verdict.joint = 0.0, NOBODY
+    if x.kind == Kind.POSE:
+        if _is_pose(x, verdict):
+            _take(x, reference)
+            _estimate(x, p)
+            for j in range(7):
+                x.numbers[j] = x.goal[j]
+            for j in range(6):
+                x.numbers[7 + j] = x.drift[j]
+            x.numbers[13] = x.horizon
+    elif x.kind == Kind.TWIST:
+        _check_six(x, ReferenceWord.NO_TWIST, 0, verdict)
+    else:
+        _check_six(x, ReferenceWord.NO_WRENCH, 1, verdict)
+
+
+def _check_six(x: Target, word: int, which: int, verdict: Verdict) -> None:
+    largest = 0.0
+    for j in range(6):
+        if not math.isfinite(x.numbers[j]):
+            refuse(verdict, word, NOBODY, 0.0, 0.0, 0.0)
+            return
+        largest = max(largest, abs(x.numbers[j]))
+    if largest > LARGE:
+        refuse(verdict, PointWord.TOO_LARGE, NOBODY, largest, LARGE, which)
+
+
+def _is_pose(x: Target, verdict: Verdict) -> bool:
+    """Return whether it is one; its goal is then of unit length."""
+    size, farthest = 0.0, 0.0
+    for j in range(7):
+        if not math.isfinite(x.numbers[j]):
+            refuse(verdict, ReferenceWord.NO_POSE, NOBODY, 0.0, 0.0, 0.0)
+            return False
+    for j in range(4):
+        size += x.numbers[j] * x.numbers[j]
+    for j in range(4, 7):
+        if abs(x.numbers[j]) > abs(farthest):
+            farthest = x.numbers[j]
+    if abs(farthest) > _FAR:
+        refuse(verdict, PointWord.FAR, NOBODY, farthest, _FAR, 0.0)
+        return False
+    size = math.sqrt(size)
+    if not 0.9 < size < 1.1:
+        refuse(verdict, PointWord.NO_TURN, NOBODY, size, 0.0, 0.0)
+        return False
+    for j in range(4):
+        x.goal[j] = x.numbers[j] / size
+    for j in range(4, 7):
+        x.goal[j] = x.numbers[j]
+    return True
+
+
+def _take(x: Target, reference: TaskReference) -> None:
+    """Remember the newest pose; a stream that has ceased is forgotten."""
+    if x.stops != reference.stops:
+        x.stops, x.poses = reference.stops, 0.0
+    since = x.now - x.times[int(x.poses) - 1] if x.poses > 0.0 else 0.0
+    if reference.pose.moving > 0.0 or not 0.0 <= since <= _STREAM_GAP:
+        x.poses = 0.0  # below 0 the clock has jumped back
+    if x.poses > 0.0 and since < _BURST_GAP:
+        x.poses -= 1.0
+    if x.poses == _POSES:
+        for i in range(1, _POSES):
+            x.times[i - 1] = x.times[i]
+            for j in range(7):
+                x.stream[i - 1, j] = x.stream[i, j]
+        x.poses -= 1.0
+    _add(x)
+
+
+def _add(x: Target) -> None:
+    at = int(x.poses)
+    x.times[at] = x.now
+    for j in range(7):
+        x.stream[at, j] = x.goal[j]
+    x.poses = at + 1
+
+
+def _estimate(x: Target, p: TaskLimits) -> None:
+    """Estimate the velocity of streamed poses over two of their longest gaps; jumps end it."""
+    for j in range(6):
+        x.drift[j] = 0.0
+    longest = 0.0
+    for i in range(1, int(x.poses)):
+        longest = max(longest, x.times[i] - x.times[i - 1])
+    if not longest > 0.0:
+        return
+    at = 0
+    while x.now - x.times[at] > _GAPS * longest:
+        at += 1
+    span = x.now - x.times[at]
+    for j in range(7):
+        x.before[j] = x.stream[at, j]
+    turn_between(x.before, x.goal, x.drift)
+    for j in range(3):
+        x.drift[j] = x.drift[j] / span
+        x.drift[3 + j] = (x.goal[4 + j] - x.before[4 + j]) / span
+    if _norm(x.drift, 0) <= p.velocity[0] and _norm(x.drift, 3) <= p.velocity[1]:
+        x.horizon = _GOES_ON * longest
+        return
+    x.poses = 0.0
+    _add(x)
+    for j in range(6):
+        x.drift[j] = 0.0
+
+
+def _norm(x: Vector, i: int) -> float:
+    return math.sqrt(x[i] * x[i] + x[i + 1] * x[i + 1] + x[i + 2] * x[i + 2])

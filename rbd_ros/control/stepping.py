@@ -1,0 +1,294 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""
+States, the timer and posted requests become events, the step runs, and what it leaves is kept.
+
+Everything here runs in the control thread; other threads only ``post`` requests.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Hashable, Mapping, Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from rbd_ros.compiler import Bound, procedure
+from rbd_ros.control.force_torque.sensor import restart_sensor
+from rbd_ros.control.interface.events import Event, Kind, Result
+from rbd_ros.control.joint_states.arrival import fill_states
+from rbd_ros.control.joint_states.forms import MOST_NAMES, ROOM
+from rbd_ros.control.joint_states.intake import fill_structure, MOST_BYTES
+from rbd_ros.control.joint_states.sources import SOURCES
+from rbd_ros.control.laws.design import design
+from rbd_ros.control.load.load import restart_load
+from rbd_ros.control.parameters.settings import Settings
+from rbd_ros.control.references.feeder import Feeder
+from rbd_ros.control.references.goal_outcomes import EndedGoals
+from rbd_ros.control.references.pieces import Ring
+from rbd_ros.control.references.results import Outcome
+from rbd_ros.control.snapshots import Snapshots
+from rbd_ros.control.speaker import Speaker
+from rbd_ros.control.state_view import StateView
+from rbd_ros.control.step.exchange import exchange, Mail, Notes
+from rbd_ros.control.step.state import (
+    fill_parameters, kernels_of, Parameters, State, Work)
+from rbd_ros.wire.command import Slots
+from rbd_ros.wire.messages import COMMANDS, joint_state
+
+__all__ = ['Array', 'Request', 'Stepping']
+
+Array = npt.NDArray[np.float64]
+Values = Array | Sequence[float]
+Request = Callable[[float, float], object]
+
+#: places of single numbers, which are read and written at once
+_KIND, _NOW, _STEADY = (Event.single_place(name) for name in ('kind', 'now', 'steady'))
+_ARRIVED, _ATTENTION = Notes.single_place('arrived'), Notes.single_place('attention')
+_SEND, _STAMP = Result.single_place('send'), Notes.single_place('stamp')
+
+
+class Stepping(StateView):
+    """
+    A robot whose states become torques.
+
+    :param settings: valid set of parameters.
+    :param kernels: compiled laws by name.
+    :param publish: sends a torque.
+    :param backend: of the step, see :func:`rbd_ros.compiler.procedure.bind`.
+    """
+
+    def __init__(self, settings: Settings, kernels: Mapping[str, Bound],
+                 publish: Callable[[Array], None], backend: str = 'auto') -> None:
+        robot, modes = settings.robot, tuple(settings.robot.modes)
+        sizes = {'n': len(robot.joints), 'm': robot.model.nv, 's': SOURCES}
+        x, p = State(sizes), Parameters(sizes)
+        intake = fill_structure(p.structure, x.joints, settings)
+        super().__init__(x, p, intake, Speaker(settings, intake, x, p, modes), modes)
+        #: set in force
+        self.settings = settings
+        self.kernels, self._publish = kernels, publish
+        self.u, self.y, self.ring = Event(sizes), Result(sizes), Ring(sizes)
+        #: what the step works on
+        self.given = x, self.u, p, self.ring, kernels_of(kernels, sizes), Work(sizes), self.y
+        prepared = COMMANDS[settings.text('command_type')](robot.joints)
+        #: the last torque as a serialized message
+        self.command = np.frombuffer(prepared.content, np.uint8).copy()
+        self._notes, slots = Notes(sizes), Slots(sizes)
+        slots.values_at, slots.stamp_at = prepared.values_at, prepared.stamp_at
+        slots.step, slots.motor_at[:len(prepared.motor_at)] = prepared.step, prepared.motor_at
+        #: what it reads and writes
+        self.mail = Mail(intake.message, intake.parts, intake.letters, self.command, slots,
+                         self._notes)
+        #: lets an event happen: the step itself, or the loop that has taken it over
+        self.run: Callable[[], object] = procedure.bind(exchange, self.mail, *self.given,
+                                                        backend=backend)
+        #: called when a request was posted
+        self.wake: Callable[[], object] = lambda: None
+        #: makes what is seen here the present state, or raises an RbdError; not in the thread that
+        #: runs requests, which sees it anyway
+        self.refresh: Callable[[], object] = lambda: None
+        # Without the fast path no machine code reads a message.
+        fast = settings.flag('fast_path')
+        self._read = None if fast else intake.bound(self.u, 'python')
+        #: which kind of joint state a message is; below 0: none with joints of the robot
+        self.recognise = intake.recogniser(backend if fast else 'python')
+        self._event, self._result, self._marks = (
+            self.u.singles, self.y.singles, self._notes.singles)
+        self.feeder = Feeder(self.ring, x.references.joint.path)
+        self._ended = EndedGoals(x.references.joint.goal, robot.joints, modes)
+        self.snapshots = Snapshots(x)
+        self.events: deque[tuple[str, str]] = deque(maxlen=1000)  # kind, text
+        self.ended: deque[tuple[Hashable, Outcome]] = deque()  # goals, for whoever asked for them
+        self._goals: dict[int, Hashable] = {}  # keys of goals by their numbers
+        #: posted, not yet run, with the number of stops before
+        self.requests: deque[tuple[Request, int]] = deque()
+        #: how often ~/stop was called, where the loop answers it
+        self.count_stops: Callable[[], int] = lambda: 0
+        #: the same before the request that runs was posted
+        self.stops_before = 0
+        self._begin(settings)
+
+    @staticmethod
+    def prepare() -> None:
+        """Begin to compile the step, while somebody else compiles the laws of a robot."""
+        procedure.prepare(exchange)
+
+    def _begin(self, settings: Settings) -> None:
+        """Put the state in accord with the first parameters."""
+        fill_states(self.p.states, settings)
+        fill_parameters(self.p, settings, self._modes)
+        self.x.mode = self.p.mode
+        self.x.laws.law, self.x.laws.own = self.p.laws.law, self.p.laws.own
+        self.snapshots.divider = settings.report_divider
+        restart_load(self.x.load.plain(), self.p.load.plain())
+        restart_sensor(self.x.sensor.plain(), self.p.sensor.plain())
+        design(self.x.design.plain(), self.p.design.plain(), self.p.design.delay, 0.0)
+        self._step(Kind.PARAMETERS, 0.0, 0.0)
+
+    # -- events, in the control thread --------------------------------------------------------
+
+    def take_state(self, now: float, steady: float, names: tuple[str, ...], position: Values,
+                   velocity: Values, effort: Values, stamp: tuple[int, int]) -> bool:
+        """
+        Take a joint state.
+
+        :param now: control time of reception, s.
+        :param steady: steady time, s.
+        :param names: joint names.
+        :param position: positions.
+        :param velocity: velocities, or none.
+        :param effort: efforts, or none.
+        :param stamp: ``header.stamp``, s and ns.
+        :returns: whether a torque was sent.
+        """
+        letters, sent = sum(map(len, names)), None
+        if len(names) <= MOST_NAMES and letters <= ROOM:
+            data = joint_state(names, position, velocity, effort, stamp)
+            sent = self.take_message(now, steady, data)
+        return sent if sent is not None else self.take_unreadable(
+            now, steady, f'{len(names)} names of {letters} letters in all: at most {MOST_NAMES} '
+            f'names are read, of {ROOM} bytes with their lengths and without zeros, in a message '
+            f'of {MOST_BYTES} bytes')
+
+    def take_message(self, now: float, steady: float, data: bytes) -> bool | None:
+        """
+        Take a joint state as it comes from the network.
+
+        :param now: control time of reception, s.
+        :param steady: steady time, s.
+        :param data: serialized sensor_msgs/JointState.
+        :returns: whether a torque was sent; None if it is no plain joint state, as
+            :mod:`rbd_ros.wire.joint_state` says, and nothing has happened.
+        """
+        if self.requests:
+            self.serve(now, steady)
+        if not self.intake.load(data):
+            return None
+        event = self._event
+        if self._read is None:
+            self._marks[_ARRIVED] = 1.0
+        else:
+            event[_NOW], event[_STEADY] = now, steady
+            if not self._read():
+                return None
+        sent = self._step(Kind.STATE, now, steady)
+        return sent if sent or event[_KIND] == Kind.STATE else None
+
+    @property
+    def stamp(self) -> float:
+        """Return the stamp of the last message, s."""
+        return float(self._marks[_STAMP])
+
+    def take_unreadable(self, now: float, steady: float, text: str) -> bool:
+        """
+        Count and announce a message that cannot be read; it is a fault only if it goes on.
+
+        :param now: control time of reception, s.
+        :param steady: steady time, s.
+        :param text: what is wrong with it.
+        :returns: whether a torque was sent.
+        """
+        self.serve(now, steady)
+        self.intake.unreadable = text
+        return self._step(Kind.UNREADABLE, now, steady)
+
+    def take_timer(self, now: float, steady: float) -> bool:
+        """
+        Take the steady timer.
+
+        :param now: control time, s.
+        :param steady: steady time, s.
+        :returns: whether a torque was sent.
+        """
+        if self.requests:
+            self._step(Kind.LOOK, now, steady)
+            self.serve(now, steady)
+        return self._step(Kind.TIMER, now, steady)
+
+    def press(self, steady: float, pressed: bool) -> None:
+        """
+        Take one message of the dead-man switch; letting it go stops at once.
+
+        :param steady: steady time, s.
+        :param pressed: whether the operator holds it; one false between any number of true counts.
+        """
+        self.u.pressed = float(pressed)
+        self._step(Kind.DEAD_MAN, self.x.now, steady)
+
+    def post(self, request: Request) -> None:
+        """
+        Run a request in the control thread before its next event; callable from any thread.
+
+        :param request: gets control and steady time.
+        """
+        self.requests.append((request, self.count_stops()))
+        self.wake()
+
+    def serve(self, now: float, steady: float) -> None:
+        """
+        Run the posted requests.
+
+        :param now: control time, s.
+        :param steady: steady time, s.
+        """
+        if self.requests:
+            self._step(Kind.ADVANCE, now, steady)  # they see the present state of the supervisor
+            now, steady = self.u.now, self.u.steady  # when that was
+        while self.requests:
+            request, self.stops_before = self.requests.popleft()
+            request(now, steady)
+
+    # -- the step ---------------------------------------------------------------------------
+
+    def _step(self, kind: int, now: float, steady: float) -> bool:
+        """Let one thing happen; return whether a torque was sent."""
+        event = self._event
+        event[_KIND], event[_NOW], event[_STEADY] = kind, now, steady
+        if self.feeder.left:
+            self.feeder.catch_up(now)
+        self.run()
+        sent = bool(self._result[_SEND] > 0.0)
+        if sent:
+            self._publish(self.y.torque)
+        if self._marks[_ATTENTION] or kind != Kind.STATE or self.snapshots.wanted:
+            self.attend()
+        return sent
+
+    def attend(self) -> None:
+        """Look at what the step has left; in the thread that runs requests."""
+        y, notes = self.y, self._notes
+        if self.x.command.supervisor.faults.causes or self._fault_sentences.by_cause:
+            self._fault_sentences.update()
+        if self.intake.letters.forms.news:
+            self.intake.look(self.u)
+        if y.told or self.intake.notices:
+            self.events.extend(self.speaker.said(y))
+            self.events.extend(('warning', text) for text in self.intake.notices)
+            self.intake.notices.clear()
+        if self.x.references.joint.goal.ended != self._ended.seen:
+            self._note_ended()
+        if notes.cycle and self.snapshots.wanted:
+            self.snapshots.note()
+        if self.feeder.left:
+            self.feeder.feed()
+        notes.ended = self._ended.seen
+        notes.minded = float(bool(self._fault_sentences.by_cause) or self.feeder.left > 0)
+
+    def _note_ended(self) -> None:
+        """Tell of goals that have ended."""
+        for number, outcome in self._ended.take(self._fault_sentences.text()):
+            self.ended.append((self._goals.pop(number, number), outcome))

@@ -1,0 +1,83 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""
+Motors that close their own loop get gains and a torque, which add up to what the controller wants.
+
+A motor applies Kp (q_d - q) + Kd (qd_d - qd) + tau_ff at its own rate. The torque tau_ff is chosen
+such that this is the torque of the controller at the measured state. From then on
+
+    tau(t) = tau - Kp (q(t) - q) - Kd (qd(t) - qd)
+
+whatever q_d and qd_d are: the motor answers to what has changed since the state was measured.
+"""
+
+from __future__ import annotations
+
+import math
+
+from rbd_ros.compiler.procedure import Matrix, Vector
+from rbd_ros.compiler.records import field, Record
+from rbd_ros.control.parameters.settings import Settings
+
+__all__ = ['fill_motor', 'MotorParameters', 'share_torque']
+
+
+class MotorParameters(Record):
+    """Gains that motors may have."""
+
+    used: float = field('', '', '1 if commands go to motors that close their own loop')
+    stiffness: Vector = field('n', 'N.m/rad or N/m', 'Kp where the law follows joint references')
+    damping: Vector = field('n', 'N.m.s/rad or N.s/m', 'Kd with states')
+    blind_damping: Vector = field('n', 'N.m.s/rad or N.s/m', 'Kd without states')
+
+
+def fill_motor(p: MotorParameters, settings: Settings) -> None:
+    """
+    Take the gains.
+
+    :param p: gets them.
+    :param settings: valid set.
+    """
+    p.used = float(settings.motors_close_loops)
+    p.stiffness[:] = settings.joints('motor.stiffness')
+    p.damping[:] = settings.joints('motor.damping')
+    p.blind_damping[:] = settings.motor_blind_damping
+
+
+def share_torque(motor: Matrix, j: int, q: float, qd: float, error: float, velocity: float,
+                 stiffness: float, damping: float, torque: float) -> None:
+    """
+    Give a motor its part of a torque, and the rest as a torque.
+
+    :param motor: gets position, velocity, Kp, Kd and torque in column ``j``.
+    :param j: joint.
+    :param q: measured position, rad.
+    :param qd: velocity that the motor has as well, rad/s.
+    :param error: of the position from where the motor shall go, rad.
+    :param velocity: with which the motor shall move, rad/s.
+    :param stiffness: Kp.
+    :param damping: Kd.
+    :param torque: that all this must be at q and qd, N.m.
+    """
+    position = q + error
+    rest = torque - (stiffness * (position - q) + damping * (velocity - qd))
+    # numbers that are not finite, or absurd, leave the torque alone
+    sound = (abs(position) < 1e9 and abs(velocity) < 1e9 and 0.0 <= stiffness < 1e9
+             and 0.0 <= damping < 1e9 and math.isfinite(rest))
+    motor[0, j] = position if sound else 0.0
+    motor[1, j] = velocity if sound else 0.0
+    motor[2, j] = stiffness if sound else 0.0
+    motor[3, j] = damping if sound else 0.0
+    motor[4, j] = rest if sound else torque

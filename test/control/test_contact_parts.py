@@ -1,0 +1,273 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""Contacts without a robot: wrench and mass by other ways, the way back, the calibration."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from rbd_ros import RbdError
+from rbd_ros.control.interface.events import Joints, NEVER, NONE, Result, Structure
+from rbd_ros.control.laws.way_back import (
+    begin_return, forget_way, go_back, KEPT, note_way, WayBack, WayBackLimits)
+from rbd_ros.control.observers.calibration import calibrated_contact
+from rbd_ros.control.observers.contact import (
+    check_contact, Contact, ContactParameters, ContactRoom, energy_speed, find_energy,
+    find_wrench, returns_clear)
+from rbd_ros.control.observers.external import external_wrench
+from rbd_ros.control.observers.standstill import is_doubtful, Standstill
+
+SIZES = {'n': 6, 'm': 6}
+
+
+def structure(**turns: float) -> Structure:
+    """Return joints in the order of the model."""
+    s = Structure(SIZES)
+    s.index[:] = range(6)
+    s.continuous[:] = [turns.get(f'j{k}', 0.0) for k in range(6)]
+    return s
+
+
+# -- wrench and energy ----------------------------------------------------------------------------
+
+@pytest.mark.parametrize('seed', range(5))
+def test_the_wrench_explains_the_torques(seed):
+    """It is the one that reports find by singular values; a wrench of the tip is found again."""
+    rng = np.random.default_rng(seed)
+    (U, _), (V, _) = (np.linalg.qr(rng.standard_normal((6, 6))) for _ in range(2))
+    J, wrench = U @ np.diag(rng.uniform(0.2, 2.0, 6)) @ V, rng.standard_normal(6)
+    room, w = ContactRoom(SIZES), np.zeros(6)
+    find_wrench(w, room, J, J.T @ wrench)
+    np.testing.assert_allclose(w, wrench, rtol=1e-3, atol=1e-3)
+    expected, _ = external_wrench(J, J.T @ wrench)
+    np.testing.assert_allclose(w, expected, rtol=1e-3, atol=1e-3)
+
+
+def test_a_direction_without_joints_has_no_force():
+    """What the frame cannot do is not guessed, and absurd numbers change nothing."""
+    J, w = np.zeros((6, 6)), np.zeros(6)
+    J[3, 0] = 0.5
+    room = ContactRoom(SIZES)
+    find_wrench(w, room, J, np.array([5.0, 1.0, 0.0, 0.0, 0.0, 0.0]))
+    np.testing.assert_allclose(w, [0.0, 0.0, 0.0, 10.0, 0.0, 0.0], atol=1e-3)
+    find_wrench(w, room, np.full((6, 6), np.nan), np.ones(6))
+    assert np.isfinite(w).all()
+
+
+@pytest.mark.parametrize('seed', range(5))
+def test_the_apparent_mass_is_that_of_lambda(seed):
+    """1 / (u' J H^-1 J' u), by another way; the bound of the energy gives the speed back."""
+    rng = np.random.default_rng(seed)
+    J, A, velocity = rng.standard_normal((6, 6)), rng.standard_normal((6, 6)), rng.normal(size=6)
+    H = A @ A.T + np.eye(6)
+    x, p = Contact(SIZES), ContactParameters(SIZES)
+    find_energy(x, ContactRoom(SIZES), H, J, velocity, structure())
+    speed = np.linalg.norm(velocity[3:])
+    u = velocity[3:] / speed
+    mass = 1.0 / (u @ J[3:] @ np.linalg.inv(H) @ J[3:].T @ u)
+    assert x.mass == pytest.approx(mass) and x.speed == pytest.approx(speed)
+    assert x.energy == pytest.approx(0.5 * mass * speed * speed)
+    assert energy_speed(x, p) == NONE
+    p.energy = x.energy
+    assert energy_speed(x, p) == pytest.approx(speed)
+
+
+def test_a_frame_at_rest_has_no_energy():
+    """No direction, no mass, and no speed limit."""
+    x, p = Contact(SIZES), ContactParameters(SIZES)
+    find_energy(x, ContactRoom(SIZES), np.eye(6), np.eye(6), np.zeros(6), structure())
+    p.energy = 1.0
+    assert (x.mass, x.energy, energy_speed(x, p)) == (0.0, 0.0, NONE)
+
+
+# -- events ---------------------------------------------------------------------------------------
+
+def test_a_contact_is_said_once():
+    """From the first state beyond a threshold until it has ended; a report accuses nobody."""
+    x, p, y = Contact(SIZES), ContactParameters(SIZES), Result(SIZES)
+    for reaction, accused, told in ((0.0, 0, 0), (1.0, 0, 1), (2.0, 1, 0)):
+        p.reaction, y.accused, y.told, x.touching, x.count = reaction, 0.0, 0.0, 0.0, 0.0
+        x.excess, x.joint, x.external[2] = 0.99, 2.0, 5.0
+        check_contact(x, p, 1.0, y)
+        assert (y.accused, y.told) == (0, 0)
+        x.excess = 1.01
+        for _ in range(3):
+            check_contact(x, p, 2.0, y)
+        assert (y.accused, y.told, x.count) == (accused, told, accused + told)
+    assert (x.found, x.found_joint, x.found_torque) == (2.0, 2.0, 5.0)
+
+
+def test_what_still_presses_on_the_way_back_is_a_second_contact():
+    """After a while; one that has ended is none."""
+    x, y = Contact(SIZES), Result(SIZES)
+    x.touching, x.excess = 1.0, 2.0
+    returns_clear(x, 1.0, 1.29, y)
+    assert y.accused == 0
+    returns_clear(x, 1.0, 1.31, y)
+    assert y.accused == 1
+    x.touching, y.accused = 0.0, 0.0
+    returns_clear(x, 1.0, 1.31, y)
+    assert y.accused == 0
+
+
+# -- the way back ---------------------------------------------------------------------------------
+
+def wandered(rng, s, limits, steps=4000):
+    """Return a way back after a random motion, and the positions that were passed."""
+    x, joints = WayBack(SIZES), Joints(SIZES)
+    q, v, passed = rng.uniform(-1.0, 1.0, 6), rng.normal(size=6), []
+    for _ in range(steps):
+        v += 0.05 * rng.normal(size=6)
+        q = q + 1e-3 * v
+        joints.q[:] = q
+        note_way(x, limits, joints, s)
+        passed.append(q.copy())
+    return x, joints, np.array(passed)
+
+
+@pytest.mark.parametrize('seed', range(4))
+def test_the_way_back_is_the_path_and_bounded(seed):
+    """Every point of it was passed; distance and speed of each joint stay within their bounds."""
+    rng, s, limits = np.random.default_rng(seed), structure(), WayBackLimits({})
+    limits.distance, limits.speed = 0.12, 0.3
+    x, joints, passed = wandered(rng, s, limits)
+    begin_return(x, joints, s, 10.0)
+    now, dt, states, before = 10.0, 1e-3, [], joints.q.copy()
+    while True:
+        now += dt
+        ended = go_back(x, limits, s, now)
+        states.append(x.state.copy())
+        assert np.abs(x.state[1]).max() <= limits.speed * (1 + 1e-9)
+        assert np.abs(x.state[0] - before).max() <= limits.speed * dt * (1 + 1e-9)
+        before = x.state[0].copy()
+        if ended:
+            break
+        assert now < 12.0
+    reference = np.array(states)[:, 0]
+    assert np.abs(reference - joints.q).max() <= limits.distance * (1 + 1e-9)
+    assert np.abs(np.diff(reference, axis=0)).max(axis=1).sum() == pytest.approx(
+        limits.distance, rel=1e-3)
+    for point in reference[::20]:  # kept points are 1/32 of the distance apart
+        assert np.abs(passed - point).max(axis=1).min() < limits.distance / 32
+    assert np.abs(states[-1][1]).max() < 0.1 * limits.speed  # it arrives slowly
+
+
+def test_a_short_path_ends_early_and_a_forgotten_one_at_once():
+    """Nothing is invented beyond what was travelled."""
+    s, limits = structure(), WayBackLimits({})
+    limits.distance, limits.speed = 0.5, 0.3
+    x, joints, passed = wandered(np.random.default_rng(9), s, limits, steps=60)
+    begin_return(x, joints, s, 0.0)
+    now = 0.0
+    while not go_back(x, limits, s, now):
+        now += 1e-3
+        assert now < 2.0
+    np.testing.assert_allclose(x.state[0], passed[0], atol=1e-9)
+    forget_way(x)
+    begin_return(x, joints, s, 5.0)
+    assert go_back(x, limits, s, 5.001)
+    np.testing.assert_array_equal(x.state[0], joints.q)
+
+
+def test_a_continuous_joint_goes_back_the_short_way():
+    """Through pi, not around; gaps and bad times move nothing."""
+    s, limits, x = structure(j0=1.0), WayBackLimits({}), WayBack(SIZES)
+    limits.distance, limits.speed = 0.2, 0.5
+    joints = Joints(SIZES)
+    for k in range(200):
+        joints.q[0] = (np.pi - 0.1 + 1e-3 * k + np.pi) % (2 * np.pi) - np.pi
+        note_way(x, limits, joints, s)
+    begin_return(x, joints, s, 0.0)
+    before = x.state[0, 0]
+    for now in (np.nan, 5.0, 4.0):
+        go_back(x, limits, s, now)
+        assert x.state[0, 0] == before
+    for k in range(1, 2000):
+        if go_back(x, limits, s, 4.0 + 1e-3 * k):
+            break
+    assert before - x.state[0, 0] == pytest.approx(0.2, rel=0.05)
+
+
+def test_the_ring_keeps_the_newest():
+    """Far more positions than it has room for: it holds the last ones, evenly."""
+    s, limits, x, joints = (structure(), WayBackLimits({}), WayBack(SIZES),
+                            Joints(SIZES))
+    limits.distance = 0.32
+    for k in range(5000):
+        joints.q[:] = 1e-3 * k
+        note_way(x, limits, joints, s)
+    assert x.entries == KEPT
+    kept = np.sort(x.path[:, 0])
+    np.testing.assert_allclose(np.diff(kept), 0.01, atol=1.1e-3)
+    assert kept[-1] == pytest.approx(4.999, abs=0.011)
+    assert x.since == NEVER
+
+
+# -- doubt ----------------------------------------------------------------------------------------
+
+@pytest.mark.parametrize('halted', [0.0, 1.0])
+@pytest.mark.parametrize('unusual', [0.0, 1.0])
+@pytest.mark.parametrize('repeated', [0.0, 1.0])
+def test_a_sensor_that_stands_still_is_doubted(repeated, unusual, halted):
+    """If a joint halted abruptly, or if its sensor has noise; another joint does not count."""
+    x, joints = Standstill(SIZES), Joints(SIZES)
+    joints.repeated[2], joints.unusual[2], x.halted[2] = repeated, unusual, halted
+    assert is_doubtful(x, joints) is bool(repeated and (unusual or halted))
+    joints.repeated[:], joints.unusual[:], x.halted[:] = 0.0, 0.0, 0.0
+    joints.repeated[2], joints.unusual[3], x.halted[4] = repeated, unusual, halted
+    assert not is_doubtful(x, joints)
+
+
+# -- the calibration ------------------------------------------------------------------------------
+
+def free_motion(rng, count=30000):
+    """Return velocities, and the torques of friction, an offset and noise that grows with them."""
+    v = np.sin(np.linspace(0.0, 300.0, count))[:, None] * rng.uniform(0.3, 1.5, 3)
+    dry, viscous, offset = np.array([2.0, 1.0, 0.5]), np.array([3.0, 0.5, 0.0]), np.array(
+        [0.4, -0.2, 0.0])
+    noise = (0.1 + 0.3 * np.abs(v)) * rng.uniform(-1.0, 1.0, v.shape)
+    return v, offset - dry * np.tanh(v / 0.05) - viscous * v + noise, (dry, viscous, offset)
+
+
+def test_the_calibration_finds_friction_and_a_bound_of_the_rest():
+    """Friction to 2 %; no state without a contact is beyond the threshold, which is no waste."""
+    v, torque, (dry, viscous, offset) = free_motion(np.random.default_rng(5))
+    found = {name: np.array(values) for name, values in calibrated_contact(
+        v, torque, np.full(3, 0.05)).items()}
+    np.testing.assert_allclose(found['contact.coulomb'], dry, rtol=0.02, atol=0.02)
+    np.testing.assert_allclose(found['contact.viscous'], viscous, rtol=0.02, atol=0.03)
+    np.testing.assert_allclose(found['contact.offset'], offset, atol=0.02)
+    rest = np.abs(torque - (offset - dry * np.tanh(v / 0.05) - viscous * v))
+    bound = found['contact.torque'] + found['contact.torque_speed'] * np.abs(v)
+    assert (rest < bound).all()
+    assert (rest / bound).max() > 1.0 / 2.27  # the margin is 2
+    assert (found['contact.torque_speed'] > 0.2).all()
+
+
+def test_a_joint_that_did_not_move_has_no_friction():
+    """It cannot be told from an offset."""
+    rng = np.random.default_rng(6)
+    v, torque = 1e-4 * rng.normal(size=(2000, 1)), 0.7 + 0.1 * rng.uniform(-1, 1, (2000, 1))
+    found = calibrated_contact(v, torque, np.full(1, 0.05))
+    assert found['contact.coulomb'] == [0.0] and found['contact.viscous'] == [0.0]
+    assert found['contact.offset'][0] == pytest.approx(0.7, abs=0.01)
+
+
+def test_a_calibration_that_cannot_be_made_says_why():
+    """Too little motion, or numbers that are none."""
+    with pytest.raises(RbdError, match='at least a minute'):
+        calibrated_contact(np.zeros((10, 2)), np.zeros((10, 2)), np.ones(2))
+    with pytest.raises(RbdError, match='not finite'):
+        calibrated_contact(np.full((2000, 2), np.nan), np.zeros((2000, 2)), np.ones(2))
