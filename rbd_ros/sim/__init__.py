@@ -14,6 +14,7 @@
 
 """The simulated robot, without ROS: integration, joint friction, stops, contact, sensors."""
 
+from rbd_ros.sim.contact.soft_ground import soft_ground
 from rbd_ros.sim.contact.world import Obstacle, read_balls, read_scene, Surface, World
 from rbd_ros.sim.frames import Frames, Pose
 from rbd_ros.sim.pacer import Pacer
@@ -32,5 +33,5 @@ __all__ = [
     'compiled_engine', 'ContactForce', 'Coordinates', 'Counters', 'DelayLine', 'Engine', 'Frames',
     'Imperfections', 'Obstacle', 'Pacer', 'Physics', 'PlainEngine', 'Pose', 'read_balls',
     'read_scene', 'rk4_step', 'Sample', 'Schedule', 'semi_implicit_step', 'Sensors', 'Settings',
-    'SETTINGS', 'SimulatedRobot', 'Simulation', 'Surface', 'World',
+    'SETTINGS', 'SimulatedRobot', 'Simulation', 'soft_ground', 'Surface', 'World',
 ]

@@ -46,6 +46,15 @@ class Pacer:
         """Start again at the next call, after a pause."""
         self._start = None
 
+    @property
+    def progress(self) -> tuple[float | None, int]:
+        """Return the steady time of the start, None before it, and the periods counted since."""
+        return self._start, self._done
+
+    @progress.setter
+    def progress(self, progress: tuple[float | None, int]) -> None:
+        self._start, self._done = progress
+
     def due(self, now: float) -> int:
         """
         Return how many periods to run now.

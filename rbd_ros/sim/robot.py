@@ -58,6 +58,27 @@ class ContactForce(NamedTuple):
     force: Array
 
 
+class Moving(NamedTuple):
+    """
+    What a step works on, for one who takes steps without the robot's own ``step``.
+
+    :param run: takes a step.
+    :param time: what it reads of time; may be empty.
+    :param contact: torque of friction, brakes and stops.
+    """
+
+    run: Callable[[], None]
+    setting: Array
+    report: Array
+    time: Array
+    q: Array
+    v: Array
+    command: Array
+    braked: Array
+    motor: Array
+    contact: Array
+
+
 class SimulatedRobot:
     """
     A robot that moves under joint torques and external forces, one fixed step at a time.
@@ -292,8 +313,23 @@ class SimulatedRobot:
         self._in['setting'][0] = h
         self._take_step()
         if self._report[NEWS]:
-            self._look()
+            self.look()
         self._set_time(self.time + h)
+
+    @property
+    def moving(self) -> Moving:
+        """Return the arrays of a step and its call; ``moved`` says what was done with them."""
+        x, y = self._in, self._out
+        return Moving(self._take_step, x['setting'], self._report, x.get('time', np.zeros(0)),
+                      x['q'], x['v'], x['command'], x['braked'], y['motor'], y['contact'])
+
+    def moved(self, time: float) -> None:
+        """
+        Take note of steps that were taken elsewhere.
+
+        :param time: of the robot after them, s.
+        """
+        self._set_time(time)
 
     def _bound_step(self, room: int) -> Callable[[], None]:
         """
@@ -313,8 +349,12 @@ class SimulatedRobot:
         return bind(take_contact_step, stepping, *self._rigid.with_room(room),
                     backend=self._procedures)
 
-    def _look(self) -> None:
-        """Look at what a step reports."""
+    def look(self) -> None:
+        """
+        Look at what a step reports.
+
+        :raises NonFiniteError: if the state is no longer finite.
+        """
         if self._report[FULL]:
             self._take_step = self._bound_step(2 * int(self._report[FULL]))
             self._take_step()

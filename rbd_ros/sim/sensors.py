@@ -124,6 +124,27 @@ class DelayLine(Generic[Item]):
         self._items.clear()
 
 
+class PlainReading(NamedTuple):
+    """
+    A reading without chance, as numbers.
+
+    :param from_q: positions of the joints from those of the robot, before ``offset`` is added.
+    :param from_v: velocities of the joints from those of the robot.
+    :param own: which velocity of the robot is a joint's own, for its effort; -1: none.
+    :param resolution: step of the encoder; 0: none.
+    :param velocity: place in ``VELOCITY_SOURCES``.
+    :param effort: place in ``EFFORT_SOURCES``.
+    """
+
+    from_q: Array
+    offset: Array
+    from_v: Array
+    own: Array
+    resolution: Array
+    velocity: int
+    effort: int
+
+
 class Sensors:
     """
     Reads all joints of a robot that have one coordinate, including mimic joints.
@@ -162,8 +183,30 @@ class Sensors:
         self._random = np.random.default_rng(self.imperfections.seed)
         self._line.clear()
         self._to_lose = 0
-        self._last: tuple[int, Array] | None = None
+        #: time and positions of the last reading, where velocities are differences of them
+        self.last: tuple[int, Array] | None = None
         self.lost = 0
+
+    @property
+    def plain(self) -> PlainReading | None:
+        """Return how to read the joints, if that is linear, at once and free of chance."""
+        x, model, count = self.imperfections, self._robot.model, len(self.names)
+        coupling = model.coupling
+        if (x.latency > 0.0 or x.loss > 0.0 or any(noise is not None for noise in self._noise)
+                or (coupling is not None and coupling.gears)):
+            return None
+        from_q, from_v = np.eye(model.nq), np.eye(model.nv)
+        offset = np.zeros(count)
+        if coupling is not None:
+            from_q = _dense(coupling.rows_q, model.nq)
+            from_v = _dense(coupling.rows_v, model.nv)
+            offset = np.array(coupling.q0)[self._pick_q]
+        own = np.full(count, -1.0)
+        own[~self._follows] = self._own
+        return PlainReading(
+            from_q[self._pick_q], offset, from_v[self._pick_v], own,
+            np.zeros(count) if self._resolution is None else self._resolution,
+            VELOCITY_SOURCES.index(x.velocity), EFFORT_SOURCES.index(x.effort))
 
     def read(self, now_ns: int) -> None:
         """Take a reading at simulated time ``now_ns`` and send it."""
@@ -214,7 +257,7 @@ class Sensors:
         return values + noise * self._random.standard_normal(values.size)
 
     def _difference(self, now_ns: int, position: Array) -> Array:
-        last, self._last = self._last, (now_ns, position)
+        last, self.last = self.last, (now_ns, position)
         if last is None or now_ns <= last[0]:
             return np.zeros_like(position)
         return (position - last[1]) / ((now_ns - last[0]) * 1e-9)
@@ -223,3 +266,12 @@ class Sensors:
 def _if_any(values: Array) -> Array | None:
     """Return the values, or None if all are zero, so that perfect sensors cost nothing."""
     return values if values.any() else None
+
+
+def _dense(rows: Sequence[Sequence[tuple[int, float]]], count: int) -> Array:
+    """Return a matrix of so many columns from the entries of its rows."""
+    made = np.zeros((len(rows), count))
+    for k, row in enumerate(rows):
+        for j, value in row:
+            made[k, j] += value
+    return made

@@ -153,6 +153,8 @@ _DRIVER = (
            0.0, 3600.0),
     _float('discovery_time', 1.0, 's, for which to look for another publisher of joint_states at '
            'startup.', 0.0, 60.0, True),
+    _choice('loop', 'native', ('native', 'executor'), 'What runs the periods: a thread of machine '
+            'code where it knows all that happens in them, or the executor.'),
     _choice('executor', 'events', ('events', 'single'), 'Executor; events needs rclpy 7.1.4.'),
 )
 _JOINT_PHYSICS = (

@@ -22,9 +22,11 @@ steady clock of the machine is an argument of ``tick`` and ``command`` and only 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from rbd_ros.compiler import Array
 from rbd_ros.errors import NonFiniteError, SettingError, ShapeError
@@ -34,6 +36,38 @@ from rbd_ros.sim.pacer import Pacer
 from rbd_ros.sim.robot import SimulatedRobot
 from rbd_ros.sim.schedule import Counters, Schedule
 from rbd_ros.sim.sensors import DelayLine, Sample, Sensors
+
+
+class Counts(NamedTuple):
+    """All that a simulation has counted, with its pacer and its robot."""
+
+    counters: Counters
+    late: int
+    skipped: int
+    unresolved: int
+    unsolved_contacts: int
+
+
+class Progress(NamedTuple):
+    """
+    How far a simulation is.
+
+    :param pending: command that waits for the next period; None: none does.
+    :param start: steady time from which periods are counted, s; None: they have not begun.
+    :param done: periods counted since.
+    :param last: time and positions of the last reading.
+    """
+
+    time_ns: int
+    begun_ns: int
+    commanded_ns: int
+    released: bool
+    pending: Array | None
+    start: float | None
+    done: int
+    last: tuple[int, Array] | None
+    robot_time: float
+    counts: Counts
 
 
 class Simulation:
@@ -126,13 +160,10 @@ class Simulation:
         values = np.array(torque, dtype=float)
         if values.shape != self._index.shape:
             self.counters.refused += 1
-            raise ShapeError(f'a command has {values.size} values, {self._index.size} joints '
-                             f'take commands: {", ".join(self.joints)}')
+            raise ShapeError(self.wrong_size(values.size))
         if not np.isfinite(values).all():
             self.counters.refused += 1
-            name = self.joints[int(np.flatnonzero(~np.isfinite(values))[0])]
-            raise NonFiniteError(f'the command of joint "{name}" is not finite; it is ignored and '
-                                 'the last command stays in force')
+            raise NonFiniteError(self.not_finite(int(np.flatnonzero(~np.isfinite(values))[0])))
         if self.schedule.lockstep and not self._engaged:
             self._engage(stamp_ns, now)
         if not self._current(stamp_ns):
@@ -147,6 +178,16 @@ class Simulation:
             self._answered, self._awaited = True, None
             return None
         return self._exchange(now)
+
+    def wrong_size(self, count: int) -> str:
+        """Return what is said of a command with so many values."""
+        return (f'a command has {count} values, {self._index.size} joints take commands: '
+                f'{", ".join(self.joints)}')
+
+    def not_finite(self, joint: int) -> str:
+        """Return what is said of a command whose value of a joint is NaN or infinite."""
+        return (f'the command of joint "{self.joints[joint]}" is not finite; it is ignored and '
+                'the last command stays in force')
 
     def push(self, frame: str, wrench: ArrayLike, seconds: float) -> None:
         """
@@ -190,6 +231,68 @@ class Simulation:
         self.robot.reset()
         self.time_ns += self.schedule.period_ns
         self._begin()
+
+    # --- periods that run elsewhere -----------------------------------------------------------
+
+    @property
+    def acts(self) -> str:
+        """Return what a period does besides steps and readings; empty: nothing."""
+        if self.paused:
+            return 'it is paused'
+        if self._pushes:
+            return 'something pushes the robot'
+        return ''
+
+    @property
+    def index(self) -> NDArray[np.intp]:
+        """Return to which velocity each command belongs."""
+        return self._index
+
+    @property
+    def stays_braked(self) -> NDArray[np.bool_]:
+        """Return which velocities are braked whatever is commanded, (nv,)."""
+        return self._uncommanded
+
+    @property
+    def can_brake(self) -> NDArray[np.bool_]:
+        """Return which velocities have brakes, (nv,)."""
+        return ~self._floating
+
+    def hand_out(self) -> Progress:
+        """Return all that changes from period to period, besides the state of the robot."""
+        pending = self._commands.take(self.time_ns)
+        start, done = self.pacer.progress
+        return Progress(
+            self.time_ns, self._begun_ns, self._last_command_ns, self._released,
+            pending[-1] if pending else None, start, done, self.sensors.last, self.robot.time,
+            Counts(replace(self.counters), self.pacer.late, self.pacer.skipped,
+                   self.robot.unresolved, self.robot.unsolved_contacts))
+
+    def take_back(self, x: Progress) -> None:
+        """
+        Go on after periods that were run elsewhere, without latency and lockstep.
+
+        :param x: where they have led to.
+        """
+        self.time_ns, self._begun_ns, self._last_command_ns = x.time_ns, x.begun_ns, x.commanded_ns
+        self._released, self._newest_sent = x.released, None
+        self._commands.clear()
+        if x.pending is not None:
+            self._commands.put(x.pending, x.time_ns)
+        self.pacer.progress = x.start, x.done
+        self.sensors.last = x.last
+        self.robot.moved(x.robot_time)
+        self.note(x.counts)
+
+    def note(self, x: Counts) -> None:
+        """
+        Take the counts alone.
+
+        :param x: what was counted.
+        """
+        self.robot.unresolved, self.robot.unsolved_contacts = x.unresolved, x.unsolved_contacts
+        self.counters = x.counters
+        self.pacer.late, self.pacer.skipped = x.late, x.skipped
 
     # --- inside ---------------------------------------------------------------------------
 

@@ -23,10 +23,12 @@ from guarded_bytes import GuardedBytes
 import numpy as np
 import pytest
 from rbd_ros.compiler.language.octets import Bytes
-from rbd_ros.compiler.procedure import bind, Vector
-from rbd_ros.wire.command import Slots, write_command
+from rbd_ros.compiler.procedure import bind, Matrix, Vector
+from rbd_ros.wire.command import Slots, write_command, write_motor_command
 from rbd_ros.wire.joint_state import find_head, find_numbers, names_end, Parts
-from rbd_ros.wire.messages import array_command, effort_command, joint_state
+from rbd_ros.wire.messages import (
+    array_command, dynamic_motor_command, effort_command, joint_state, motor_array_command,
+    motor_state_command, MOTOR_WORDS)
 
 WORDS = ('', 'a', 'arm_joint_1', 'élan', 'panda_finger_joint2', '日本')
 
@@ -231,6 +233,44 @@ def test_commands_are_what_the_middleware_reads(make, backend):
     assert not found.position and not found.velocity and not found.header.frame_id
 
 
+@pytest.mark.parametrize('backend', ['python', 'llvm'])
+@pytest.mark.parametrize('make', [motor_array_command, motor_state_command,
+                                  dynamic_motor_command])
+@pytest.mark.parametrize('joints', [['a'], ['bb', 'élan'], ['ccc', 'joint_3', 'dddd', 'a']])
+def test_commands_to_motors_are_what_the_middleware_reads(make, backend, joints):
+    """Five numbers of each joint arrive under their names, with stamp and dimensions."""
+    serialization = pytest.importorskip('rclpy.serialization')
+    made, n = make(joints), len(joints)
+    data, slots = np.frombuffer(made.content, np.uint8).copy(), Slots({})
+    slots.values_at, slots.stamp_at, slots.step = made.values_at, made.stamp_at, made.step
+    slots.motor_at[:] = made.motor_at
+    values, stamp = np.arange(1.0, 5 * n + 1).reshape(5, n), np.array([2.0 ** 31 - 1, 999999999.0])
+    bind(write_motors, data, slots, values, np.zeros(n), stamp, backend=backend)()
+    if make is motor_array_command:
+        kind = pytest.importorskip('std_msgs.msg').Float64MultiArray
+        found = serialization.deserialize_message(bytes(data), kind)
+        np.testing.assert_array_equal(np.reshape(found.data, (n, 5)).T, values)
+        assert [(dim.label, dim.size, dim.stride) for dim in found.layout.dim] == [
+            ('joint', n, 5 * n), ('position velocity stiffness damping effort', 5, 5)]
+        assert len(data) == 92 + 40 * n and found.layout.data_offset == 0
+        return
+    if make is motor_state_command:
+        kind = pytest.importorskip('sensor_msgs.msg').JointState
+        found = serialization.deserialize_message(bytes(data), kind)
+        assert list(found.name) == [*joints, *(f'{joint}/gains' for joint in joints)]
+        assert list(found.position) == [*values[0], *values[2]]
+        assert list(found.velocity) == [*values[1], *values[3]]
+        assert list(found.effort) == [*values[4], *np.zeros(n)]
+    else:
+        kind = pytest.importorskip('control_msgs.msg').DynamicJointState
+        found = serialization.deserialize_message(bytes(data), kind)
+        assert list(found.joint_names) == joints
+        assert [list(each.interface_names) for each in found.interface_values] == [
+            list(MOTOR_WORDS)] * n
+        np.testing.assert_array_equal([each.values for each in found.interface_values], values.T)
+    assert [found.header.stamp.sec, found.header.stamp.nanosec] == stamp.tolist()
+
+
 @pytest.mark.parametrize('joints', [('a',), ('bb',), ('ccc',), ('dddd', 'ccc', 'bb', 'a', 'bb'),
                                     tuple('abcdefg')])
 def test_bytes_are_those_of_the_oracle(joints):
@@ -251,3 +291,9 @@ def test_bytes_are_those_of_the_oracle(joints):
 def write_it(data: Bytes, slots: Slots, values: Vector, stamp: Vector) -> None:
     """Write a command."""
     write_command(data, slots, values, stamp[0], stamp[1])
+
+
+def write_motors(data: Bytes, slots: Slots, values: Matrix, joints: Vector,
+                 stamp: Vector) -> None:
+    """Write a command to motors."""
+    write_motor_command(data, slots, values, len(joints), stamp[0], stamp[1])

@@ -18,6 +18,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from types import ModuleType
 
 import numpy as np
@@ -93,12 +94,14 @@ def distance(
     library = coal()
     request, result = library.DistanceRequest(), library.DistanceResult()
     found = library.distance(
-        _object(library, one), library.Transform3s(R_1, p_1), _object(library, two),
+        _object(one), library.Transform3s(R_1, p_1), _object(two),
         library.Transform3s(R_2, p_2), request, result)
     return found, result.getNearestPoint1(), result.getNearestPoint2()
 
 
-def _object(library: ModuleType, shape: Shape) -> object:
+@lru_cache(maxsize=256)     # a hull takes longer to make than its distance from another
+def _object(shape: Shape) -> object:
+    library = coal()
     if isinstance(shape, Sphere):
         return library.Sphere(shape.radius)
     if isinstance(shape, Capsule):

@@ -1,0 +1,137 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""One thing happens: the step runs, its torque leaves, and what it says is left for Python."""
+
+from __future__ import annotations
+
+from rbd_ros.compiler.language.octets import get_i64, get_u8, put_u8
+from rbd_ros.compiler.language.shared import add_acq_rel, load_acquire, store_release
+from rbd_ros.control.interface.events import Kind, NOBODY
+from rbd_ros.control.snapshots import note_state
+from rbd_ros.control.step.words import FlowWord
+from rbd_ros.loop.handover import push
+from rbd_ros.loop.records import Handle, Loop
+from rbd_ros.loop.words import Word
+
+__all__ = ['control_time', 'happen', 'read_steady', 'stop_for', 'tell_python']
+
+#: CLOCK_MONOTONIC of Linux
+STEADY = 1
+
+
+def read_steady(loop: Loop) -> float:
+    """
+    Return the steady time, s.
+
+    :param loop: what the loop works on.
+    """
+    loop.c.clock(STEADY, loop.io.time)
+    return float(get_i64(loop.io.time, 0)) + 1e-9 * float(get_i64(loop.io.time, 8))
+
+
+def control_time(loop: Loop, steady: float, stamp: float) -> float:
+    """
+    Return the control time, s; a simulated state is never ahead of its clock.
+
+    :param loop: what the loop works on.
+    :param steady: steady time, s.
+    :param stamp: of the state, s; 0: it is something else.
+    """
+    if loop.limits.simulated == 0.0:
+        return steady
+    now = loop.run.clock
+    if 0.0 < stamp - now < loop.limits.state_timeout:
+        now = stamp  # the state has overtaken the message of the clock
+    if 0.0 < loop.x.now - now < loop.limits.state_timeout:
+        now = loop.x.now  # an earlier state did; a clock further behind has jumped back
+    return now
+
+
+def happen(loop: Loop, kind: int, now: float, steady: float) -> None:
+    """
+    Let one thing happen.
+
+    :param loop: what the loop works on.
+    :param kind: what, see ``Kind``; its numbers are in the event.
+    :param now: control time, s.
+    :param steady: steady time, s.
+    """
+    loop.u.kind, loop.u.now, loop.u.steady = float(kind), now, steady
+    loop.exchange()
+    if loop.y.send > 0.0:
+        _send(loop)
+    if loop.mail.notes.cycle > 0.0 and loop.noted.divider > 0.0 and note_state(
+            loop.noted, loop.x):
+        push(loop.said.snapshots_at, loop.said.snapshots, loop.said.noted)
+        loop.c.post(loop.io.heed)
+
+
+def _send(loop: Loop) -> None:
+    """Send the torque that the step has written."""
+    if loop.c.publish(get_i64(loop.io.handles, Handle.OUTPUT), loop.io.command, 0) != 0:
+        loop.c.reset_error()
+        add_acq_rel(loop.words, Word.UNSENT, 1)
+        loop.c.post(loop.io.heed)  # Python stops the robot for it
+
+
+def stop_for(loop: Loop, cause: int, steady: float) -> None:
+    """
+    Stop for a cause that the loop itself has seen.
+
+    :param loop: what the loop works on.
+    :param cause: why.
+    :param steady: steady time, s.
+    """
+    loop.u.cause = float(cause)
+    loop.u.numbers[0], loop.u.numbers[1] = float(FlowWord.OUTSIDE), float(NOBODY)
+    happen(loop, Kind.FAULT, loop.x.now, steady)
+
+
+def tell_python(loop: Loop) -> None:
+    """
+    Leave what the last step has said, and the names of a message if they may be new.
+
+    :param loop: what the loop works on.
+    """
+    told = int(loop.y.told)
+    for k in range(told):
+        for i in range(5):
+            loop.said.word[i] = loop.y.words[k, i]
+        push(loop.said.words_at, loop.said.words, loop.said.word)
+    causes = loop.x.command.supervisor.faults.causes
+    ended = loop.x.references.joint.goal.ended
+    heed = told > 0 or causes != loop.run.causes or ended != loop.run.ended
+    loop.run.causes, loop.run.ended = causes, ended
+    news = load_acquire(loop.words, Word.NEWS)
+    if loop.mail.letters.forms.news > 0.0 and load_acquire(loop.words, Word.NEWS_READ) == news:
+        _leave_names(loop, news + 1)
+    if heed:
+        loop.c.post(loop.io.heed)
+
+
+def _leave_names(loop: Loop, number: int) -> None:
+    """Leave the names of the last message."""
+    begin, place = int(loop.mail.parts.names_at), int(loop.u.source)
+    size = int(loop.mail.parts.names_end) - begin
+    if size > len(loop.said.names):
+        return
+    if place >= 0:
+        loop.mail.letters.forms.told[place] = 1.0
+    for k in range(size):
+        put_u8(loop.said.names, k, get_u8(loop.mail.message, begin + k))
+    loop.said.names_of[0], loop.said.names_of[1] = loop.u.source, loop.u.defect
+    loop.said.names_of[2], loop.said.names_of[3] = loop.mail.parts.names, loop.mail.parts.big
+    loop.said.names_of[4] = float(size)
+    store_release(loop.words, Word.NEWS, number)

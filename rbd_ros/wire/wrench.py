@@ -1,0 +1,47 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""A serialized geometry_msgs/WrenchStamped, read by a procedure."""
+
+from __future__ import annotations
+
+from rbd_ros.compiler.language.octets import Bytes, get_f64, get_u32, get_u8
+from rbd_ros.compiler.procedure import Vector
+from rbd_ros.wire.joint_state import aligned, FRAME, HEAD, string_end
+
+__all__ = ['read_wrench']
+
+
+def read_wrench(data: Bytes, size: int, numbers: Vector) -> bool:
+    """
+    Read moment, force and stamp; return False if this is no plain message.
+
+    :param data: bytes.
+    :param size: of the message, at most as many as there are.
+    :param numbers: get the moment, the force, and s and ns of the stamp: eight numbers.
+    """
+    if size > len(data) or size < FRAME or get_u8(data, 0) != 0 or get_u8(data, 1) > 1:
+        return False
+    big = 1 - get_u8(data, 1)
+    end = string_end(data, size, FRAME, big)
+    at = aligned(end, 8)
+    if end < 0 or at > size - 48:
+        return False
+    for i in range(3):
+        numbers[3 + i] = get_f64(data, at + 8 * i, big)
+        numbers[i] = get_f64(data, at + 24 + 8 * i, big)
+    seconds = get_u32(data, HEAD, big)
+    numbers[6] = seconds if seconds < 2147483648 else seconds - 4294967296
+    numbers[7] = get_u32(data, HEAD + 4, big)
+    return True
