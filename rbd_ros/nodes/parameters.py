@@ -17,6 +17,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 import math
 from typing import Any, cast
 
@@ -41,6 +42,7 @@ _TYPES = {
     rows.INTEGER: ParameterType.PARAMETER_INTEGER,
     rows.DOUBLE: ParameterType.PARAMETER_DOUBLE,
     rows.STRING: ParameterType.PARAMETER_STRING,
+    rows.INTEGERS: ParameterType.PARAMETER_INTEGER_ARRAY,
     rows.DOUBLES: ParameterType.PARAMETER_DOUBLE_ARRAY,
     rows.STRINGS: ParameterType.PARAMETER_STRING_ARRAY,
 }
@@ -58,9 +60,14 @@ def declare(node: Node, rows: Mapping[str, Row] = PARAMETERS) -> None:
         empty = isinstance(row.default, list) and not row.default
         kind = Parameter.Type(_TYPES[row.kind])
         try:
-            node.declare_parameter(row.name, kind if empty else row.default, _descriptor(row))
-            if empty and _missing(node, row.name):
+            if not empty:
+                node.declare_parameter(row.name, row.default, _descriptor(row))
+                continue
+            node.declare_parameter(row.name, kind, _descriptor(replace(row, fixed=False)))
+            if _missing(node, row.name):
                 node.set_parameters([Parameter(row.name, kind, [])])
+            if row.fixed:
+                node.set_descriptor(row.name, _descriptor(row))
         except (InvalidParameterTypeException, InvalidParameterValueException) as error:
             raise SettingError(refusal_text(node, row.name, row.kind, error)) from error
     if rows is PARAMETERS and node.get_parameter('mode_file').value:
@@ -114,6 +121,8 @@ def refusal_text(node: Node, name: str, kind: str, error: Exception) -> str:
         return f'parameter {name}: {error}'
     whole = given.type_ in (Parameter.Type.INTEGER, Parameter.Type.INTEGER_ARRAY)
     hint = '; write numbers with a decimal point' if whole else ''
+    if kind == rows.INTEGERS:
+        hint = f'; write [{given.value}]' if given.type_ == Parameter.Type.INTEGER else ''
     return f'parameter {name} must be of type {kind}, got {_plain(given.value)!r}{hint}'
 
 
@@ -144,7 +153,7 @@ def _descriptor(row: Row) -> ParameterDescriptor:
     limits = []
     if row.choices:
         limits.append('one of ' + ', '.join(row.choices))
-    elif row.kind == rows.DOUBLES and math.isfinite(row.upper - row.lower):
+    elif row.kind in (rows.INTEGERS, rows.DOUBLES) and math.isfinite(row.upper - row.lower):
         limits.append(f'each between {row.lower:g} and {row.upper:g}')
     if row.structural:
         limits.append('read-only while active')

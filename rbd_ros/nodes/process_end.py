@@ -22,10 +22,12 @@ import math
 import os
 import select
 import signal
+import socket
 import sys
 import time
 from types import FrameType
 from typing import NoReturn
+import weakref
 
 __all__ = ['leave', 'ProcessEnd', 'SignalEvent']
 
@@ -35,6 +37,18 @@ QUIET_TIME = 0.3
 MAX_WAIT = 4.3
 
 
+#: all events
+_events: weakref.WeakSet[SignalEvent] = weakref.WeakSet()
+
+
+def _leave_parent() -> None:
+    for event in list(_events):
+        event.leave_parent()
+
+
+os.register_at_fork(after_in_child=_leave_parent)
+
+
 class SignalEvent:
     """
     An event that handlers of signals set, and for which the main thread waits.
@@ -42,15 +56,23 @@ class SignalEvent:
     That of ``threading`` is not made for handlers: while it is set it holds a lock, and a second
     signal, whose handler interrupts the first one, then waits for this lock for ever. A terminal
     that closes sends two. A byte in a pipe needs no lock. The system's handler writes one, too,
-    in whichever thread the signal came, so that none is lost between a look and a wait.
+    in whichever thread the signal came, so that none is lost between a look and a wait. Nobody
+    takes these bytes out: another thread looks at them, too, and needs no Python for that. It is
+    a pair of sockets, so that it can. The child of a fork gets a pair of its own: its signals are
+    not those of its parent.
     """
 
     def __init__(self) -> None:
         """Make the pipe."""
         self._set = False
-        self._read, self._write = os.pipe()
-        for end in (self._read, self._write):
-            os.set_blocking(end, False)
+        self._make_pipe()
+        _events.add(self)
+
+    def _make_pipe(self) -> None:
+        self._ends = socket.socketpair()
+        self._read, self._write = (end.fileno() for end in self._ends)
+        for end in self._ends:
+            end.setblocking(False)
         self._poll = select.poll()
         self._poll.register(self._read, select.POLLIN)
 
@@ -63,6 +85,19 @@ class SignalEvent:
         """
         signal.signal(number, handler)
         signal.set_wakeup_fd(self._write, warn_on_full_buffer=False)
+
+    def leave_parent(self) -> None:
+        """Stop sharing the pipe, in the child of a fork."""
+        shared, before = self._ends, self._write
+        self._make_pipe()
+        used = signal.set_wakeup_fd(-1)
+        signal.set_wakeup_fd(self._write if used == before else used, warn_on_full_buffer=False)
+        for end in shared:
+            end.close()
+
+    def fileno(self) -> int:
+        """Return where the numbers of signals wait to be read; other bytes are zeros."""
+        return self._read
 
     def is_set(self) -> bool:
         """Return whether it was set."""
@@ -86,9 +121,8 @@ class SignalEvent:
             left = end - time.monotonic()
             if left <= 0.0:
                 break
-            if self._poll.poll(None if left == math.inf else math.ceil(1e3 * left)):
-                with contextlib.suppress(BlockingIOError):
-                    os.read(self._read, 4096)
+            # Once there is a byte the event is set, or a handler is about to set it.
+            self._poll.poll(None if left == math.inf else math.ceil(1e3 * left))
         return self._set
 
 
@@ -96,7 +130,7 @@ class ProcessEnd:
     """Why and when the process ends; the main thread waits for it."""
 
     def __init__(self) -> None:
-        self.started = False
+        self._starting = False
         self.failure = ''
         self._closing = False
         self._event = SignalEvent()
@@ -107,7 +141,17 @@ class ProcessEnd:
         """End the wait; during the start raise, once: launch repeats the signal of Ctrl-C."""
         first = not self._event.is_set()
         self._event.set()
-        if first and not self.started:
+        if first and self._starting:
+            raise KeyboardInterrupt
+
+    def start(self) -> None:
+        """
+        Begin what may take long: until the first wait, a signal raises.
+
+        :raises KeyboardInterrupt: also for one that has come before.
+        """
+        self._starting = True
+        if self._event.is_set():
             raise KeyboardInterrupt
 
     def fail(self, text: str) -> None:
@@ -134,7 +178,7 @@ class ProcessEnd:
         :param seconds: at most; None: for ever.
         :returns: whether the process is to end.
         """
-        self.started = True
+        self._starting = False
         return self._event.wait(seconds)
 
     def wait_for_controller(self, last_command: Callable[[], float],

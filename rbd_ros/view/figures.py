@@ -25,7 +25,7 @@ from rbd_ros.compiler import Array
 from rbd_ros.spatial import Mat3
 from rbd_ros.spatial.quaternion import from_rotation
 
-__all__ = ['bars', 'Ellipsoid', 'ellipsoid', 'quaternion']
+__all__ = ['bars', 'Ellipsoid', 'ellipsoid', 'from_principal', 'principal', 'quaternion']
 
 #: Colours of a torque that is free, at its rate limit, at its torque limit.
 COLOURS = ('#2b8a3e', '#e8a600', '#d6336c')
@@ -52,9 +52,19 @@ def ellipsoid(A: Array, largest: float) -> Ellipsoid:
     :param largest: length of the longest half-axis, m. The others are drawn with at least a
         fiftieth of it, so that a flat ellipsoid remains visible.
     """
-    values, R = principal(A)
-    top = float(values.max())
-    share = values / top if top > 0.0 else np.zeros(3)
+    return from_principal(*principal(A), largest)
+
+
+def from_principal(values: Array, R: Array, largest: float) -> Ellipsoid:
+    """
+    Return the ellipsoid with given principal values and axes.
+
+    :param values: not negative; an infinite one is drawn as long as the largest that is not.
+    :param R: the axes as the columns of a rotation.
+    :param largest: as above.
+    """
+    top = float(values.max(where=np.isfinite(values), initial=0.0))
+    share = values / top if top > 0.0 else np.where(np.isinf(values), 1.0, 0.0)
     a, b, c = largest * np.clip(share, 0.02, 1.0)
     return Ellipsoid((float(a), float(b), float(c)), quaternion(R))
 

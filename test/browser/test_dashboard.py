@@ -19,7 +19,7 @@ import signal
 import subprocess
 import time
 
-from chrome import COARSE, fill, picture, press, scenery, tick, unfold, wait
+from chrome import COARSE, field, fill, picture, press, scenery, tick, unfold, wait
 from geometry_msgs.msg import PoseStamped
 from isolation import own_domain
 import numpy as np
@@ -277,6 +277,56 @@ def test_numbers_are_those_of_the_controller_and_are_sent_by_a_button(page, watc
     assert watcher.parameters(*names) == after
     picture(page, 'dashboard_adjust')
     unfold(page, 'Adjust')
+
+
+def test_springs_are_seen_and_changed_in_their_units(page, watcher):
+    """In an impedance mode wires, numbers in N/m and fields are those of its springs."""
+    if 'State running' not in page.text:  # the machine stalled
+        reset(page)
+    before = field(page, 'Mode').value
+    choose(page, before, 'cartesian_impedance')
+    wait(lambda: 'Stiffness at the tool: 500 N/m, 500 N/m, 500 N/m' in page.text, 'the numbers')
+
+    def blue():
+        image = scenery(page)
+        return ((image[..., 2] > image[..., 0] + 60) & (image[..., 2] > image[..., 1] + 40)).sum()
+    unfold(page, 'Show')
+    with_wires = blue()
+    picture(page, 'dashboard_stiffness')
+    tick(page, 'Stiffness at the tool')
+    wait(lambda: blue() < with_wires - 100, 'the arm without wires')
+    assert 'Stiffness at the tool: 5' not in page.text
+    without = blue()
+    tick(page, 'Stiffness at the tool')
+
+    def again():
+        if 'State running' not in page.text:  # the machine stalled
+            reset(page)
+        return blue() > without + 100
+    wait(again, 'the wires')
+    unfold(page, 'Show')
+    unfold(page, 'Adjust')
+    fill(page, 'Linear stiffness, N/m', '900', 3)
+    press(page, 'Apply')
+    name = 'cartesian_impedance.linear_stiffness'
+    wait(lambda: watcher.parameters(name) == {name: [500.0, 500.0, 900.0]}, 'the new stiffness')
+    wait(lambda: 'Stiffness at the tool: 500 N/m, 500 N/m, 900 N/m' in page.text, 'its number')
+    picture(page, 'dashboard_springs')
+    unfold(page, 'Adjust')
+    choose(page, 'cartesian_impedance', before)
+
+
+def test_measured_and_predicted_torque_are_plotted(page):
+    """There is a plot, and a table with the difference of each joint."""
+    title = 'Measured and predicted torque'
+    count = len(page.find_all('.uplot canvas'))
+    unfold(page, title)
+    wait(lambda: len(page.find_all('.uplot canvas')) >= max(1, count), 'the plot')
+    wait(lambda: 'rms difference' in page.text, 'the table')
+    assert 'effort in joint_states' in page.text
+    time.sleep(2.0)
+    picture(page, 'dashboard_torques')
+    unfold(page, title)
 
 
 def test_the_simulator_pauses(page, watcher):

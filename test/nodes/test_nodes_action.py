@@ -73,7 +73,7 @@ class Desk:
         self.timer.reset = lambda: vars(self.timer).update(runs=True)
         self.timer.cancel = lambda: vars(self.timer).update(runs=False)
         self.failed, self.logged, self.handles = [], [], 0
-        monkeypatch.setattr(action, 'BoundedActionServer', self._serve)
+        monkeypatch.setattr(action, 'GoalServer', self._serve)
         monkeypatch.setattr(goal_feedback, 'time',
                             SimpleNamespace(monotonic=lambda: self.arm.time))
         node = SimpleNamespace(

@@ -27,6 +27,7 @@ from rbd_ros.control.parameters.settings import Settings
 from rbd_ros.control.parameters.table import defaults
 from rbd_ros.control.robot import Robot
 from rbd_ros.errors import SettingError
+from rbd_ros.loop.words import Starting
 from rbd_ros.nodes.controller import node as controller
 from rclpy.lifecycle import LifecycleNode
 
@@ -73,7 +74,8 @@ def test_node_is_connected(monkeypatch):
     monkeypatch.setattr(controller.parameters, 'declare', everything.declare)
     monkeypatch.setattr(LifecycleNode, '__init__', lambda self, name: everything.made(name))
     monkeypatch.setattr(LifecycleNode, 'get_logger', lambda _: SimpleNamespace(name='arm'))
-    values = {'use_sim_time': True, 'autostart': True}
+    values = {'use_sim_time': True, 'autostart': True, 'loop': 'executor', 'fast_path': True,
+              'executor': 'single'}
     monkeypatch.setattr(LifecycleNode, 'get_parameter',
                         lambda _, name: SimpleNamespace(value=values[name]))
     made = controller.ControllerNode()
@@ -133,6 +135,23 @@ def test_logger_before_and_after_the_queue(monkeypatch):
     assert made.get_logger() == 'queue'
 
 
+def test_announcements_run_in_the_executor(node):
+    """One task announces all that has come up until it runs; an exception stops the robot."""
+    node._announcing, node.served_by = False, None
+    node.guard = controller.Guard(node.all.failed, node.all.fatal, node.lock)
+    node._announce_soon()  # nobody spins: the timer will do it
+    node.served_by = node.all.executor
+    node._announce_soon()
+    node._announce_soon()
+    (task,), _ = node.all.executor.create_task.call_args
+    assert calls(node.all) == ['executor.create_task']
+    node.all.announcer.drain.side_effect = [ZeroDivisionError, None]
+    task()
+    assert calls(node.all) == ['executor.create_task', 'announcer.drain', 'fatal', 'failed']
+    node._announce_soon()
+    assert calls(node.all)[-1] == 'executor.create_task'
+
+
 # -- configuring ------------------------------------------------------------------------------
 
 
@@ -149,7 +168,7 @@ def parts(monkeypatch, node):
     made.Controller.return_value.settings = made.settings
     for name in ('build_robot', 'build_settings', 'compile_kernels', 'check_values',
                  'Controller', 'make_output', 'GravityInput', 'ReferenceInputs', 'Reports',
-                 'lock_memory'):
+                 'SensorService', 'lock_memory'):
         monkeypatch.setattr(controller, name, getattr(made, name))
     monkeypatch.setattr(controller.parameters, 'read', lambda *_: values)
     node._description.find.return_value = ('<robot/>', 'a file')
@@ -183,8 +202,9 @@ def test_configuration_makes_and_attaches_everything(node, parts):
     parts.ReferenceInputs.assert_called_once_with(node, made)
     parts.Reports.assert_called_once_with(node, made, 'report kernel')
     assert node.gravity_input is parts.GravityInput.return_value
+    parts.SensorService.assert_called_once_with(node, made)
     assert node._parts == [parts.ReferenceInputs.return_value, parts.Reports.return_value,
-                           node.gravity_input]
+                           node.gravity_input, parts.SensorService.return_value]
     assert calls(node.all)[-3:] == ['action.attach', 'announcer.attach', 'loop.attach']
     node.loop_node.attach.assert_called_once_with(made, parts.make_output.return_value, 17.0)
     node.action.attach.assert_called_once_with(made)
@@ -249,12 +269,13 @@ def activation(monkeypatch, node):
 def test_activation(node, activation):
     """It needs a free output, then runs; the node says meanwhile what it is doing."""
     doing = []
+    node.loop_node.note_start.side_effect = lambda: doing.append(node._starting())
     activation.run.side_effect = lambda: (doing.append(node.doing), True)[1]
     assert node.on_activate(None) is SUCCESS and node.active
-    assert doing == ['activating'] and node.doing == ''
+    assert doing == [Starting.ACTIVATION, 'activating', Starting.NOTHING] and node.doing == ''
     assert activation.created.call_args[0] == ((node, node.controller), {'host': node})
     assert calls(activation) == ['created', 'output_is_free', 'run'] and not node.realtime
-    assert node._activation is activation and not node.autostart.retire.mock_calls
+    assert node._activation is None and not node.autostart.retire.mock_calls
     activation.flags['realtime.freeze_gc'] = True
     activation.reset_mock()
     assert node.on_activate(None) is SUCCESS
@@ -292,20 +313,25 @@ def test_activation_needs_a_robot(node):
     assert node.on_activate(None) is FAILURE and not node.active
 
 
-@pytest.mark.parametrize(('doing', 'pending', 'answer'), [
-    ('activating', False, 'the activation is cancelled'),
-    ('activating', True, 'the activation is cancelled'),
-    ('', True, 'the automatic start is cancelled'), ('deactivating', False, ''), ('', False, '')])
-def test_stop_cancels_a_start(node, doing, pending, answer):
-    """``~/stop`` says what it cancelled; an activation of the past is left alone."""
-    node.doing, node._activation = doing, Mock()
+@pytest.mark.parametrize(('activates', 'pending', 'answer'), [
+    (True, False, 'the activation is cancelled'), (True, True, 'the activation is cancelled'),
+    (False, True, 'the automatic start is cancelled'), (False, False, '')])
+def test_stop_cancels_a_start(node, activates, pending, answer):
+    """``~/stop`` says what it cancelled."""
+    activation = Mock()
+    node._activation = activation if activates else None
     node.autostart.retire.return_value = pending
     assert node._cancel_start() == answer
     node.autostart.retire.assert_called_once_with('~/stop')
-    assert node._activation.cancel.call_args_list == (
-        [(('~/stop',),)] if doing == 'activating' else [])
-    node.doing, node._activation = 'activating', None        # not made yet
-    assert node._cancel_activation('~/stop') is False
+    assert activation.cancel.call_args_list == ([(('~/stop',),)] if activates else [])
+
+
+def test_an_activation_that_raises_is_over(node, activation):
+    """Nothing is left for ``~/stop`` to cancel."""
+    activation.run.side_effect = RuntimeError('no')
+    node.on_activate(None)
+    assert node._activation is None and node._starting() is not Starting.ACTIVATION
+    assert node.loop_node.note_start.call_count == 2
 
 
 # -- ending -----------------------------------------------------------------------------------
@@ -344,14 +370,14 @@ def test_robot_is_stopped_before_it_is_discarded(node, transition, ended, cause,
 def test_robot_is_discarded_in_order(node, monkeypatch):
     """The loop lets go first; the memory is freed when nothing refers to it any more."""
     monkeypatch.setattr(controller, 'thaw_garbage', lambda: node.all.thaw(
-        node.lock._is_owned(), node.controller, node.robot, node._activation))
+        node.lock._is_owned(), node.controller, node.robot))
     node._parts, node.gravity_input = [node.all.first, node.all.second], node.all.second
-    node.controller = node.robot = node._activation = object()
+    node.controller = node.robot = object()
     node._description.configured = '<robot/>'
     node.discard_robot()
     assert calls(node.all) == ['loop.detach', 'action.detach', 'first.destroy', 'second.destroy',
                                'announcer.detach', 'thaw']
-    node.all.thaw.assert_called_once_with(False, None, None, None)
+    node.all.thaw.assert_called_once_with(False, None, None)
     assert node._parts == [] and node.gravity_input is None
     assert node._description.configured == ''
 

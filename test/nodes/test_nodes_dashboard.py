@@ -13,6 +13,7 @@
 # limitations under the License.
 """What the dashboard says and sends: shapes of numbers, words, and nothing without permission."""
 
+import contextlib
 import re
 import signal
 import socket
@@ -37,9 +38,11 @@ from rbd_ros.model.collision_shapes import Box
 from rbd_ros.model.urdf.resources import find_resource
 from rbd_ros.nodes.arrows import PER_NEWTON
 from rbd_ros.nodes.dashboard import node as process, operator as operators
+from rbd_ros.nodes.dashboard.adjust import by_hand
 from rbd_ros.nodes.dashboard.drawings import MAX_HALF_AXIS
 from rbd_ros.nodes.dashboard.operator import Operator, outcome
-from rbd_ros.nodes.dashboard.page import by_hand, Page, problems_text, PUSH_DURATION
+from rbd_ros.nodes.dashboard.page import Page, problems_text, PUSH_DURATION
+from rbd_ros.nodes.dashboard.settings import Settings
 from rbd_ros.nodes.dashboard.status import status_of
 from rbd_ros.nodes.dashboard.telemetry import STALE_AFTER, Telemetry
 from rbd_ros.nodes.diagnostic_names import JOINT_STATES, LATENCY, RATE, SUPERVISOR
@@ -225,9 +228,12 @@ def page(node, frame):
     urdf = find_resource('package://rbd_ros/urdf/seven_joint_arm.urdf').read_text()
     server = MagicMock()
     for made in (server.scene.add_arrows, server.scene.add_icosphere, server.scene.add_box,
-                 server.scene.add_frame, server.gui.add_checkbox):
+                 server.scene.add_frame, server.scene.add_label, server.gui.add_checkbox):
         made.side_effect = lambda *_, **__: MagicMock()  # one handle for each
-    return Page(server, MODEL, urdf, frame, MODEL.joint_names, telemetry, operator), telemetry
+    server.gui.add_dropdown.side_effect = lambda label, options, **_: MagicMock(value=options[0])
+    settings = Settings(node, 'controller')
+    return Page(server, MODEL, urdf, frame, MODEL.joint_names, telemetry, operator,
+                settings), telemetry
 
 
 def test_a_target_appears_where_the_robot_is(node):
@@ -280,8 +286,9 @@ def test_ellipsoids_are_those_of_the_position(node):
 def test_nothing_is_drawn_before_the_robot_is_somewhere(node):
     """Ellipsoids and arrows wait for a position: at the base they would hide the robot."""
     shown, _ = page(node, 'tool0')
-    for made in (shown._scene.add_icosphere, shown._scene.add_arrows):
-        assert made.call_count == 2
+    for made, count in ((shown._scene.add_icosphere, 3), (shown._scene.add_arrows, 2),
+                        (shown._scene.add_label, 3)):
+        assert made.call_count == count
         assert all(call.kwargs['visible'] is False for call in made.call_args_list)
 
 
@@ -397,42 +404,81 @@ def test_a_robot_of_any_size_fills_the_picture():
     assert place.floor >= 1.0
 
 
+def adjusted(shown):
+    """Return the numbers of a page, with fields that keep what they are given."""
+    adjust = shown._adjust
+    adjust.fields = {name: SimpleNamespace(value=0.0, disabled=True, hint='', visible=None)
+                     for name in adjust.fields}
+    adjust._operator = MagicMock()
+    return adjust, adjust.fields
+
+
 def test_numbers_are_those_of_the_controller_before_they_can_be_changed(node):
     """What was not read cannot be changed; what differs by joint is left alone."""
-    shown, _ = page(node, 'tool0')
-    shown._numbers = {name: SimpleNamespace(value=None, disabled=True, hint='')
-                      for name in shown._numbers}
-    shown._take({'payload.mass': 1.5, 'stiffness': [400.0, 400.0], 'damping': [10.0, 20.0],
-                 'gravity': [0.0, 0.0, 9.81]})
-    fields = shown._numbers
+    adjust, fields = adjusted(page(node, 'tool0')[0])
+    adjust.take({'payload.mass': 1.5, 'stiffness': [400.0, 400.0], 'damping': [10.0, 20.0],
+                 'gravity': [0.0, 0.0, 9.81], 'cartesian_impedance.linear_stiffness': [500.0],
+                 'friction.viscous': [1.0]})
     assert (fields['payload.mass'].value, fields['payload.mass'].disabled) == (1.5, False)
     assert (fields['stiffness'].value, fields['stiffness'].disabled) == (400.0, False)
     assert fields['gravity'].value == (0.0, 0.0, 9.81)
+    assert fields['cartesian_impedance.linear_stiffness'].value == (500.0, 500.0, 500.0)
     assert fields['damping'].disabled and 'by joint' in fields['damping'].hint
+    assert fields['joint_impedance.stiffness'].disabled
+    adjust.take({'joint_impedance.stiffness': []})  # made by the controller: it may be given
+    spring = fields['joint_impedance.stiffness']
+    assert not spring.disabled and spring.value == 0.0 and 'not given' in spring.hint
 
 
 def test_numbers_are_sent_by_a_button_and_not_by_every_key(node):
     """400 on the way over 4 and 40 sends 400 only; what is being edited is not overwritten."""
-    shown, _ = page(node, 'tool0')
-    shown._operator = MagicMock()
-    shown._numbers = {name: SimpleNamespace(value=0.0, disabled=False, hint='')
-                      for name in shown._numbers}
-    fields = shown._numbers
+    adjust, fields = adjusted(page(node, 'tool0')[0])
     for typed in (4.0, 40.0, 400.0):
         fields['stiffness'].value = typed
-        shown._edit('stiffness')
+        adjust.edit('stiffness')
     fields['gravity'].value = (0.0, 0.0, -1.6)
-    shown._edit('gravity')
-    shown._take({'stiffness': [100.0], 'damping': [10.0], 'gravity': [0.0, 0.0, -9.81]})
+    adjust.edit('gravity')
+    adjust.take({'stiffness': [100.0], 'damping': [10.0], 'gravity': [0.0, 0.0, -9.81]})
     assert fields['stiffness'].value == 400.0 and fields['damping'].value == 10.0
-    assert not shown._operator.set.called
-    shown._send_numbers()
-    shown._operator.set.assert_called_once_with(
+    assert not adjust._operator.set.called
+    adjust.send()
+    adjust._operator.set.assert_called_once_with(
         {'gravity': [0.0, 0.0, -1.6], 'stiffness': [400.0]})
-    shown._take({'stiffness': [100.0]})  # it was refused: the page shows what holds
+    adjust.take({'stiffness': [100.0]})  # it was refused: the page shows what holds
     assert fields['stiffness'].value == 100.0
-    shown._send_numbers()
-    assert shown._operator.set.call_count == 1
+    adjust.send()
+    assert adjust._operator.set.call_count == 1
+
+
+def test_a_mode_with_springs_has_its_numbers_in_their_units(node):
+    """Each mode shows its own; what was typed for another one is not sent with them."""
+    adjust, fields = adjusted(page(node, 'tool0')[0])
+
+    def shown(mode):
+        adjust.show(mode)
+        return {name for name, field in fields.items() if field.visible}
+    always = {'payload.mass', 'gravity'}
+    assert shown('hold') == always | {'stiffness', 'damping'}
+    fields['stiffness'].value = 7.0
+    adjust.edit('stiffness')
+    assert shown('joint_impedance') == always | {'joint_impedance.stiffness',
+                                                 'joint_impedance.damping'}
+    fields['joint_impedance.damping'].value = 2.0
+    adjust.edit('joint_impedance.damping')
+    adjust.send()
+    adjust._operator.set.assert_called_once_with({'joint_impedance.damping': [2.0]})
+    assert shown('cartesian_impedance') == always | {
+        f'cartesian_impedance.{name}' for name in
+        ('linear_stiffness', 'angular_stiffness', 'damping_ratio', 'linear_damping',
+         'angular_damping')}
+    fields['cartesian_impedance.linear_stiffness'].value = (800, 800, 200)
+    fields['cartesian_impedance.damping_ratio'].value = 1
+    adjust.edit('cartesian_impedance.linear_stiffness')
+    adjust.edit('cartesian_impedance.damping_ratio')
+    adjust.send()
+    adjust._operator.set.assert_called_with({
+        'cartesian_impedance.damping_ratio': 1.0,
+        'cartesian_impedance.linear_stiffness': [800.0, 800.0, 200.0]})
 
 
 def test_only_a_person_changes_a_value():
@@ -445,13 +491,21 @@ def test_only_a_person_changes_a_value():
     assert done
 
 
-def test_a_page_that_only_watches_has_nothing_to_send_with(node):
-    """Without permission there is no publisher and no client, and every request is dropped."""
+def test_a_page_that_only_watches_has_nothing_to_send_with(dashboard):
+    """It has no publisher; its only client asks for parameters, and every request is dropped."""
+    node = dashboard()
+
     def endpoints():
-        name, space = node.get_name(), node.get_namespace()
-        return (len(node.get_publisher_names_and_types_by_node(name, space)),
-                len(node.get_client_names_and_types_by_node(name, space)))
+        return ([each.topic_name for each in node.publishers],
+                sorted(each.srv_name for each in node.clients))
+    quiet, _ = endpoints()
+    node._on_description(String(data=find_resource(
+        'package://rbd_ros/urdf/seven_joint_arm.urdf').read_text()))
+    node.update()
+    assert node._page is not None
     before = endpoints()
+    assert before == (quiet, ['controller/get_parameters'])
+    assert {topic.rsplit('/')[-1] for topic in quiet} <= {'rosout', 'parameter_events'}
     operator = Operator(node, 'controller', 'simulator', allowed=False)
     operator.set({'mode': 'hold'})
     operator.stop()
@@ -542,25 +596,51 @@ def test_what_an_operator_sends():
     assert (message.header.frame_id, force.x, force.y, force.z) == ('tool0', 1.0, 2.0, 3.0)
 
 
-def test_values_are_read_by_name():
+def test_values_are_read_by_name(monkeypatch):
     """Answers come in the order of the question; an error takes nothing, and says nothing."""
-    client, got = Client('/arm/get_parameters'), []
-    node = SimpleNamespace(create_publisher=lambda *_: None, create_client=lambda *_: client)
-    operator = Operator(node, '/arm', '/sim', allowed=True)
-    assert operator.read(('mass', 'mode'), got.append)
-    request, future = client.asked[0]
-    assert list(request.names) == ['mass', 'mode'] and operator.answer == ''
-    future.set_result(SimpleNamespace(values=[
-        Parameter('a', value=2.5).get_parameter_value(),
-        Parameter('b', value='hold').get_parameter_value()]))
-    assert got == [{'mass': 2.5, 'mode': 'hold'}]
-    operator.read(('mass',), got.append)
-    client.asked[1][1].set_exception(RuntimeError('gone'))
-    assert len(got) == 1
+    clock = [100.0]
+    monkeypatch.setattr(time, 'monotonic', lambda: clock[0])
+    client = Client('/arm/get_parameters')
+    settings = Settings(SimpleNamespace(create_client=lambda *_: client), '/arm')
+
+    def answered(k, *values):
+        request, future = client.asked[k]
+        future.set_result(SimpleNamespace(values=[
+            Parameter(name, value=value).get_parameter_value()
+            for name, value in zip(request.names, values, strict=False)]))
+    settings.refresh()
+    asked = [list(request.names) for request, _ in client.asked]
+    assert asked[0] == ['payload.mass', 'stiffness', 'damping', 'gravity'] and len(asked) == 3
+    answered(0, 2.5, [1.0, 2.0], [3.0], [0.0, 0.0, -9.81])
+    expected = {'payload.mass': 2.5, 'stiffness': [1.0, 2.0], 'damping': [3.0],
+                'gravity': [0.0, 0.0, -9.81]}
+    assert settings.values == expected
+    answered(1)  # a controller that does not know one of the names: it is not asked again
+    client.asked[2][1].set_exception(RuntimeError('gone'))
+    settings.refresh()
+    assert len(client.asked) == 3 and settings.values == expected
+    clock[0] += 2.1
+    settings.refresh()
+    assert [list(request.names) for request, _ in client.asked[3:]] == [asked[0], asked[2]]
+    clock[0] += 2.1
+    settings.refresh()
+    assert len(client.asked) == 5  # both are waited for, and then given up
+    clock[0] += 3.0
+    dropped = []
+    client.remove_pending_request = dropped.append
     client.service_is_ready = lambda: False
-    assert not operator.read(('mass',), got.append)
-    client.service_is_ready, operator.allowed = lambda: True, False
-    assert not operator.read(('mass',), got.append)
+    settings.refresh()
+    assert len(dropped) == 2 and len(client.asked) == 5
+    clock[0] += 2.1
+    client.service_is_ready = lambda: True  # another one, perhaps
+    settings.refresh()
+    assert [list(request.names) for request, _ in client.asked[5:]] == asked
+    settings.postpone()
+    for k in (5, 6, 7):
+        answered(k)
+    clock[0] += 1.9
+    settings.refresh()
+    assert len(client.asked) == 8
 
 
 def test_a_push_lasts_its_time(node, monkeypatch):
@@ -610,6 +690,7 @@ def test_an_interrupted_process_ends_with_zero(monkeypatch):
     monkeypatch.setattr(ending, 'wait', lambda seconds: (waits.append(seconds), wait(seconds))[1])
     for name, value in {'ProcessEnd': lambda: ending, 'initialise': lambda args: None,
                         'Dashboard': lambda: shown, 'make_executor': lambda kind: Torn(),
+                        'kind_that_works': lambda kind, _: kind,
                         'rclpy': MagicMock()}.items():
         monkeypatch.setattr(process, name, value)
     assert process.main([]) == 0 and raised.is_set()
@@ -620,6 +701,7 @@ def test_an_end_is_taken_once(monkeypatch):
     """The second signal of launch does not interrupt the end that the first one began."""
     monkeypatch.setattr(signal, 'signal', lambda *_: None)
     ending = ProcessEnd()
+    ending.start()
     with pytest.raises(KeyboardInterrupt):
         ending._on_signal()
     ending._on_signal()
@@ -633,6 +715,15 @@ def test_an_end_is_taken_once(monkeypatch):
     assert set_to == [(signal.SIGINT, signal.SIG_IGN)]  # Python itself takes no part any more
 
 
+def test_a_signal_before_the_start(monkeypatch):
+    """One that comes while handlers are set raises where the start can be given up, no sooner."""
+    monkeypatch.setattr(signal, 'signal', lambda *_: None)
+    ending = ProcessEnd()
+    ending._on_signal()
+    with pytest.raises(KeyboardInterrupt):
+        ending.start()
+
+
 @pytest.fixture
 def handlers():
     """Give the signals back to those who had them."""
@@ -640,7 +731,9 @@ def handlers():
     before = {number: signal.getsignal(number) for number in numbers}
     waker = signal.set_wakeup_fd(-1)
     yield
-    signal.set_wakeup_fd(waker)
+    signal.set_wakeup_fd(-1)
+    with contextlib.suppress(OSError):  # what an earlier test set may be closed by now
+        signal.set_wakeup_fd(waker)
     for number, handler in before.items():
         signal.signal(number, handler)
 
@@ -648,7 +741,6 @@ def handlers():
 def test_signals_interrupt_each_other(handlers):
     """A second signal may come at any line of a handler, as when a terminal closes."""
     ending = ProcessEnd()
-    ending.started = True
     places = set()
 
     def trace(frame, event, _):

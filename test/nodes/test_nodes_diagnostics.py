@@ -80,6 +80,7 @@ class Node:
 
     def __init__(self):
         self.sent, self.logged, self.nanoseconds = [], [], 7_000_000_000
+        self.listeners = 1
 
     def get_logger(self):
         """Return something to log with."""
@@ -92,7 +93,8 @@ class Node:
     def create_publisher(self, _, topic, depth):
         """Return something to publish with."""
         assert topic == '/diagnostics'
-        return SimpleNamespace(publish=self.sent.append)
+        return SimpleNamespace(publish=self.sent.append,
+                               get_subscription_count=lambda: self.listeners)
 
     def create_timer(self, *_, **__):
         """Create none: the test looks."""
@@ -200,6 +202,36 @@ def test_once_per_second_and_when_a_level_changes(subject):
     assert subject.look(after=0.25) == 1
     assert [subject.look(after=0.25) for _ in range(3)] == [0, 0, 1]
     assert subject.node.sent[0].status[0].hardware_id == subject.arm.robot.model.name
+
+
+def test_nothing_is_made_while_nobody_listens(subject):
+    """Whoever comes is told at once, of the last moment and not of all the time before."""
+    subject.run()
+    subject.node.listeners = 0
+    subject.states(100, period=0.01)
+    assert [subject.look(after=0.25) for _ in range(8)] == [0] * 8
+    assert not subject.look(after=0.25)
+    subject.node.listeners = 1
+    subject.clock += 0.25
+    subject.states(250)
+    level, text, values = subject.look('joint states', after=0.0)
+    assert (level, text, values['states']) == (OK, '1000.0 Hz', '350')
+    assert values['period max [ms]'] == '1.000'
+    assert [subject.look(after=0.25) for _ in range(4)] == [0, 0, 0, 1]
+    subject.node.listeners = 0
+    assert not subject.look(after=0.25)
+    subject.node.listeners = 1
+    assert subject.look(after=0.25) == 1  # to the next one as well
+
+
+def test_age_of_the_last_state_while_nobody_listened(subject):
+    """It is counted from the last state, though no window has had it."""
+    subject.run()
+    subject.node.listeners = 0
+    subject.states(10)
+    assert [subject.look(after=0.5) for _ in range(2)] == [0, 0]
+    subject.node.listeners = 1
+    assert subject.look('joint states', after=0.5)[:2] == (WARN, 'no joint state for 1.5 s')
 
 
 def test_rate_of_the_states(subject):

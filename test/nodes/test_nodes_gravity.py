@@ -22,6 +22,7 @@ from geometry_msgs.msg import Quaternion, TransformStamped
 import numpy as np
 import pytest
 from rbd_ros.control.joint_states.ages import StreamAge
+from rbd_ros.control.load.tilt import Tilt
 from rbd_ros.nodes.controller import gravity_input
 from rbd_ros.nodes.controller.gravity_input import base_frames, GravityInput
 from rclpy.qos import DurabilityPolicy, qos_profile_sensor_data
@@ -35,7 +36,7 @@ class Gravity(GravityInput):
 
     def __init__(self, turns, controller=None):
         self._controller = controller
-        self._imu_axes, self._age = turns, StreamAge(0.5, 1)
+        self._imu_axes, self._age, self._tilt = turns, StreamAge(0.5, 1), Tilt({})
         self.now, self.heard, self.reason = 0.0, [], ''
         self._clock = lambda: self.now
         self._robot = SimpleNamespace(model=SimpleNamespace(body_names=['base']))

@@ -25,14 +25,11 @@ from isolation import own_domain
 import pytest
 from rbd_env.pace import patient
 from rbd_ros.control.throttle import Budget
-from rbd_ros.nodes.controller import (
-    bounded_action, bounded_services, responses)
-from rbd_ros.nodes.controller.bounded_action import BoundedActionServer
+from rbd_ros.nodes.controller import bounded_services, responses
 from rbd_ros.nodes.controller.bounded_services import bound_services
 from rbd_ros.nodes.controller.bounded_topics import BoundedInput, BURST, SHARE
 from rbd_ros.nodes.controller.gravity_input import GravityInput
 import rclpy
-from rclpy.action import ActionServer
 from std_srvs.srv import Trigger
 
 
@@ -251,80 +248,6 @@ def test_a_long_request_is_no_flood(monkeypatch):
     for k in range(4):
         service.request(k)
     assert len(service.sent) == 4 and not told
-
-
-class ActionNode(Node):
-    """A node with an action server, whose executor runs a task at once."""
-
-    def __init__(self, cost):
-        super().__init__(cost)
-        self.waitables, self.executor = [], SimpleNamespace(create_task=self.run_task)
-        self.add_waitable, self.remove_waitable = self.waitables.append, self.waitables.remove
-        self.goals, self.cancellations, self.done = 0, 0, []
-
-    def resolve_service_name(self, name):
-        """Return a name as it is."""
-        return name
-
-    def run_task(self, work, data):
-        """Run a coroutine that waits for nothing."""
-        with contextlib.suppress(StopIteration):
-            work(data).send(None)
-
-    def serve(self, server):
-        """Do what an executor does as long as something is ready."""
-        while server in self.waitables and (self.goals or self.cancellations):
-            server._is_goal_request_ready = bool(self.goals)
-            server._is_cancel_request_ready = bool(self.cancellations)
-            self.run_task(server.execute, server.take_data())
-
-
-def action_server(monkeypatch, node, told):
-    """Return a server whose middleware is the node."""
-    def made(self, *_, **__):
-        self._goal_handles = {}
-        node.add_waitable(self)
-
-    def take_data(self):
-        data = {}
-        for kind, flag, kept in (('goal', self._is_goal_request_ready, 'goals'),
-                                 ('cancel', self._is_cancel_request_ready, 'cancellations')):
-            if flag and getattr(node, kept):
-                setattr(node, kept, getattr(node, kept) - 1)
-                data[kind] = kind
-        return data | {'expired': ()}
-
-    async def execute(self, data):
-        for kind in ('goal', 'cancel'):
-            if kind in data:
-                node.cpu += node.cost
-                node.done.append((node.now, kind))
-    for method in (take_data, execute):
-        monkeypatch.setattr(ActionServer, method.__name__, method)
-    monkeypatch.setattr(ActionServer, '__init__', made)
-    return BoundedActionServer(node, object, '~/follow', told.append)
-
-
-def test_a_flood_of_goals_gets_its_share(monkeypatch):
-    """Goals take their share of time; a cancellation is not behind them in the queue."""
-    node, told = clocked(monkeypatch, ActionNode(1e-3)), []
-    server = action_server(monkeypatch, node, told)
-    asked = None
-    for k in range(30_000):
-        node.now += 1e-4
-        node.goals = min(node.goals + 1, 10)  # the middleware keeps so many
-        if k == 20_000:
-            node.cancellations, asked = 1, node.now
-        node.serve(server)
-        node.serve_timers()
-    most = bounded_action.SHARE * 3.0 + bounded_action.BURST + 2e-3
-    assert 0.5 * most < len(node.done) * 1.1e-3 <= most
-    assert len(told) == 1 and '~/follow' in told[0]
-    [cancelled] = [at for at, kind in node.done if kind == 'cancel']
-    assert cancelled - asked < 0.05
-    node.goals = 0
-    Node.run(node, 9.0)
-    assert node.waitables == [server]
 
 
 def test_a_client_that_has_gone_is_waited_for_once(monkeypatch):

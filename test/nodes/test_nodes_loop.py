@@ -41,6 +41,7 @@ class Loop:
         self.admitted, self.spent, self.caught = True, [], []
         monkeypatch.setattr(loop_node, 'monotonic', lambda: self.clock)
         made = self.node = loop_node.LoopNode.__new__(loop_node.LoopNode)
+        made._sensor = None
         timer = self.timer = SimpleNamespace(runs=False)
         timer.is_canceled = lambda: not timer.runs
         timer.reset = lambda: vars(timer).update(runs=True)

@@ -24,7 +24,7 @@ from lifecycle_msgs.msg import Transition
 from lifecycle_msgs.srv import ChangeState
 import numpy as np
 import pytest
-from rbd_ros.control.parameters.row import DOUBLE, DOUBLES, INTEGER
+from rbd_ros.control.parameters.row import DOUBLE, DOUBLES, INTEGER, INTEGERS
 from rbd_ros.control.parameters.table import defaults, PARAMETERS
 from rbd_ros.errors import ModelError, SettingError
 from rbd_ros.nodes import make_config, parameters, process_start
@@ -143,6 +143,8 @@ def test_values_given_at_the_start_that_cannot_be_taken():
     text = parameters.refusal_text(node, 'a', 'double', SettingError('no'))
     assert text == 'parameter a must be of type double, got 3; write numbers with a decimal point'
     assert parameters.refusal_text(node, 'b', 'double', SettingError('no')).endswith("got 'x'")
+    text = parameters.refusal_text(node, 'a', 'integer_array', SettingError('no'))
+    assert text == 'parameter a must be of type integer_array, got 3; write [3]'
     assert parameters.refusal_text(node, 'z', 'double', SettingError('no')) == 'parameter z: no'
     text, = parameters.unknown_warnings(node, ['bb'])
     assert text.startswith('parameter b is unknown and has no effect') and 'bb' in text
@@ -208,7 +210,8 @@ def test_parameters_of_modes_of_the_user(tmp_path):
     mode, = own.read()
     assert mode.name == 'soft' and mode.file == str(file)
     assert [text.split(' has')[0] for text in node.logged] == ['parameter soft.x is unknown and']
-    assert node.rows['mode'][1].additional_constraints.endswith(', damping, soft')
+    assert node.rows['mode'][1].additional_constraints.endswith(
+        ', damping, joint_impedance, cartesian_impedance, soft')
     assert (node.values['soft.a'], node.values['soft.b']) == (2.0, [1.0])
     node.values |= {'soft.a': 3.0, 'soft.b': [0.5]}
     own.read()
@@ -236,7 +239,8 @@ def test_parameters_are_declared_as_the_table_has_them():
         assert found.description.endswith(f'[{row.unit}]' if row.unit else row.description)
         limits = found.additional_constraints
         assert ('read-only while active' in limits) is row.structural
-        assert found.read_only is (name == 'mode_file')
+        assert found.read_only is (name in ('mode_file', 'realtime.priority', 'realtime.cores',
+                                            'realtime.cpu', 'realtime.prefault'))
         assert ('one of ' in limits) is bool(row.choices)
         assert all(choice in limits for choice in row.choices)
         spans = [*found.floating_point_range, *found.integer_range]
@@ -245,7 +249,7 @@ def test_parameters_are_declared_as_the_table_has_them():
         for span in spans:
             assert (span.from_value, span.to_value) == (row.lower, row.upper)
             assert span.step == (row.kind == INTEGER)
-        if row.kind == DOUBLES:
+        if row.kind in (DOUBLES, INTEGERS):
             assert (f'each between {row.lower:g} and {row.upper:g}' in limits) == bounded
         assert found.type == (start.value if isinstance(start, Parameter.Type)
                               else Parameter.Type.from_parameter_value(start).value)

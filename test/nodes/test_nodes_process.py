@@ -14,16 +14,21 @@
 
 """The controller process from its start to its end, without a middleware."""
 
+import contextlib
+import os
 import signal
+import socket
 import subprocess
 import sys
+import threading
 from types import SimpleNamespace
-from unittest.mock import Mock
+from unittest.mock import ANY, Mock
 
 import pytest
 from rbd_ros.control.interface.causes import Cause
 from rbd_ros.errors import SettingError
 from rbd_ros.nodes.controller import process
+from rbd_ros.nodes.process_end import SignalEvent
 
 
 def calls(mock):
@@ -43,28 +48,32 @@ class Process:
         self.node.realtime = {'realtime.lock_memory': 'applied'}
         self.node.loop_node.failure = ''
         self.node.stop.return_value = self.node.autostart.join.return_value = True
-        values = {'executor': 'events', 'realtime.priority': 80, 'realtime.cpu': 3,
+        values = {'executor': 'events', 'realtime.priority': 80, 'realtime.cpu': -1,
+                  'realtime.cores': [3, 4], 'realtime.prefault': True,
                   'realtime.switch_interval': 0.01}
+        self.values = values
         self.node.get_parameter.side_effect = lambda name: SimpleNamespace(value=values[name])
         self.executors, self.threads = [], {}
         self.hup = signal.SIG_DFL
         monkeypatch.setattr(process, 'SignalEvent', lambda: self.event)
-        monkeypatch.setattr(process, 'ControllerNode', lambda: (self.all.ControllerNode(),
-                                                                self.node)[1])
+        monkeypatch.setattr(process, 'ControllerNode', lambda signals: (
+            self.all.ControllerNode(), self.node)[1])
+        self.node.loop_node.end.return_value = True
         monkeypatch.setattr(process, 'make_executor', self.make_executor)
         monkeypatch.setattr(process, 'spin_in_thread', self.spin)
         monkeypatch.setattr(process.signal, 'getsignal', lambda _: self.hup)
-        for name in ('console', 'initialise', 'rclpy', 'prepare_thread', 'switch_interval',
-                     'time'):
+        for name in ('console', 'initialise', 'rclpy', 'prefault', 'prepare_thread',
+                     'switch_interval', 'time'):
             monkeypatch.setattr(process, name, getattr(self.all, name))
         monkeypatch.setattr(process.os, '_exit', self.all.exit)
         self.all.prepare_thread.return_value = {'realtime.priority': 'applied'}
+        self.all.prefault.return_value = {'realtime.prefault': 'applied'}
         self.all.switch_interval.return_value = {'realtime.switch_interval': 'applied'}
 
     def make_executor(self, kind):
-        """Note an executor: that of the loop, of the services, of the transitions."""
+        """Note an executor: that of the services, of the transitions, of the loop."""
         assert kind == 'events'
-        self.executors.append(getattr(self.all, ('fast', 'slow', 'changes')[len(self.executors)]))
+        self.executors.append(getattr(self.all, ('slow', 'changes', 'fast')[len(self.executors)]))
         return self.executors[-1]
 
     def spin(self, executor, name, failed, prepare=None):
@@ -104,19 +113,21 @@ def test_process_from_its_start_to_its_end(program):
                        ('transitions', node.transitions)):
         served[name] = program.threads[name].executor
         served[name].add_node.assert_called_once_with(each)
-    assert [served[name] for name in ('loop', 'services', 'transitions')] == program.executors
-    program.all.prepare_thread.assert_called_once_with(80, 3, node.get_logger().warning)
+    assert [served[name] for name in ('services', 'transitions', 'loop')] == program.executors
+    program.all.prepare_thread.assert_called_once_with(80, [3, 4], node.get_logger().warning)
     program.all.switch_interval.assert_called_once_with(0.01)
-    assert node.realtime == {'realtime.lock_memory': 'applied', 'realtime.priority': 'applied',
-                             'realtime.switch_interval': 'applied'}
+    program.all.prefault.assert_called_once_with(node.get_logger().warning, (), thread=True)
+    assert node.realtime == {f'realtime.{name}': 'applied' for name in (
+        'lock_memory', 'priority', 'prefault', 'switch_interval')}
     order = [name for name in calls(program.all) if name.split('.')[-1] in (
         'make_nonblocking', 'initialise', 'ControllerNode', 'wait', 'set', 'retire', 'stop',
         'sleep', 'shutdown', 'join', 'close', 'discard_robot', 'destroy_node', 'try_shutdown')]
     assert order == [
         'console.make_nonblocking', 'initialise', 'ControllerNode', 'event.wait', 'event.set',
-        'node.ending.set', 'node.autostart.retire', 'node.stop', 'time.sleep', 'changes.shutdown',
-        'slow.shutdown', 'fast.shutdown', 'thread_loop.join', 'thread_services.join',
-        'thread_transitions.join', 'node.autostart.join', 'node.log_queue.close',
+        'node.loop_node.stop', 'node.ending.set', 'node.autostart.retire', 'node.stop',
+        'time.sleep', 'changes.shutdown', 'slow.shutdown', 'fast.shutdown', 'thread_services.join',
+        'thread_transitions.join',
+        'thread_loop.join', 'node.autostart.join', 'node.log_queue.close',
         'node.discard_robot', 'node.loop_node.destroy_node', 'node.transitions.destroy_node',
         'node.destroy_node', 'rclpy.try_shutdown']
     node.stop.assert_called_once_with(Cause.SIGNAL)
@@ -132,12 +143,20 @@ def test_process_from_its_start_to_its_end(program):
         thread.join.assert_called_once_with(0.5)
 
 
+def test_process_with_the_older_name_of_a_core(program):
+    """One core counts where no list is given, and memory is left alone where that is wanted."""
+    program.values.update({'realtime.cores': [], 'realtime.cpu': 3, 'realtime.prefault': False})
+    assert program.run() == 0
+    program.all.prepare_thread.assert_called_once_with(80, 3, ANY)
+    program.all.prefault.assert_not_called()
+
+
 def test_nodes_know_their_executors_while_they_run(program):
     """What is destroyed meanwhile is destroyed by the executor that may be using it."""
     node, seen = program.node, []
     end = program.ends_with
     program.ends_with = lambda: (end(), seen.extend((
-        node.loop_node.served_by, node.served_by, node.transitions.served_by)))
+        node.served_by, node.transitions.served_by, node.loop_node.served_by)))
     program.run()
     assert seen == program.executors
 
@@ -219,3 +238,22 @@ def test_a_process_leaves_with_its_code_and_its_last_words():
          'print("last words")\nleave(3)'],
         capture_output=True, text=True, check=False, timeout=300)
     assert done.returncode == 3 and done.stdout == 'last words\n'
+
+
+def test_the_number_of_a_signal_stays_for_the_loop():
+    """Whoever waits for the event leaves the byte, which machine code looks at without Python."""
+    former, wakeup = signal.getsignal(signal.SIGUSR1), signal.set_wakeup_fd(-1)
+    event = SignalEvent()
+    try:
+        event.take(signal.SIGUSR1, lambda *_: event.set())
+        assert not event.wait(0.01)
+        threading.Timer(0.05, signal.pthread_kill, (
+            threading.main_thread().ident, signal.SIGUSR1)).start()
+        assert event.wait(20.0) and event.wait()
+        with socket.socket(fileno=os.dup(event.fileno())) as look:
+            assert signal.SIGUSR1 in look.recv(64, socket.MSG_PEEK | socket.MSG_DONTWAIT)
+    finally:
+        signal.signal(signal.SIGUSR1, former)
+        signal.set_wakeup_fd(-1)
+        with contextlib.suppress(OSError):  # what an earlier test set may be closed by now
+            signal.set_wakeup_fd(wakeup)

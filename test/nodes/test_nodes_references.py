@@ -25,8 +25,11 @@ import numpy as np
 import pytest
 from rbd_ros.control.interface.causes import Cause
 from rbd_ros.control.load.payload import rotation
+from rbd_ros.control.parameters.settings import Settings
+from rbd_ros.control.parameters.validation import refusals
 from rbd_ros.control.references.joint_reference import Source
 from rbd_ros.nodes.controller import inputs
+from std_msgs.msg import Float64MultiArray, MultiArrayDimension, MultiArrayLayout
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 
@@ -45,7 +48,10 @@ class Listeners:
         node = SimpleNamespace(
             resolve_topic_name=lambda name: name.replace('~', '/arm'),
             count_publishers=lambda topic: self.publishers.get(topic, 1),
-            create_timer=self._timer, get_logger=lambda: SimpleNamespace(**log),
+            get_parameter=lambda name: SimpleNamespace(
+                value=self.controller.accepted[name]),
+            set_parameters_atomically=self._set, create_timer=self._timer,
+            get_logger=lambda: SimpleNamespace(**log),
             get_clock=lambda: SimpleNamespace(now=lambda: SimpleNamespace(nanoseconds=7 * 10**9)))
         monkeypatch.setattr(inputs, 'time', SimpleNamespace(monotonic=lambda: self.arm.time))
         monkeypatch.setattr(inputs, 'BoundedInput', lambda _node, kind, topic, taken, *_: (
@@ -54,6 +60,16 @@ class Listeners:
 
     def _timer(self, _, look, **__):
         self.look = look
+
+    def _set(self, changes):
+        """Take parameters as the node does."""
+        wanted = {change.name: list(change.value) for change in changes}
+        settings = Settings(self.arm.robot, self.controller.accepted.values | wanted,
+                            simulated=False)
+        reasons = refusals(wanted, joints=7) or settings.refusals()
+        if not reasons:
+            self.arm.change(**wanted)
+        return SimpleNamespace(successful=not reasons, reason='; '.join(reasons))
 
     def take(self, topic, message, seconds=0.0):
         """Bring a message and let the loop take it."""
@@ -105,18 +121,51 @@ def test_twist_and_wrench_are_turned_into_the_base(monkeypatch):
     assert 'twist' in rig.controller.events[-1][1] and np.isfinite(reference.pose.twist).all()
 
 
+def test_stiffness_and_damping_by_topic(monkeypatch):
+    """They are the parameters of the mode; what these refuse is told, and changes nothing."""
+    rig = Listeners(monkeypatch, 'joint_impedance')
+    stiffness, damping = np.linspace(20.0, 80.0, 7), np.linspace(0.2, 0.5, 7)
+    names = [f'joint_impedance.{name}' for name in ('stiffness', 'damping')]
+    message = Float64MultiArray(
+        layout=MultiArrayLayout(dim=[MultiArrayDimension(size=2), MultiArrayDimension(size=7)]),
+        data=[*stiffness, *damping])
+    rig.take('target_stiffness', message, 0.05)
+    assert not rig.logged
+    np.testing.assert_array_equal(rig.controller.x.laws.springs.joint, stiffness)
+    for name, values in zip(names, (stiffness, damping), strict=True):
+        assert rig.controller.accepted[name] == values.tolist()
+    rig.topics['target_stiffness'](message)
+    assert not rig.controller.requests and not rig.logged  # nothing new
+    for number, reason in ((-1.0, 'stiffness'), (math.nan, 'stiffness'),
+                           (1e5, 'cannot be stable at nominal_rate 1000 Hz: with this damping '
+                                 'give less than')):
+        rig.take('target_stiffness', Float64MultiArray(data=[*stiffness[:6], number]), 0.05)
+        assert reason in rig.logged.pop()
+        np.testing.assert_array_equal(rig.controller.x.laws.springs.joint, stiffness)
+    rig.take('target_stiffness', Float64MultiArray(data=[1.0] * 6))
+    assert 'takes 7 numbers' in rig.logged.pop()
+    assert rig.arm.state == 'running' and not rig.controller.x.references.refusals.row
+    rig.arm.change(mode='computed_torque')
+    rig.arm.run(0.01)
+    rig.take('target_stiffness', message)
+    assert rig.logged.pop().endswith(
+        'the mode is computed_torque, not joint_impedance or cartesian_impedance')
+
+
 def test_references_of_another_mode_are_no_fault(monkeypatch):
     """Each kind is for one mode; in another one it is told and left out."""
     rig = Listeners(monkeypatch, 'computed_torque')
     for topic, message in (('target_pose', PoseStamped()), ('target_twist', TwistStamped()),
                            ('target_wrench', WrenchStamped())):
         rig.take(topic, message)
-        assert rig.logged.pop().endswith('the mode is computed_torque, not operational_space')
+        assert rig.logged.pop().endswith(
+            'the mode is computed_torque, not operational_space or cartesian_impedance')
     assert not rig.controller.requests and not rig.logged
     rig.arm.change(mode='gravity_compensation')
     rig.arm.run(0.001)
     rig.take('joint_trajectory', JointTrajectory())
-    assert rig.logged.pop().endswith('the mode is gravity_compensation, not computed_torque')
+    assert rig.logged.pop().endswith(
+        'the mode is gravity_compensation, not computed_torque or joint_impedance')
 
 
 def test_trajectories_and_set_points(monkeypatch):

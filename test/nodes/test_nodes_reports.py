@@ -22,6 +22,7 @@ controller_rig = pytest.importorskip('controller_rig')
 from rbd_ros.control.interface.causes import Cause  # noqa: E402
 from rbd_ros.control.load.payload import rotation  # noqa: E402
 from rbd_ros.control.references.trajectory import Knots  # noqa: E402
+from rbd_ros.nodes.controller import reports as reports_module  # noqa: E402
 from rbd_ros.nodes.controller.reports import Reports  # noqa: E402
 
 
@@ -37,8 +38,8 @@ class FakePublisher:
         self._node.on_publish()
 
     def get_subscription_count(self):
-        """Return that somebody listens."""
-        return 1
+        """Return whether somebody listens."""
+        return int(self._node.heard is None or self._name in self._node.heard)
 
 
 class FakeTimer:
@@ -55,7 +56,7 @@ class FakeNode:
     """Keeps what is published, in order."""
 
     def __init__(self):
-        self.sent = []
+        self.sent, self.heard = [], None  # all
         self.on_publish = lambda: None
 
     def create_publisher(self, _, name, depth):
@@ -100,11 +101,50 @@ def test_order_of_a_burst(arm):
             'frame_pose', 'frame_twist', 'external_torque', 'external_wrench'} <= set(bursts[0])
 
 
+def test_only_what_somebody_hears(arm, monkeypatch):
+    """Other topics stay silent; after a pause the observation of forces begins anew."""
+    arm.node.heard = {'dynamics/gravity', 'external_torque'}
+    monkeypatch.setattr(reports_module, '_PERIOD', 0.0)  # listeners are looked for at every call
+    sent = arm.reported(0.1)
+    assert {name for name, _ in sent} == arm.node.heard
+    assert len(sent) == 40
+    arm.change(gravity_scale=[0.9])  # somebody carries the rest
+    assert np.abs(arm.reported(0.5)[-1][1].effort).max() > 0.1
+    arm.node.heard = set()
+    assert not arm.reported(0.5) and not arm.controller.snapshots.watched
+    arm.node.heard = {'external_torque'}
+    arm.reports.drain()
+    first, *_ = [np.array(message.effort) for _, message in arm.reported(0.1)]
+    assert np.abs(first).max() == 0.0
+
+
 def test_divided_rates(arm):
     """A burst comes every dynamics_divider states, the controller's state by its own divider."""
     sent = [name for name, _ in arm.reported(0.2)]
     assert sent.count('dynamics/joint_state') == 40
     assert sent.count('controller_state') == 20
+
+
+@pytest.mark.parametrize('wrong', [
+    {'qd': 1e200}, {'q': np.nan}, {'qd': np.inf}, {'gravity': np.inf}, {'payload': np.nan}])
+def test_dynamics_without_a_value(arm, wrong):
+    """Only the state is reported; the next one is whole again, and nothing raises."""
+    arm.reported(0.1)
+    arm.run(0.1)
+    snapshots = arm.controller.snapshots.kept
+    bad = snapshots[3]._replace(**{name: np.full_like(getattr(snapshots[3], name), value)
+                                   for name, value in wrong.items()})
+    snapshots.extend([bad] * 5)
+    while snapshots:  # it reports some at a time
+        arm.reports.drain()
+    assert [name for name, _ in arm.node.sent if name != 'controller_state'][-1] == \
+        'dynamics/joint_state'
+    after = arm.reported(0.1)
+    assert {'dynamics/gravity', 'external_torque', 'external_wrench'} <= {
+        name for name, _ in after}
+    for name, message in after:
+        if name == 'external_torque':
+            assert np.isfinite(message.effort).all()
 
 
 def test_others_have_their_turn(arm):

@@ -360,8 +360,9 @@ def program(monkeypatch):
     made.Simulator.return_value.last_command = 42.0
     made.Simulator.return_value.get_parameter.return_value.value = 'events'
     for name in ('ProcessEnd', 'initialise', 'Simulator', 'make_executor', 'spin_in_thread',
-                 'console', 'rclpy'):
+                 'console', 'rclpy', 'kind_that_works'):
         monkeypatch.setattr(process, name, getattr(made, name))
+    made.kind_that_works.side_effect = lambda kind, _: f'{kind} here'
     made.end, made.log = made.ProcessEnd(), made.rclpy.logging.get_logger()
     made.reset_mock()
     return made
@@ -372,7 +373,7 @@ def test_simulator_ends_after_the_controller(program):
     assert process.main(['--x']) == 0
     node, executor = program.Simulator.return_value, program.make_executor.return_value
     program.initialise.assert_called_once_with(['--x'])
-    program.make_executor.assert_called_once_with('events')
+    program.make_executor.assert_called_once_with('events here')
     executor.add_node.assert_called_once_with(node)
     program.spin_in_thread.assert_called_once_with(executor, 'simulation', program.end.fail)
     last, log = program.end.wait_for_controller.call_args[0]

@@ -31,15 +31,13 @@ import traceback
 from typing import TYPE_CHECKING
 
 from control_msgs.action import FollowJointTrajectory
-import numpy as np
-import numpy.typing as npt
 from rbd_ros.control.modes.modes import names_in, Takes, taking
 from rbd_ros.control.references.goals import read_tolerances, Tolerances
 from rbd_ros.control.references.results import GoalError, Outcome, ResultCode, Status
-from rbd_ros.control.references.trajectory import Knots
+from rbd_ros.control.references.trajectory import check_speed, Knots
 from rbd_ros.nodes.callback_guard import last_line
-from rbd_ros.nodes.controller.bounded_action import BoundedActionServer
 from rbd_ros.nodes.controller.goal_feedback import GoalFeedback
+from rbd_ros.nodes.controller.goal_server import GoalServer
 from rbd_ros.nodes.controller.inputs import knots_of, start_time
 from rbd_ros.nodes.controller.loop_node import LoopNode
 from rclpy.action import CancelResponse, GoalResponse
@@ -54,10 +52,7 @@ if TYPE_CHECKING:
 
 __all__ = ['TrajectoryAction']
 
-Array = npt.NDArray[np.float64]
-
 _PERIOD = 0.02  # s between two checks for goals that have ended
-_SLACK = 1e-3  # fraction of a velocity limit that is allowed for rounding
 _MAX_JUDGED = 10  # goals between their judgement and their start
 _MAX_GOALS = 200  # goals that are not answered yet, or whose results are still kept
 RESULTS_KEPT = 10  # s that the result of a goal can be asked for, as in rcl_action
@@ -105,9 +100,9 @@ class TrajectoryAction:
         self.refused = 0
         self.refusal = ''  # reason of the last one
         self.last: Outcome | None = None  # of the goal that ended last
-        self._server = BoundedActionServer(
+        self._server = GoalServer(
             node, FollowJointTrajectory, '~/follow_joint_trajectory',
-            node.get_logger().warning, execute_callback=self._unused,
+            execute_callback=self._unused,
             goal_callback=self._on_goal, handle_accepted_callback=self._on_accepted,
             cancel_callback=self._on_cancel, result_timeout=RESULTS_KEPT)
         self._timer = node.create_timer(  # runs while there are goals
@@ -178,7 +173,7 @@ class TrajectoryAction:
         joints = controller.settings.robot.joints
         knots = knots_of(goal.trajectory, joints)
         controller.check_points(knots.q)
-        _check_speed(knots, controller.p.references.joint.velocity, joints)
+        check_speed(knots, controller.p.references.joint.velocity, joints)
         tolerances = read_tolerances(
             joints, controller.accepted.tolerances(), _entries(goal.path_tolerance),
             _entries(goal.goal_tolerance), _seconds(goal.goal_time_tolerance))
@@ -297,17 +292,6 @@ def _require_ready(controller: Controller | None) -> Controller:
         raise GoalError(ResultCode.INVALID_GOAL, f'the mode is {controller.mode}; set the '
                                                  f'parameter mode to {names_in(modes, "or")}')
     return controller
-
-
-def _check_speed(knots: Knots, limit: Array, joints: tuple[str, ...]) -> None:
-    """Refuse what the limited reference could not follow."""
-    speeds = [np.abs(np.diff(knots.q, axis=0)) / np.diff(knots.times)[:, None]]
-    if knots.qd is not None:
-        speeds.append(np.abs(knots.qd))
-    for i, j in np.argwhere(np.vstack(speeds) > (1.0 + _SLACK) * limit)[:1]:
-        raise GoalError(ResultCode.INVALID_GOAL, f'{joints[j]} would move at '
-                        f'{np.vstack(speeds)[i, j]:.4g}, beyond its reference.velocity '
-                        f'{limit[j]:.4g}')
 
 
 def _entries(tolerances: list[JointTolerance]) -> list[tuple[str, float, float, float]]:

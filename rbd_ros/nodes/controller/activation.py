@@ -31,7 +31,8 @@ from rbd_ros.control.advice import missing_states
 from rbd_ros.control.interface.causes import Cause
 from rbd_ros.control.supervisor.states import State
 from rbd_ros.nodes.controller.gravity_input import GravityInput
-from rbd_ros.nodes.controller.outputs import MESSAGE_TYPES
+from rbd_ros.nodes.controller.loop_node import SENSOR
+from rbd_ros.nodes.controller.outputs import message_type
 from rbd_ros.nodes.controller.publisher_guards import Access, OutputGuard
 from rclpy.node import Node
 from rclpy.qos import QoSProfile, ReliabilityPolicy
@@ -138,7 +139,7 @@ class Activation:
     def _listen(self, topic: str, heard: threading.Event) -> Callable[[], object]:
         """Set an event when somebody sends commands; return what ends listening."""
         node = self._node
-        kind = MESSAGE_TYPES[self._controller.settings.text('command_type')]
+        kind = message_type(self._controller.settings.text('command_type'))
         subscription = node.create_subscription(kind, topic, lambda _: heard.set(), _ANY,
                                                 raw=True)
         return lambda: node.destroy_subscription(subscription)
@@ -156,7 +157,8 @@ class Activation:
         begun = self._host.wait(
             lambda: controller.state not in _WAITING or self._cancelled.is_set(),
             float(node.get_parameter('activation_timeout').value))
-        if begun and controller.state not in (*_WAITING, State.FAULT):
+        if (begun and not self._cancelled.is_set()
+                and controller.state not in (*_WAITING, State.FAULT)):
             return True
         fault = controller.fault_text()
         reason = fault or self._missing_input()
@@ -187,6 +189,10 @@ class Activation:
         source = self._host.gravity_input
         if source is not None and not controller.x.load.known:
             return f'no direction of gravity from {source.source}: {source.reason or "too old"}'
+        if controller.p.sensor.used and not controller.sensor_ready:
+            topic = self._node.resolve_topic_name(SENSOR)
+            return (f'no fresh reading of the force-torque sensor on {topic} (publishers: '
+                    f'{self._node.count_publishers(topic)})')
         if (late := controller.lateness()) and not controller.refusal():
             return f'the states do not come in time: {late}'
         return f'states are not proven {controller.refusal()}'.rstrip()

@@ -79,6 +79,11 @@ class Autostart:
         """Return whether the calling thread is that of the automatic start."""
         return threading.current_thread() is self._worker
 
+    @property
+    def pending(self) -> bool:
+        """Return whether it would still start something."""
+        return not self._over.is_set() and self._starter.wanted()
+
     def retire(self, why: str = '') -> bool:
         """
         Start nothing any more; from any thread.
@@ -86,7 +91,7 @@ class Autostart:
         :param why: who decided otherwise, for the log.
         :returns: whether it would have started something.
         """
-        pending = not self._over.is_set() and self._starter.wanted()
+        pending = self.pending
         self._over.set()
         if pending and why:
             self._log(f'autostart cancelled by {why}')

@@ -20,6 +20,12 @@ not. An input that costs more time than its budget allows is taken out of its ex
 middleware keeps the newest ones by itself, without the interpreter, and a timer reads them now and
 then, within the budget. After a while the input is given back to the executor, to see whether the
 flood has ended.
+
+Beside the native loop this protects Python's threads alone: a torque and ~/stop need none of it.
+With ``loop: executor`` the loop itself is such a thread. An executor of events keeps an event for
+each message, without a bound, and whoever comes later waits behind them: without a budget ~/reset
+waited for 4 s behind 4 s of some thousand goals per second. The rates of the flood tests alone do
+not need it.
 """
 
 from __future__ import annotations

@@ -15,6 +15,9 @@
 """
 What goes to /diagnostics: once per second, and at once when a level changes.
 
+Nothing is made while nobody listens: texts of numbers cost more than anything else that runs
+beside the loop.
+
 The messages are made here and not by diagnostic_updater, whose timer runs on the ROS clock and
 would fall silent with a simulator that stands still, just when somebody wants to know why.
 """
@@ -30,6 +33,8 @@ from typing import Protocol, TYPE_CHECKING
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 import numpy as np
 from rbd_ros.control.interface.events import NEVER
+from rbd_ros.control.observers.contact import is_watched
+from rbd_ros.control.observers.words import AXES
 from rbd_ros.control.references.joint_reference import Source
 from rbd_ros.control.supervisor.latch import latched
 from rbd_ros.control.supervisor.states import State
@@ -37,11 +42,14 @@ from rbd_ros.nodes.controller.action import TrajectoryAction
 from rbd_ros.nodes.controller.gravity_input import GravityInput
 from rbd_ros.nodes.controller.loop_node import LoopNode
 from rbd_ros.nodes.controller.statistics import Spread
-from rbd_ros.nodes.diagnostic_names import JOINT_STATES, MEDIAN, RATE, spread_key, SUPERVISOR
+from rbd_ros.nodes.diagnostic_names import (
+    CONTACT, CONTACT_COUNT, CONTACT_FORCE, CONTACT_PLACE, CONTACT_REACTION, CONTACT_TIME,
+    CONTACT_TORQUE, JOINT_STATES, MEDIAN, RATE, spread_key, SUPERVISOR)
 from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
 
 if TYPE_CHECKING:
+    from rbd_ros.compiler import Bound
     from rbd_ros.control.controller import Controller
 
 __all__ = ['Diagnostics']
@@ -90,13 +98,18 @@ class Diagnostics:
             _CHECK_PERIOD, self.update, clock=Clock(clock_type=ClockType.STEADY_TIME))
 
     def update(self) -> None:
-        """Publish if it is time, or if a level has changed."""
+        """Publish if somebody listens and it is time, or a level has changed."""
         now = time.monotonic()
         controller = self._subject.controller
+        no_clock = self._waits_for_clock(now)
+        if not self._publisher.get_subscription_count():
+            self._subject.loop_node.statistics.skip(now)
+            self._due = now  # whoever comes is told at once
+            return
         due = now >= self._due
         if due and controller is not None:
             self._statistics = self._states(controller, now)
-        parts = self._parts(controller, now)
+        parts = self._parts(controller, now, no_clock)
         levels = [level for level, _, _ in parts.values()]
         if not due and levels == self._levels:
             return
@@ -112,12 +125,13 @@ class Diagnostics:
             for name, (level, text, pairs) in parts.items()]
         self._publisher.publish(message)
 
-    def _parts(self, controller: Controller | None, now: float) -> dict[str, Part]:
+    def _parts(self, controller: Controller | None, now: float,
+               no_clock: bool) -> dict[str, Part]:
         parts = {'real time': self._realtime()}
         supervisor: Part = (OK, 'not configured', [])
         if controller is not None:
             supervisor = _supervisor(controller, now)
-        if self._waits_for_clock(now):
+        if no_clock:
             supervisor = (max(WARN, supervisor[0]), f'{supervisor[1]}; {_NO_CLOCK}',
                           supervisor[2])
         if controller is None:
@@ -125,7 +139,7 @@ class Diagnostics:
         return {
             SUPERVISOR: supervisor, JOINT_STATES: self._statistics,
             'torque': _torque(controller), 'reference': self._reference(controller),
-            'load': self._load(controller), **parts}
+            'load': self._load(controller), **_contact(controller, now), **parts}
 
     def _waits_for_clock(self, now: float) -> bool:
         """Return whether simulated time should come and does not; the log is told as well."""
@@ -186,7 +200,7 @@ class Diagnostics:
             ('last goal', f'{last.status.value} ({last.code.name}): {last.text}' if last else ''),
             ('largest error', f'{_largest_error(controller):.4g}')]
         if controller.leads:
-            condition = float(controller.kernels['task'].outputs['condition'][0])
+            condition = float(_tip_kernel(controller).outputs['condition'][0])
             pairs.append(('condition number', f'{condition:.4g}'))
             lost = _lost_directions(controller)
             pairs.append(('lost directions', lost))
@@ -262,9 +276,36 @@ def _torque(controller: Controller) -> Part:
     return OK, 'within the limits', pairs
 
 
+def _contact(controller: Controller, now: float) -> dict[str, Part]:
+    """Return what is felt of contacts, if they are looked for."""
+    x, settings = controller.x.contact, controller.settings
+    if not is_watched(controller.p.contact):
+        return {}
+    pairs: list[Pair] = [
+        (CONTACT_REACTION, settings.text('contact.reaction')), (CONTACT_COUNT, int(x.count)),
+        ('largest share of a threshold', f'{x.excess:.3f}'),
+        ('apparent mass, kg', f'{x.mass:.3g}'), ('speed of the frame, m/s', f'{x.speed:.3g}'),
+        ('contact energy, J', f'{x.energy:.3g}')]
+    if x.count:
+        when = datetime.fromtimestamp(time.time() - now + x.found, UTC)
+        joint, axis = int(x.found_joint), int(x.found_axis)
+        where = AXES[axis] if axis >= 0 else settings.robot.joints[joint] if joint >= 0 else ''
+        pairs += [(CONTACT_TIME, when.isoformat(timespec='milliseconds')),
+                  (CONTACT_PLACE, where),
+                  (CONTACT_TORQUE, f'{x.found_torque:.4g}'),
+                  (CONTACT_FORCE, f'{x.found_force:.4g}')]
+    return {CONTACT: (WARN if x.touching else OK,
+                      'touches something' if x.touching else 'touches nothing', pairs)}
+
+
+def _tip_kernel(controller: Controller) -> Bound:
+    """Return the kernel of the law that moves the tip."""
+    return controller.kernels[controller.settings.robot.modes[controller.mode].kernel]
+
+
 def _lost_directions(controller: Controller) -> str:
     """Name the directions that the tip has lost by a tenth or more, with their shares."""
-    shares = controller.kernels['task'].outputs['lost'].tolist()
+    shares = _tip_kernel(controller).outputs['lost'].tolist()
     return ', '.join(f'{axis} {share:.2f}' for axis, share in zip(
         controller.settings.task_axes, shares) if share >= 0.1)
 

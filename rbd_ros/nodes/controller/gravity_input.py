@@ -27,8 +27,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
-from rbd_ros.control.joint_states.ages import StreamAge
+from rbd_ros.control.joint_states.ages import gravity_age
 from rbd_ros.control.load.payload import PayloadError, rotation
+from rbd_ros.control.load.tilt import find_down, Tilt
+from rbd_ros.control.load.words import TEXTS
 from rbd_ros.nodes.controller.bounded_services import NO_TYPE_DESCRIPTIONS
 from rbd_ros.nodes.controller.bounded_topics import BoundedInput
 from rbd_ros.nodes.controller.inputs import RobotFrames
@@ -84,8 +86,8 @@ class GravityInput:
         self._robot = settings.robot
         self._frames = RobotFrames(controller)
         self._kind = settings.text('gravity_source')
-        self._age = StreamAge(settings.number('gravity_timeout'), 3,
-                              0.0 if settings.simulated else None)
+        self._age = gravity_age(settings)
+        self._tilt = Tilt({})
         self._frame = settings.text('gravity_frame')
         self._stamp = 0, 0  # s and ns, of the last transform
         self._imu_axes: dict[str, Array] = {}  # axes of an IMU in the base, by frame
@@ -133,17 +135,22 @@ class GravityInput:
     # -- IMU ------------------------------------------------------------------------------------
 
     def _on_imu(self, message: Imu) -> None:
-        stamp = message.header.stamp
-        q = message.orientation
+        tilt, q, stamp = self._tilt, message.orientation, message.header.stamp
         try:
-            turn = self._axes_of(message.header.frame_id)
-            if message.orientation_covariance[0] == -1.0:
-                raise PayloadError('the IMU reports that it has no orientation')
-            R = rotation([q.x, q.y, q.z, q.w])  # from the IMU to the world, z up
+            tilt.axes[:] = self._axes_of(message.header.frame_id)
         except PayloadError as error:
             self._refuse(str(error))
             return
-        self._accept_if_fresh(turn @ -R[2], stamp.sec, stamp.nanosec)
+        tilt.now, tilt.stamp_s, tilt.stamp_ns = self._clock(), stamp.sec, stamp.nanosec
+        tilt.missing = float(message.orientation_covariance[0] == -1.0)
+        tilt.turn[:] = q.x, q.y, q.z, q.w
+        find_down(tilt, *self._age.records)
+        if tilt.word:
+            self._refuse(TEXTS[int(tilt.word)]('', tilt.a, 0.0, 0.0))
+            return
+        if tilt.fresh:
+            self._post_direction(tilt.down[:3].copy(), tilt.down[3])
+        self.reason = self._age.reason
 
     def _axes_of(self, frame: str) -> Array:
         """Return the axes of the IMU as columns, in the base."""

@@ -26,15 +26,18 @@ import numpy.typing as npt
 from rbd_ros.control.load.payload import payload_vector, rotation
 from rbd_ros.control.load.payload_check import PayloadCheck
 from rbd_ros.control.modes.modes import names_in, Takes, taking
+from rbd_ros.control.parameters.stiffness_message import stiffness_changes
 from rbd_ros.control.references.results import GoalError, ResultCode
 from rbd_ros.control.references.trajectory import Knots, read_points
 from rbd_ros.control.supervisor.states import State
 from rbd_ros.dynamics.robot import Dynamics
-from rbd_ros.errors import RbdError
+from rbd_ros.errors import RbdError, SettingError
 from rbd_ros.nodes.controller.bounded_topics import BoundedInput
 from rbd_ros.nodes.controller.publisher_guards import ReferenceGuard
 from rbd_ros.nodes.controller.reports import quaternion
 from rclpy.clock import Clock, ClockType
+from rclpy.parameter import Parameter
+from std_msgs.msg import Float64MultiArray
 from trajectory_msgs.msg import JointTrajectory
 
 if TYPE_CHECKING:
@@ -45,9 +48,11 @@ __all__ = ['ReferenceInputs', 'knots_of', 'start_time']
 
 Array = npt.NDArray[np.float64]
 
-_GUARD_PERIOD = 0.25  # s between two counts of the publishers
+#: s between two counts of the publishers; each message has them counted as well
+_GUARD_PERIOD = 1.0
 _NO_TORQUE = (State.INACTIVE, State.PROBING, State.RELEASED, State.FAULT)
 _PAYLOAD = '~/payload'  # a load, no reference: the robot does not follow it
+_STIFFNESS = '~/target_stiffness'  # parameters of the mode, no reference either
 
 
 class WrongMode(GoalError):
@@ -103,10 +108,13 @@ class RobotFrames:
         Return axes (as columns) and origin of a frame in the base, at the present state.
 
         :param name: of the frame; empty: the base.
+        :raises RbdError: if there is no such frame, or the control loop does not answer.
         """
         model = self._robot.model
         if not name or name == model.body_names[0]:
             return np.eye(3), np.zeros(3)
+        if model.frame(name.lstrip('/')).body != 0:  # else it does not move
+            self._controller.refresh()
         T = self._dynamics.pose(self._controller.x.joints.q.copy(), name.lstrip('/'))
         return T[:3, :3], T[:3, 3]
 
@@ -155,6 +163,7 @@ class ReferenceInputs:
         self._listen(PoseStamped, '~/target_pose', self._on_pose)
         self._listen(TwistStamped, '~/target_twist', self._on_twist)
         self._listen(WrenchStamped, '~/target_wrench', self._on_wrench)
+        self._listen(Float64MultiArray, _STIFFNESS, self._on_stiffness)
         self._listen(InertiaStamped, _PAYLOAD, self._on_payload)
         self._timer = node.create_timer(
             _GUARD_PERIOD, self._check_publishers, clock=Clock(clock_type=ClockType.STEADY_TIME))
@@ -181,7 +190,7 @@ class ReferenceInputs:
                 self._warn(f'{topic}: rejected, {error}')
             except (RbdError, ValueError) as error:
                 self._warn(f'{topic}: rejected, {error}')
-                if name != _PAYLOAD:
+                if name not in (_PAYLOAD, _STIFFNESS):
                     self._refuse(f'{topic}: {error}')
         self._inputs.append(BoundedInput(self._node, kind, topic, guarded, 1, self._warn))
 
@@ -258,6 +267,21 @@ class ReferenceInputs:
         R, _ = self._frames.pose(message.header.frame_id)
         six = _in_base_axes(R, angular, linear)
         self._controller.post(lambda now, steady: take(now, steady, six))
+
+    def _on_stiffness(self, message: Float64MultiArray) -> None:
+        """Change the parameters of the springs: checked, told and applied as such."""
+        self._require(Takes.STIFFNESS)
+        mode = self._controller.settings.robot.modes[self._controller.mode]
+        wanted = stiffness_changes(mode, len(self._joints), message.data,
+                                   [each.size for each in message.layout.dim])
+        changes = [Parameter(name, Parameter.Type.DOUBLE_ARRAY, value)
+                   for name, value in wanted.items()
+                   if list(self._node.get_parameter(name).value) != value]
+        if not changes:
+            return  # streamed, and nothing new
+        result = self._node.set_parameters_atomically(changes)
+        if not result.successful:
+            raise SettingError(result.reason)
 
     def _on_payload(self, message: InertiaStamped) -> None:
         R, p = self._frames.in_payload(message.header.frame_id)

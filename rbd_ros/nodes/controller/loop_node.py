@@ -26,6 +26,7 @@ import math
 from time import monotonic
 from typing import Any
 
+from geometry_msgs.msg import WrenchStamped
 import numpy as np
 import numpy.typing as npt
 from rbd_ros.control.controller import Controller
@@ -60,8 +61,12 @@ STATES = QoSProfile(depth=100, reliability=ReliabilityPolicy.BEST_EFFORT)
 #: leave as much time are no flood
 _FREE = 0.25
 
+#: topic of the force-torque sensor
+SENSOR, READINGS = '~/force_torque', QoSProfile(
+    depth=32, reliability=ReliabilityPolicy.BEST_EFFORT)
+
 #: s between two checks of the clocks while states arrive
-_CHECK_PERIOD = 0.05
+CHECK_PERIOD = 0.05
 
 
 class LoopNode(GuardedNode):
@@ -84,6 +89,8 @@ class LoopNode(GuardedNode):
             parameter_overrides=[Parameter('use_sim_time', value=simulated), NO_TYPE_DESCRIPTIONS])
         self.simulated = simulated
         self.output: Publisher | None = None
+        self._sensor: BoundedInput | None = None
+        self._owner_topic, self._warn = owner.resolve_topic_name, owner.get_logger().warning
         self.unusual_messages = 0  # states that only rclpy's own reader understood
         self.lost = 0  # messages that the middleware lost
         self.statistics = LoopStatistics(0.0)
@@ -120,6 +127,9 @@ class LoopNode(GuardedNode):
         """
         self.statistics = LoopStatistics(1.0 / controller.settings.number('nominal_rate'))
         self.output, self._controller = output, controller
+        self._sensor = BoundedInput(
+            self, WrenchStamped, self._owner_topic(SENSOR), self._on_reading, READINGS, self._warn,
+            newest=False) if controller.settings.robot.sensor else None
         self.free_period = _FREE / controller.settings.number('nominal_rate')
         self._states.begin_robot(1.0 / controller.settings.number('nominal_rate'),
                                  controller.recognise)
@@ -128,7 +138,7 @@ class LoopNode(GuardedNode):
         # While states arrive, the timer only watches and sends the heartbeat: each firing costs
         # more than a step.
         period = controller.settings.timing().period
-        watch = max(period, min(_CHECK_PERIOD, controller.settings.number('state_timeout') / 5.0))
+        watch = max(period, min(CHECK_PERIOD, controller.settings.number('state_timeout') / 5.0))
         self._checks_per_beat = max(math.ceil(1.0 / (heartbeat_rate * watch)), 1)
         self._fast_timer = self.create_timer(period, self._on_timer, clock=self._steady,
                                              autostart=False)
@@ -139,12 +149,29 @@ class LoopNode(GuardedNode):
     def detach(self) -> None:
         """End serving; the controller must have finished."""
         self._controller = None
+        if self._sensor is not None:
+            self._sensor.destroy()
+            self._sensor = None
         for timer in self._own_timers:
             self.destroy_timer(timer)
         self._own_timers = []
         if self.output is not None:
             self.destroy_publisher(self.output)
             self.output = None
+
+    def note_start(self) -> None:
+        """Do nothing: ~/stop asks when it is called."""
+
+    def end(self, limit: float) -> bool:
+        """
+        Return that no thread is left: its executor has one.
+
+        :param limit: s to wait at most.
+        """
+        return True
+
+    def stop(self) -> None:
+        """Do nothing more: a request is enough where Python itself runs the loop."""
 
     def publish(self, torque: Array) -> None:
         """
@@ -262,6 +289,15 @@ class LoopNode(GuardedNode):
             # During a flood not all messages are read: the button may have been released.
             pressed = message.data and not self._dead_man.polling
             self._controller.press(monotonic(), pressed)
+
+    def _on_reading(self, message: WrenchStamped) -> None:
+        controller = self._controller
+        if controller is not None:
+            force, moment, stamp = (message.wrench.force, message.wrench.torque,
+                                    message.header.stamp)
+            controller.take_reading(
+                *self._times(0.0), (moment.x, moment.y, moment.z, force.x, force.y, force.z),
+                (stamp.sec, stamp.nanosec))
 
     def _on_stop(self, _: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
         controller = self._controller

@@ -38,6 +38,8 @@ from rbd_ros.control.parameters.settings import Settings
 from rbd_ros.control.parameters.table import with_modes
 from rbd_ros.control.robot import Robot
 from rbd_ros.errors import RbdError, SettingError
+from rbd_ros.loop.rcl import LoopUnavailable
+from rbd_ros.loop.words import Starting
 from rbd_ros.nodes import parameters
 from rbd_ros.nodes.callback_guard import Guard, GuardedNode
 from rbd_ros.nodes.controller.action import TrajectoryAction
@@ -50,15 +52,19 @@ from rbd_ros.nodes.controller.diagnostics import Diagnostics
 from rbd_ros.nodes.controller.gravity_input import GravityInput
 from rbd_ros.nodes.controller.inputs import ReferenceInputs
 from rbd_ros.nodes.controller.loop_node import LoopNode
-from rbd_ros.nodes.controller.outputs import command_qos, make_output
+from rbd_ros.nodes.controller.native_loop_node import NativeLoopNode
+from rbd_ros.nodes.controller.outputs import command_qos, make_output, message_type
 from rbd_ros.nodes.controller.parameter_changes import ParameterChanges
 from rbd_ros.nodes.controller.realtime import freeze_garbage, lock_memory, thaw_garbage
 from rbd_ros.nodes.controller.reports import Reports
+from rbd_ros.nodes.controller.sensor_service import SensorService
 from rbd_ros.nodes.controller.transitions import TransitionNode
+from rbd_ros.nodes.executors import kind_that_works
 from rbd_ros.nodes.log import LogQueue, QueuedLogger
 from rclpy.clock import Clock, ClockType
 from rclpy.impl.rcutils_logger import RcutilsLogger
 from rclpy.lifecycle import LifecycleNode, State as LifecycleState, TransitionCallbackReturn
+from rclpy.parameter import Parameter
 
 __all__ = ['ControllerNode']
 
@@ -108,11 +114,12 @@ class Part(Protocol):
 class ControllerNode(GuardedNode, LifecycleNode):
     """Lifecycle, parameters and everything else that may block."""
 
-    def __init__(self, name: str = 'controller') -> None:
+    def __init__(self, name: str = 'controller', *, signals: int = -1) -> None:
         """
         Declare parameters and the topics that exist in every state.
 
         :param name: name of the node unless launch gives another.
+        :param signals: socket with the numbers of signals, for the loop; -1: none.
         """
         self.lock = threading.RLock()  # held by callbacks, and while parts are made or destroyed
         self.log_queue = LogQueue()
@@ -122,7 +129,7 @@ class ControllerNode(GuardedNode, LifecycleNode):
         super().__init__(name)
         self._queued = QueuedLogger(super().get_logger().name, self.log_queue)
         parameters.declare(self)
-        self.loop_node = LoopNode(self, simulated=bool(self.get_parameter('use_sim_time').value))
+        self.loop_node = self._make_loop_node(signals)
         self.loop_node.cancel_start = self._cancel_start
         fatal = self.get_logger().fatal
         guard = Guard(self.loop_node.fail, lambda text: fatal(text))
@@ -137,11 +144,12 @@ class ControllerNode(GuardedNode, LifecycleNode):
         self.controller: Controller | None = None
         self.ending = threading.Event()  # the process ends: stop waiting for anything
         self.doing = ''  # transition under way
-        self._activation: Activation | None = None
+        self._activation: Activation | None = None  # while it waits
         self.active = False
         self.robot: Robot | None = None
         self._own_modes = parameters.OwnModes(self)
-        self._announcer = Announcer(self)
+        self._announcer = Announcer(self, called=isinstance(self.loop_node, NativeLoopNode))
+        self._announcing = False  # a task of the executor will announce what has come up
         self._parts: list[Part] = []
         self.gravity_input: GravityInput | None = None
         self.realtime: dict[str, str] = {}  # what became of each setting
@@ -153,6 +161,39 @@ class ControllerNode(GuardedNode, LifecycleNode):
         self._start_timer = self.transitions.create_timer(
             0.2, self._start, clock=Clock(clock_type=ClockType.STEADY_TIME))
         self.begin = time.monotonic()
+
+    def _make_loop_node(self, signals: int) -> LoopNode | NativeLoopNode:
+        """Return the node of the loop: the native one if it is wanted and can run here."""
+        value = {name: self.get_parameter(name).value for name in (
+            'loop', 'fast_path', 'use_sim_time', 'executor')}
+        if (kind := kind_that_works(value['executor'], self)) != value['executor']:
+            self.set_parameters([Parameter('executor', value=kind)])
+        simulated, say = bool(value['use_sim_time']), self.get_logger().info
+        if value['loop'] != 'native':
+            why = f'loop is "{value["loop"]}"'
+        elif not value['fast_path']:
+            why = 'fast_path is false, so that Python reads joint states'
+        else:
+            try:
+                native = NativeLoopNode(self, simulated=simulated, signals=signals)
+                native.starting, native.said = self._starting, self._announce_soon
+                return native
+            except LoopUnavailable as error:
+                why, say = str(error), self.get_logger().warning
+        say(f'an executor of rclpy runs the control loop, not a thread of machine code: {why}')
+        return LoopNode(self, simulated=simulated)
+
+    def _announce_soon(self) -> None:
+        """Have the executor announce what has come up; from any thread."""
+        executor = self.served_by
+        if executor is None or self._announcing:
+            return
+        self._announcing = True
+        executor.create_task(self._announce)
+
+    def _announce(self) -> None:
+        self._announcing = False  # what comes up from now on needs a task of its own
+        self.guard.timer(self._announcer.drain)()
 
     def get_logger(self) -> RcutilsLogger:
         """Return the logger, whose lines go into a queue so that logging never blocks."""
@@ -177,6 +218,7 @@ class ControllerNode(GuardedNode, LifecycleNode):
         modes = self._own_modes.read()
         values = parameters.read(self, with_modes(modes))
         check_values(values, modes)
+        message_type(str(values['command_type']))  # refuses one that is not installed
         text, origin = self._description.find()
         if not text:
             raise SettingError('there is no robot description: nothing on the topic '
@@ -208,7 +250,8 @@ class ControllerNode(GuardedNode, LifecycleNode):
                              self.resolve_topic_name('~/commands'), qos)
         gravity = GravityInput(self, controller, self.loop_node.control_time)
         self._parts = [ReferenceInputs(self, controller),
-                       Reports(self, controller, kernels['report']), gravity]
+                       Reports(self, controller, kernels['report']), gravity,
+                       SensorService(self, controller)]
         self.gravity_input = gravity
         self.action.attach(controller)
         self._announcer.attach(controller)
@@ -220,7 +263,20 @@ class ControllerNode(GuardedNode, LifecycleNode):
         controller = self.controller
         if controller is None:
             return FAILURE
-        self._activation = activation = Activation(self, controller, host=self)
+        activation = Activation(self, controller, host=self)
+        self._note_activation(activation)
+        try:
+            return self._activate(activation, controller, state)
+        finally:
+            self._note_activation(None)
+
+    def _note_activation(self, activation: Activation | None) -> None:
+        """Say what ~/stop cancels from now on."""
+        self._activation = activation
+        self.loop_node.note_start()
+
+    def _activate(self, activation: Activation, controller: Controller,
+                  state: LifecycleState) -> TransitionCallbackReturn:
         if self.autostart.is_own_thread and self.autostart.over:
             # cancelled before there was an activation
             activation.cancel('another request')
@@ -239,10 +295,17 @@ class ControllerNode(GuardedNode, LifecycleNode):
 
     def _cancel_activation(self, who: str) -> bool:
         """End an activation that still waits; from any thread."""
-        if self.doing != 'activating' or self._activation is None:
-            return False
-        self._activation.cancel(who)
-        return True
+        activation = self._activation
+        if activation is not None:
+            activation.cancel(who)
+        return activation is not None
+
+    def _starting(self) -> Starting:
+        """Return which start still waits, so that ~/stop would cancel it."""
+        if self._activation is not None:
+            return Starting.ACTIVATION
+        waits = self.autostart.pending and not self.active
+        return Starting.AUTOMATIC if waits else Starting.NOTHING
 
     def _cancel_start(self) -> str:
         """Cancel any start for ``~/stop``; returns what was cancelled."""
@@ -295,7 +358,7 @@ class ControllerNode(GuardedNode, LifecycleNode):
             for part in parts:
                 part.destroy()
             self._announcer.detach()
-            self.controller = self.robot = self._activation = None
+            self.controller = self.robot = None
             self._description.configured = ''
         thaw_garbage()  # kernels and buffers of the robot are in reference cycles
 

@@ -16,13 +16,16 @@
 Commands as messages: their types, and how they are offered.
 
 Drivers differ, and so does what they take. To add a type, write how its bytes are made in
-``rbd_ros.wire.messages``, and name it in ``MESSAGE_TYPES`` and in the choices of ``command_type``.
+``rbd_ros.wire.messages``, and name it in ``MESSAGE_TYPES`` (or ``_OTHERS``) and in the choices of
+``command_type``.
 """
 
 from __future__ import annotations
 
+import importlib
 from typing import Any
 
+from rbd_ros.errors import SettingError
 from rclpy.duration import Duration
 from rclpy.node import Node
 from rclpy.publisher import Publisher
@@ -30,12 +33,33 @@ from rclpy.qos import LivelinessPolicy, QoSProfile, ReliabilityPolicy
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 
-__all__ = ['command_qos', 'make_output', 'MESSAGE_TYPES']
+__all__ = ['command_qos', 'make_output', 'message_type', 'MESSAGE_TYPES']
 
 #: std_msgs/Float64MultiArray is for effort and forward command controllers; sensor_msgs/JointState
-#: has names, efforts and the stamp of the state.
+#: has names, efforts and the stamp of the state. Others are for motors that close their own loop.
 MESSAGE_TYPES: dict[str, Any] = {
-    'float64_multi_array': Float64MultiArray, 'joint_state': JointState}
+    'float64_multi_array': Float64MultiArray, 'joint_state': JointState,
+    'motor_array': Float64MultiArray, 'motor_joint_state': JointState}
+
+#: types of packages that may be missing: package and name
+_OTHERS = {'motor_dynamic_joint_state': ('control_msgs', 'DynamicJointState')}
+
+
+def message_type(kind: str) -> Any:
+    """
+    Return the message type of commands; one that is not installed is refused.
+
+    :param kind: value of ``command_type``.
+    """
+    if kind in MESSAGE_TYPES:
+        return MESSAGE_TYPES[kind]
+    package, name = _OTHERS[kind]
+    try:
+        return getattr(importlib.import_module(f'{package}.msg'), name)
+    except (ImportError, AttributeError) as error:
+        raise SettingError(
+            f'command_type {kind} needs {package}/{name}, which is not installed ({error}): '
+            f'install {package}, or choose motor_array or motor_joint_state') from error
 
 
 def command_qos(deadline: float, lease: float) -> QoSProfile:
@@ -59,9 +83,9 @@ def make_output(kind: str, node: Node, topic: str, qos: QoSProfile) -> Publisher
     """
     Create the publisher of the commands.
 
-    :param kind: out of ``MESSAGE_TYPES``.
+    :param kind: value of ``command_type``.
     :param node: the node that publishes.
     :param topic: resolved name.
     :param qos: of the publisher.
     """
-    return node.create_publisher(MESSAGE_TYPES[kind], topic, qos)
+    return node.create_publisher(message_type(kind), topic, qos)

@@ -21,11 +21,11 @@ import traceback
 from typing import Protocol, TYPE_CHECKING
 
 from rbd_ros.control.load.load import payload_of
-from rbd_ros.control.load.payload import PayloadError
 from rbd_ros.control.load.payload_check import PayloadCheck
 from rbd_ros.control.parameters.row import Parameter as Row
 from rbd_ros.control.parameters.settings import Settings
 from rbd_ros.control.parameters.table import PARAMETERS, with_modes
+from rbd_ros.errors import RbdError
 from rbd_ros.nodes import parameters
 from rbd_ros.nodes.callback_guard import last_line
 from rcl_interfaces.msg import SetParametersResult
@@ -67,7 +67,7 @@ class ParameterChanges:
         """Check changes as a set; an exception rejects them, too."""
         try:
             return self._check(changes)
-        except PayloadError as error:
+        except RbdError as error:
             return SetParametersResult(successful=False, reason=str(error))
         except Exception:
             trace = traceback.format_exc()

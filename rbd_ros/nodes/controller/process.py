@@ -22,17 +22,21 @@ the release torque could be published.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 import os
 import signal
 import sys
 import time
 from types import FrameType
 
+import numpy as np
+from numpy.typing import NDArray
 from rbd_ros.control.interface.causes import Cause
 from rbd_ros.errors import SettingError
 from rbd_ros.nodes import console
+from rbd_ros.nodes.controller.native_loop_node import NativeLoopNode
 from rbd_ros.nodes.controller.node import ControllerNode
-from rbd_ros.nodes.controller.realtime import prepare_thread, switch_interval
+from rbd_ros.nodes.controller.realtime import prefault, prepare_thread, switch_interval
 from rbd_ros.nodes.executors import make_executor, spin_in_thread
 from rbd_ros.nodes.process_end import SignalEvent
 from rbd_ros.nodes.process_start import initialise
@@ -51,6 +55,8 @@ class _EndReason:
         self.event = SignalEvent()
         self.cause = Cause.SIGNAL
         self.text = ''
+        #: executors are shut down: one of rclpy may raise then, as handles have gone
+        self.closing = False
 
     def on_signal(self, number: int, _: FrameType | None) -> None:
         """Take a signal; a second one changes nothing, the stop is never cut short."""
@@ -59,6 +65,8 @@ class _EndReason:
 
     def on_failure(self, text: str) -> None:
         """Take the traceback of a thread that died."""
+        if self.closing:
+            return
         self.cause, self.text = Cause.EXCEPTION, text
         self.event.set()
 
@@ -73,28 +81,42 @@ def main(args: list[str] | None = None) -> int:
     console.make_nonblocking()
     try:
         initialise(args)
-        node = ControllerNode()
+        node = ControllerNode(signals=ending.event.fileno())
     except SettingError as error:
         console.print_line(f'controller: {error}')
         rclpy.try_shutdown()
         return 1
     value = {name: node.get_parameter(name).value for name in (
-        'executor', 'realtime.priority', 'realtime.cpu', 'realtime.switch_interval')}
+        'executor', 'realtime.priority', 'realtime.cores', 'realtime.cpu', 'realtime.prefault',
+        'realtime.switch_interval')}
     node.realtime |= switch_interval(value['realtime.switch_interval'])
     warn = node.get_logger().warning
-    fast = make_executor(value['executor'])
-    fast.add_node(node.loop_node)
-    slow = make_executor(value['executor'])
+
+    def prepare(arrays: Iterable[NDArray[np.generic]] = ()) -> None:
+        cores = value['realtime.cores'] or value['realtime.cpu']
+        node.realtime |= prepare_thread(value['realtime.priority'], cores, warn)
+        if value['realtime.prefault']:
+            # A later thread usually takes over stack and heap of the one before, and if it does
+            # not, each configuration would keep some more memory.
+            first = 'realtime.prefault' not in node.realtime
+            node.realtime |= prefault(warn, arrays, thread=first)
+    if isinstance(node.loop_node, NativeLoopNode):
+        node.loop_node.prepare = prepare
+    slow, changes = (make_executor(value['executor']) for _ in range(2))
     slow.add_node(node)
-    changes = make_executor(value['executor'])
     changes.add_node(node.transitions)
-    node.loop_node.served_by, node.served_by, node.transitions.served_by = fast, slow, changes
-    threads = [
-        spin_in_thread(fast, 'loop', ending.on_failure, lambda: node.realtime.update(
-            prepare_thread(value['realtime.priority'], value['realtime.cpu'], warn))),
+    node.served_by, node.transitions.served_by = slow, changes
+    executors, threads = [changes, slow], [
         spin_in_thread(slow, 'services', ending.on_failure),
         spin_in_thread(changes, 'transitions', ending.on_failure)]
+    if not isinstance(node.loop_node, NativeLoopNode):
+        fast = make_executor(value['executor'])
+        fast.add_node(node.loop_node)
+        node.loop_node.served_by = fast
+        executors.append(fast)
+        threads.append(spin_in_thread(fast, 'loop', ending.on_failure, prepare))
     ending.event.wait()
+    node.loop_node.stop()
     node.ending.set()
     node.autostart.retire()
     log = node.get_logger()
@@ -102,11 +124,13 @@ def main(args: list[str] | None = None) -> int:
     if not node.stop(ending.cause):
         log.error('the stop sequence did not end in time')
     time.sleep(_ANNOUNCE_TIME)
-    for executor in (changes, slow, fast):
+    ending.closing = True
+    for executor in executors:
         executor.shutdown(timeout_sec=_JOIN_LIMIT)
     for thread in threads:
         thread.join(_JOIN_LIMIT)
     alive = any(thread.is_alive() for thread in threads) or not node.autostart.join(_JOIN_LIMIT)
+    alive = alive or not node.loop_node.end(_JOIN_LIMIT)
     node.log_queue.close()
     failure = ending.text if ending.cause is Cause.EXCEPTION else node.loop_node.failure
     if failure:

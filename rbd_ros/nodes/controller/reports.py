@@ -21,7 +21,8 @@ is published about them, so that publishing many messages never delays a torque.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 import time
 from typing import TYPE_CHECKING
 
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
     from rbd_ros.control.controller import Controller
     from rbd_ros.control.snapshots import Snapshot
     from rclpy.node import Node
+    from rclpy.publisher import Publisher
 
 __all__ = ['Reports', 'quaternion']
 
@@ -48,9 +50,13 @@ Array = npt.NDArray[np.float64]
 #: s between two looks at the snapshots: while no topic needs them, and while one does
 _PERIOD, _FAST_PERIOD = 0.1, 0.005
 _MAX_TIME = 0.01  # s to spend on snapshots at once
-_MATRICES = ('dynamics/mass_matrix', 'dynamics/gravity', 'dynamics/coriolis',
-             'dynamics/jacobian', 'operational_space/inertia', 'operational_space/bias',
-             'operational_space/condition', 'operational_space/lost')
+#: topics of arrays, and what of the kernel each has
+_MATRICES = {'dynamics/mass_matrix': 'H', 'dynamics/gravity': 'gravity',
+             'dynamics/coriolis': 'coriolis', 'dynamics/jacobian': 'J',
+             'operational_space/inertia': 'Lambda', 'operational_space/bias': 'task_bias',
+             'operational_space/condition': 'condition', 'operational_space/lost': 'lost'}
+#: what has a value wherever the robot's motion is determined
+_DYNAMICS = ('H', 'gravity', 'coriolis', 'bias', 'J', 'R', 'p', 'velocity')
 
 
 def quaternion(R: Array) -> tuple[float, float, float, float]:
@@ -104,6 +110,8 @@ class Reports:
         self._base, self._tip = robot.model.body_names[0], robot.tip
         self._observer = ExternalTorque(bound, len(self._joints))
         self._time: float | None = None
+        self._heard: set[Publisher] = set()  # to what somebody listened, and when that was seen
+        self._looked = -_PERIOD
         self._states = 0
         self._ended = False
         create = node.create_publisher
@@ -113,9 +121,12 @@ class Reports:
         self._twist = create(TwistStamped, '~/frame_twist', 10)
         self._torque = create(JointState, '~/external_torque', 10)
         self._wrench = create(WrenchStamped, '~/external_wrench', 10)
+        self._measured = (create(WrenchStamped, '~/measured_wrench', 10) if robot.sensor else None)
         self._control = create(JointTrajectoryControllerState, '~/controller_state', 10)
         self._publishers = [self._state, *self._arrays.values(), self._pose, self._twist,
                             self._torque, self._wrench, self._control]
+        if self._measured is not None:
+            self._publishers.append(self._measured)
         steady = Clock(clock_type=ClockType.STEADY_TIME)
         self._timer = node.create_timer(_PERIOD, self.drain, clock=steady)
         self._fast_timer = node.create_timer(_FAST_PERIOD, self.drain, clock=steady,
@@ -146,6 +157,9 @@ class Reports:
         dynamics, state = settings.integer('dynamics_divider'), settings.integer('state_divider')
         step = settings.report_divider
         state = state if self._control.get_subscription_count() else 0
+        if dynamics and not self._is_heard():
+            dynamics = 0
+            self._forget()
         wanted = self._controller.snapshots.watched = bool(state or dynamics)
         if wanted is self._fast_timer.is_canceled():
             (self._fast_timer.reset if wanted else self._fast_timer.cancel)()
@@ -164,41 +178,56 @@ class Reports:
             if dynamics and before // dynamics != self._states // dynamics:
                 self._publish_dynamics(snapshot, header)
 
+    def _is_heard(self) -> bool:
+        """Return whether somebody listens to the dynamics."""
+        now = time.monotonic()
+        if now - self._looked >= _PERIOD:
+            self._looked = now
+            self._heard = {each for each in self._publishers if each.get_subscription_count()}
+        return bool(self._heard - {self._control})
+
+    def _say(self, publisher: Publisher, make: Callable[[], object]) -> None:
+        """Publish a message that somebody listens to."""
+        if publisher in self._heard:
+            publisher.publish(make())
+
     def _publish_dynamics(self, snapshot: Snapshot, header: Header) -> None:
-        """Publish one state and everything computed from it, the state first."""
+        """Publish one state and what somebody wants of all that follows, the state first."""
         inputs, out = self._bound.inputs, self._bound.outputs
+        sensed = snapshot.wrench
+        if self._measured is not None and sensed is not None:
+            self._say(self._measured, lambda: self._message_of(header, sensed))
         inputs['q'][:], inputs['qd'][:] = snapshot.q, snapshot.qd
         inputs['gravity'][:], inputs['payload'][:] = snapshot.gravity, snapshot.payload
         inputs['max_condition'][:] = self._controller.settings.number('task.max_condition')
         self._bound()
-        self._state.publish(JointState(
+        self._say(self._state, lambda: JointState(
             header=header, name=self._names, position=snapshot.q.tolist(),
             velocity=snapshot.qd.tolist()))
-        values = {
-            'dynamics/mass_matrix': out['H'], 'dynamics/gravity': out['gravity'],
-            'dynamics/coriolis': out['coriolis'], 'dynamics/jacobian': out['J'],
-            'operational_space/inertia': out['Lambda'],
-            'operational_space/bias': out['task_bias'],
-            'operational_space/condition': out['condition'],
-            'operational_space/lost': out['lost']}
-        for name, value in values.items():
-            self._arrays[name].publish(labelled(value, self._labels[name]))
-        self._publish_frame(header, out)
-        self._publish_external(snapshot, header, out)
+        if not all(np.isfinite(out[name]).all() for name in _DYNAMICS):
+            self._forget()  # such as closed loops at a singular position
+            return
+        for name, key in _MATRICES.items():
+            self._say(self._arrays[name], partial(labelled, out[key], self._labels[name]))
+        self._say(self._pose, lambda: self._pose_of(header, out))
+        self._say(self._twist, lambda: self._twist_of(header, out))
+        self._publish_external(snapshot, header, out['J'])
 
-    def _publish_frame(self, header: Header, out: dict[str, Array]) -> None:
+    def _pose_of(self, header: Header, out: dict[str, Array]) -> PoseStamped:
         pose = PoseStamped(header=Header(stamp=header.stamp, frame_id=self._base))
         position, turn = pose.pose.position, pose.pose.orientation
         position.x, position.y, position.z = out['p'].tolist()
         turn.x, turn.y, turn.z, turn.w = quaternion(out['R'])
-        self._pose.publish(pose)
+        return pose
+
+    def _twist_of(self, header: Header, out: dict[str, Array]) -> TwistStamped:
         twist = TwistStamped(header=Header(stamp=header.stamp, frame_id=self._tip))
         angular, linear = twist.twist.angular, twist.twist.linear
         (angular.x, angular.y, angular.z,
          linear.x, linear.y, linear.z) = out['velocity'].tolist()
-        self._twist.publish(twist)
+        return twist
 
-    def _publish_external(self, snapshot: Snapshot, header: Header, out: dict[str, Array]) -> None:
+    def _publish_external(self, snapshot: Snapshot, header: Header, J: Array) -> None:
         """Observe the external torque; without commands there is nothing to compare with."""
         before, self._time = self._time, snapshot.now
         if snapshot.torque is None:
@@ -207,13 +236,23 @@ class Reports:
         dt = 0.0 if before is None else snapshot.now - before
         torque = self._observer.update(snapshot.qd[self._index], snapshot.torque, dt,
                                        self._controller.settings.joints('observer_gain'))
-        self._torque.publish(JointState(
+        self._say(self._torque, lambda: JointState(
             header=header, name=self._joints, effort=torque.tolist()))
-        wrench, _ = external_wrench(out['J'], torque)
+        self._say(self._wrench, lambda: self._wrench_of(header, J, torque))
+
+    def _wrench_of(self, header: Header, J: Array, torque: Array) -> WrenchStamped:
+        return self._message_of(header, external_wrench(J, torque)[0])
+
+    def _message_of(self, header: Header, wrench: Array) -> WrenchStamped:
         message = WrenchStamped(header=Header(stamp=header.stamp, frame_id=self._tip))
         moment, force = message.wrench.torque, message.wrench.force
         moment.x, moment.y, moment.z, force.x, force.y, force.z = wrench.tolist()
-        self._wrench.publish(message)
+        return message
+
+    def _forget(self) -> None:
+        """Begin the observation anew after a gap."""
+        self._observer.reset()
+        self._time = None
 
     def _controller_state(self, snapshot: Snapshot,
                           header: Header) -> JointTrajectoryControllerState:

@@ -16,10 +16,12 @@
 Service responses that block nobody.
 
 The middleware waits up to 100 ms for a client that has gone, or that it has not discovered yet,
-and rclpy holds the interpreter lock meanwhile: every thread stands still. Here a separate thread
-passes the responses to rcl, without the lock. After a wait in vain for a client
-there is no other for some time, so that others are answered. If responses come faster
-than they can be sent, the oldest ones are dropped: whoever asked for them has waited longest.
+and rclpy holds the interpreter lock meanwhile: every thread of Python stands still. Here another
+thread passes the responses to rcl, without the lock. The native loop goes on in any case; with
+``loop: executor`` no torque would leave meanwhile, as in a flood of requests whose clients go.
+After a wait in vain for a client there is no other for some time, so that others are answered. If
+responses come faster than they can be sent, the oldest ones are dropped: whoever asked for them
+has waited longest.
 """
 
 from __future__ import annotations

@@ -21,13 +21,16 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+from rbd_ros.loop.native_loop import NativeLoop
+from rbd_ros.loop.records import STATES_KEPT
+from rbd_ros.loop.words import Word
 
-__all__ = ['LoopStatistics', 'Spread', 'Summary']
+__all__ = ['LoopStatistics', 'NativeStatistics', 'Spread', 'Summary']
 
 Array = npt.NDArray[np.float64]
+Kept = array[float] | Array
 
-_SIZE = 4096  # states kept, a power of two
-_MASK = _SIZE - 1
+_MASK = STATES_KEPT - 1  # it is a power of two
 
 
 class Spread(NamedTuple):
@@ -69,13 +72,24 @@ class LoopStatistics:
 
         :param period: nominal, s.
         """
-        self.count = 0  # states
-        self.superseded = 0  # states whose successor was waiting when their torque left
+        self._count = self._superseded = 0
         self._idle = 0.1 * period  # less than that after a step: the next one was waiting
-        self._begin, self._end, self._stamp = (array('d', bytes(8 * _SIZE)) for _ in range(3))
+        self._begin: Kept = array('d', bytes(8 * STATES_KEPT))
+        self._end: Kept = array('d', bytes(8 * STATES_KEPT))
+        self._stamp: Kept = array('d', bytes(8 * STATES_KEPT))
         self._last = float('-inf')
         self._read = 0
         self._read_time: float | None = None
+
+    @property
+    def count(self) -> int:
+        """Return the number of states."""
+        return self._count
+
+    @property
+    def superseded(self) -> int:
+        """Return the number of states whose successor was waiting when their torque left."""
+        return self._superseded
 
     def add(self, begin: float, end: float, stamp: float) -> None:
         """
@@ -85,14 +99,22 @@ class LoopStatistics:
         :param end: steady time at which it ended, s.
         :param stamp: of the state, s.
         """
-        i = self.count & _MASK
+        i = self._count & _MASK
         self._begin[i] = begin
         self._end[i] = end
         self._stamp[i] = stamp
         if begin - self._last < self._idle:
-            self.superseded += 1
+            self._superseded += 1
         self._last = end
-        self.count += 1
+        self._count += 1
+
+    def skip(self, now: float) -> None:
+        """
+        Begin the next window without a summary of this one.
+
+        :param now: steady time, s.
+        """
+        self._read, self._read_time = self.count, now
 
     def summary(self, now: float, wall: float) -> Summary:
         """
@@ -102,15 +124,40 @@ class LoopStatistics:
         :param wall: the same time by the clock of the stamps, s.
         """
         count = self.count
-        kept = min(count - self._read, _SIZE - 64)  # the writer goes on meanwhile
-        places = [k & _MASK for k in range(count - kept, count)]
-        begin = np.array([self._begin[k] for k in places])
-        end = np.array([self._end[k] for k in places])
-        latency = end + (wall - now) - np.array([self._stamp[k] for k in places])
+        kept = min(count - self._read, STATES_KEPT - 64)  # the writer goes on meanwhile
+        places = np.arange(count - kept, count) & _MASK
+        begin, end, stamp = (np.asarray(each)[places]
+                             for each in (self._begin, self._end, self._stamp))
+        latency = end + (wall - now) - stamp
         since = self._read_time if self._read_time is not None else (
             begin[0] if len(begin) else now)
         states = count - self._read
         self._read, self._read_time = count, now
         rate = states / (now - since) if now > since else 0.0
         return Summary(states, rate, Spread.of(np.diff(begin)), Spread.of(end - begin),
-                       Spread.of(latency), now - self._last if count else float('inf'))
+                       Spread.of(latency), now - self._end[(count - 1) & _MASK] if count else
+                       float('inf'))
+
+
+class NativeStatistics(LoopStatistics):
+    """The steps of the native loop, which keeps them itself."""
+
+    def __init__(self, loop: NativeLoop) -> None:
+        """
+        Read what a loop keeps.
+
+        :param loop: has begun.
+        """
+        super().__init__(0.0)
+        self._loop = loop
+        self._begin, self._end, self._stamp = loop.times
+
+    @property
+    def count(self) -> int:
+        """Return the number of states."""
+        return self._loop.count(Word.STATES)
+
+    @property
+    def superseded(self) -> int:
+        """Return the number of states whose successor was waiting when their torque left."""
+        return self._loop.count(Word.WAITING)

@@ -15,17 +15,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, TYPE_CHECKING
 
 import numpy as np
+from rbd_ros.control.supervisor.states import State
 from rbd_ros.errors import RbdError
 from rbd_ros.nodes.arrows import PER_NEWTON
 from rbd_ros.nodes.dashboard.telemetry import History, STALE_AFTER, Telemetry
-from rbd_ros.view.figures import ellipsoid
+from rbd_ros.view.figures import ellipsoid, from_principal
+from rbd_ros.view.stiffness import felt_stiffness, joint_stiffness, Stiffness, text_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
     from rbd_ros.dynamics.robot import Dynamics
+    from rbd_ros.nodes.dashboard.settings import Settings
 
     Array = NDArray[np.float64]
 
@@ -36,6 +40,7 @@ MIN_FORCE = 0.5  # N, smallest force that has an arrow
 PIVOT = 1e-6  # m/rad; a frame that every joint moves less is a pivot, with no inertia to show
 OF_ROBOT = '/robot/~'  # what moves with the base; no link has such a name
 EXTERNAL, CONTACT = (220, 30, 60), (112, 72, 232)  # colours of arrows
+STIFFNESS = (25, 90, 200)
 
 
 class Drawings:
@@ -45,16 +50,22 @@ class Drawings:
     :param server: of the page.
     :param robot: compiled.
     :param frame: the controlled frame.
+    :param joints: the controlled ones.
     :param telemetry: what there is to show.
+    :param settings: parameters of the controller.
     """
 
-    def __init__(self, server: Any, robot: Dynamics, frame: str, telemetry: Telemetry) -> None:
+    def __init__(self, server: Any, robot: Dynamics, frame: str, joints: Sequence[str],
+                 telemetry: Telemetry, settings: Settings) -> None:
         self._scene, self._robot, self._frame = server.scene, robot, frame
-        self._telemetry = telemetry
+        self._telemetry, self._settings = telemetry, settings
+        self._index = [robot.model.velocity_slice(name).start for name in joints]
         self.condition = History()
         gui, scene = server.gui, server.scene
+        self._stiffness_text = gui.add_markdown('', visible=False)
         with gui.add_folder('Show', expand_by_default=False):
             self._inertia_on = gui.add_checkbox('Inertia at the tool', True)
+            self._stiffness_on = gui.add_checkbox('Stiffness at the tool', True)
             self._reach_on = gui.add_checkbox('Manipulability', False)
             self._force_on = gui.add_checkbox('External force', True)
             self._contacts_on = gui.add_checkbox('Contact forces', True)
@@ -63,6 +74,11 @@ class Drawings:
         # As wires: the two ellipsoids lie across each other, and one would hide the other.
         self.reach = scene.add_icosphere(f'{OF_ROBOT}/manipulability', color=(20, 130, 60),
                                          wireframe=True, visible=False)
+        self.stiffness = scene.add_icosphere(f'{OF_ROBOT}/stiffness', color=STIFFNESS,
+                                             wireframe=True, visible=False)
+        self.labels = [scene.add_label(f'{OF_ROBOT}/stiffness_{k}', '', visible=False)
+                       for k in range(3)]
+        self._stiffness: tuple[Stiffness, Array] | None = None  # that is drawn, and its origin
         self.force, self.contacts = (scene.add_arrows(
             name, np.zeros((1, 2, 3)), colour, shaft_radius=0.008, head_radius=0.02,
             head_length=0.04, visible=False)
@@ -76,6 +92,7 @@ class Drawings:
         """Place the ellipsoids at the frame: of the linear inertia felt there, and of J J^T."""
         H = self._robot.pose(q, self._frame)
         R, p = H[:3, :3], H[:3, 3]
+        self._show_stiffness(q, R, p)
         self._condition = None
         try:
             found = self._robot.operational_space(
@@ -93,6 +110,39 @@ class Drawings:
             figure = ellipsoid(R @ A @ R.T, MAX_HALF_AXIS)
             node.visible = bool(on.value)
             node.scale, node.wxyz, node.position = figure.axes, figure.wxyz, p
+
+    def _show_stiffness(self, q: Array, R: Array, p: Array) -> None:
+        """Draw how stiff the frame is against a force, while a mode that has springs runs."""
+        telemetry, robot, gains = self._telemetry, self._robot, self._settings.values
+        self._stiffness = found = None
+        if (self._stiffness_on.value and telemetry.state == State.RUNNING.value
+                and telemetry.age('controller') < STALE_AFTER
+                and not robot.model.loops and not gains.get('passive_joints')):
+            K = joint_stiffness(robot, q, telemetry.mode, gains, self._index,
+                                gains.get('task.frame') or self._frame)
+            J_v = robot.jacobian(q, self._frame)[3:, self._index]
+            if K is not None and np.abs(J_v).max() > PIVOT:
+                found = felt_stiffness(R @ J_v, K)
+        if found is not None:
+            self._stiffness = found, p
+            figure = from_principal(found.values, found.R, MAX_HALF_AXIS)
+            node = self.stiffness
+            node.scale, node.wxyz, node.position = figure.axes, figure.wxyz, p
+        _set_visible(self.stiffness, found is not None)
+
+    def show_numbers(self) -> None:
+        """Write the principal values of the stiffness at the ends of its axes and in words."""
+        shown = self._stiffness
+        for k, label in enumerate(self.labels):
+            if shown is not None:
+                found, p = shown
+                label.text = text_of(found)[k]
+                label.position = p + self.stiffness.scale[k] * found.R[:, k]
+            _set_visible(label, shown is not None)
+        if shown is not None:
+            self._stiffness_text.content = (
+                f'Stiffness at the tool: **{", ".join(text_of(shown[0]))}**')
+        _set_visible(self._stiffness_text, shown is not None)
 
     def record_condition(self) -> None:
         """Append the condition number that was found last to its plot."""

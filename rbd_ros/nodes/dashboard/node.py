@@ -32,9 +32,10 @@ from rbd_ros.model.urdf.loader import load_urdf
 from rbd_ros.model.urdf.resources import find_resource
 from rbd_ros.nodes.dashboard.operator import Operator
 from rbd_ros.nodes.dashboard.page import Page
+from rbd_ros.nodes.dashboard.settings import Settings
 from rbd_ros.nodes.dashboard.telemetry import LATCHED, Telemetry
 from rbd_ros.nodes.description import description_text
-from rbd_ros.nodes.executors import make_executor, spin_in_thread
+from rbd_ros.nodes.executors import kind_that_works, make_executor, spin_in_thread
 from rbd_ros.nodes.process_end import ProcessEnd
 from rbd_ros.nodes.process_start import initialise
 from rbd_ros.view.server import start_server, stop_server
@@ -141,7 +142,8 @@ class Dashboard(Node):
         telemetry = Telemetry(self, controller, simulator)
         operator = Operator(self, controller, simulator, allowed=self._value('allow_commands'))
         file = self._value('robot_description_file')
-        return Page(self._server, model, urdf, frame, joints, telemetry, operator,
+        settings = Settings(self, controller)
+        return Page(self._server, model, urdf, frame, joints, telemetry, operator, settings,
                     find_resource(file) if file else None)
 
     def _description(self) -> str:
@@ -166,9 +168,11 @@ def main(args: list[str] | None = None) -> int:
     """
     end = ProcessEnd()
     try:
+        end.start()
         initialise(args)
         node = Dashboard()
-        executor = make_executor('events')  # states come at the rate of the loop
+        # states come at the rate of the loop
+        executor = make_executor(kind_that_works('events', node))
         executor.add_node(node)
         spin_in_thread(executor, 'dashboard', end.fail)
         node.open()

@@ -22,8 +22,8 @@ import time
 from typing import Any, NamedTuple, TYPE_CHECKING
 
 from geometry_msgs.msg import PoseStamped, WrenchStamped
-from rcl_interfaces.srv import GetParameters, SetParameters
-from rclpy.parameter import Parameter, parameter_value_to_python
+from rcl_interfaces.srv import SetParameters
+from rclpy.parameter import Parameter
 from std_srvs.srv import SetBool, Trigger
 
 if TYPE_CHECKING:
@@ -68,7 +68,6 @@ class Operator:
         self._target_topic = f'{controller}/target_pose'
         self._target: Publisher[PoseStamped] | None = None
         self._wrench = node.create_publisher(WrenchStamped, f'{simulator}/wrench', 1)
-        self._values = node.create_client(GetParameters, f'{controller}/get_parameters')
         self._parameters = node.create_client(SetParameters, f'{controller}/set_parameters')
         self._stop = node.create_client(Trigger, f'{controller}/stop')
         self._reset = node.create_client(Trigger, f'{controller}/reset')
@@ -82,24 +81,6 @@ class Operator:
                         for name, value in values.items()]
             self._call(self._parameters, SetParameters.Request(parameters=messages),
                        ', '.join(f'{name} {_plain(value)}' for name, value in values.items()))
-
-    def read(self, names: Sequence[str], take: Callable[[dict[str, Any]], None]) -> bool:
-        """
-        Ask the controller for parameters.
-
-        :param take: gets their values by name, in the thread of the node.
-        :returns: whether it could be asked.
-        """
-        if not self.allowed or not self._values.service_is_ready():
-            return False
-
-        def done(future: Any) -> None:
-            if future.exception() is None:
-                values = map(parameter_value_to_python, future.result().values)
-                take(dict(zip(names, values, strict=False)))
-
-        self._send(self._values, GetParameters.Request(names=names), '', done)
-        return True
 
     def expire(self) -> None:
         """Give up answers that are overdue; to be called from time to time."""

@@ -15,8 +15,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 import time
 from typing import Any, TYPE_CHECKING
@@ -24,10 +22,14 @@ from typing import Any, TYPE_CHECKING
 import numpy as np
 from rbd_ros.control.modes.modes import MODES, names_in, Takes, taking
 from rbd_ros.dynamics.robot import Dynamics
+from rbd_ros.nodes.dashboard import guide
+from rbd_ros.nodes.dashboard.adjust import Adjust, by_hand
 from rbd_ros.nodes.dashboard.drawings import Drawings, OF_ROBOT
 from rbd_ros.nodes.dashboard.operator import Operator
+from rbd_ros.nodes.dashboard.settings import READ_PERIOD, Settings
 from rbd_ros.nodes.dashboard.status import Status, status_of
 from rbd_ros.nodes.dashboard.telemetry import BasePose, History, STALE_AFTER, Telemetry
+from rbd_ros.nodes.dashboard.torque_plot import TorquePlot
 from rbd_ros.view.figures import bars, quaternion
 from rbd_ros.view.scene import RobotScene
 from rbd_ros.view.shapes import read_shapes
@@ -41,13 +43,10 @@ if TYPE_CHECKING:
 __all__ = ['Page']
 
 SLOW_PERIOD = 0.2  # s between two updates of text, bars and plots
-READ_PERIOD = 2.0  # s between two reads of the parameters of the controller
+TORQUE_PERIOD = 0.5  # s between two updates of measured and predicted torques
 PUSH_DURATION = 0.5  # s that a push lasts
 HOME_PAUSE, HOME_TIMEOUT = 0.5, 4.0  # s, earliest and latest reset on the way home
 MOTION_THRESHOLD = 1e-4  # rad or m that a joint moves without being drawn anew
-PAYLOAD_HINT = 'what the controller expects at the payload frame; the robot must carry it'
-PAYLOAD_NOTE = ('The payload is told to the **controller only**: a simulated robot carries none, '
-                'and is pushed up by what the controller adds.')
 MAX_LISTED = 5  # shapes that cannot be drawn, named one by one
 
 
@@ -62,33 +61,40 @@ class Page:
     :param joints: those that the controller commands, in its order.
     :param telemetry: what there is to show.
     :param operator: what can be sent.
+    :param settings: parameters of the controller.
     :param near: file of the description, for meshes; None: there is none.
     """
 
     def __init__(self, server: Any, model: Model, urdf: str, frame: str,
                  joints: tuple[str, ...], telemetry: Telemetry, operator: Operator,
-                 near: Path | None = None) -> None:
+                 settings: Settings, near: Path | None = None) -> None:
         self._model, self._frame, self._joints = model, frame, joints
         self._telemetry, self._operator = telemetry, operator
         self._scene, self._gui = server.scene, server.gui
-        self._robot = Dynamics(model)
+        self._settings, self._taken = settings, settings.values
+        self._robot = Dynamics(model, payload_frame=frame)
         self._drawn = RobotScene(server, model, read_shapes(urdf), near=near)
         self._limits = [float(model.effort_limit[model.velocity_slice(name).start])
                         for name in joints]
-        self._next_slow = self._push_until = self._next_read = 0.0  # steady times
+        self._next_slow = self._next_torques = self._push_until = 0.0  # steady times
         self._shown: Array | None = None  # position that is drawn
         self._base: BasePose | None = None  # of the base that is drawn
         self._homing: tuple[float, float] | None = None  # when a way home began and is given up
         self._mode_shown, self._look_again = '', np.inf  # and when to look, a steady time
-        self._edited: set[str] = set()  # numbers that differ by hand from those of the controller
         self._status = self._gui.add_html(Status('waiting', 'Waiting for the robot').html())
         self._answer = self._gui.add_markdown(operator.answer)
         self._add_drive()
         if self._drawn.problems:  # below the button that stops
             self._gui.add_markdown(problems_text(self._drawn.problems))
-        self._add_numbers()
-        self._figures = Drawings(server, self._robot, frame, telemetry)
+        self._adjust = Adjust(self._gui, operator, settings)
+        self._figures = Drawings(server, self._robot, frame, joints, telemetry, settings)
+        with self._gui.add_folder('Contacts', expand_by_default=False):
+            self._events = self._gui.add_html('')
         self._add_plots()
+        self._torques = TorquePlot(self._gui, self._robot, frame, joints, self._limits,
+                                   telemetry.motion)
+        with self._gui.add_folder(guide.TITLE, expand_by_default=False):
+            self._guide = self._gui.add_html('')
 
     def update(self) -> None:
         """Show the present; to be called some 25 times per second."""
@@ -107,24 +113,36 @@ class Page:
                 self._figures.show_ellipsoids(q)
             if slow:
                 self._figures.record_condition()
+                self._figures.show_numbers()
             self._figures.show_forces(q)
         if time.monotonic() < self._push_until:
             self._operator.push(self._frame, self._force.value)
         if slow:
             self._next_slow = time.monotonic() + SLOW_PERIOD
-            self._status.content = status_of(
-                self._telemetry, commands=self._operator.allowed).html()
-            self._answer.content = self._operator.answer
-            self._simulator.visible = self._operator.simulated
-            self._finish_home()
-            self._show_bars()
-            self._show_mode()
-            self._operator.expire()
-            if time.monotonic() >= self._next_read:
-                self._next_read = time.monotonic() + READ_PERIOD
-                self._operator.read(tuple(self._numbers), self._take)
-            for plot, history in self._plots:
-                plot.data = history.arrays()
+            self._update_panel()
+
+    def _update_panel(self) -> None:
+        """Show words, bars and plots."""
+        self._status.content = status_of(self._telemetry, commands=self._operator.allowed).html()
+        self._answer.content = self._operator.answer
+        self._simulator.visible = self._operator.simulated
+        self._finish_home()
+        self._show_bars()
+        self._show_mode()
+        self._operator.expire()
+        self._settings.refresh()
+        if self._settings.values is not self._taken:
+            self._taken = self._settings.values
+            self._adjust.take(self._taken)
+            self._torques.take(self._taken)
+        self._events.content = self._telemetry.events.html()
+        self._adjust.show(self._telemetry.mode)
+        if time.monotonic() >= self._next_torques:
+            self._next_torques = time.monotonic() + TORQUE_PERIOD
+            self._torques.update()
+            self._guide.content = guide.guide(self._telemetry, self._taken, self._torques.known)
+        for plot, history in self._plots:
+            plot.data = history.arrays()
 
     # -- driving ----------------------------------------------------------------------------
 
@@ -205,65 +223,6 @@ class Page:
         self._gizmo.visible = bool(self._aim.value and q is not None)
         self._operator.aim(self._gizmo.visible)
 
-    def _add_numbers(self) -> None:
-        """
-        Add numbers that are shown as the controller has them before any can be changed.
-
-        They are sent by a button: a browser reports every key, and 4 is no step on the way to 400.
-        """
-        gui = self._gui
-        with gui.add_folder('Adjust', expand_by_default=False, visible=self._operator.allowed):
-            self._numbers = {
-                'payload.mass': gui.add_number('Payload, kg', 0.0, min=0.0, step=0.1,
-                                               disabled=True, hint=PAYLOAD_HINT),
-                'stiffness': gui.add_number('Stiffness, 1/s²', 0.0, min=0.0, step=10.0,
-                                            disabled=True),
-                'damping': gui.add_number('Damping, 1/s', 0.0, min=0.0, step=1.0, disabled=True),
-                'gravity': gui.add_vector3('Gravity, m/s²', (0.0, 0.0, 0.0), step=0.01,
-                                           disabled=True)}
-            self._payload_note = gui.add_markdown(PAYLOAD_NOTE)
-            self._apply = gui.add_button('Apply', disabled=True,
-                                         hint='send the numbers that you have changed')
-        for name, field in self._numbers.items():
-            field.on_update(by_hand(partial(self._edit, name)))
-        self._apply.on_click(lambda _: self._send_numbers())
-
-    def _edit(self, name: str) -> None:
-        self._edited.add(name)
-        self._apply.disabled = False
-
-    def _send_numbers(self) -> None:
-        """Send what was changed by hand; the next look at the controller shows what it took."""
-        values: dict[str, Any] = {}
-        for name in sorted(self._edited):
-            value = self._numbers[name].value
-            if name == 'payload.mass':
-                values[name] = float(value)
-            else:
-                values[name] = [float(x) for x in (value if name == 'gravity' else (value,))]
-        self._edited.clear()
-        self._apply.disabled = True
-        self._next_read = time.monotonic() + READ_PERIOD
-        if values:
-            self._operator.set(values)
-
-    def _take(self, values: dict[str, Any]) -> None:
-        """Show parameters of the controller; one that differs by joint stays as it is there."""
-        for name, value in values.items():
-            field = self._numbers[name]
-            if name in self._edited:
-                continue
-            if name == 'gravity':
-                field.value = tuple(value)
-            elif isinstance(value, float):
-                field.value = value
-            elif len(set(value)) == 1:
-                field.value = float(value[0])
-            else:
-                field.hint = 'differs by joint: use ros2 param set'
-                continue
-            field.disabled = False
-
     # -- showing ----------------------------------------------------------------------------
 
     def _add_plots(self) -> None:
@@ -295,11 +254,3 @@ def problems_text(problems: list[str]) -> str:
         # a path may be broken at its slashes, the panel is narrow
         *(each.replace('/', '/\u200b') for each in problems[:MAX_LISTED]),
         *([f'and {more} more'] if more > 0 else [])])
-
-
-def by_hand(act: Callable[[], None]) -> Callable[[Any], None]:
-    """Return a callback that acts if a person changed the value, not if this program did."""
-    def changed(event: Any) -> None:
-        if event.client is not None:
-            act()
-    return changed

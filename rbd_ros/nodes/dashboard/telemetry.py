@@ -24,7 +24,9 @@ from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import WrenchStamped
 from nav_msgs.msg import Odometry
 import numpy as np
-from rbd_ros.nodes.diagnostic_names import JOINT_STATES, LATENCY, RATE, SUPERVISOR
+from rbd_ros.nodes.dashboard.contact_events import ContactEvents
+from rbd_ros.nodes.diagnostic_names import CONTACT, JOINT_STATES, LATENCY, RATE, SUPERVISOR
+from rbd_ros.view.torques import Motion
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray, String, UInt8MultiArray
@@ -104,6 +106,8 @@ class Telemetry:
         self.base: BasePose | None = None  # None: the base is fixed, or nobody says where it is
         self.diagnostics: dict[str, tuple[str, str]] = {}
         self.rate, self.latency = History(), History()
+        self.events = ContactEvents()
+        self.motion = Motion()  # for the torque that the model predicts
         self._plotted = {RATE: self.rate, LATENCY: self.latency}
         self._received: dict[str, float] = {}
         self._count, self._since = 0, time.monotonic()
@@ -154,6 +158,10 @@ class Telemetry:
             # What is not finite cannot be drawn; the controller reports it as a fault.
             kept.update((name, value) for name, value in zip(message.name, values, strict=False)
                         if math.isfinite(value))
+        stamp = message.header.stamp  # without one, the time of its arrival has to do
+        self.motion.add(stamp.sec + 1e-9 * stamp.nanosec if stamp.sec or stamp.nanosec
+                        else time.monotonic(),
+                        message.name, message.position, message.velocity, message.effort)
         self._count += 1
         span = time.monotonic() - self._since
         if span > 0.5:
@@ -164,7 +172,10 @@ class Telemetry:
     def on_command(self, message: Float64MultiArray) -> None:
         """Keep the torques that were sent."""
         self._received['commands'] = time.monotonic()
-        self.command = tuple(message.data)
+        # with dimensions it is for motors that close their own loop, and no torque
+        self.command = () if message.layout.dim else tuple(message.data)
+        if self.command:
+            self.motion.add_sent(self.command)
 
     def on_saturation(self, message: UInt8MultiArray) -> None:
         """Keep which torques are at a limit."""
@@ -201,6 +212,8 @@ class Telemetry:
             self.diagnostics[status.name] = (level, status.message)
             if status.name == f'{self._name}: {SUPERVISOR}':
                 self._received['controller'] = time.monotonic()
+            if status.name == f'{self._name}: {CONTACT}':
+                self.events.take({pair.key: pair.value for pair in status.values})
             if status.name == f'{self._name}: {JOINT_STATES}':
                 for pair in status.values:
                     if pair.key in self._plotted and _is_number(pair.value):

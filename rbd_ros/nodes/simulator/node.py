@@ -47,7 +47,7 @@ from std_msgs.msg import Float64MultiArray, String
 from std_srvs.srv import SetBool, Trigger
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     import numpy as np
     from numpy.typing import NDArray
@@ -84,7 +84,7 @@ class Simulator(Node):
         schedule = self._settings.schedule()
         period = schedule.period_ns * 1e-9 / schedule.speed
         steady = Clock(clock_type=ClockType.STEADY_TIME)
-        self.create_timer(period, self._on_tick, clock=steady)
+        self._ticks = self.create_timer(period, self._on_tick, clock=steady)
         self.create_timer(1.0, self._on_second, clock=steady)
         self.add_on_set_parameters_callback(self._check_changes)
         self.add_post_set_parameters_callback(self._apply)
@@ -168,15 +168,18 @@ class Simulator(Node):
         quality = QoSProfile(depth=10) if self._settings.flag('lockstep') else BEST_EFFORT
         if self._settings.text('command_type') == 'joint_state':
             self._reader = JointStateReader()
-            self.create_subscription(JointState, 'controller/commands', self._on_joint_command,
-                                     quality, raw=True)
+            self._subscribe(JointState, self._on_joint_command, quality)
         else:
-            self.create_subscription(Float64MultiArray, 'controller/commands',
-                                     self._on_array_command, quality, raw=True)
+            self._subscribe(Float64MultiArray, self._on_array_command, quality)
         self.create_subscription(WrenchStamped, '~/wrench', self._on_wrench, 10)
         self.create_service(SetBool, '~/pause', self._on_pause)
         self.create_service(Trigger, '~/step', self._on_step)
         self.create_service(Trigger, '~/reset', self._on_reset)
+
+    def _subscribe(self, kind: type, callback: Callable[[bytes], None], quality: QoSProfile,
+                   ) -> None:
+        """Have commands brought to a callback."""
+        self.create_subscription(kind, 'controller/commands', callback, quality, raw=True)
 
     # --- time ---------------------------------------------------------------------------------
 
@@ -223,7 +226,7 @@ class Simulator(Node):
             missing = [name for name in joints if name not in named]
             if missing:
                 self._simulation.counters.refused += 1
-                self._warn(f'a command has no effort for {", ".join(missing)}; it is ignored')
+                self._warn(without_effort(missing))
                 return
             efforts = [named[name] for name in joints]
         self._command(efforts, stamp_ns)
@@ -326,3 +329,8 @@ class Simulator(Node):
         return (f'{counters.periods} periods, {counters.commands} commands, {pacer.late} late '
                 f'wake-ups, {pacer.skipped} periods skipped, {counters.superseded} states '
                 'superseded')
+
+
+def without_effort(missing: Sequence[str]) -> str:
+    """Return what is said of a command that lacks joints."""
+    return f'a command has no effort for {", ".join(missing)}; it is ignored'

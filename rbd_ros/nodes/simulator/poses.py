@@ -27,6 +27,7 @@ from tf2_msgs.msg import TFMessage
 
 if TYPE_CHECKING:
     from builtin_interfaces.msg import Time
+    from rbd_ros.compiler import Array
     from rbd_ros.model.model import Model
     from rbd_ros.sim import Frames, Sample, SimulatedRobot
     from rclpy.node import Node
@@ -55,9 +56,17 @@ class TransformReports:
         """Publish the poses of the last step, if it is their turn."""
         self._count += 1
         if self._count % self._every == 0:
-            self._moving.publish(
-                transforms(self._frames.moving(self._robot.q, self._robot.time),
-                           time_message(stamp_ns)))
+            self.send(stamp_ns, self._robot.q, self._robot.time)
+
+    def send(self, stamp_ns: int, q: Array, t: float) -> None:
+        """
+        Publish poses.
+
+        :param stamp_ns: of them.
+        :param q: position of the robot.
+        :param t: its time, s.
+        """
+        self._moving.publish(transforms(self._frames.moving(q, t), time_message(stamp_ns)))
 
 
 class BaseReports:

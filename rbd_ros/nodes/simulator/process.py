@@ -20,10 +20,10 @@ import sys
 
 from rbd_ros.errors import RbdError
 from rbd_ros.nodes import console
-from rbd_ros.nodes.executors import make_executor, spin_in_thread
+from rbd_ros.nodes.executors import kind_that_works, make_executor, spin_in_thread
 from rbd_ros.nodes.process_end import ProcessEnd
 from rbd_ros.nodes.process_start import initialise
-from rbd_ros.nodes.simulator.node import Simulator
+from rbd_ros.nodes.simulator.native_node import NativeSimulator as Simulator
 import rclpy
 
 __all__ = ['main']
@@ -41,9 +41,10 @@ def main(args: list[str] | None = None) -> int:
     console.make_nonblocking()
     log = rclpy.logging.get_logger('simulator')
     try:
+        end.start()
         initialise(args)
         node = Simulator()
-        executor = make_executor(str(node.get_parameter('executor').value))
+        executor = make_executor(kind_that_works(node.get_parameter('executor').value, node))
         executor.add_node(node)
         thread = spin_in_thread(executor, 'simulation', end.fail)
         end.wait()

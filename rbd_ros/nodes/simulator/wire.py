@@ -27,6 +27,7 @@ from typing import TYPE_CHECKING
 
 from nav_msgs.msg import Odometry
 import numpy as np
+from rbd_ros.sim.native.loop import StateMessage
 from rclpy.serialization import deserialize_message, serialize_message
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
@@ -62,6 +63,10 @@ class StateWriter:
         self._bytes = bytearray(serialize_message(message))
         starts = [self._bytes.find(mark.tobytes()) for mark in marks]
         self._views = [np.frombuffer(self._bytes, '<f8', count, start) for start in starts]
+        at = dict(zip(self._fields, starts))
+        #: bytes of a message, and where the first position, velocity and effort are; 0: none is
+        self.message = StateMessage(
+            bytes(self._bytes), (at['position'], at.get('velocity', 0), at.get('effort', 0)))
         self.fast = bool(count) and min(starts) > 0 and self._bytes[:2] == _LITTLE_ENDIAN
 
     def write(self, stamp_ns: int, sample: Sample) -> bytes | JointState:

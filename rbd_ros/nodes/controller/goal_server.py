@@ -1,0 +1,41 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""
+An action server whose goals are executing until somebody ends them.
+
+Its requests have no budget, unlike those of services: to take it out of an executor of events and
+put it back while requests wait ended the process (pybind11: no lock of the interpreter).
+"""
+
+from __future__ import annotations
+
+from rclpy.action import ActionServer
+from rclpy.action.server import ServerGoalHandle
+
+__all__ = ['GoalServer']
+
+
+class GoalServer(ActionServer):
+    """Answer goals when they have ended, whoever ends them."""
+
+    @property
+    def known(self) -> int:
+        """Return how many goals there are, those included whose results are kept."""
+        return len(self._goal_handles)
+
+    def notify_execute(self, goal_handle: ServerGoalHandle, execute_callback: object) -> None:
+        """Answer a goal if there is something to answer; executing alone gives nothing."""
+        if execute_callback is not None:
+            super().notify_execute(goal_handle, execute_callback)

@@ -1,0 +1,313 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""
+The loop node of the native loop: it has the handles, and no executor.
+
+Its topics carry the names of the lifecycle node, which resolves them, so that remapping works as
+for one node.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+import math
+import threading
+from time import monotonic
+
+from geometry_msgs.msg import WrenchStamped
+import numpy as np
+import numpy.typing as npt
+from rbd_ros.compiler.backends import has_llvm
+from rbd_ros.control.controller import Controller
+from rbd_ros.control.interface.causes import Cause
+from rbd_ros.loop.endpoints import Endpoints
+from rbd_ros.loop.native_loop import NativeLoop
+from rbd_ros.loop.rcl import check_callbacks, library, LoopUnavailable
+from rbd_ros.loop.records import Limits
+from rbd_ros.loop.words import Starting, Word
+from rbd_ros.nodes.callback_guard import Guard, GuardedNode, last_line
+from rbd_ros.nodes.controller.attendant import Attendant
+from rbd_ros.nodes.controller.bounded_services import NO_TYPE_DESCRIPTIONS
+from rbd_ros.nodes.controller.loop_node import CHECK_PERIOD, READINGS, SENSOR, STATES
+from rbd_ros.nodes.controller.statistics import LoopStatistics, NativeStatistics
+from rclpy.clock import Clock
+from rclpy.clock_type import ClockType
+from rclpy.event_handler import QoSMessageLostInfo, SubscriptionEventCallbacks
+from rclpy.lifecycle import LifecycleNode
+from rclpy.publisher import Publisher
+from rclpy.qos import QoSProfile, ReliabilityPolicy
+from rclpy.subscription import Subscription
+from rosgraph_msgs.msg import Clock as ClockMessage
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Bool, UInt64
+from std_srvs.srv import Trigger
+
+__all__ = ['NativeLoopNode']
+
+Array = npt.NDArray[np.float64]
+
+#: so deep that no message is lost while the loop waits for a processor: one may be a release
+_DEAD_MAN = QoSProfile(depth=100)
+_CLOCK = QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT)
+
+#: s between two signs of life for the loop, and that a reset may take
+_BEAT, _RESET_LIMIT = 0.2, 2.0
+
+#: s that a stop may take when the loop ends while the robot is driven
+_END = 3.8
+
+
+class NativeLoopNode(GuardedNode):
+    """Give the middleware's handles to a loop of machine code."""
+
+    def __init__(self, owner: LifecycleNode, *, simulated: bool, signals: int = -1,
+                 prepare: Callable[[Iterable[npt.NDArray[np.generic]]], object]
+                 = lambda _: None) -> None:
+        """
+        Subscribe; nothing happens until a controller is attached.
+
+        :param owner: node whose names are used, and whose executor serves what is not urgent.
+        :param simulated: whether /clock is the control clock.
+        :param signals: socket with the numbers of signals; -1: none.
+        :param prepare: run first in the thread of each loop, with the arrays that it works on.
+        :raises LoopUnavailable: if the loop cannot run here.
+        """
+        library()
+        if not has_llvm():
+            raise LoopUnavailable('machine code is made by llvmlite, which is not installed')
+        self.guard = Guard(self.fail, lambda text: owner.get_logger().fatal(text))
+        super().__init__(
+            f'{owner.get_name()}_loop', namespace=owner.get_namespace(),
+            use_global_arguments=False, start_parameter_services=False, enable_rosout=False,
+            parameter_overrides=[NO_TYPE_DESCRIPTIONS])
+        self.simulated, self._signals, self.prepare = simulated, signals, prepare
+        self._controller: Controller | None = None
+        self._loop: NativeLoop | None = None
+        self.output: Publisher | None = None
+        self._sensor: Subscription | None = None
+        self.failure = ''  # traceback of the first exception
+        self.lost = 0  # messages that the middleware lost
+        self.statistics = LoopStatistics(0.0)
+        #: cancels a start that still waits; returns what was cancelled
+        self.cancel_start: Callable[[], str] = lambda: ''
+        #: says which start still waits
+        self.starting: Callable[[], Starting] = lambda: Starting.NOTHING
+        #: called when there is something to announce
+        self.said: Callable[[], object] = lambda: None
+        self._ros_clock = owner.get_clock()
+        name = owner.resolve_topic_name
+        self._heartbeat = self.create_publisher(UInt64, name('~/heartbeat'), 1)
+        self._states = self.create_subscription(
+            JointState, name('joint_states'), _nobody, STATES, raw=True,
+            event_callbacks=SubscriptionEventCallbacks(message_lost=self._on_lost))
+        self._dead_man = self.create_subscription(Bool, name('~/dead_man'), _nobody, _DEAD_MAN,
+                                                  raw=True)
+        self._clock_input = self.create_subscription(
+            ClockMessage, '/clock', _nobody, _CLOCK, raw=True) if simulated else None
+        self._stop = self.create_service(Trigger, owner.resolve_service_name('~/stop'),
+                                         self._on_stop)
+        self._probe()
+        for handler in self._states.event_handlers:
+            owner.add_waitable(handler)
+        self._owner = owner
+        owner.create_service(Trigger, '~/reset', self._on_reset)
+        owner.create_timer(_BEAT, self._beat, clock=Clock(clock_type=ClockType.STEADY_TIME))
+        self._attendant = Attendant(self.guard, self._times, lambda: self.starting(),
+                                    lambda: self.cancel_start(), self._serve_stop,
+                                    lambda: self.said())
+
+    def _probe(self) -> None:
+        """Find out now whether the middleware says when something has come."""
+        try:
+            check_callbacks((kind, entity.handle.pointer) for kind, entity in (
+                ('subscription', self._states), ('subscription', self._dead_man),
+                ('service', self._stop)))
+        except LoopUnavailable:
+            super().destroy_node()
+            raise
+
+    # -- from other threads -------------------------------------------------------------------
+
+    def attach(self, controller: Controller, output: Publisher, heartbeat_rate: float) -> None:
+        """
+        Begin to serve a controller.
+
+        :param controller: of a configured robot.
+        :param output: its commands.
+        :param heartbeat_rate: Hz.
+        """
+        self.output, self._controller = output, controller
+        controller.speaker.outside[Cause.OPERATOR_STOP.name] = '~/stop'
+        self._sensor = self.create_subscription(
+            WrenchStamped, self._owner.resolve_topic_name(SENSOR), _nobody, READINGS, raw=True,
+        ) if controller.settings.robot.sensor else None
+        endpoints = Endpoints(
+            states=self._states.handle.pointer, dead_man=self._dead_man.handle.pointer,
+            stop=self._stop.handle.pointer, output=output.handle.pointer,
+            heartbeat=self._heartbeat.handle.pointer, signals=self._signals,
+            clock=0 if self._clock_input is None else self._clock_input.handle.pointer,
+            sensor=0 if self._sensor is None else self._sensor.handle.pointer)
+        # The clock may stand still, and then nobody says what time it is.
+        clock = self._ros_clock.now().nanoseconds * 1e-9 if self.simulated else 0.0
+        loop = NativeLoop(controller, endpoints, _limits(controller, self.simulated,
+                                                         heartbeat_rate), clock)
+        loop.start(self.prepare)
+        self._loop = loop
+        self.statistics = NativeStatistics(loop)
+        self._attendant.attach(controller, loop)
+
+    def detach(self) -> None:
+        """End serving; the controller must have finished."""
+        if self._loop is not None:
+            self._attendant.detach()
+            if not self._loop.close(stop=True):
+                raise RuntimeError('the control loop does not end')
+        self._controller = self._loop = None
+        if self._sensor is not None:
+            self.destroy_subscription(self._sensor)
+            self._sensor = None
+        if self.output is not None:
+            self.destroy_publisher(self.output)
+            self.output = None
+
+    def note_start(self) -> None:
+        """Notice that a start waits, or waits no more: ~/stop answers accordingly."""
+        self._attendant.note_start()
+
+    def end(self, limit: float) -> bool:
+        """
+        End the thread beside the loop; return whether it has ended.
+
+        :param limit: s to wait at most.
+        """
+        return self._attendant.end(limit)
+
+    def destroy_node(self) -> None:
+        """Destroy all handles; the loop has ended."""
+        for handler in self._states.event_handlers:
+            self._owner.remove_waitable(handler)
+        super().destroy_node()
+
+    def publish(self, torque: Array) -> None:
+        """
+        Do nothing: the loop has sent it.
+
+        :param torque: what was sent.
+        """
+
+    def control_time(self) -> float:
+        """Return the control clock, s; from any thread."""
+        return self._times()[0]
+
+    def stop(self) -> None:
+        """Stop the robot because the process ends, even if nobody runs requests."""
+        if self._loop is not None:
+            self._loop.stop()
+
+    def fail(self, trace: str) -> None:
+        """
+        Turn an exception into a stop; from any thread.
+
+        :param trace: traceback.
+        """
+        self.failure = self.failure or trace
+        controller = self._controller
+        if controller is not None:
+            text = last_line(trace)
+            controller.post(lambda _, steady: controller.fault(steady, Cause.EXCEPTION, text))
+
+    @property
+    def unusual_messages(self) -> int:
+        """Return how many messages were no joint states."""
+        return 0 if self._loop is None else self._loop.count(Word.UNREADABLE)
+
+    # -- callbacks ----------------------------------------------------------------------------
+
+    def _times(self) -> tuple[float, float]:
+        """Return control and steady time."""
+        steady = monotonic()
+        if not self.simulated:
+            return steady, steady
+        now = self._ros_clock.now().nanoseconds * 1e-9
+        controller = self._controller
+        if controller is not None:
+            before = float(controller.x.now)
+            if 0.0 < before - now < controller.settings.number('state_timeout'):
+                now = before  # a state has overtaken the clock
+        return now, steady
+
+    def _on_lost(self, event: QoSMessageLostInfo) -> None:
+        self.lost = event.total_count
+
+    def _beat(self) -> None:
+        loop = self._loop
+        if loop is not None and self._attendant.alive:
+            loop.beat()
+
+    def _serve_stop(self) -> None:
+        """Answer ~/stop while there is no loop."""
+        service = self._stop
+        with service.handle:
+            request, header = service.handle.service_take_request(service.srv_type.Request)
+        if request is not None:
+            service.send_response(self._on_stop(request, Trigger.Response()), header)
+
+    def _on_stop(self, _: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
+        response.success = True
+        response.message = self.cancel_start() or 'nothing to stop: no torque is published'
+        return response
+
+    def _on_reset(self, _: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
+        controller, refused = self._controller, ['not configured']
+        if controller is not None:
+            done, late = threading.Event(), threading.Event()
+
+            def request(now: float, steady: float) -> None:
+                if late.is_set():
+                    return
+                try:
+                    refused[0] = controller.reset(now, steady)
+                except Exception as error:
+                    refused[0] = repr(error)
+                    raise
+                finally:
+                    done.set()
+            controller.post(request)
+            if not done.wait(_RESET_LIMIT):
+                late.set()  # what was said to fail must not happen later
+                refused[0] = f'the control loop has not answered within {_RESET_LIMIT:g} s'
+        response.success = not refused[0]
+        response.message = refused[0] or 'faults cleared, ramping in'
+        return response
+
+
+def _nobody(_: bytes) -> None:
+    """Take a message that an executor brings: there is none."""
+
+
+def _limits(controller: Controller, simulated: bool, heartbeat_rate: float) -> Limits:
+    """Return what is chosen of the loop."""
+    settings, limits = controller.settings, Limits({})
+    period = settings.timing().period
+    limits.simulated, limits.period = float(simulated), period
+    limits.state_timeout = settings.number('state_timeout')
+    # While states arrive the timer only watches.
+    limits.watch = max(period, min(CHECK_PERIOD, limits.state_timeout / 5.0))
+    limits.beat = 1.0 / heartbeat_rate
+    limits.watch = 1.0 / (heartbeat_rate * max(math.ceil(limits.beat / limits.watch), 1))
+    limits.lease = float(settings.number('liveliness_lease') > 0.0)
+    limits.supervision = settings.number('supervision_timeout')
+    limits.end, limits.idle = _END, 0.1 / settings.number('nominal_rate')
+    return limits

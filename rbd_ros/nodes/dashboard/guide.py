@@ -1,0 +1,72 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+"""The way to a better model, step by step, with what holds of it now."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from html import escape
+from typing import Any, TYPE_CHECKING
+
+from rbd_ros.control.modes.modes import names_in, Takes, taking
+from rbd_ros.control.supervisor.states import State
+
+if TYPE_CHECKING:
+    from rbd_ros.nodes.dashboard.telemetry import Telemetry
+
+__all__ = ['guide', 'steps']
+
+TITLE = 'Identify the robot'
+DONE, OPEN = '&#10003;', '&#9675;'  # a tick, an empty circle
+COMMANDS = (
+    ('Plan a motion and look at it. Nothing moves.', 'rbd excite robot.urdf --out excite.yaml'),
+    ('Keep people and things away. It moves after you typed yes; Ctrl-C ends it.',
+     'rbd excite robot.urdf --plan excite.yaml --run --record used'),
+    ('Another motion, to judge the result by.',
+     'rbd excite robot.urdf --seed 1 --run --record other'),
+    ('Find the parameters; the plot compares both models on the other motion.',
+     'rbd identify used --check other --urdf robot.urdf --plot torques.html '
+     '--write-urdf better.urdf --write-params friction.yaml'),
+    ('Start the controller with both files, move the arm again, and compare the rms difference '
+     'with the one that you remembered.', ''))
+
+
+def steps(telemetry: Telemetry, settings: Mapping[str, Any], moving: bool
+          ) -> list[tuple[bool, str]]:
+    """
+    Return what has to hold before the robot may be moved, and whether it does.
+
+    :param telemetry: what is heard.
+    :param settings: parameters of the controller.
+    :param moving: whether measured and predicted torque are known.
+    """
+    follows = taking(Takes.TRAJECTORY)
+    return [
+        (settings.get('effort_is_torque') is True,
+         'effort in joint_states is the torque of the joint: effort_is_torque is true'),
+        (telemetry.state == State.RUNNING.value and not telemetry.fault, 'the controller runs'),
+        (telemetry.mode in follows, f'in mode {names_in(follows, "or")}'),
+        (moving, '"Measured and predicted torque" has a table: press Remember there '
+                 'while the arm moves')]
+
+
+def guide(telemetry: Telemetry, settings: Mapping[str, Any], moving: bool) -> str:
+    """Return the steps in HTML; parameters as for ``steps``."""
+    found = ''.join(f'<div>{DONE if holds else OPEN} {escape(text)}</div>'
+                    for holds, text in steps(telemetry, settings, moving))
+    ways = ''.join(f'<li>{escape(text)}' + (f'<br><code style="overflow-wrap:anywhere">'
+                                            f'{escape(command)}</code>' if command else '')
+                   + '</li>' for text, command in COMMANDS)
+    return (f'<div class="guide" style="margin:2px 8px;font-size:12px">{found}'
+            f'<ol style="padding-left:18px">{ways}</ol></div>')

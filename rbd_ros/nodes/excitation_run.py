@@ -1,0 +1,183 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""Sends planned motions to the controller through its action, and records the joint states."""
+
+from __future__ import annotations
+
+from pathlib import Path
+import time
+from types import TracebackType
+from typing import Any, Protocol, TYPE_CHECKING
+
+from builtin_interfaces.msg import Duration
+from control_msgs.action import FollowJointTrajectory
+import numpy as np
+import numpy.typing as npt
+from rbd_ros.errors import RbdError
+import rclpy
+from rclpy.action import ActionClient
+from rclpy.executors import SingleThreadedExecutor
+from rclpy.qos import QoSProfile, ReliabilityPolicy
+from rclpy.serialization import serialize_message
+from sensor_msgs.msg import JointState
+from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+__all__ = ['ExcitationRun']
+
+Array = npt.NDArray[np.float64]
+
+WAIT = 10.0  # s for the robot and its controller to be there
+SPARE = 20.0  # s after the end of a motion within which its result must come
+_KIND = 'sensor_msgs/msg/JointState'
+
+
+class _Motion(Protocol):
+
+    @property
+    def t(self) -> Array: ...
+    @property
+    def q(self) -> Array: ...
+    @property
+    def qd(self) -> Array: ...
+    @property
+    def qdd(self) -> Array: ...
+
+
+class ExcitationRun:
+    """
+    A client of the controller, as a context.
+
+    :param joints: names, in the order of the motions.
+    :param action: name of the action.
+    :param topic: of the joint states.
+    :param wait: s for the robot and its controller to be there.
+    :param spare: s after the end of a motion within which its result must come.
+    """
+
+    def __init__(self, joints: Sequence[str], action: str, topic: str,
+                 wait: float = WAIT, spare: float = SPARE) -> None:
+        self._joints, self._topic = list(joints), topic
+        self._patience, self._spare = wait, spare
+        self._context = rclpy.Context()
+        rclpy.init(context=self._context)
+        self._node = rclpy.create_node('rbd_excite', context=self._context)
+        self._executor = SingleThreadedExecutor(context=self._context)
+        self._executor.add_node(self._node)
+        self._states: list[JointState] = []
+        self._recording = False
+        self._last: JointState | None = None
+        self._node.create_subscription(JointState, topic, self._take, QoSProfile(
+            depth=1000, reliability=ReliabilityPolicy.BEST_EFFORT))
+        self._action, self._client = action, ActionClient(
+            self._node, FollowJointTrajectory, action)
+
+    def __enter__(self) -> ExcitationRun:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
+                 trace: TracebackType | None) -> None:
+        self._executor.shutdown()
+        self._node.destroy_node()
+        rclpy.shutdown(context=self._context)
+
+    def _take(self, message: JointState) -> None:
+        if set(self._joints) <= set(message.name):
+            self._last = message
+            if self._recording:
+                self._states.append(message)
+
+    def _wait(self, done: Callable[[], bool], seconds: float, what: str) -> None:
+        end = time.monotonic() + seconds
+        while not done():
+            if time.monotonic() > end:
+                raise RbdError(what)
+            self._executor.spin_once(timeout_sec=0.1)
+
+    def position(self) -> Array:
+        """Return where the robot is, in the order of the joints."""
+        self._wait(lambda: self._last is not None, self._patience,
+                   f'no joint states of {", ".join(self._joints)} on {self._topic} within '
+                   f'{self._patience:g} s; start the driver, or give --topic')
+        assert self._last is not None
+        place = dict(zip(self._last.name, self._last.position))
+        return np.array([place[name] for name in self._joints], float)
+
+    def follow(self, motion: _Motion, record: Path | None = None) -> None:
+        """
+        Follow a motion to its end.
+
+        An interruption, such as Ctrl-C, cancels it: the controller then stops and holds.
+
+        :param record: folder of a bag that gets the joint states, also of a motion that failed.
+        :raises RbdError: if the controller refuses or aborts it, with its reason.
+        """
+        self._wait(self._client.server_is_ready, self._patience,
+                   f'no action server at {self._action}; start the controller, or give --action')
+        goal = FollowJointTrajectory.Goal(trajectory=self._message(motion))
+        sent = self._client.send_goal_async(goal)
+        self._wait(sent.done, self._patience, f'{self._action} does not answer')
+        handle = sent.result()
+        if not handle.accepted:
+            raise RbdError(f'{self._action} rejected the motion; is the controller active?')
+        result = handle.get_result_async()
+        self._states, self._recording = [], record is not None
+        try:
+            self._wait(result.done, float(motion.t[-1]) + self._spare,
+                       'the motion has not ended in time; it was cancelled')
+        except BaseException:
+            self._cancel(handle)
+            raise
+        finally:
+            self._recording = False
+            if record is not None:
+                write_states(record, self._topic, self._states)
+        answer = result.result().result
+        if answer.error_code != FollowJointTrajectory.Result.SUCCESSFUL:
+            raise RbdError(f'the controller ended the motion: {answer.error_string} (code '
+                           f'{answer.error_code})')
+
+    def _cancel(self, handle: Any) -> None:
+        cancelled = handle.cancel_goal_async()
+        end = time.monotonic() + 2.0
+        while not cancelled.done() and time.monotonic() < end:
+            self._executor.spin_once(timeout_sec=0.1)
+
+    def _message(self, motion: _Motion) -> JointTrajectory:
+        points = []
+        for t, q, qd, qdd in zip(motion.t, motion.q, motion.qd, motion.qdd):
+            if t > 0.0:
+                sec, nanosec = divmod(round(1e9 * t), 10**9)
+                points.append(JointTrajectoryPoint(
+                    positions=q.tolist(), velocities=qd.tolist(), accelerations=qdd.tolist(),
+                    time_from_start=Duration(sec=sec, nanosec=nanosec)))
+        return JointTrajectory(joint_names=self._joints, points=points)
+
+
+def write_states(folder: Path, topic: str, states: Sequence[JointState]) -> None:
+    """
+    Write joint states as a bag.
+
+    :param folder: which does not exist yet.
+    """
+    from rbd_ros.identification.bag import typestore
+    from rosbags.rosbag2 import Writer
+    with Writer(folder, version=9) as writer:
+        connection = writer.add_connection(topic, _KIND, typestore=typestore())
+        for state in states:
+            stamp = state.header.stamp
+            writer.write(connection, stamp.sec * 10**9 + stamp.nanosec, serialize_message(state))

@@ -1,0 +1,254 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+"""What the dashboard shows of springs, contacts and predicted torques."""
+
+from pathlib import Path
+from types import SimpleNamespace
+from unittest.mock import MagicMock
+
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
+from isolation import own_domain
+import numpy as np
+import pytest
+import rbd_ros
+from rbd_ros.model.urdf.resources import find_resource
+from rbd_ros.nodes.dashboard.contact_events import ContactEvents, KEPT
+from rbd_ros.nodes.dashboard.drawings import Drawings, MAX_HALF_AXIS
+from rbd_ros.nodes.dashboard.guide import COMMANDS, DONE, guide, OPEN, steps
+from rbd_ros.nodes.dashboard.telemetry import Telemetry
+from rbd_ros.nodes.dashboard.torque_plot import NOT_FOR, TorquePlot, WAITING
+from rbd_ros.nodes.diagnostic_names import (
+    CONTACT, CONTACT_COUNT, CONTACT_FORCE, CONTACT_PLACE, CONTACT_REACTION, CONTACT_TIME,
+    CONTACT_TORQUE, SUPERVISOR)
+from rbd_ros.view.figures import quaternion
+from rbd_ros.view.torques import Motion
+import rclpy
+from sensor_msgs.msg import JointState
+
+MODEL = rbd_ros.load_urdf(find_resource('package://rbd_ros/urdf/seven_joint_arm.urdf'))
+ROBOT = rbd_ros.Dynamics(MODEL, payload_frame='tool0')
+SPRINGS = {'cartesian_impedance.linear_stiffness': [800.0, 400.0, 200.0],
+           'cartesian_impedance.angular_stiffness': [20.0],
+           'joint_impedance.stiffness': [100.0], 'stiffness': [100.0]}
+Q = np.array([0.3, 0.8, -0.4, -1.1, 0.5, 0.9, 0.2])
+
+
+@pytest.fixture(scope='module')
+def node():
+    """Give a node in a domain of its own."""
+    with own_domain():
+        rclpy.init()
+        made = rclpy.create_node('test')
+        yield made
+        made.destroy_node()
+        rclpy.shutdown()
+
+
+def fresh(*_, **given):
+    """Return a handle of its own, with what it was made with."""
+    return MagicMock(**given)
+
+
+def server():
+    """Return a page without a server."""
+    made = MagicMock()
+    for each in (made.scene.add_icosphere, made.scene.add_label, made.scene.add_arrows,
+                 made.gui.add_checkbox, made.gui.add_markdown, made.gui.add_html,
+                 made.gui.add_uplot):
+        each.side_effect = fresh
+    made.gui.add_checkbox.side_effect = lambda label, value: MagicMock(value=value)
+    made.gui.add_dropdown.side_effect = lambda label, options, **_: MagicMock(value=options[0])
+    return made
+
+
+def supervised(name='controller'):
+    """Return that the controller is there."""
+    return DiagnosticStatus(name=f'{name}: {SUPERVISOR}')
+
+
+@pytest.fixture
+def drawn(node):
+    """Give the figures around an arm, what is heard, and the parameters of its controller."""
+    telemetry = Telemetry(node, 'controller', 'simulator')
+    settings = SimpleNamespace(values=dict(SPRINGS))
+    figures = Drawings(server(), ROBOT, 'tool0', MODEL.joint_names, telemetry, settings)
+    telemetry.on_states(JointState(name=list(MODEL.joint_names), position=Q.tolist()))
+    telemetry.on_diagnostics(DiagnosticArray(status=[supervised()]))
+    telemetry.state, telemetry.mode = 'running', 'cartesian_impedance'
+
+    def look():
+        figures.show_ellipsoids(Q)
+        figures.show_numbers()
+        assert {label.visible for label in figures.labels} == {figures.stiffness.visible}
+        assert figures._stiffness_text.visible == figures.stiffness.visible
+        return figures.stiffness.visible
+    return SimpleNamespace(figures=figures, telemetry=telemetry, settings=settings, look=look)
+
+
+def test_springs_of_the_frame_are_drawn_along_its_axes(drawn):
+    """With half-axes in proportion to N/m, and the numbers at their ends."""
+    assert drawn.look()
+    figures, H = drawn.figures, ROBOT.pose(Q, 'tool0')
+    np.testing.assert_allclose(
+        figures.stiffness.scale, MAX_HALF_AXIS * np.array([0.25, 0.5, 1.0]), rtol=1e-5)
+    np.testing.assert_allclose(figures.stiffness.position, H[:3, 3])
+    assert [label.text for label in figures.labels] == ['200 N/m', '400 N/m', '800 N/m']
+    assert '200 N/m, 400 N/m, 800 N/m' in figures._stiffness_text.content
+    for label, axis, share in zip(figures.labels, (2, 1, 0), (0.25, 0.5, 1.0), strict=True):
+        way = np.asarray(label.position) - H[:3, 3]
+        np.testing.assert_allclose(np.abs(H[:3, :3].T @ way),
+                                   MAX_HALF_AXIS * share * np.eye(3)[axis], atol=1e-4)
+    # as the figure is turned: its first half-axis, the softest, is along z of the frame
+    R = np.column_stack([np.asarray(label.position) - H[:3, 3] for label in figures.labels])
+    R /= np.linalg.norm(R, axis=0)
+    assert abs(np.dot(quaternion(R), figures.stiffness.wxyz)) == pytest.approx(1.0, abs=1e-6)
+
+
+def test_no_spring_is_drawn_that_nobody_feels(drawn):
+    """In a mode that follows nothing, after a stop, without gains, switched off."""
+    assert drawn.look()
+    for mode in ('gravity_compensation', 'damping', ''):
+        drawn.telemetry.mode = mode
+        assert not drawn.look()
+    for mode in ('joint_impedance', 'computed_torque', 'hold'):
+        drawn.telemetry.mode = mode
+        assert drawn.look()
+    drawn.telemetry.state = 'holding'
+    assert not drawn.look()
+    drawn.telemetry.state = 'running'
+    for values in ({}, {**SPRINGS, 'passive_joints': ['joint_7']}):
+        drawn.settings.values = values
+        assert not drawn.look()
+    drawn.settings.values = SPRINGS
+    assert drawn.look()
+    drawn.figures._stiffness_on.value = False
+    assert not drawn.look()
+
+
+def test_nothing_is_known_of_a_controller_that_vanished(node):
+    """Its springs are not drawn."""
+    telemetry = Telemetry(node, 'controller', 'simulator')
+    figures = Drawings(server(), ROBOT, 'tool0', MODEL.joint_names, telemetry,
+                       SimpleNamespace(values=SPRINGS))
+    telemetry.state, telemetry.mode = 'running', 'joint_impedance'
+    figures.show_ellipsoids(Q)
+    assert not figures.stiffness.visible
+
+
+def report(count, name='controller', **more):
+    """Return what the controller says of contacts."""
+    values = {CONTACT_REACTION: 'stop', CONTACT_COUNT: str(count), **more}
+    return DiagnosticArray(status=[DiagnosticStatus(
+        name=f'{name}: {CONTACT}', values=[KeyValue(key=k, value=v) for k, v in values.items()])])
+
+
+def felt(place, force='12.5', time='2026-03-01T12:00:00.250+00:00'):
+    """Return one contact."""
+    return {CONTACT_TIME: time, CONTACT_PLACE: place, CONTACT_TORQUE: '4.2', CONTACT_FORCE: force}
+
+
+def test_contacts_are_listed_once_newest_first(node):
+    """With time, joint or direction, torque, force and reaction; a repeated report adds none."""
+    telemetry = Telemetry(node, 'controller', 'simulator')
+    events = telemetry.events
+    assert 'not looked for' in events.html()
+    telemetry.on_diagnostics(report(0))
+    assert 'None so far' in events.html() and not list(events)
+    telemetry.on_diagnostics(report(1, **felt('joint_4')))
+    telemetry.on_diagnostics(report(1, **felt('joint_4')))
+    telemetry.on_diagnostics(report(2, name='left/controller', **felt('joint_1')))  # of another
+    telemetry.on_diagnostics(report(2, **felt('<tz>', '30.1')))
+    assert [event.place for event in events] == ['<tz>', 'joint_4']
+    text = events.html()
+    assert '&lt;tz&gt;' in text and '30.1' in text and 'stop' in text and '.250' in text
+    assert text.index('tz') < text.index('joint_4') and 'in between' not in text
+    telemetry.on_diagnostics(report(5, **felt('joint_2')))
+    assert len(list(events)) == 3 and 'and 2 in between' in events.html()
+
+
+def test_a_controller_that_begins_anew_counts_anew():
+    """The list stays, and its next contact is the next of the list; it does not grow forever."""
+    events = ContactEvents()
+
+    def take(count, place):
+        events.take({CONTACT_COUNT: count, **felt(place)})
+    take('2', 'a')
+    take('1', 'b')
+    take('', 'c')
+    take('nan', 'c')
+    assert [event.place for event in events] == ['b', 'a']
+    for k in range(2, 100):
+        take(str(k), 'd')
+    assert len(list(events)) == KEPT
+    events.take({CONTACT_COUNT: '100'})  # no time: shown without
+    assert next(iter(events)).cells() == ('', '', '', '', '')
+
+
+def test_the_plot_of_a_joint_and_the_difference_of_all():
+    """The chosen joint has its curves; each has its rms difference and its share of the limit."""
+    motion, page = Motion(), server()
+    limits = [100.0, np.inf, *[10.0] * 5]
+    plot = TorquePlot(page.gui, ROBOT, 'tool0', MODEL.joint_names, limits, motion)
+    plot.take({'gravity': [0.0, 0.0, -9.81], 'payload.mass': 1.0, 'payload.frame': 'link_3'})
+    plot.update()
+    assert plot._words.content == WAITING
+    torque = ROBOT.gravity(Q)
+    torque[0] += 2.5
+    for k in range(600):
+        motion.add(0.002 * k, MODEL.joint_names, Q, np.zeros(7), torque)
+        if k % 100 == 0:
+            plot.update()
+    t, measured, predicted = plot._plot.data
+    assert len(t) > 10 and np.allclose(measured - predicted, 2.5)
+    text = plot._words.content
+    assert '2.50 N.m' in text and '2.5 %' in text and text.count('0.00 N.m') == 6
+    assert 'another frame' in text and 'effort in joint_states' in text
+    assert 'before' not in text and plot.known
+    plot.remember()
+    plot.update()
+    assert 'before' in plot._words.content and '>2.50<' in plot._words.content
+    plot._joint.value = 'joint_2'
+    plot.update()
+    np.testing.assert_allclose(plot._plot.data[2], torque[1], atol=1e-9)
+
+
+def test_a_robot_with_loops_has_no_plot():
+    """It says so, and nothing is computed."""
+    model = rbd_ros.load_urdf((Path(__file__).parents[1] / 'urdf' / 'four_bar.urdf').read_text())
+    assert model.loops
+    page = server()
+    robot = rbd_ros.Dynamics(model, payload_frame=model.frame_names[-1])
+    plot = TorquePlot(page.gui, robot, model.frame_names[-1], model.independent_joint_names,
+                      [1.0] * 9, Motion())
+    plot.take({'payload.mass': 1.0})
+    plot.update()
+    plot.remember()
+    assert not plot.known
+    assert page.gui.add_html.call_args.args[0] == NOT_FOR
+
+
+def test_the_guide_says_what_holds_before_the_robot_is_moved(drawn):
+    """Each condition has its tick as soon as it holds; commands are those of the program."""
+    telemetry = drawn.telemetry
+
+    def ticks(settings, moving=False):
+        return [holds for holds, _ in steps(telemetry, settings, moving)]
+    telemetry.mode = 'gravity_compensation'
+    assert ticks({}) == [False, True, False, False]
+    telemetry.mode, telemetry.fault = 'computed_torque', 'a joint is fast'
+    assert ticks({'effort_is_torque': True}, moving=True) == [True, False, True, True]
+    text = guide(telemetry, {}, False)
+    assert text.count(DONE) == 1 and text.count(OPEN) == 3
+    for _, command in COMMANDS[:-1]:
+        assert command in text and command.split()[1] in ('excite', 'identify')

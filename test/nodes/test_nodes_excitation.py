@@ -1,0 +1,111 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""What ``rbd excite --run`` asks of an action server, and what it records, in one process."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+import threading
+import time
+
+from control_msgs.action import FollowJointTrajectory
+from linted import ROOT
+import numpy as np
+import pytest
+from rbd_env.pace import patient
+import rbd_ros
+from rbd_ros.command_line.excitation_plan import Path as Motion
+from rbd_ros.errors import RbdError
+from rbd_ros.identification import read_recording
+from rbd_ros.nodes.excitation_run import ExcitationRun
+import rclpy
+from rclpy.action import ActionServer
+from rclpy.executors import MultiThreadedExecutor
+from sensor_msgs.msg import JointState
+
+ACTION, TOPIC = '/excited/follow_joint_trajectory', '/excited/joint_states'
+MODEL = rbd_ros.load_urdf(ROOT / 'urdf' / 'seven_joint_arm.urdf')
+JOINTS = MODEL.joint_names
+
+
+class Robot:
+    """Publishes joint states, and takes any goal; its answer is set by the test."""
+
+    def __init__(self) -> None:
+        self.code, self.text, self.goals = 0, '', []
+        self.context = rclpy.Context()
+        rclpy.init(context=self.context)
+        self.node = rclpy.create_node('excited', context=self.context)
+        self.states = self.node.create_publisher(JointState, TOPIC, 10)
+        self.node.create_timer(0.02, self.publish)
+        self.server = ActionServer(
+            self.node, FollowJointTrajectory, ACTION, self.execute)
+        self.executor = MultiThreadedExecutor(2, context=self.context)
+        self.executor.add_node(self.node)
+        self.thread = threading.Thread(target=self.executor.spin, daemon=True)
+        self.thread.start()
+
+    def publish(self) -> None:
+        state = JointState(name=list(JOINTS)[::-1])
+        state.header.stamp = self.node.get_clock().now().to_msg()
+        state.position, state.velocity = [0.1 * k for k in range(7)][::-1], [0.0] * 7
+        state.effort = [1.0] * 7
+        self.states.publish(state)
+
+    def execute(self, handle: object) -> FollowJointTrajectory.Result:
+        self.goals.append(handle.request)
+        time.sleep(0.5)
+        handle.succeed() if self.code == 0 else handle.abort()
+        return FollowJointTrajectory.Result(error_code=self.code, error_string=self.text)
+
+    def close(self) -> None:
+        self.executor.shutdown()
+        self.thread.join()
+        self.server.destroy()
+        self.node.destroy_node()
+        rclpy.shutdown(context=self.context)
+
+
+@pytest.fixture
+def robot() -> Iterator[Robot]:
+    """Return a robot that is there for one test."""
+    made = Robot()
+    yield made
+    made.close()
+
+
+def test_a_motion_is_sent_and_recorded(robot: Robot, tmp_path: Path) -> None:
+    """Joints, points and times are those of the plan; a failure has the controller's words."""
+    t = np.array([0.0, 0.25, 1.5])
+    q = np.arange(21.0).reshape(3, 7)
+    motion = Motion(JOINTS, t, q, 2.0 * q, 3.0 * q)
+    with ExcitationRun(JOINTS, ACTION, TOPIC, patient(60.0), patient(60.0)) as run:
+        np.testing.assert_allclose(run.position(), 0.1 * np.arange(7))
+        run.follow(motion, tmp_path / 'bag')
+        robot.code, robot.text = -4, 'joint_2 is too far away'
+        with pytest.raises(RbdError, match='ended the motion: joint_2 is too far away'):
+            run.follow(motion, tmp_path / 'failed')
+    sent = robot.goals[0].trajectory
+    assert list(sent.joint_names) == list(JOINTS) and len(sent.points) == 2
+    for point, k in zip(sent.points, (1, 2), strict=True):
+        stamp = point.time_from_start
+        assert stamp.sec + 1e-9 * stamp.nanosec == pytest.approx(t[k])
+        assert (list(point.positions), list(point.velocities), list(point.accelerations)) == (
+            q[k].tolist(), (2.0 * q[k]).tolist(), (3.0 * q[k]).tolist())
+    for bag in ('bag', 'failed'):
+        found = read_recording(tmp_path / bag, MODEL, TOPIC)
+        assert len(found.t) > 1
+        np.testing.assert_allclose(found.q, np.tile(0.1 * np.arange(7), (len(found.t), 1)))
