@@ -26,20 +26,22 @@ from types import ModuleType
 from typing import Any
 
 from rbd_ros.command_line.commands import (
-    bench, check, codegen, compare, config, identify, info, ops, plot, torque, view)
+    bench, check, codegen, compare, config, contact, doctor, excite, identify, info, ops, plot,
+    torque, view)
 from rbd_ros.errors import RbdError
 from rbd_ros.version import VERSION
 import typer
 from typer.core import TyperGroup
 
-__all__ = ['app', 'main']
+__all__ = ['app']
 
 #: The commands, by their headings in the help.
 PANELS: dict[str, tuple[ModuleType, ...]] = {
     'Look at a robot': (info, check, view),
     'Compute': (torque, compare, ops, bench),
     'Make files': (codegen, config),
-    'Recordings': (identify, plot),
+    'Recordings': (excite, identify, contact, plot),
+    'This machine': (doctor,),
 }
 #: Exit code of a command that could not do its work: wrong usage, or wrong input.
 USAGE = 2
@@ -106,8 +108,3 @@ for _panel, _modules in PANELS.items():
     for _module in _modules:
         app.command(_module.__name__.rpartition('.')[2], help=help_text(_module.__doc__),
                     rich_help_panel=_panel)(_module.run)
-
-
-def main() -> None:
-    """Run the command line; ends the process."""
-    app(prog_name='rbd')

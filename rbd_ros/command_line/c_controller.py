@@ -16,7 +16,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 import re
 from typing import cast
 
@@ -24,9 +24,11 @@ import numpy as np
 import numpy.typing as npt
 from rbd_ros.command_line.c_main import c_main
 from rbd_ros.compiler import Bound, Graph
+from rbd_ros.compiler.records import Record
 from rbd_ros.compiler.source.c_procedures import emit_procedure
 from rbd_ros.compiler.source.c_structs import comment, summary
 from rbd_ros.control.controller import Controller
+from rbd_ros.control.force_torque.words import SensorWord
 from rbd_ros.control.interface.cause_codes import CauseCode
 from rbd_ros.control.interface.causes import Cause
 from rbd_ros.control.interface.events import Kind
@@ -41,8 +43,11 @@ from rbd_ros.control.parameters.file import check_file
 from rbd_ros.control.parameters.row import Value
 from rbd_ros.control.parameters.settings import Settings
 from rbd_ros.control.parameters.table import defaults
+from rbd_ros.control.references.feeding import Turn
 from rbd_ros.control.references.goal_watch import GoalStatus
-from rbd_ros.control.references.words import ReferenceWord
+from rbd_ros.control.references.points import Use
+from rbd_ros.control.references.polynomials import Task
+from rbd_ros.control.references.words import PointWord, ReferenceWord
 from rbd_ros.control.robot import Robot
 from rbd_ros.control.step.step import step
 from rbd_ros.control.step.words import FlowWord
@@ -61,7 +66,8 @@ NODE = '/controller'
 SHARE = 1e-9
 #: What numbers of the records stand for.
 _CODES = (Kind, StateCode, CauseCode, GoalStatus, FlowWord, ArrivalWord, SupervisorWord,
-          ReferenceWord, LawWord, ObserverWord, LoadWord)
+          ReferenceWord, PointWord, LawWord, ObserverWord, LoadWord, SensorWord, Task, Turn,
+          Use)
 #: s of joint states in the sample before somebody stops the robot, and after that.
 _START, _STOP = 2.0, 0.2
 #: Joint states between two events of the timer.
@@ -159,15 +165,17 @@ def controller_of(settings: Settings) -> tuple[Controller, dict[Bound, Graph]]:
 
 
 def emit_controller(controller: Controller, graphs: Mapping[Bound, Graph], prefix: str,
-                    ) -> dict[str, str]:
+                    others: Mapping[Callable[..., object], Sequence[Record]]) -> dict[str, str]:
     """
     Return the C code of a controller as it is now.
 
     :param controller: gives sizes and first values.
     :param graphs: what each of its bound kernels computes.
     :param prefix: of every name.
+    :param others: procedures besides the step, with records of their sizes.
     """
-    return dict(emit_procedure(step, *controller.given, kernels=graphs, prefix=prefix).files)
+    return dict(emit_procedure(step, *controller.given, kernels=graphs, prefix=prefix,
+                               others=others).files)
 
 
 def with_main(controller: Controller, graphs: Mapping[Bound, Graph], prefix: str,

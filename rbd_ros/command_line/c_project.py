@@ -20,22 +20,20 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
+from rbd_ros.command_line.sample_calls import sample_call
 from rbd_ros.compiler.source.c99 import emit_c
 from rbd_ros.dynamics.robot import Dynamics
 from rbd_ros.errors import ModelError, SettingError
-from rbd_ros.model.positions import random_position
 
 if TYPE_CHECKING:
     from rbd_ros.compiler import Graph
     from rbd_ros.dynamics.quantity import Target
     from rbd_ros.model.model import Model
 
-__all__ = ['c_project']
+__all__ = ['c_project', 'chosen_graphs']
 
 #: Relative error that the example accepts, by scalar type.
 TOLERANCE = {'double': 1e-9, 'float': 1e-3}
-#: Values of inputs that are not random in the example: no payload, no external force.
-_FIXED = {'payload': 0.0, 'f_ext': 0.0, 'time': 0.0, 'max_condition': 1e12}
 
 _EXAMPLE = """\
 /*
@@ -117,12 +115,7 @@ def c_project(
     """
     if scalar not in TOLERANCE:
         raise SettingError(f'scalar must be one of {", ".join(TOLERANCE)}, got "{scalar}"')
-    if not (prefix.isascii() and prefix.isidentifier()):
-        raise SettingError(f'prefix "{prefix}" must be a C identifier: letters, digits and _')
-    if not model.nv:
-        raise ModelError(f'robot "{model.name}" has no movable joint: there is nothing to compute')
-    robot = Dynamics(model, backend='reference')
-    graphs = [robot.kernel(name, target).graph for name, target in quantities]
+    graphs = chosen_graphs(model, quantities, prefix)
     code = emit_c(graphs, prefix, scalar=scalar)
     absolute = 'fabs' if scalar == 'double' else 'fabsf'
     example = _EXAMPLE.format(
@@ -134,24 +127,24 @@ def c_project(
             'CMakeLists.txt': _CMAKE.format(prefix=prefix, robot=model.name)}
 
 
+def chosen_graphs(model: Model, quantities: Sequence[tuple[str, Target]], prefix: str,
+                  ) -> list[Graph]:
+    """Return what is computed; a robot or a prefix from which no code can be made is refused."""
+    if not (prefix.isascii() and prefix.isidentifier()):
+        raise SettingError(f'prefix "{prefix}" must be a C identifier: letters, digits and _')
+    if not model.nv:
+        raise ModelError(f'robot "{model.name}" has no movable joint: there is nothing to compute')
+    robot = Dynamics(model, backend='reference')
+    return [robot.kernel(name, target).graph for name, target in quantities]
+
+
 def _block(model: Model, graph: Graph, prefix: str, real: str) -> str:
     """Return the call of one function, with its inputs and the expected outputs."""
-    rng = np.random.default_rng(0)
-    given = {}
-    for argument in graph.inputs:
-        values = rng.uniform(-1.0, 1.0, argument.size)
-        if argument.name in _FIXED:
-            values[:] = _FIXED[argument.name]
-        given[argument.name] = values.round(3)
-    given['q'] = np.array(random_position(model, np.random.default_rng(0)))
-    given['gravity'] = np.array(model.gravity)
-    results = np.array(graph.evaluate(*(given[a.name].tolist() for a in graph.inputs)), float)
-    lines = [_array(f'const {real}', a.name, given[a.name]) for a in graph.inputs]
+    given, expected = sample_call(model, graph)
+    lines = [_array(f'const {real}', name, values) for name, values in given.items()]
     lines += [f'{real} {a.name}_out[{a.size}];' for a in graph.outputs]
-    start = 0
-    for a in graph.outputs:
-        lines.append(_array(f'const {real}', f'{a.name}_expected', results[start:start + a.size]))
-        start += a.size
+    lines += [_array(f'const {real}', f'{name}_expected', values)
+              for name, values in expected.items()]
     arguments = [a.name for a in graph.inputs] + [f'{a.name}_out' for a in graph.outputs]
     lines += ['', f'{prefix}_{graph.name}({", ".join(arguments)});']
     lines += [f'wrong += differs("{graph.name}: {a.name}", {a.name}_out, {a.name}_expected, '

@@ -42,20 +42,22 @@ def console(*, error: bool = False) -> Console:
     return found if found.is_terminal else Console(file=stream, highlight=False, width=PLAIN_WIDTH)
 
 
-def show(data: Mapping[str, object], as_json: bool, *parts: RenderableType) -> None:
+def show(data: Mapping[str, object], as_json: bool, *parts: RenderableType,
+         wrap: bool = True) -> None:
     """
     Print a result.
 
     :param data: the result as data.
     :param as_json: whether to print the data as JSON.
     :param parts: text and tables to print otherwise.
+    :param wrap: whether to break long lines of text; not in commands to be copied.
     """
     if as_json:
         print(json.dumps(plain(data), indent=1, allow_nan=False))
         return
     out = console()
     for part in parts:
-        out.print(part)
+        out.print(part, soft_wrap=not wrap and isinstance(part, str))
 
 
 def plain(value: Any) -> Any:

@@ -23,6 +23,7 @@ import shutil
 import subprocess
 import sys
 
+from benchmark.bags import write
 from command_rig import app, ARM, data, rbd
 from linted import ROOT
 import numpy as np
@@ -31,8 +32,8 @@ from rbd_env.pace import patient
 import rbd_ros
 from rbd_ros.identification import bag as bags
 from rbd_ros.robot_check import TESTS
-from recordings import write
 from rosbags.rosbag2 import Writer
+import yaml
 
 pytestmark = pytest.mark.slow
 
@@ -46,17 +47,20 @@ def motion(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return swaying(tmp_path_factory.mktemp('bags') / 'motion', felt=1.0)
 
 
-def swaying(bag: Path, felt: float) -> Path:
+def swaying(bag: Path, felt: float, second: float = 1.0, mass: float = 1.7) -> Path:
     """Write the bag; of friction and damping the efforts have a share."""
     model = rbd_ros.load_urdf(ARM)
     robot = rbd_ros.Dynamics(model, payload_frame='tool0')
-    robot.set_payload(1.7, [0.03, -0.02, 0.1], np.diag([0.02, 0.03, 0.015]))
+    robot.set_payload(mass, [0.03, -0.02, 0.1], mass / 1.7 * np.diag([0.02, 0.03, 0.015]))
     rng = np.random.default_rng(1)
     speed, sway, phase = rng.uniform([[2.0], [0.3], [0.0]], [[7.0], [0.7], [6.0]], (3, 7))
     t = 100.0 + 0.005 * np.arange(1200)
-    turn = speed * t[:, None] + phase
-    q, qd, qdd = (sway * np.sin(turn), sway * speed * np.cos(turn),
-                  -sway * speed**2 * np.sin(turn))
+    # Two sines of each joint: one alone leaves combinations of inertias open.
+    w = [speed, 0.37 * speed]
+    turn = [rate * t[:, None] + phase for rate in w]
+    q = sway * (np.sin(turn[0]) + second * np.sin(turn[1]))
+    qd = sway * (w[0] * np.cos(turn[0]) + second * w[1] * np.cos(turn[1]))
+    qdd = -sway * (w[0]**2 * np.sin(turn[0]) + second * w[1]**2 * np.sin(turn[1]))
     tau = robot.inverse_dynamics(q, qd, qdd) + felt * (
         np.array(model.damping) * qd + np.array(model.friction) * np.sign(qd))
     return write(bag, model, zip(t, q, qd, tau))
@@ -74,7 +78,7 @@ def test_identify_payload(motion: Path) -> None:
 
 def test_efforts_of_torque_sensors_have_no_friction(tmp_path: Path) -> None:
     """With --effort joint the friction of the URDF is left out, which would pass for a load."""
-    bag = swaying(tmp_path / 'felt', felt=0.0)
+    bag = swaying(tmp_path / 'felt', felt=0.0, second=0.0)
     command = ('identify', bag, '--urdf', ARM, '--payload', 'tool0')
     assert abs(data(*command)['mass'] - 1.7) > 0.02
     found = data(*command, '--effort', 'joint')
@@ -83,13 +87,43 @@ def test_efforts_of_torque_sensors_have_no_friction(tmp_path: Path) -> None:
     assert found['residual'] < 0.05
 
 
-def test_identify_robot(motion: Path) -> None:
+def test_identify_robot(motion: Path, tmp_path: Path) -> None:
     """The fitted robot explains the torques that the one of the URDF does not, and is heavier."""
-    found = data('identify', motion, '--urdf', ARM)
+    plot, better, params = (tmp_path / name for name in ('torque.svg', 'b.urdf', 'p.yaml'))
+    found = data('identify', motion, '--urdf', ARM, '--plot', plot, '--write-urdf', better,
+                 '--write-params', params)
+    assert found['excitation'] < 1e4 and len(found['combinations']) == found['base_parameters']
+    assert 'm of link_1' in found['never'] and plot.read_bytes().startswith(b'<?xml')
+    carried = rbd_ros.load_urdf(better)
+    assert carried.inertia[7].m == pytest.approx(found['parameters']['m of link_7'])
+    assert 'friction.coulomb: [' in params.read_text()
+    again = data('identify', motion, '--urdf', better, '--check', motion, '--friction', 'simple')
+    assert max(again['residual_before'][1:4]) < 0.3 * max(found['residual_before'][1:4])
     before, after = np.array(found['residual_before']), np.array(found['residual_after'])
     assert (after[[1, 3, 5]] < 0.2 * before[[1, 3, 5]]).all()
     assert found['parameters']['m of link_7'] > 0.9        # of the URDF
-    assert 'Masses, kg' in rbd('identify', motion, '--urdf', ARM)[0]
+    assert 'mass in URDF, kg' in rbd('identify', motion, '--urdf', ARM)[0]
+
+
+def test_thresholds_of_contacts(motion: Path, tmp_path: Path) -> None:
+    """Friction of the URDF comes back; what the payload does besides is in the thresholds."""
+    out = tmp_path / 'contact.yaml'
+    found = data('contact', motion, '--urdf', ARM, '--out', out)
+    assert found['joints'] == [f'joint_{k}' for k in range(1, 8)]
+    values = found['parameters']
+    assert (np.array(values['contact.torque']) > 0.0).all()
+    written = yaml.safe_load(out.read_text())['/**']['controller']['ros__parameters']['contact']
+    assert written['bandwidth'] == 60.0
+    np.testing.assert_allclose(written['torque'], values['contact.torque'], atol=1e-6)
+    empty = swaying(tmp_path / 'empty', felt=1.0, mass=0.0)
+    less = data('contact', empty, '--urdf', ARM)['parameters']
+    model = rbd_ros.load_urdf(ARM)
+    np.testing.assert_allclose(less['contact.viscous'], model.damping, atol=0.15)
+    # the observer is late where dry friction changes its sign
+    np.testing.assert_allclose(less['contact.coulomb'], model.friction, atol=0.25)
+    assert less['contact.torque'][1] < 0.5 * values['contact.torque'][1]
+    text = rbd('contact', motion, '--urdf', ARM, '--margin', '0.5', code=2)[1]
+    assert 'must be 1 or more' in text
 
 
 @pytest.fixture(scope='module')
@@ -160,11 +194,13 @@ def test_commands_of_the_document(
              for line in block.splitlines()]
     for line in lines:
         words, _, target = line.partition(' > ')
-        name, *rest = shlex.split(words)
+        name, *rest = shlex.split(words, comments=True)
         if name != 'rbd':
             subprocess.run([name, *rest], check=True, capture_output=True, timeout=patient(300))
             continue
-        told = rbd(*rest, *(['--seconds', '0.1'] if rest[0] == 'view' else []))[0]
+        short = {'view': ['--seconds', '0.1'], 'doctor': ['--seconds', '0']}
+        # what the doctor finds is not the reader's fault
+        told = rbd(*rest, *short.get(rest[0], []), code=None if rest[0] == 'doctor' else 0)[0]
         if target:
             Path(target).write_text(told)
     assert {shlex.split(line)[1] for line in lines if line.startswith('rbd ')} == {

@@ -84,13 +84,27 @@ def test_codegen_in_single_precision(planar: Path, tmp_path: Path) -> None:
     assert build(tmp_path).returncode == 0
 
 
+def test_codegen_for_other_processors(planar: Path, tmp_path: Path) -> None:
+    """A target is written as machine code of the right kind, with what it takes to try it."""
+    made = data('codegen', planar, '--out', tmp_path / 'web', '--target', 'wasm')
+    assert sorted(made['files']) == ['example.js', 'planar.js', 'planar.wasm']
+    assert (tmp_path / 'web' / 'planar.wasm').read_bytes()[:4] == b'\0asm'
+    said, _ = rbd('codegen', planar, '--out', tmp_path / 'm4', '--target', 'cortex-m4')
+    assert 'make -C' in said and 'planar.o' in said
+    assert (tmp_path / 'm4' / 'planar.o').read_bytes()[:4] == b'\x7fELF'
+    assert 'const float q[2]' in (tmp_path / 'm4' / 'planar.h').read_text()
+
+
 @pytest.mark.parametrize('words, text', [
     (('--scalar', 'half'), 'must be one of double, float'),
     (('--prefix', 'my arm'), 'must be a C identifier'),
     (('--quantity', 'gravty'), 'did you mean "gravity"'),
     (('--frame', 'tool'), 'no frame "tool"'),
+    (('--target', 'cortex-m44'), 'did you mean "cortex-m4"'),
+    (('--target', 'cortex-m4', '--scalar', 'double'), 'no instructions for double: use float'),
+    (('--target', 'wasm', '--controller'), '--target cannot be had with --controller'),
 ])
-def test_codegen_refuses(planar: Path, tmp_path: Path, words: tuple[str, str], text: str) -> None:
+def test_codegen_refuses(planar: Path, tmp_path: Path, words: tuple[str, ...], text: str) -> None:
     """What cannot be written is refused with its reason, before anything is written."""
     assert text in rbd('codegen', planar, '--out', tmp_path / 'out', *words, code=2)[1]
     assert not (tmp_path / 'out').exists()

@@ -42,6 +42,10 @@ ARM = Path(__file__).parents[2] / 'urdf' / 'seven_joint_arm.urdf'
 MODEL = dataclasses.replace(load_urdf(ARM), rotor_inertia=(0.0,) * 7)
 SPEED, TORQUE = np.array(MODEL.velocity_limit), np.array(MODEL.effort_limit)
 
+#: springs and dampers that suit it, N.m/rad and N.m.s/rad
+SOFT = {'joint_impedance.stiffness': [60.0, 60.0, 40.0, 40.0, 4.0, 2.0, 0.5],
+        'joint_impedance.damping': [15.0, 15.0, 8.0, 8.0, 0.5, 0.2, 0.03]}
+
 #: poses from which the wrist can be moved away from the shoulder until the elbow is stretched
 POSES = {
     'forward': (0.2, 1.6, 0.1, -1.2, 0.2, 0.9, 0.3),

@@ -14,34 +14,52 @@
 
 // A controller manager in one process, driven by a script.
 //
-//   manager URDF SCRIPT STEPS RATE CYCLES --ros-args --params-file FILE
+//   manager URDF SCRIPT FOLDER RATE CYCLES PACE --ros-args --params-file FILE
 //
-// Lines of the script: "CYCLE COMMAND ARGUMENTS". STEPS gets what went into each call of the
-// controller's step and what came out. At the end it prints the times of the updates and how often
-// they allocated.
+// Lines of the script: "WHEN COMMAND ARGUMENTS", one after the other. WHEN is a cycle, or +N: that
+// many cycles after the command before. The commands are in `Script::run`.
+//
+// PACE is how time passes. "real": by the clock. "hurry": as fast as it goes, and the controllers
+// see a clock of their own, which advances by a period in each cycle; while a command runs, which
+// other threads carry out, cycles last as long as they say. "quiet": by the clock, and nothing is
+// written while it runs.
+//
+// FOLDER gets "steps", what went into each call of the step and what came out; "trace", for each
+// cycle the state of the supervisor, the mode, and whether the controller was updated; "times", how
+// long each update took and how late it began, in s, and how many periods were missed until then.
+// At the end it says how often updates of controllers that can be chained have allocated.
 
 #include <dlfcn.h>
+#include <pthread.h>
+#include <sys/mman.h>
 
-#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
+#include <ctime>
 #include <fstream>
+#include <functional>
+#include <future>
 #include <iostream>
+#include <limits>
+#include <map>
 #include <mutex>
 #include <sstream>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
+#include "controller_interface/chainable_controller_interface.hpp"
 #include "controller_manager/controller_manager.hpp"
-#include "lifecycle_msgs/msg/state.hpp"
 #include "rclcpp/rclcpp.hpp"
 #include "std_srvs/srv/trigger.hpp"
 #include "trajectory_msgs/msg/joint_trajectory.hpp"
 
-#include STEP_HEADER
+#include "messages.hpp"
+#include "step_watch.h"
 
 // -- what is seen from outside ---------------------------------------------------------------------
 
@@ -49,7 +67,20 @@ namespace
 {
 thread_local bool watched = false;
 std::atomic<long> allocations{0};
+thread_local std::chrono::nanoseconds own_time{-1};  // of this thread; negative: the real one
+double update_time = 0.0;  // s, of the controllers that can be chained, in this cycle
+double step_state = 0.0, step_mode = 0.0;  // as the last step left them
+double supervisor_state = 0.0, mode = 0.0;  // as the last update left them
 std::FILE * steps = nullptr;
+std::atomic<int> awaited_kind{-1};  // of a step
+std::function<void()> in_that_step;  // is called before it
+
+std::chrono::nanoseconds real_time()
+{
+  timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return std::chrono::seconds(now.tv_sec) + std::chrono::nanoseconds(now.tv_nsec);
+}
 }  // namespace
 
 extern "C" void * __libc_malloc(std::size_t size);
@@ -74,24 +105,70 @@ extern "C" void * realloc(void * memory, std::size_t size)
   return __libc_realloc(memory, size);
 }
 
-// The controller calls its step through the table of symbols, so that it comes by here.
-extern "C" void STEP(MEMORY * memory)
+// The definition of the program comes before that of the library.
+std::chrono::steady_clock::time_point std::chrono::steady_clock::now() noexcept
 {
-  using Step = void (*)(MEMORY *);
-  static const auto step = reinterpret_cast<Step>(dlsym(RTLD_NEXT, STEP_NAME));
-  const bool before = watched;
+  return time_point(own_time.count() < 0 ? real_time() : own_time);
+}
+
+// Likewise: every update of a controller that can be chained comes by here.
+controller_interface::return_type controller_interface::ChainableControllerInterface::update(
+  const rclcpp::Time & time, const rclcpp::Duration & period)
+{
+  using Update = return_type (*)(
+    ChainableControllerInterface *, const rclcpp::Time &, const rclcpp::Duration &);
+  static const auto update = reinterpret_cast<Update>(dlsym(
+      RTLD_NEXT, "_ZN20controller_interface28ChainableControllerInterface6updateERKN6rclcpp4Time"
+      "ERKNS1_8DurationE"));
+  const auto begin = real_time();
+  watched = true;
+  const auto result = update(this, time, period);
   watched = false;
+  supervisor_state = step_state;
+  mode = step_mode;
+  update_time += std::chrono::duration<double>(real_time() - begin).count();
+  return result;
+}
+
+void before_step(const void * u, std::size_t u_size, const void * p, std::size_t p_size)
+{
+  const bool before = std::exchange(watched, false);
+  int kind = static_cast<int>(*static_cast<const double *>(u));  // the first number of an event
+  if (awaited_kind.compare_exchange_strong(kind, -1)) {
+    in_that_step();
+  }
   if (steps != nullptr) {
-    std::fwrite(&memory->u, sizeof(memory->u), 1, steps);
-    std::fwrite(&memory->p, sizeof(memory->p), 1, steps);
+    std::fwrite(u, u_size, 1, steps);
+    std::fwrite(p, p_size, 1, steps);
   }
   watched = before;
-  step(memory);
-  watched = false;
+}
+
+void after_step(const void * y, std::size_t y_size, double state, double place)
+{
+  step_state = state;
+  step_mode = place;
   if (steps != nullptr) {
-    std::fwrite(&memory->y, sizeof(memory->y), 1, steps);
+    const bool before = std::exchange(watched, false);
+    std::fwrite(y, y_size, 1, steps);
+    watched = before;
   }
-  watched = before;
+}
+
+// -- the sensors -----------------------------------------------------------------------------------
+
+namespace
+{
+std::mutex disturbing;
+std::map<std::string, double> disturbances;  // by name of the interface
+}  // namespace
+
+/// What the sensor of an interface shows instead of the truth; the hardware asks for it.
+extern "C" double disturbed(const char * interface, double truth)
+{
+  const std::lock_guard<std::mutex> lock(disturbing);
+  const auto found = disturbances.find(interface);
+  return found == disturbances.end() ? truth : found->second;
 }
 
 // -- the script ------------------------------------------------------------------------------------
@@ -100,12 +177,13 @@ namespace
 {
 
 using controller_manager::ControllerManager;
+using Words = std::vector<std::string>;
 
 struct Line
 {
-  long cycle;
+  std::string when;
   std::string command;
-  std::vector<std::string> arguments;
+  Words arguments;
 };
 
 std::vector<Line> read_script(const char * path)
@@ -115,7 +193,7 @@ std::vector<Line> read_script(const char * path)
   for (std::string text; std::getline(file, text); ) {
     std::istringstream words(text);
     Line line;
-    if (words >> line.cycle >> line.command) {
+    if (words >> line.when >> line.command) {
       for (std::string word; words >> word; ) {
         line.arguments.push_back(word);
       }
@@ -125,32 +203,302 @@ std::vector<Line> read_script(const char * path)
   return lines;
 }
 
-/// Names behind a + are started, names behind a - are stopped, together.
-bool switch_controllers(ControllerManager & manager, const std::vector<std::string> & names)
+/// What the thread of the updates and that of the script say to each other.
+struct Progress
 {
-  std::vector<std::string> start, stop;
-  for (const auto & name : names) {
-    (name[0] == '+' ? start : stop).push_back(name.substr(1));
+  std::atomic<long> cycle{0};    // that has begun
+  std::atomic<long> free{0};     // cycle up to which nothing is waited for
+  std::atomic<int> wanted{-1};   // state at which to wait before that
+  std::atomic<bool> ended{false};
+};
+
+class Script
+{
+public:
+  Script(std::shared_ptr<ControllerManager> manager, Progress & progress)
+  : manager_(manager), progress_(progress), client_(std::make_shared<rclcpp::Node>("script"))
+  {
+    executor_.add_node(client_);
+    for (const auto & each : messages_.commands()) {
+      commands_.insert(each);
+    }
   }
-  return manager.switch_controller(
-    start, stop, controller_manager_msgs::srv::SwitchController::Request::STRICT, true,
-    rclcpp::Duration::from_seconds(5.0)) == controller_interface::return_type::OK;
+
+  void run(const std::vector<Line> & lines, long cycles)
+  {
+    for (const auto & line : lines) {
+      wait_for_cycle(
+        std::stol(line.when) + (line.when[0] == '+' ? progress_.cycle.load() : 0L));
+      const auto found = commands_.find(line.command);
+      const long begun = progress_.cycle;
+      const std::string result =
+        found == commands_.end() ? "unknown command" : found->second(line.arguments);
+      std::cout << begun << " " << progress_.cycle << " " << line.command << ": " << result
+                << std::endl;
+    }
+    wait_for_cycle(cycles);
+    progress_.ended = true;
+  }
+
+private:
+  void wait_for_cycle(long cycle)
+  {
+    progress_.free = cycle;
+    while (progress_.cycle < progress_.free) {
+      std::this_thread::sleep_for(std::chrono::microseconds(50));
+    }
+  }
+
+  std::string load(const Words & words)
+  {
+    const auto & name = words.at(0);
+    return manager_->load_controller(name) &&
+           manager_->configure_controller(name) == controller_interface::return_type::OK ?
+           "ok" : "failed";
+  }
+
+  /// Names behind a + are started, names behind a - are stopped, together.
+  std::string switch_controllers(const Words & names)
+  {
+    Words start, stop;
+    for (const auto & name : names) {
+      (name[0] == '+' ? start : stop).push_back(name.substr(1));
+    }
+    return manager_->switch_controller(
+      start, stop, controller_manager_msgs::srv::SwitchController::Request::STRICT, true,
+      rclcpp::Duration::from_seconds(5.0)) == controller_interface::return_type::OK ?
+           "ok" : "failed";
+  }
+
+  std::string call(const Words & words)
+  {
+    const auto & name = words.at(0);
+    auto & service = services_[name];
+    if (!service) {
+      service = client_->create_client<std_srvs::srv::Trigger>(name);
+    }
+    if (!service->wait_for_service(std::chrono::seconds(5))) {
+      return "no service " + name;
+    }
+    auto answer = service->async_send_request(
+      std::make_shared<std_srvs::srv::Trigger::Request>());
+    if (executor_.spin_until_future_complete(answer, std::chrono::seconds(5)) !=
+      rclcpp::FutureReturnCode::SUCCESS)
+    {
+      return "no answer of " + name;
+    }
+    const auto response = answer.get();
+    return (response->success ? "ok " : "refused ") + response->message;
+  }
+
+  /// Topic, s, then joints and positions.
+  std::string follow(const Words & words)
+  {
+    trajectory_msgs::msg::JointTrajectory message;
+    message.points.resize(1);
+    message.points[0].time_from_start = rclcpp::Duration::from_seconds(std::stod(words.at(1)));
+    for (std::size_t k = 2; k + 1 < words.size(); k += 2) {
+      message.joint_names.push_back(words[k]);
+      message.points[0].positions.push_back(std::stod(words[k + 1]));
+    }
+    auto & topic = trajectories_[words.at(0)];
+    if (!topic) {
+      topic = client_->create_publisher<trajectory_msgs::msg::JointTrajectory>(
+        words.at(0), rclcpp::QoS(1).reliable());
+    }
+    for (int k = 0; k < 500 && topic->get_subscription_count() == 0; ++k) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    }
+    topic->publish(message);
+    return topic->wait_for_all_acked(std::chrono::seconds(20)) &&
+           messages_.is_served(words.at(0)) ? "ok" : "not taken";
+  }
+
+  /// Controller, mode.
+  std::string set_mode(const Words & words)
+  {
+    return set(words.at(0), rclcpp::Parameter("mode", words.at(1)));
+  }
+
+  /// Controller, parameter, number; more of them, or a comma after one, are a list.
+  std::string set_numbers(const Words & words)
+  {
+    std::vector<double> numbers;
+    for (std::size_t k = 2; k < words.size(); ++k) {
+      numbers.push_back(std::stod(words[k]));
+    }
+    const bool list = numbers.size() != 1 || words[2].back() == ',';
+    return set(
+      words.at(0), list ? rclcpp::Parameter(words.at(1), numbers) :
+      rclcpp::Parameter(words.at(1), numbers[0]));
+  }
+
+  /// Controller, parameter, true or false.
+  std::string set_flag(const Words & words)
+  {
+    return set(words.at(0), rclcpp::Parameter(words.at(1), words.at(2) == "true"));
+  }
+
+  std::string set(const std::string & controller, const rclcpp::Parameter & parameter)
+  {
+    for (const auto & loaded : manager_->get_loaded_controllers()) {
+      if (loaded.info.name == controller) {
+        const auto answer = loaded.c->get_node()->set_parameter(parameter);
+        return answer.successful ? "ok" : "refused " + answer.reason;
+      }
+    }
+    return "no controller " + controller;
+  }
+
+  /// A joint whose sensors show nothing.
+  std::string blind(const Words & words)
+  {
+    for (const char * kind : {"/position", "/velocity", "/effort"}) {
+      disturb({words.at(0) + kind, "nan"});
+    }
+    return "ok";
+  }
+
+  /// An interface and what it shows.
+  std::string disturb(const Words & words)
+  {
+    const std::lock_guard<std::mutex> lock(disturbing);
+    disturbances[words.at(0)] = std::strtod(words.at(1).c_str(), nullptr);
+    return "ok";
+  }
+
+  std::string see(const Words &)
+  {
+    const std::lock_guard<std::mutex> lock(disturbing);
+    disturbances.clear();
+    return "ok";
+  }
+
+  /// A state of the supervisor, and how many cycles to wait for it.
+  std::string until(const Words & words)
+  {
+    progress_.wanted = std::stoi(words.at(0));
+    wait_for_cycle(progress_.cycle + std::stol(words.at(1)));
+    return progress_.wanted.exchange(-1) < 0 ? "ok" : "another state";
+  }
+
+  /// A kind of events, ms, a command: it is carried out while the next step of that kind waits for
+  /// it, no longer than that.
+  std::string amid(const Words & words)
+  {
+    in_that_step = [this, words]() {
+        aside_ = std::async(std::launch::async, [this, words]() {
+              return commands_.at(words.at(2))(Words(words.begin() + 3, words.end()));
+            });
+        (void)aside_.wait_for(std::chrono::milliseconds(std::stol(words.at(1))));
+      };
+    awaited_kind = std::stoi(words.at(0));
+    return "ok";
+  }
+
+  /// What that command was answered.
+  std::string answer(const Words &) {return aside_.valid() ? aside_.get() : "no such step came";}
+
+  std::shared_ptr<ControllerManager> manager_;
+  Progress & progress_;
+  std::shared_ptr<rclcpp::Node> client_;
+  rclcpp::executors::SingleThreadedExecutor executor_;
+  std::map<std::string, rclcpp::Client<std_srvs::srv::Trigger>::SharedPtr> services_;
+  std::map<std::string, rclcpp::Publisher<trajectory_msgs::msg::JointTrajectory>::SharedPtr>
+  trajectories_;
+  Messages messages_{client_, executor_};
+  std::future<std::string> aside_;
+  std::map<std::string, std::function<std::string(const Words &)>> commands_{
+    {"load", [this](const Words & words) {return load(words);}},
+    {"switch", [this](const Words & words) {return switch_controllers(words);}},
+    {"call", [this](const Words & words) {return call(words);}},
+    {"follow", [this](const Words & words) {return follow(words);}},
+    {"mode", [this](const Words & words) {return set_mode(words);}},
+    {"set", [this](const Words & words) {return set_numbers(words);}},
+    {"flag", [this](const Words & words) {return set_flag(words);}},
+    {"blind", [this](const Words & words) {return blind(words);}},
+    {"disturb", [this](const Words & words) {return disturb(words);}},
+    {"see", [this](const Words & words) {return see(words);}},
+    {"until", [this](const Words & words) {return until(words);}},
+    {"amid", [this](const Words & words) {return amid(words);}},
+    {"answer", [this](const Words & words) {return answer(words);}},
+  };
+};
+
+// -- the loop --------------------------------------------------------------------------------------
+
+struct Record
+{
+  std::vector<double> trace;
+  std::vector<double> times;
+  long missed = 0;
+};
+
+Record run_loop(
+  ControllerManager & manager, Progress & progress, double rate, bool hurry, bool quiet)
+{
+  Record record;
+  const auto period = rclcpp::Duration::from_seconds(1.0 / rate);
+  const std::chrono::nanoseconds step(period.nanoseconds());
+  rclcpp::Time time(100, 0, manager.get_clock()->get_clock_type());
+  auto next = real_time();
+  if (hurry) {
+    own_time = next;
+  }
+  while (!progress.ended) {
+    ++progress.cycle;
+    time += period;
+    update_time = 0.0;
+    const auto late = real_time() - next;
+    manager.read(time, period);
+    manager.update(time, period);
+    manager.write(time, period);
+    record.times.insert(
+      record.times.end(), {
+        update_time, std::chrono::duration<double>(late).count(),
+        static_cast<double>(record.missed)});
+    if (!quiet) {
+      record.trace.insert(
+        record.trace.end(), {supervisor_state, mode, update_time > 0.0 ? 1.0 : 0.0});
+    }
+    if (progress.wanted >= 0 && progress.wanted == static_cast<int>(supervisor_state)) {
+      progress.wanted = -1;
+      progress.free = progress.cycle.load();
+    }
+    if (hurry) {
+      own_time += step;
+    }
+    if (hurry && progress.cycle < progress.free) {
+      continue;
+    }
+    const auto now = real_time();
+    next = hurry ? now + step : next + step;
+    while (next < now) {
+      next += step;
+      ++record.missed;
+    }
+    const timespec until{next.count() / 1000000000, next.count() % 1000000000};
+    clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, nullptr);
+  }
+  return record;
 }
 
-std::string call(rclcpp::Node & client, rclcpp::Executor & executor, const std::string & name)
+/// Ask for what a loop in real time needs, and say what was refused.
+void become_urgent()
 {
-  const auto service = client.create_client<std_srvs::srv::Trigger>(name);
-  if (!service->wait_for_service(std::chrono::seconds(5))) {
-    return "no service " + name;
-  }
-  auto answer = service->async_send_request(std::make_shared<std_srvs::srv::Trigger::Request>());
-  if (executor.spin_until_future_complete(answer, std::chrono::seconds(5)) !=
-    rclcpp::FutureReturnCode::SUCCESS)
-  {
-    return "no answer of " + name;
-  }
-  const auto response = answer.get();
-  return (response->success ? "ok " : "refused ") + response->message;
+  sched_param priority{};
+  priority.sched_priority = 50;
+  const bool urgent = pthread_setschedparam(pthread_self(), SCHED_FIFO, &priority) == 0;
+  const bool locked = mlockall(MCL_CURRENT | MCL_FUTURE) == 0;
+  std::cout << "priority " << (urgent ? 50 : 0) << ", memory "
+            << (locked ? "locked" : "not locked") << std::endl;
+}
+
+void save(const std::string & path, const std::vector<double> & numbers)
+{
+  std::ofstream(path, std::ios::binary).write(
+    reinterpret_cast<const char *>(numbers.data()),
+    static_cast<std::streamsize>(numbers.size() * sizeof(double)));
 }
 
 }  // namespace
@@ -161,10 +509,12 @@ int main(int count, char ** words)
   const auto arguments = rclcpp::remove_ros_arguments(count, words);
   std::ifstream file(arguments.at(1));
   const std::string urdf((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
-  const auto script = read_script(arguments.at(2).c_str());
-  steps = std::fopen(arguments.at(3).c_str(), "wb");
+  const auto lines = read_script(arguments.at(2).c_str());
+  const std::string folder = arguments.at(3);
   const double rate = std::stod(arguments.at(4));
   const long cycles = std::stol(arguments.at(5));
+  const bool hurry = arguments.at(6) == "hurry", quiet = arguments.at(6) == "quiet";
+  steps = quiet ? nullptr : std::fopen((folder + "/steps").c_str(), "wb");
 
   auto executor = std::make_shared<rclcpp::executors::MultiThreadedExecutor>(
     rclcpp::ExecutorOptions(), 2);
@@ -172,109 +522,24 @@ int main(int count, char ** words)
     executor, urdf, true, "controller_manager");
   executor->add_node(manager);
   std::thread spinner([&]() {executor->spin();});
-  auto client = std::make_shared<rclcpp::Node>("script");
-  rclcpp::executors::SingleThreadedExecutor client_executor;
-  client_executor.add_node(client);
-
-  rclcpp::Publisher<trajectory_msgs::msg::JointTrajectory>::SharedPtr trajectories;
-  std::atomic<bool> ended{false};
-  std::mutex handing;  // commands run beside the updates, which they wait for
-  std::vector<Line> waiting;
-  std::thread commands([&]() {
-      while (!ended) {
-        std::vector<Line> now;
-        {
-          const std::lock_guard<std::mutex> lock(handing);
-          now.swap(waiting);
-        }
-        for (const auto & line : now) {
-          std::string result = "ok";
-          if (line.command == "load") {
-            const auto & name = line.arguments.at(0);
-            if (!manager->load_controller(name) ||
-              manager->configure_controller(name) != controller_interface::return_type::OK)
-            {
-              result = "failed";
-            }
-          } else if (line.command == "switch") {
-            result = switch_controllers(*manager, line.arguments) ? "ok" : "failed";
-          } else if (line.command == "call") {
-            result = call(*client, client_executor, line.arguments.at(0));
-          } else if (line.command == "follow") {  // topic, s, then joints and positions
-            trajectory_msgs::msg::JointTrajectory message;
-            message.points.resize(1);
-            message.points[0].time_from_start =
-              rclcpp::Duration::from_seconds(std::stod(line.arguments.at(1)));
-            for (std::size_t k = 2; k + 1 < line.arguments.size(); k += 2) {
-              message.joint_names.push_back(line.arguments[k]);
-              message.points[0].positions.push_back(std::stod(line.arguments[k + 1]));
-            }
-            trajectories = client->create_publisher<trajectory_msgs::msg::JointTrajectory>(
-              line.arguments.at(0), rclcpp::QoS(1).reliable());
-            for (int k = 0; k < 500 && trajectories->get_subscription_count() == 0; ++k) {
-              std::this_thread::sleep_for(std::chrono::milliseconds(10));
-            }
-            trajectories->publish(message);
-          } else if (line.command == "mode") {
-            for (const auto & loaded : manager->get_loaded_controllers()) {
-              if (loaded.info.name == line.arguments.at(0)) {
-                const auto answer = loaded.c->get_node()->set_parameter(
-                  rclcpp::Parameter("mode", line.arguments.at(1)));
-                result = answer.successful ? "ok" : "refused " + answer.reason;
-              }
-            }
-          } else if (line.command == "blind") {
-            setenv("MUJOCO_SYSTEM_BLIND", line.arguments.at(0).c_str(), 1);
-          } else if (line.command == "see") {
-            unsetenv("MUJOCO_SYSTEM_BLIND");
-          } else {
-            result = "unknown command";
-          }
-          std::cout << line.cycle << " " << line.command << ": " << result << std::endl;
-        }
-        if (now.empty()) {
-          std::this_thread::sleep_for(std::chrono::microseconds(100));
-        }
+  Progress progress;
+  Script script(manager, progress);
+  std::thread commands([&]() {script.run(lines, cycles);});
+  Record record;
+  std::thread loop([&]() {
+      if (quiet) {
+        become_urgent();
       }
+      record = run_loop(*manager, progress, rate, hurry, quiet);
     });
-
-  std::vector<double> times;
-  std::vector<long> allocated;  // in each update
-  const auto period = rclcpp::Duration::from_seconds(1.0 / rate);
-  rclcpp::Time time(100, 0, manager->get_clock()->get_clock_type());
-  auto next = std::chrono::steady_clock::now();
-  std::size_t line = 0;
-  for (long cycle = 0; cycle < cycles; ++cycle) {
-    {
-      const std::lock_guard<std::mutex> lock(handing);
-      while (line < script.size() && script[line].cycle <= cycle) {
-        waiting.push_back(script[line++]);
-      }
-    }
-    time += period;
-    manager->read(time, period);
-    const auto begin = std::chrono::steady_clock::now();
-    const long before = allocations;
-    watched = true;
-    manager->update(time, period);
-    watched = false;
-    allocated.push_back(allocations - before);
-    times.push_back(std::chrono::duration<double, std::micro>(
-        std::chrono::steady_clock::now() - begin).count());
-    manager->write(time, period);
-    next += std::chrono::nanoseconds(period.nanoseconds());
-    std::this_thread::sleep_until(next);
-  }
-  ended = true;
+  loop.join();
   commands.join();
-  std::fclose(steps);
-  steps = nullptr;
-  std::sort(times.begin(), times.end());
-  std::sort(allocated.begin(), allocated.end());
-  std::cout << "update p50 " << times[times.size() / 2] << " us, p99 "
-            << times[times.size() * 99 / 100] << " us, largest " << times.back()
-            << " us; allocations p50 " << allocated[allocated.size() / 2] << ", p90 "
-            << allocated[allocated.size() * 9 / 10] << std::endl;
+  if (steps != nullptr) {
+    std::fclose(std::exchange(steps, nullptr));
+  }
+  save(folder + "/trace", record.trace);
+  save(folder + "/times", record.times);
+  std::cout << "updates allocated " << allocations << " times" << std::endl;
   executor->cancel();
   spinner.join();
   rclcpp::shutdown();

@@ -16,16 +16,16 @@
 //
 // The parameter "model" is a file of mj_saveModel. Brakes hold the robot until the first torque;
 // from then on efforts are applied as they are. Each write advances the simulation by the period of
-// the update, in steps of the model. A test breaks the
-// sensor of a joint by the environment variable MUJOCO_SYSTEM_BLIND, which names it. The file of
-// the parameter "log" gets positions, velocities and efforts of all joints at each write.
+// the update, in steps of the model. What a sensor shows may be disturbed by the program, see
+// `disturbed`, and so may a joint: "JOINT/push" is a torque from outside. The file of the parameter
+// "log" gets, at each write, positions, velocities and commanded efforts of all joints, then the
+// force of all contacts upon what the world is made of.
 
 #include <mujoco/mujoco.h>
 
+#include <array>
 #include <cmath>
 #include <cstdio>
-#include <cstdlib>
-#include <limits>
 #include <memory>
 #include <string>
 #include <vector>
@@ -34,6 +34,9 @@
 #include "hardware_interface/types/hardware_interface_type_values.hpp"
 #include "pluginlib/class_list_macros.hpp"
 #include "rclcpp/rclcpp.hpp"
+
+/// What the sensor of an interface shows instead of the truth; the program says it.
+extern "C" double disturbed(const char * interface, double truth);
 
 namespace mujoco_system
 {
@@ -64,7 +67,7 @@ public:
       const auto start = joint.parameters.find("start");
       data_->qpos[model_->jnt_qposadr[id]] =
         start == joint.parameters.end() ? 0.0 : std::stod(start->second);
-      joints_.push_back({joint.name, model_->jnt_qposadr[id], model_->jnt_dofadr[id]});
+      joints_.push_back({joint.name, model_->jnt_qposadr[id], model_->jnt_dofadr[id], 0.0});
     }
     mj_forward(model_.get(), data_.get());
     const auto log = info_.hardware_parameters.find("log");
@@ -76,31 +79,30 @@ public:
 
   return_type read(const rclcpp::Time &, const rclcpp::Duration &) override
   {
-    const char * blind = std::getenv("MUJOCO_SYSTEM_BLIND");
     for (const auto & joint : joints_) {
-      const bool seen = blind == nullptr || joint.name != blind;
-      const double nothing = std::numeric_limits<double>::quiet_NaN();
-      set_state(joint.name + "/position", seen ? data_->qpos[joint.position] : nothing);
-      set_state(joint.name + "/velocity", seen ? data_->qvel[joint.velocity] : nothing);
-      set_state(joint.name + "/effort", seen ? data_->qfrc_applied[joint.velocity] : nothing);
+      show(joint.name + "/position", data_->qpos[joint.position]);
+      show(joint.name + "/velocity", data_->qvel[joint.velocity]);
+      show(joint.name + "/effort", joint.effort);
     }
     return return_type::OK;
   }
 
   return_type write(const rclcpp::Time &, const rclcpp::Duration & period) override
   {
-    for (const auto & joint : joints_) {
+    row_.clear();
+    for (auto & joint : joints_) {
       const double effort = get_command(joint.name + "/effort");
-      data_->qfrc_applied[joint.velocity] = std::isfinite(effort) ? effort : 0.0;
+      joint.effort = std::isfinite(effort) ? effort : 0.0;
+      data_->qfrc_applied[joint.velocity] =
+        joint.effort + disturbed((joint.name + "/push").c_str(), 0.0);
       braked_ = braked_ && !(std::abs(effort) > 0.0);
+      row_.insert(
+        row_.end(), {data_->qpos[joint.position], data_->qvel[joint.velocity], effort});
     }
     if (log_) {
-      for (const auto & joint : joints_) {
-        const double row[] = {
-          data_->qpos[joint.position], data_->qvel[joint.velocity],
-          data_->qfrc_applied[joint.velocity]};
-        std::fwrite(row, sizeof(row), 1, log_.get());
-      }
+      const auto force = pressure();
+      row_.insert(row_.end(), force.begin(), force.end());
+      std::fwrite(row_.data(), sizeof(double), row_.size(), log_.get());
     }
     const int steps = static_cast<int>(
       std::lround(period.seconds() / model_->opt.timestep));
@@ -115,6 +117,7 @@ private:
   {
     std::string name;
     int position, velocity;
+    double effort = 0.0;
   };
   struct Delete
   {
@@ -123,10 +126,34 @@ private:
     void operator()(std::FILE * file) const {std::fclose(file);}
   };
 
+  void show(const std::string & interface, double truth)
+  {
+    set_state(interface, disturbed(interface.c_str(), truth));
+  }
+
+  /// The force upon what the world is made of, N.
+  std::array<double, 3> pressure() const
+  {
+    std::array<double, 3> sum{};
+    for (int k = 0; k < data_->ncon; ++k) {
+      const auto & contact = data_->contact[k];
+      const bool second = model_->geom_bodyid[contact.geom[1]] == 0;
+      mjtNum wrench[6];
+      mj_contactForce(model_.get(), data_.get(), k, wrench);
+      for (int i = 0; i < 3; ++i) {  // axes of the contact are rows; it acts on the second one
+        for (int row = 0; row < 3; ++row) {
+          sum[i] += (second ? 1.0 : -1.0) * contact.frame[3 * row + i] * wrench[row];
+        }
+      }
+    }
+    return sum;
+  }
+
   std::unique_ptr<mjModel, Delete> model_;
   std::unique_ptr<mjData, Delete> data_;
   std::unique_ptr<std::FILE, Delete> log_;
   std::vector<Joint> joints_;
+  std::vector<double> row_;
   bool braked_ = true;
 };
 

@@ -15,42 +15,62 @@
 """
 Build a generated controller and run it in a real controller manager.
 
-The headers of ROS come from a machine on which ROS is installed, or from an archive that the
-environment variable ``RBD_ROS2_HEADERS`` names; the libraries are those of the ROS that ``./run``
-uses.
+``benchmark.headers`` says where the headers of ROS come from; the libraries are those of the ROS
+that ``./run`` uses.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import cache
+import fcntl
+from functools import cache, cached_property
 import hashlib
+import inspect
 import json
 import os
 from pathlib import Path
 import re
 import shutil
 import subprocess
-import tarfile
 import tempfile
+import time
 from xml.sax.saxutils import escape
 
+from benchmark.headers import headers, prefix
 from benchmark.mujoco_plant import Plant, PlantOptions
+from benchmark.mujoco_robots import ROBOTS
+from benchmark.robots import robot_file
+from isolation import own_domain
 import mujoco
 import numpy as np
+from rbd_ros.command_line.c_controller import controller_settings, law_kernels
+from rbd_ros.command_line.ros2_control.package import ros2_control_package
+from rbd_ros.control.controller import Controller
+from rbd_ros.control.interface.events import Event, Kind, Result
+from rbd_ros.control.load.load import restart_load
+from rbd_ros.control.parameters.settings import Settings
+from rbd_ros.control.step.state import Parameters
+from rbd_ros.control.supervisor.states import State
 
 HERE = Path(__file__).parent
 
+#: package whose headers and library say that ros2_control is there
+_NEEDED = 'controller_manager'
+#: s for which what was compiled is kept for the next run
+_KEPT = 86400.0
 #: pal_statistics of the archive is older than the library
 _DEFINES = ('-DFMT_HEADER_ONLY', '-DREGISTER_ENTITY(...)=', '-DUNREGISTER_ENTITY(...)=')
 _LIBRARIES = (
     'controller_manager controller_interface hardware_interface rclcpp_lifecycle rclcpp rcl '
     'rcutils rcpputils rmw rosidl_runtime_c rosidl_typesupport_cpp class_loader '
     'std_srvs__rosidl_typesupport_cpp std_msgs__rosidl_typesupport_cpp ament_index_cpp '
-    'trajectory_msgs__rosidl_typesupport_cpp '
+    'trajectory_msgs__rosidl_typesupport_cpp control_msgs__rosidl_typesupport_cpp '
+    'geometry_msgs__rosidl_typesupport_cpp sensor_msgs__rosidl_typesupport_cpp rclcpp_action '
+    'rcl_action '
     'realtime_tools pal_statistics tracetools_status rcl_lifecycle pthread dl').split()
+_PLAIN = ('gcc', '-std=c99', '-O2', '-fPIC', '-Werror')
 _PACKAGE_XML = ('<package format="3"><name>{}</name><version>0.0.0</version><description>for a '
                 'test</description><maintainer email="nobody@example.com">nobody</maintainer>'
                 '<license>Apache-2.0</license></package>')
@@ -61,48 +81,12 @@ def reason_to_skip() -> str:
     """Return why nothing can be built here; empty: it can."""
     if shutil.which('g++') is None or shutil.which('gcc') is None:
         return 'no C++ compiler (g++)'
-    if prefix() is None:
+    if prefix(_NEEDED) is None:
         return 'no libcontroller_manager in the ROS of this environment'
-    if not _installed_headers() and not Path(os.environ.get('RBD_ROS2_HEADERS', '')).is_file():
+    if not headers(_NEEDED):
         return ('no headers of ros2_control: install ros-jazzy-ros2-control, or let '
                 'RBD_ROS2_HEADERS name an archive of them')
     return ''
-
-
-@cache
-def prefix() -> Path | None:
-    """Return where the libraries of ros2_control are."""
-    for each in os.environ.get('AMENT_PREFIX_PATH', '').split(':'):
-        if each and (Path(each) / 'lib' / 'libcontroller_manager.so').exists():
-            return Path(each)
-    return None
-
-
-def _installed_headers() -> list[Path]:
-    """Return the folders of headers of a machine with ROS."""
-    root = prefix()
-    if root is None or not (root / 'include' / 'controller_manager').is_dir():
-        return []
-    return [Path('/usr/include/eigen3'), *sorted((root / 'include').iterdir())]
-
-
-@cache
-def headers() -> list[Path]:
-    """Return the folders of headers; an archive is unpacked once."""
-    installed = _installed_headers()
-    if installed:
-        return installed
-    archive = Path(os.environ['RBD_ROS2_HEADERS'])
-    folder = Path(tempfile.gettempdir()) / (
-        'rbd_ros2_headers_' + hashlib.sha256(archive.read_bytes()).hexdigest()[:16])
-    if not folder.is_dir():
-        with tempfile.TemporaryDirectory(dir=folder.parent) as new:
-            with tarfile.open(archive) as file:
-                file.extractall(new, filter='data')
-            os.rename(new, folder)
-            os.mkdir(new)  # what the context removes
-    include = folder / 'ros2_headers' / 'include'
-    return [include, include / 'eigen3']
 
 
 def _compile(*words: object) -> None:
@@ -113,63 +97,165 @@ def _compile(*words: object) -> None:
 
 @dataclass(frozen=True)
 class Built:
-    """A workspace with a controller, a simulated robot, and a manager that runs them."""
+    """
+    A controller and a manager that runs it.
 
-    folder: Path
+    :param manager: the program.
+    :param package: its name.
+    :param places: where plugins are found.
+    """
+
+    manager: Path
     package: str
-    prefix: str
+    places: tuple[Path, ...]
 
     @property
     def environment(self) -> dict[str, str]:
         """Return the environment in which the manager finds its plugins."""
-        root = prefix()
-        return {**os.environ, 'AMENT_PREFIX_PATH': f'{self.folder}:{root}', 'LD_LIBRARY_PATH':
-                f'{self.folder / "lib"}:{root / "lib"}'}
+        return {**os.environ, 'AMENT_PREFIX_PATH': ':'.join(map(str, self.places)),
+                'LD_LIBRARY_PATH': ':'.join(str(place / 'lib') for place in self.places)}
 
 
-def build(source: Path, folder: Path, name: str) -> Built:
+def _plus() -> list[object]:
+    """Return the words of the command that compiles C++ of ROS."""
+    system = [word for each in headers(_NEEDED) for word in ('-isystem', each)]
+    return ['g++', '-std=c++17', '-O1', '-fPIC', '-Wall', '-Wextra', '-Werror', *_DEFINES, *system]
+
+
+@cache
+def _with_headers() -> list[object]:
+    """Return those words with all headers of ROS that are needed: to read them takes longest."""
+    sources = [*HERE.glob('*.[ch]pp'),
+               *Path(inspect.getfile(ros2_control_package)).parent.glob('*.[ch]pp.in')]
+    found = {name for each in sources for name in re.findall(
+        r'^#include "([a-z_]+/[a-z_/]+\.hpp)"', each.read_text(), re.MULTILINE)}
+
+    def make(folder: Path) -> None:
+        (folder / 'ros.hpp').write_text(''.join(f'#include "{each}"\n' for each in sorted(found)))
+        _compile(*_plus(), '-x', 'c++-header', folder / 'ros.hpp')
+
+    return [*_plus(), '-include', _once('precompiled', sorted(found), make) / 'ros.hpp']
+
+
+def _linked() -> tuple[str, ...]:
+    root = prefix(_NEEDED)
+    assert root is not None
+    return f'-L{root / "lib"}', '-Wl,--allow-shlib-undefined'
+
+
+def _once(name: str, key: object, make: Callable[[Path], None]) -> Path:
     """
-    Compile a generated package.
+    Return a folder with what was made, by this process or by one before it.
 
-    :param source: what ``rbd codegen --ros2-control`` wrote.
-    :param folder: where to.
-    :param name: prefix of its C code.
+    :param name: of it.
+    :param key: all that it depends on, as JSON has it.
+    :param make: fills a folder.
     """
-    package, root = f'{name}_rbd_controller', prefix()
-    lib, include = folder / 'lib', source / 'include'
-    lib.mkdir(parents=True)
-    system = [word for each in headers() for word in ('-isystem', each)]
-    plus = ('g++', '-std=c++17', '-O1', '-Wall', '-Wextra', '-Werror', *_DEFINES, *system,
-            f'-L{root / "lib"}', '-Wl,--allow-shlib-undefined')
-    wheel = Path(mujoco.__file__).parent
-    objects = [folder / f'{each}.o' for each in (name, f'{name}_kernels')]
-    jobs = [('gcc', '-std=c99', '-O2', '-fPIC', '-ffp-contract=off', '-Werror',
-             f'-I{include / package}', '-c', source / 'src' / f'{each.stem}.c', '-o', each)
-            for each in objects]
-    jobs.append((*plus, '-fPIC', f'-I{include}', f'-I{include / package}', '-c',
-                 source / 'src' / 'controller.cpp', '-o', folder / 'controller.o'))
-    jobs.append((*plus, '-fPIC', '-shared', '-isystem', wheel / 'include',
-                 HERE / 'mujoco_system.cpp', '-o', lib / 'libmujoco_system.so',
-                 '-lhardware_interface', next(wheel.glob('libmujoco.so*')),
-                 f'-Wl,-rpath,{wheel}'))
-    jobs.append((*plus, f'-I{include / package}', f'-DSTEP_HEADER="{name}.h"',
-                 f'-DSTEP={name}_step', f'-DMEMORY={name}_memory', f'-DSTEP_NAME="{name}_step"',
-                 '-c', HERE / 'manager.cpp', '-o', folder / 'manager.o'))
+    text = json.dumps([key, inspect.getsource(make), inspect.getsource(_build), *map(
+        str, (prefix(_NEEDED), _plus(), _PLAIN, _LIBRARIES, mujoco.__version__, mujoco.__file__))])
+    folder = Path(tempfile.gettempdir()) / (
+        f'rbd_ros2_{name}_{hashlib.sha256(text.encode()).hexdigest()[:16]}')
+    with open(f'{folder}.lock', 'w') as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not folder.is_dir():
+            for old in folder.parent.glob(f'rbd_ros2_{name}_*/'):
+                if time.time() - old.stat().st_mtime > _KEPT:
+                    shutil.rmtree(old, ignore_errors=True)
+            with tempfile.TemporaryDirectory(dir=folder.parent) as new:
+                make(Path(new))
+                os.rename(new, folder)
+                os.mkdir(new)  # what the context removes
+    return folder
+
+
+def _compile_all(jobs: Iterable[Sequence[object]]) -> None:
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         list(pool.map(lambda job: _compile(*job), jobs))
-    _compile('g++', '-shared', *objects, folder / 'controller.o', '-o',
-             lib / f'lib{package}.so', f'-L{root / "lib"}', '-Wl,--allow-shlib-undefined',
-             '-lcontroller_interface', '-lrclcpp')
-    _compile('g++', '-rdynamic', folder / 'manager.o', '-o', folder / 'manager', f'-L{lib}',
-             f'-L{root / "lib"}', '-Wl,--allow-shlib-undefined', '-Wl,--no-as-needed',
-             f'-l{package}', *[f'-l{each}' for each in _LIBRARIES])
-    _register(folder, 'mujoco_system', 'hardware_interface', (
-        '<library path="mujoco_system"><class name="mujoco_system/MujocoSystem" '
-        'type="mujoco_system::MujocoSystem" base_class_type="hardware_interface::SystemInterface"'
-        '><description>MuJoCo</description></class></library>'))
+
+
+@cache
+def _tools() -> Path:
+    """Return the folder with what serves every robot: the manager and the hardware."""
+    wheel = Path(mujoco.__file__).parent
+
+    def make(folder: Path) -> None:
+        (folder / 'lib').mkdir()
+        _compile_all([
+            (*_with_headers(), '-c', HERE / 'manager.cpp', '-o', folder / 'manager.o'),
+            (*_with_headers(), '-shared', '-isystem', wheel / 'include',
+             HERE / 'mujoco_system.cpp', '-o', folder / 'lib' / 'libmujoco_system.so', *_linked(),
+             '-lhardware_interface', next(wheel.glob('libmujoco.so*')), f'-Wl,-rpath,{wheel}')])
+        _register(folder, 'mujoco_system', 'hardware_interface', (
+            '<library path="mujoco_system"><class name="mujoco_system/MujocoSystem" type='
+            '"mujoco_system::MujocoSystem" base_class_type="hardware_interface::SystemInterface">'
+            '<description>MuJoCo</description></class></library>'))
+
+    return _once('tools', [(HERE / each).read_text() for each in (
+        'manager.cpp', 'messages.hpp', 'step_watch.h', 'mujoco_system.cpp')], make)
+
+
+def _package(files: Mapping[str, str], name: str) -> Path:
+    """Return the folder of a compiled package."""
+    def make(folder: Path) -> None:
+        for path, content in files.items():
+            place = folder / 'source' / path
+            place.parent.mkdir(parents=True, exist_ok=True)
+            place.write_text(content)
+        _build(folder, name)
+
+    return _once(name, sorted(files.items()), make)
+
+
+def _build(folder: Path, name: str) -> None:
+    package, source = f'{name}_rbd_controller', folder / 'source'
+    lib, include = folder / 'lib', source / 'include'
+    lib.mkdir()
+    commands = {'.cpp': (*_with_headers(), f'-I{include}'),
+                '.c': (*_PLAIN, '-ffp-contract=off')}
+    sources = [each for suffix in commands for each in sorted(source.glob(f'src/*{suffix}'))]
+    objects = [folder / f'{each.stem}.o' for each in sources]
+    _compile_all([(*commands[each.suffix], f'-I{include / package}', '-c', each, '-o', made)
+                  for each, made in zip(sources, objects, strict=True)])
+    _compile('g++', '-shared', *objects, '-o', lib / f'lib{package}.so', *_linked(),
+             '-lcontroller_interface', '-lrclcpp', '-lrclcpp_action')
     _register(folder, package, 'controller_interface',
               (source / f'{package}_plugins.xml').read_text())
-    return Built(folder, package, name)
+
+
+def built(files: Mapping[str, str], name: str) -> Built:
+    """
+    Return a compiled package with a manager that runs it.
+
+    :param files: of ``rbd codegen --ros2-control``, by name.
+    :param name: prefix of its C code.
+    """
+    place = _package(files, name)
+    return with_manager(place, place / 'source', name)
+
+
+def with_manager(place: Path, source: Path, name: str) -> Built:
+    """
+    Return an installed package with a manager that runs it.
+
+    :param place: where it is installed.
+    :param source: its folder.
+    :param name: prefix of its C code.
+    """
+    root, package = prefix(_NEEDED), f'{name}_rbd_controller'
+
+    def make(folder: Path) -> None:
+        watch = folder / 'step_watch.o'
+        _compile(*_PLAIN, f'-I{source / "include" / package}',
+                 f'-DSTEP_HEADER="{name}.h"', f'-DSTEP={name}_step', f'-DMEMORY={name}_memory',
+                 f'-DSTEP_NAME="{name}_step"', '-c', HERE / 'step_watch.c', '-o', watch)
+        _compile('g++', '-rdynamic', _tools() / 'manager.o', watch, '-o', folder / 'manager',
+                 f'-L{place / "lib"}', *_linked(), '-Wl,--no-as-needed', f'-l{package}',
+                 *[f'-l{each}' for each in _LIBRARIES])
+
+    key = [str(place), str(_tools()), (HERE / 'step_watch.c').read_text()]
+    assert root is not None
+    return Built(_once(f'{name}_manager', key, make) / 'manager', package,
+                 (place, _tools(), root))
 
 
 def _register(folder: Path, package: str, kind: str, plugins: str) -> None:
@@ -187,36 +273,56 @@ def _register(folder: Path, package: str, kind: str, plugins: str) -> None:
 
 @dataclass(frozen=True)
 class Arm:
-    """A robot of MuJoCo for the manager."""
+    """A robot for the manager, with hardware that simulates it."""
 
     urdf: str
     joints: Sequence[str]
     start: Sequence[float]
     tip: str
     rotors: Sequence[float]
+    friction: float = 0.3  # N.m
+    plate_below: float | None = None  # m from the tip; none: there is no plate
+    plate_friction: float = 0.3
+    payload: tuple[float, Sequence[float]] = (0.0, (0.0, 0.0, 0.0))  # kg, and m from the tip
+    gravity: Sequence[float] = (0.0, 0.0, -9.81)  # m/s^2, in the base
 
-    def description(self, folder: Path, log: Path) -> str:
+    def description(self, folder: Path) -> str:
         """
         Return the description with its hardware.
 
-        :param folder: gets the model of MuJoCo.
-        :param log: gets positions, velocities and efforts.
+        :param folder: gets the model of MuJoCo, and positions, velocities and efforts.
         """
+        size = len(self.joints)
         options = PlantOptions(
             joints=self.joints, start=self.start, tip=self.tip, armature=self.rotors,
-            damping=[0.5] * len(self.joints), friction=[0.3] * len(self.joints),
-            brakes_hold=False)
+            damping=[0.5] * size, friction=[self.friction] * size, brakes_hold=False,
+            plate_below=self.plate_below, plate_friction=self.plate_friction,
+            payload_mass=self.payload[0], payload_com=self.payload[1], gravity=self.gravity)
         model = folder / 'robot.mjb'
         mujoco.mj_saveModel(Plant(self.urdf, options).model, str(model))
-        joints = ''.join(
-            f'<joint name="{escape(joint)}"><param name="start">{start}</param>'
-            '<command_interface name="effort"/><state_interface name="position"/>'
-            '<state_interface name="velocity"/><state_interface name="effort"/></joint>'
+        joints = self._joints('<param name="start">{}</param>', '')
+        return self._with(
+            f'<plugin>mujoco_system/MujocoSystem</plugin><param name="model">{model}</param>'
+            f'<param name="log">{folder / "motion"}</param>', joints)
+
+    def at_rest(self) -> str:
+        """Return the description with hardware that stays where it is: mock_components."""
+        joints = self._joints('', '<param name="initial_value">{}</param>')
+        return self._with('<plugin>mock_components/GenericSystem</plugin>', joints)
+
+    def _joints(self, parameter: str, initial: str) -> str:
+        return ''.join(
+            f'<joint name="{escape(joint)}">{parameter.format(start)}'
+            '<command_interface name="effort"/>'
+            f'<state_interface name="position">{initial.format(start)}</state_interface>'
+            f'<state_interface name="velocity">{initial.format(0.0)}</state_interface>'
+            f'<state_interface name="effort">{initial.format(0.0)}</state_interface></joint>'
             for joint, start in zip(self.joints, self.start, strict=True))
-        hardware = ('<ros2_control name="arm" type="system"><hardware><plugin>'
-                    f'mujoco_system/MujocoSystem</plugin><param name="model">{model}</param>'
-                    f'<param name="log">{log}</param></hardware>{joints}</ros2_control>')
-        return self.urdf.replace('</robot>', f'{hardware}</robot>')
+
+    def _with(self, hardware: str, joints: str) -> str:
+        return self.urdf.replace('</robot>', (
+            f'<ros2_control name="arm" type="system"><hardware>{hardware}</hardware>{joints}'
+            '</ros2_control></robot>'))
 
 
 @dataclass(frozen=True)
@@ -224,25 +330,176 @@ class Run:
     """What happened in one run of the manager."""
 
     output: str
-    motion: np.ndarray  # cycle, joint; position, velocity, effort
-    steps: Path
+    folder: Path
+    joints: int
+
+    @property
+    def steps(self) -> Path:
+        """Return the file of what went into each step and came out."""
+        return self.folder / 'steps'
+
+    @cached_property
+    def motion(self) -> np.ndarray:
+        """Return position, velocity, commanded effort by cycle and joint."""
+        return self._log[:, :-1]
+
+    @cached_property
+    def force(self) -> np.ndarray:
+        """Return the force upon the plate by cycle, N."""
+        return self._log[:, -1]
+
+    @cached_property
+    def _log(self) -> np.ndarray:
+        return np.fromfile(self.folder / 'motion').reshape(-1, self.joints + 1, 3)
+
+    @cached_property
+    def trace(self) -> np.ndarray:
+        """Return state of the supervisor, place of the mode, and activity by cycle."""
+        return np.fromfile(self.folder / 'trace').reshape(-1, 3)
+
+    @cached_property
+    def times(self) -> np.ndarray:
+        """Return by cycle how long the update took, how late it began, and periods missed."""
+        return np.fromfile(self.folder / 'times').reshape(-1, 3)
 
     def answers(self) -> list[str]:
         """Return what the commands of the script were answered, in their order."""
-        return [text for _, text in re.findall(r'^(\d+ \S+): (.*)$', self.output, re.MULTILINE)]
+        return [text for _, _, text in self._commands()]
+
+    def begun(self) -> list[int]:
+        """Return the cycles at which the commands began: nothing of them has happened there."""
+        return [int(cycle) for cycle, _, _ in self._commands()]
+
+    def cycles(self) -> list[int]:
+        """Return the cycles at which the commands were done; a busy machine takes many for one."""
+        return [int(cycle) for _, cycle, _ in self._commands()]
+
+    def _commands(self) -> list[tuple[str, str, str]]:
+        return re.findall(r'^(\d+) (\d+) \S+: (.*)$', self.output, re.MULTILINE)
 
     def states(self) -> list[str]:
-        """Return the states of the controller that were logged, in their order."""
-        return re.findall(r'\[INFO\] .*\[rbd_controller\]: (.*)', self.output)
+        """Return the states of the supervisor, in their order."""
+        codes = (self.trace[:, 0] * self.trace[:, 2]).astype(int)  # without updates: inactive
+        changes = np.flatnonzero(np.diff(codes, prepend=-1))
+        return [tuple(State)[code].value for code in codes[changes]]
 
 
-def run(built: Built, arm: Arm, folder: Path, script: Sequence[str], *, cycles: int,
+def worst_difference(ran: Run, settings: Settings) -> tuple[int, float]:
+    """
+    Let the step of the node do what a controller has done, and compare.
+
+    :param ran: run of the manager.
+    :param settings: of its controller.
+    :returns: how many torques were sent, and the largest difference of one, as a share of its
+        limit.
+    """
+    laws = law_kernels(settings)
+    controller = Controller(settings, {name: laws.compile(name) for name in laws.names},
+                            lambda torque: None)
+    sent, worst, load = 0, 0.0, None
+    limit, begin = np.asarray(settings.torque_limits), controller.x.memory.copy()
+    kinds = [u.kind for u, _, _ in steps_of(ran, settings)]
+    for k, (u, p, expected) in enumerate(steps_of(ran, settings)):
+        controller.u.memory[:], controller.p.memory[:] = u.memory, p.memory
+        if u.kind == Kind.PARAMETERS and Kind.ACTIVATE in kinds[k + 1:k + 3]:
+            carried = controller.x.load.memory.copy()
+            controller.x.memory[:] = begin  # an activation begins with a new state
+            if load is None:  # of the parameters, the first time
+                restart_load(controller.x.load.plain(), controller.p.load.plain())
+            else:
+                controller.x.load.memory[:] = carried
+            load = carried
+        controller.run()
+        assert controller.y.send == expected.send
+        assert controller.y.answer == expected.answer
+        assert controller.y.told == expected.told
+        if expected.send:
+            sent += 1
+            error = np.abs(controller.y.torque - expected.torque) / limit
+            worst = max(worst, float(error.max()))
+    return sent, worst
+
+
+def steps_of(ran: Run, settings: Settings) -> Iterator[tuple[Event, Parameters, Result]]:
+    """
+    Yield what went into each step, the parameters, and what came out; valid until the next.
+
+    :param ran: run of the manager.
+    :param settings: of its controller.
+    """
+    robot = settings.robot
+    sizes = {'n': len(robot.joints), 'm': robot.model.nv, 's': 8}
+    u, p, y = Event(sizes), Parameters(sizes), Result(sizes)
+    width = u.memory.size + p.memory.size + y.memory.size
+    for row in np.fromfile(ran.steps).reshape(-1, width):
+        u.memory[:], p.memory[:], y.memory[:] = np.split(
+            row, (u.memory.size, u.memory.size + p.memory.size))
+        yield u, p, y
+
+
+#: Parameters of every robot; a busy machine must not stop a test.
+_COMMON: dict[str, object] = {
+    'minimum_rate': 0.0, 'state_timeout': 0.3, 'driver_adds': 'none',
+    'release_torque': 'gravity', 'nominal_rate': 1000.0}
+#: Those of each.
+_PARAMETERS: dict[str, dict[str, object]] = {
+    'panda': {'fixed_positions.joints': ['panda_finger_joint1'], 'fixed_positions.values': [0.0],
+              'torque_limits': [87.0, 87.0, 87.0, 87.0, 12.0, 12.0, 12.0],
+              'rotor_inertia': [0.1]},
+    'ur5': {'rotor_inertia': [0.1]}}
+
+
+@cache
+def arm_of(name: str) -> Arm:
+    """
+    Return a robot.
+
+    :param name: of ``benchmark.mujoco_robots.ROBOTS``.
+    """
+    kind = ROBOTS[name]
+    return Arm(robot_file(name).read_text(), kind.joints, kind.pose, kind.tip,
+               [0.1] * len(kind.joints))
+
+
+@cache
+def settings_of(name: str, added: str = '', **changed: object) -> Settings:
+    """
+    Return the settings of the controller of a robot.
+
+    :param name: of it.
+    :param added: to its description.
+    :param changed: parameters that are not as usual.
+    """
+    arm = arm_of(name)
+    urdf = arm.urdf.replace('</robot>', f'{added}</robot>')
+    values = {**_COMMON, **_PARAMETERS[name], 'joints': list(arm.joints), 'task.frame': arm.tip,
+              **changed}
+    with tempfile.NamedTemporaryFile('w', suffix='.yaml') as file:
+        json.dump({'/controller': {'ros__parameters': values}}, file)
+        file.flush()
+        return controller_settings(urdf, file.name, lambda _: None)
+
+
+@cache
+def compiled(name: str, added: str = '', **changed: object) -> Built:
+    """
+    Return the controller of a robot, generated and compiled.
+
+    :param name: of it.
+    :param added: see ``settings_of``.
+    :param changed: see there, too.
+    """
+    return built(ros2_control_package(settings_of(name, added, **changed), name), name)
+
+
+def run(program: Built, arm: Arm, folder: Path, script: Sequence[str], *, cycles: int,
         parameters: Mapping[str, object] | None = None, rate: int = 1000,
-        controllers: Mapping[str, Mapping[str, object]] | None = None) -> Run:
+        controllers: Mapping[str, Mapping[str, object]] | None = None, pace: str = 'hurry',
+        mock: bool = False) -> Run:
     """
     Run the manager for some cycles.
 
-    :param built: workspace.
+    :param program: manager and controller.
     :param arm: robot.
     :param folder: for files.
     :param script: lines of commands, see manager.cpp.
@@ -250,26 +507,29 @@ def run(built: Built, arm: Arm, folder: Path, script: Sequence[str], *, cycles: 
     :param parameters: of the controller.
     :param rate: Hz.
     :param controllers: others by name: their parameters, with ``type``.
+    :param pace: how time passes, see manager.cpp.
+    :param mock: whether the hardware is mock_components instead of MuJoCo.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    log, steps = folder / 'motion.bin', folder / 'steps.bin'
-    (folder / 'robot.urdf').write_text(arm.description(folder, log))
+    (folder / 'robot.urdf').write_text(arm.at_rest() if mock else arm.description(folder))
     (folder / 'script').write_text('\n'.join(script) + '\n')
     others = dict(controllers or {})
     place = [str(folder / 'parameters.yaml')]
     types = {name: {'type': each['type'], 'params_file': place} for name, each in others.items()}
-    own = {'type': f'{built.package}/Controller', 'params_file': place}
+    own = {'type': f'{program.package}/Controller', 'params_file': place}
     manager = {'update_rate': rate, 'rbd_controller': own, **types}
     file = {'controller_manager': {'ros__parameters': manager},
             'rbd_controller': {'ros__parameters': dict(parameters or {'mode': 'hold'})}}
     for name, each in others.items():
         file[name] = {'ros__parameters': {k: v for k, v in each.items() if k != 'type'}}
     (folder / 'parameters.yaml').write_text(json.dumps(file))  # YAML without aliases
-    done = subprocess.run(
-        [built.folder / 'manager', folder / 'robot.urdf', folder / 'script', steps, str(rate),
-         str(cycles), '--ros-args', '--params-file', folder / 'parameters.yaml'],
-        env=built.environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-        timeout=60 + 4 * cycles / rate, check=False)
+    with own_domain():
+        done = subprocess.run(
+            [program.manager, folder / 'robot.urdf', folder / 'script', folder,
+             str(rate), str(cycles), pace, '--ros-args', '--params-file',
+             folder / 'parameters.yaml'],
+            env=program.environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+            timeout=500, check=False)
+    (folder / 'output').write_text(done.stdout)
     assert done.returncode == 0, done.stdout[-4000:]
-    motion = np.fromfile(log).reshape(-1, len(arm.joints), 3)
-    return Run(done.stdout, motion, steps)
+    return Run(done.stdout, folder, len(arm.joints))

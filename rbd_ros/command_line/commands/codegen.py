@@ -33,13 +33,25 @@ parameters of the file; "rbd config" writes one. The program main runs it on rec
 
 writes the same controller as a package for colcon: a plugin for the controller manager of
 ros2_control, see docs/ros2_control.md.
+
+    rbd codegen robot.urdf --out web --target wasm
+    node web/example.js
+
+writes the functions as WebAssembly, with a script for web pages and node.js.
+
+    rbd codegen robot.urdf --out firmware --target cortex-m4
+    make -C firmware run
+
+writes them as an object file for a microcontroller, with a header and a firmware that tries them
+in QEMU. docs/embedded.md has more about both.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 import re
-from typing import Annotated, Optional, TYPE_CHECKING
+from typing import Annotated, Optional, TYPE_CHECKING, Union
 
 from rbd_ros.command_line.options import AsJson, Floating, Robot
 from rbd_ros.command_line.output import progress, show, table
@@ -49,6 +61,8 @@ import typer
 if TYPE_CHECKING:
     from rbd_ros.model.model import Model
 
+#: Contents of files by name.
+Files = Mapping[str, Union[str, bytes]]
 #: Quantities of a frame, which --frame adds.
 FRAME_QUANTITIES = ('pose', 'jacobian', 'jacobian_rate')
 
@@ -63,7 +77,11 @@ def run(
         help='Add the pose, the Jacobian and its rate for this frame.')] = None,
     prefix: Annotated[Optional[str], typer.Option(
         help='Prefix of every name. Default: the name of the robot.')] = None,
-    scalar: Annotated[str, typer.Option(help='Type of the numbers: double or float.')] = 'double',
+    scalar: Annotated[Optional[str], typer.Option(
+        help='Type of the numbers: double or float. Default: double, or what --target has.',
+    )] = None,
+    target: Annotated[Optional[str], typer.Option(
+        help='Write machine code instead of C: wasm, cortex-m4 or cortex-m7.')] = None,
     floating_base: Floating = False,
     controller: Annotated[bool, typer.Option(
         '--controller', help='Write the controller instead of single functions.')] = False,
@@ -85,36 +103,47 @@ def run(
                 raise SettingError('--controller and --ros2-control exclude each other: the '
                                    'second one has the code of the first')
             _refuse_for_controller(quantity=quantity, frame=frame, floating_base=floating_base,
-                                   scalar=scalar != 'double')
+                                   scalar=scalar not in (None, 'double'), target=target)
             files = _controller(loaded.text, params, start, ros2_control)
         elif params is not None:
             raise SettingError('--params is for --controller and --ros2-control: functions have '
                                'no parameters')
         else:
-            files = _functions(loaded.model, quantity, frame, start, scalar)
+            files = _functions(loaded.model, quantity, frame, start, scalar, target)
         step()
     out.mkdir(parents=True, exist_ok=True)
-    for name, text in files.items():
+    rows = []
+    for name, content in files.items():
+        code = content.encode() if isinstance(content, str) else content
         (out / name).parent.mkdir(parents=True, exist_ok=True)
-        (out / name).write_text(text)
-    rows = [[name, text.count('\n'), len(text)] for name, text in files.items()]
-    show({'folder': str(out), 'files': list(files), 'prefix': start, 'scalar': scalar}, as_json,
+        (out / name).write_bytes(code)
+        rows.append([name, content.count('\n') if isinstance(content, str) else '', len(code)])
+    advice = {None: f'build: cmake -S {out} -B {out}/build && cmake --build {out}/build',
+              'wasm': f'try it: node {out}/example.js'}
+    show({'folder': str(out), 'files': list(files), 'prefix': start}, as_json,
          table(f'Written to {out}', ('file', '>lines', '>bytes'), rows),
-         f'build: cmake -S {out} -B {out}/build && cmake --build {out}/build')
+         advice.get(target, f'build and try it: make -C {out} run'))
 
 
 def _functions(model: Model, quantity: list[str] | None, frame: str | None, prefix: str,
-               scalar: str) -> dict[str, str]:
-    from rbd_ros.command_line.c_project import c_project
+               scalar: str | None, target: str | None) -> Files:
     from rbd_ros.dynamics.robot import STANDARD
     chosen: list[tuple[str, str | None]] = [(name, None) for name in quantity or STANDARD]
     if frame is not None:
         chosen += [(name, frame) for name in FRAME_QUANTITIES]
-    return c_project(model, chosen, prefix=prefix, scalar=scalar)
+    if target is None:
+        from rbd_ros.command_line.c_project import c_project
+        return c_project(model, chosen, prefix=prefix, scalar=scalar or 'double')
+    from rbd_ros.command_line.embedded.firmware import firmware_project
+    from rbd_ros.command_line.embedded.web import web_project
+    from rbd_ros.compiler.embedded.processors import processor, WASM
+    kind = processor(target)
+    if kind is WASM:
+        return web_project(model, chosen, prefix=prefix, scalar=scalar)
+    return firmware_project(model, chosen, prefix=prefix, processor=kind, scalar=scalar)
 
 
-def _controller(text: str, params: Path | None, prefix: str, ros2_control: bool,
-                ) -> dict[str, str]:
+def _controller(text: str, params: Path | None, prefix: str, ros2_control: bool) -> Files:
     from rbd_ros.command_line.c_controller import controller_project, controller_settings
     # the warnings about the robot have been shown
     settings = controller_settings(text, str(params or ''), lambda _: None)

@@ -16,14 +16,17 @@
 Identify a payload, or the parameters of a robot, from recorded motion.
 
     rbd identify my_bag --urdf robot.urdf --payload tool0
-    rbd identify my_bag --urdf robot.urdf
+    rbd identify my_bag --urdf robot.urdf --plot torques.html --write-urdf better.urdf
 
-The bag must contain joint states with efforts in N.m. With --payload, the robot is taken as known,
-and mass, centre of mass and inertia of the payload at a frame are identified. Without it,
-inertias, friction, damping and rotors of the robot are fitted, starting from those of the URDF;
-the result is always physically possible. Move all joints, fast and in many directions. The
-excitation shows whether that was enough: below 100 is good; above 10000 the result is mostly
-noise.
+The recording is a rosbag of joint states with efforts in N.m, or a .csv file with columns time,
+position.JOINT and effort.JOINT. With --payload, the robot is taken as known, and mass, centre of
+mass and inertia of the payload at a frame are identified. Without it, inertias, friction and
+rotors of the robot are fitted, starting from those of the URDF; the result is always physically
+possible. rbd excite plans a motion for it. The excitation shows whether the motion was enough:
+below 100 is good; above 10000 the result is mostly noise.
+
+Measured and predicted torques are compared on motion that was not used: the recording --check,
+or the last quarter of the one.
 
 Torque sensors in the joints (Franka, KUKA LBR, the simulator with effort_source joint) do not
 measure friction: use --effort joint.
@@ -41,10 +44,13 @@ from rbd_ros.command_line.output import number, progress, show, table, warn
 import typer
 
 if TYPE_CHECKING:
+    from rbd_ros.command_line.identified import Compared
     from rbd_ros.dynamics.robot import Dynamics
     from rbd_ros.identification.recording import Recording
+    from rbd_ros.identification.whole_robot import Identified
+    from rbd_ros.model.model import Model
 
-#: Most samples to fit; more of the same motion add nothing.
+#: Most samples to fit a payload; more of the same motion add nothing.
 MAX_SAMPLES = 2000
 #: Excitation above which the result is mostly noise.
 POOR_EXCITATION = 1e4
@@ -57,8 +63,16 @@ class Effort(str, Enum):
     joint = 'joint'
 
 
+class Friction(str, Enum):
+    """Viscous and Coulomb friction, or forms that depend on direction and load too."""
+
+    simple = 'simple'
+    full = 'full'
+
+
 def run(
-    bag: Annotated[Path, typer.Argument(metavar='BAG', help='Folder of a rosbag.')],
+    recording: Annotated[Path, typer.Argument(
+        metavar='RECORDING', help='Folder of a rosbag, or a .csv file.')],
     urdf: Annotated[str, typer.Option(metavar='ROBOT', help='URDF or xacro file of the robot.')],
     payload: Annotated[Optional[str], typer.Option(
         metavar='FRAME', help='Identify the payload at this frame; the robot is known.')] = None,
@@ -71,27 +85,47 @@ def run(
     effort_delay: Annotated[float, typer.Option(
         metavar='S', help='Time by which efforts lag the positions of the same message.',
     )] = 0.0,
+    friction: Annotated[Friction, typer.Option(
+        help='full: friction may depend on the direction and on the load of the gear.',
+    )] = Friction.full,
+    check: Annotated[Optional[Path], typer.Option(
+        metavar='RECORDING', help='Recording to compare with, which is not used otherwise.',
+    )] = None,
+    partial: Annotated[bool, typer.Option(
+        '--partial', help='Accept a motion that does not determine all parameters.')] = False,
+    plot: Annotated[Optional[Path], typer.Option(
+        metavar='FILE', help='Picture of measured and predicted torque to write.')] = None,
+    write_urdf: Annotated[Optional[Path], typer.Option(
+        metavar='FILE', help='Corrected URDF to write.')] = None,
+    write_params: Annotated[Optional[Path], typer.Option(
+        metavar='FILE', help='Friction and rotors to write, as parameters of the controller.',
+    )] = None,
     as_json: AsJson = False,
 ) -> None:
     """Fit parameters to a recording."""
     from rbd_ros.command_line.robots import load
     from rbd_ros.dynamics.robot import Dynamics
-    from rbd_ros.identification.recording import read_joint_states, Recording, smooth
-    model = load(urdf, quiet=as_json).model
+    from rbd_ros.identification.recording import read_recording, Recording, smooth
+    loaded = load(urdf, quiet=as_json)
+    model = loaded.model
     if effort is Effort.joint:
         none = (0.0,) * model.nv
         model = replace(model, damping=none, friction=none)
-    with progress('reading and fitting', 2) as step:
-        recording = smooth(read_joint_states(bag, model, topic), cutoff, effort_delay)
-        every = -(-len(recording.t) // MAX_SAMPLES)
-        recording = Recording(*(values[::every] for values in recording))
-        step()
-        robot = Dynamics(model)
-        if payload is not None:
-            _payload(robot, payload, recording, as_json)
-        else:
-            _robot(robot, recording, as_json)
-        step()
+    recorded = read_recording(recording, model, topic)
+    robot = Dynamics(model)
+    if payload is not None:
+        with progress('reading and fitting', 1) as step:
+            motion = smooth(recorded, cutoff, effort_delay)
+            every = -(-len(motion.t) // MAX_SAMPLES)
+            _payload(robot, payload, Recording(*(values[::every] for values in motion)), as_json)
+            step()
+        return
+    other = None if check is None else read_recording(check, model, topic)
+    kind = 'sensor' if effort is Effort.joint else friction.value
+    found, seen = _fitted(robot, recorded, other, kind, cutoff, effort_delay, partial)
+    _report(robot, found, seen, as_json)
+    _write(loaded.text, model, found, seen, {
+        'plot': plot, 'urdf': write_urdf, 'params': write_params}, recording.name, quiet=as_json)
 
 
 def _payload(robot: Dynamics, frame: str, recording: Recording, as_json: bool) -> None:
@@ -115,43 +149,57 @@ def _payload(robot: Dynamics, frame: str, recording: Recording, as_json: bool) -
          f"geometry_msgs/msg/InertiaStamped '{json.dumps(found.message())}'")
 
 
-def _robot(robot: Dynamics, recording: Recording, as_json: bool) -> None:
-    import numpy as np
-    from rbd_ros.identification.fit import base_parameters, design, fit, SingularRegressor
-    from rbd_ros.identification.parameters import (
-        body_parameters, drive_parameters, parameter_names)
-    from rbd_ros.identification.physical import physical_fit
-    model = robot.model
-    prior = np.concatenate([body_parameters(model), drive_parameters(model)])
-    A = design(robot, *recording[1:4], drives=True)
-    b = recording.tau.ravel()
-    base = base_parameters(robot, drives=True)
-    try:
-        condition = fit(A[:, base.independent], b).condition
-    except SingularRegressor as error:
-        condition = float('inf')
-        warn(f'{error}; parameters that the motion does not determine stay as in the URDF')
-    else:
-        _warn_of_excitation(condition)
-    x = physical_fit(A, b, model.nb, prior=prior)
+def _fitted(
+    robot: Dynamics, recorded: Recording, other: Recording | None, kind: str, cutoff: float,
+    effort_delay: float, partial: bool,
+) -> tuple[Identified, Compared]:
+    """Return what was identified, and how it explains motion that was not used."""
+    from rbd_ros.command_line.identified import compared, held_out
+    from rbd_ros.errors import RbdError
+    from rbd_ros.identification.equations import settle
+    from rbd_ros.identification.fit import SingularRegressor
+    from rbd_ros.identification.whole_robot import identify_robot
+    with progress('filtering, fitting, comparing', 3) as step:
+        used, rest = held_out(recorded) if other is None else (recorded, other)
+        motion, unused = (settle(each, cutoff, effort_delay) for each in (used, rest))
+        step()
+        try:
+            found = identify_robot(robot, motion, kind, partial=partial)
+        except SingularRegressor as error:
+            raise RbdError(f'{error}; rbd excite plans such a motion. --partial leaves what is '
+                           'not determined as in the URDF') from None
+        step()
+        seen = compared(robot, unused, found)
+        step()
+    return found, seen
 
-    def residual(parameters: np.ndarray) -> np.ndarray:
-        return np.sqrt(np.mean((b - A @ parameters).reshape(-1, model.nv) ** 2, axis=0))
-    before, after = residual(prior), residual(x)
-    names = parameter_names(model, drives=True)
-    masses = [[body, float(prior[10 * k]), float(x[10 * k])]
-              for k, body in enumerate(model.body_names[1:])]
-    joints, drives = model.independent_joint_names, x[10 * model.nb:].reshape(3, -1)
-    rows = [[joint, float(before[k]), float(after[k]), *map(float, drives[:, k])]
-            for k, joint in enumerate(joints)]
-    show({'parameters': dict(zip(names, x, strict=True)), 'excitation': condition,
-          'joints': list(joints), 'residual_before': before, 'residual_after': after,
-          'base_parameters': len(base.independent)}, as_json,
-         table('Remaining torque (rms, N.m) and drives', (
-             'joint', '>URDF', '>identified', '>damping', '>friction', '>rotor'), rows),
-         table('Masses, kg', ('body', '>URDF', '>identified'), masses),
-         f'excitation {number(condition, 3)}, {len(base.independent)} combinations of parameters '
-         'act on the torques; --json has all parameters')
+
+def _report(robot: Dynamics, found: Identified, seen: Compared, as_json: bool) -> None:
+    from rbd_ros.command_line.identified import data, parts
+    _warn_of_excitation(found.excitation)
+    if found.untold:
+        names = [each.name for each in found.untold]
+        more = f' and {len(names) - 6} more' if len(names) > 6 else ''
+        warn(f'the motion tells less than the URDF of {", ".join(names[:6])}{more}; move the '
+             'joints that carry them faster')
+    show(data(robot, found, seen), as_json, *parts(robot, found, seen))
+
+
+def _write(text: str, model: Model, found: Identified, seen: Compared,
+           files: dict[str, Path | None], title: str, *, quiet: bool) -> None:
+    """Write the files that were asked for."""
+    from rbd_ros.command_line.identified import draw_torques
+    from rbd_ros.identification.written import controller_parameters, corrected_urdf
+    if files['plot'] is not None:
+        draw_torques(seen, model.independent_joint_names, files['plot'],
+                     f'{title}: torques of motion that was not used')
+    if files['urdf'] is not None:
+        files['urdf'].write_text(corrected_urdf(text, model, found))
+    if files['params'] is not None:
+        files['params'].write_text(controller_parameters(model, found))
+    if not quiet:
+        for file in filter(None, files.values()):
+            print(f'written to {file}')
 
 
 def _warn_of_excitation(condition: float) -> None:

@@ -16,6 +16,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from importlib.resources import files
 import json
 import re
@@ -23,9 +24,20 @@ from typing import Any
 from xml.sax.saxutils import escape
 
 from rbd_ros.command_line.c_controller import controller_codes, controller_of, emit_controller
-from rbd_ros.command_line.ros2_control.tables import tables
+from rbd_ros.command_line.ros2_control.tables import MOST_POINTS, tables
+from rbd_ros.compiler.records import Record
 from rbd_ros.control.controller import Controller
+from rbd_ros.control.load.load import restart_load
+from rbd_ros.control.load.payload import Body, judge_body
+from rbd_ros.control.load.tilt import find_down, Tilt
+from rbd_ros.control.parameters.gains import GainCase, judge_gains
 from rbd_ros.control.parameters.settings import Settings
+from rbd_ros.control.parameters.springs import judge_spring, SpringCase
+from rbd_ros.control.references.feeding import Feed, handle_feed
+from rbd_ros.control.references.points import PointLimits, Points, Verdict
+from rbd_ros.control.references.polynomials import handle_points
+from rbd_ros.control.references.targets import handle_target, Target
+from rbd_ros.control.step.state import derive_parameters
 from rbd_ros.errors import SettingError
 
 __all__ = ['ros2_control_package']
@@ -33,10 +45,18 @@ __all__ = ['ros2_control_package']
 #: Files that are the same for every robot, but for names: what they become.
 _SOURCES = {'controller.hpp.in': 'include/@package@/controller.hpp',
             'ring.hpp.in': 'include/@package@/ring.hpp',
-            'controller.cpp.in': 'src/controller.cpp',
+            'mailbox.hpp.in': 'include/@package@/mailbox.hpp',
+            'exchange.hpp.in': 'include/@package@/exchange.hpp',
+            'topics.hpp.in': 'include/@package@/topics.hpp',
+            'controller.cpp.in': 'src/controller.cpp', 'topics.cpp.in': 'src/topics.cpp',
             'CMakeLists.txt.in': 'CMakeLists.txt', 'package.xml.in': 'package.xml',
             'plugins.xml.in': '@package@_plugins.xml', 'README.md.in': 'README.md',
             'controllers.yaml.in': 'config/controllers.yaml'}
+#: Packages whose headers the sources include; package.xml and CMakeLists.txt name all of them.
+_DEPENDENCIES = (
+    'control_msgs', 'controller_interface', 'geometry_msgs', 'hardware_interface',
+    'pluginlib', 'rcl_interfaces', 'rclcpp', 'rclcpp_action', 'rclcpp_lifecycle', 'sensor_msgs',
+    'std_msgs', 'std_srvs', 'trajectory_msgs')
 
 
 def ros2_control_package(settings: Settings, prefix: str) -> dict[str, str]:
@@ -49,12 +69,18 @@ def ros2_control_package(settings: Settings, prefix: str) -> dict[str, str]:
     if not re.fullmatch('[a-z][a-z0-9_]+', prefix):
         raise SettingError(f'prefix "{prefix}" must be a name of ROS packages: small letters, '
                            'digits and _, two or more, a letter first; name another with --prefix')
+    if settings.text('force_torque.frame'):
+        raise SettingError('force_torque.frame: a controller inside ros2_control reads no '
+                           'force-torque sensor; leave it empty, or use the node')
+    if settings.text('gravity_source') == 'tf':
+        raise SettingError('gravity_source tf: a controller inside ros2_control does not listen '
+                           'to TF; set it to imu or parameter, or use the node')
     package = f'{prefix}_rbd_controller'
     controller, graphs = controller_of(settings)
-    code = emit_controller(controller, graphs, prefix)
+    code = emit_controller(controller, graphs, prefix, _intake(controller))
     names = {'package': package, 'PACKAGE': package.upper(), 'prefix': prefix,
              'PREFIX': prefix.upper(), 'robot': escape(settings.robot.model.name, {'"': '&quot;'}),
-             **_joints(controller)}
+             **_manifest(), **_joints(controller)}
     result = {}
     for source, target in _SOURCES.items():
         text = (files(__package__) / source).read_text()
@@ -66,10 +92,32 @@ def ros2_control_package(settings: Settings, prefix: str) -> dict[str, str]:
     return result
 
 
+def _intake(controller: Controller) -> dict[Callable[..., object], Sequence[Record]]:
+    """Return the procedures that make events of messages, with records of their sizes."""
+    x, p = controller.x.references, controller.p.references
+    sizes = {**controller.x.sizes, 'k': MOST_POINTS}
+    points, verdict = Points(sizes), Verdict(sizes)
+    return {handle_points: (points, PointLimits(sizes), verdict),
+            handle_feed: (Feed(sizes), points, controller.ring, x.joint.path),
+            handle_target: (Target(sizes), x.task, p.task, verdict),
+            find_down: (Tilt(sizes), controller.x.states.sources, controller.p.states.ages),
+            judge_body: (Body(sizes),), restart_load: (controller.x.load, controller.p.load),
+            derive_parameters: (controller.p,), judge_gains: (GainCase(sizes),),
+            judge_spring: (SpringCase(sizes),)}
+
+
 def _with(text: str, names: dict[str, str]) -> str:
     for name, value in names.items():
         text = text.replace(f'@{name}@', value)
     return text
+
+
+def _manifest() -> dict[str, str]:
+    """Return the dependencies as CMakeLists.txt and package.xml write them."""
+    return {'find_packages': '\n'.join(f'find_package({each} REQUIRED)'
+                                       for each in _DEPENDENCIES),
+            'dependencies': '\n  '.join(_DEPENDENCIES),
+            'depends': '\n'.join(f'  <depend>{each}</depend>' for each in _DEPENDENCIES)}
 
 
 def _joints(controller: Controller) -> dict[str, Any]:

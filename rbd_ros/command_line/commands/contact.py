@@ -1,0 +1,88 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""
+Find thresholds of contacts from recorded motion without any.
+
+    rbd contact my_bag --urdf robot.urdf --out contact.yaml
+
+The bag must contain joint states with velocities, and efforts in N.m that are the torques of the
+motors. Move all joints for a minute, from slow to as fast as the robot will work, with its tool,
+and touch nothing. What the model does not explain becomes friction, an offset, and a threshold for
+each joint; the parameters contact.* of the controller have them.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Optional
+
+from rbd_ros.command_line.options import AsJson
+from rbd_ros.command_line.output import number, progress, show, table
+import typer
+
+
+def run(
+    bag: Annotated[Path, typer.Argument(metavar='BAG', help='Folder of a rosbag.')],
+    urdf: Annotated[str, typer.Option(metavar='ROBOT', help='URDF or xacro file of the robot.')],
+    topic: Annotated[str, typer.Option(help='Topic of the joint states.')] = '/joint_states',
+    bandwidth: Annotated[float, typer.Option(
+        metavar='1/S', help='Bandwidth of the observer, contact.bandwidth.')] = 60.0,
+    friction_speed: Annotated[float, typer.Option(
+        metavar='RAD/S', help='Speed over which dry friction rises, friction.speed.')] = 0.05,
+    margin: Annotated[float, typer.Option(
+        help='Factor between the largest rest that was seen and a threshold.')] = 2.0,
+    out: Annotated[Optional[Path], typer.Option(
+        metavar='FILE', help='YAML file for the parameters.')] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Fit thresholds to a recording."""
+    import numpy as np
+    from rbd_ros.command_line.robots import load
+    from rbd_ros.control.observers.calibration import calibrated_contact, observed_torques
+    from rbd_ros.dynamics.robot import Dynamics
+    from rbd_ros.errors import RbdError
+    from rbd_ros.identification.recording import read_joint_states
+    for name, value in (('bandwidth', bandwidth), ('friction-speed', friction_speed)):
+        if not 0.0 < value < np.inf:
+            raise RbdError(f'--{name} {value:g} must be above 0')
+    if not 1.0 <= margin < np.inf:
+        raise RbdError(f'--margin {margin:g} must be 1 or more: less would be exceeded without a '
+                       'contact')
+    model = load(urdf, quiet=as_json).model
+    with progress('reading and observing', 2) as step:
+        recording = read_joint_states(bag, model, topic)
+        step()
+        seen, torque = observed_torques(Dynamics(model), recording.t, recording.q, recording.qd,
+                                        recording.tau, bandwidth)
+        found = calibrated_contact(seen, torque, np.full(model.nv, friction_speed), margin)
+        step()
+    text = _yaml(found, bandwidth)
+    if out is not None:
+        out.write_text(text)
+    rows = [[joint, *(number(values[j], 3) for values in found.values())]
+            for j, joint in enumerate(model.independent_joint_names)]
+    show({'joints': list(model.independent_joint_names), 'parameters': found}, as_json,
+         table('Contacts', ('joint', *(name.removeprefix('contact.') for name in found)), rows),
+         f'written to {out}' if out is not None else text)
+
+
+def _yaml(found: dict[str, list[float]], bandwidth: float) -> str:
+    """Return the parameters as a file of the controller."""
+    lines = ['/**:', '  controller:', '    ros__parameters:', '      contact:',
+             f'        bandwidth: {float(bandwidth)!r}']
+    for name, values in found.items():
+        numbers = ', '.join(f'{value:.6f}' for value in values)
+        lines.append(f'        {name.removeprefix("contact.")}: [{numbers}]')
+    return '\n'.join(lines) + '\n'

@@ -1,0 +1,135 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""
+Plan a motion that tells the parameters of a robot, and run it.
+
+    rbd excite robot.urdf --out excite.yaml
+    rbd excite robot.urdf --plan excite.yaml --run --record my_bag
+
+The motion starts and ends at rest, keeps shares of the limits of the URDF, and stays clear of the
+floor and of the robot itself. It is planned for a small condition number of the regressor. The
+file is a goal of the action FollowJointTrajectory. With --run it is sent to the controller after
+you have typed yes; the robot first moves to the start, slowly. All limits, the dead-man switch and
+the stops of the controller stay in force. Joint states are recorded; rbd identify reads them.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Optional, TYPE_CHECKING
+
+from rbd_ros.command_line.options import AsJson, Robot, Seed
+from rbd_ros.command_line.output import number, progress, show, table
+import typer
+
+if TYPE_CHECKING:
+    from rbd_ros.command_line.excitation_plan import Path as Planned, Scene
+
+
+def run(
+    robot: Robot,
+    out: Annotated[Optional[Path], typer.Option(
+        metavar='FILE', help='Plan to write, as a goal of FollowJointTrajectory.')] = None,
+    plan: Annotated[Optional[Path], typer.Option(
+        metavar='FILE', help='Plan that was written before; it is checked again.')] = None,
+    start: Annotated[Optional[str], typer.Option(
+        metavar='Q', help='Posture at both ends: numbers, or pairs joint=number.')] = None,
+    duration: Annotated[float, typer.Option(metavar='S', help='How long it moves.')] = 20.0,
+    speed: Annotated[float, typer.Option(help='Share of the velocity limits.')] = 0.6,
+    acceleration: Annotated[float, typer.Option(
+        metavar='RAD/S^2', help='Largest acceleration of each joint.')] = 4.0,
+    torque: Annotated[float, typer.Option(help='Share of the effort limits.')] = 0.8,
+    range_share: Annotated[float, typer.Option(
+        '--range', help='Share of the range of each joint.')] = 0.9,
+    floor: Annotated[float, typer.Option(
+        metavar='M', help='Height of the floor in the base frame.')] = 0.0,
+    no_floor: Annotated[bool, typer.Option('--no-floor', help='There is no floor.')] = False,
+    margin: Annotated[float, typer.Option(
+        metavar='M', help='Distance to keep from everything.')] = 0.02,
+    ignore: Annotated[Optional[list[str]], typer.Option(
+        metavar='A:B', help='Links that may overlap; can be repeated.')] = None,
+    seed: Seed = 0,
+    evaluations: Annotated[int, typer.Option(help='Motions to try.')] = 200,
+    move: Annotated[bool, typer.Option(
+        '--run', help='Send it to the controller, after a confirmation.')] = False,
+    action: Annotated[str, typer.Option(
+        help='Name of the action.')] = '/controller/follow_joint_trajectory',
+    topic: Annotated[str, typer.Option(help='Topic of the joint states.')] = '/joint_states',
+    record: Annotated[Path, typer.Option(
+        metavar='FOLDER', help='Rosbag to write with --run.')] = Path('excite_bag'),
+    as_json: AsJson = False,
+) -> None:
+    """Plan, show, and after a confirmation run."""
+    from rbd_ros.command_line.excitation_plan import (
+        bounds_of, plan_text, planned, read_plan, Scene)
+    from rbd_ros.command_line.robots import load, vector
+    loaded = load(robot, quiet=as_json)
+    model = loaded.model
+    bounds = bounds_of(model, speed=speed, acceleration=acceleration, torque=torque,
+                       share=range_share)
+    scene = Scene.of(loaded.text, model, None if no_floor else floor, ignore or [], margin)
+    if plan is not None:
+        path = read_plan(plan, model)
+    else:
+        given = None if start is None else vector(model, '--start', start, velocities=False)
+        with progress('planning', evaluations) as step:
+            path = planned(scene, bounds, given, duration, seed, evaluations, step)
+    scene.refuse(path, bounds)
+    if out is not None:
+        out.write_text(plan_text(path, f'rbd excite, seed {seed}'))
+    _show(scene, path, as_json, out)
+    if move:
+        _move(scene, path, action, topic, record)
+
+
+def _show(scene: Scene, path: Planned, as_json: bool, out: Path | None) -> None:
+    from rbd_ros.command_line.excitation_plan import excitation_of, extremes
+    found = extremes(scene, path)
+    excitation = excitation_of(scene, path)
+    rows = [[joint, *(float(values[k]) for values in found.values())]
+            for k, joint in enumerate(path.joints)]
+    show({'joints': list(path.joints), 'duration': path.t[-1], 'excitation': excitation,
+          'points': len(path.t), **found, 'start': path.q[0],
+          'file': None if out is None else str(out)}, as_json,
+         table(f'Motion of {path.t[-1]:.1f} s, {len(path.t)} points', (
+             'joint', *(f'>{name.replace("_", " ")}' for name in found)), rows),
+         f'excitation {number(excitation, 3)} (below 100 is good); clear of '
+         f'{scene.words()} by {scene.margin:g} m over the whole path',
+         *([] if out is None else [f'written to {out}']))
+
+
+def _move(scene: Scene, path: Planned, action: str, topic: str, record: Path) -> None:
+    """Ask, move to the start, move along the path, record."""
+    from rbd_ros.command_line.excitation_plan import approach
+    from rbd_ros.errors import RbdError
+    if record.exists():
+        raise RbdError(f'{record} exists already; name another folder with --record')
+    try:
+        from rbd_ros.nodes.excitation_run import ExcitationRun
+    except ImportError as error:
+        raise RbdError(f'--run needs ROS 2 ({error}); source it, or use ./run rbd excite'
+                       ) from None
+    with ExcitationRun(path.joints, action, topic) as robot:
+        way = approach(scene, robot.position(), path)
+        typer.echo(f'The robot moves to the start for {way.t[-1]:.1f} s, then for '
+                   f'{path.t[-1]:.1f} s. Keep clear of it, the stop in your hand.', err=True)
+        if typer.prompt('Type yes to move the robot', default='no', err=True) != 'yes':
+            raise RbdError('not confirmed; the robot has not moved')
+        with progress('moving', 2) as step:
+            robot.follow(way)
+            step()
+            robot.follow(path, record)
+            step()
+    typer.echo(f'recorded in {record}; next: rbd identify {record} --urdf ...', err=True)

@@ -1,0 +1,37 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""Files that are the same for every robot, but for names."""
+
+from __future__ import annotations
+
+from importlib.resources import files
+
+
+def filled(template: str, **names: str) -> str:
+    """
+    Return a file of this folder with names replaced.
+
+    :param template: name of the file.
+    :param names: what stands for each ``@name@``.
+    """
+    text = (files(__package__) / template).read_text()
+    for name, value in names.items():
+        text = text.replace(f'@{name}@', value)
+    return text
+
+
+def in_comment(text: str) -> str:
+    """Return a text that does not end a comment of C or JavaScript."""
+    return text.replace('*/', '* /')

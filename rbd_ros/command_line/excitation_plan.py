@@ -1,0 +1,284 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""Plans of ``rbd excite``: made, written, read again, and checked against limits and obstacles."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+import math
+from pathlib import Path as File
+from typing import NamedTuple
+
+import numpy as np
+
+from rbd_ros.compiler import Array
+from rbd_ros.dynamics.robot import Dynamics
+from rbd_ros.errors import RbdError, SettingError
+from rbd_ros.identification.drive import own_drives
+from rbd_ros.identification.excitation import Bounds, excite
+from rbd_ros.identification.whole_robot import stacked, structural
+from rbd_ros.model.model import Model
+from rbd_ros.model.positions import neutral
+from rbd_ros.model.urdf.collisions import load_collisions
+from rbd_ros.sim.contact.clearance import Clearance
+from rbd_ros.sim.contact.mesh import read_mesh
+import yaml
+
+__all__ = ['approach', 'bounds_of', 'excitation_of', 'extremes', 'Path', 'plan_text', 'planned',
+           'read_plan', 'Scene']
+
+#: Time between the points of a plan, s; polynomials of degree five join them.
+STEP = 0.05
+#: Speed and acceleration on the way to the start, shares of what the motion itself may use.
+GENTLE = 0.25
+#: Postures that are tried as a start.
+_POSTURES = 60
+
+
+class Path(NamedTuple):
+    """
+    Points of a motion.
+
+    :param joints: their names.
+    :param t: s from the start, (count,).
+    :param q: positions, (count, nv); ``qd`` and ``qdd`` likewise.
+    """
+
+    joints: tuple[str, ...]
+    t: Array
+    q: Array
+    qd: Array
+    qdd: Array
+
+    def position(self, t: Array) -> Array:
+        """Return positions at any times, by the polynomials that the controller uses."""
+        from scipy.interpolate import BPoly
+        knots = np.stack([self.q, self.qd, self.qdd], axis=1)
+        return np.asarray(BPoly.from_derivatives(self.t, knots)(t))
+
+
+class Scene(NamedTuple):
+    """A robot, what it must not touch, and how far it keeps away."""
+
+    robot: Dynamics
+    clearance: Clearance
+    margin: float
+
+    @classmethod
+    def of(cls, text: str, model: Model, floor: float | None, ignore: Sequence[str],
+           margin: float) -> Scene:
+        """
+        Return the scene of a robot.
+
+        :param text: its URDF.
+        :param floor: its height, or None.
+        :param ignore: pairs ``A:B`` of links that may overlap.
+        """
+        pairs = []
+        for word in ignore:
+            one, sign, two = word.partition(':')
+            if not (one and sign and two):
+                raise SettingError(f'--ignore {word}: give two links, as in link_5:link_7')
+            pairs.append((one, two))
+        names = model.independent_joint_names
+        if not model.nq == model.nv == len(names):
+            raise RbdError(f'"{model.name}" has joints with several coordinates, for which no '
+                           'trajectory can be sent')
+        robot = Dynamics(model)
+        shapes = load_collisions(text, model, read_mesh=lambda file, scale: read_mesh(
+            file, scale, hull=True))
+        if not shapes:
+            raise RbdError(f'"{model.name}" has no <collision> shapes, so that nobody knows what '
+                           'it would hit; add some, boxes and cylinders are enough')
+        return cls(robot, Clearance(robot, shapes, floor, pairs), margin)
+
+    def words(self) -> str:
+        """Return what is checked."""
+        floor = '' if self.clearance.floor is None else ' and of the floor'
+        return f'itself{floor}'
+
+    def clear(self, q: Array) -> bool:
+        """Return whether all positions keep the margin, with a little more between them."""
+        wide = 1.5 * self.margin
+        # A few first: most motions that collide do so at many times.
+        return all(bool((self.clearance.nearest(part, wide)[0] >= wide).all())
+                   for part in (q[::7], q))
+
+    def refuse(self, path: Path, bounds: Bounds) -> None:
+        """Raise an error if a path leaves its limits or comes too close to something."""
+        for what, values, low, high in (
+                ('position', path.q, bounds.lower, bounds.upper),
+                ('velocity', path.qd, -bounds.speed, bounds.speed),
+                ('torque', torques(self.robot, path), -bounds.torque, bounds.torque)):
+            slack = 1e-6 + 1e-3 * np.where(np.isfinite(high), np.abs(high), 1.0)
+            bad = np.argwhere((values < low - slack) | (values > high + slack))
+            if bad.size:
+                t, k = bad[0]
+                raise RbdError(f'at {path.t[t]:.2f} s the {what} of "{path.joints[k]}" is '
+                               f'{values[t, k]:.4g}, not between {low[k]:.4g} and {high[k]:.4g}')
+        miss = self.clearance.first_miss(path.position, float(path.t[-1]), self.margin)
+        if miss is not None:
+            raise RbdError(f'{miss.text(self.margin)}; choose another --start or --seed, or '
+                           f'name links that may overlap by --ignore {miss.one}:{miss.two}')
+
+
+def bounds_of(model: Model, *, speed: float, acceleration: float, torque: float, share: float,
+              ) -> Bounds:
+    """
+    Return what a motion may use.
+
+    :param speed: share of the velocity limits, ``torque`` of the effort limits, ``share`` of the
+        range of the joints.
+    :param acceleration: rad/s^2 or m/s^2.
+    """
+    for name, value in (('--speed', speed), ('--torque', torque), ('--range', share)):
+        if not 0.0 < value <= 1.0:
+            raise SettingError(f'{name} is {value:g}; it must be positive and at most 1')
+    if not 0.0 < acceleration < math.inf:
+        raise SettingError(f'--acceleration is {acceleration:g}; it must be positive')
+    fastest = np.array(model.velocity_limit)
+    for k in np.flatnonzero(~np.isfinite(fastest)):
+        raise RbdError(f'joint "{model.independent_joint_names[k]}" has no velocity limit; add '
+                       '<limit velocity="..."> to the URDF')
+    lower, upper = np.array(model.lower), np.array(model.upper)
+    lower = np.where(np.isfinite(lower), lower, -math.pi)
+    upper = np.where(np.isfinite(upper), upper, math.pi)
+    inner = 0.5 * (1.0 - share) * (upper - lower)
+    return Bounds(lower + inner, upper - inner, speed * fastest,
+                  np.full(model.nv, acceleration), torque * np.array(model.effort_limit))
+
+
+def planned(scene: Scene, bounds: Bounds, start: Array | None, duration: float, seed: int,
+            evaluations: int, told: Callable[[], None]) -> Path:
+    """
+    Return a planned motion.
+
+    :param start: posture at both ends; None for one that is clear.
+    """
+    model = scene.robot.model
+    found = excite(scene.robot, _start(scene, bounds, seed) if start is None else start, bounds,
+                   scene.clear, duration=duration, seed=seed, evaluations=evaluations, told=told)
+    t = np.linspace(0.0, duration, 1 + max(2, math.ceil(duration / STEP)))
+    return Path(model.independent_joint_names, t, *found.at(t))
+
+
+def _start(scene: Scene, bounds: Bounds, seed: int) -> Array:
+    """Return a posture that is clear: zero, the middle of the range, or a random one."""
+    rng, middle = np.random.default_rng(seed), 0.5 * (bounds.lower + bounds.upper)
+    half = 0.3 * (bounds.upper - bounds.lower)
+    inner = [np.clip(np.array(neutral(scene.robot.model), float), middle - half, middle + half),
+             middle, *(middle + half * rng.uniform(-1.0, 1.0, (_POSTURES, len(middle))))]
+    still = np.zeros_like(middle)
+    for q in inner:
+        load = np.abs(scene.robot.inverse_dynamics(q, still, still))
+        if (load < 0.8 * bounds.torque).all() and scene.clear(q[None]):
+            return np.asarray(q)
+    least, names = scene.clearance.nearest(np.array(inner[:1]), scene.margin)
+    raise RbdError(f'no clear posture was found to start from; at the first that was tried, '
+                   f'"{names[0][0]}" is {least[0]:.4f} m from "{names[0][1]}". Give --start, '
+                   f'--floor, or --ignore {names[0][0]}:{names[0][1]}')
+
+
+def approach(scene: Scene, here: Array, path: Path) -> Path:
+    """
+    Return a slow motion to where a path begins, at rest at both ends.
+
+    :param here: where the robot is.
+    :raises RbdError: if it comes too close to something.
+    """
+    way = path.q[0] - here
+    fastest = GENTLE * np.array(scene.robot.model.velocity_limit)
+    duration = max(2.0, float((1.875 * np.abs(way) / fastest).max()))
+    t = np.linspace(0.0, duration, 1 + max(2, math.ceil(duration / STEP)))
+    s = t / duration
+    shape = [10 * s**3 - 15 * s**4 + 6 * s**5, (30 * s**2 - 60 * s**3 + 30 * s**4) / duration,
+             (60 * s - 180 * s**2 + 120 * s**3) / duration**2]
+    made = Path(path.joints, t, here + np.outer(shape[0], way), np.outer(shape[1], way),
+                np.outer(shape[2], way))
+    miss = scene.clearance.first_miss(made.position, duration, scene.margin)
+    if miss is not None:
+        raise RbdError(f'on the way to the start, {miss.text(scene.margin)}; move the robot '
+                       'closer to the start first')
+    return made
+
+
+def torques(robot: Dynamics, path: Path) -> Array:
+    """Return the torques that the described robot needs, friction included."""
+    damping, friction, _ = own_drives(robot.model, 'simple').reshape(3, -1)
+    return (robot.inverse_dynamics(path.q, path.qd, path.qdd) + damping * path.qd
+            + friction * np.sign(path.qd))
+
+
+def extremes(scene: Scene, path: Path) -> dict[str, Array]:
+    """Return per joint the largest values of a motion."""
+    return {'lowest': path.q.min(axis=0), 'highest': path.q.max(axis=0),
+            'speed': np.abs(path.qd).max(axis=0), 'acceleration': np.abs(path.qdd).max(axis=0),
+            'torque': np.abs(torques(scene.robot, path)).max(axis=0),
+            'torque_limit': np.array(scene.robot.model.effort_limit)}
+
+
+def excitation_of(scene: Scene, path: Path) -> float:
+    """Return the condition number of the regressor of a motion, columns of unit length."""
+    robot = scene.robot
+    A = stacked(robot, 'full', path.q, path.qd, path.qdd)
+    limit = np.array(robot.model.effort_limit)
+    A = A / np.tile(np.where(np.isfinite(limit), limit, 1.0), len(path.t))[:, None]
+    A = A[:, list(structural(robot, 'full').independent)]
+    size = np.linalg.norm(A, axis=0)
+    if not size.min() > 0.0:
+        return math.inf
+    values = np.linalg.svd(A / size, compute_uv=False)
+    return float(values[0] / values[-1]) if values[-1] > 0.0 else math.inf
+
+
+def plan_text(path: Path, title: str) -> str:
+    """Return a plan as a goal of FollowJointTrajectory, in YAML."""
+    lines = [f'# {title}', 'trajectory:', f'  joint_names: [{", ".join(path.joints)}]',
+             '  points:']
+    for t, *rows in zip(path.t, path.q, path.qd, path.qdd, strict=True):
+        nanoseconds = round(1e9 * t)
+        parts = [f'{word}: [{", ".join(f"{x:.9g}" for x in row)}]' for word, row in zip(
+            ('positions', 'velocities', 'accelerations'), rows, strict=True)]
+        lines.append(f'  - {{{", ".join(parts)}, time_from_start: {{sec: '
+                     f'{nanoseconds // 10**9}, nanosec: {nanoseconds % 10**9}}}}}')
+    return '\n'.join(lines) + '\n'
+
+
+def read_plan(file: File, model: Model) -> Path:
+    """
+    Return a plan that was written before, in the order of a model.
+
+    :raises RbdError: for a file that is no plan, or one of another robot.
+    """
+    try:
+        found = yaml.safe_load(file.read_text())['trajectory']
+        names, points = list(found['joint_names']), found['points']
+        t = np.array([each['time_from_start']['sec'] + 1e-9 * each['time_from_start']['nanosec']
+                      for each in points], float)
+        rows = [np.array([each[word] for each in points], float)
+                for word in ('positions', 'velocities', 'accelerations')]
+    except (yaml.YAMLError, KeyError, TypeError, ValueError, UnicodeDecodeError) as error:
+        raise RbdError(f'{file} is no plan of rbd excite: {error!r}') from None
+    wanted = model.independent_joint_names
+    if sorted(names) != sorted(wanted):
+        raise RbdError(f'{file} moves {", ".join(map(str, names))}; "{model.name}" has '
+                       f'{", ".join(wanted)}')
+    shape = (len(t), len(names))
+    if len(t) < 2 or any(row.shape != shape or not np.isfinite(row).all() for row in rows) or (
+            np.diff(t) <= 0.0).any():
+        raise RbdError(f'{file}: points need finite positions, velocities and accelerations of '
+                       'all joints, and times that increase')
+    order = [names.index(name) for name in wanted]
+    return Path(wanted, t, *(row[:, order] for row in rows))

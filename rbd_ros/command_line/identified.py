@@ -1,0 +1,166 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""What ``rbd identify`` shows and writes of a whole robot."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+import io
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from rbd_ros.command_line.output import number, table
+from rbd_ros.command_line.recorded_run import FORMATS
+from rbd_ros.compiler import Array
+from rbd_ros.dynamics.robot import Dynamics
+from rbd_ros.errors import RbdError
+from rbd_ros.identification.equations import Motion
+from rbd_ros.identification.recording import Recording
+from rbd_ros.identification.whole_robot import Identified, predicted_torque
+
+__all__ = ['compared', 'Compared', 'data', 'draw_torques', 'held_out', 'parts']
+
+#: Share of a recording that is kept for the comparison where there is no other recording.
+HELD_OUT = 0.25
+#: Most combinations that are listed in a table or a warning.
+LISTED = 12
+
+
+class Compared(NamedTuple):
+    """Measured and predicted torques of a motion that was not used, (count, nv)."""
+
+    t: Array
+    measured: Array
+    before: Array
+    after: Array
+
+    def rms(self, which: str) -> Array:
+        """Return the root mean square of what ``before`` or ``after`` leaves of each joint."""
+        return np.sqrt(np.mean((self.measured - getattr(self, which))**2, axis=0))
+
+
+def held_out(recording: Recording) -> tuple[Recording, Recording]:
+    """Return the part of a recording that is used, and the one that is not."""
+    cut = np.searchsorted(recording.t, recording.t[-1] - HELD_OUT * np.ptp(recording.t))
+    return (Recording(*(values[:cut] for values in recording)),
+            Recording(*(values[cut:] for values in recording)))
+
+
+def compared(robot: Dynamics, motion: Motion, found: Identified) -> Compared:
+    """Return measured and predicted torques of a motion, without its ends."""
+    kept = motion.kept()
+    inner = slice(kept[0], kept[-1] + 1)
+    before, after = (predicted_torque(robot, motion, found.kind, x)[inner]
+                     for x in (found.described, found.parameters))
+    return Compared(motion.t[inner] - motion.t[0], motion.tau[inner], before, after)
+
+
+def data(robot: Dynamics, found: Identified, seen: Compared) -> dict[str, Any]:
+    """Return the result as data."""
+    return {
+        'parameters': dict(zip(found.names, found.parameters, strict=True)),
+        'described': dict(zip(found.names, found.described, strict=True)),
+        'excitation': found.excitation, 'joints': list(robot.model.independent_joint_names),
+        'residual_before': seen.rms('before'), 'residual_after': seen.rms('after'),
+        'torque_range': np.ptp(seen.measured, axis=0), 'noise': found.noise,
+        'base_parameters': len(found.base),
+        'combinations': [each._asdict() | {'low': each.low, 'high': each.high}
+                         for each in found.base],
+        'never': found.never, 'untold': [each.name for each in found.untold]}
+
+
+def parts(robot: Dynamics, found: Identified, seen: Compared) -> list[Any]:
+    """Return the tables and sentences for a terminal."""
+    model = robot.model
+    before, after, size = seen.rms('before'), seen.rms('after'), np.ptp(seen.measured, axis=0)
+    share = 100.0 * after / np.where(size > 0.0, size, np.inf)
+    joints = model.independent_joint_names
+    rest = [[joint, *map(float, row)] for joint, row in zip(
+        joints, np.column_stack([before, after, share, found.noise]), strict=True)]
+    drives = found.drives(model.nv)
+    rubbing = [[joint, *(float(values[k]) for values in drives.values())]
+               for k, joint in enumerate(joints)]
+    x, old = found.parameters.tolist(), found.described.tolist()
+    bodies = [[body, old[10 * k], x[10 * k], _centre(old[10 * k:]), _centre(x[10 * k:])]
+              for k, body in enumerate(model.body_names[1:])]
+    changed = sorted(found.base, key=lambda each: -abs(each.value - each.described)
+                     / max(each.deviation, 1e-300))[:LISTED]
+    combos = [[_name(each), each.described, each.value, each.low, each.high] for each in changed]
+    told = [table('Remaining torque on motion that was not used (rms, N.m)', (
+                'joint', '>URDF', '>identified', '>% of range', '>noise'), rest),
+            table('Drives', ('joint', *(f'>{term}' for term in drives)), rubbing),
+            table('Bodies', ('body', '>mass in URDF, kg', '>identified', 'centre in URDF, m',
+                             'identified'), bodies),
+            table('What torques depend on, with 95 % intervals: the largest changes', (
+                'combination', '>URDF', '>identified', '>from', '>to'), combos),
+            f'excitation {number(found.excitation, 3)}, {len(found.base)} combinations of '
+            'parameters act on the torques; --json has all']
+    if found.never:
+        told.append(f'no motion tells: {_listed(found.never)}; they stay as in the URDF')
+    return told
+
+
+def _name(each: Any) -> str:
+    more = len(each.members)
+    return each.name + (f' with {more} other{"s" if more > 1 else ""}' if more else '')
+
+
+def _centre(x: Sequence[float]) -> str:
+    return str([round(h / x[0], 4) + 0.0 for h in x[1:4]]) if x[0] > 0.0 else '-'
+
+
+def _listed(names: Sequence[str]) -> str:
+    more = len(names) - LISTED
+    return ', '.join(names[:LISTED]) + (f' and {more} more' if more > 0 else '')
+
+
+def draw_torques(seen: Compared, joints: Sequence[str], file: Path, title: str) -> None:
+    """
+    Write a picture of measured and predicted torques, before and after.
+
+    :param file: its ending chooses the format.
+    """
+    try:
+        from matplotlib.backends.backend_agg import FigureCanvasAgg
+        from matplotlib.figure import Figure
+    except ImportError as error:
+        raise RbdError('plotting needs the package matplotlib: pip install matplotlib') from error
+    if file.suffix not in FORMATS:
+        raise RbdError(f'"{file}" must end with one of {", ".join(FORMATS)}')
+    figure = Figure(figsize=(11.0, 1.0 + 1.9 * len(joints)), layout='constrained')
+    FigureCanvasAgg(figure)
+    figure.suptitle(title)
+    grid = figure.subplots(len(joints), 1, sharex=True, squeeze=False)[:, 0]
+    before, after = seen.rms('before'), seen.rms('after')
+    for k, joint in enumerate(joints):
+        grid[k].plot(seen.t, seen.measured[:, k], 'k', linewidth=1.4, label='measured')
+        grid[k].plot(seen.t, seen.before[:, k], 'tab:red', linewidth=0.9,
+                     label=f'URDF ({before[k]:.3g} rms)')
+        grid[k].plot(seen.t, seen.after[:, k], 'tab:green', linewidth=0.9,
+                     label=f'identified ({after[k]:.3g} rms)')
+        grid[k].set_ylabel(f'{joint}, N.m')
+        grid[k].legend(loc='upper right', fontsize='x-small')
+    grid[-1].set_xlabel('time, s')
+    file.parent.mkdir(parents=True, exist_ok=True)
+    if file.suffix != '.html':
+        figure.savefig(file, dpi=110)
+        return
+    drawn = io.StringIO()
+    figure.savefig(drawn, format='svg')
+    picture = drawn.getvalue()
+    file.write_text('<!doctype html><html><head><meta charset="utf-8"></head><body>'
+                    f'{picture[picture.index("<svg"):]}</body></html>\n')

@@ -1,0 +1,63 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""Frames that a message may name, as tables of C++."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from rbd_ros.command_line.ros2_control.literals import number, text
+from rbd_ros.control.references.pose_profile import quaternion_of
+from rbd_ros.control.robot import Robot
+from rbd_ros.dynamics.robot import Dynamics
+from rbd_ros.model.positions import neutral
+
+__all__ = ['frame_tables']
+
+
+def frame_tables(robot: Robot) -> list[str]:
+    """
+    Return the frames that are fixed to the base, and those that are fixed to the payload frame.
+
+    :param robot: model and payload frame.
+    """
+    model, carrier = robot.model, robot.payload_frame
+    base = dict.fromkeys([model.body_names[0], *_of_body(robot, 0)])
+    return ['/// A frame that is fixed to another: its axes as columns, row by row.',
+            'struct Frame', '{', '  const char * name;', '  double axes[9];',
+            '  double quaternion[4];', '  double origin[3];', '};',
+            *_table(robot, 'kFrames', list(base), model.body_names[0]),
+            *_table(robot, 'kPayloadFrames', _of_body(robot, model.frame(carrier).body), carrier)]
+
+
+def _of_body(robot: Robot, body: int) -> list[str]:
+    return [name for name, frame in robot.model.frames.items() if frame.body == body]
+
+
+def _table(robot: Robot, title: str, names: Sequence[str], fixed_to: str) -> list[str]:
+    """Return frames as they lie in the one that they are fixed to."""
+    model, turn = robot.model, np.zeros(4)
+    dynamics, q = Dynamics(model, backend='reference'), neutral(model)
+    poses = {name: np.eye(4) if name == model.body_names[0] else dynamics.pose(q, name)
+             for name in {*names, fixed_to}}
+    found = [f'constexpr Frame {title}[] = {{']
+    for name in names:
+        T = np.linalg.solve(poses[fixed_to], poses[name])
+        quaternion_of(np.ascontiguousarray(T[:3, :3]), turn)
+        numbers = [', '.join(map(number, each)) for each in (T[:3, :3].ravel(), turn, T[:3, 3])]
+        found.append(f'  {{{text(name)}, {{{numbers[0]}}},\n    {{{numbers[1]}}}, '
+                     f'{{{numbers[2]}}}}},')
+    return [*found, '};']

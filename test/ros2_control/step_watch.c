@@ -1,0 +1,34 @@
+// Copyright 2026 the rbd_ros developers
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+//     http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+// The controller calls its step through the table of symbols, so that it comes by here.
+
+#define _GNU_SOURCE
+#include <dlfcn.h>
+
+#include "step_watch.h"
+
+#include STEP_HEADER
+
+void STEP(MEMORY * memory)
+{
+  static void (* step)(MEMORY *);
+  if (!step) {
+    *(void **)&step = dlsym(RTLD_NEXT, STEP_NAME);
+  }
+  before_step(&memory->u, sizeof(memory->u), &memory->p, sizeof(memory->p));
+  step(memory);
+  after_step(
+    &memory->y, sizeof(memory->y), memory->x.command.supervisor.state, memory->x.mode);
+}

@@ -1,0 +1,179 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""
+Arms that MuJoCo simulates, between controllers of ros2_control.
+
+They change hands, are led by a trajectory, press on a plate, and neither fall nor jump.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from benchmark.mujoco_plant import Plant, PlantOptions
+from benchmark.robots import robot_file
+import mujoco
+import numpy as np
+import pinocchio
+import pytest
+from rbd_ros.control.interface.events import Kind
+from rbd_ros.control.supervisor.states import StateCode
+from ros2_control_rig import Arm, arm_of, compiled, reason_to_skip, Run, run, settings_of, steps_of
+
+pytestmark = [pytest.mark.slow,
+              pytest.mark.skipif(bool(reason_to_skip()), reason=reason_to_skip() or 'none')]
+
+ROBOTS = ('panda', 'ur5')
+JTC = 'joint_trajectory_controller/JointTrajectoryController'
+RUNNING = f'+0 until {StateCode.RUNNING.value} 6000'
+#: cycles after which a motion of 1.5 s has ended, although its message came by the clock, not by
+#: the time of the hurried cycles
+ARRIVED = '+8000'
+#: m by which a trajectory leads the tip into the plate
+DEEP = 0.04
+#: m, radius of the tip
+BALL = PlantOptions.ball
+
+
+def _leader(arm: Arm) -> dict[str, object]:
+    """Return a joint_trajectory_controller in front of ours."""
+    return {'type': JTC, 'joints': list(arm.joints),
+            'command_joints': [f'rbd_controller/{joint}' for joint in arm.joints],
+            'command_interfaces': ['position', 'velocity'],
+            'state_interfaces': ['position', 'velocity']}
+
+
+def _rival(arm: Arm, limits: np.ndarray) -> dict[str, object]:
+    """Return a joint_trajectory_controller in the place of ours: stiff, without a model."""
+    gains = {joint: {'p': 5000.0, 'd': 120.0} if limit > 20.0 else {'p': 1000.0, 'd': 12.0}
+             for joint, limit in zip(arm.joints, limits, strict=True)}
+    return {'type': JTC, 'joints': list(arm.joints), 'command_interfaces': ['effort'],
+            'state_interfaces': ['position', 'velocity'], 'gains': gains}
+
+
+def _target(arm: Arm, q: np.ndarray) -> str:
+    return ' '.join(f'{joint} {value}' for joint, value in zip(arm.joints, q, strict=True))
+
+
+def _moved(ran: Run, begin: int, end: int) -> float:
+    """Return the largest way of a joint between two cycles, rad."""
+    position = ran.motion[begin:end, :, 0]
+    return float(np.abs(position - position[0]).max())
+
+
+@pytest.mark.parametrize('name', ROBOTS)
+def test_change_of_hands(name: str, tmp_path: Path) -> None:
+    """
+    The arm stays where it is when a joint_trajectory_controller takes over, and back.
+
+    That one begins with a torque of zero, sags by what its gains need to carry the arm, and leaves
+    a torque of zero behind: ours has to carry the arm from its first update on.
+    """
+    arm, limits = arm_of(name), np.asarray(settings_of(name).torque_limits)
+    ran = run(compiled(name), arm, tmp_path, [
+        '+100 load rbd_controller', '+0 load rival', '+50 switch +rbd_controller', RUNNING,
+        '+300 switch -rbd_controller +rival', '+1000 switch -rival +rbd_controller', RUNNING,
+        '+500 see'], cycles=0, controllers={'rival': _rival(arm, limits)})
+    assert ran.answers() == ['ok'] * 8, ran.output[-4000:]
+    taken, back, end = (ran.begun()[k] for k in (4, 5, 7))
+    assert _moved(ran, taken - 250, back) < 0.02
+    assert _moved(ran, back, end) < 0.02
+    assert np.abs(ran.motion[:, :, 1]).max() < 0.2
+    assert ran.states()[-3:] == ['probing', 'ramping in', 'running']
+
+
+@pytest.mark.parametrize('name', ROBOTS)
+def test_chained_while_it_runs(name: str, tmp_path: Path) -> None:
+    """A leader comes, leads the arm away and goes; the arm stays where it was led."""
+    arm = arm_of(name)
+    goal = np.array(arm.start) + 0.15
+    ran = run(compiled(name), arm, tmp_path, [
+        '+100 load rbd_controller', '+0 load leader', '+50 switch +rbd_controller', RUNNING,
+        '+200 switch +leader', RUNNING, f'+200 follow /leader/joint_trajectory 1.5 '
+        f'{_target(arm, goal)}', f'{ARRIVED} switch -leader', RUNNING, '+500 switch +leader',
+        RUNNING, '+500 see'], cycles=0, parameters={'mode': 'computed_torque'},
+        controllers={'leader': _leader(arm)})
+    assert ran.answers() == ['ok'] * 12, ran.output[-4000:]
+    begun, done = ran.begun(), ran.cycles()
+    assert _moved(ran, done[3], begun[6]) < 0.01  # chained: it stays
+    # dry friction stops a light wrist before the end of its way of 0.15 rad
+    np.testing.assert_allclose(ran.motion[begun[7], :, 0], goal, atol=0.05)
+    assert _moved(ran, begun[7], done[-1]) < 0.01  # unchained, and chained again
+    assert np.abs(ran.motion[:, :, 1]).max() < 0.5
+    assert ran.states() == ['inactive', *['probing', 'ramping in', 'running'] * 4]
+
+
+@pytest.mark.parametrize('name', ROBOTS)
+def test_press(name: str, tmp_path: Path) -> None:
+    """
+    Led into a plate, the arm presses with what its torques say, and comes back.
+
+    At rest the force of the contact is that of the torques less gravity, within dry friction.
+    """
+    arm = replace(arm_of(name), plate_below=0.01, friction=0.05)
+    down = np.array([0.0, 0.0, -0.01 - DEEP, 0.0, 0.0, 0.0])
+    goal = np.array(arm.start) + np.linalg.pinv(_looked_at(arm, arm.start)[1]) @ down
+    leader = 'follow /leader/joint_trajectory 1.0 '
+    ran = run(compiled(name), arm, tmp_path, [
+        '+100 load rbd_controller', '+0 load leader', '+50 switch +rbd_controller +leader',
+        RUNNING, f'+200 {leader}{_target(arm, goal)}',
+        f'{ARRIVED} {leader}{_target(arm, np.array(arm.start))}', f'{ARRIVED} see'], cycles=0,
+        parameters={'mode': 'computed_torque'}, controllers={'leader': _leader(arm)})
+    assert ran.answers() == ['ok'] * 7, ran.output[-4000:]
+    pressed = ran.begun()[5]
+    # the contact hums: its mean is what the torques hold
+    position, _, effort = ran.motion[pressed - 500:pressed].mean(axis=0).T
+    force = ran.force[pressed - 500:pressed].mean(axis=0)
+    assert force[2] < -10.0
+    gravity, J = _looked_at(arm, position)
+    wrench = np.concatenate([force, np.cross([0.0, 0.0, -BALL], force)])
+    np.testing.assert_allclose(effort - gravity, J.T @ wrench, atol=0.05 * np.abs(wrench[2]))
+    assert ran.states()[-1] == 'running'
+    assert np.abs(ran.force[-1]).max() == 0.0
+    np.testing.assert_allclose(ran.motion[-1, :, 0], arm.start, atol=0.01)
+
+
+def _looked_at(arm: Arm, position: Sequence[float]) -> tuple[np.ndarray, np.ndarray]:
+    """Return gravity, N.m, and the velocity of the tip, translation first, for that of joints."""
+    plant = Plant(arm.urdf, PlantOptions(
+        joints=arm.joints, start=position, tip=arm.tip, brakes_hold=False))
+    J = np.zeros((6, plant.model.nv))
+    mujoco.mj_jacBody(plant.model, plant.data, J[:3], J[3:], plant.model.body(arm.tip).id)
+    order = [plant.model.joint(name).dofadr[0] for name in arm.joints]
+    return plant.described_gravity(), J[:, order]
+
+
+def test_hardware_that_stays_where_it_is(tmp_path: Path) -> None:
+    """On mock_components, in gravity compensation, the effort becomes g(q), and comes back."""
+    arm = arm_of('panda')
+    ran = run(compiled('panda'), arm, tmp_path, [
+        '+100 load rbd_controller', '+50 switch +rbd_controller', RUNNING, '+100 see'], cycles=0,
+        parameters={'mode': 'gravity_compensation'}, mock=True)
+    assert ran.answers() == ['ok'] * 4, ran.output[-4000:]
+    model = pinocchio.buildModelFromUrdf(str(robot_file('panda')))
+    model.gravity.linear[:] = 0.0, 0.0, -9.81
+    q = np.zeros(model.nq)
+    q[:7] = arm.start
+    gravity = pinocchio.computeGeneralizedGravity(model, model.createData(), q)[:7]
+    sent, shown = [], []
+    for u, _, y in steps_of(ran, settings_of('panda')):
+        if y.send:
+            sent.append(y.torque.copy())
+        if u.kind == Kind.STATE:
+            shown.append(u.effort[:7].copy())
+    np.testing.assert_allclose(sent[-1], gravity, atol=1e-9)
+    np.testing.assert_array_equal(shown[-1], sent[-2])

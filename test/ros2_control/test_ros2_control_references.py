@@ -1,0 +1,187 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""References by topic and action reach a generated controller, by the rules of the node."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+import re
+
+import numpy as np
+import pytest
+from rbd_ros.command_line.c_controller import law_kernels
+from rbd_ros.control.controller import Controller
+from rbd_ros.control.interface.events import Kind
+from rbd_ros.control.references.feeder import Feeder
+from rbd_ros.control.references.goals import read_tolerances
+from rbd_ros.control.references.joint_intake import JointIntake
+from rbd_ros.control.references.trajectory import Knots
+from rbd_ros.control.supervisor.states import State
+from rbd_ros.dynamics.robot import Dynamics
+from ros2_control_rig import arm_of, compiled, reason_to_skip, Run, run, settings_of
+from scipy.spatial.transform import Rotation
+
+pytestmark = [pytest.mark.slow,
+              pytest.mark.skipif(bool(reason_to_skip()), reason=reason_to_skip() or 'none')]
+
+ARM = arm_of('panda')
+JOINTS = list(ARM.joints)
+RUNNING = f'until {tuple(State).index(State.RUNNING)} 6000'
+ACTION = '/rbd_controller/follow_joint_trajectory'
+POSE = '/rbd_controller/target_pose'
+START = np.array(ARM.start)
+#: a way that is away from the start for 1.2 s, by many points, and one that goes back in 1 s
+AWAY = Knots(np.linspace(0.012, 1.2, 100), START + 0.1 * np.sin(
+    np.linspace(0.0, np.pi / 2, 100))[:, None], None, None)
+BACK = Knots(np.array([0.5, 1.0]), np.array([START + 0.05, START]), np.zeros((2, 7)), None)
+
+
+def written(file, knots: Knots, joints=JOINTS) -> str:
+    """Write points for the script; return the name of the file."""
+    rows = [[time, *q, *([] if knots.qd is None else knots.qd[k])]
+            for k, (time, q) in enumerate(zip(knots.times, knots.q, strict=True))]
+    file.write_text('\n'.join([' '.join(joints), *[' '.join(map(repr, map(float, row)))
+                                                   for row in rows]]) + '\n')
+    return str(file)
+
+
+@pytest.fixture(scope='module')
+def sent(tmp_path_factory) -> Run:
+    """Return a run in which goals come, are cancelled, stopped and refused."""
+    folder = tmp_path_factory.mktemp('goals')
+    turned = replace(AWAY, q=AWAY.q[:, ::-1])  # joints in another order
+    away, back = written(folder / 'away', turned, JOINTS[::-1]), written(folder / 'back', BACK)
+    bad = written(folder / 'bad', BACK, ['elbow', *JOINTS[1:]])
+    fast = written(folder / 'fast', Knots(np.array([0.01, 0.02]), BACK.q + [[0.0], [1.0]],
+                                          None, None))
+    return run(compiled('panda'), ARM, folder, [
+        '+100 load rbd_controller', '+200 switch +rbd_controller', f'+1 {RUNNING}',
+        f'+100 goal {ACTION} {bad}', '+1 result', f'+1 goal {ACTION} {fast}', '+1 result',
+        f'+1 goal {ACTION} {away} 0.03', '+1 result',
+        f'+1 goal {ACTION} {back}', '+200 cancel', '+1 result',
+        f'+100 path /rbd_controller/joint_trajectory {back}', '+1800 mode rbd_controller hold',
+        f'+10 goal {ACTION} {away}', '+1 result', '+1 mode rbd_controller computed_torque',
+        f'+100 goal {ACTION} {away}', '+300 call /rbd_controller/stop', '+1 result', '+500 see'],
+        cycles=0, parameters={'mode': 'computed_torque'})
+
+
+def test_answers_are_those_of_the_node(sent: Run) -> None:
+    """Goals are followed, cancelled and stopped; what is refused is named."""
+    found = sent.answers()
+    assert found[:3] == ['ok'] * 3
+    assert found[3:7] == [
+        'accepted', "aborted -2 joints ['elbow', " + ', '.join(f"'{each}'" for each in JOINTS[1:])
+        + f'] are not the controlled ones {JOINTS} (unknown: elbow; missing: panda_joint1)',
+        'accepted', found[6]]
+    assert re.fullmatch('aborted -1 panda_joint1 would move at 95, beyond its reference.velocity '
+                        r'[\d.]+', found[6])
+    assert found[7:11] == ['accepted', 'succeeded 0 with feedback goal reached', 'accepted', 'ok']
+    # feedback comes by the clock, and hurried cycles may end before it
+    assert re.fullmatch('canceled 0 (with feedback )?canceled by the client', found[11])
+    assert found[12:14] == ['ok', 'ok']
+    assert found[14:16] == ['accepted', 'aborted -1 the mode is hold; set the parameter mode to '
+                                        'computed_torque or joint_impedance']
+    assert found[17] == 'accepted'
+    assert re.fullmatch('aborted -1 (with feedback )?the controller stopped: stop requested: '
+                        '~/stop', found[19])
+
+
+def test_the_arm_goes_there(sent: Run) -> None:
+    """It is where the first goal ends, and where the path of the topic ends."""
+    position, cycles = sent.motion[:, :, 0], sent.cycles()
+    np.testing.assert_allclose(position[cycles[8]], AWAY.q[-1], atol=0.03)
+    np.testing.assert_allclose(position[cycles[13] - 1], BACK.q[-1], atol=0.03)
+    assert np.abs(sent.motion[:, :, 1]).max() < 1.0
+
+
+def test_torques_on_the_way_are_those_of_the_node(sent: Run) -> None:
+    """The pieces that the plugin makes of the messages are those that the node makes."""
+    settings = settings_of('panda')
+    laws = law_kernels(settings)
+    controller = Controller(settings, {name: laws.compile(name) for name in laws.names},
+                            lambda torque: None)
+    reference, robot = controller.x.references.joint, settings.robot
+    feeder = Feeder(controller.ring, reference.path)
+    intake = JointIntake(
+        reference, feeder, lower=robot.pick(robot.model.lower), upper=robot.pick(
+            robot.model.upper), continuous=robot.continuous, joints=robot.joints,
+        speed=settings.velocity_limits.tolist())
+    u, p, y = controller.u.memory, controller.p.memory, controller.y.memory
+    rows = np.fromfile(sent.steps).reshape(-1, u.size + p.size + y.size)
+    kind = [each.name for each in controller.u.fields].index('kind')
+    usual = read_tolerances(JOINTS, settings.tolerances(), [], [], 0.0)
+    wide = read_tolerances(JOINTS, settings.tolerances(), [], [
+        (joint, 0.03, 0.0, 0.0) for joint in JOINTS], 0.0)
+    expected = type(controller.y)(controller.y.sizes)
+    begin, worst, limit = controller.x.memory.copy(), 0.0, np.asarray(settings.torque_limits)
+    ways = iter([AWAY, BACK, BACK, AWAY])
+    for row, after in zip(rows, [*rows[1:], rows[-1]]):
+        if after[kind] == Kind.ACTIVATE:
+            controller.x.memory[:] = begin
+        p[:], expected.memory[:] = row[u.size:u.size + p.size], row[u.size + p.size:]
+        u[:] = row[:u.size]
+        now, goal = controller.u.now, int(controller.u.numbers[1])
+        feeder.catch_up(now)
+        if row[kind] == Kind.PIECES:
+            intake.follow(
+                controller.u, now, next(ways), now, goal, {0: None, 3: wide}.get(
+                    goal, usual))
+            u[:] = row[:u.size]
+        controller.run()
+        feeder.feed()
+        assert controller.y.send == expected.send
+        assert controller.y.answer == expected.answer
+        if expected.send:
+            worst = max(worst, float((np.abs(
+                controller.y.torque - expected.torque) / limit).max()))
+    assert next(ways, None) is None
+    assert worst < 1e-12
+
+
+def test_no_update_allocates(sent: Run) -> None:
+    """Whatever comes, no update of the controller allocates."""
+    assert re.search(r'^updates allocated 0 times', sent.output, re.MULTILINE), sent.output[-2000:]
+
+
+def test_the_tip_follows_its_targets(tmp_path) -> None:
+    """A pose moves the tip there, a twist moves it on; a frame that moves is refused by name."""
+    tip = Dynamics(settings_of('panda').robot.model, backend='reference')
+    q = np.zeros(settings_of('panda').robot.model.nv)
+    index = list(settings_of('panda').robot.index)
+    q[index] = ARM.start
+    T = tip.pose(q, ARM.tip)
+    wanted = T[:3, 3] + [0.03, -0.02, 0.04]
+    turn = Rotation.from_matrix(T[:3, :3]).as_quat()
+    where, away = (' '.join(map(repr, [*map(float, place), *map(float, turn)]))
+                   for place in (wanted, wanted + [0.0, 0.1, 0.0]))
+    ran = run(compiled('panda'), ARM, tmp_path, [
+        '+100 load rbd_controller', '+200 switch +rbd_controller', f'+1 {RUNNING}',
+        f'+100 pose {POSE} - {where}',
+        f'+2500 pose {POSE} panda_hand {where}',
+        f'+50 rival {POSE}', f'+500 pose {POSE} - {away}', '+1000 rival',
+        f'+500 pose {POSE} panda_link0 {where}',
+        '+50 twist /rbd_controller/target_twist 0.0 0.0 0.05 0.0 0.0 0.0',
+        '+1 wrench /rbd_controller/target_wrench nan 0.0 0.0 0.0 0.0 0.0', '+1500 see'],
+        cycles=0, parameters={'mode': 'operational_space'})
+    assert ran.answers() == ['ok'] * 12, ran.output[-4000:]
+    q[index] = ran.motion[ran.cycles()[4], :, 0]
+    np.testing.assert_allclose(tip.pose(q, ARM.tip)[:3, 3], wanted, atol=0.01)
+    assert 'target_pose has 2 publishers: their messages are dropped' in ran.output
+    q[index] = ran.motion[ran.begun()[7], :, 0]
+    np.testing.assert_allclose(tip.pose(q, ARM.tip)[:3, 3], wanted, atol=0.01)
+    assert 'rejected, frame "panda_hand" is not fixed to the base' in ran.output
+    assert 'the target wrench must be six finite numbers' in ran.output
+    q[index] = ran.motion[-1, :, 0]
+    assert tip.pose(q, ARM.tip)[2, 3] > wanted[2] + 0.002  # the twist lasted for its timeout
