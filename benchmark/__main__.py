@@ -25,6 +25,7 @@ import sys
 import traceback
 
 from benchmark import record
+from benchmark.tables import MIDDLEWARES
 
 #: What can be measured: the module whose ``report`` gives a text and its numbers, and a sentence.
 PARTS = {
@@ -33,14 +34,20 @@ PARTS = {
     'ops': ('benchmark.operations', 'operation counts next to RBDA Table 10.1'),
     'compile': ('benchmark.compiling', 'compilation, cold and from the cache, and the import'),
     'scaling': ('benchmark.scaling', 'cost against the number of joints, 2 to 64, with a plot'),
+    'large': ('benchmark.large', 'chains and trees of 50 to 200 joints next to Pinocchio'),
     'loops': ('benchmark.loops', 'closed loops next to Pinocchio, and ladders of 2 to 50 loops'),
     'ik': ('benchmark.inverse_kinematics',
            'inverse kinematics compared with a loop around Pinocchio, pink and mink'),
     'handles': ('benchmark.handles',
                 'cost of the inertia of 1 to 12 handles by each method, with a plot'),
     'contact': ('benchmark.contact', 'steps of an arm and a quadruped in contact next to MuJoCo'),
+    'gpu': ('benchmark.gpu.report', 'kernels on a GPU, where there is one'),
     'node': ('benchmark.node.report',
              'the controller node next to a plain one and the floor, and for long'),
+    'real_time': ('benchmark.node.real_time',
+                  'the controller next to an echo in C on rcl, quiet and on a busy machine'),
+    'ros2_control': ('benchmark.ros2_control',
+                     'the update of a generated controller inside a controller manager'),
     'floor': ('benchmark.node.forms',
               'what each executor, message form and middleware costs a bare node'),
 }
@@ -58,7 +65,10 @@ def main() -> int:
     parser.add_argument('--tables', action='store_true',
                         help='measure nothing: write the tables from benchmark/results.json')
     parser.add_argument('--seconds', type=float, default=60.0, metavar='S',
-                        help='length of the long run of the node (60)')
+                        help='length of the long runs of the node and of ros2_control (60)')
+    parser.add_argument('--rmw', action='append', default=[], choices=MIDDLEWARES,
+                        help='middleware of the part real_time; repeat it for both (that of the '
+                        'environment)')
     arguments = parser.parse_args()
     unknown = [part for part in arguments.parts if part not in PARTS]
     if unknown:
@@ -70,14 +80,16 @@ def main() -> int:
     print(here)
     numbers: dict[str, object] = {'machine': here}
     chosen = arguments.parts or list(PARTS)
+    options: dict[str, dict[str, object]] = {
+        'node': {'seconds': arguments.seconds}, 'ros2_control': {'seconds': arguments.seconds},
+        'real_time': {'rmw': arguments.rmw}}
     for part in chosen:
         try:
-            numbers[part] = measured(part, **(
-                {'seconds': arguments.seconds} if part == 'node' else {}))
+            numbers[part] = measured(part, **options.get(part, {}))
         except Exception:           # the other parts must not be lost with it
             traceback.print_exc()
             continue
-        if arguments.record:
+        if arguments.record and numbers[part] is not None:
             record.add(part, here, numbers[part])
     if arguments.json is not None:
         arguments.json.write_text(json.dumps(numbers, indent=1, default=float) + '\n')
@@ -89,7 +101,7 @@ def main() -> int:
     return 1 if failed else 0
 
 
-def measured(part: str, **options: float) -> object:
+def measured(part: str, **options: object) -> object:
     """Measure one part, print its table and return its numbers."""
     module, sentence = PARTS[part]
     print(f'\n== {part}: {sentence}', flush=True)

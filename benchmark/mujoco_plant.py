@@ -41,6 +41,9 @@ __all__ = ['Plant', 'PlantOptions', 'Tip']
 #: contact bits: the ball at the tip touches the plate, and nothing touches anything else
 _TIP, _PLATE = 1, 2
 
+#: kg of a plate that gives way
+_PLATE_MASS = 0.1
+
 #: rad/s below which a braked joint is at rest
 _REST = 5e-3
 
@@ -63,10 +66,14 @@ class PlantOptions:
     hard_friction: bool = False  # whether dry friction sticks; MuJoCo's own is soft and creeps
     payload_mass: float = 0.0  # kg at the tip, which the controller need not know
     payload_com: Sequence[float] = (0.0, 0.0, 0.0)  # m, in the tip's axes
+    payload_inertia: Sequence[float] = ()  # kg.m^2, principal moments; none: next to nothing
+    sensor: bool = False  # whether a force-torque sensor carries payload and ball
     plate: Sequence[float] = field(default=())  # point of its surface, in the base; none: no plate
     plate_normal: Sequence[float] = (0.0, 0.0, 1.0)  # towards the robot
     plate_below: float | None = None  # m from the ball to the plate at the start, instead of plate
     plate_friction: float = 0.3
+    plate_stiffness: float = 0.0  # N/m of a plate on a spring; 0: it is fixed
+    plate_damping: float = 0.0  # N.s/m of that spring
     ball: float = 0.02  # m, radius of the tip
     brakes_hold: bool = True  # whether the robot is held until its brakes are opened
 
@@ -119,9 +126,17 @@ class Plant:
         """Return the robot as it is, or as described: without what it carries."""
         o, spec = self.options, mujoco.MjSpec.from_string(urdf)
         tip = spec.body(o.tip)
+        if o.sensor:
+            tip = tip.add_body(name='behind_sensor')
+            tip.add_site(name='sensor')
+            for kind, name in ((mujoco.mjtSensor.mjSENS_TORQUE, 'moment'),
+                               (mujoco.mjtSensor.mjSENS_FORCE, 'force')):
+                spec.add_sensor(type=kind, name=name, objtype=mujoco.mjtObj.mjOBJ_SITE,
+                                objname='sensor')
         if carried and o.payload_mass > 0.0:
-            load = tip.add_body(name='payload', pos=list(o.payload_com), mass=o.payload_mass,
-                                inertia=[1e-6 * o.payload_mass] * 3)
+            load = tip.add_body(name='payload', pos=list(o.payload_com), ipos=[0.0] * 3,
+                                mass=o.payload_mass,
+                                inertia=list(o.payload_inertia) or [1e-6 * o.payload_mass] * 3)
             load.explicitinertial = True
         tip.add_geom(name='ball', type=mujoco.mjtGeom.mjGEOM_SPHERE, size=[o.ball, 0.0, 0.0],
                      mass=0.0, contype=_TIP, conaffinity=_PLATE, condim=3)
@@ -143,10 +158,17 @@ class Plant:
         normal = np.array(o.plate_normal) / np.linalg.norm(o.plate_normal)
         thickness, turn = 0.05, np.zeros(4)
         mujoco.mju_quatZ2Vec(turn, normal)
-        plate = spec.worldbody.add_geom(
+        carrier = spec.worldbody
+        if o.plate_stiffness > 0.0:
+            carrier = carrier.add_body(name='spring', gravcomp=1.0, mass=_PLATE_MASS,
+                                       ipos=[0.0] * 3, inertia=[1e-3] * 3)
+            carrier.explicitinertial = True
+            carrier.add_joint(name='spring', type=mujoco.mjtJoint.mjJNT_SLIDE, axis=list(normal),
+                              stiffness=o.plate_stiffness, damping=o.plate_damping)
+        plate = carrier.add_geom(
             name='plate', type=mujoco.mjtGeom.mjGEOM_BOX, size=[0.5, 0.5, thickness], quat=turn,
             contype=_PLATE, conaffinity=_TIP, condim=3, friction=[o.plate_friction, 0.0, 0.0])
-        plate.solref[:] = 0.005, 1.0  # a stiff plate: 5 ms
+        plate.solref[:] = (0.002 if o.plate_stiffness else 0.005), 1.0  # s: stiff
         plate.priority = 1
         if len(o.plate):
             surface = np.array(o.plate)
@@ -209,6 +231,16 @@ class Plant:
         mujoco.mj_forward(self.model, self.data)
         self.data.time += self.options.step
 
+    @property
+    def position_of_tip(self) -> Array:
+        """Return where the tip is, in the base."""
+        return self._xpos.copy()
+
+    @property
+    def lever_of_tip(self) -> Array:
+        """Return the way from the centre of mass of the tip, where pushes act, to its origin."""
+        return self._xpos - self.data.xipos[self._tip]
+
     def motor_torque(self) -> Array:
         """Return what the motors exert: nothing behind closed brakes."""
         return self._command.copy()
@@ -229,6 +261,16 @@ class Plant:
         self._shadow.qpos[:] = self.data.qpos
         mujoco.mj_forward(self._described, self._shadow)
         return self._shadow.qfrc_bias[self._v].copy()
+
+    def sensed(self) -> Array:
+        """Return what the force-torque sensor reads: moment and force in the tip's axes."""
+        m, d = self.model, self.data
+        mujoco.mj_forward(m, d)  # of the present state, not of that before the last step
+        if self._frozen:
+            d.qacc[:] = 0.0
+            mujoco.mj_rnePostConstraint(m, d)
+            mujoco.mj_sensorAcc(m, d)
+        return d.sensordata[:6].copy()
 
     def mass_matrix(self) -> Array:
         """Return the inertia of the joints, rotors included."""

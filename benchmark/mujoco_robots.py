@@ -131,6 +131,8 @@ class DrivenRobot:
                  plant: Mapping[str, object]) -> None:
         kind, rotors = ROBOTS[name], cast('Sequence[float] | None', values.get('rotor_inertia'))
         text, self.robot = described(name, None if rotors is None else tuple(rotors))
+        self.robot = dataclasses.replace(
+            self.robot, sensor=str(values.get('force_torque.frame', '')))
         still = [0.0] * len(kind.joints)
         options: dict[str, Any] = {
             'joints': kind.joints, 'start': kind.pose, 'tip': kind.tip, 'step': 0.5e-3,

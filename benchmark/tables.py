@@ -32,6 +32,7 @@ MECHANISMS = {'four_bar': 'four-bar linkage, one loop', 'five_bar': 'five-bar li
 SCENES = {'arm, table': 'arm (7), all its link shapes, on a table',
           'arm, ball': 'arm (7), a ball at its tool, on a plane',
           'go2': 'Go2, floating (18), balls at its feet, on a plane'}
+MIDDLEWARES = {'rmw_fastrtps_cpp': 'Fast DDS', 'rmw_cyclonedds_cpp': 'Cyclone DDS'}
 #: Best counts of the book (RBDA Table 10.1) by the beginning of ours.
 BOOK = {'inverse dynamics': '836 / 1010', 'inertia matrix': '759 / 1017',
         'articulated bodies': '2067 / 2496'}
@@ -259,6 +260,57 @@ def floor(numbers: Numbers) -> str:
         for row in numbers])
 
 
+def real_time(numbers: Numbers) -> str:
+    """Return the controller next to an echo in C and to a plain node, by middleware."""
+    keys = ('p50', 'p90', 'p99', 'p999', 'longest', 'cpu', 'missed', 'lost')
+    return '\n\n'.join(table(
+        (f'{MIDDLEWARES.get(rmw, rmw)}, us', 'p50', 'p90', 'p99', 'p99.9', 'longest', 'CPU',
+         'missed', 'lost'),
+        [(f'{place}: {name}', *(f'{row[key]:.0f}' for key in keys))
+         for place, rows in found['rows'].items() for name, row in rows.items()])
+        + f'\n\nWhile it should have been quiet, others took {found["others"]:.0%} of the '
+        'machine.' for rmw, found in numbers.items())
+
+
+def real_time_targets(numbers: Numbers) -> str:
+    """Return what was asked of these ratios, by middleware and situation."""
+    def cell(row: Mapping[str, Any], place: str) -> str:
+        value = row['ratios'][place]
+        if value is None:
+            return ''
+        return marked(f'{value:.2%}' if 'missed' in row['what'] else f'{value:.2f}',
+                      row['met'][place])
+    return '\n\n'.join(table(
+        (MIDDLEWARES.get(rmw, rmw), *found['rows'], 'target'),
+        [(row['what'], *(cell(row, place) for place in found['rows']), row['target'])
+         for row in found['targets']])
+        for rmw, found in numbers.items())
+
+
+def real_time_allocations(numbers: Numbers) -> str:
+    """Return what is allocated for one state."""
+    def own(row: Mapping[str, Any]) -> tuple[str, str]:
+        if row['loop'] is None:
+            return 'unknown', 'unknown'
+        return f'{row["loop"]:.2f}', f'{row["loop_bytes"]:.0f}'
+    return table(
+        ('allocations per state', 'thread of the loop', 'its bytes', 'all other threads'),
+        [(f'{MIDDLEWARES.get(rmw, rmw)}: {name}', *own(row), f'{row["others"]:.2f}')
+         for rmw, found in numbers.items() for name, row in found['allocations'].items()])
+
+
+def updates(numbers: Numbers) -> str:
+    """Return how long updates inside ros2_control take."""
+    return table(
+        ('us', 'p50', 'p99', 'p99.9', 'longest', 'updates', 'begin late, p99', 'periods missed',
+         'allocations'),
+        [(f'{row["mode"]}, {row["rate"]} Hz, load {row["load"]:.1f}',
+          marked(shown(row['p50']), row['p50'] < 10.0),
+          *(shown(row[key]) for key in ('p99', 'p999', 'longest')), str(row['updates']),
+          shown(row['late']), str(row['missed']),
+          marked(str(row['allocations']), row['allocations'] == 0)) for row in numbers])
+
+
 #: By the names that the documents have for them.
 BLOCKS = {
     'calls': Block('speed', calls), 'calls in short': Block('speed', calls_in_short),
@@ -271,5 +323,8 @@ BLOCKS = {
     'contact': Block('contact', contact), 'inverse kinematics': Block('ik', inverse_kinematics),
     'handles': Block('handles', handles), 'latency': Block('node', latency),
     'latency in short': Block('node', latency_in_short), 'targets': Block('node', targets),
-    'floor': Block('floor', floor),
+    'floor': Block('floor', floor), 'real time': Block('real_time', real_time),
+    'updates': Block('ros2_control', updates),
+    'real time, targets': Block('real_time', real_time_targets),
+    'real time, allocations': Block('real_time', real_time_allocations),
 }

@@ -57,4 +57,5 @@ def effort_template(names: Sequence[str]) -> tuple[bytearray, int]:
     """Return a serialized JointState that carries efforts alone, and where they begin."""
     values = np.arange(1.0, len(names) + 1.0)
     raw = joint_state(names, [], [], values)
-    return bytearray(raw), doubles_at(raw, values)
+    at = doubles_at(raw, values)
+    return bytearray(raw[:at + 8 * len(names)]), at  # rclpy may leave some bytes behind them

@@ -21,6 +21,8 @@ mode with a set-point that stands still.
 
 from __future__ import annotations
 
+import argparse
+
 from benchmark.node.arm import DAMPING, JOINTS, STIFFNESS, URDF
 from benchmark.node.qos import COMMANDS, STATES
 import numpy as np
@@ -35,13 +37,19 @@ from std_msgs.msg import Float64MultiArray
 class ComputedTorque(Node):
     """Answer each joint state with H(q)(Kp e + Kd e') + C(q, qd)."""
 
-    def __init__(self) -> None:
+    def __init__(self, stamped: bool = False) -> None:
+        """
+        Connect.
+
+        :param stamped: publish commands that carry names and the stamp of their state.
+        """
         super().__init__('controller')
         self.model = pin.buildModelFromUrdf(str(URDF))
         self.data = self.model.createData()
         self.limit = self.model.effortLimit
         self.reference = None
-        self.publisher = self.create_publisher(Float64MultiArray, '~/commands', COMMANDS)
+        self.command = JointState(name=JOINTS) if stamped else Float64MultiArray()
+        self.publisher = self.create_publisher(type(self.command), '~/commands', COMMANDS)
         self.create_subscription(JointState, 'joint_states', self.on_state, STATES)
 
     def on_state(self, state: JointState) -> None:
@@ -58,14 +66,21 @@ class ComputedTorque(Node):
         a = STIFFNESS * (self.reference - q) - DAMPING * v
         tau = pin.rnea(self.model, self.data, q, v, a)
         tau = np.clip(tau, -self.limit, self.limit)
-        self.publisher.publish(Float64MultiArray(data=tau.tolist()))
+        if isinstance(self.command, JointState):
+            self.command.header.stamp, self.command.effort = state.header.stamp, tau.tolist()
+        else:
+            self.command.data = tau.tolist()
+        self.publisher.publish(self.command)
 
 
 def main() -> None:
     """Control until interrupted."""
-    rclpy.init()
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument('--output', choices=('array', 'joint_state'), default='array')
+    options = parser.parse_args()
+    rclpy.init(args=[])
     executor = SingleThreadedExecutor()
-    executor.add_node(ComputedTorque())
+    executor.add_node(ComputedTorque(options.output == 'joint_state'))
     try:
         executor.spin()
     except (KeyboardInterrupt, ExternalShutdownException):

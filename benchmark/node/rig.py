@@ -68,14 +68,19 @@ def isolated(variables: Mapping[str, str]) -> Iterator[dict[str, str]]:
 
 
 @contextmanager
-def running(contender: Contender, environment: dict[str, str]) -> Iterator[int]:
-    """Run a node while the context lasts; gives its process."""
-    node = subprocess.Popen([sys.executable, *contender.command], env=environment,
-                            cwd=ROOT, stdout=sys.stderr)
+def running(name: str, command: Sequence[str], environment: Mapping[str, str]) -> Iterator[int]:
+    """
+    Run a node while the context lasts; gives its process.
+
+    :param name: for the error if it ends by itself.
+    :param command: with the program.
+    :param environment: all variables.
+    """
+    node = subprocess.Popen(command, env=environment, cwd=ROOT, stdout=sys.stderr)
     try:
         yield node.pid
         if node.poll() is not None:
-            raise RuntimeError(f'{contender.name} ended by itself with status {node.returncode}')
+            raise RuntimeError(f'{name} ended by itself with status {node.returncode}')
     finally:
         if node.poll() is None:
             node.send_signal(signal.SIGINT)
@@ -94,7 +99,8 @@ def turn(contender: Contender, *options: object) -> dict[str, list | dict]:
     :returns: what the driver printed.
     """
     with isolated(contender.variables) as environment:
-        with running(contender, environment) as pid:
+        command = [sys.executable, *contender.command]
+        with running(contender.name, command, environment) as pid:
             return _result(environment, '-m', 'benchmark.node.driver', '--pid', pid, *options)
 
 

@@ -39,6 +39,13 @@ NAMES = ('chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable'
 ADVICE = f'install chromium, or name a browser made from it by {VARIABLE}=/path'
 PATIENCE = 120  # s, for a program to say its version, and for the network
 
+# How the tests draw, and a page that knows its language.
+DRAWING = ('--headless=new', '--no-sandbox', '--disable-dev-shm-usage', '--use-angle=swiftshader',
+           '--enable-unsafe-swiftshader')
+PAGE = ('data:text/html,<p></p><script>document.querySelector("p").innerText = '
+        'new Intl.NumberFormat(navigator.language).format(12) + " seen"</script>')
+SEEN = '12 seen'
+
 # A package of npm with a headless Chromium for x86_64, its libraries and fonts, packed by Brotli.
 VERSION = '153.0.0'
 ADDRESS = f'https://registry.npmjs.org/@sparticuz/chromium/-/chromium-{VERSION}.tgz'
@@ -61,6 +68,21 @@ def starts(program: str) -> bool:
     except (OSError, subprocess.TimeoutExpired):
         return False
     return done.returncode == 0 and any(letter.isdigit() for letter in done.stdout)
+
+
+def shows(program: str) -> bool:
+    """
+    Whether a browser shows a page on this machine.
+
+    The fetched one brings few libraries along. On some machines it starts, but the processes that
+    draw crash, or scripts hear of a language that they refuse.
+    """
+    try:
+        done = subprocess.run([program, *DRAWING, '--dump-dom', PAGE], capture_output=True,
+                              text=True, timeout=PATIENCE, check=False, stdin=subprocess.DEVNULL)
+    except (OSError, subprocess.TimeoutExpired):
+        return False
+    return SEEN in done.stdout
 
 
 def find(environ: Mapping[str, str] = os.environ) -> str | None:
@@ -130,6 +152,9 @@ def provide(cache: Path) -> tuple[str | None, str]:
     if os.environ.get(VARIABLE):
         return None, f'{VARIABLE} is "{os.environ[VARIABLE]}"'
     try:
-        return fetch(cache), ''
+        program = fetch(cache)
+        if not shows(program):
+            raise OSError(f'{program} shows no page on this machine')
+        return program, ''
     except (OSError, HTTPException, ImportError, tarfile.TarError) as error:
         return None, f'none is installed, and none could be fetched ({error}); {ADVICE}'

@@ -29,6 +29,7 @@ Run a command inside the environment of rbd_ros, preparing it on first use.
 
     ./run ros2 launch rbd_ros controller.launch.py    the controller and a simulated robot
     ./run test [pytest arguments]                     build, linters, all tests
+    ./run test scale                                  PyTorch, JAX, Dask and Ray (2 GB)
     ./run COMMAND [arguments]                         any other command, such as ros2 topic list
 
     ./run rbd           look at, check and compute with a robot; ./run rbd --help lists what
@@ -80,6 +81,8 @@ def groups_of(arguments: list[str]) -> tuple[str, ...]:
     name = arguments[0]
     if name == 'prepare':
         return EVERYTHING
+    if arguments[:2] == ['test', 'scale']:  # which has an environment of its own
+        return ('runtime',)
     if name == 'rbd' and set(arguments[1:]).intersection(COMPARING):
         return PEERS
     if name in SUBCOMMANDS:

@@ -50,7 +50,7 @@ def read_groups(text: str) -> dict[str, list[str]]:
         if heading:
             current = groups.setdefault(heading[1], [])
         elif line.strip() and not line.startswith('#'):
-            if not re.fullmatch(r'[\w.-]+==[\w.]+( +# host .+)?', line.strip()):
+            if not re.fullmatch(r'[\w.-]+==[\w.+]+( +# host .+)?', line.strip()):
                 raise Failure(f'requirements.txt line {number} is no exact pin: "{line.strip()}".')
             current.append(line.strip())
     return groups

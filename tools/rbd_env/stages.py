@@ -38,7 +38,8 @@ WITHOUT_LAUNCH = ('-p', 'no:launch_testing', '-p', 'no:launch_ros')
 BY_FILE = ('--dist', 'loadfile', '--no-loadscope-reorder', '--max-worker-restart', '0')
 # at most; more unit tests at a time would want more memory than they save time; more launch tests,
 # which measure times, would disturb each other
-WORKERS = {'linters': 1, 'unit tests': 4, 'launch tests': 4, 'browser tests': 1}
+WORKERS = {'linters': 1, 'unit tests': 4, 'launch tests': 4, 'browser tests': 1,
+           'scale tests': 1}
 # launch tests mostly wait: for processes, for messages, for timeouts that must pass
 BUSY = {'launch tests': 0.5}  # part of a processor that a worker wants, where it is not one
 # workers have the processors already: more threads of the linear algebra would only spin
@@ -64,6 +65,8 @@ class Stage:
     beside: bool = False  # whether another stage runs at the same time
     complete: bool = False  # whether all its tests were asked for, so that none is a failure
     skipped: str = ''  # why it does not run at all
+    python: str = ''  # interpreter, if it is not this one
+    variables: dict[str, str] | None = None  # of the process, if they are not those of this one
 
     def distribution(self, extra: list[str]) -> list[str]:
         """
@@ -95,10 +98,11 @@ class Stage:
         self.started = time.monotonic()
         made = made_folder(root, os.environ)  # the checkout itself may be read-only
         process = subprocess.Popen(
-            [sys.executable, '-m', 'pytest', '-o', f'cache_dir={made / "pytest"}',
+            [self.python or sys.executable, '-m', 'pytest', '-o', f'cache_dir={made / "pytest"}',
              '-o', f'timeout={pace.patient(pace.LIMIT):.0f}', *self.arguments,
              *self.distribution(extra), *extra], cwd=root,
-            env={**QUICK, **(ONE_THREAD if self.name == 'unit tests' else {}), **os.environ,
+            env={**QUICK, **(ONE_THREAD if self.name == 'unit tests' else {}),
+                 **(os.environ if self.variables is None else self.variables),
                  'RBD_ROS_RESULTS': str(results), 'MYPY_CACHE_DIR': str(made / 'mypy')},
             stdout=subprocess.PIPE if self.beside else None,
             stderr=subprocess.STDOUT if self.beside else None, text=True, errors='replace')
@@ -177,23 +181,27 @@ def kind(path: str, root: Path) -> str:
         return 'launch tests'
     if file.parts[:2] == ('test', 'browser'):
         return 'browser tests'
+    if file.parts[:2] == ('test', 'scale'):
+        return 'scale tests'
     return 'linters' if str(file) in linter_files(root) else 'unit tests'
 
 
 def suite(root: Path, named: list[str]) -> list[Stage]:
-    """Return the stages: of the whole suite, or of what was named."""
+    """Return the stages: of the whole suite, to which scale does not belong, or of the named."""
     linters = linter_files(root)
     default = {
         'linters': linters,
         'unit tests': ['test', '--ignore', 'test/launch', '--ignore', 'test/browser',
+                       '--ignore', 'test/scale',
                        *(word for file in linters for word in ('--ignore', file))],
         'launch tests': ['test/launch'],
         'browser tests': ['test/browser'],
     }
     whole = not named or named == ['test']
     if not whole:
-        default = {name: [path for path in named if kind(path, root) == name] for name in default}
+        default = {name: [path for path in named if kind(path, root) == name]
+                   for name in (*default, 'scale tests')}
     fixed = {'linters': (*WITHOUT_LAUNCH, '--show-capture=no'), 'unit tests': WITHOUT_LAUNCH,
-             'launch tests': (), 'browser tests': WITHOUT_LAUNCH}
+             'launch tests': (), 'browser tests': WITHOUT_LAUNCH, 'scale tests': WITHOUT_LAUNCH}
     return [Stage(name, [*fixed[name], *paths], whole=whole)
             for name, paths in default.items() if paths]

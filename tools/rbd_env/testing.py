@@ -12,7 +12,11 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""``./run test``: linters, unit tests, launch tests and browser tests, and one summary."""
+"""
+``./run test``: linters, unit tests, launch tests and browser tests, and one summary.
+
+``./run test scale`` runs what needs PyTorch, JAX, Dask and Ray, in an environment of their own.
+"""
 
 from __future__ import annotations
 
@@ -23,8 +27,9 @@ import sys
 import threading
 import time
 
-from rbd_env import browser, pace, progress, seeds, stages
-from rbd_env.layout import user_cache
+from rbd_env import browser, pace, progress, scale, seeds, stages
+from rbd_env.failure import Failure
+from rbd_env.layout import locate, user_cache
 
 COUNTED = ('passed', 'failed', 'repeated', 'skipped')
 
@@ -45,6 +50,8 @@ def summary(done: list[stages.Stage], root: Path) -> tuple[list[str], Counter[st
         verdict = 'FAILED' if stage.failed else 'ok'
         lines.append(f'{stage.name:<14} {verdict:<7} {", ".join(words)} in {stage.seconds:.0f} s')
         lines += [f'{"":<14} {line}' for line in stage.reasons(root)]
+    if {stage.name for stage in done} >= {'unit tests', 'launch tests'}:
+        lines.append('scale          apart   PyTorch, JAX, Dask and Ray: ./run test scale')
     lines.append('tests: ' + ', '.join(f'{total[word]} {word}' for word in COUNTED))
     return lines, total
 
@@ -98,12 +105,18 @@ def run(arguments: list[str], root: Path, only: tuple[str, ...] = ()) -> int:
     :returns: the exit code.
     """
     begin = time.monotonic()
+    if arguments[:1] == ['scale']:
+        arguments = ['test/scale', *arguments[1:]]
     named, options = stages.split_paths(root, arguments)
     done = []
     seeds.stamp(root).unlink(missing_ok=True)
     chosen = [each for each in stages.suite(root, named) if not only or each.name in only]
     for stage in chosen:
-        stage.complete = not arguments
+        stage.complete = not arguments or arguments == ['test/scale']
+        if stage.name == 'scale tests':
+            layout = locate(dict(os.environ))
+            stage.python = str(scale.provide(layout))
+            stage.variables = scale.variables(layout, dict(os.environ))
     if pace.VARIABLE not in os.environ:
         os.environ[pace.VARIABLE] = f'{pace.measure():.2f}'
     find_browser(chosen)
@@ -130,4 +143,8 @@ def run(arguments: list[str], root: Path, only: tuple[str, ...] = ()) -> int:
 
 
 if __name__ == '__main__':
-    sys.exit(run(sys.argv[1:], Path(os.environ['RBD_ROS_ROOT'])))
+    try:
+        sys.exit(run(sys.argv[1:], Path(os.environ['RBD_ROS_ROOT'])))
+    except Failure as failure:
+        print(failure.paragraph(), file=sys.stderr)
+        sys.exit(1)

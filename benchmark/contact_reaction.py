@@ -1,0 +1,213 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""
+Contacts of an arm that MuJoCo simulates: how soon they are found, and how hard they become.
+
+``python -m benchmark.contact_reaction`` prints the tables of ``docs/contact_reaction.md``. The
+obstacle is a spring without damping that meets the tip head-on; the arm has friction and noise
+that the controller does not know but for what a minute of free motion shows.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from benchmark.mujoco_robots import DrivenRobot, Measured
+import numpy as np
+import numpy.typing as npt
+from rbd_ros.control.observers.calibration import calibrated_contact
+
+__all__ = ['Arm', 'calibrate', 'FRICTION', 'touch', 'Touched']
+
+Array = npt.NDArray[np.float64]
+
+#: N.m dry and N.m.s/rad viscous friction of the joints
+FRICTION = (np.array([2.0, 2.0, 1.5, 1.5, 0.5, 0.4, 0.3]),
+            np.array([2.0, 2.0, 1.5, 1.5, 0.5, 0.4, 0.3]))
+
+#: rad and rad/s, standard deviations of measured positions and velocities
+NOISE = 2e-6, 2e-3
+
+STIFFNESSES = (1e3, 1e4, 1e5)
+SPEEDS = (0.1, 0.25, 0.5)
+REACTIONS = ('report', 'stop', 'float', 'comply', 'retract')
+
+
+class Touched(NamedTuple):
+    """
+    What became of a contact.
+
+    :param delay: from the first touch to the first torque of the reaction, s.
+    :param force: largest one, N.
+    :param mean: of the force between 1 and 2 s after the touch, N.
+    :param speed: of the tip when it touched, m/s.
+    :param state: of the supervisor in the end.
+    """
+
+    delay: float
+    force: float
+    mean: float
+    speed: float
+    state: str
+
+
+class Arm(DrivenRobot):
+    """
+    The built-in arm with friction, noise and an obstacle.
+
+    :param rate: of its states, Hz.
+    :param values: parameters of the controller.
+    :param plant: options of the robot.
+    :param seed: of the noise.
+    """
+
+    def __init__(self, rate: float, values: Mapping[str, object],
+                 plant: Mapping[str, object] | None = None, seed: int = 1) -> None:
+        dry, viscous = FRICTION
+        super().__init__('built-in', rate, values, {
+            'friction': dry.tolist(), 'damping': viscous.tolist(), **(plant or {})})
+        self._rng = np.random.default_rng(seed)
+        self.wall: tuple[Array, Array, float] | None = None  # point, normal, stiffness
+        self.frozen: int | None = None  # joint whose sensor repeats its last position
+        self._last: Array | None = None
+        self.force, self.forces = 0.0, []
+        self.states: list[str] = []
+        self.samples: list[tuple[Array, Array]] = []
+        self.sampling = False
+
+    def measure(self) -> Measured:
+        """Return noisy positions and velocities."""
+        n = len(self.robot.joints)
+        q = self.plant.position + NOISE[0] * self._rng.standard_normal(n)
+        qd = self.plant.velocity + NOISE[1] * self._rng.standard_normal(n)
+        if self.frozen is not None and self._last is not None:
+            q[self.frozen], qd[self.frozen] = self._last[self.frozen], 0.0
+        self._last = q
+        return q, qd, ()
+
+    def step(self) -> None:
+        """Let the obstacle push."""
+        self.force = 0.0
+        if self.wall is not None:
+            point, normal, stiffness = self.wall
+            self.force = stiffness * max(0.0, float(normal @ (point - self.plant.position_of_tip)))
+            self.push = np.concatenate([self.force * normal, np.cross(
+                self.plant.lever_of_tip, self.force * normal)])
+        super().step()
+        self.forces.append(self.force)
+
+    def note(self) -> None:
+        """Write down what has become of it."""
+        self.states.append(self.state)
+        if self.sampling:
+            x = self.controller.x
+            self.samples.append((x.joints.qd.copy(), x.contact.momentum.torque.copy()))
+
+    def wander(self, seconds: float, seed: int, reach: float = 0.6) -> None:
+        """Move through random points at various speeds."""
+        rng, home = np.random.default_rng(seed), np.array(self.plant.options.start)
+        end = self.time + seconds
+        while self.time < end and self.state == 'running':
+            way = rng.uniform(0.8, 2.5)
+            self.follow(home + rng.uniform(-reach, reach, len(home)), way)
+            self.run(min(way + 0.1, end - self.time + self.period))
+
+
+def calibrate(rate: float = 500.0, seconds: float = 60.0, seed: int = 3,
+              **more: object) -> dict[str, list[float]]:
+    """Return the thresholds that a minute of free motion gives."""
+    arm = Arm(rate, {'mode': 'computed_torque', 'contact.reaction': 'report',
+                     'contact.torque': [1e4], **more})
+    arm.activate()
+    arm.run(1.5)
+    arm.sampling = True
+    arm.wander(seconds, seed)
+    assert arm.state == 'running', arm.fault
+    qd, torque = (np.array(each) for each in zip(*arm.samples))
+    return calibrated_contact(qd, torque, arm.controller.settings.joints('friction.speed'))
+
+
+def touch(reaction: str, stiffness: float, speed: float, thresholds: Mapping[str, object],
+          rate: float = 500.0, after: float = 2.0, **more: object) -> Touched:
+    """Run the tip into an obstacle that stands in its way after 12 cm."""
+    arm = Arm(rate, {
+        'mode': 'operational_space', 'contact.reaction': reaction, 'task.linear_velocity': speed,
+        'task.linear_acceleration': 4.0, 'task.linear_lead': 0.3, 'task.linear_error': 1.0,
+        'task.linear_integral': 300.0, **thresholds, **more})
+    arm.activate()
+    arm.run(1.5)
+    assert arm.state == 'running', arm.fault
+    start, way = arm.plant.tip(), np.array([0.3, 0.0, -0.9539392])
+    arm.wall = start.position + 0.12 * way, -way, stiffness
+    arm.aim(start.position + 0.3 * way, _quaternion(start.rotation))
+    arm.states.clear()
+    arm.forces.clear()
+    steps = round(arm.period / arm.plant.options.step)
+    while not any(arm.forces[-steps:]) and len(arm.states) < 3.0 / arm.period:
+        met = arm.plant.position_of_tip
+        arm.run(arm.period)
+    reached = float(np.linalg.norm(arm.plant.position_of_tip - met)) / arm.period
+    begun = len(arm.states)
+    arm.run(after)
+    forces = np.array(arm.forces)
+    first = int(np.flatnonzero(forces > 0.0)[0])
+    found = [k for k in range(begun - 1, len(arm.states)) if arm.states[k] != 'running']
+    count = arm.controller.x.contact.found if reaction == 'report' else 0.0
+    delay = (found[0] * steps - first) * arm.plant.options.step if found else (
+        count - (arm.time - (len(forces) - first) * arm.plant.options.step))
+    settled = first + round(1.0 / arm.plant.options.step)
+    return Touched(delay, float(forces.max()), float(forces[settled:].mean()), reached, arm.state)
+
+
+def _quaternion(R: Array) -> Array:
+    from scipy.spatial.transform import Rotation
+    return np.asarray(Rotation.from_matrix(R).as_quat())
+
+
+def main() -> None:
+    """Print the tables."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument('--free', type=float, default=0.0, metavar='S',
+                        help='s of free motion in which false alarms are counted')
+    parser.add_argument('--rate', type=float, default=500.0, help='Hz')
+    parser.add_argument('--reactions', nargs='+', default=REACTIONS, choices=REACTIONS)
+    parser.add_argument('--stiffnesses', nargs='+', type=float, default=STIFFNESSES, help='N/m')
+    parser.add_argument('--speeds', nargs='+', type=float, default=SPEEDS, help='m/s')
+    options = parser.parse_args()
+    found = calibrate(options.rate)
+    for name, values in found.items():
+        print(f'{name}: {np.round(values, 3).tolist()}')
+    if options.free > 0.0:
+        arm = Arm(options.rate, {'mode': 'computed_torque', 'contact.reaction': 'report', **found})
+        arm.activate()
+        arm.run(1.5)
+        arm.wander(options.free, 1000)
+        print(f'{arm.controller.x.contact.count:.0f} false alarms in {options.free:.0f} s, '
+              f'{arm.state}')
+        return
+    print('| reaction | N/m | m/s | reaction after, ms | largest force, N | later, N | state |')
+    print('|---|---|---|---|---|---|---|')
+    for reaction in options.reactions:
+        for stiffness in options.stiffnesses:
+            for speed in options.speeds:
+                one = touch(reaction, stiffness, speed, found, options.rate)
+                print(f'| {reaction} | {stiffness:.0e} | {one.speed:.2f} | {1e3 * one.delay:.0f} '
+                      f'| {one.force:.0f} | {one.mean:.1f} | {one.state} |', flush=True)
+
+
+if __name__ == '__main__':
+    main()

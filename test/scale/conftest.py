@@ -1,0 +1,46 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""A local cluster of Ray for all tests of this folder."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+import logging
+import os
+import sys
+from typing import Any
+
+import pytest
+
+#: Ray gives its processes 30 s to start, whatever else the machine does.
+_ATTEMPTS = 10
+
+
+@pytest.fixture(scope='session')
+def rays() -> Iterator[Any]:
+    """Start two processes of Ray, and end them."""
+    import ray
+    for attempt in range(_ATTEMPTS):
+        try:
+            ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False,
+                     runtime_env={'env_vars': {'PYTHONPATH': os.pathsep.join(sys.path)}})
+            break
+        except Exception as error:
+            ray.shutdown()
+            if attempt + 1 == _ATTEMPTS or 'timed out' not in str(error).lower():
+                raise
+            logging.getLogger('rbd_ros').warning('Ray starts again: %s', error)
+    yield ray
+    ray.shutdown()
