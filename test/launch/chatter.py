@@ -47,9 +47,9 @@ def listen(file: Path) -> None:
         time.sleep(0.01)
 
 
-def noted(node: ControllerNode, *given: object) -> None:
+def noted(node: ControllerNode, *given: object, **more: object) -> None:
     """Create the node and note it."""
-    plain_init(node, *given)
+    plain_init(node, *given, **more)
     nodes.append(node)
 
 

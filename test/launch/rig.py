@@ -349,6 +349,25 @@ class Client:
         self.wait(future.done, f'answer of {name}')
         return future.result()
 
+    def be_discovered(self) -> None:
+        """
+        Wait until the controller knows every publisher that was created here before.
+
+        A participant announces its publishers in order. Who answers a request knows the publisher
+        of requests, and so all that were announced before it.
+        """
+        client = self.node.create_client(GetState, 'controller/get_state')
+        self.wait(client.service_is_ready, 'service get_state')
+        answers = []
+
+        def answered() -> bool:
+            # an answer is lost when the server has not yet found who would read it
+            if not answers or time.monotonic() - answers[-1][0] > 1.0:
+                answers.append((time.monotonic(), client.call_async(GetState.Request())))
+            return any(future.done() for _, future in answers)
+        self.wait(answered, 'an answer of get_state')
+        self.node.destroy_client(client)
+
     def settle(self) -> None:
         """Wait until a message that was just published has been taken, as far as one can see."""
         for _ in range(3):
@@ -441,6 +460,7 @@ class Driver:
         self.qd, self.effort = np.zeros_like(self.q), np.zeros_like(self.q)
         self.mangle: Callable[[JointState], Iterable[JointState]] | None = None
         self.good = 0.0  # steady time of the last state that was not mangled
+        self.count = 0  # messages that were sent
         self._client, self._lock = client, threading.Lock()
         self._end = threading.Event()
         self._thread = threading.Thread(target=self._run, daemon=True)
@@ -455,6 +475,7 @@ class Driver:
                     self.good = time.monotonic()
                 for one in (message,) if self.mangle is None else self.mangle(message):
                     self._client.states.publish(one)
+                    self.count += 1
             due = max(due + 1.0 / self.rate, time.monotonic() - 1.0 / self.rate)  # no bursts
             self._end.wait(max(due - time.monotonic(), 0.0))
 

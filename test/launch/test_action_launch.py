@@ -286,7 +286,7 @@ class TestAction(SteppedCase):
             'increase strictly': make(JOINTS, [1.0, 0.5], two),
             'positions are not all finite': make(JOINTS, [1.0], [(here * math.nan,)]),
             'velocities are not all finite': make(JOINTS, [1.0], [(here, here * math.inf)]),
-            'point 0 has 6 velocities for 7 joints': bad,
+            'point 0 has 6 velocities, not one for each joint': bad,
             'outside': make(JOINTS, [5.0], [(here + 20.0,)]),
             'would move at': make(JOINTS, [0.001, 0.01], two),
             'OLD_HEADER_TIMESTAMP': early,

@@ -37,6 +37,8 @@ from std_msgs.msg import Float64MultiArray
 DOCS = Path(__file__).parents[2] / 'docs'
 #: made only where a parameter asks for it
 OPTIONAL = {'/controller/imu', '/controller/dead_man', '/controller/follow_joint_trajectory',
+            '/controller/force_torque', '/controller/measured_wrench',
+            '/controller/tare_force_torque',
             '/robot_description', '/simulator/contact_markers', '/simulator/contact_wrench',
             '/simulator/odometry', '/simulator/scene'}
 #: what every node has
@@ -99,7 +101,8 @@ class TestController(unittest.TestCase):
         self.node.create_subscription(
             Float64MultiArray, 'controller/commands', heard.append, 10)
         end = time.monotonic() + patient(60.0)
-        nodes = {'controller', 'controller_loop', 'controller_transitions', 'simulator'}
+        nodes = {'controller', 'controller_loop', 'controller_transitions', 'simulator',
+                 'simulator_loop'}
         while time.monotonic() < end and not (  # then everything has been made, and discovered
                 heard and nodes <= set(self.node.get_node_names())):
             rclpy.spin_once(self.node, timeout_sec=0.1)
@@ -109,7 +112,7 @@ class TestController(unittest.TestCase):
             ('controller', 'controller_loop', 'controller_transitions'), '/controller',
             documented('controller_reference.md', '### Subscribed', '### Published',
                        '## Services and actions'))
-        self.compare(('simulator',), '/simulator',
+        self.compare(('simulator', 'simulator_loop'), '/simulator',
                      documented('simulator.md', '# Simulator') - {'/clock', '/tf', '/tf_static'})
 
     def compare(self, nodes: tuple[str, ...], own: str, named: set[str]) -> None:

@@ -112,7 +112,7 @@ class TestDiagnostics(unittest.TestCase):
         """A real-time setting that the system refused is a warning with the reason."""
         status = self.wait_for('supervisor', 'state', 'running')['real time']
         self.assertEqual(status.level, DiagnosticStatus.WARN)
-        self.assertTrue(values(status)['realtime.cpu'].startswith('refused'))
+        self.assertTrue(values(status)['realtime.cores'].startswith('refused'))
 
     def test_payload(self) -> None:
         """The payload in force is reported."""

@@ -19,6 +19,7 @@ from __future__ import annotations
 import dataclasses
 from pathlib import Path
 import tempfile
+import time
 import unittest
 
 import arm
@@ -89,7 +90,7 @@ class TestIdentification(ClosedLoop):
         path = random_path(np.random.default_rng(6), arm.Q, lower, upper,
                            0.6 * np.array(model.velocity_limit), round(seconds / 0.6), 0.6)
         path.q[-1] = arm.Q
-        begin = self.last + 300_000_000
+        begin = self.last + 1_000_000_000  # simulated time may run faster than the message does
         self.client.trajectory.publish(rig.trajectory_message(
             arm.JOINTS, path.times.tolist(), list(zip(path.q, path.qd, path.qdd)), stamp=begin))
         end = begin + round(path.times[-1] * 1e9)
@@ -127,7 +128,9 @@ class TestIdentification(ClosedLoop):
         self.assertLess(np.linalg.norm(found.com - COM), SHARE * np.linalg.norm(COM), found)
         message = InertiaStamped()
         set_message_fields(message, found.message())
+        begin = time.monotonic()
         self.payload.publish(message)
+        self.client.wait_text('log', 'blended in', begin)
         self.assertLess(self.deviation(), 0.03 * sagging)
 
 

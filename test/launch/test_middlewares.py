@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The same launch test on each other middleware of this installation."""
+"""The same launch tests on each other middleware of this installation."""
 
 from __future__ import annotations
 
@@ -28,14 +28,22 @@ import rclpy
 FOLDER = Path(__file__).parent
 ROOT = FOLDER.parents[1]
 
-#: that of this process is the one with which test_controller_launch.py runs by itself
+#: what is run on each
+TESTS = ('test_controller_launch.py', 'test_stalls.py::test_python_stands_still')
+
+#: that of this process is the one with which these run by themselves
 OTHERS = sorted({'rmw_fastrtps_cpp', 'rmw_cyclonedds_cpp'} - {
     rclpy.get_rmw_implementation_identifier()})
 
 
+@pytest.mark.parametrize('test', TESTS)
 @pytest.mark.parametrize('middleware', OTHERS)
-def test_controller_on(middleware: str, tmp_path: Path) -> None:
-    """Launch file, states, commands and the end are the same on Fast DDS and Cyclone DDS."""
+def test_controller_on(middleware: str, test: str, tmp_path: Path) -> None:
+    """
+    All is the same on Fast DDS and Cyclone DDS.
+
+    Launch file, states, commands, the end; and what must work while Python stands still.
+    """
     if middleware not in get_packages_with_prefixes():
         pytest.skip(f'this machine has no {middleware}')
     environment = {k: v for k, v in os.environ.items() if k != 'RBD_ROS_RESULTS'}
@@ -45,8 +53,8 @@ def test_controller_on(middleware: str, tmp_path: Path) -> None:
     output = tmp_path / 'output'
     with output.open('w') as stream:
         process = subprocess.Popen(
-            [sys.executable, '-m', 'pytest', '-p', 'no:cacheprovider', '--timeout', '150',
-             str(FOLDER / 'test_controller_launch.py')],
+            [sys.executable, '-m', 'pytest', '-p', 'no:cacheprovider', '-s', '--timeout', '150',
+             str(FOLDER / test)],
             cwd=ROOT, env=environment, stdout=stream, stderr=subprocess.STDOUT)
         try:
             code = process.wait(200)

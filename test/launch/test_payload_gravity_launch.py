@@ -278,12 +278,17 @@ class TestGravity(Case):
         return pin.Quaternion(R if mounting is None else R @ mounting), R.T @ DOWN
 
     def feed(self, send: Callable[[int], None]) -> None:
-        """Send a direction with every state."""
+        """
+        Send a direction with every state, at half the speed of real time.
+
+        Directions pass through Python, states do not: time must not run away from it.
+        """
         step = self.bench.step
         self.addCleanup(setattr, self.bench, 'step', step)
 
         def both(*arguments: float | None) -> rig.Command | None:
             send(self.bench.now)
+            time.sleep(2.0 * DT)
             return step(*arguments)
         self.bench.step = both
 

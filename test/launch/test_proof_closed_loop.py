@@ -51,12 +51,14 @@ STEP = 0.01  # of the torque limit, between two commands, also where the mode ch
 @launch_testing.markers.keep_alive
 def generate_test_description() -> LaunchDescription:
     """Start arm and controller; a change of the mode takes the default time."""
-    return description(arm.Q, rate=RATE, stiffness=[400.0], damping=[40.0],
+    return description(arm.Q, rate=RATE, relayed=True, stiffness=[400.0], damping=[40.0],
                        **{'reference.acceleration': [1e3]})
 
 
 class TestClosedLoop(ClosedLoop):
     """Move the arm."""
+
+    relayed = True
 
     def follow(self, path: Quintic) -> np.ndarray:
         """Follow a path in computed torque; return the errors of all joints at each state."""

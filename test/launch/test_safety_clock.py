@@ -135,6 +135,33 @@ class TestClock(unittest.TestCase):
         client.wait_text('fault', 'the clock jumped: backwards by 1.995 s', begin)
         client.wait_text('state', 'fault', begin)
 
+    def test_another_configuration_meanwhile(self) -> None:
+        """Whoever configures while the clock stands, or after it went back, can activate."""
+        client = self.client
+        for while_unconfigured, while_inactive in ((0, 0), (40, 0), (0, 20)):
+            with self.subTest(back=(while_unconfigured, while_inactive)):
+                client.put_down()
+                begin = time.monotonic()
+                type(self).now -= while_unconfigured * 1_000_000_000
+                if while_unconfigured:
+                    self.tick()
+                self.assertTrue(client.transition(rig.CONFIGURE))
+                type(self).now -= while_inactive * 1_000_000_000
+                if while_inactive:
+                    self.tick()
+                time.sleep(STATE_TIMEOUT)  # the clock stands still
+                done = client.ask_transition(rig.ACTIVATE)
+                time.sleep(0.2)
+                client.wait(lambda done=done: self.step(0.02) is not None or done.done(),
+                            'activation')
+                client.wait(lambda: self.step(0.02) is not None
+                            and client.last('state') == 'running', 'running')
+                answer = self.step()
+                self.assertIsNotNone(answer)
+                np.testing.assert_allclose(answer.effort, GRAVITY, atol=1e-9)
+                self.assertFalse([said for said in client.texts['fault']
+                                  if said.time > begin and said.text])
+
     def test_pause_that_does_not_end(self) -> None:
         """A clock at rest for longer than pause_limit is a dead simulator."""
         client = self.client

@@ -67,7 +67,7 @@ FOLDER = Path(tempfile.mkdtemp())
 def generate_test_description() -> tuple[LaunchDescription, dict[str, object]]:
     """Start a controller for each way to end, and a simulator for the one that loses it."""
     driven = {name: rig.controller(name, **arm.PARAMETERS) for name in DRIVEN}
-    driven['broken'] = rig.saboteur(FOLDER, 'broken', **arm.PARAMETERS)
+    driven['broken'] = rig.saboteur(FOLDER, 'broken', **arm.PARAMETERS, loop='executor')
     described = {k: v for k, v in arm.PARAMETERS.items() if k != 'robot_description_file'}
     orphan = rig.controller('orphan', **described, use_sim_time=True, autostart=True)
     simulator = NodeAction(
@@ -130,8 +130,9 @@ class TestEndings(unittest.TestCase):
         """Expect: braking, a ramp to zero, zero several times, nothing more."""
         after = [c for c in client.commands if begin < c.time <= end]
         zeros = [c for c in after if not c.effort.any()]
-        self.assertGreaterEqual(len(zeros), REPEATS)
-        self.assertTrue(all(not c.effort.any() for c in after[-REPEATS:]))
+        # The middleware keeps the newest command only: who stands still misses those before it.
+        self.assertGreaterEqual(len(zeros), 1 if client.stalled(begin) else REPEATS)
+        self.assertTrue(all(not c.effort.any() for c in after[-min(REPEATS, len(zeros)):]))
         self.assertLess(zeros[0].time - begin, BRAKE + lost + RELEASE + client.margin(begin))
         limit, period = 10.0 * arm.LIMIT, 1.0 / arm.RATE
         steps = np.abs(np.diff([c.effort for c in after], axis=0))
@@ -224,7 +225,7 @@ class TestEndings(unittest.TestCase):
         self.assertEqual(code, 0)
 
     def test_exception(self, broken: object, proc_info: object) -> None:
-        """An exception in the loop ends as a stop does, and the exit code shows it."""
+        """An exception in a loop of Python ends as a stop does, and the exit code shows it."""
         client, _ = self.bring_up('broken')
         begin = time.monotonic()
         rig.break_it(FOLDER, 'state')
@@ -297,6 +298,7 @@ class TestEndings(unittest.TestCase):
         client = rig.Client('occupied')
         self.addCleanup(client.close)
         client.node.create_publisher(JointState, 'controller/commands', 1)
+        client.be_discovered()
         self.assertTrue(client.transition(rig.CONFIGURE), client.last('log'))
         client.ask_transition(rig.ACTIVATE)
         client.wait_text('log', 'was killed stays visible', 0.0)

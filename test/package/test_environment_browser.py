@@ -39,6 +39,22 @@ def program(path: Path, text: str) -> str:
     return str(path)
 
 
+def test_a_browser_that_shows_nothing_is_none(
+        tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One that starts and then draws no page is named, and the tests that need it are skipped."""
+    blind = program(tmp_path / 'blind', STARTS + 'exit 0\n')
+    seeing = program(tmp_path / 'seeing', '#!/bin/sh\necho "<p>12 seen</p>"\n')
+    assert not browser.shows(blind) and browser.shows(seeing)
+    assert not browser.shows(str(tmp_path / 'missing'))
+    monkeypatch.delenv(browser.VARIABLE, raising=False)
+    monkeypatch.setattr(browser, 'find', lambda: None)
+    for which, found in ((seeing, seeing), (blind, None)):
+        monkeypatch.setattr(browser, 'fetch', lambda _, which=which: which)
+        result, reason = browser.provide(tmp_path)
+        assert result == found
+        assert (f'{blind} shows no page on this machine' in reason) == (found is None)
+
+
 def test_the_first_that_starts_is_taken(tmp_path: Path) -> None:
     """A script that only tells how to install one is none; the user's word comes first."""
     place = {'PATH': f'{tmp_path}:/usr/bin:/bin'}

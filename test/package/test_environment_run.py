@@ -27,7 +27,7 @@ import tempfile
 
 from packaging.requirements import Requirement
 import pytest
-from rbd_env import build, cli, layout, packages, variables, verb
+from rbd_env import build, cli, layout, packages, scale, variables, verb
 from rbd_env.failure import Failure, from_os_error
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -252,7 +252,7 @@ def test_help_names_every_subcommand() -> None:
     ('rbd compare robot.urdf', ('runtime', 'benchmark')), ('rbd info robot.urdf', ('runtime',)),
     ('rbd --json bench robot.urdf', ('runtime', 'benchmark')), ('prepare', cli.EVERYTHING),
     ('docs', ('runtime', 'docs')), ('ros2 topic list', ('runtime',)),
-    ('test', cli.EVERYTHING)])
+    ('test', cli.EVERYTHING), ('test scale -x', ('runtime',))])
 def test_a_command_gets_what_it_needs(words: str, groups: tuple[str, ...]) -> None:
     """Commands that compare with other libraries bring these along; the others do not."""
     assert cli.groups_of(words.split()) == groups
@@ -369,6 +369,15 @@ def test_requirements_are_exact_and_complete() -> None:
     assert len(names) == len(set(names))
     assert {'numpy', 'scipy', 'llvmlite', 'pytest', 'pin', 'mujoco'} <= set(names)
     assert not any('isaac' in name for name in names)
+
+
+def test_requirements_of_scale() -> None:
+    """The environment of the clusters has exact versions, and PyTorch without CUDA."""
+    groups = packages.read_groups((ROOT / scale.REQUIREMENTS).read_text())
+    pins = dict(line.split('==') for line in groups.pop('scale'))
+    assert not groups and pins['torch'].endswith('+cpu')
+    assert {'jax', 'dask', 'distributed', 'ray', 'numpy', 'llvmlite', 'pytest'} <= set(pins)
+    assert not any(name.startswith('nvidia') for name in pins)
 
 
 def test_inexact_requirement_is_refused() -> None:

@@ -208,6 +208,7 @@ def test_named_files_choose_their_stage() -> None:
     assert [stage.name for stage in stages.suite(ROOT, named)] == ['linters']
     assert [stage.name for stage in stages.suite(ROOT, ['test/launch'])] == ['launch tests']
     assert [stage.name for stage in stages.suite(ROOT, ['test/browser'])] == ['browser tests']
+    assert [stage.name for stage in stages.suite(ROOT, ['test/scale'])] == ['scale tests']
     assert [stage.name for stage in stages.suite(ROOT, [])] \
         == ['linters', 'unit tests', 'launch tests', 'browser tests']
 

@@ -1,0 +1,48 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""Flood the action with goals for some seconds, as fast as possible: goal_flooder.py seconds."""
+
+from __future__ import annotations
+
+import sys
+import time
+
+import rclpy
+from request_flooder import FollowJointTrajectory, goal, JOINTS
+
+ACTION = 'controller/follow_joint_trajectory/_action/send_goal'
+
+
+def main(seconds: float) -> None:
+    """Send until the time is over; print how many."""
+    rclpy.init()
+    node = rclpy.create_node('goal_flooder')
+    client = node.create_client(FollowJointTrajectory.Impl.SendGoalService, ACTION)
+    assert client.wait_for_service(20.0)
+    time.sleep(0.5)  # the server must have found us, too
+    made, count = goal(JOINTS), 0
+    print('begun', flush=True)
+    begin = time.monotonic()
+    while time.monotonic() < begin + seconds:
+        client.handle.send_request(made())
+        count += 1
+    print(count, flush=True)
+    sys.stdin.read()  # stay until the one who started us has seen enough
+    node.destroy_node()
+    rclpy.shutdown()
+
+
+if __name__ == '__main__':
+    main(float(sys.argv[1]))

@@ -1,0 +1,393 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""
+Python stands still, or has gone for good: torques and stops come as ever.
+
+The controller is a saboteur, which keeps the lock of the interpreter, compiles, writes logs or
+ends its own threads. Whether Python really stands still is seen by a request that only Python
+answers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, ExitStack
+import os
+from pathlib import Path
+import signal
+import subprocess
+import sys
+import time
+
+from arm import BRAKE, GRAVITY, HOLD, MODEL, PEER, Q, RELEASE, REPEATS, STATE_TIMEOUT
+from geometry_msgs.msg import TransformStamped
+from lifecycle_msgs.srv import GetState
+import numpy as np
+import pytest
+from rbd_env.pace import patient
+import rclpy
+from rclpy.duration import Duration
+from rclpy.event_handler import SubscriptionEventCallbacks
+from rclpy.qos import LivelinessPolicy, QoSProfile
+import rig
+from saboteur import CALLBACKS, EXIT, EXIT_CODE
+from sensor_msgs.msg import Imu, JointState
+from standing import Standing
+from std_msgs.msg import Bool, UInt64
+from std_srvs.srv import Trigger
+from tf2_msgs.msg import TFMessage
+
+HERE = Path(__file__).parent
+RATE = 250.0
+
+#: s without Python after which the loop stops by itself, where that is tested
+SUPERVISION = 1.0
+
+#: s for which the lock of the interpreter is kept at least, the first time
+LOCKED = 5.0
+
+#: s of liveliness that the commands offer by default
+LEASE = 0.2
+
+#: s after which a measured direction of gravity is too old
+GRAVITY_TIMEOUT = patient(1.0)
+
+#: s between two messages of the dead-man switch
+PRESSES = 0.1
+
+
+class Harmed(Standing):
+    """
+    A controller that does harm to itself, and its operator.
+
+    :param folder: for requests of harm, and for its log.
+    :param parameters: of the controller.
+    """
+
+    def __init__(self, folder: Path, **parameters: object) -> None:
+        self.folder, self._log = folder, (folder / 'log').open('wb')
+        super().__init__(
+            {'nominal_rate': RATE, 'fault_action': 'release',
+             'stop_action': 'release', **parameters},
+            [str(HERE / 'saboteur.py')], {'SABOTAGE': str(folder / 'sabotage')},
+            stdout=self._log, stderr=subprocess.STDOUT)
+        self.beats = self.client.listen(UInt64, 'controller/heartbeat')
+        self._switch = self.client.node.create_publisher(Bool, 'controller/dead_man', 1)
+        self._held = True
+        self._operator = ExitStack()
+        self._operator.enter_context(self.client.repeating(PRESSES, self._press))
+
+    def _press(self) -> None:
+        if self._held:
+            self._switch.publish(Bool(data=True))
+
+    def let_go(self) -> float:
+        """Release the dead-man switch; return when."""
+        self._held = False
+        self._switch.publish(Bool(data=False))
+        return time.monotonic()
+
+    def harm(self, kind: str) -> float:
+        """Have it do harm; return when it was told so."""
+        rig.break_it(self.folder, kind)
+        return time.monotonic()
+
+    @contextmanager
+    def standing_still(self) -> Iterator[float]:
+        """Have it keep the lock of its interpreter meanwhile."""
+        client, pipe = self.client, self.folder / 'pipe'
+        client.lifecycle()  # finds the service
+        os.mkfifo(pipe)
+        self.harm(f'hold: {pipe}')
+        with pipe.open('wb') as end:
+            # It may not have the lock yet, and Python answers once more; who has it keeps it.
+            time.sleep(0.1)
+            begin = time.monotonic()
+            future = client.ask(GetState, 'get_state', GetState.Request())
+            yield begin
+            assert not future.done(), f'Python answers after {time.monotonic() - begin:.2f} s'
+            end.write(b'x')
+        client.wait(future.done, 'Python')
+        pipe.unlink()
+
+    def run_again(self) -> None:
+        """Reset, and wait until the robot is carried."""
+        client, since = self.client, time.monotonic()
+        self._held = True
+        self.driver.behave()
+        client.wait(lambda: client.trigger('reset').success, 'a reset')
+        client.wait_text('state', 'running', since)
+        client.wait(lambda: np.allclose(client.commands[-1].effort, GRAVITY, atol=1e-6), 'gravity')
+
+    def expect_rate(self, what: str, begin: float, states: int) -> None:
+        """Expect: since a time the states have had their torques, and none was late."""
+        client, sent, end = self.client, self.driver.count - states, time.monotonic()
+
+        def commands() -> list[rig.Command]:
+            return [c for c in client.commands if c.time >= begin]
+        client.wait(lambda: len(commands()) > 0.7 * sent, f'{what}: commands', 5.0)
+        came = [c for c in commands() if c.time <= end + client.margin(begin)]
+        gap = float(np.diff([begin, *(c.time for c in came)]).max())
+        print(f'{what}: {len(came)} commands for {sent} states, largest gap {1e3 * gap:.1f} ms, '
+              f'stalls of the test {1e3 * client.stalled(begin):.0f} ms')
+        assert gap < client.margin(begin)
+        assert len(came) > 0.7 * sent  # some are lost on a busy machine, as they may
+        np.testing.assert_allclose(came[-1].effort, GRAVITY, rtol=0, atol=1e-6)
+
+    def expect_release(self, what: str, begin: float, limit: float) -> None:
+        """Expect: the torque is zero within a time, several times, and then nothing comes."""
+        client = self.client
+
+        def zeros() -> list[rig.Command]:
+            return [c for c in client.commands if c.time > begin and not c.effort.any()]
+        client.wait(lambda: len(zeros()) >= REPEATS, f'{what}: a release', limit + 10.0)
+        took = zeros()[0].time - begin
+        print(f'{what}: zero after {took:.3f} s, configured {limit:.3f} s')
+        assert took < limit + client.margin(begin)
+        time.sleep(0.2)
+        ended = [c.time for c in client.commands if c.time > begin and c.effort.any()]
+        assert not ended or ended[-1] < zeros()[0].time
+        assert all(c.time < zeros()[0].time + client.margin(begin) for c in zeros())
+
+    def expect_end(self, code: int) -> None:
+        """Expect: the process ends, with a code, and nothing has been sent after the release."""
+        assert self.process.wait(patient(15.0)) == code, self.log[-3000:]
+        last = [c.effort for c in self.client.commands[-REPEATS:]]
+        assert not np.any(last)
+
+    def close(self) -> int:
+        """End everything."""
+        self._operator.close()
+        try:
+            return super().close()
+        finally:
+            self._log.close()
+
+    @property
+    def log(self) -> str:
+        """Return what it has written."""
+        return (self.folder / 'log').read_text(errors='replace')
+
+
+@contextmanager
+def harmed(folder: Path, **parameters: object) -> Iterator[Harmed]:
+    """Give a controller that carries the arm; it ends in any case."""
+    made = Harmed(folder, **parameters)
+    try:
+        made.run()
+        yield made
+    finally:
+        made.process.kill()
+        made.close()
+
+
+def test_python_stands_still(tmp_path: Path) -> None:
+    """Rate, signs of life, ceased states, ~/stop, dead-man switch and signals need no Python."""
+    with harmed(tmp_path, dead_man_timeout=3.0) as system:
+        client = system.client
+        print(rclpy.get_rmw_implementation_identifier())
+        lost: list[float] = []
+        client.node.create_subscription(
+            JointState, 'controller/commands', lambda _: None, QoSProfile(
+                depth=1, liveliness=LivelinessPolicy.MANUAL_BY_TOPIC,
+                liveliness_lease_duration=Duration(seconds=LEASE)),
+            event_callbacks=SubscriptionEventCallbacks(liveliness=lambda info: (
+                lost.append(time.monotonic()) if info.alive_count == 0 else None)))
+        client.service(Trigger, 'stop')
+        with system.standing_still() as begin:
+            states, beats = system.driver.count, len(system.beats)
+            time.sleep(2.5)
+            system.expect_rate('stalled', begin, states)
+            assert len(system.beats) - beats > 5
+            assert not [at for at in lost if at > begin] or client.stalled(begin) > LEASE
+            silent = system.driver.silence()
+            system.expect_release('no states', silent, STATE_TIMEOUT + HOLD + RELEASE)
+            blind = [c.time for c in client.commands if c.time > silent + STATE_TIMEOUT / 2.0]
+            assert blind[0] - silent < STATE_TIMEOUT + client.margin(silent)
+            time.sleep(max(begin + LOCKED - time.monotonic(), 0.0))
+        client.wait_text('fault', 'no fresh joint state', silent)
+        system.run_again()
+        with system.standing_still():
+            asked = time.monotonic()
+            answer = client.trigger('stop')
+            took = time.monotonic() - asked
+            print(f'~/stop: {answer.message} after {1e3 * took:.1f} ms')
+            assert answer.success and took < client.margin(asked)
+            system.expect_release('~/stop', asked, BRAKE + RELEASE)
+        client.wait_text('fault', 'stop requested', asked)
+        system.run_again()
+        with system.standing_still():
+            released = system.let_go()
+            system.expect_release('dead-man', released, BRAKE + RELEASE)
+        client.wait_text('fault', 'dead-man', released)
+        system.run_again()
+        with system.standing_still():
+            told = time.monotonic()
+            system.process.send_signal(signal.SIGTERM)
+            system.expect_release('SIGTERM', told, BRAKE + RELEASE)
+        system.expect_end(0)
+
+
+@pytest.mark.parametrize('number', [signal.SIGINT, signal.SIGHUP])
+def test_signal_while_python_stands_still(tmp_path: Path, number: signal.Signals) -> None:
+    """Ctrl-C and a terminal that closes stop the robot at once; the process ends afterwards."""
+    former = signal.signal(number, signal.SIG_DFL)  # of these, what is ignored is inherited
+    try:
+        with harmed(tmp_path) as system:
+            signal.signal(number, former)
+            with system.standing_still() as begin:
+                told = time.monotonic()
+                system.process.send_signal(number)
+                system.expect_release(number.name, told, BRAKE + RELEASE)
+                time.sleep(max(begin + LOCKED - time.monotonic(), 0.0))
+                assert system.process.poll() is None
+            system.expect_end(0)
+    finally:
+        signal.signal(number, former)
+
+
+def imu_message() -> Imu:
+    """Return a level base, as an IMU on it says."""
+    message = Imu()
+    message.header.stamp, message.orientation.w = rig.to_time(time.time_ns()), 1.0
+    return message
+
+
+def tf_message() -> TFMessage:
+    """Return a level base, as tf says."""
+    turn = TransformStamped(child_frame_id='world')
+    turn.header.frame_id, turn.header.stamp = MODEL.body_names[0], rig.to_time(time.time_ns())
+    turn.transform.rotation.w = 1.0
+    return TFMessage(transforms=[turn])
+
+
+@pytest.mark.parametrize(('source', 'topic', 'message'), [
+    ('imu', 'controller/imu', imu_message), ('tf', '/tf', tf_message)])
+def test_gravity_grows_old(tmp_path: Path, source: str, topic: str,
+                           message: Callable[[], object]) -> None:
+    """Only Python reads IMU and tf: without it their last direction ends in a release."""
+    made = Harmed(tmp_path, gravity_source=source, gravity_frame='world',
+                  gravity_timeout=GRAVITY_TIMEOUT)
+    client = made.client
+    told = client.node.create_publisher(type(message()), topic, 10)
+    try:
+        with client.repeating(0.02, lambda: told.publish(message())):
+            made.run()
+            time.sleep(GRAVITY_TIMEOUT)
+            assert client.last('state') == 'running'
+            with made.standing_still() as begin:
+                states = made.driver.count
+                time.sleep(GRAVITY_TIMEOUT / 2.0)
+                made.expect_rate('before it is too old', begin, states)
+                made.expect_release('gravity', begin, GRAVITY_TIMEOUT + HOLD + RELEASE)
+            client.wait_text('fault', 'gravity direction is too old', begin)
+            made.run_again()  # Python reads again
+    finally:
+        made.process.kill()
+        made.close()
+
+
+def test_python_is_busy(tmp_path: Path) -> None:
+    """A compilation, a long log and floods cost no torque, nor does a flood without Python."""
+    with harmed(tmp_path) as system:
+        for kind in ('compile: ', 'log: 10'):
+            begin, states = time.monotonic(), system.driver.count
+            system.harm(kind)
+            system.harm('spare: ')  # is taken once that is done
+            system.expect_rate(f'{kind} took {time.monotonic() - begin:.2f} s', begin, states)
+        flooder = subprocess.Popen([sys.executable, str(HERE / 'flooder.py'), '0.7'],
+                                   stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+                                   bufsize=1)
+        try:
+            with system.standing_still():
+                for kind in ('dead_man', 'names', 'trajectory'):
+                    flooder.stdin.write(f'2000 {kind}\n')
+                    assert flooder.stdout.readline() == 'begun\n'
+                    begin, states = time.monotonic(), system.driver.count
+                    sent = flooder.stdout.readline().strip()
+                    system.expect_rate(f'{sent} of {kind}', begin, states)
+        finally:
+            flooder.communicate(timeout=patient(60.0))
+        assert system.client.last('state') == 'running'
+        assert system.client.last('fault') == ''
+
+
+def test_threads_of_python_end(tmp_path: Path) -> None:
+    """Without its executors the loop goes on, stops after its time, and a signal ends it."""
+    with harmed(tmp_path, supervision_timeout=SUPERVISION) as system:
+        begin, states = system.harm('end: services transitions attendant'), system.driver.count
+        time.sleep(SUPERVISION / 2.0)
+        system.expect_rate('without executors', begin, states)
+        system.expect_release('without executors', begin, SUPERVISION + BRAKE + RELEASE)
+        beats = len(system.beats)
+        system.client.wait(lambda: len(system.beats) > beats + 3, 'heartbeats')
+        system.process.send_signal(signal.SIGINT)
+        system.expect_end(0)
+
+
+def test_every_callback_raises(tmp_path: Path) -> None:
+    """That is a stop; once Python is back it says why."""
+    with harmed(tmp_path, supervision_timeout=SUPERVISION) as system:
+        client = system.client
+        begin, states = system.harm(CALLBACKS), system.driver.count
+        time.sleep(SUPERVISION / 2.0)
+        system.expect_rate('exceptions', begin, states)
+        system.expect_release('exceptions', begin, SUPERVISION + BRAKE + RELEASE)
+        system.harm(f'spare: {CALLBACKS}')
+        client.wait_text('fault', 'the program around the control loop does not answer', begin)
+        system.process.send_signal(signal.SIGINT)
+        system.expect_end(1)  # there were exceptions
+
+
+def test_python_has_gone_and_the_robot_is_held(tmp_path: Path) -> None:
+    """With the actions "hold" the loop holds the pose for as long as nobody is there."""
+    with harmed(tmp_path, supervision_timeout=SUPERVISION, fault_action='hold',
+                stop_action='hold') as system:
+        client, q = system.client, system.driver.q
+
+        def is_held() -> bool:
+            """Push joint 1 back and forth; return whether a torque besides gravity resists."""
+            for shift in (0.02, -0.02):
+                q[0] = Q[0] + shift
+                pushed = time.monotonic()
+                client.wait(lambda pushed=pushed: client.commands[-1].time > pushed + 0.2, 'more')
+                if shift * (client.commands[-1].effort[0] - PEER.gravity(q)[0]) < -1e-3:
+                    return True
+            return False
+        assert not is_held()  # but carried, wherever it is pushed
+        system.harm(CALLBACKS)
+        end = time.monotonic() + rig.PATIENCE
+        while not is_held():
+            assert time.monotonic() < end, 'nobody holds the robot'
+        begin, states = time.monotonic(), system.driver.count
+        time.sleep(SUPERVISION)
+        came = [c for c in client.commands if c.time >= begin]
+        assert len(came) > 0.5 * (system.driver.count - states)
+        assert all(c.effort.any() for c in came)
+        system.harm(f'spare: {CALLBACKS}')
+        client.wait_text('fault', 'the program around the control loop does not answer', 0.0)
+        client.wait(lambda: client.last('state') == 'holding', 'its state')
+        system.process.send_signal(signal.SIGINT)
+        system.expect_end(1)  # there were exceptions
+
+
+def test_interpreter_ends(tmp_path: Path) -> None:
+    """The main thread ends, an import fails at exit: the robot is released, nothing crashes."""
+    with harmed(tmp_path) as system:
+        system.harm('forbid imports: ')
+        begin = system.harm(EXIT)
+        system.expect_release('main thread ended', begin, BRAKE + RELEASE)
+        system.expect_end(EXIT_CODE)
+        assert 'nothing_of_this_name' in system.log
