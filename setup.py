@@ -26,7 +26,8 @@ setup(
     version='0.1.0',
     packages=find_packages(include=['rbd_ros', 'rbd_ros.*']),
     package_data={'rbd_ros': ['py.typed'], 'rbd_ros.nodes': ['*.xml'],
-                  'rbd_ros.command_line.ros2_control': ['*.in']},
+                  'rbd_ros.command_line.ros2_control': ['*.in'],
+                  'rbd_ros.command_line.embedded': ['*.in']},
     data_files=[
         ('share/ament_index/resource_index/packages', [f'resource/{package_name}']),
         (share, ['package.xml']),
@@ -46,16 +47,19 @@ setup(
     description='Rigid-body dynamics after Featherstone, compiled for your robot.',
     license='Apache-2.0',
     extras_require={
+        'cluster': ['dask', 'distributed', 'ray'],
         'contact': ['clarabel'],
         'dashboard': ['pycollada', 'trimesh>=4,<6', 'viser>=1,<2', 'websockets>=13.1,<17'],
         'identification': ['clarabel', 'rosbags'],
+        'jax': ['jax>=0.5'],
         'meshes': ['coal'],
         'plot': ['matplotlib>=3.6,<4', 'rosbags'],
         'test': ['pytest'],
+        'torch': ['torch>=2.4'],
     },
     entry_points={
         'console_scripts': [
-            'rbd = rbd_ros.command_line.app:main',
+            'rbd = rbd_ros.command_line.__main__:main',
         ],
     },
 )

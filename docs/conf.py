@@ -14,10 +14,13 @@
 
 """Settings of Sphinx, which builds the pages of the repository to HTML (./run docs)."""
 
+from pathlib import Path
 import re
 
 from docutils import nodes
 from docutils.utils.math import latex2mathml
+from rbd_ros import load_urdf
+from rbd_ros.command_line.embedded.web import robot_script
 
 project = 'rbd_ros'
 copyright = '2026, the rbd_ros developers'  # noqa: A001
@@ -87,7 +90,16 @@ def first_page(app, exception):
         (app.outdir / 'index.html').write_text(page)
 
 
+def arm_script(app, exception):
+    """Write the script with which a page computes: the arm of the package as WebAssembly."""
+    if exception is None and app.builder.format == 'html':
+        model = load_urdf(Path(app.srcdir) / 'urdf' / 'seven_joint_arm.urdf')
+        (app.outdir / '_static' / 'arm.js').write_text(
+            robot_script(model, [('gravity', None)], 'arm'))
+
+
 def setup(app):
-    """Add the renderer of formulas and the page at the root of the site."""
+    """Add the renderer of formulas, the page at the root of the site and the script of a robot."""
     app.add_html_math_renderer('mathml', (inline_math, None), (block_math, None))
     app.connect('build-finished', first_page)
+    app.connect('build-finished', arm_script)

@@ -38,11 +38,14 @@ PLACES = {
     State.RUNNING: (850, 50), State.RELEASED: (70, 350), State.FAULT: (232, 275),
     State.HOLDING: (580, 180), State.BRAKING: (735, 140), State.LOST: (850, 350),
     State.RAMPING_DOWN: (490, 350), State.RELEASING: (310, 350),
+    State.FLOATING: (400, 215), State.COMPLYING: (400, 135), State.RETRACTING: (640, 262),
 }
 COLOURS = {
     **dict.fromkeys((State.INACTIVE, State.PROBING, State.RELEASED, State.FAULT), '#eceff1'),
     **dict.fromkeys((State.RAMPING_IN, State.RUNNING), '#c8e6c9'),
-    **dict.fromkeys((State.BRAKING, State.HOLDING), '#ffe0b2'),
+    **dict.fromkeys((
+        State.BRAKING, State.HOLDING, State.FLOATING, State.COMPLYING, State.RETRACTING),
+        '#ffe0b2'),
     **dict.fromkeys((State.LOST, State.RAMPING_DOWN, State.RELEASING), '#ffccbc'),
 }
 

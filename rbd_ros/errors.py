@@ -70,6 +70,10 @@ class SingularError(RbdError, ArithmeticError):
     """A matrix that must be inverted and cannot be; the message names the directions."""
 
 
+class DeviceError(RbdError, RuntimeError):
+    """A GPU that is not there or does not do as told; the message says what to do."""
+
+
 class UnseenError(RbdError, TypeError):
     """An object of which no digest can be made; the message says what hides its content."""
 

@@ -23,8 +23,8 @@ from rbd_ros.dynamics.uncompiled import (
     bias, forward_dynamics, gravity, hybrid_dynamics, inverse_dynamics, jacobian, mass_matrix,
     operational_space)
 from rbd_ros.errors import (
-    LoopError, ModelError, NonFiniteError, RbdError, RbdWarning, SettingError, ShapeError,
-    SingularError, UnknownName, UnseenError,
+    DeviceError, LoopError, ModelError, NonFiniteError, RbdError, RbdWarning, SettingError,
+    ShapeError, SingularError, UnknownName, UnseenError,
 )
 from rbd_ros.model.builder import ModelBuilder
 from rbd_ros.model.coupling import Gear, Mimic
@@ -33,7 +33,7 @@ from rbd_ros.model.model import Model
 from rbd_ros.model.urdf import load_urdf
 
 __all__ = [
-    'bias', 'Dynamics', 'forward_dynamics', 'FULL', 'Gear', 'gravity', 'Handle',
+    'bias', 'DeviceError', 'Dynamics', 'forward_dynamics', 'FULL', 'Gear', 'gravity', 'Handle',
     'hybrid_dynamics', 'HybridDynamics', 'inverse_dynamics', 'InverseKinematics', 'jacobian',
     'JointData', 'load_urdf', 'LoopError', 'mass_matrix', 'Mimic', 'Model', 'ModelBuilder',
     'ModelError', 'NonFiniteError', 'operational_space', 'OperationalSpace', 'POINT',

@@ -22,6 +22,8 @@ from rbd_ros.compiler import (
 
 #: Sweeps after which the off-diagonal part of a 6 x 6 matrix is below rounding.
 SWEEPS = 6
+#: What makes no difference to a sum, and is not zero in single precision either.
+TINY = 1e-37
 
 
 def symmetric_eigen(A: Rows, sweeps: int = SWEEPS) -> tuple[list[Scalar], Matrix]:
@@ -45,7 +47,7 @@ def _rotate(A: Matrix, V: Matrix, p: int, q: int) -> None:
     """Annihilate A[p][q] by a rotation in the plane of p and q, always of the smaller angle."""
     half, a = 0.5 * (A[q][q] - A[p][p]), A[p][q]
     # The tiny term makes t zero, not NaN, where there is nothing to turn.
-    size = absolute(half) + sqrt(half * half + a * a) + 1e-300
+    size = absolute(half) + sqrt(half * half + a * a) + TINY
     t = where(less(half, 0.0), -a, a) / size
     c = 1.0 / sqrt(1.0 + t * t)
     s = t * c
