@@ -17,10 +17,11 @@ Launch tests judge reaction times, which say nothing while the machine stands st
 
 A small process sleeps for a short time over and over and tells when it woke late. It is not the
 test's own: a test that holds its interpreter, or waits for a lock, holds nobody else up. A launch
-test that failed just after such a stall is run again, once, with no other launch test beside it;
-it counts as "repeated", and the terminal and the summary say why. Its modules are imported anew:
-what its classes kept of the first run is gone. A test that fails without a stall, long after one,
-or again, has failed.
+test that failed with such a stall since its beginning, or just before, is run again, once, with
+no other launch test beside it; it counts as "repeated", and the terminal and the summary say why.
+Since its beginning: a state that came late changes what a controller says, and who waits for
+other words fails when patience ends. Its modules are imported anew: what its classes kept of the
+first run is gone. A test that fails without a stall, or again, has failed.
 """
 
 from __future__ import annotations
@@ -43,10 +44,11 @@ import pytest
 #: s of sleep by which stalls are measured
 NAP = 0.01
 
-#: s of one stall from which on a reaction time proves nothing: below every timeout of the tests
-LONG = 0.15
+#: s of one stall from which on a reaction proves nothing: below every timeout of the tests, and
+#: twenty-five states of the driver
+LONG = 0.05
 
-#: s between the end of a stall and a failure that it may have caused
+#: s between the end of a stall and the beginning of a test that it may still disturb
 NEAR = 3.0
 
 #: What the process runs. The steady clock is one for all processes; it ends with its parent.
@@ -87,31 +89,40 @@ class StallMeter:
         self.process.wait()
         self._thread.join()
 
-    def before(self, failure: float) -> float:
-        """Return the longest stall that stood at a time or ended shortly before, 0 for none."""
+    def during(self, start: float, failure: float) -> float:
+        """Return the longest stall of a test, or that ended shortly before it, 0 for none."""
         time.sleep(LONG + 2 * NAP)  # one that stands now is told at its end
         return max((end - begin for begin, end in self.stalls
-                    if begin <= failure <= end + NEAR), default=0.0)
+                    if begin <= failure and start <= end + NEAR), default=0.0)
 
 
 class Failures:
-    """Notes when something fails: launch_testing tells only at the end of the whole file."""
+    """Notes what fails, and when: launch_testing tells only at the end of the whole file."""
 
     def __init__(self) -> None:
+        self.start = time.monotonic()  # of the first test that failed
         self.first = float('inf')
         self._kept: dict[str, Callable[..., None]] = {}
 
-    def _noting(self, method: Callable[..., None]) -> Callable[..., None]:
+    def _failing(self, method: Callable[..., None]) -> Callable[..., None]:
         def noted(*words: object) -> None:
             if words[-1] is not None:  # a part of a test that passed
                 self.first = min(self.first, time.monotonic())
             method(*words)
         return noted
 
+    def _starting(self, method: Callable[..., None]) -> Callable[..., None]:
+        def noted(*words: object) -> None:
+            if self.first == float('inf'):
+                self.start = time.monotonic()
+            method(*words)
+        return noted
+
     def __enter__(self) -> Failures:
-        for name in ('addError', 'addFailure', 'addSubTest'):
-            self._kept[name] = getattr(unittest.TestResult, name)
-            setattr(unittest.TestResult, name, self._noting(self._kept[name]))
+        for name in ('addError', 'addFailure', 'addSubTest', 'startTest'):
+            self._kept[name] = method = getattr(unittest.TestResult, name)
+            note = self._starting if name == 'startTest' else self._failing
+            setattr(unittest.TestResult, name, note(method))
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -155,7 +166,7 @@ class Turns:
 
 
 def run_again_after_a_stall(item: pytest.Item) -> bool:
-    """Run a test and report it; run it once more, alone, if it failed in a stall."""
+    """Run a test and report it; run it once more, alone, if it failed with a stall."""
     begin = time.monotonic(), time.time()
     hook, turns = item.ihook, Turns()
     hook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
@@ -166,7 +177,7 @@ def run_again_after_a_stall(item: pytest.Item) -> bool:
         stall = 0.0
         if failed:  # a plain function fails when its phase ends
             ended = begin[0] + failed[0].stop - begin[1]
-            stall = meter.before(min(failures.first, ended))
+            stall = meter.during(failures.start, min(failures.first, ended))
     if stall > LONG:
         reason = f'failed ({last_line(failed[0])}) when the machine stood still for {stall:.2f} s'
         print_line(item, f'{reason}: run again\n{last_output(failed[0])}')

@@ -50,7 +50,7 @@ from seed_marks import *
 import stalls
 
 class Meter(stalls.StallMeter):
-    def before(self, failure):
+    def during(self, start, failure):
         return {stall}
 
 stalls.StallMeter = Meter
@@ -67,7 +67,7 @@ def own_room(folder: Path) -> dict[str, str]:
 
 @pytest.mark.parametrize(('stall', 'passes_from', 'runs', 'code', 'workers'), [
     (0.0, 0, 1, 0, ()), (9.0, 0, 1, 0, ()), (9.0, 1, 2, 0, ()), (9.0, 1, 2, 0, ('-n', '1')),
-    (0.1, 1, 1, 1, ()), (9.0, 5, 2, 1, ())])
+    (0.04, 1, 1, 1, ()), (9.0, 5, 2, 1, ())])
 def test_run_again_after_a_stall(tmp_path: Path, stall: float, passes_from: int, runs: int,
                                  code: int, workers: tuple[str, ...]) -> None:
     """A failure without a stall counts, as does the second one; one after a stall does not."""
@@ -90,7 +90,7 @@ def test_run_again_after_a_stall(tmp_path: Path, stall: float, passes_from: int,
 
 
 def test_a_stall_of_the_machine_is_seen() -> None:
-    """A meter that could not run says when; a failure long after it has nothing to do with it."""
+    """A meter that could not run says when; a test long after it has nothing to do with it."""
     begin = time.monotonic()
     with StallMeter() as meter:
         time.sleep(0.2)  # it has begun
@@ -99,12 +99,13 @@ def test_a_stall_of_the_machine_is_seen() -> None:
         meter.process.send_signal(signal.SIGCONT)
         now = time.monotonic()
         end = now + patient(30.0)
-        while not meter.before(now):
+        while not meter.during(now, now):
             assert time.monotonic() < end
-    longest = meter.before(now)
-    assert 0.4 < longest
+    assert 0.4 < meter.during(now, now)
     ended = max(end for _, end in meter.stalls)
-    assert meter.before(ended + NEAR + 0.01) == meter.before(begin - 1.0) == 0.0
+    assert 0.4 < meter.during(begin, ended + 2 * NEAR), 'a test that waited long for its failure'
+    late = ended + NEAR + 0.01
+    assert meter.during(late, late) == meter.during(begin - 2.0, begin - 1.0) == 0.0
 
 
 def test_holding_the_interpreter_is_no_stall() -> None:
@@ -114,14 +115,18 @@ def test_holding_the_interpreter_is_no_stall() -> None:
         with StallMeter() as meter:
             time.sleep(0.1)
             held(400_000)
-            if not meter.before(time.monotonic()):
+            now = time.monotonic()
+            if not meter.during(now, now):
                 return
     pytest.fail('the meter takes the interpreter for the machine')
 
 
 def test_failures_are_noted_when_they_happen() -> None:
-    """Also those of a part of a test; what passes is none."""
+    """Also those of a part of a test; what passes is none. The test is known by its start."""
     class Case(unittest.TestCase):
+
+        def test_nothing(self) -> None:
+            pass
 
         def test_part(self) -> None:
             with self.subTest():
@@ -132,10 +137,13 @@ def test_failures_are_noted_when_they_happen() -> None:
     with Failures() as none:
         unittest.TestResult().addSubTest(Case('test_part'), Case('test_part'), None)
     assert none.first == float('inf')
-    begin = time.monotonic()
     with Failures() as noted:
+        Case('test_nothing').run(unittest.TestResult())
+        begin = time.monotonic()
         Case('test_part').run(unittest.TestResult())
-    assert begin <= noted.first <= time.monotonic()
+        end = time.monotonic()
+        Case('test_nothing').run(unittest.TestResult())
+    assert begin <= noted.start <= noted.first <= end
 
 
 LAUNCH_TEST = """
