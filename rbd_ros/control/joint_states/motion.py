@@ -38,7 +38,8 @@ from rbd_ros.control.joint_states.words import ArrivalWord
 from rbd_ros.control.numerics.angles import turn
 from rbd_ros.control.numerics.patience import is_calm, Patience, restart_patience, runs_out
 from rbd_ros.control.numerics.places import place_of
-from rbd_ros.control.parameters.settings import Settings, STRAY, WINDOW
+from rbd_ros.control.parameters.robot_values import STRAY, WINDOW
+from rbd_ros.control.parameters.settings import Settings
 
 __all__ = ['accuse_implausible', 'change', 'collect_mismatch', 'fill_motion', 'is_refused',
            'Motion', 'MotionLimits', 'REACH', 'restart_motion', 'take_bounds']
