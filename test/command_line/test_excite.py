@@ -19,13 +19,17 @@ from __future__ import annotations
 from pathlib import Path
 import re
 import sys
+import time
 from types import ModuleType
+import urllib.request
 
 from command_rig import app, ARM, data, PLANAR, rbd
 import numpy as np
+from ports import free_port
 import pytest
+from rbd_env.pace import patient
 import rbd_ros
-from rbd_ros.command_line import excitation_plan
+from rbd_ros.command_line import excitation_plan, motion_page, robots
 from rbd_ros.control.references.trajectory import read_points
 from rbd_ros.model.collision_shapes import (
     Box, Capsule, CollisionShape, Cylinder, sample_points, Sphere)
@@ -33,6 +37,9 @@ from rbd_ros.model.urdf.collisions import load_collisions
 from rbd_ros.sim.contact.clearance import Clearance, enclosing_capsule, segment_distance
 from rbd_ros.sim.contact.distance import closest_on_segments
 from rbd_ros.sim.contact.mesh import convex_mesh
+from rbd_ros.view.motion import MotionPlayer
+from rbd_ros.view.scene import RobotScene
+from rbd_ros.view.server import start_server, stop_server
 from typer.testing import CliRunner
 import yaml
 
@@ -220,6 +227,7 @@ def test_nothing_moves_without_a_yes(plan: tuple[Path, dict], tmp_path: Path,
     words = ['excite', str(ARM), '--plan', str(plan[0]), '--run', '--record', str(bag)]
     for answer in ('no\n', '\n', 'y\n', 'YES\n'):
         done = CliRunner().invoke(app, words, input=answer)
+        assert 'before the robot does, open http://127.0.0.1:' in done.stderr
         assert done.exit_code == 2 and 'the robot has not moved' in done.stderr
         assert FakeRobot.asked == []
     done = CliRunner().invoke(app, words, input='yes\n')
@@ -231,3 +239,63 @@ def test_nothing_moves_without_a_yes(plan: tuple[Path, dict], tmp_path: Path,
     assert np.abs(way.qd).max() <= 0.25 * 2.7 and np.abs(way.qd[[0, -1]]).max() < 1e-12
     bag.mkdir()
     assert 'exists already' in rbd(*words, code=2)[1]
+
+
+def test_the_page_shows_what_will_move(plan: tuple[Path, dict]) -> None:
+    """The way to the start, then the motion; each frame of the line where the robot has it."""
+    viser = pytest.importorskip('viser', reason='viser is not installed: use ./run')
+    loaded = robots.load(str(ARM))
+    path = excitation_plan.read_plan(plan[0], loaded.model)
+    here = np.full(7, 0.1)
+    scene = excitation_plan.Scene.of(loaded.text, loaded.model, 0.0, [], 0.02)
+    way = excitation_plan.approach(scene, here, path)
+    position, duration = motion_page.joined((way, path))
+    assert duration == pytest.approx(way.t[-1] + path.t[-1])
+    t = np.array([0.0, way.t[-1], way.t[-1] + 1.0, duration])
+    np.testing.assert_allclose(
+        position(t), [here, path.q[0], path.position(np.array([1.0]))[0], path.q[-1]], atol=1e-9)
+    with motion_page.motion_page(str(ARM), loaded, (way, path)) as address:
+        assert b'<html' in urllib.request.urlopen(address, timeout=patient(20)).read()
+    server = start_server(port=free_port())
+    assert isinstance(server, viser.ViserServer)
+    try:
+        shown = RobotScene(server, loaded.model, [])
+        player = MotionPlayer(server, shown, position, duration, ['tool0'], shown.show)
+        line = player.lines['tool0'].points
+        for k in (0, 100, 398):
+            player.seek(k * duration / 399)
+            np.testing.assert_allclose(shown.links['tool0'].position, line[k, 0], atol=1e-5)
+            q = position(np.array([k * duration / 399]))[0]
+            np.testing.assert_allclose(
+                line[k, 0], scene.robot.pose(q, 'tool0')[:3, 3], atol=1e-5)
+        with player:
+            end = time.monotonic() + patient(20.0)
+            player.seek(0.0)
+            while player.time < 0.2:
+                assert time.monotonic() < end, 'it does not play'
+                time.sleep(0.01)
+            player.pause()
+        stood = player.time
+        assert not player.playing and player.time == stood
+    finally:
+        stop_server(server)
+
+
+def test_view_plays_a_plan(plan: tuple[Path, dict], tmp_path: Path) -> None:
+    """For as long as it takes; a file that is no plan is refused."""
+    pytest.importorskip('viser', reason='viser is not installed: use ./run')
+    told = data('view', ARM, '--plan', plan[0], '--port', free_port(), '--seconds', '0.2')
+    assert told['duration'] == pytest.approx(12.0)
+    bad = tmp_path / 'bad.yaml'
+    bad.write_text('nothing: 1')
+    assert 'is no plan' in rbd('view', ARM, '--plan', bad, code=2)[1]
+
+
+def test_a_page_that_cannot_be_served(plan: tuple[Path, dict],
+                                      monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without the packages for it there is no address, and no error."""
+    monkeypatch.setitem(sys.modules, 'viser', None)
+    loaded = robots.load(str(ARM))
+    path = excitation_plan.read_plan(plan[0], loaded.model)
+    with motion_page.motion_page(str(ARM), loaded, (path,)) as address:
+        assert address == ''

@@ -16,13 +16,14 @@
 Plan a motion that tells the parameters of a robot, and run it.
 
     rbd excite robot.urdf --out excite.yaml
+    rbd view robot.urdf --plan excite.yaml
     rbd excite robot.urdf --plan excite.yaml --run --record my_bag
 
 The motion starts and ends at rest, keeps shares of the limits of the URDF, and stays clear of the
 floor and of the robot itself. It is planned for a small condition number of the regressor. The
-file is a goal of the action FollowJointTrajectory. With --run it is sent to the controller after
-you have typed yes; the robot first moves to the start, slowly. All limits, the dead-man switch and
-the stops of the controller stay in force. Joint states are recorded; rbd identify reads them.
+file is a goal of the action FollowJointTrajectory. With --run a page plays it, with the way to its
+start, and it is sent to the controller after you have typed yes. All limits, the dead-man switch
+and the stops of the controller stay in force. Joint states are recorded; rbd identify reads them.
 """
 
 from __future__ import annotations
@@ -36,6 +37,7 @@ import typer
 
 if TYPE_CHECKING:
     from rbd_ros.command_line.excitation_plan import Path as Planned, Scene
+    from rbd_ros.command_line.robots import Loaded
 
 
 def run(
@@ -89,12 +91,12 @@ def run(
     scene.refuse(path, bounds)
     if out is not None:
         out.write_text(plan_text(path, f'rbd excite, seed {seed}'))
-    _show(scene, path, as_json, out)
+    _show(scene, path, as_json, robot, out)
     if move:
-        _move(scene, path, action, topic, record)
+        _move(robot, loaded, scene, path, action, topic, record)
 
 
-def _show(scene: Scene, path: Planned, as_json: bool, out: Path | None) -> None:
+def _show(scene: Scene, path: Planned, as_json: bool, robot: str, out: Path | None) -> None:
     from rbd_ros.command_line.excitation_plan import excitation_of, extremes
     found = extremes(scene, path)
     excitation = excitation_of(scene, path)
@@ -107,12 +109,15 @@ def _show(scene: Scene, path: Planned, as_json: bool, out: Path | None) -> None:
              'joint', *(f'>{name.replace("_", " ")}' for name in found)), rows),
          f'excitation {number(excitation, 3)} (below 100 is good); clear of '
          f'{scene.words()} by {scene.margin:g} m over the whole path',
-         *([] if out is None else [f'written to {out}']))
+         *([] if out is None else [
+             f'written to {out}; to see it move: rbd view {robot} --plan {out}']))
 
 
-def _move(scene: Scene, path: Planned, action: str, topic: str, record: Path) -> None:
-    """Ask, move to the start, move along the path, record."""
+def _move(robot: str, loaded: Loaded, scene: Scene, path: Planned, action: str, topic: str,
+          record: Path) -> None:
+    """Show and ask, move to the start, move along the path, record."""
     from rbd_ros.command_line.excitation_plan import approach
+    from rbd_ros.command_line.motion_page import motion_page
     from rbd_ros.errors import RbdError
     if record.exists():
         raise RbdError(f'{record} exists already; name another folder with --record')
@@ -121,15 +126,18 @@ def _move(scene: Scene, path: Planned, action: str, topic: str, record: Path) ->
     except ImportError as error:
         raise RbdError(f'--run needs ROS 2 ({error}); source it, or use ./run rbd excite'
                        ) from None
-    with ExcitationRun(path.joints, action, topic) as robot:
-        way = approach(scene, robot.position(), path)
+    with ExcitationRun(path.joints, action, topic) as driven:
+        way = approach(scene, driven.position(), path)
         typer.echo(f'The robot moves to the start for {way.t[-1]:.1f} s, then for '
                    f'{path.t[-1]:.1f} s. Keep clear of it, the stop in your hand.', err=True)
-        if typer.prompt('Type yes to move the robot', default='no', err=True) != 'yes':
-            raise RbdError('not confirmed; the robot has not moved')
+        with motion_page(robot, loaded, (way, path)) as address:
+            if address:
+                typer.echo(f'To see it move before the robot does, open {address}', err=True)
+            if typer.prompt('Type yes to move the robot', default='no', err=True) != 'yes':
+                raise RbdError('not confirmed; the robot has not moved')
         with progress('moving', 2) as step:
-            robot.follow(way)
+            driven.follow(way)
             step()
-            robot.follow(path, record)
+            driven.follow(path, record)
             step()
     typer.echo(f'recorded in {record}; next: rbd identify {record} --urdf ...', err=True)

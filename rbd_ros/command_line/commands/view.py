@@ -16,14 +16,19 @@
 Show a robot in 3-D on a web page, with a slider for each joint. Needs no ROS.
 
     rbd view robot.urdf
+    rbd view robot.urdf --plan excite.yaml
 
 Open the address that is printed in a browser; Ctrl-C ends it. Links without a mesh or shape are
 shown as boxes that have their inertia. The page shows the torque that holds the robot as it
-stands. It is served to this machine only, unless --host says otherwise.
+stands. With --plan it plays a planned motion and draws the line of the tip, before a robot moves.
+It is served to this machine only, unless --host says otherwise.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from contextlib import nullcontext
+from pathlib import Path
 import time
 from typing import Annotated, Any, Optional, TYPE_CHECKING
 
@@ -32,12 +37,15 @@ from rbd_ros.command_line.output import number, progress, show, warn
 import typer
 
 if TYPE_CHECKING:
+    from rbd_ros.compiler import Array
     from rbd_ros.dynamics.robot import Dynamics
     from rbd_ros.view.scene import RobotScene
 
 
 def run(
     robot: Robot,
+    plan: Annotated[Optional[Path], typer.Option(
+        metavar='FILE', help='Motion to play, a goal of FollowJointTrajectory.')] = None,
     port: Annotated[int, typer.Option(
         min=1, max=65535, help='Port, or the next free one.')] = 8080,
     host: Annotated[str, typer.Option(help='Address to serve; 0.0.0.0 for all.')] = '127.0.0.1',
@@ -46,15 +54,18 @@ def run(
     as_json: AsJson = False,
 ) -> None:
     """Serve a page with the robot."""
-    from rbd_ros.command_line.robots import load
+    from rbd_ros.command_line.excitation_plan import read_plan
+    from rbd_ros.command_line.robots import load, tips
     from rbd_ros.dynamics.robot import Dynamics
     from rbd_ros.model.urdf import find_resource
+    from rbd_ros.view.motion import MotionPlayer
     from rbd_ros.view.scene import RobotScene
     from rbd_ros.view.server import start_server, stop_server
     from rbd_ros.view.shapes import read_shapes
     model, text, _ = load(robot, quiet=as_json)
     if model.loops and not as_json:
         warn('the robot has closed loops: the sliders move its spanning tree and leave them open')
+    path = None if plan is None else read_plan(plan, model)
     shapes = read_shapes(text)
     near = None if robot == '-' else find_resource(robot)
     server = start_server(host, port)
@@ -62,24 +73,27 @@ def run(
         with progress('loading meshes', 1) as step:
             scene = RobotScene(server, model, shapes, near=near)
             step()
-        _controls(server, scene, Dynamics(model))
+        place = _controls(server, scene, Dynamics(model))
         for problem in scene.problems:
             if not as_json:
                 warn(problem)
         url = f'http://{host}:{server.get_port()}'
-        show({'url': url, 'links': list(scene.links), 'problems': scene.problems}, as_json,
+        show({'url': url, 'links': list(scene.links), 'problems': scene.problems,
+              **({} if path is None else {'duration': path.t[-1]})}, as_json,
              f'{model.name}: open {url} in a browser; Ctrl-C ends this')
         end = float('inf') if seconds is None else time.monotonic() + seconds
-        while time.monotonic() < end:
-            time.sleep(min(0.2, max(end - time.monotonic(), 0.0)))
+        with nullcontext() if path is None else MotionPlayer(
+                server, scene, path.position, float(path.t[-1]), tips(model), place):
+            while time.monotonic() < end:
+                time.sleep(min(0.2, max(end - time.monotonic(), 0.0)))
     except KeyboardInterrupt:
         pass
     finally:
         stop_server(server)
 
 
-def _controls(server: Any, scene: RobotScene, robot: Dynamics) -> None:
-    """Add a slider for each joint with one coordinate, and what to show."""
+def _controls(server: Any, scene: RobotScene, robot: Dynamics) -> Callable[[Array], None]:
+    """Add a slider for each joint with one coordinate, and what to show; return what moves it."""
     import math
 
     import numpy as np
@@ -122,4 +136,9 @@ def _controls(server: Any, scene: RobotScene, robot: Dynamics) -> None:
             shape.visible = shapes.value
     boxes.on_update(chosen)
     shapes.on_update(chosen)
-    update()
+
+    def place(position: Array) -> None:
+        q[:] = position
+        update()
+    place(q)
+    return place
