@@ -27,7 +27,7 @@ from typing import Any
 
 from rbd_ros.command_line.commands import (
     bench, check, codegen, compare, config, contact, doctor, excite, identify, info, ops, plot,
-    torque, view)
+    tool, torque, view)
 from rbd_ros.errors import RbdError
 from rbd_ros.version import VERSION
 import typer
@@ -40,7 +40,7 @@ PANELS: dict[str, tuple[ModuleType, ...]] = {
     'Look at a robot': (info, check, view),
     'Compute': (torque, compare, ops, bench),
     'Make files': (codegen, config),
-    'Recordings': (excite, identify, contact, plot),
+    'Recordings': (excite, identify, tool, contact, plot),
     'This machine': (doctor,),
 }
 #: Exit code of a command that could not do its work: wrong usage, or wrong input.

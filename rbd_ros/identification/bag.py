@@ -29,10 +29,12 @@ import zlib
 
 from rbd_ros.errors import RbdError
 
-__all__ = ['BagError', 'CONTROLLER_STATE', 'JOINT_STATE', 'read_messages', 'topics', 'typestore']
+__all__ = ['BagError', 'CONTROLLER_STATE', 'JOINT_STATE', 'read_messages', 'topics', 'typestore',
+           'WRENCH']
 
 JOINT_STATE = 'sensor_msgs/msg/JointState'
 CONTROLLER_STATE = 'control_msgs/msg/JointTrajectoryControllerState'
+WRENCH = 'geometry_msgs/msg/WrenchStamped'
 #: Definitions of message types that rosbags does not know and a bag may not contain.
 _FIELDS = {CONTROLLER_STATE: """
 std_msgs/Header header

@@ -32,6 +32,7 @@ from rbd_env.pace import patient
 import rbd_ros
 from rbd_ros.identification import bag as bags
 from rbd_ros.robot_check import TESTS
+from resting_arm import write_rests
 from rosbags.rosbag2 import Writer
 import yaml
 
@@ -188,6 +189,7 @@ def test_commands_of_the_document(
     shutil.copy(ARM, tmp_path / 'robot.urdf')
     shutil.copytree(motion, tmp_path / 'my_bag')
     shutil.copytree(controlled, tmp_path / 'my_run')
+    write_rests(tmp_path / 'my_poses', 6)
     monkeypatch.chdir(tmp_path)
     text = (ROOT / 'docs' / 'command_line.md').read_text()
     lines = [line for block in re.findall(r'```sh\n(.*?)```', text, re.DOTALL)

@@ -1,0 +1,117 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""
+Find the tool behind a force-torque sensor, and the bias of the sensor, from poses at rest.
+
+    rbd tool my_bag --urdf robot.urdf --frame tool0 --out tool.yaml
+
+The bag must contain joint states and the readings of the sensor. Move the arm to six or more
+poses with gravity along several axes of the sensor, both ways, stay still for two seconds in each,
+and touch nothing. Which times are rests is seen in the positions. The bias at one pose, as
+~/tare_force_torque finds it, has in it whatever the masses get wrong; this one has not.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Optional, TYPE_CHECKING
+
+from rbd_ros.command_line.options import AsJson
+from rbd_ros.command_line.output import number, show, table
+import typer
+
+if TYPE_CHECKING:
+    from rbd_ros.identification.tool import Tool
+
+
+def run(
+    bag: Annotated[Path, typer.Argument(metavar='BAG', help='Folder of a rosbag.')],
+    urdf: Annotated[str, typer.Option(metavar='ROBOT', help='URDF or xacro file of the robot.')],
+    frame: Annotated[str, typer.Option(
+        help='Frame of the sensor, in whose axes it measures, force_torque.frame.')],
+    sensor: Annotated[str, typer.Option(
+        help='Topic of the readings, WrenchStamped.')] = '/controller/force_torque',
+    topic: Annotated[str, typer.Option(help='Topic of the joint states.')] = '/joint_states',
+    support: Annotated[bool, typer.Option(
+        '--support', help='Readings point up when the tool hangs: force_torque.convention '
+                          'support. Otherwise load.')] = False,
+    in_urdf: Annotated[bool, typer.Option(
+        '--in-urdf', help='The URDF has this tool: it becomes force_torque.tool_*, not the '
+                          'payload.')] = False,
+    gravity: Annotated[str, typer.Option(
+        metavar='X,Y,Z', help='Gravity in the base frame, m/s^2.')] = '0,0,-9.81',
+    seconds: Annotated[float, typer.Option(
+        metavar='S', help='How long a rest lasts at least.')] = 1.0,
+    out: Annotated[Optional[Path], typer.Option(
+        metavar='FILE', help='YAML file for the parameters.')] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Fit tool and bias to a recording."""
+    import numpy as np
+    from rbd_ros.command_line.robots import load
+    from rbd_ros.dynamics.robot import Dynamics
+    from rbd_ros.errors import SettingError
+    from rbd_ros.identification.rests import read_rests
+    from rbd_ros.identification.tool import identify_tool
+    try:
+        g = np.array([float(word) for word in gravity.split(',')])
+    except ValueError:
+        g = np.empty(0)
+    if g.shape != (3,) or not np.isfinite(g).all() or not g.any():
+        raise SettingError(f'--gravity {gravity}: three numbers that are not all zero are needed, '
+                           'as in 0,0,-9.81')
+    if not 0.0 < seconds < np.inf:
+        raise SettingError(f'--seconds {seconds:g} must be above 0')
+    model = load(urdf, quiet=as_json).model
+    model.frame(frame)                      # its error lists the frames that there are
+    rests = read_rests(bag, model, sensor, topic, seconds)
+    robot = Dynamics(model)
+    seen = np.array([robot.pose(q, frame)[:3, :3].T @ g for q in rests.q])
+    found = identify_tool(seen, -rests.wrench if support else rests.wrench)
+    text = _yaml(found, frame, support, in_urdf)
+    if out is not None:
+        out.write_text(text)
+    rows = [['mass', 'kg', number(found.mass, 5), number(found.mass_deviation, 2)]]
+    for name, unit, values, deviations in (
+            ('centre', 'm', found.com, found.com_deviation),
+            ('force bias', 'N', found.force_bias, found.force_bias_deviation),
+            ('moment bias', 'N.m', found.moment_bias, found.moment_bias_deviation)):
+        rows += [[f'{name} {axis}', unit, number(value, 4), number(deviation, 2)]
+                 for axis, value, deviation in zip('xyz', values, deviations, strict=True)]
+    moment, force = found.residual
+    show({'poses': len(rests.t), **found._asdict(), 'spread': rests.spread.max(axis=0)}, as_json,
+         table(f'Tool behind {frame}, from {len(rests.t)} poses',
+               ('', 'unit', '>value', '>deviation'), rows),
+         f'left unexplained: {number(force, 2)} N and {number(moment, 2)} N.m (rms)',
+         f'written to {out}' if out is not None else text)
+
+
+def _yaml(found: Tool, frame: str, support: bool, in_urdf: bool) -> str:
+    """Return the parameters as a file of the controller."""
+    def numbers(values: object) -> str:
+        return ', '.join(f'{value:.6f}' for value in values)  # type: ignore[attr-defined]
+    sign = -1.0 if support else 1.0  # a bias has the sign of the readings
+    lines = ['/**:', '  controller:', '    ros__parameters:', '      force_torque:',
+             f'        frame: {frame}',
+             f'        convention: {"support" if support else "load"}',
+             f'        force_bias: [{numbers(sign * found.force_bias)}]',
+             f'        moment_bias: [{numbers(sign * found.moment_bias)}]']
+    mass, com = f'{found.mass:.6f}', f'[{numbers(found.com)}]'
+    if in_urdf:
+        lines += [f'        tool_mass: {mass}', f'        tool_com: {com}']
+    else:
+        lines += ['      payload:', f'        frame: {frame}', f'        mass: {mass}',
+                  f'        com: {com}']
+    return '\n'.join(lines) + '\n'
