@@ -35,7 +35,8 @@ def generate_launch_description() -> LaunchDescription:
         DeclareLaunchArgument('lockstep', default_value='false', choices=['true', 'false'],
                               description='integrate only when the last state was answered'),
         DeclareLaunchArgument('command_type', default_value='float64_multi_array',
-                              choices=['float64_multi_array', 'joint_state'],
+                              choices=['float64_multi_array', 'joint_state', 'motor_array',
+                                       'motor_joint_state'],
                               description='message type of the commands; controller.launch.py '
                                           'passes it to the controller'),
         DeclareLaunchArgument('joint_states', default_value='joint_states',

@@ -34,7 +34,11 @@ from rbd_ros.sim.sensors import EFFORT_SOURCES, VELOCITY_SOURCES
 
 Value = bool | int | float | str | list[float] | list[str] | None
 
-COMMAND_TYPES = ('float64_multi_array', 'joint_state')
+COMMAND_TYPES = ('float64_multi_array', 'joint_state', 'motor_array', 'motor_joint_state')
+#: Those that carry gains: the simulated motors close their own loop.
+MOTOR_TYPES = ('motor_array', 'motor_joint_state')
+#: Those with the stamp of the state that they answer.
+STAMPED_TYPES = ('joint_state', 'motor_joint_state')
 
 
 @dataclass(frozen=True)
@@ -128,7 +132,8 @@ _TIME = (
     _int('max_catch_up', 20, 'Most periods to run at once after a delay; the rest are skipped.',
          1, 1000),
     Setting('lockstep', 'bool', False, 'After the first command, integrate only once the command '
-            'with the stamp of the last state has arrived. Needs command_type joint_state.',
+            'with the stamp of the last state has arrived. Needs command_type joint_state or '
+            'motor_joint_state.',
             fixed=True),
     _float('lockstep_resend', 0.05, 's, after which an unanswered state is sent again.', 1e-3,
            60.0, True),
@@ -138,7 +143,8 @@ _TIME = (
          False),
 )
 _DRIVER = (
-    _choice('command_type', 'float64_multi_array', COMMAND_TYPES, 'Message type of commands.'),
+    _choice('command_type', 'float64_multi_array', COMMAND_TYPES, 'Message type of commands; '
+            'those of motors have gains, which the simulated motors apply in every step.'),
     Setting('brakes', 'bool', True, 'Hold the robot until the first command.', fixed=True),
     _float('command_timeout', 0.0, 's without a command, after which the brakes close. 0: the '
            'last command stays.', 0.0, 3600.0, True),

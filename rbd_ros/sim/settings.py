@@ -38,7 +38,8 @@ from rbd_ros.sim.floating import placed_base
 from rbd_ros.sim.physics import per_joint, Physics
 from rbd_ros.sim.schedule import Schedule
 from rbd_ros.sim.sensors import Imperfections
-from rbd_ros.sim.setting_table import default_values, SETTINGS, Value
+from rbd_ros.sim.setting_table import (
+    default_values, MOTOR_TYPES, SETTINGS, STAMPED_TYPES, Value)
 from rbd_ros.sim.start_pose import bent_pose
 
 
@@ -54,14 +55,19 @@ class Settings:
         self.values = default_values() | dict(values)
         for name, setting in SETTINGS.items():
             setting.check(self.values[name])
-        if self.flag('lockstep') and self.text('command_type') != 'joint_state':
-            raise SettingError('lockstep needs command_type joint_state: other commands do not '
-                               'carry the stamp of the state that they answer')
+        if self.flag('lockstep') and self.text('command_type') not in STAMPED_TYPES:
+            raise SettingError(f'lockstep needs command_type {" or ".join(STAMPED_TYPES)}: other '
+                               'commands do not carry the stamp of the state that they answer')
         gravity = self.numbers('gravity')
         if gravity is not None and len(gravity) != 3:
             raise SettingError(f'gravity has {len(gravity)} entries; it needs x, y, z in m/s^2')
         self.schedule()
         self.imperfections()
+
+    @property
+    def motors_close_loops(self) -> bool:
+        """Return whether commands have gains, for motors that close their own loop."""
+        return self.text('command_type') in MOTOR_TYPES
 
     # --- values by type -----------------------------------------------------------------------
 

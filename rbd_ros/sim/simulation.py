@@ -36,6 +36,7 @@ from rbd_ros.sim.pacer import Pacer
 from rbd_ros.sim.robot import SimulatedRobot
 from rbd_ros.sim.schedule import Counters, Schedule
 from rbd_ros.sim.sensors import DelayLine, Sample, Sensors
+from rbd_ros.wire.messages import MOTOR_WORDS
 
 
 class Counts(NamedTuple):
@@ -84,11 +85,15 @@ class Simulation:
     :param schedule: the timing.
     :param frames: the frames of the robot, for ``push``; made on the first push when not given.
     :param start_ns: simulated time at the start.
+    :param motors: whether a command has five numbers for each joint: q_d, qd_d, Kp, Kd and tau_ff.
+        Before each step of the integrator, a motor then applies Kp (q_d - q) + Kd (qd_d - qd) +
+        tau_ff, within the limits of its torque.
     """
 
     def __init__(
         self, robot: SimulatedRobot, sensors: Sensors, joints: Sequence[str],
         schedule: Schedule, *, frames: Frames | None = None, start_ns: int = 0,
+        motors: bool = False,
     ) -> None:
         self.robot, self.sensors, self.schedule = robot, sensors, schedule
         self.joints = tuple(joints)
@@ -96,6 +101,9 @@ class Simulation:
         if self._index.size != len(self.joints) or len(set(self.joints)) != len(self.joints):
             raise SettingError(f'joints is {", ".join(self.joints)}; name each joint once, and '
                                'only joints with one coordinate')
+        self._place = np.array([robot.model.position_slice(name).start for name in joints], int)
+        self.motors = motors
+        self._drive: Array | None = None    # what the motors were told, a row for each joint
         self._floating = floating_velocities(robot.model)
         self._uncommanded = ~self._floating
         self._uncommanded[self._index] = False
@@ -151,19 +159,26 @@ class Simulation:
         """
         Accept a command.
 
-        :param torque: one value per name in ``joints``, N.m or N.
+        :param torque: one value per name in ``joints``, N.m or N; for motors that close their own
+            loop a row of five.
         :param stamp_ns: time of the reading that it answers; None if the message has none.
         :param now: steady clock, s.
         :raises ShapeError: for the wrong number of values.
         :raises NonFiniteError: for NaN or infinity; the last command stays in force.
         """
         values = np.array(torque, dtype=float)
-        if values.shape != self._index.shape:
+        count = len(self.joints)
+        if values.shape != ((count, len(MOTOR_WORDS)) if self.motors else (count,)):
             self.counters.refused += 1
             raise ShapeError(self.wrong_size(values.size))
         if not np.isfinite(values).all():
             self.counters.refused += 1
-            raise NonFiniteError(self.not_finite(int(np.flatnonzero(~np.isfinite(values))[0])))
+            raise NonFiniteError(self.not_finite(int(np.argwhere(~np.isfinite(values))[0, 0])))
+        if self.motors and (values[:, 2:4] < 0.0).any():
+            self.counters.refused += 1
+            joint = self.joints[int(np.argwhere(values[:, 2:4] < 0.0)[0, 0])]
+            raise SettingError(f'a gain of the motor of joint "{joint}" is negative; the command '
+                               'is ignored and the last one stays in force')
         if self.schedule.lockstep and not self._engaged:
             self._engage(stamp_ns, now)
         if not self._current(stamp_ns):
@@ -181,7 +196,8 @@ class Simulation:
 
     def wrong_size(self, count: int) -> str:
         """Return what is said of a command with so many values."""
-        return (f'a command has {count} values, {self._index.size} joints take commands: '
+        each = f'{len(MOTOR_WORDS)} for each of ' if self.motors else ''
+        return (f'a command has {count} values, {each}{self._index.size} joints take commands: '
                 f'{", ".join(self.joints)}')
 
     def not_finite(self, joint: int) -> str:
@@ -302,6 +318,7 @@ class Simulation:
         self._pushes.clear()
         self._begun_ns = self.time_ns
         self._last_command_ns = self.time_ns
+        self._drive = None
         self._engaged = self._released = self._answered = False
         self._awaited = self._newest_sent = None
         self._asked = self._first_asked = 0.0
@@ -356,6 +373,7 @@ class Simulation:
     def _close(self) -> None:
         self.counters.timeouts += 1
         self._commands.clear()
+        self._drive = None
         self.robot.brake(~self._floating | self.robot.braked)    # a floating base has none
         self._engaged = self._released = self._answered = False
         self._awaited = None
@@ -375,6 +393,8 @@ class Simulation:
             self._apply_pushes()
         h = schedule.period_ns * 1e-9 / schedule.substeps
         for _ in range(schedule.substeps):
+            if self._drive is not None:
+                self._turn_motors(self._drive)
             self.robot.step(h)
         self.time_ns += schedule.period_ns
         self.counters.periods += 1
@@ -399,8 +419,19 @@ class Simulation:
             self._released = True
             self.sensors.reset()    # the same noise after the first command, whenever it arrives
             self.robot.brake(self._uncommanded)
+        if self.motors:
+            self._drive = values
+            return
         torque = np.zeros(self.robot.model.nv)
         torque[self._index] = values
+        self.robot.command(torque)
+
+    def _turn_motors(self, drive: Array) -> None:
+        """Let motors apply their gains to where the joints are now."""
+        position, velocity, stiffness, damping, effort = drive.T
+        torque = np.zeros(self.robot.model.nv)
+        torque[self._index] = (stiffness * (position - self.robot.q[self._place])
+                               + damping * (velocity - self.robot.v[self._index]) + effort)
         self.robot.command(torque)
 
     def _newest(self, before: Sample | None, samples: list[Sample]) -> Sample | None:

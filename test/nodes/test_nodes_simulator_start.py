@@ -31,8 +31,9 @@ from rclpy.exceptions import InvalidParameterTypeException, ParameterUninitializ
 from rclpy.node import Node
 from rclpy.parameter import Parameter
 from rclpy.qos import DurabilityPolicy, ReliabilityPolicy
-from rclpy.serialization import deserialize_message
+from rclpy.serialization import deserialize_message, serialize_message
 from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray
 
 ARM = """<robot name="pendulum"><link name="base"><inertial><mass value="3"/>
   <inertia ixx="0.1" iyy="0.1" izz="0.1" ixy="0" ixz="0" iyz="0"/></inertial></link>
@@ -176,6 +177,29 @@ def test_what_is_connected_in_lockstep(monkeypatch):
     assert [report._every for report in made._reports] == [5, 10]
     assert [type(report).__name__ for report in made._reports] == [
         'ContactReports', 'TransformReports']
+
+
+def test_commands_to_motors(monkeypatch):
+    """A row of five per joint acts in every step; other sizes and missing gains are told."""
+    made = Bench(monkeypatch, command_type='motor_array')
+    kind, callback, _, raw = made.made['controller/commands']
+    assert (kind, callback, raw) == ('Float64MultiArray', made._on_motor_array, True)
+    callback(serialize_message(Float64MultiArray(data=[0.1, 0.0, 20.0, 0.0, 1.0])))
+    assert made.efforts() == pytest.approx([20.0 * 0.1 + 1.0], rel=0.01)
+    callback(serialize_message(Float64MultiArray(data=[0.1])))
+    assert '5 for each of 1 joints' in made.logged[-1]
+    made = Bench(monkeypatch, command_type='motor_joint_state')
+    kind, callback, _, raw = made.made['controller/commands']
+    assert (kind, callback, raw) == ('JointState', made._on_motor_state, True)
+    message = JointState(name=['swing', 'swing/gains'], position=[0.1, 20.0],
+                         velocity=[0.0, 0.0], effort=[1.0, 0.0])
+    message.header.stamp.sec = 1001
+    callback(serialize_message(message))
+    assert made.efforts() == pytest.approx([20.0 * 0.1 + 1.0], rel=0.01)
+    message.name[1] = 'swing/stiffness'
+    callback(serialize_message(message))
+    assert 'a command without swing/gains is ignored' in made.logged[-1]
+    assert made._simulation.counters.refused == 1
 
 
 @pytest.mark.parametrize(('given', 'stamps'), [

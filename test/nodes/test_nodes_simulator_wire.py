@@ -14,9 +14,12 @@
 
 """Serialized joint states and commands of the simulator against rclpy's own serialization."""
 
+import struct
+
 import numpy as np
 import pytest
 from rbd_ros.sim import Sample
+from rbd_ros.wire.messages import MOTOR_COMMANDS
 
 REASON = 'needs ROS 2'
 serialization = pytest.importorskip('rclpy.serialization', reason=REASON)
@@ -80,3 +83,28 @@ def test_arrays_are_read():
         assert wire.read_array(serialization.serialize_message(message)).tolist() == data
         message.layout.dim = [std_msgs.MultiArrayDimension(label='joint')]
         assert wire.read_array(serialization.serialize_message(message)).tolist() == data
+
+
+@pytest.mark.parametrize('kind', ['motor_array', 'motor_joint_state'])
+def test_motors_get_what_the_controller_sends(kind):
+    """Both layouts of the controller, filled in its way, are the same rows."""
+    made = MOTOR_COMMANDS[kind](NAMES)
+    rows = np.arange(15.0).reshape(3, 5) + 0.5
+    content = bytearray(made.content)
+    for j, row in enumerate(rows):
+        for at, value in zip(made.motor_at, row):
+            struct.pack_into('<d', content, at + j * made.step, value)
+    if kind == 'motor_array':
+        found = wire.read_array(bytes(content)).reshape(-1, 5)
+    else:
+        message = serialization.deserialize_message(bytes(content), sensor_msgs.JointState)
+        found, missing = wire.motor_rows(message, NAMES)
+        assert missing == []
+        message.name[1], message.name[4] = message.name[4], message.name[1]
+        swapped, _ = wire.motor_rows(message, NAMES)
+        assert swapped[1] == [rows[1, 2], rows[1, 3], rows[1, 0], rows[1, 1], 0.0]
+        message.name[5] = 'somebody'
+        assert wire.motor_rows(message, NAMES) == ([], ['finger/left/gains'])
+        message.velocity = message.velocity[:2]
+        assert 'finger/left' in wire.motor_rows(message, NAMES)[1]
+    np.testing.assert_array_equal(found, rows)

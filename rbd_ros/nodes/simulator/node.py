@@ -33,9 +33,10 @@ from rbd_ros.nodes.simulator.contacts import ContactReports
 from rbd_ros.nodes.simulator.messages import (
     Diagnosis, endpoint_node_name, time_message, with_built_in_pose)
 from rbd_ros.nodes.simulator.poses import BaseReports, TransformReports
-from rbd_ros.nodes.simulator.wire import read_array, StateWriter
+from rbd_ros.nodes.simulator.wire import motor_rows, read_array, StateWriter
 from rbd_ros.sim import Frames, Sensors, SETTINGS, Settings, SimulatedRobot, Simulation
 from rbd_ros.sim.floating import base_body
+from rbd_ros.wire.messages import MOTOR_WORDS
 from rcl_interfaces.msg import SetParametersResult
 from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
@@ -121,7 +122,7 @@ class Simulator(Node):
         self._frames = frames
         simulation = Simulation(
             robot, Sensors(robot, settings.imperfections()), settings.joints(model),
-            settings.schedule(), frames=frames,
+            settings.schedule(), frames=frames, motors=settings.motors_close_loops,
             start_ns=0 if self._settings.flag('publish_clock') else time.time_ns())
         self.get_logger().info(
             f'simulating "{model.name}" ({model.nv} degrees of freedom) at '
@@ -166,11 +167,14 @@ class Simulator(Node):
     def _make_inputs(self) -> None:
         # Best effort takes commands of any publisher; lockstep cannot afford to lose one.
         quality = QoSProfile(depth=10) if self._settings.flag('lockstep') else BEST_EFFORT
-        if self._settings.text('command_type') == 'joint_state':
-            self._reader = JointStateReader()
-            self._subscribe(JointState, self._on_joint_command, quality)
-        else:
-            self._subscribe(Float64MultiArray, self._on_array_command, quality)
+        self._reader = JointStateReader()
+        kind, callback = {
+            'float64_multi_array': (Float64MultiArray, self._on_array_command),
+            'joint_state': (JointState, self._on_joint_command),
+            'motor_array': (Float64MultiArray, self._on_motor_array),
+            'motor_joint_state': (JointState, self._on_motor_state),
+        }[self._settings.text('command_type')]
+        self._subscribe(kind, callback, quality)
         self.create_subscription(WrenchStamped, '~/wrench', self._on_wrench, 10)
         self.create_service(SetBool, '~/pause', self._on_pause)
         self.create_service(Trigger, '~/step', self._on_step)
@@ -211,6 +215,24 @@ class Simulator(Node):
     def _on_array_command(self, data: bytes) -> None:
         self._command(read_array(data), None)
 
+    def _on_motor_array(self, data: bytes) -> None:
+        values = read_array(data)
+        if len(values) == len(MOTOR_WORDS) * len(self._simulation.joints):
+            values = values.reshape(-1, len(MOTOR_WORDS))
+        self._command(values, None)
+
+    def _on_motor_state(self, data: bytes) -> None:
+        message = deserialize_message(data, JointState)
+        rows, missing = motor_rows(message, self._simulation.joints)
+        if missing:
+            self._simulation.counters.refused += 1
+            self._warn(f'a command without {", ".join(missing)} is ignored; for motors each joint '
+                       'has an entry with position, velocity and effort, and one <joint>/gains '
+                       'with Kp and Kd as position and velocity')
+            return
+        stamp = message.header.stamp
+        self._command(rows, stamp.sec * 1_000_000_000 + stamp.nanosec)
+
     def _on_joint_command(self, data: bytes) -> None:
         read = self._reader.read(data)
         if read is None or not len(read.effort):
@@ -232,7 +254,8 @@ class Simulator(Node):
         self._command(efforts, stamp_ns)
 
     def _command(
-        self, efforts: Sequence[float] | NDArray[np.float64], stamp_ns: int | None,
+        self, efforts: Sequence[float] | Sequence[Sequence[float]] | NDArray[np.float64],
+        stamp_ns: int | None,
     ) -> None:
         before, silence = self._simulation.released, time.monotonic() - self.last_command
         self.last_command = time.monotonic()

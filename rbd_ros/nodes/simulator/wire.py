@@ -149,3 +149,25 @@ def read_array(data: bytes) -> NDArray[np.float64]:
         if len(data) >= 20 + 8 * count and count:
             return np.frombuffer(data, '<f8', count, 20)
     return np.array(deserialize_message(data, Float64MultiArray).data)
+
+
+def motor_rows(message: JointState, joints: Sequence[str],
+               ) -> tuple[list[list[float]], list[str]]:
+    """
+    Return position, velocity, stiffness, damping and effort of each joint, and what is missing.
+
+    :param message: as ``wire.messages.motor_state_command`` lays it out, in any order.
+    :param joints: whose rows are wanted.
+    """
+    whole = min(len(message.position), len(message.velocity), len(message.effort))
+    place = {name: k for k, name in enumerate(message.name) if k < whole}
+    wanted = [name for joint in joints for name in (joint, f'{joint}/gains')]
+    missing = [name for name in wanted if name not in place]
+    if missing:
+        return [], missing
+    rows = []
+    for joint in joints:
+        at, gains = place[joint], place[f'{joint}/gains']
+        rows.append([message.position[at], message.velocity[at], message.position[gains],
+                     message.velocity[gains], message.effort[at]])
+    return rows, []

@@ -98,6 +98,8 @@ def obstacle(simulation: Simulation) -> str:
         return 'states wait for their answers in lockstep'
     if schedule.command_latency > 0.0:
         return 'commands have a latency'
+    if simulation.motors:
+        return 'motors close their own loop'
     if robot.world is not None:
         return 'there is a world to touch'
     if not simulation.can_brake.all():
