@@ -100,6 +100,16 @@ def test_without_gains_it_is_a_torque() -> None:
     assert np.abs(plain.robot.q - BENT).max() > 0.01
 
 
+def test_motors_run_in_every_step() -> None:
+    """A damper that would swing at the rate of the states, 3.3 times too large for it, does not."""
+    sim = simulation(PENDULUM, [0.05], period_ns=20_000_000, substeps=20)
+    inertia = INERTIA + M * LENGTH**2
+    sim.command([[0.05, 0.0, 0.0, 3.3 * 2.0 * inertia / 0.02, 0.0]])
+    run(sim, 1.0)
+    speed = M * 9.81 * LENGTH * 0.05 / (3.3 * 2.0 * inertia / 0.02)  # as it sinks, at most
+    assert 0.0 < -sim.robot.v[0] <= 1.01 * speed
+
+
 def test_bad_commands_change_nothing() -> None:
     """Sizes, NaN and negative gains are refused by name; the last command stays in force."""
     sim = simulation(ARM, BENT)
