@@ -65,6 +65,7 @@ OUTSIDE = {
         'driver_adds', 'driver_knows_payload', 'task.axes', 'mode_file'),
     'limits, which refuse what is too much': ('motor.timeout',),
     'reports': ('dynamics_divider', 'state_divider'),
+    'controller inside ros2_control': ('force_torque.sensor_name',),
     'node': (
         'activation_timeout', 'command_type', 'loop', 'executor', 'fast_path',
         'realtime.lock_memory', 'supervision_timeout',

@@ -396,6 +396,13 @@ private:
     return "ok";
   }
 
+  /// ms of real time, in which other threads come to work.
+  std::string rest(const Words & words)
+  {
+    std::this_thread::sleep_for(std::chrono::milliseconds(std::stol(words.at(0))));
+    return "ok";
+  }
+
   /// What that command was answered.
   std::string answer(const Words &) {return aside_.valid() ? aside_.get() : "no such step came";}
 
@@ -420,6 +427,7 @@ private:
     {"disturb", [this](const Words & words) {return disturb(words);}},
     {"see", [this](const Words & words) {return see(words);}},
     {"until", [this](const Words & words) {return until(words);}},
+    {"rest", [this](const Words & words) {return rest(words);}},
     {"amid", [this](const Words & words) {return amid(words);}},
     {"answer", [this](const Words & words) {return answer(words);}},
   };

@@ -21,12 +21,14 @@
 #include <chrono>
 #include <fstream>
 #include <functional>
+#include <future>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <sstream>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "control_msgs/action/follow_joint_trajectory.hpp"
@@ -124,7 +126,8 @@ public:
       {"rival", std::bind(&Messages::rival, this, _1)},
       {"press", std::bind(&Messages::press, this, _1)},
       {"imu", std::bind(&Messages::imu, this, _1)},
-      {"payload", std::bind(&Messages::payload, this, _1)}};
+      {"payload", std::bind(&Messages::payload, this, _1)},
+      {"sensed", std::bind(&Messages::sensed, this, _1)}};
   }
 
   /// What a node is asked behind a message is answered behind it, too.
@@ -296,6 +299,35 @@ private:
       *fields[k] = number(words, k + 2);
     }
     return publish(words.at(0), message);
+  }
+
+  /// Topic: the wrench of the next message, force and moment, and its frame.
+  std::string sensed(const Words & words)
+  {
+    using Wrench = geometry_msgs::msg::WrenchStamped;
+    std::promise<Wrench> next;
+    auto heard = next.get_future();
+    bool first = true;
+    const auto topic = node_->create_subscription<Wrench>(
+      words.at(0), rclcpp::QoS(10), [&next, &first](const Wrench & message) {
+        if (std::exchange(first, false)) {
+          next.set_value(message);
+        }
+      });
+    if (executor_.spin_until_future_complete(heard, kPatience) !=
+      rclcpp::FutureReturnCode::SUCCESS)
+    {
+      return "nothing heard";
+    }
+    const auto message = heard.get();
+    const auto & f = message.wrench.force;
+    const auto & n = message.wrench.torque;
+    std::ostringstream text;
+    text << message.header.frame_id;
+    for (const double each : {f.x, f.y, f.z, n.x, n.y, n.z}) {
+      text << " " << each;
+    }
+    return text.str();
   }
 
   /// Topic: somebody else publishes poses there, too. Without a topic: nobody does any more.

@@ -17,8 +17,10 @@
 // The parameter "model" is a file of mj_saveModel. Brakes hold the robot until the first torque;
 // from then on efforts are applied as they are. Each write advances the simulation by the period of
 // the update, in steps of the model. What a sensor shows may be disturbed by the program, see
-// `disturbed`, and so may a joint: "JOINT/push" is a torque from outside. The file of the parameter
-// "log" gets, at each write, positions, velocities and commanded efforts of all joints, then the
+// `disturbed`, and so may a joint: "JOINT/push" is a torque from outside. A sensor of the description
+// is the one of MuJoCo with noise and a bias, both parameters of it; "SENSOR/stuck" lets it show the
+// same numbers for ever, and with "SENSOR/busy" another thread holds one of its interfaces. The file
+// of the parameter "log" gets, at each write, positions, velocities and commanded efforts of all joints, then the
 // force of all contacts upon what the world is made of.
 
 #include <mujoco/mujoco.h>
@@ -26,7 +28,11 @@
 #include <array>
 #include <cmath>
 #include <cstdio>
+#include <future>
 #include <memory>
+#include <mutex>
+#include <random>
+#include <shared_mutex>
 #include <string>
 #include <vector>
 
@@ -69,6 +75,12 @@ public:
         start == joint.parameters.end() ? 0.0 : std::stod(start->second);
       joints_.push_back({joint.name, model_->jnt_qposadr[id], model_->jnt_dofadr[id], 0.0});
     }
+    for (const auto & sensor : info_.sensors) {
+      sensor_ = sensor.name;
+      noise_ = std::stod(sensor.parameters.at("noise"));
+      bias_ = std::stod(sensor.parameters.at("bias"));
+    }
+    plate_ = mj_name2id(model_.get(), mjOBJ_GEOM, "plate");
     mj_forward(model_.get(), data_.get());
     const auto log = info_.hardware_parameters.find("log");
     if (log != info_.hardware_parameters.end()) {
@@ -83,6 +95,9 @@ public:
       show(joint.name + "/position", data_->qpos[joint.position]);
       show(joint.name + "/velocity", data_->qvel[joint.velocity]);
       show(joint.name + "/effort", joint.effort);
+    }
+    if (!sensor_.empty()) {
+      read_sensor();
     }
     return return_type::OK;
   }
@@ -131,13 +146,62 @@ private:
     set_state(interface, disturbed(interface.c_str(), truth));
   }
 
+  /// Show what carries the tool, in the axes of the sensor.
+  void read_sensor()
+  {
+    mj_forward(model_.get(), data_.get());  // of the present state
+    if (braked_) {
+      mju_zero(data_->qacc, model_->nv);
+      mj_rnePostConstraint(model_.get(), data_.get());
+      mj_sensorAcc(model_.get(), data_.get());
+    }
+    const bool busy = is_disturbed("/busy");
+    if (!busy && holder_.valid()) {
+      release_.set_value();
+      holder_.get();
+    } else if (busy && !holder_.valid()) {
+      hold(get_state_interface_handle(sensor_ + "/force.y")->get_mutex());
+    }
+    if (busy || is_disturbed("/stuck")) {
+      return;
+    }
+    for (const std::string kind : {"force", "torque"}) {  // the latter is called moment there
+      const int id = mj_name2id(
+        model_.get(), mjOBJ_SENSOR, kind == "force" ? "force" : "moment");
+      for (int i = 0; i < 3; ++i) {
+        show(
+          sensor_ + "/" + kind + "." + "xyz"[i],
+          data_->sensordata[model_->sensor_adr[id] + i] + bias_ + noise_ * normal_(random_));
+      }
+    }
+  }
+
+  bool is_disturbed(const char * how) const
+  {
+    return disturbed((sensor_ + how).c_str(), 0.0) > 0.0;
+  }
+
+  /// Let another thread hold the mutex until it is released.
+  void hold(std::shared_mutex & mutex)
+  {
+    std::promise<void> held;
+    release_ = std::promise<void>();
+    holder_ = std::async(
+      std::launch::async, [&mutex, &held, released = release_.get_future()]() {
+        const std::unique_lock<std::shared_mutex> lock(mutex);
+        held.set_value();
+        released.wait();
+      });
+    held.get_future().wait();
+  }
+
   /// The force upon what the world is made of, N.
   std::array<double, 3> pressure() const
   {
     std::array<double, 3> sum{};
     for (int k = 0; k < data_->ncon; ++k) {
       const auto & contact = data_->contact[k];
-      const bool second = model_->geom_bodyid[contact.geom[1]] == 0;
+      const bool second = contact.geom[1] == plate_;
       mjtNum wrench[6];
       mj_contactForce(model_.get(), data_.get(), k, wrench);
       for (int i = 0; i < 3; ++i) {  // axes of the contact are rows; it acts on the second one
@@ -155,6 +219,13 @@ private:
   std::vector<Joint> joints_;
   std::vector<double> row_;
   bool braked_ = true;
+  int plate_ = -1;
+  std::string sensor_;
+  double noise_ = 0.0, bias_ = 0.0;
+  std::mt19937 random_{1};
+  std::normal_distribution<double> normal_;
+  std::future<void> holder_;
+  std::promise<void> release_;  // is destroyed first, which releases
 };
 
 }  // namespace mujoco_system

@@ -68,7 +68,7 @@ _LIBRARIES = (
     'std_srvs__rosidl_typesupport_cpp std_msgs__rosidl_typesupport_cpp ament_index_cpp '
     'trajectory_msgs__rosidl_typesupport_cpp control_msgs__rosidl_typesupport_cpp '
     'geometry_msgs__rosidl_typesupport_cpp sensor_msgs__rosidl_typesupport_cpp rclcpp_action '
-    'rcl_action '
+    'rcl_action libstatistics_collector statistics_msgs__rosidl_typesupport_cpp '
     'realtime_tools pal_statistics tracetools_status rcl_lifecycle pthread dl').split()
 _PLAIN = ('gcc', '-std=c99', '-O2', '-fPIC', '-Werror')
 _PACKAGE_XML = ('<package format="3"><name>{}</name><version>0.0.0</version><description>for a '
@@ -285,6 +285,11 @@ class Arm:
     plate_friction: float = 0.3
     payload: tuple[float, Sequence[float]] = (0.0, (0.0, 0.0, 0.0))  # kg, and m from the tip
     gravity: Sequence[float] = (0.0, 0.0, -9.81)  # m/s^2, in the base
+    plate_stiffness: float = 0.0  # N/m; 0: the plate is fixed
+    sensor: str = ''  # name of a force-torque sensor that carries the payload
+    sensor_parameters: tuple[float, float] = (0.02, 0.0)  # N and N.m of noise and of bias
+    sensor_axes: Sequence[str] = ('force.x', 'force.y', 'force.z', 'torque.x', 'torque.y',
+                                  'torque.z')
 
     def description(self, folder: Path) -> str:
         """
@@ -297,10 +302,11 @@ class Arm:
             joints=self.joints, start=self.start, tip=self.tip, armature=self.rotors,
             damping=[0.5] * size, friction=[self.friction] * size, brakes_hold=False,
             plate_below=self.plate_below, plate_friction=self.plate_friction,
-            payload_mass=self.payload[0], payload_com=self.payload[1], gravity=self.gravity)
+            payload_mass=self.payload[0], payload_com=self.payload[1], gravity=self.gravity,
+            plate_stiffness=self.plate_stiffness, plate_damping=20.0, sensor=bool(self.sensor))
         model = folder / 'robot.mjb'
         mujoco.mj_saveModel(Plant(self.urdf, options).model, str(model))
-        joints = self._joints('<param name="start">{}</param>', '')
+        joints = self._joints('<param name="start">{}</param>', '') + self._sensor()
         return self._with(
             f'<plugin>mujoco_system/MujocoSystem</plugin><param name="model">{model}</param>'
             f'<param name="log">{folder / "motion"}</param>', joints)
@@ -318,6 +324,13 @@ class Arm:
             f'<state_interface name="velocity">{initial.format(0.0)}</state_interface>'
             f'<state_interface name="effort">{initial.format(0.0)}</state_interface></joint>'
             for joint, start in zip(self.joints, self.start, strict=True))
+
+    def _sensor(self) -> str:
+        parameters = zip(('noise', 'bias'), self.sensor_parameters, strict=True)
+        return f'<sensor name="{self.sensor}">' + ''.join(
+            f'<state_interface name="{each}"/>' for each in self.sensor_axes) + ''.join(
+            f'<param name="{name}">{value}</param>' for name, value in parameters
+            ) + '</sensor>' if self.sensor else ''
 
     def _with(self, hardware: str, joints: str) -> str:
         return self.urdf.replace('</robot>', (
@@ -384,12 +397,14 @@ class Run:
         return [tuple(State)[code].value for code in codes[changes]]
 
 
-def worst_difference(ran: Run, settings: Settings) -> tuple[int, float]:
+def worst_difference(ran: Run, settings: Settings,
+                     after: Callable[[Controller], None] | None = None) -> tuple[int, float]:
     """
     Let the step of the node do what a controller has done, and compare.
 
     :param ran: run of the manager.
     :param settings: of its controller.
+    :param after: is called after each step of the node.
     :returns: how many torques were sent, and the largest difference of one, as a share of its
         limit.
     """
@@ -402,14 +417,16 @@ def worst_difference(ran: Run, settings: Settings) -> tuple[int, float]:
     for k, (u, p, expected) in enumerate(steps_of(ran, settings)):
         controller.u.memory[:], controller.p.memory[:] = u.memory, p.memory
         if u.kind == Kind.PARAMETERS and Kind.ACTIVATE in kinds[k + 1:k + 3]:
-            carried = controller.x.load.memory.copy()
+            carried, bias = controller.x.load.memory.copy(), controller.x.sensor.bias.copy()
             controller.x.memory[:] = begin  # an activation begins with a new state
             if load is None:  # of the parameters, the first time
                 restart_load(controller.x.load.plain(), controller.p.load.plain())
             else:
-                controller.x.load.memory[:] = carried
+                controller.x.load.memory[:], controller.x.sensor.bias[:] = carried, bias
             load = carried
         controller.run()
+        if after is not None:
+            after(controller)
         assert controller.y.send == expected.send
         assert controller.y.answer == expected.answer
         assert controller.y.told == expected.told

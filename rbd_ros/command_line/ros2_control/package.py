@@ -69,9 +69,14 @@ def ros2_control_package(settings: Settings, prefix: str) -> dict[str, str]:
     if not re.fullmatch('[a-z][a-z0-9_]+', prefix):
         raise SettingError(f'prefix "{prefix}" must be a name of ROS packages: small letters, '
                            'digits and _, two or more, a letter first; name another with --prefix')
-    if settings.text('force_torque.frame'):
-        raise SettingError('force_torque.frame: a controller inside ros2_control reads no '
-                           'force-torque sensor; leave it empty, or use the node')
+    frame, sensor = map(settings.text, ('force_torque.frame', 'force_torque.sensor_name'))
+    if frame and not sensor:
+        raise SettingError('force_torque.frame: a controller inside ros2_control reads the sensor '
+                           'from the hardware; give force_torque.sensor_name, under which that '
+                           'exports <name>/force.x to <name>/torque.z')
+    if sensor and not frame:
+        raise SettingError(f'force_torque.sensor_name "{sensor}": give force_torque.frame, too, '
+                           'in whose axes it measures')
     if settings.text('gravity_source') == 'tf':
         raise SettingError('gravity_source tf: a controller inside ros2_control does not listen '
                            'to TF; set it to imu or parameter, or use the node')

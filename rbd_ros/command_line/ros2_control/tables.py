@@ -155,7 +155,7 @@ def tables(controller: Controller, package: str, prefix: str) -> str:
         *_list('kSupervisorStates', 'kSupervisorStateCount', [each.value for each in State]),
         *_list('kCauses', 'kCauseCount', [each.text for each in Cause]), '',
         *_sentences(controller), '', *frame_tables(robot), '', *_point_limits(settings), '',
-        *_imu(settings, prefix), '',
+        *_imu(settings, prefix), '', *_sensor(settings), '',
         *_parameters(rows.values(), settings), '', *_patches(settings, modes, controller), '',
         *_live(settings, controller.p), '',
         f'}}  // namespace {package}', '',
@@ -207,6 +207,14 @@ def _imu(settings: Settings, prefix: str) -> list[str]:
                       for k, x in enumerate(view.ravel()) if x]
         found += ['  return p;', '}']
     return found
+
+
+def _sensor(settings: Settings) -> list[str]:
+    """Return the interfaces of the force-torque sensor, in the order of a reading, if any."""
+    name = settings.text('force_torque.sensor_name')
+    return [_names('kSensed', [f'{name}/{part}.{axis}' for part in ('torque', 'force')
+                               for axis in 'xyz'] if name else []),
+            f'constexpr const char * kTip = {text(settings.robot.tip)};']
 
 
 def _sentences(controller: Controller) -> list[str]:
@@ -435,6 +443,15 @@ inline int fault_bits(const Memory & m)
 inline const double * fault_detail(const Memory & m, std::size_t cause)
 {
   return m.x.command.supervisor.faults.details + 6 * cause;
+}
+
+/// Whether a start has a force-torque sensor to go by, or needs none.
+inline bool is_sensed(const Memory & m)
+{
+  const auto & x = m.x.sensor;
+  const auto & p = m.p.sensor;
+  return p.used == 0.0 || (m.u.now - x.received <= p.timeout &&
+         (p.freeze_time == 0.0 || m.u.now - x.changed <= p.freeze_time));
 }
 
 /// Where the reference of a joint is now.

@@ -342,6 +342,8 @@ _LOAD = (
 _FORCE = (
     text('force_torque.frame', '', 'Frame of a force-torque sensor, in whose axes and about whose '
          'origin it measures. If empty, there is none.'),
+    text('force_torque.sensor_name', '', 'Name under which the hardware of ros2_control exports '
+         'the sensor: <name>/force.x to <name>/torque.z are read. The node does not use it.'),
     choice('force_torque.convention', 'load', ('load', 'support'), 'What a reading is: the wrench '
            'that pulls at the sensor, so that a tool that hangs reads downwards (load), or its '
            'opposite, with which the sensor carries the tool (support).'),
