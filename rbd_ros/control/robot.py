@@ -95,17 +95,18 @@ class Robot:
         these none exceeds 1, at any of some poses. A joint feels less than H_ii if others give.
         """
         try:
-            return _together([np.linalg.inv(H) for H in self._sampled])
+            return _together([np.linalg.inv(H) for H in self.sampled])
         except np.linalg.LinAlgError:  # a joint that moves nothing
             return (0.0,) * len(self.index)
 
     @cached_property
     def usual_inertia(self) -> tuple[float, ...]:
         """Mean inertia of each controlled joint while the others stand, over the same poses."""
-        return tuple(np.mean([np.diag(H) for H in self._sampled], axis=0).tolist())
+        return tuple(np.mean([np.diag(H) for H in self.sampled], axis=0).tolist())
 
     @cached_property
-    def _sampled(self) -> list[Array]:
+    def sampled(self) -> list[Array]:
+        """Inertia matrices of the controlled joints at these poses."""
         return self._looped_inertias() if self.model.loops else self._inertias()
 
     @cached_property
@@ -115,16 +116,18 @@ class Robot:
 
         A direction in which it does not move at any of the poses has none.
         """
-        if self.model.loops:
-            poses = list(zip(self._looped_inertias(), self._looped_jacobians()))
-        else:
-            poses = [(mass_matrix(self.model, q)[np.ix_(self.index, self.index)],
-                      jacobian(self.model, q, self.tip)[:, list(self.index)])
-                     for q in self._poses()]
         try:
-            return _together([J @ np.linalg.solve(H, J.T) for H, J in poses])
+            return _together([J @ np.linalg.solve(H, J.T) for H, J in zip(
+                self.sampled, self.sampled_jacobians)])
         except np.linalg.LinAlgError:
             return (0.0,) * 6
+
+    @cached_property
+    def sampled_jacobians(self) -> list[Array]:
+        """Jacobians of the tip at these poses, in its own axes, angular rows first."""
+        if self.model.loops:
+            return self._looped_jacobians()
+        return [jacobian(self.model, q, self.tip)[:, list(self.index)] for q in self._poses()]
 
     def _poses(self) -> list[Array]:
         model, rng = self.model, np.random.default_rng(0)

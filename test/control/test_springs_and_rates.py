@@ -23,10 +23,13 @@ import numpy as np
 import pytest
 from rbd_ros.control.laws.notices import notices
 from rbd_ros.control.parameters.gains import largest_damping
+from rbd_ros.control.parameters.pushes import PUSH, torque_rates_after
 from rbd_ros.control.parameters.settings import Settings
 from rbd_ros.control.parameters.springs import judge_spring, least_rate, SpringCase
 from rbd_ros.control.parameters.table import defaults
-from rbd_ros.dynamics.uncompiled import mass_matrix
+from rbd_ros.dynamics.uncompiled import jacobian, mass_matrix
+from scipy.integrate import solve_ivp
+from scipy.linalg import sqrtm
 
 pytestmark = pytest.mark.slow
 
@@ -167,3 +170,95 @@ def test_rate_and_delay_are_told_with_numbers() -> None:
     enough = settings('panda', nominal_rate=1.02 * needed, minimum_rate=1.01 * needed, **given)
     assert not enough.spring_refusals()
     assert not [text for text in notices(enough) if text.startswith('minimum_rate')]
+
+
+# -- torque rates ---------------------------------------------------------------------------------
+
+def test_torques_after_a_push_change_as_fast_as_is_said() -> None:
+    """
+    Random inertias, springs and dampers, pushed and let go: the torque of the first moment.
+
+    The motion is integrated in joint space; dampers of a ratio are made by a matrix root.
+    """
+    rng = np.random.default_rng(9)
+    for _ in range(30):
+        n, m = 7, int(rng.integers(1, 7))
+        A, J = rng.normal(size=(n, n)), rng.normal(size=(m, n))
+        H, K, D = A @ A.T + 0.1 * np.eye(n), rng.uniform(5.0, 500.0, m), rng.uniform(0.0, 5.0, m)
+        ratio, Phi = rng.uniform(0.0, 1.0), J @ np.linalg.solve(H, J.T)
+        root = np.diag(np.sqrt(K))
+        made = 2.0 * ratio * root @ np.linalg.inv(sqrtm(root @ Phi @ root).real) @ root
+        damper = made + np.diag(D)
+        expected = torque_rates_after(J, Phi, K, D, ratio)
+        dt = 1e-6
+        for place in range(m):
+            q0 = np.linalg.lstsq(J, np.eye(m)[place] / K, rcond=None)[0]  # a unit push holds this
+
+            def torque(x: np.ndarray) -> np.ndarray:
+                return -J.T @ (K * (J @ x[:n]) + damper @ J @ x[n:])
+            motion = solve_ivp(
+                lambda _, x: np.concatenate([x[n:], np.linalg.solve(H, torque(x))]), (0.0, dt),
+                np.concatenate([q0, np.zeros(n)]), rtol=1e-12, atol=1e-15)
+            rate = (torque(motion.y[:, -1]) - torque(motion.y[:, 0])) / dt
+            np.testing.assert_allclose(np.abs(rate), expected[:, place], rtol=1e-2,
+                                       atol=1e-3 * expected.max())
+
+
+def told_of_rates(chosen: Settings) -> str:
+    """Return the notice of torque rates that are low; empty: there is none."""
+    return ''.join(text for text in notices(chosen) if text.startswith('torque_rate_limits'))
+
+
+TIP = 'cartesian_impedance'
+
+
+def test_low_torque_rates_are_told_with_what_springs_need() -> None:
+    """A Panda with stiff springs at its light wrist; what is asked for is enough, less is not."""
+    stiff = {'mode': TIP, f'{TIP}.angular_stiffness': [160.0], f'{TIP}.linear_stiffness': [2e3]}
+    chosen = settings('panda', **stiff)
+    told = told_of_rates(chosen)
+    print(told)
+    assert f'springs of {TIP}: after a push of 10 % of torque_limits' in told
+    joint7 = float(re.search(r'panda_joint7 ([.0-9]+) instead of 120', told)[1])
+    pushed = chosen.pushed()
+    assert joint7 == pytest.approx(pushed.rates[6], rel=1e-3)
+    assert f'{pushed.largest["rz"]:.3g} N.m at rz' in told
+    assert f'{pushed.largest["z"]:.3g} N at z' in told
+    enough = np.maximum(pushed.rates, chosen.torque_rates)
+    assert not told_of_rates(settings('panda', torque_rate_limits=(1.001 * enough).tolist(),
+                                      **stiff))
+    short = np.where(np.arange(7) == 6, 0.999, 1.001) * enough
+    again = told_of_rates(settings('panda', torque_rate_limits=short.tolist(), **stiff))
+    assert 'panda_joint7' in again and 'panda_joint5' not in again.partition('In half')[0]
+    assert not told_of_rates(settings('panda', torque_rate_limits=[900.0], **stiff))
+    assert not told_of_rates(settings('panda', **stiff | {'mode': 'computed_torque'}))
+    assert not told_of_rates(settings('panda', **stiff | {'task.axes': ['tx', 'ty']}))
+    assert not told_of_rates(settings('built-in', mode=TIP))
+    assert not told_of_rates(settings('ur5', mode=TIP))
+    assert 'joint_impedance' in told_of_rates(settings('panda'))
+
+
+@pytest.mark.parametrize('name', ['panda', 'ur10'])
+def test_pushes_are_those_of_half_of_the_poses(name: str) -> None:
+    """At other poses than the few sampled ones: many ask for more, and many for less."""
+    chosen = settings(name, mode=TIP)
+    robot, ratio = chosen.robot, chosen.damping_ratio
+    K, rng, asked = chosen.tip_spring('stiffness'), np.random.default_rng(21), []
+    low = np.maximum(robot.pick(robot.model.lower), -np.pi)
+    high = np.minimum(robot.pick(robot.model.upper), np.pi)
+    for _ in range(300):
+        q = np.zeros(robot.model.nq)
+        q[list(robot.index)] = rng.uniform(low, high)
+        pick = list(robot.index)
+        H = mass_matrix(robot.model, q)[np.ix_(pick, pick)]
+        J = jacobian(robot.model, q, robot.tip)[:, pick]
+        root = np.diag(np.sqrt(K))
+        Phi = J @ np.linalg.solve(H, J.T)
+        turned = root @ sqrtm(root @ Phi @ root).real @ np.linalg.inv(root)  # D Phi / 2 z
+        usual = PUSH / (np.abs(J.T) / chosen.torque_limits[:, None]).max(axis=0)
+        asked.append((np.abs(2.0 * ratio * J.T @ turned) * usual).max(axis=1))
+    shares = (np.array(asked) >= 0.999 * chosen.pushed().rates).mean(axis=0)
+    print(shares.round(2))
+    assert (shares > 0.1).all()
+    shares = (np.array(asked) > 1.001 * chosen.pushed().rates).mean(axis=0)
+    assert (shares < 0.9).all()

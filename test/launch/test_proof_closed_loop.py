@@ -31,6 +31,7 @@ import launch_testing.markers
 import numpy as np
 from paths import Quintic, random_path
 import pytest
+from rbd_ros.control.modes.modes import MODES
 from rcl_interfaces.srv import SetParameters
 from rclpy.action import ActionClient
 from rclpy.action.client import ClientGoalHandle
@@ -43,7 +44,6 @@ RATE = 250.0  # Hz
 PERIOD = 4_000_000  # ns
 PERFECT = 1e-3  # rad, with the described masses
 WRONG = 0.05  # rad, with masses that are 20 % larger
-MODES = ('gravity_compensation', 'computed_torque', 'operational_space', 'hold', 'damping')
 STEP = 0.01  # of the torque limit, between two commands, also where the mode changes
 
 
@@ -155,10 +155,11 @@ class TestClosedLoop(ClosedLoop):
 
     def test_every_pair_of_modes(self) -> None:
         """From each mode to each other, at rest and while somebody pushes the elbow."""
-        n = len(MODES)
-        chain = [MODES[0]]
+        modes = list(MODES)
+        n = len(modes)
+        chain = modes[:1]
         for step in range(1, n):  # n is prime: each way round comes back to the beginning
-            chain += [MODES[(k + 1) * step % n] for k in range(n)]
+            chain += [modes[(k + 1) * step % n] for k in range(n)]
         pairs = set(zip(chain, chain[1:]))
         self.assertEqual(len(pairs), n * (n - 1))
         pushes = self.client.node.create_publisher(WrenchStamped, 'simulator/wrench', 10)

@@ -21,13 +21,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from rbd_ros.control.modes.modes import MODES
 from rbd_ros.control.supervisor.states import StateCode
 from ros2_control_rig import arm_of, compiled, reason_to_skip, run, settings_of
 
 pytestmark = [pytest.mark.slow,
               pytest.mark.skipif(bool(reason_to_skip()), reason=reason_to_skip() or 'none')]
 
-MODES = ('gravity_compensation', 'computed_torque', 'operational_space', 'hold', 'damping')
 #: What a broken sensor shows.
 SHOWN = ('nan', 'inf', '-inf', '1e300', '-1e300', '1e9', '-1e3', '4.0', '-0.01', '1e-310')
 #: N.m from outside
@@ -47,7 +47,7 @@ def _script(joints: tuple[str, ...], random: np.random.Generator) -> Iterator[st
         interface = f'{random.choice(joints)}/{random.choice(["position", "velocity", "effort"])}'
         happens = random.choice([
             'switch +rbd_controller', 'switch +rbd_controller', 'switch -rbd_controller',
-            f'mode rbd_controller {random.choice(MODES)}', 'call /rbd_controller/stop',
+            f'mode rbd_controller {random.choice(list(MODES))}', 'call /rbd_controller/stop',
             'call /rbd_controller/reset',
             f'disturb {interface} {random.choice(SHOWN)}', 'see', 'see',
             f'disturb {random.choice(joints)}/push {random.choice(PUSHES)}'])

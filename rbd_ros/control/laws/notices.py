@@ -20,6 +20,7 @@ import math
 
 from rbd_ros.control.laws.design import Design, design, DesignLimits, fill_design
 from rbd_ros.control.parameters.gains import gain_reasons
+from rbd_ros.control.parameters.pushes import PUSH
 from rbd_ros.control.parameters.settings import Settings
 from rbd_ros.control.parameters.table import PARAMETERS
 
@@ -81,6 +82,7 @@ def notices(settings: Settings) -> list[str]:
         texts.append(f'minimum_rate {settings.number("minimum_rate"):g} Hz is too low for the '
                      f'springs: {which} needs {needed:.4g} Hz. States may come more slowly than '
                      'nominal_rate only down to that: give minimum_rate, or softer springs')
+    texts += _late_dampers(settings)
     asked, left = settings.number('brake_rate'), math.exp(
         -x.brake_rate * settings.number('brake_time'))
     if x.brake_rate < asked and (
@@ -89,6 +91,25 @@ def notices(settings: Settings) -> list[str]:
                      f'more would overshoot {_late(x)}: a stop leaves {100.0 * left:.2g} % of '
                      'the velocities after brake_time')
     return texts
+
+
+def _late_dampers(settings: Settings) -> list[str]:
+    """Return which torque rates let the dampers of springs act late after a usual push."""
+    pushed = settings.pushed()
+    if pushed is None:
+        return []
+    low = [f'{joint} {needed:.4g} instead of {rate:.4g}' for joint, needed, rate in zip(
+        settings.robot.joints, pushed.rates, settings.torque_rates) if needed > rate]
+    if not low:
+        return []
+    slides = dict(zip(settings.robot.joints, settings.robot.units)) | dict.fromkeys('xyz', 'm')
+    pushes = [f'{push:.3g} {"N" if slides.get(place) == "m" else "N.m"} at {place}'
+              for place, push in pushed.largest.items()]
+    return [f'torque_rate_limits are low for the springs of {settings.text("mode")}: after a push '
+            f'of {100.0 * PUSH:g} % of torque_limits that ends at once their dampers need, in '
+            f'N.m/s, {", ".join(low)}. In half of the sampled poses the damping holds for pushes '
+            f'up to {", ".join(pushes)}: give torque_rate_limits that the robot can take, softer '
+            'springs, or rotor_inertia where the description has no rotors']
 
 
 def _late(x: Design) -> str:

@@ -25,6 +25,7 @@ from rbd_ros.control.parameters.force import force_reasons
 from rbd_ros.control.parameters.gains import gain_loop
 from rbd_ros.control.parameters.motor_loop import motor_loop_reason, MotorLoop
 from rbd_ros.control.parameters.motors import motor_reasons, MotorCase
+from rbd_ros.control.parameters.pushes import Pushed, pushes
 from rbd_ros.control.parameters.robot_values import RobotValues
 from rbd_ros.control.parameters.rules import limit_reasons
 from rbd_ros.control.parameters.springs import (
@@ -136,6 +137,27 @@ class Settings(RobotValues):
                             f'with {spring.damping} {case.damping:.3g} {spring.units[1]}'
                             + f' and {spring.ratio} {case.ratio:g}' * bool(spring.ratio))
         return worst, what
+
+    def pushed(self) -> Pushed | None:
+        """Return what pushes ask of the joints that springs hold; None: no spring does."""
+        mode, robot = self.robot.modes[self.text('mode')], self.robot
+        springs = self.springs(mode)
+        places = [place for spring in springs for place in spring.places]
+        cases = [case for spring in springs for case in self._cases(spring)]
+        acts = [i for i, case in enumerate(cases) if case.stiffness > 0.0 and (
+            mode is not TIP_SPRINGS or places[i] in self.task_axes)]
+        if not acts:
+            return None
+        rows = robot.sampled_jacobians if mode is TIP_SPRINGS else [
+            np.eye(len(robot.joints))] * len(robot.sampled)
+        try:
+            return pushes(
+                [places[i] for i in acts], [(H, J[acts]) for H, J in zip(robot.sampled, rows)],
+                np.array([cases[i].stiffness for i in acts]),
+                np.array([cases[i].damping for i in acts]), cases[0].ratio, self.torque_limits,
+                self.torque_rates)
+        except np.linalg.LinAlgError:  # a joint that moves nothing
+            return None
 
     def springs(self, mode: Mode) -> list[Spring]:
         """
