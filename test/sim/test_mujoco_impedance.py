@@ -223,6 +223,29 @@ def test_friction_at_the_joints_is_a_dead_band_of_the_tip(name: str) -> None:
     assert max(rows) > 0.3  # it does rub
 
 
+@pytest.mark.parametrize('mode', [TIP_MODE, 'operational_space'])
+@pytest.mark.parametrize('name', ARMS)
+def test_the_inertia_that_a_push_feels_is_that_of_the_robot(name: str, mode: str) -> None:
+    """
+    Nothing is shaped: right after a push F has begun the tip accelerates by Phi F.
+
+    Gains that are times Lambda change what follows, not this: no law here knows the push.
+    """
+    loop, worst = tip_sprung(0.7, STIFF, name=name), 0.0
+    loop.switch(mode)
+    for axis in range(6):
+        loop.push = None
+        loop.run(1.0)
+        start, before, (J, Phi) = loop.plant.tip(), loop.plant.velocity, in_frame(loop)
+        six = 5.0 * np.eye(6)[axis] * [0.1, 0.1, 0.1, 1.0, 1.0, 1.0]
+        pushed(loop, start, six)
+        loop.run(loop.period)  # the law has seen nothing of it
+        found, expected = J @ (loop.plant.velocity - before) / loop.period, Phi @ six
+        worst = max(worst, np.abs(found - expected).max() / np.abs(expected).max())
+    print(f'{100.0 * worst:.2f} %')
+    assert worst < 0.05
+
+
 def sampled_ratio(w: float, ratio: float, period: float, step: float) -> float:
     """Return the ratio found of one mode whose spring and damper are sampled and held."""
     x, v, least = 1.0, 0.0, 1.0
