@@ -18,6 +18,7 @@ from controller_rig import Arm, MODEL, TORQUE
 import numpy as np
 import pytest
 from rbd_ros.control.interface.causes import Cause
+from rbd_ros.control.modes.modes import MODES
 
 PERIOD = 0.001
 
@@ -39,10 +40,11 @@ def shape(arm):
     arm.q = np.array([0.1, -1.4, 0.3, -0.2, 0.5, -1.0, 0.7])
 
 
-@pytest.mark.parametrize('mode', ['gravity_compensation', 'computed_torque', 'damping'])
+@pytest.mark.parametrize('mode', MODES)
 def test_step_after_a_stall_is_that_of_two_periods(mode):
     """However long nothing was sent, the next torque is two nominal periods away at most."""
-    arm = Arm(mode=mode, tracking_limits=[100.0], state_tolerance=[100.0])
+    arm = Arm(mode=mode, tracking_limits=[100.0], state_tolerance=[100.0], **{
+        'task.linear_error': 10.0, 'task.angular_error': 3.1})
     arm.start()
     arm.run(0.1)
     before = arm.sent[-1]
