@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 import re
 
@@ -103,11 +104,17 @@ def wrench(answer: str) -> Array:
     return np.array(numbers, float)
 
 
-def readings(ran: Run) -> tuple[Array, Array]:
-    """Return times and numbers of all readings that reached the step."""
-    found = [(u.now, u.numbers[:6].copy()) for u, _, _ in steps_of(
-        ran, settings_of('panda', **PACKAGE)) if u.kind == Kind.READING]
-    return np.array([now for now, _ in found]), np.array([each for _, each in found])
+@cache
+def readings(ran: Run) -> tuple[Array, Array, Array]:
+    """Return times of all updates, and times and numbers of readings that reached the step."""
+    updates, when, numbers = [], [], []
+    for u, _, _ in steps_of(ran, settings_of('panda', **PACKAGE)):
+        if u.kind == Kind.TIMER:
+            updates.append(float(u.now))
+        elif u.kind == Kind.READING:
+            when.append(float(u.now))
+            numbers.append(u.numbers[:6].copy())
+    return np.array(updates), np.array(when), np.array(numbers)
 
 
 @needs_ros
@@ -154,12 +161,10 @@ def test_bias_is_found_and_outlasts_a_deactivation(sensed: Run) -> None:
 @needs_ros
 def test_tool_is_removed_in_motion(sensed: Run) -> None:
     """What is left of the weight that seven joints move; every step is that of the node."""
-    settings = settings_of('panda', **PACKAGE)
-    left, times = [], []
+    settings, left = settings_of('panda', **PACKAGE), []
 
     def note(controller: Controller) -> None:
         if controller.u.kind == Kind.STATE:
-            times.append(float(controller.u.now))
             left.append(controller.x.sensor.external.copy())
     sent, worst = worst_difference(sensed, settings, note)
     assert sent > 5000
@@ -167,7 +172,8 @@ def test_tool_is_removed_in_motion(sensed: Run) -> None:
     assert 'updates allocated 0 times' in sensed.output
     begin, end = (int((sensed.trace[:sensed.begun()[list(SCRIPT).index(each)] - 1, 2] > 0).sum())
                   for each in ('move', 'moved'))
-    when, numbers = readings(sensed)
+    times, when, numbers = readings(sensed)
+    assert len(left) == len(times)
     chosen = (times[begin] <= when) & (when <= times[end])
     changes, most = np.ptp(numbers[chosen], axis=0), np.abs(left[begin:end]).max(axis=0)
     print(f'readings change by {changes.round(3)}, {most.round(4)} is left')
@@ -179,14 +185,12 @@ def test_tool_is_removed_in_motion(sensed: Run) -> None:
 @pytest.mark.parametrize('what', FAULTS)
 def test_a_sensor_that_fails_stops_the_robot_in_its_time(sensed: Run, what: str) -> None:
     """The first update later than the stated time brakes; bad numbers do so in their own."""
-    settings, word = settings_of('panda', **PACKAGE), FAULTS[what]
-    now = np.array([u.now for u, _, _ in steps_of(sensed, settings) if u.kind == Kind.TIMER])
+    word, (now, when, numbers) = FAULTS[what], readings(sensed)
     active = sensed.trace[:, 2] > 0.0
     states = sensed.trace[active, 0]
     assert len(now) == len(states)
     begun = int(active[:sensed.begun()[list(SCRIPT).index(what)] - 1].sum())
     braked = begun + int(np.argmax(states[begun:] == StateCode.BRAKING))
-    when, numbers = readings(sensed)
     until = when <= now[braked]
     when, numbers = when[until], numbers[until]
     if word == SensorWord.SILENT:
