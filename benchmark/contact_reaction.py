@@ -17,19 +17,23 @@ Contacts of an arm that MuJoCo simulates: how soon they are found, and how hard 
 
 ``python -m benchmark.contact_reaction`` prints the tables of ``docs/contact_reaction.md``. The
 obstacle is a spring without damping that meets the tip head-on; the arm has friction and noise
-that the controller does not know but for what a minute of free motion shows.
+of which the controller knows most, and what a minute of free motion shows. A trajectory of the
+joints leads the tip straight on.
 """
 
 from __future__ import annotations
 
 import argparse
 from collections.abc import Mapping
+from functools import cache
 from typing import NamedTuple
 
-from benchmark.mujoco_robots import DrivenRobot, Measured
+from benchmark.mujoco_robots import described, DrivenRobot, Measured, ROBOTS
 import numpy as np
 import numpy.typing as npt
+from rbd_ros import Dynamics
 from rbd_ros.control.observers.calibration import calibrated_contact
+from rbd_ros.control.references.trajectory import read_points
 
 __all__ = ['Arm', 'calibrate', 'FRICTION', 'touch', 'Touched']
 
@@ -42,9 +46,23 @@ FRICTION = (np.array([2.0, 2.0, 1.5, 1.5, 0.5, 0.4, 0.3]),
 #: rad and rad/s, standard deviations of measured positions and velocities
 NOISE = 2e-6, 2e-3
 
+#: m before the obstacle, and the direction in which the tip meets it
+RUN_UP, WAY = 0.12, np.array([0.3, 0.0, -0.9539392])
+
+#: m that the tip is sent, with m/s^2 at the ends; places at which joints are computed
+DISTANCE, ACCELERATION = 0.2, 2.0
+PLACES = np.linspace(0.0, DISTANCE, 41)
+
+#: share of the friction that the law compensates, so that the tip has the speed of the trajectory
+KNOWN = 0.8
+
 STIFFNESSES = (1e3, 1e4, 1e5)
 SPEEDS = (0.1, 0.25, 0.5)
 REACTIONS = ('report', 'stop', 'float', 'comply', 'retract')
+
+
+#: s of free motion between two lines
+_PART = 300.0
 
 
 class Touched(NamedTuple):
@@ -117,6 +135,14 @@ class Arm(DrivenRobot):
             x = self.controller.x
             self.samples.append((x.joints.qd.copy(), x.contact.momentum.torque.copy()))
 
+    def go(self, speed: float) -> None:
+        """Begin a trajectory of the joints on which the tip goes straight on."""
+        t, s = _even_motion(DISTANCE, speed)
+        points = np.array(_straight_on())
+        knots = read_points(self.robot.joints, self.robot.joints, t.tolist(), [
+            [float(np.interp(x, PLACES, each)) for each in points.T] for x in s], [], [])
+        self.controller.take_points(self.time, self.time, knots, self.time)
+
     def wander(self, seconds: float, seed: int, reach: float = 0.6) -> None:
         """Move through random points at various speeds."""
         rng, home = np.random.default_rng(seed), np.array(self.plant.options.start)
@@ -143,17 +169,10 @@ def calibrate(rate: float = 500.0, seconds: float = 60.0, seed: int = 3,
 
 def touch(reaction: str, stiffness: float, speed: float, thresholds: Mapping[str, object],
           rate: float = 500.0, after: float = 2.0, **more: object) -> Touched:
-    """Run the tip into an obstacle that stands in its way after 12 cm."""
-    arm = Arm(rate, {
-        'mode': 'operational_space', 'contact.reaction': reaction, 'task.linear_velocity': speed,
-        'task.linear_acceleration': 4.0, 'task.linear_lead': 0.3, 'task.linear_error': 1.0,
-        'task.linear_integral': 300.0, **thresholds, **more})
-    arm.activate()
-    arm.run(1.5)
-    assert arm.state == 'running', arm.fault
-    start, way = arm.plant.tip(), np.array([0.3, 0.0, -0.9539392])
-    arm.wall = start.position + 0.12 * way, -way, stiffness
-    arm.aim(start.position + 0.3 * way, _quaternion(start.rotation))
+    """Run the tip into an obstacle that stands in its way after 12 cm, at that speed."""
+    arm = _ready(rate, {'contact.reaction': reaction, **thresholds, **more})
+    arm.wall = arm.plant.position_of_tip + RUN_UP * WAY, -WAY, stiffness
+    arm.go(speed)
     arm.states.clear()
     arm.forces.clear()
     steps = round(arm.period / arm.plant.options.step)
@@ -173,9 +192,42 @@ def touch(reaction: str, stiffness: float, speed: float, thresholds: Mapping[str
     return Touched(delay, float(forces.max()), float(forces[settled:].mean()), reached, arm.state)
 
 
-def _quaternion(R: Array) -> Array:
-    from scipy.spatial.transform import Rotation
-    return np.asarray(Rotation.from_matrix(R).as_quat())
+def _ready(rate: float, values: Mapping[str, object]) -> Arm:
+    """Return an arm that runs, and follows trajectories."""
+    arm = Arm(rate, {
+        'mode': 'computed_torque', 'stiffness': [400.0], 'damping': [40.0],
+        'tracking_limits': [3.0], 'reference.acceleration': [100.0],
+        'friction.coulomb': (KNOWN * FRICTION[0]).tolist(),
+        'friction.viscous': (KNOWN * FRICTION[1]).tolist(), **values})
+    arm.activate()
+    arm.run(1.5)
+    assert arm.state == 'running', arm.fault
+    return arm
+
+
+@cache
+def _straight_on() -> tuple[tuple[float, ...], ...]:
+    """Return positions of the joints at which the tip is at PLACES, with its axes as at first."""
+    arm = Dynamics(described('built-in')[1].model)
+    q = np.array(ROBOTS['built-in'].pose)
+    pose, found = arm.pose(q, 'tool0'), []
+    start = pose[:3, 3].copy()
+    for place in PLACES:
+        pose[:3, 3] = start + place * WAY
+        q = arm.inverse_kinematics({'tool0': pose}, q).q
+        found.append(tuple(q.tolist()))
+    return tuple(found)
+
+
+def _even_motion(distance: float, speed: float) -> tuple[Array, Array]:
+    """Return times and places of a motion with an even speed, but for its ends."""
+    rise = speed / ACCELERATION
+    total = distance / speed + rise
+    t = np.linspace(0.0, total, 41)[1:]
+    s = np.where(t < rise, 0.5 * ACCELERATION * t ** 2, np.where(
+        t > total - rise, distance - 0.5 * ACCELERATION * (total - t) ** 2,
+        speed * (t - 0.5 * rise)))
+    return t, s
 
 
 def main() -> None:
@@ -195,9 +247,12 @@ def main() -> None:
         arm = Arm(options.rate, {'mode': 'computed_torque', 'contact.reaction': 'report', **found})
         arm.activate()
         arm.run(1.5)
-        arm.wander(options.free, 1000)
-        print(f'{arm.controller.x.contact.count:.0f} false alarms in {options.free:.0f} s, '
-              f'{arm.state}')
+        begin, part = arm.time, 0
+        while arm.time < begin + options.free and arm.state == 'running':
+            arm.wander(min(_PART, begin + options.free - arm.time), 1000 + part)
+            part += 1
+            print(f'{arm.controller.x.contact.count:.0f} false alarms in {arm.time - begin:.0f} '
+                  f's, {arm.state}', flush=True)
         return
     print('| reaction | N/m | m/s | reaction after, ms | largest force, N | later, N | state |')
     print('|---|---|---|---|---|---|---|')

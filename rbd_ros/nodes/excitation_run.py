@@ -137,8 +137,7 @@ class ExcitationRun:
         result = handle.get_result_async()
         self._states, self._recording = [], record is not None
         try:
-            self._wait(result.done, float(motion.t[-1]) + self._spare,
-                       'the motion has not ended in time; it was cancelled')
+            self._wait_for_end(result.done, float(motion.t[-1]) + self._spare)
         except BaseException:
             self._cancel(handle)
             raise
@@ -150,6 +149,26 @@ class ExcitationRun:
         if answer.error_code != FollowJointTrajectory.Result.SUCCESSFUL:
             raise RbdError(f'the controller ended the motion: {answer.error_string} (code '
                            f'{answer.error_code})')
+
+    def _wait_for_end(self, done: Callable[[], bool], seconds: float) -> None:
+        """Wait for the end of a motion, by the stamps of the states: a simulation may be slow."""
+        begin, heard, last = self._stamp(), time.monotonic(), self._last
+        while not done():
+            self._executor.spin_once(timeout_sec=0.1)
+            if self._last is not last:
+                last, heard = self._last, time.monotonic()
+            if time.monotonic() > heard + self._patience:
+                raise RbdError(f'no joint states on {self._topic} for {self._patience:g} s; the '
+                               'motion was cancelled')
+            if self._stamp() - begin > seconds:
+                raise RbdError('the motion has not ended in time; it was cancelled')
+
+    def _stamp(self) -> float:
+        """Return the time of the last state, s; that of this machine where states have none."""
+        stamp = None if self._last is None else self._last.header.stamp
+        if stamp is None or (stamp.sec == 0 and stamp.nanosec == 0):
+            return time.monotonic()
+        return float(stamp.sec + 1e-9 * stamp.nanosec)
 
     def _cancel(self, handle: Any) -> None:
         cancelled = handle.cancel_goal_async()

@@ -109,15 +109,19 @@ def test_identify_robot(motion: Path, tmp_path: Path) -> None:
 def test_thresholds_of_contacts(motion: Path, tmp_path: Path) -> None:
     """Friction of the URDF comes back; what the payload does besides is in the thresholds."""
     out = tmp_path / 'contact.yaml'
-    found = data('contact', motion, '--urdf', ARM, '--out', out)
+    found = data('contact', motion, '--urdf', ARM, '--frame', 'tool0', '--out', out)
     assert found['joints'] == [f'joint_{k}' for k in range(1, 8)]
     values = found['parameters']
     assert (np.array(values['contact.torque']) > 0.0).all()
     written = yaml.safe_load(out.read_text())['/**']['controller']['ros__parameters']['contact']
     assert written['bandwidth'] == 60.0
-    np.testing.assert_allclose(written['torque'], values['contact.torque'], atol=1e-6)
+    for name in ('torque', 'force', 'moment'):
+        np.testing.assert_allclose(written[name], values[f'contact.{name}'], atol=1e-6)
+    assert len(written['force']) == 3 and min(written['force'] + written['moment']) > 0.0
+    assert 'Directions of tool0' in rbd('contact', motion, '--urdf', ARM, '--frame', 'tool0')[0]
     empty = swaying(tmp_path / 'empty', felt=1.0, mass=0.0)
     less = data('contact', empty, '--urdf', ARM)['parameters']
+    assert 'contact.force' not in less
     model = rbd_ros.load_urdf(ARM)
     np.testing.assert_allclose(less['contact.viscous'], model.damping, atol=0.15)
     # the observer is late where dry friction changes its sign

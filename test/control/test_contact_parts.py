@@ -16,19 +16,23 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
-from rbd_ros import RbdError
+from rbd_ros import Dynamics, load_urdf, RbdError
 from rbd_ros.control.interface.events import Joints, NEVER, NONE, Result, Structure
 from rbd_ros.control.laws.way_back import (
     begin_return, forget_way, go_back, KEPT, note_way, WayBack, WayBackLimits)
-from rbd_ros.control.observers.calibration import calibrated_contact
+from rbd_ros.control.observers.calibration import (
+    calibrated_contact, calibrated_wrench, Observed)
 from rbd_ros.control.observers.contact import (
-    check_contact, Contact, ContactParameters, ContactRoom, energy_speed, find_energy,
-    find_wrench, returns_clear)
+    check_contact, Contact, ContactParameters, ContactRoom, energy_share, energy_speed,
+    find_energy, find_wrench, returns_clear)
 from rbd_ros.control.observers.external import external_wrench
 from rbd_ros.control.observers.standstill import is_doubtful, Standstill
 
+ARM = Path(__file__).parents[2] / 'urdf' / 'seven_joint_arm.urdf'
 SIZES = {'n': 6, 'm': 6}
 
 
@@ -82,6 +86,24 @@ def test_the_apparent_mass_is_that_of_lambda(seed):
     assert energy_speed(x, p) == NONE
     p.energy = x.energy
     assert energy_speed(x, p) == pytest.approx(speed)
+
+
+@pytest.mark.parametrize('seed', range(5))
+def test_a_trajectory_may_have_the_speed_of_its_energy(seed):
+    """The share of its speed, by which m v^2 / 2 is the bound; more energy than needed: all."""
+    rng = np.random.default_rng(seed)
+    J, target, x, p = (rng.standard_normal((6, 6)), rng.standard_normal((3, 6)), Contact(SIZES),
+                       ContactParameters(SIZES))
+    x.mass, rate = 3.0, rng.uniform(0.1, 1.0)
+    speed = np.linalg.norm(J[3:] @ target[1]) / rate  # at its full speed
+    assert energy_share(x, p, J, target, rate) == 1.0  # no bound
+    for bound in (0.01, 0.5, 2.0):
+        p.energy = bound * 0.5 * 3.0 * speed * speed
+        assert energy_share(x, p, J, target, rate) == pytest.approx(min(1.0, bound ** 0.5))
+    p.energy = 1e-3
+    assert energy_share(x, p, J, np.nan * target, rate) == 1.0
+    target[1] = 0.0
+    assert energy_share(x, p, J, target, rate) == 1.0
 
 
 def test_a_frame_at_rest_has_no_energy():
@@ -254,6 +276,29 @@ def test_the_calibration_finds_friction_and_a_bound_of_the_rest():
     assert (rest < bound).all()
     assert (rest / bound).max() > 1.0 / 2.27  # the margin is 2
     assert (found['contact.torque_speed'] > 0.2).all()
+
+
+def test_directions_get_thresholds_that_free_motion_stays_below():
+    """The wrench that the controller would find is half of them at most, and reaches that."""
+    rng, count = np.random.default_rng(7), 3000
+    robot = Dynamics(load_urdf(ARM))
+    v = np.sin(np.linspace(0.0, 60.0, count))[:, None] * rng.uniform(0.3, 1.5, 7)
+    q = rng.uniform(-1.0, 1.0, 7) + 0.4 * np.sin(rng.uniform(5.0, 9.0, 7)
+                                                 * np.linspace(0.0, 3.0, count)[:, None])
+    speed = np.full(7, 0.05)
+    torque = 0.3 - 1.5 * np.tanh(v / speed) - 0.5 * v + rng.uniform(-0.2, 0.2, v.shape)
+    found = calibrated_contact(v, torque, speed)
+    limits = calibrated_wrench(robot, 'tool0', Observed(q, v, torque), speed, found)
+    bound = np.array([*limits['contact.moment'], *limits['contact.force']])
+    rest = torque - found['contact.offset'] + found['contact.coulomb'] * np.tanh(
+        v / speed) + found['contact.viscous'] * v
+    room, w, share = ContactRoom({'n': 7, 'm': 7}), np.zeros(6), np.zeros(6)
+    for k in range(count):
+        find_wrench(w, room, robot.jacobian(q[k], 'tool0'), rest[k])
+        share = np.maximum(share, np.abs(w) / bound)
+    np.testing.assert_allclose(share, 0.5, atol=0.005)
+    with pytest.raises(RbdError, match='tool7'):
+        calibrated_wrench(robot, 'tool7', Observed(q, v, torque), speed, found)
 
 
 def test_a_joint_that_did_not_move_has_no_friction():

@@ -464,6 +464,56 @@ def test_the_controller_goes_on_after_a_pause():
     assert arm.state == 'running' and arm.controller.goal == 'go', list(arm.controller.ended)
 
 
+@pytest.mark.parametrize('seed', range(6))
+def test_a_trajectory_that_is_slowed_keeps_its_path(seed):
+    """However its speed is bounded: same positions, later; the velocity is theirs; it arrives."""
+    rng = np.random.default_rng(seed)
+    rig = ready(velocity=1e3, acceleration=80.0, continuous=False)
+    times = np.cumsum(rng.uniform(0.5, 1.5, 900)) * DT
+    way = (1.0 - np.cos(2.0 * np.pi * times / times[-1]))[:, None] * [0.3, -0.5]
+    trajectory = rig.follow(0.0, Knots(times, way, None, None), 4, tolerances())
+    now, late, before, ended, slowest = 0.0, 0.0, rig.state.copy(), [], 1.0
+    while not ended and now < 60.0:
+        now += DT
+        if rng.uniform() < 0.02:
+            rig.x.share = float(rng.choice([rng.uniform(0.0, 1.0), 1.0, np.nan]))
+        rig.feeder.catch_up(now)
+        state = rig.update(now)
+        rig.check(now, state[0], state[1])
+        path = rig.x.path
+        assert not rig.y.told and late <= path.late and 0.01 <= path.rate <= 1.0
+        late, slowest = path.late, min(slowest, path.rate)
+        np.testing.assert_allclose(state[0], sampled(trajectory, [now - late])[0, 0], atol=1e-9)
+        np.testing.assert_allclose((state[0] - before[0]) / DT, 0.5 * (state[1] + before[1]),
+                                   atol=0.06)
+        assert np.abs(state[1] - before[1]).max() <= 80.0 * DT * 1.0011
+        before, ended = state, rig.goals.take('')
+    assert ended[0][1].status is Status.SUCCEEDED
+    assert now == pytest.approx(times[-1] + late, abs=2.0 * DT) and slowest < 0.8
+    rig.x.share = 1.0
+    pursue(rig, 5, now)
+    assert (rig.x.path.late, rig.x.path.rate) == (0.0, 1.0)
+
+
+def test_a_bound_ends_when_it_is_taken_away():
+    """The trajectory comes back to its speed within a second, and stays behind its times."""
+    rig = ready(continuous=False)
+    rig.follow(0.0, Knots(np.array([10.0]), np.full((1, 2), 2.0), None, None))
+    rig.run(4.0)
+    rig.x.share = 0.3
+    rig.run(1.0, 4.0)
+    assert rig.x.path.rate == pytest.approx(0.3)
+    assert 0.68 < rig.x.path.late < 0.7001
+    rig.x.share = 1.0
+    rig.run(2.0, 5.0)
+    late = rig.x.path.late
+    assert rig.x.path.rate > 0.999
+    rig.run(0.5, 7.0)
+    assert rig.x.path.late == pytest.approx(late, abs=1e-4)
+    rig.run(5.0, 7.5)
+    np.testing.assert_allclose(rig.state, [[2.0, 2.0], [0, 0], [0, 0]], atol=1e-9)
+
+
 def test_pieces_never_mix():
     """Until a new trajectory is taken over the old one goes on; then only the new one counts."""
     rng, rig = np.random.default_rng(5), ready(velocity=1e3, acceleration=1e6, continuous=False)

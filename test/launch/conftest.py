@@ -29,9 +29,9 @@ _TIMEOUT = patient(LIMIT)
 #: files that take longest, by their time; the size of a file says little about that of its tests
 _LONGEST = (
     'safety_endings', 'stalls', 'proof_closed_loop', 'laws_launch', 'robot_launch', 'safety_start',
-    'safety_faults', 'proof_operational_space', 'make_config', 'quadruped_launch', 'mujoco_launch',
-    'payload_gravity_launch', 'mujoco_ur_launch', 'proof_dynamics', 'safety_callbacks',
-    'dashboard_launch')
+    'safety_faults', 'proof_operational_space', 'make_config', 'contact_reaction_launch',
+    'quadruped_launch', 'mujoco_launch', 'payload_gravity_launch', 'mujoco_ur_launch',
+    'proof_dynamics', 'safety_callbacks', 'dashboard_launch')
 
 #: files whose tests come last, one at a time: floods take all processors, and others beside them
 #: would measure that; commands that are typed into a healthy run must find it healthy

@@ -28,7 +28,9 @@ base, at the tip) pushes until the next one. Every parameter is a field of ``Opt
 Simulated time never runs faster than real time, and a late step is not made up for: where the
 machine stalls, the robot stands still. With ``answer_wait`` the robot also waits for a command to
 each state, for so many seconds at most, as long as the last one came: then the load of the
-machine does not look like a slow controller.
+machine does not look like a slow controller. With ``lockstep`` its time is that of ``/clock`` and
+of the stamps, it waits for the command that has the stamp of the state, and goes on as soon as
+that has come: the motion is the same on any machine.
 """
 
 from __future__ import annotations
@@ -41,6 +43,7 @@ import time
 from typing import get_type_hints
 
 from benchmark.mujoco_plant import Plant, PlantOptions
+from builtin_interfaces.msg import Time
 from geometry_msgs.msg import PoseStamped, WrenchStamped
 import mujoco
 import numpy as np
@@ -50,11 +53,15 @@ from rclpy.experimental.events_executor import EventsExecutor
 from rclpy.node import Node
 from rclpy.parameter import Parameter
 from rclpy.signals import SignalHandlerOptions
+from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 from std_srvs.srv import SetBool
 
 Array = np.ndarray
+
+_SECOND = 1_000_000_000  # ns
+_ALL = 5000  # messages that are kept for who is held up
 
 
 @dataclass(frozen=True)
@@ -76,6 +83,7 @@ class Options:
     command_timeout: float = 0.1  # s
     after_commands: str = 'brake'  # or zero, last
     answer_wait: float = 0.0  # s
+    lockstep: bool = False  # commands are joint states then
     seed: int = 0
 
 
@@ -98,10 +106,15 @@ class Driver(Node):
         self._opens_at = np.inf
         self._brake_requested, self._push = False, np.zeros(6)
         self._peak, self._ended = np.zeros(n), False
-        self._states = self.create_publisher(JointState, 'joint_states', 10)
-        self._truth = self.create_publisher(JointState, '~/truth', 100)
-        self._tip = self.create_publisher(PoseStamped, '~/tip', 100)
-        self._force = self.create_publisher(WrenchStamped, '~/force', 100)
+        depth = _ALL if self.options.lockstep else 100
+        self._states = self.create_publisher(
+            JointState, 'joint_states', _ALL if self.options.lockstep else 10)
+        self._truth = self.create_publisher(JointState, '~/truth', depth)
+        self._tip = self.create_publisher(PoseStamped, '~/tip', depth)
+        self._force = self.create_publisher(WrenchStamped, '~/force', depth)
+        self._ticks = self.create_publisher(
+            Clock, '/clock', 10) if self.options.lockstep else None
+        self._stamp = Time()
         kind = JointState if self.options.command_type == 'joint_state' else Float64MultiArray
         self.create_subscription(kind, 'commands', self._on_command, 1)
         self.create_subscription(WrenchStamped, '~/push', self._on_push, 1)
@@ -130,6 +143,8 @@ class Driver(Node):
         if isinstance(message, JointState):
             by_name = dict(zip(message.name, message.effort, strict=True))
             torque = np.array([by_name[name] for name in self.plant.options.joints])
+            if self.options.lockstep and message.header.stamp != self._stamp:
+                return  # it answers a state of the past
         else:
             torque = np.array(message.data)
         if torque.shape != self._command.shape or not np.isfinite(torque).all():
@@ -164,6 +179,8 @@ class Driver(Node):
             count += 1
             due = max(due + period, time.monotonic() - period)  # no bursts
             answered = self._wait_for_answer(due)
+            if answered and self.options.lockstep:
+                due = time.monotonic()
             time.sleep(max(due - time.monotonic(), 0.0))
             self._advance(answered)
 
@@ -176,7 +193,8 @@ class Driver(Node):
         with self._arrived:
             flowing = self.options.answer_wait > 0.0 and self._flows(time.monotonic())
             end = due + (self.options.answer_wait if flowing else 0.0)
-            self._arrived.wait_for(lambda: self._fresh, max(end - time.monotonic(), 0.0))
+            while not (self._fresh or self._ended) and (left := end - time.monotonic()) > 0.0:
+                self._arrived.wait(min(left, 0.1))  # a signal that ends the driver wakes nobody
             answered, self._fresh = self._fresh, False
             return answered
 
@@ -216,11 +234,19 @@ class Driver(Node):
                              velocity=[*qd.tolist(), *rest])
         if o.effort != 'none':
             message.effort = [*effort.tolist(), *rest]
-        message.header.stamp = self.get_clock().now().to_msg()
+        message.header.stamp = self._stamp = self._now()
+        if self._ticks is not None:
+            self._ticks.publish(Clock(clock=self._stamp))
         self._states.publish(message)
 
+    def _now(self) -> Time:
+        if not self.options.lockstep:
+            return self.get_clock().now().to_msg()
+        seconds, rest = divmod(_SECOND + round(_SECOND * self.plant.data.time), _SECOND)
+        return Time(sec=seconds, nanosec=rest)
+
     def _publish_truth(self) -> None:
-        stamp, tip = self.get_clock().now().to_msg(), self.plant.tip()
+        stamp, tip = self._stamp, self.plant.tip()
         truth = JointState(name=self._names[:len(self._peak)], velocity=self._peak.tolist(),
                            position=self.plant.position.tolist(),
                            effort=self.plant.motor_torque().tolist())

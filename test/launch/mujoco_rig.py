@@ -109,7 +109,7 @@ class Truth:
         self.tips: list[tuple[float, Array, Array]] = []  # time, position, quaternion x y z w
         self.forces: list[tuple[float, Array]] = []  # time, N upon the plate
         self._client = client
-        create, depth = client.node.create_subscription, QoSProfile(depth=100)
+        create, depth = client.node.create_subscription, QoSProfile(depth=5000)
         create(JointState, 'driver/truth', self._on_joints, depth)
         create(PoseStamped, 'driver/tip', self._on_tip, depth)
         create(WrenchStamped, 'driver/force', self._on_force, depth)

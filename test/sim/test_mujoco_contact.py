@@ -64,6 +64,25 @@ def test_an_obstacle_is_answered_as_asked(reaction):
     assert found.mean < (10.0 if reaction == 'comply' else 1.0) < 0.5 * none.mean
 
 
+@pytest.mark.parametrize('force', [(40.0, 0.0, 0.0), (0.0, -30.0, 20.0), (-20.0, 25.0, -40.0)])
+def test_what_is_felt_is_what_pushes(force):
+    """Torques and wrench have size and sign of MuJoCo's J^T f, at rest and without friction."""
+    arm = Arm(RATE, {'mode': 'computed_torque', 'contact.reaction': 'report',
+                     'contact.torque': [1e4]}, {'friction': [0.0] * 7, 'damping': [0.0] * 7})
+    arm.activate()
+    arm.run(1.5)
+    f, m = np.array(force), np.cross(arm.plant.lever_of_tip, force)
+    arm.push = np.concatenate([f, m])  # at the origin of the frame
+    arm.run(1.5)
+    assert arm.state == 'running', arm.fault
+    x, torque = arm.controller.x.contact, jacobian(arm).T @ f
+    print(np.round(x.external - torque, 3), np.round(x.wrench, 3))
+    np.testing.assert_allclose(x.external, torque, atol=0.05 * np.abs(torque).max())
+    np.testing.assert_allclose(arm.plant.tip().rotation @ x.wrench[3:], f,
+                               atol=0.05 * np.linalg.norm(f))
+    np.testing.assert_allclose(x.wrench[:3], 0.0, atol=2.0)
+
+
 def test_free_motion_touches_nothing():
     """Other motions than those of the calibration: no contact, and none is counted."""
     arm = moving('stop')
@@ -155,18 +174,54 @@ def test_the_energy_bound_slows_the_frame():
     assert found[0.1] < 0.115 < 2.0 * found[0.1] < found[0.0]
 
 
+def test_the_energy_bound_slows_trajectories_of_the_joints():
+    """The same path, later: MuJoCo's energy stays below the bound; without, it is far above."""
+    found, paths = {}, {}
+    for bound in (0.0, 0.1):
+        arm = Arm(RATE, {'mode': 'computed_torque', 'contact.energy_limit': bound},
+                  {'friction': [0.0] * 7, 'damping': [0.0] * 7})
+        arm.activate()
+        arm.run(1.5)
+        seen, path = [], []
+        arm.each = lambda _, arm=arm, seen=seen, path=path: (
+            seen.append(kinetic(arm)), path.append(arm.plant.position))
+        start = np.array(arm.plant.options.start)
+        target = start + [0.4, 0.3, -0.3, 0.4, -0.3, 0.3, 0.4]
+        arm.follow(target, 1.0)
+        late, last = 0.0, 0.0
+        while arm.controller.x.references.joint.resting == 0.0:
+            last = late
+            arm.run(arm.period)
+            late = arm.controller.x.references.joint.path.late
+        arm.run(1.0)
+        assert arm.state == 'running', arm.fault
+        np.testing.assert_allclose(arm.plant.position, target, atol=5e-3)
+        found[bound], paths[bound] = max(seen), np.array(path)
+        assert (late > 0.3) is (bound > 0.0) and late == pytest.approx(last, abs=1e-3)
+    away = np.array([np.abs(paths[0.0] - q).max(axis=1).min() for q in paths[0.1][::10]])
+    print(found, len(paths[0.1]) / len(paths[0.0]), away.max())
+    assert found[0.1] < 0.115 < 2.0 * found[0.1] < found[0.0]
+    assert away.max() < 0.01
+
+
 def kinetic(arm: Arm) -> float:
     """Return m v^2 / 2 of the tip, with what MuJoCo has for its mass and its motion."""
-    import mujoco
-    plant = arm.plant
-    J = np.zeros((3, plant.model.nv))
-    mujoco.mj_jacBody(plant.model, plant.data, J, None, plant.model.body(plant.options.tip).id)
+    plant, J = arm.plant, jacobian(arm)
     v = J @ plant.data.qvel
     speed = np.linalg.norm(v)
     if speed < 1e-3:
         return 0.0
     u = v / speed
     return 0.5 * speed ** 2 / float(u @ J @ np.linalg.solve(plant.mass_matrix(), J.T) @ u)
+
+
+def jacobian(arm: Arm) -> np.ndarray:
+    """Return how the tip moves with the joints, by MuJoCo."""
+    import mujoco
+    plant = arm.plant
+    J = np.zeros((3, plant.model.nv))
+    mujoco.mj_jacBody(plant.model, plant.data, J, None, plant.model.body(plant.options.tip).id)
+    return J
 
 
 def quaternion(R: np.ndarray) -> np.ndarray:

@@ -15,12 +15,13 @@
 """
 Find thresholds of contacts from recorded motion without any.
 
-    rbd contact my_bag --urdf robot.urdf --out contact.yaml
+    rbd contact my_bag --urdf robot.urdf --frame tool0 --out contact.yaml
 
 The bag must contain joint states with velocities, and efforts in N.m that are the torques of the
 motors. Move all joints for a minute, from slow to as fast as the robot will work, with its tool,
 and touch nothing. What the model does not explain becomes friction, an offset, and a threshold for
-each joint; the parameters contact.* of the controller have them.
+each joint; with --frame also one for each direction of force and moment there. The parameters
+contact.* of the controller have them.
 """
 
 from __future__ import annotations
@@ -37,6 +38,8 @@ def run(
     bag: Annotated[Path, typer.Argument(metavar='BAG', help='Folder of a rosbag.')],
     urdf: Annotated[str, typer.Option(metavar='ROBOT', help='URDF or xacro file of the robot.')],
     topic: Annotated[str, typer.Option(help='Topic of the joint states.')] = '/joint_states',
+    frame: Annotated[Optional[str], typer.Option(
+        metavar='LINK', help='Frame whose directions get thresholds too, task.frame.')] = None,
     bandwidth: Annotated[float, typer.Option(
         metavar='1/S', help='Bandwidth of the observer, contact.bandwidth.')] = 60.0,
     friction_speed: Annotated[float, typer.Option(
@@ -50,7 +53,8 @@ def run(
     """Fit thresholds to a recording."""
     import numpy as np
     from rbd_ros.command_line.robots import load
-    from rbd_ros.control.observers.calibration import calibrated_contact, observed_torques
+    from rbd_ros.control.observers.calibration import (
+        calibrated_contact, calibrated_wrench, observed_torques)
     from rbd_ros.dynamics.robot import Dynamics
     from rbd_ros.errors import RbdError
     from rbd_ros.identification.recording import read_joint_states
@@ -61,21 +65,30 @@ def run(
         raise RbdError(f'--margin {margin:g} must be 1 or more: less would be exceeded without a '
                        'contact')
     model = load(urdf, quiet=as_json).model
+    robot, speed = Dynamics(model), np.full(model.nv, friction_speed)
+    directions: dict[str, list[float]] = {}
     with progress('reading and observing', 2) as step:
         recording = read_joint_states(bag, model, topic)
         step()
-        seen, torque = observed_torques(Dynamics(model), recording.t, recording.q, recording.qd,
-                                        recording.tau, bandwidth)
-        found = calibrated_contact(seen, torque, np.full(model.nv, friction_speed), margin)
+        seen = observed_torques(robot, recording.t, recording.q, recording.qd, recording.tau,
+                                bandwidth)
+        found = calibrated_contact(seen.qd, seen.torque, speed, margin)
+        if frame is not None:
+            directions = calibrated_wrench(robot, frame, seen, speed, found, margin)
         step()
-    text = _yaml(found, bandwidth)
+    text = _yaml(found | directions, bandwidth)
     if out is not None:
         out.write_text(text)
     rows = [[joint, *(number(values[j], 3) for values in found.values())]
             for j, joint in enumerate(model.independent_joint_names)]
-    show({'joints': list(model.independent_joint_names), 'parameters': found}, as_json,
-         table('Contacts', ('joint', *(name.removeprefix('contact.') for name in found)), rows),
-         f'written to {out}' if out is not None else text)
+    columns = ['joint', *(name.removeprefix('contact.') for name in found)]
+    shown = [table('Contacts', columns, rows)]
+    if directions:
+        shown.append(table(f'Directions of {frame}', ('threshold', 'x', 'y', 'z'), [
+            [name.removeprefix('contact.'), *(number(value, 3) for value in values)]
+            for name, values in directions.items()]))
+    show({'joints': list(model.independent_joint_names), 'parameters': found | directions},
+         as_json, *shown, f'written to {out}' if out is not None else text)
 
 
 def _yaml(found: dict[str, list[float]], bandwidth: float) -> str:

@@ -16,21 +16,24 @@
 Thresholds of contacts from motion without any: what the observer shows, its mean and its spread.
 
 The mean is friction and an offset, fitted for each joint. What is left spreads, and spreads more
-the faster a joint moves: the threshold is a bound of that, which grows with the speed.
+the faster a joint moves: the threshold is a bound of that, which grows with the speed. Seen as a
+wrench at a frame, what is left gives a threshold for each direction.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import NamedTuple, TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
+from rbd_ros.control.observers.external import external_wrench
 from rbd_ros.errors import RbdError
 
 if TYPE_CHECKING:
     from rbd_ros.dynamics.robot import Dynamics
 
-__all__ = ['calibrated_contact', 'LEAST_SAMPLES', 'observed_torques']
+__all__ = ['calibrated_contact', 'calibrated_wrench', 'LEAST_SAMPLES', 'Observed',
+           'observed_torques']
 
 Array = npt.NDArray[np.float64]
 
@@ -46,15 +49,28 @@ _PARTS = 12
 #: rounds in which the mean is fitted again without what stands out
 _ROUNDS = 3
 
-
 #: s between two states over which nothing is observed
 _GAP = 0.1
 
 
-def observed_torques(robot: Dynamics, t: Array, q: Array, qd: Array, tau: Array,
-                     bandwidth: float) -> tuple[Array, Array]:
+class Observed(NamedTuple):
     """
-    Return velocities and what the observer of contacts sees of recorded states, a row for each.
+    What the observer of contacts saw, a row for each state.
+
+    :param q: positions.
+    :param qd: velocities.
+    :param torque: observed, nothing taken away, N.m.
+    """
+
+    q: Array
+    qd: Array
+    torque: Array
+
+
+def observed_torques(robot: Dynamics, t: Array, q: Array, qd: Array, tau: Array,
+                     bandwidth: float) -> Observed:
+    """
+    Return what the observer of contacts sees of recorded states.
 
     It is the observer of :mod:`rbd_ros.control.observers.momentum`. The first states, and those
     after gaps, are left out until it has settled.
@@ -69,7 +85,7 @@ def observed_torques(robot: Dynamics, t: Array, q: Array, qd: Array, tau: Array,
     if not (np.isfinite(qd).all() and np.isfinite(tau).all()):
         raise RbdError('states without velocities or efforts: record both')
     H, bias, dt = robot.mass_matrix(q), robot.bias(q, qd), np.diff(t)
-    seen, felt, r, since = [], [], np.zeros(qd.shape[1]), 0.0
+    rows, felt, r, since = [], [], np.zeros(qd.shape[1]), 0.0
     for k, h in enumerate(dt.tolist()):
         if not 0.0 < h <= _GAP:
             r[:], since = 0.0, 0.0
@@ -79,10 +95,9 @@ def observed_torques(robot: Dynamics, t: Array, q: Array, qd: Array, tau: Array,
         r = r - np.expm1(-bandwidth * h) * (rest - r)
         since += h
         if since > 5.0 / bandwidth:
-            seen.append(qd[k + 1])
+            rows.append(k + 1)
             felt.append(r)
-    shape = len(seen), qd.shape[1]
-    return np.array(seen).reshape(shape), np.array(felt).reshape(shape)
+    return Observed(q[rows], qd[rows], np.array(felt).reshape(len(rows), qd.shape[1]))
 
 
 def calibrated_contact(qd: Array, observed: Array, speed: Array,
@@ -110,6 +125,30 @@ def calibrated_contact(qd: Array, observed: Array, speed: Array,
         for name, value in zip(found, (margin * level, margin * slope, dry, viscous, offset)):
             found[name].append(float(value))
     return found
+
+
+def calibrated_wrench(robot: Dynamics, frame: str, seen: Observed, speed: Array,
+                      found: dict[str, list[float]],
+                      margin: float = _MARGIN) -> dict[str, list[float]]:
+    """
+    Return ``contact.force`` and ``contact.moment`` that free motion of a robot asks for.
+
+    They have one number for each axis of the frame, whatever the speed: the wrench that explains
+    what friction and offsets leave depends on the motion of all joints.
+
+    :param robot: model.
+    :param frame: whose directions have thresholds, ``task.frame``.
+    :param seen: what the observer saw.
+    :param speed: over which dry friction rises, ``friction.speed``.
+    :param found: what ``calibrated_contact`` has found for the joints.
+    :param margin: factor between the largest wrench that was seen and the threshold.
+    """
+    dry, viscous, offset = (np.array(found[f'contact.{name}'])
+                            for name in ('coulomb', 'viscous', 'offset'))
+    rest = seen.torque - offset + dry * np.tanh(seen.qd / speed) + viscous * seen.qd
+    J = robot.jacobian(seen.q, frame)
+    most = margin * np.max([np.abs(external_wrench(*each)[0]) for each in zip(J, rest)], axis=0)
+    return {'contact.force': most[3:].tolist(), 'contact.moment': most[:3].tolist()}
 
 
 def _mean(v: Array, torque: Array, speed: float) -> tuple[float, float, float, Array]:

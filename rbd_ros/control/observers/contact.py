@@ -42,8 +42,9 @@ from rbd_ros.control.observers.words import ObserverWord
 from rbd_ros.control.parameters.settings import Settings
 
 __all__ = ['check_contact', 'Contact', 'contact_kernel', 'ContactKernel', 'ContactParameters',
-           'ContactRoom', 'energy_speed', 'feel_contact', 'fill_contact', 'find_energy',
-           'find_wrench', 'is_watched', 'REACTIONS', 'restart_contact', 'returns_clear']
+           'ContactRoom', 'energy_share', 'energy_speed', 'feel_contact', 'fill_contact',
+           'find_energy', 'find_wrench', 'is_watched', 'REACTIONS', 'restart_contact',
+           'returns_clear']
 
 #: what may follow a contact, in the order of their codes
 REACTIONS = ('off', 'report', 'stop', 'float', 'comply', 'retract')
@@ -263,6 +264,30 @@ def energy_speed(x: Contact, p: ContactParameters) -> float:
         if speed <= NONE:
             return speed
     return NONE
+
+
+def energy_share(x: Contact, p: ContactParameters, J: Matrix, target: Matrix,
+                 rate: float) -> float:
+    """
+    Return the share of its speed that a trajectory of the joints may have for the same.
+
+    :param x: contact, which has felt the state.
+    :param p: its bound.
+    :param J: Jacobian of the frame.
+    :param target: position, velocity and acceleration that the trajectory asks for now.
+    :param rate: share of its speed that this velocity is.
+    """
+    most, total = energy_speed(x, p), 0.0
+    if not most < NONE:
+        return 1.0
+    for k in range(3):
+        v = 0.0
+        for i in range(len(x.external)):
+            v += J[3 + k, i] * target[1, i]
+        total += v * v
+    speed = math.sqrt(total)
+    share = rate * most / speed if _REST < speed <= NONE else 1.0
+    return share if share < 1.0 else 1.0
 
 
 def returns_clear(x: Contact, since: float, now: float, y: Result) -> None:

@@ -281,7 +281,8 @@ _CONTACT = (
            'Largest speed of the reference of any joint on the way back.'),
     scalar('contact.retract_time', 1.0, 's', 0.01, 5.0, 'Largest duration of the way back.'),
     scalar('contact.energy_limit', 0.0, 'J', 0.0, 1e4, 'Kinetic energy of the apparent mass of '
-           'task.frame above which its reference slows down. No safety function. 0: any.'),
+           'task.frame above which its reference, or a trajectory of the joints, slows down. No '
+           'safety function. 0: any.'),
 )
 
 _OUTPUT = (

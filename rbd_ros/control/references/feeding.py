@@ -126,11 +126,11 @@ def _catch_up(feed: Feed, points: Points, ring: Ring, path: Path) -> None:
     The pieces before it are left out; the step finds it by its time. A trajectory that is not
     taken over yet waits.
     """
-    k = int(feed.next - feed.first)
+    k, now = int(feed.next - feed.first), feed.now - path.late
     if (feed.left == 0.0 or path.kind != PathKind.RING or path.number != feed.number
-            or feed.now < knot_time(points, k)):
+            or now < knot_time(points, k)):
         return
-    while k < int(points.pieces) - 1 and feed.now >= knot_time(points, k + 1):
+    while k < int(points.pieces) - 1 and now >= knot_time(points, k + 1):
         k += 1
     feed.next, feed.due, feed.left = feed.first + k, -1.0, points.pieces - k
     _put(feed, points, ring, feed.left)

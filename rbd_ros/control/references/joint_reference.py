@@ -39,6 +39,15 @@ __all__ = ['advance_joint_reference', 'distance', 'give_way', 'hold_joint_refere
 
 _PI, _TAU = math.pi, math.tau
 
+#: share of its speed at which a trajectory goes on, whatever slows it down
+_SLOWEST = 0.01
+
+#: s in which a trajectory that was slowed down comes back to its speed
+_RECOVERY = 0.2
+
+#: share of the acceleration limits that slowing down takes
+_SLOWING = 0.5
+
 
 class Source(enum.IntEnum):
     """Where the reference comes from."""
@@ -54,6 +63,8 @@ class JointReference(Record):
     source: float = field('', '', 'where it comes from, see Source')
     resting: float = field('', '', '1 if it holds, has arrived, and need not be computed')
     timed_out: float = field('', '', '1 if the last stream of set-points ceased')
+    share: float = field('', '', 'of its speed that a trajectory may have for the energy of a '
+                                 'contact', 1.0)
     received: float = field('', 's', 'control time of the last set-point of a stream', NEVER)
     time: float = field('', 's', 'control time of the last step; NEVER: none since the start',
                         NEVER)
@@ -77,6 +88,7 @@ def leave_path(x: JointReference) -> None:
     :param x: the reference.
     """
     x.path.kind, x.source, x.resting = PathKind.NONE, Source.HOLD, 0.0
+    x.path.late, x.path.rate, x.path.bend = 0.0, 1.0, 0.0
     for j in range(len(x.profile.pace)):
         x.profile.pace[j] = NONE
 
@@ -220,6 +232,38 @@ def _run_dry(x: JointReference, p: JointLimits, ring: Ring, y: Result, before: f
     return found
 
 
+def _slow_down(x: JointReference, p: JointLimits, dt: float) -> None:
+    """Let the trajectory fall behind its times where it may not have its speed."""
+    rate, wanted = x.path.rate, 1.0
+    if x.share < 1.0:
+        wanted = max(x.share, _SLOWEST)
+    x.path.bend = 0.0
+    if x.path.kind != PathKind.RING or not dt > 0.0 or (wanted >= 1.0 and rate >= 1.0):
+        return
+    change = wanted - rate
+    if change > 0.0:
+        change = change * min(dt / _RECOVERY, 1.0)
+    for j in range(len(x.profile.pace)):
+        speed = abs(x.profile.target[1, j]) / rate
+        most = _SLOWING * p.acceleration[j] * dt / positive(speed)
+        change = clamped(change, -most, most)
+    reached = clamped(rate + change, _SLOWEST, 1.0)
+    late = x.path.late + (1.0 - reached) * dt
+    if math.isfinite(reached) and math.isfinite(late):
+        x.path.rate, x.path.late, x.path.bend = reached, late, (reached - rate) / dt
+
+
+def _follow_slowly(x: JointReference) -> None:
+    """Give the target the speed at which the trajectory is followed."""
+    rate, bend = x.path.rate, x.path.bend
+    if x.path.kind != PathKind.RING or (rate >= 1.0 and bend == 0.0):
+        return
+    for j in range(len(x.profile.pace)):
+        v = x.profile.target[1, j]
+        x.profile.target[1, j] = rate * v
+        x.profile.target[2, j] = rate * rate * x.profile.target[2, j] + bend * v
+
+
 def advance_joint_reference(x: JointReference, p: JointLimits, ring: Ring, y: Result,
                             now: float) -> None:
     """
@@ -239,9 +283,11 @@ def advance_joint_reference(x: JointReference, p: JointLimits, ring: Ring, y: Re
         return
     held = x.source == Source.HOLD
     if x.path.kind != PathKind.NONE:
-        found = sample(x.path, ring, now, x.profile.target)
+        _slow_down(x, p, now - before)
+        found = sample(x.path, ring, now - x.path.late, x.profile.target)
         if found == Sampled.DRY:
             found = _run_dry(x, p, ring, y, before, now)
+        _follow_slowly(x)
         held = found == Sampled.ENDED
     elif x.source == Source.STREAM and now - x.received > p.timeout:
         x.timed_out = 1.0

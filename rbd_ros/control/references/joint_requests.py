@@ -157,5 +157,5 @@ def check_goal(x: JointReference, p: JointLimits, joints: Joints, structure: Str
         x.goal.actual[0, j], x.goal.actual[1, j] = _finite(q), _finite(qd)
         x.goal.error[0, j] = _finite(distance(p, j, x.profile.target[0, j], q))
         x.goal.error[1, j] = _finite(x.profile.target[1, j] - qd)
-    if judge_goal(x.goal, now, n):
+    if judge_goal(x.goal, now - x.path.late, n):
         hold_joint_reference(x, p)

@@ -86,6 +86,9 @@ class Path(Record):
     joined: float = field('', 's', 'control time until which the piece counts that joins the '
                                    'trajectory to the reference', NEVER)
     joins: float = field('', 's', 'control time at which that begins', NEVER)
+    late: float = field('', 's', 'by which it is behind its times, because it is slowed down')
+    rate: float = field('', '', 'share of its speed at which it is followed', 1.0)
+    bend: float = field('', '1/s', 'by which that changes')
     final: Vector = field('n', 'rad or m', 'position at the end')
     join: Matrix = field('6 n', '', 'coefficients of the piece that joins')
     stop: Matrix = field('6 n', '', 'coefficients of the piece that stops')

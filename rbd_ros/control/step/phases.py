@@ -23,7 +23,7 @@ from __future__ import annotations
 from rbd_ros.compiler.procedure import Vector
 from rbd_ros.control.force_torque.force_law import force_law, force_rests
 from rbd_ros.control.force_torque.sensor import check_sensor, update_sensor
-from rbd_ros.control.interface.events import Event, Result
+from rbd_ros.control.interface.events import Event, NONE, Result
 from rbd_ros.control.joint_states.arrival import is_ready
 from rbd_ros.control.joint_states.repeats import repeats_nothing, stuck
 from rbd_ros.control.joint_states.timeliness import in_time_for
@@ -38,7 +38,7 @@ from rbd_ros.control.load.load import check_gravity, share_load, update_load
 from rbd_ros.control.monitors.guards import is_alive
 from rbd_ros.control.monitors.monitors import check_plausible, check_watch
 from rbd_ros.control.observers.contact import (
-    check_contact, energy_speed, feel_contact, is_watched, returns_clear)
+    check_contact, energy_share, energy_speed, feel_contact, is_watched, returns_clear)
 from rbd_ros.control.observers.observer import ignore_load, observe
 from rbd_ros.control.observers.standstill import (
     check_standstill, is_doubtful, is_standstill_calm, predict_suspect, replace_frozen,
@@ -341,6 +341,8 @@ def _finish(x: State, u: Event, p: Parameters, k: Kernels, w: Work, y: Result) -
         _observe(x, u, p, k)
     if is_watched(p.contact):
         _feel(x, u, p, k, w, y)
+    else:
+        x.references.task.pose.most, x.references.joint.share = NONE, 1.0
 
 
 def _observe(x: State, u: Event, p: Parameters, k: Kernels) -> None:
@@ -361,6 +363,9 @@ def _feel(x: State, u: Event, p: Parameters, k: Kernels, w: Work, y: Result) -> 
     feel_contact(x.contact, p.contact, w.contact, k.momentum, k.contact, x.joints, p.structure,
                  x.observer.acted, x.observer.acts, x.command.torque.limiter.last, u.now)
     x.references.task.pose.most = energy_speed(x.contact, p.contact)
+    x.references.joint.share = energy_share(
+        x.contact, p.contact, k.contact.J, x.references.joint.profile.target,
+        x.references.joint.path.rate)
     if state == StateCode.RUNNING:
         check_contact(x.contact, p.contact, u.now, y)
         note_way(x.way_back, p.way_back, x.joints, p.structure)
