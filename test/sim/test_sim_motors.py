@@ -101,7 +101,7 @@ def test_without_gains_it_is_a_torque() -> None:
 
 
 def test_motors_run_in_every_step() -> None:
-    """A damper that would swing at the rate of the states, 3.3 times too large for it, does not."""
+    """A damper 3.3 times too large for the rate of the states does not swing."""
     sim = simulation(PENDULUM, [0.05], period_ns=20_000_000, substeps=20)
     inertia = INERTIA + M * LENGTH**2
     sim.command([[0.05, 0.0, 0.0, 3.3 * 2.0 * inertia / 0.02, 0.0]])
