@@ -26,6 +26,7 @@ setup(
     version='0.1.0',
     packages=find_packages(include=['rbd_ros', 'rbd_ros.*']),
     package_data={'rbd_ros': ['py.typed'], 'rbd_ros.nodes': ['*.xml'],
+                  'rbd_ros.model.urdf': ['*.csv'],
                   'rbd_ros.command_line.ros2_control': ['*.in'],
                   'rbd_ros.command_line.embedded': ['*.in']},
     data_files=[

@@ -15,9 +15,10 @@
 """
 Start the controller: with a simulated robot, or alone for a real driver.
 
-Without arguments the built-in seven-joint arm is simulated. With ``urdf`` or
-``use_robot_description`` only the controller starts, and a driver must publish joint states. Then
-a parameter file must be given: those of the simulated arm suit no other robot.
+Without arguments the built-in seven-joint arm is simulated, with ``robot`` another one that is
+known by name. With ``urdf`` or ``use_robot_description`` only the controller starts, and a driver
+must publish joint states. Then a parameter file must be given: those of the simulated arm suit no
+other robot.
 """
 
 import os
@@ -36,10 +37,12 @@ from launch.substitutions import LaunchConfiguration, PathJoinSubstitution, Pyth
 from launch_ros.actions import Node
 from launch_ros.parameter_descriptions import ParameterValue
 from launch_ros.substitutions import FindPackageShare
-from rbd_ros.control.parameters.file import check_file
+from rbd_ros.control.parameters.file import check_file, read_file
 from rbd_ros.control.parameters.rules import activation_refusals
 from rbd_ros.control.parameters.table import defaults
-from rbd_ros.errors import SettingError
+from rbd_ros.errors import RbdError, SettingError
+from rbd_ros.model.urdf.known_robots import known_robot, known_robots
+from rbd_ros.model.urdf.resources import find_resource
 
 #: every line can be typed as it is printed
 NEXT = """
@@ -79,8 +82,11 @@ The controller is waiting. When the driver and the robot are ready, run in anoth
 
 def generate_launch_description() -> LaunchDescription:
     """Declare the arguments, then what starts."""
-    share = FindPackageShare('rbd_ros')
     return LaunchDescription([
+        DeclareLaunchArgument(
+            'robot', default_value='',
+            description='well-known robot to simulate, by name, such as panda or ur5; list: show '
+                        'all names'),
         DeclareLaunchArgument(
             'params_file', default_value='',
             description='parameter file of the controller; required for a real robot ("ros2 run '
@@ -121,11 +127,62 @@ def generate_launch_description() -> LaunchDescription:
                               description='also start RViz, if it is installed'),
         DeclareLaunchArgument('log_level', default_value='info',
                               description='debug, info, warn, error or fatal'),
+        OpaqueFunction(function=_start),
+    ])
+
+
+def _start(context: LaunchContext) -> list[Action]:
+    """Return everything, or the list of robots that was asked for."""
+    name = LaunchConfiguration('robot').perform(context)
+    if name == 'list':
+        rows = [f'  {robot.name:10} {robot.title} ({robot.licence})'
+                for robot in known_robots().values() if robot.base == 'fixed']
+        return [LogInfo(msg='\n'.join(['', 'robots by name, and the licences of their '
+                                       'descriptions:', *rows]))]
+    share = FindPackageShare('rbd_ros')
+    return [
+        *(_named(context, name, share.perform(context)) if name else []),
         OpaqueFunction(function=_check), *_simulation(share), OpaqueFunction(function=_controller),
         OpaqueFunction(function=_dashboard, condition=IfCondition(
             LaunchConfiguration('dashboard'))),
         OpaqueFunction(function=_rviz, condition=IfCondition(LaunchConfiguration('rviz'))),
-    ])
+    ]
+
+
+def _named(context: LaunchContext, name: str, share: str) -> list[Action]:
+    """Take description and parameters of a robot by its name; simulate it if nobody objects."""
+    if (LaunchConfiguration('urdf').perform(context)
+            or LaunchConfiguration('use_robot_description').perform(context) == 'true'):
+        raise RuntimeError(f'robot:={name} and another description are given: leave one out')
+    try:
+        robot = known_robot(name)
+        find_resource(robot.address)
+    except RbdError as error:
+        raise RuntimeError(f'robot:={name}: {error}') from error
+    if robot.base == 'floating':
+        raise RuntimeError(f'robot:={name} walks: this controller is for robots that stand fixed. '
+                           'examples/quadruped_node.py lets a Go2 stand on its feet; rbd and '
+                           f'load_urdf("{name}", floating_base=True) take it')
+    wanted = {'urdf': robot.address}
+    if LaunchConfiguration('simulate').perform(context) != 'false':
+        wanted['simulate'] = 'true'
+        file = os.path.join(share, 'config', robot.parameters)
+        if not LaunchConfiguration('params_file').perform(context):
+            wanted['params_file'] = file
+        if _speaks_of(file, '/simulator') and (
+                'simulator_params_file' not in context.launch_configurations):
+            wanted['simulator_params_file'] = file
+    return [LogInfo(msg=f'{robot.title}; its description, from {robot.package}, is under '
+                        f'{robot.licence}'),
+            *(SetLaunchConfiguration(key, value) for key, value in wanted.items())]
+
+
+def _speaks_of(file: str, node: str) -> bool:
+    """Return whether a parameter file has something for a node."""
+    try:
+        return bool(read_file(file, node))
+    except SettingError:
+        return False
 
 
 def _check(context: LaunchContext) -> list[Action]:

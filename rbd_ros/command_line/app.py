@@ -27,7 +27,7 @@ from typing import Any
 
 from rbd_ros.command_line.commands import (
     bench, check, codegen, compare, config, contact, doctor, excite, identify, info, ops, plot,
-    tool, torque, view)
+    robots, tool, torque, view)
 from rbd_ros.errors import RbdError
 from rbd_ros.version import VERSION
 import typer
@@ -37,7 +37,7 @@ __all__ = ['app']
 
 #: The commands, by their headings in the help.
 PANELS: dict[str, tuple[ModuleType, ...]] = {
-    'Look at a robot': (info, check, view),
+    'Look at a robot': (info, check, view, robots),
     'Compute': (torque, compare, ops, bench),
     'Make files': (codegen, config),
     'Recordings': (excite, identify, tool, contact, plot),
@@ -53,9 +53,10 @@ Rigid-body dynamics of a robot from its URDF: look at it, check it, compute with
     rbd check robot.urdf
     rbd torque robot.urdf --q 0,0.4,0,-1.2,0,0.8,0
 
-A ROBOT is a URDF or xacro file, a package:// address, or - for standard input. Every command has
---json for scripts and --help with an example. Exit codes: 0 fine, 1 the command ran and found
-something wrong, 2 it could not run (usage, or input that cannot be read).
+A ROBOT is a URDF or xacro file, a package:// address, a name such as panda (rbd robots lists
+them), or - for standard input. Every command has --json for scripts and --help with an example.
+Exit codes: 0 fine, 1 the command ran and found something wrong, 2 it could not run (usage, or
+input that cannot be read).
 """
 
 

@@ -23,7 +23,8 @@ import typer
 __all__ = ['AsJson', 'Floating', 'Robot', 'Seed']
 
 Robot = Annotated[str, typer.Argument(
-    metavar='ROBOT', help='URDF or xacro file, package:// address, or - for standard input.')]
+    metavar='ROBOT', help='URDF or xacro file, package:// address, name (see rbd robots), or '
+                          '- for standard input.')]
 Floating = Annotated[bool, typer.Option(
     '--floating-base', help='Let the root link move freely, as in a walking robot.')]
 AsJson = Annotated[bool, typer.Option('--json', help='Print JSON instead of tables.')]

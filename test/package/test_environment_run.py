@@ -249,8 +249,8 @@ def test_help_names_every_subcommand() -> None:
 
 
 @pytest.mark.parametrize('words, groups', [
-    ('rbd compare robot.urdf', ('runtime', 'benchmark')), ('rbd info robot.urdf', ('runtime',)),
-    ('rbd --json bench robot.urdf', ('runtime', 'benchmark')), ('prepare', cli.EVERYTHING),
+    ('rbd compare robot.urdf', cli.PEERS), ('rbd info robot.urdf', ('runtime',)),
+    ('rbd --json bench robot.urdf', cli.PEERS), ('prepare', cli.EVERYTHING),
     ('docs', ('runtime', 'docs')), ('ros2 topic list', ('runtime',)),
     ('test', cli.EVERYTHING), ('test scale -x', ('runtime',))])
 def test_a_command_gets_what_it_needs(words: str, groups: tuple[str, ...]) -> None:
@@ -259,10 +259,14 @@ def test_a_command_gets_what_it_needs(words: str, groups: tuple[str, ...]) -> No
 
 
 @pytest.mark.parametrize(('words', 'groups'), [
-    ('python examples/quadruped_stands.py', cli.PEERS),
-    ('python examples/quadruped_node.py', cli.PEERS),
-    ('ros2 run rbd_ros simulator --ros-args --params-file config/quadruped.yaml', cli.PEERS),
-    ('ros2 launch x simulator_params_file:=config/quadruped.yaml', cli.PEERS),
+    ('python examples/quadruped_stands.py', cli.WITH_ROBOTS),
+    ('python examples/quadruped_node.py', cli.WITH_ROBOTS),
+    ('ros2 run rbd_ros simulator --ros-args --params-file config/quadruped.yaml', cli.WITH_ROBOTS),
+    ('ros2 launch x simulator_params_file:=config/quadruped.yaml', cli.WITH_ROBOTS),
+    ('ros2 launch rbd_ros controller.launch.py robot:=panda', cli.WITH_ROBOTS),
+    ('ros2 launch rbd_ros controller.launch.py robot:=delta', ('runtime',)),
+    ('rbd info ur5', cli.WITH_ROBOTS), ('rbd info arm', ('runtime',)),
+    ('rbd compare panda', cli.PEERS),
     ('python examples/gravity_torques.py', ('runtime',)), ('python no_such.py', ('runtime',)),
     (f'python {"x" * 5000}.py', ('runtime',))])
 def test_examples_get_their_robots(
@@ -277,7 +281,7 @@ UNUSED = {'pytest', 'pytest-cov', 'pytest-repeat', 'pytest-rerunfailures'}
 
 
 @pytest.mark.parametrize('groups', sorted({
-    ('runtime',), cli.PEERS, *(each for each, _ in cli.SUBCOMMANDS.values())}))
+    ('runtime',), cli.WITH_ROBOTS, cli.PEERS, *(each for each, _ in cli.SUBCOMMANDS.values())}))
 def test_the_packages_of_a_command_are_complete(groups: tuple[str, ...]) -> None:
     """What the packages of a command depend on is among them: a fresh machine has no others."""
     pins = packages.read_groups((ROOT / 'requirements.txt').read_text())

@@ -46,7 +46,7 @@ First use fetches Python packages, and a ROS 2 Jazzy runtime where no ROS 2 is s
 made goes to .run in the checkout; RBD_ROS_STATE names another folder.
 """
 
-EVERYTHING = ('runtime', 'test', 'benchmark', 'docs')
+EVERYTHING = ('runtime', 'test', 'robots', 'benchmark', 'docs')
 # subcommand: the groups of packages it needs, and the module that it runs, in the checkout
 SUBCOMMANDS = {
     'test': (EVERYTHING, 'rbd_env.testing'),
@@ -58,10 +58,12 @@ SUBCOMMANDS = {
     'docs': (('runtime', 'docs'), 'rbd_env.docs'),
 }
 # what rbd compares with; its other commands need none of it
-PEERS = ('runtime', 'benchmark')
+PEERS = ('runtime', 'robots', 'benchmark')
 COMPARING = ('compare', 'bench')
-# a package among them that has the robots of some examples
+# a package that has the robots of some examples, and most that are known by name
 ROBOTS = 'package://example-robot-data/'
+WITH_ROBOTS = ('runtime', 'robots')
+NAMES = Path(__file__).parents[2] / 'rbd_ros' / 'model' / 'urdf' / 'known_robots.csv'
 OLD_DISTROS = ('ardent', 'bouncy', 'crystal', 'dashing', 'eloquent', 'foxy', 'galactic', 'humble',
                'iron')
 
@@ -87,17 +89,27 @@ def groups_of(arguments: list[str]) -> tuple[str, ...]:
         return PEERS
     if name in SUBCOMMANDS:
         return SUBCOMMANDS[name][0]
-    return PEERS if any(map(takes_robots, arguments[1:])) else ('runtime',)
+    return WITH_ROBOTS if any(map(takes_robots, arguments[1:])) else ('runtime',)
 
 
 def takes_robots(word: str) -> bool:
-    """Return whether a word of a command is a file that takes its robot from a peer."""
+    """Return whether a word of a command is, or is a file that has, a robot of that package."""
     path = Path(word.rpartition(':=')[2])
+    if str(path) in fetched_robots():
+        return True
     try:
         return (path.suffix in ('.py', '.yaml') and path.is_file()
                 and ROBOTS in path.read_text(errors='replace'))
     except OSError:  # a name that is too long, a file that may not be read: not ours to judge
         return False
+
+
+def fetched_robots() -> set[str]:
+    """Return the names of robots whose descriptions are fetched."""
+    import csv
+
+    with NAMES.open(encoding='utf-8', newline='') as file:
+        return {row['name'] for row in csv.DictReader(file) if row['address'].startswith(ROBOTS)}
 
 
 def is_prepared(layout: Layout, groups: tuple[str, ...]) -> bool:

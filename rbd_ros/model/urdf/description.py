@@ -19,6 +19,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from rbd_ros.errors import ModelError
+from rbd_ros.model.urdf.known_robots import known_robots
 from rbd_ros.model.urdf.resources import find_resource
 
 __all__ = ['read_description']
@@ -28,10 +29,13 @@ def read_description(file: str) -> str:
     """
     Return the URDF text of a file.
 
-    :param file: URDF or xacro file: a path, or a ``package://`` or ``file://`` address.
+    :param file: URDF or xacro file: a path, a ``package://`` or ``file://`` address, or the name
+        of a robot.
     :raises ModelError: for a file that cannot be read or expanded.
     """
-    path = Path(find_resource(file)) if '://' in file else Path(file).expanduser()
+    path = Path(file).expanduser()
+    if '://' in file or (file in known_robots() and not path.is_file()):
+        path = find_resource(file)
     if path.suffix == '.xacro':
         return _expanded(path)
     try:

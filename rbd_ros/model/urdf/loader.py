@@ -57,7 +57,8 @@ def load_urdf(source: str | bytes | os.PathLike[str], floating_base: bool = Fals
     joint called "root_joint". ``mimic`` joints follow their leader (``model.coupling``).
     ``<loop_joint>`` elements close loops, see :mod:`rbd_ros.model.urdf.loop_joints`.
 
-    :param source: a path, a ``package://`` or ``file://`` address, or the XML itself.
+    :param source: a path, a ``package://`` or ``file://`` address, the XML itself, or the name of
+        a well-known robot such as ``panda``.
     :param floating_base: whether the root link moves freely.
     :param gravity: acceleration of free fall in base coordinates, m/s^2.
     :param mimic: False to let mimic joints move freely, as programs without mimic joints do.

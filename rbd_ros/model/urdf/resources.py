@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Finds the file behind a path, a ``package://`` or a ``file://`` address."""
+"""Finds the file behind a path, a ``package://`` or ``file://`` address, or a robot's name."""
 
 from __future__ import annotations
 
@@ -22,7 +22,8 @@ from pathlib import Path
 import sys
 from urllib.parse import unquote, urlsplit
 
-from rbd_ros.errors import ModelError
+from rbd_ros.errors import ModelError, nearest
+from rbd_ros.model.urdf.known_robots import known_robots
 
 #: Packages of robot descriptions that pip installs, and that examples and tests use.
 FROM_PIP = ('example-robot-data',)
@@ -36,13 +37,16 @@ def find_resource(address: str | os.PathLike[str], *,
 
     ``package://name/rest`` is searched in ``share/name`` of every folder of AMENT_PREFIX_PATH,
     then in ROS_PACKAGE_PATH, in ``share/name`` of this Python installation and of its cmeel
-    packages, and last in folders called ``name`` next to or above ``near``.
+    packages, and last in folders called ``name`` next to or above ``near``. A word such as
+    ``panda`` that is no file is looked up among the robots that are known by name.
 
-    :param address: a path, ``file://`` or ``package://`` address.
+    :param address: a path, ``file://`` or ``package://`` address, or a name.
     :param near: file or folder to search around; the current folder if not given.
     :raises ModelError: if there is no such file; the message lists the places searched.
     """
     text = os.fspath(address)
+    if text in known_robots() and not Path(text).is_file():
+        text = known_robots()[text].address
     if text.startswith('package://'):
         package, _, rest = unquote(text.removeprefix('package://')).partition('/')
         if not package or not rest:
@@ -64,8 +68,9 @@ def find_resource(address: str | os.PathLike[str], *,
         raise ModelError(f'file "{text}" not found: the package "{package}" with descriptions of '
                          f'robots is not installed, or has no such file; to install it: {install}')
     searched = ', '.join(map(str, dict.fromkeys(candidates))) or 'no folder of that package'
-    hint = ('; source the workspace or set AMENT_PREFIX_PATH'
-            if text.startswith('package://') else '')
+    hint = '' if text.startswith('file://') else nearest(text, known_robots())
+    if text.startswith('package://'):
+        hint = '; source the workspace or set AMENT_PREFIX_PATH'
     raise ModelError(f'file "{text}" not found (searched: {searched}){hint}')
 
 

@@ -1,0 +1,118 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""Robots by name in the launch file: arms of others and closed loops run under the controller."""
+
+from __future__ import annotations
+
+import subprocess
+import unittest
+
+from launch import LaunchDescription
+from launch.actions import GroupAction, IncludeLaunchDescription
+from launch.launch_description_sources import PythonLaunchDescriptionSource
+from launch.substitutions import PathJoinSubstitution
+from launch_ros.substitutions import FindPackageShare
+from launch_testing.actions import ReadyToTest
+import launch_testing.asserts
+import launch_testing.markers
+import numpy as np
+import pytest
+from rbd_env.pace import patient
+import rbd_ros
+from rbd_ros.model.urdf.known_robots import known_robots
+import rclpy
+import rig
+from sensor_msgs.msg import JointState
+
+#: a hand whose fingers are coupled, an arm without one, and loops with parameters of their own
+ROBOTS = ('panda', 'ur5', 'delta')
+
+
+@pytest.mark.launch_test
+@launch_testing.markers.keep_alive
+def generate_test_description() -> LaunchDescription:
+    """Start each in a namespace."""
+    file = PathJoinSubstitution([FindPackageShare('rbd_ros'), 'launch', 'controller.launch.py'])
+    return LaunchDescription([*(GroupAction([IncludeLaunchDescription(
+        PythonLaunchDescriptionSource(file),
+        launch_arguments={'robot': robot, 'namespace': robot,
+                          'command_type': 'joint_state'}.items())]) for robot in ROBOTS),
+        ReadyToTest()])
+
+
+class TestNamedRobots(unittest.TestCase):
+    """Listen to all of them."""
+
+    @classmethod
+    def setUpClass(cls) -> None:
+        """Make a node for each."""
+        rclpy.init()
+        cls.clients = {robot: rig.Client(robot) for robot in ROBOTS}
+
+    @classmethod
+    def tearDownClass(cls) -> None:
+        """Leave ROS as it was."""
+        for client in cls.clients.values():
+            client.close()
+        rclpy.shutdown()
+
+    def test_all_float(self) -> None:
+        """They run, at rest; an open chain gets the torques that hold it."""
+        for robot, client in self.clients.items():
+            with self.subTest(robot):
+                states = client.listen(JointState, 'joint_states')
+                client.wait_running()
+                client.wait(lambda c=client, s=states: bool(c.commands) and bool(s), 'commands')
+                last = client.commands[-1]
+                if robot == 'delta':
+                    self.assertEqual(last.names, ('shoulder_1', 'shoulder_2', 'shoulder_3'))
+                    continue
+                model = rbd_ros.load_urdf(robot)
+                order = [states[-1].name.index(name) for name in model.independent_joint_names]
+                q = np.array(states[-1].position)[order]
+                gravity = rbd_ros.gravity(model, q)
+                # friction compensation, and a command that is older than the state
+                slack = 0.6 + 0.02 * np.abs(gravity)
+                self.assertEqual(last.names, model.independent_joint_names)
+                self.assertTrue((np.abs(last.effort - gravity) < slack).all(),
+                                (last.effort, gravity))
+                self.assertGreater(np.abs(gravity).max(), 2.0)
+
+
+@launch_testing.post_shutdown_test()
+class TestShutdown(unittest.TestCase):
+    """See how the nodes ended, and ask for names."""
+
+    def test_exit_codes(self, proc_info: launch_testing.ProcInfoHandler) -> None:
+        """All nodes end cleanly when they are told to."""
+        launch_testing.asserts.assertExitCodes(proc_info)
+
+    def test_list_and_mistakes(self) -> None:
+        """All names with licences; a wrong one, and one too many, are refused with what to do."""
+        for words, code, texts in (
+                (('robot:=list',), 0, [f'{robot.name} ' for robot in known_robots().values()
+                                       if robot.base == 'fixed'] + ['MPL-2.0']),
+                (('robot:=go2',), 1, ['examples/quadruped_node.py']),
+                (('robot:=pandaa',), 1, ['did you mean "panda"?']),
+                (('robot:=panda', 'urdf:=x.urdf'), 1, ['leave one out']),
+                (('robot:=panda', 'simulate:=false'), 1, ['needs a parameter file of its own'])):
+            with self.subTest(words):
+                ended = subprocess.run(
+                    ['ros2', 'launch', 'rbd_ros', 'controller.launch.py', *words], text=True,
+                    stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=patient(60.0),
+                    check=False)
+                self.assertEqual(ended.returncode, code, ended.stdout)
+                for text in texts:
+                    self.assertIn(text, ended.stdout)
