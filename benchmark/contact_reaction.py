@@ -164,7 +164,10 @@ def calibrate(rate: float = 500.0, seconds: float = 60.0, seed: int = 3,
     arm.wander(seconds, seed)
     assert arm.state == 'running', arm.fault
     qd, torque = (np.array(each) for each in zip(*arm.samples))
-    return calibrated_contact(qd, torque, arm.controller.settings.joints('friction.speed'))
+    settings = arm.controller.settings
+    share = -np.expm1(-settings.number('contact.bandwidth') * arm.period)
+    return calibrated_contact(qd, torque, settings.joints('friction.speed'),
+                              settles=np.full(len(qd), share))
 
 
 def touch(reaction: str, stiffness: float, speed: float, thresholds: Mapping[str, object],

@@ -278,6 +278,24 @@ def test_the_calibration_finds_friction_and_a_bound_of_the_rest():
     assert (found['contact.torque_speed'] > 0.2).all()
 
 
+def test_the_calibration_is_as_late_as_the_observer():
+    """Friction that is seen late is found, and nothing is left; taken as not late, much is."""
+    rng, period, bandwidth, count = np.random.default_rng(9), 0.002, 60.0, 20000
+    t = period * np.arange(count)[:, None]
+    v = rng.uniform(0.3, 1.2, 3) * np.sin(rng.uniform(2.0, 5.0, 3) * t + rng.uniform(0.0, 6.0, 3))
+    dry, viscous, speed = np.array([2.0, 1.0, 0.5]), np.array([1.0, 0.5, 0.2]), np.full(3, 0.05)
+    share, seen = -np.expm1(-bandwidth * period), np.zeros((count, 3))
+    for k in range(1, count):
+        rubs = dry * np.tanh(v[k] / speed) + viscous * v[k]
+        seen[k] = seen[k - 1] + share * (0.3 - rubs - seen[k - 1])
+    late = calibrated_contact(v[500:], seen[500:], speed, settles=np.full(count - 500, share))
+    np.testing.assert_allclose(late['contact.coulomb'], dry, rtol=0.01)
+    np.testing.assert_allclose(late['contact.viscous'], viscous, rtol=0.02)
+    np.testing.assert_allclose(late['contact.offset'], 0.3, atol=0.01)
+    at_once = calibrated_contact(v[500:], seen[500:], speed)
+    assert (np.array(at_once['contact.torque']) > 5.0 * np.array(late['contact.torque'])).all()
+
+
 def test_directions_get_thresholds_that_free_motion_stays_below():
     """The wrench that the controller would find is half of them at most, and reaches that."""
     rng, count = np.random.default_rng(7), 3000
@@ -288,7 +306,8 @@ def test_directions_get_thresholds_that_free_motion_stays_below():
     speed = np.full(7, 0.05)
     torque = 0.3 - 1.5 * np.tanh(v / speed) - 0.5 * v + rng.uniform(-0.2, 0.2, v.shape)
     found = calibrated_contact(v, torque, speed)
-    limits = calibrated_wrench(robot, 'tool0', Observed(q, v, torque), speed, found)
+    seen = Observed(q, v, torque, np.ones(count))
+    limits = calibrated_wrench(robot, 'tool0', seen, speed, found)
     bound = np.array([*limits['contact.moment'], *limits['contact.force']])
     rest = torque - found['contact.offset'] + found['contact.coulomb'] * np.tanh(
         v / speed) + found['contact.viscous'] * v
@@ -298,7 +317,7 @@ def test_directions_get_thresholds_that_free_motion_stays_below():
         share = np.maximum(share, np.abs(w) / bound)
     np.testing.assert_allclose(share, 0.5, atol=0.005)
     with pytest.raises(RbdError, match='tool7'):
-        calibrated_wrench(robot, 'tool7', Observed(q, v, torque), speed, found)
+        calibrated_wrench(robot, 'tool7', seen, speed, found)
 
 
 def test_a_joint_that_did_not_move_has_no_friction():
@@ -316,3 +335,8 @@ def test_a_calibration_that_cannot_be_made_says_why():
         calibrated_contact(np.zeros((10, 2)), np.zeros((10, 2)), np.ones(2))
     with pytest.raises(RbdError, match='not finite'):
         calibrated_contact(np.full((2000, 2), np.nan), np.zeros((2000, 2)), np.ones(2))
+    with pytest.raises(RbdError, match='must have one shape'):
+        calibrated_contact(np.zeros((2000, 2)), np.zeros((2000, 3)), np.ones(2))
+    with pytest.raises(RbdError, match='without gaps'):
+        calibrated_contact(np.zeros((2000, 2)), np.zeros((2000, 2)), np.ones(2), 2.0,
+                           np.zeros(2000))

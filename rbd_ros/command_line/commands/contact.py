@@ -72,7 +72,7 @@ def run(
         step()
         seen = observed_torques(robot, recording.t, recording.q, recording.qd, recording.tau,
                                 bandwidth)
-        found = calibrated_contact(seen.qd, seen.torque, speed, margin)
+        found = calibrated_contact(seen.qd, seen.torque, speed, margin, seen.settles)
         if frame is not None:
             directions = calibrated_wrench(robot, frame, seen, speed, found, margin)
         step()

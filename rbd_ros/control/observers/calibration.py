@@ -15,9 +15,10 @@
 """
 Thresholds of contacts from motion without any: what the observer shows, its mean and its spread.
 
-The mean is friction and an offset, fitted for each joint. What is left spreads, and spreads more
-the faster a joint moves: the threshold is a bound of that, which grows with the speed. Seen as a
-wrench at a frame, what is left gives a threshold for each direction.
+The mean is friction and an offset, fitted for each joint. The observer is late, and the controller
+takes away friction as late: so does the fit. What is left spreads, and spreads more the faster a
+joint moves: the threshold is a bound of that, which grows with the speed. Seen as a wrench at a
+frame, what is left gives a threshold for each direction.
 """
 
 from __future__ import annotations
@@ -49,6 +50,9 @@ _PARTS = 12
 #: rounds in which the mean is fitted again without what stands out
 _ROUNDS = 3
 
+#: share of what was before the first state that may be left where friction counts as known
+_UNKNOWN = 1e-3
+
 #: s between two states over which nothing is observed
 _GAP = 0.1
 
@@ -60,11 +64,13 @@ class Observed(NamedTuple):
     :param q: positions.
     :param qd: velocities.
     :param torque: observed, nothing taken away, N.m.
+    :param settles: share by which the observer has settled since the state before; 0: none was.
     """
 
     q: Array
     qd: Array
     torque: Array
+    settles: Array
 
 
 def observed_torques(robot: Dynamics, t: Array, q: Array, qd: Array, tau: Array,
@@ -85,23 +91,27 @@ def observed_torques(robot: Dynamics, t: Array, q: Array, qd: Array, tau: Array,
     if not (np.isfinite(qd).all() and np.isfinite(tau).all()):
         raise RbdError('states without velocities or efforts: record both')
     H, bias, dt = robot.mass_matrix(q), robot.bias(q, qd), np.diff(t)
-    rows, felt, r, since = [], [], np.zeros(qd.shape[1]), 0.0
+    rows: list[int] = []
+    felt, settles, r, since = [], [], np.zeros(qd.shape[1]), 0.0
     for k, h in enumerate(dt.tolist()):
         if not 0.0 < h <= _GAP:
             r[:], since = 0.0, 0.0
             continue
         change = 0.5 * (H[k] + H[k + 1]) @ (qd[k + 1] - qd[k])
         rest = change / h + 0.5 * (bias[k] + bias[k + 1] - tau[k] - tau[k + 1])
-        r = r - np.expm1(-bandwidth * h) * (rest - r)
+        share = -float(np.expm1(-bandwidth * h))
+        r = r + share * (rest - r)
         since += h
         if since > 5.0 / bandwidth:
+            settles.append(share if rows and rows[-1] == k else 0.0)
             rows.append(k + 1)
             felt.append(r)
-    return Observed(q[rows], qd[rows], np.array(felt).reshape(len(rows), qd.shape[1]))
+    return Observed(q[rows], qd[rows], np.array(felt).reshape(len(rows), qd.shape[1]),
+                    np.array(settles))
 
 
-def calibrated_contact(qd: Array, observed: Array, speed: Array,
-                       margin: float = _MARGIN) -> dict[str, list[float]]:
+def calibrated_contact(qd: Array, observed: Array, speed: Array, margin: float = _MARGIN,
+                       settles: Array | None = None) -> dict[str, list[float]]:
     """
     Return the parameters ``contact.*`` that free motion of a robot asks for.
 
@@ -109,18 +119,26 @@ def calibrated_contact(qd: Array, observed: Array, speed: Array,
     :param observed: torques that the observer saw, nothing taken away, N.m.
     :param speed: over which dry friction rises, ``friction.speed``.
     :param margin: factor between the largest rest that was seen and the threshold.
+    :param settles: share by which the observer has settled since the state before, 0: none was;
+        None: it is not late.
     :raises RbdError: says what the motion lacks.
     """
-    if qd.shape != observed.shape or qd.ndim != 2 or len(qd) < LEAST_SAMPLES:
-        raise RbdError(f'{len(qd)} states are not enough: record at least a minute of motion '
-                       f'without contact, {LEAST_SAMPLES} states or more')
+    if qd.shape != observed.shape or qd.ndim != 2:
+        raise RbdError(f'velocities {qd.shape} and torques {observed.shape} must have one shape, a '
+                       'row for each state')
     if not (np.isfinite(qd).all() and np.isfinite(observed).all()):
         raise RbdError('a velocity or an observed torque is not finite: leave such states out')
     found: dict[str, list[float]] = {name: [] for name in (
         'contact.torque', 'contact.torque_speed', 'contact.coulomb', 'contact.viscous',
         'contact.offset')}
+    rubs, slides, known = _friction(qd, speed, settles)
+    qd, observed, rubs, slides = qd[known], observed[known], rubs[known], slides[known]
+    if len(qd) < LEAST_SAMPLES:
+        raise RbdError(f'{len(qd)} states are not enough: record at least a minute of motion '
+                       f'without contact and without gaps, {LEAST_SAMPLES} states or more')
     for j in range(qd.shape[1]):
-        dry, viscous, offset, rest = _mean(qd[:, j], observed[:, j], speed[j])
+        moves = np.abs(qd[:, j]).max() > 2.0 * speed[j]  # else friction is not in the motion
+        dry, viscous, offset, rest = _mean(rubs[:, j], slides[:, j], observed[:, j], bool(moves))
         level, slope = _spread(np.abs(qd[:, j]), np.abs(rest))
         for name, value in zip(found, (margin * level, margin * slope, dry, viscous, offset)):
             found[name].append(float(value))
@@ -145,18 +163,35 @@ def calibrated_wrench(robot: Dynamics, frame: str, seen: Observed, speed: Array,
     """
     dry, viscous, offset = (np.array(found[f'contact.{name}'])
                             for name in ('coulomb', 'viscous', 'offset'))
-    rest = seen.torque - offset + dry * np.tanh(seen.qd / speed) + viscous * seen.qd
-    J = robot.jacobian(seen.q, frame)
+    rubs, slides, known = _friction(seen.qd, speed, seen.settles)
+    rest = (seen.torque - offset + dry * rubs + viscous * slides)[known]
+    J = robot.jacobian(seen.q[known], frame)
     most = margin * np.max([np.abs(external_wrench(*each)[0]) for each in zip(J, rest)], axis=0)
     return {'contact.force': most[3:].tolist(), 'contact.moment': most[:3].tolist()}
 
 
-def _mean(v: Array, torque: Array, speed: float) -> tuple[float, float, float, Array]:
+def _friction(qd: Array, speed: Array,
+              settles: Array | None) -> tuple[Array, Array, npt.NDArray[np.bool_]]:
+    """Return dry and viscous friction of size 1, as late as the observer, and where known."""
+    found, known = np.stack([np.tanh(qd / speed), qd]), np.ones(len(qd), dtype=bool)
+    if settles is not None:
+        unknown = 1.0
+        for k, share in enumerate(settles.tolist()):
+            if k == 0 or share <= 0.0:
+                unknown = 1.0
+            else:
+                found[:, k] = found[:, k - 1] + share * (found[:, k] - found[:, k - 1])
+                unknown *= 1.0 - share
+            known[k] = unknown < _UNKNOWN
+    return found[0], found[1], known
+
+
+def _mean(rubs: Array, slides: Array, torque: Array,
+          moves: bool) -> tuple[float, float, float, Array]:
     """Return dry and viscous friction, an offset, and what they leave."""
-    columns = np.column_stack([-np.tanh(v / speed), -v, np.ones_like(v)])
-    moves = np.abs(v).max() > 2.0 * speed  # else friction is not in the motion
+    columns = np.column_stack([-rubs, -slides, np.ones_like(rubs)])
     used = [0, 1, 2] if moves else [2]
-    kept = np.ones(len(v), dtype=bool)
+    kept = np.ones(len(rubs), dtype=bool)
     fitted = np.zeros(3)
     for _ in range(_ROUNDS):
         fitted[used] = np.linalg.lstsq(columns[kept][:, used], torque[kept], rcond=None)[0]
