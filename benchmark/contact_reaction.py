@@ -104,6 +104,7 @@ class Arm(DrivenRobot):
         self._last: Array | None = None
         self.force, self.forces = 0.0, []
         self.states: list[str] = []
+        self.share = 0.0  # of a threshold, the largest that was felt
         self.samples: list[tuple[Array, Array]] = []
         self.sampling = False
 
@@ -131,8 +132,9 @@ class Arm(DrivenRobot):
     def note(self) -> None:
         """Write down what has become of it."""
         self.states.append(self.state)
+        x = self.controller.x
+        self.share = max(self.share, x.contact.excess)
         if self.sampling:
-            x = self.controller.x
             self.samples.append((x.joints.qd.copy(), x.contact.momentum.torque.copy()))
 
     def go(self, speed: float) -> None:
@@ -255,7 +257,7 @@ def main() -> None:
             arm.wander(min(_PART, begin + options.free - arm.time), 1000 + part)
             part += 1
             print(f'{arm.controller.x.contact.count:.0f} false alarms in {arm.time - begin:.0f} '
-                  f's, {arm.state}', flush=True)
+                  f's, up to {arm.share:.2f} of a threshold, {arm.state}', flush=True)
         return
     print('| reaction | N/m | m/s | reaction after, ms | largest force, N | later, N | state |')
     print('|---|---|---|---|---|---|---|')

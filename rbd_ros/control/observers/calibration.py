@@ -124,8 +124,8 @@ def calibrated_contact(qd: Array, observed: Array, speed: Array, margin: float =
     :raises RbdError: says what the motion lacks.
     """
     if qd.shape != observed.shape or qd.ndim != 2:
-        raise RbdError(f'velocities {qd.shape} and torques {observed.shape} must have one shape, a '
-                       'row for each state')
+        raise RbdError(f'velocities {qd.shape} and torques {observed.shape} must have one shape, '
+                       'a row for each state')
     if not (np.isfinite(qd).all() and np.isfinite(observed).all()):
         raise RbdError('a velocity or an observed torque is not finite: leave such states out')
     found: dict[str, list[float]] = {name: [] for name in (
