@@ -46,6 +46,7 @@ class Robot:
 
     def __init__(self) -> None:
         self.code, self.text, self.goals = 0, '', []
+        self.pace, self.seconds, self.begin = 1.0, 0.5, time.time()
         self.context = rclpy.Context()
         rclpy.init(context=self.context)
         self.node = rclpy.create_node('excited', context=self.context)
@@ -60,14 +61,15 @@ class Robot:
 
     def publish(self) -> None:
         state = JointState(name=list(JOINTS)[::-1])
-        state.header.stamp = self.node.get_clock().now().to_msg()
+        stamp = self.begin + self.pace * (time.time() - self.begin)
+        state.header.stamp.sec, state.header.stamp.nanosec = divmod(round(1e9 * stamp), 10**9)
         state.position, state.velocity = [0.1 * k for k in range(7)][::-1], [0.0] * 7
         state.effort = [1.0] * 7
         self.states.publish(state)
 
     def execute(self, handle: object) -> FollowJointTrajectory.Result:
         self.goals.append(handle.request)
-        time.sleep(0.5)
+        time.sleep(self.seconds)
         handle.succeed() if self.code == 0 else handle.abort()
         return FollowJointTrajectory.Result(error_code=self.code, error_string=self.text)
 
@@ -109,3 +111,16 @@ def test_a_motion_is_sent_and_recorded(robot: Robot, tmp_path: Path) -> None:
         found = read_recording(tmp_path / bag, MODEL, TOPIC)
         assert len(found.t) > 1
         np.testing.assert_allclose(found.q, np.tile(0.1 * np.arange(7), (len(found.t), 1)))
+
+
+def test_a_slow_simulation_is_waited_for(robot: Robot, tmp_path: Path) -> None:
+    """The time of a motion is that of the stamps; one that does not end is cancelled."""
+    robot.pace, robot.seconds = 0.01, 2.0
+    motion = Motion(JOINTS, np.array([0.0, 0.1]), *np.zeros((3, 2, 7)))
+    with ExcitationRun(JOINTS, ACTION, TOPIC, patient(60.0), 0.4) as run:
+        run.position()
+        run.follow(motion)
+        robot.begin, robot.pace = time.time(), 10.0
+        with pytest.raises(RbdError, match='not ended in time'):
+            run.follow(motion, tmp_path / 'late')
+    assert len(robot.goals) == 2 and (tmp_path / 'late').exists()
