@@ -15,8 +15,8 @@
 """
 Impedance laws in physical units: springs and dampers that whoever pushes the robot feels.
 
-They leave the inertia of the robot as it is. A law that changes it needs the measured force or a
-perfect model to be passive; these are passive by themselves, whatever the robot touches.
+They leave the inertia of the robot as it is, and are passive by themselves, whatever the robot
+touches. ``shaped_force`` changes it, which needs the measured force and is not passive.
 """
 
 from __future__ import annotations
@@ -26,9 +26,10 @@ from typing import Any
 
 from rbd_ros.algorithms.linear import dense
 from rbd_ros.algorithms.linear.jacobi import largest_and_smallest, symmetric_eigen
-from rbd_ros.compiler import cos, less, maximum, Scalar, sin, sqrt, where
+from rbd_ros.compiler import clamp, cos, less, maximum, Scalar, sin, sqrt, where
 
-__all__ = ['critical_damping', 'joint_impedance', 'spring_wrench']
+__all__ = ['critical_damping', 'HEAVIER', 'joint_impedance', 'LIGHTER', 'shaped_force',
+           'spring_wrench']
 
 Vector = Sequence[Scalar]
 Matrix = Sequence[Vector]
@@ -38,6 +39,10 @@ _SMALL = 1e-2
 
 #: share of the largest eigenvalue to which those of directions without stiffness are raised
 _FLOOR = 1e-12
+
+#: times the wanted inertia that the robot may have at most, and at least, along any direction; in
+#: a hard contact a force that is fed back late is stable below 2
+LIGHTER, HEAVIER = 2.0, 0.2
 
 #: the least number to divide by, 1/s^2
 _TINY = 1e-37
@@ -112,3 +117,26 @@ def critical_damping(Phi: Matrix, stiffness: Vector) -> list[list[Scalar]]:
     rate = [2.0 / sqrt(maximum(maximum(value, _FLOOR * high), _TINY)) for value in w]
     return [[root[i] * root[j] * dense.dot([V[i][k] * rate[k] for k in range(m)], V[j])
              for j in range(m)] for i in range(m)]
+
+
+def shaped_force(Lambda: Matrix, inertia: Vector, force: Vector, external: Vector) -> list[Scalar]:
+    """
+    Return the force with which a frame moves as if it had another inertia M.
+
+    S (F + f_ext) - f_ext with S = Lambda M^-1 makes Lambda x'' = F' + f_ext into
+    M x'' = F + f_ext (Hogan 1985). S has the eigenvalues of M^-1/2 Lambda M^-1/2. They are kept
+    within bounds: beyond these, as near singular poses, the frame is heavier or lighter than M.
+
+    :param Lambda: inertia of the frame, m x m.
+    :param inertia: M of each direction, positive.
+    :param force: F of springs and dampers.
+    :param external: f_ext that acts on the frame.
+    """
+    root = [sqrt(mass) for mass in inertia]
+    m = len(root)
+    w, V = symmetric_eigen([[Lambda[i][j] / (root[i] * root[j]) for j in range(m)]
+                            for i in range(m)])
+    share = [clamp(value, HEAVIER, LIGHTER) for value in w]
+    acting = [(f + e) / r for f, e, r in zip(force, external, root)]
+    modes = [share[k] * dense.dot([V[i][k] for i in range(m)], acting) for k in range(m)]
+    return [root[i] * dense.dot(V[i], modes) - external[i] for i in range(m)]

@@ -163,8 +163,8 @@ class LawKernels:
                 'limit joint_speed drift posture posture_stiffness posture_damping', n),
             'impedance': {
                 'R_ref': (3, 3), 'p_ref': (3,), 'velocity_ref': (6,), 'wrench': (6,),
-                'spring': (6,), 'damper': (6,), 'damping_ratio': (1,), 'task_speed': (2,),
-                'max_condition': (1,)} | _each(
+                'spring': (6,), 'damper': (6,), 'damping_ratio': (1,), 'inertia': (6,),
+                'external': (6,), 'task_speed': (2,), 'max_condition': (1,)} | _each(
                 'limit joint_speed drift posture posture_stiffness posture_damping', n),
             'report': {'max_condition': (1,)},
             'sensor': {'before': (6,), 'rate': (1,), 'tool': (10,)},
@@ -185,7 +185,7 @@ class LawKernels:
             bound=True,
             key=(type(self), robot.index, tuple(robot.continuous), robot.passive, robot.assembly,
                  self._tip_of(name), self._driver_of(name),
-                 robot.sensor if name == 'sensor' else '',
+                 robot.sensor if name in ('sensor', 'impedance') else '',
                  tuple(mode.name for mode in self._own) if name == 'own' else ()))
 
     def _sources(self, name: str) -> list[str]:

@@ -26,7 +26,7 @@ from typing import Any, TYPE_CHECKING
 from rbd_ros.algorithms.handles import opspace
 from rbd_ros.algorithms.linear import dense, ltl
 from rbd_ros.algorithms.linear.jacobi import largest_and_smallest
-from rbd_ros.compiler import clamp, sqrt
+from rbd_ros.compiler import clamp, less, sqrt, where
 from rbd_ros.control.kernels import impedance
 from rbd_ros.control.kernels import joint_space
 from rbd_ros.control.kernels import operational_space as task_law
@@ -120,6 +120,9 @@ class Tip:
         and where the frame loses a direction J^T takes the force away smoothly. A spring that
         pulls an arm out of such a pose moves a joint far by a little way: d damps what a joint is
         faster than the frame may ask of it.
+
+        With a sensor and an inertia to be felt, F and D are those of that inertia, and what shapes
+        it is added: see ``impedance.shaped_force``.
         """
         x, tip = s.inputs, self._yielding(s, self._seen(s))
         R, H, chosen = tip['R'], tip['H'], tip['chosen']
@@ -127,20 +130,22 @@ class Tip:
         error = task_law.pose_error(R, tip['p'], x['R_ref'], x['p_ref'])
         projection = self._project(tip, H)
         spectrum = self._conditioned(x, projection.Phi)
+        pull = impedance.spring_wrench(error, [
+            k if axis in self._axes else 0.0 for axis, k in zip(AXES, x['spring'])])
         force = [f + p for f, p in zip(
-            impedance.spring_wrench(error, [
-                k if axis in self._axes else 0.0 for axis, k in zip(AXES, x['spring'])]),
-            task_law.faded_wrench(_to_frame(R, x['wrench']), tip['velocity'], x['task_speed'], qd,
-                                  x['barrier_speed']))]
+            pull, task_law.faded_wrench(_to_frame(R, x['wrench']), tip['velocity'],
+                                        x['task_speed'], qd, x['barrier_speed']))]
         # what the posture would accelerate, and what of it would move the tip
         rest = [kp * e + kd * (drift - v) for kp, e, kd, drift, v in zip(
             x['posture_stiffness'],
             joint_space.tracking_error(q, x['posture'], self._robot.continuous),
             x['posture_damping'], x['drift'], qd)]
         moved = [dense.dot(tip['J'][i], rest) for i in chosen]
-        for i, damped, held in zip(chosen, self._damped(x, tip, spectrum.Lambda),
-                                   dense.apply(spectrum.Lambda, moved)):
-            force[i] = force[i] + damped - held
+        damped = self._damped(x, tip, spectrum.Lambda)
+        shaping = self._shaping(x, tip, spectrum.Lambda, pull, damped)
+        for i, damps, held, shapes in zip(
+                chosen, damped, dense.apply(spectrum.Lambda, moved), shaping):
+            force[i] = force[i] + damps - held + shapes
         excess = [d * (v - clamp(v, -most, most)) for d, v, most in zip(
             x['barrier_speed_damping'], qd, x['joint_speed'])]
         law = [g + dense.dot(row, rest) + dense.dot([line[j] for line in tip['J']], force) - d
@@ -157,6 +162,23 @@ class Tip:
         lag = [v_ref[i] - tip['velocity'][i] for i in chosen]
         return [x['damping_ratio'][0] * made + x['damper'][i] * v
                 for i, made, v in zip(chosen, dense.apply(critical, lag), lag)]
+
+    def _shaping(self, x: Inputs, tip: Mapping[str, Sequence[Any]], Lambda: Sequence[Vector],
+                 pull: Vector, damped: Vector) -> Vector:
+        """Return what is added for another inertia to be felt; nothing without a sensor."""
+        chosen, v_ref = tip['chosen'], _to_frame(tip['R'], x['velocity_ref'])
+        if not self._robot.sensor:
+            return [0.0] * len(chosen)
+        _, least = largest_and_smallest([x['inertia'][i] for i in chosen])
+        is_shaped = less(0.0, least)
+        inertia = [where(is_shaped, x['inertia'][i], 1.0) for i in chosen]
+        z = x['damping_ratio'][0]
+        wanted = [pull[i] + (2.0 * z * sqrt(x['spring'][i] * mass) + x['damper'][i])
+                  * (v_ref[i] - tip['velocity'][i]) for i, mass in zip(chosen, inertia)]
+        shaped = impedance.shaped_force(
+            Lambda, inertia, wanted, [x['external'][i] for i in chosen])
+        return [where(is_shaped, new - pull[i] - old, 0.0)
+                for i, new, old in zip(chosen, shaped, damped)]
 
     def _known(self, tip: Mapping[str, Sequence[Any]], spectrum: opspace.Spectrum,
                error: Vector) -> dict[str, Sequence[Any]]:

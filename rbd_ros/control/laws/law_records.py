@@ -155,6 +155,7 @@ class ImpedanceGains(Record):
     ratio: float = field('', '', 'damping ratio that is made for the pose')
     stiffness: Vector = field('6', 'N.m/rad, N/m', 'of the springs')
     damping: Vector = field('6', 'N.m.s/rad, N.s/m', 'of the dampers besides')
+    inertia: Vector = field('6', 'kg.m^2, kg', 'that is to be felt; 0: that of the robot')
 
 
 class LawGains(Record):
@@ -215,6 +216,7 @@ def fill_laws(p: LawGains, settings: Settings) -> None:
     p.impedance.stiffness[:] = settings.tip_spring('stiffness')
     p.impedance.damping[:] = settings.tip_spring('damping')
     p.impedance.ratio = settings.damping_ratio
+    p.impedance.inertia[:] = settings.tip_spring('inertia')
 
 
 def _choose(p: LawGains, settings: Settings) -> None:
@@ -334,6 +336,8 @@ class ImpedanceInputs(NamedTuple):
     spring: Vector
     damper: Vector
     damping_ratio: Vector
+    inertia: Vector
+    external: Vector
     task_speed: Vector
     max_condition: Vector
     joint_speed: Vector

@@ -112,7 +112,7 @@ def task_law(x: TaskLaw, p: LawGains, kernel: LawKernel, own: TaskInputs, R: Mat
 
 def impedance_law(x: TaskLaw, springs: Springs, p: LawGains, kernel: LawKernel,
                   own: ImpedanceInputs, R: Matrix, position: Vector, velocity: Vector,
-                  wrench: Vector, now: float) -> None:
+                  wrench: Vector, external: Vector, shapes: float, now: float) -> None:
     """
     Pull the tip to its reference by springs; there is no integral.
 
@@ -127,6 +127,8 @@ def impedance_law(x: TaskLaw, springs: Springs, p: LawGains, kernel: LawKernel,
     :param position: reference origin, m.
     :param velocity: of the reference, angular part first; base axes.
     :param wrench: to be exerted, moment first; base axes.
+    :param external: that acts on the tip by the sensor, in its axes.
+    :param shapes: whether that is known and the inertia that is felt may be another one.
     :param now: control time, s.
     """
     if x.starting > 0.0:
@@ -144,6 +146,9 @@ def impedance_law(x: TaskLaw, springs: Springs, p: LawGains, kernel: LawKernel,
     fill(own.spring, springs.tip)
     fill(own.damper, p.impedance.damping)
     own.damping_ratio[0] = p.impedance.ratio
+    for i in range(6):
+        own.inertia[i] = p.impedance.inertia[i] if shapes > 0.0 else 0.0
+        own.external[i] = external[i] if shapes > 0.0 else 0.0
     fill(own.task_speed, p.task.speed)
     own.max_condition[0] = p.task.max_condition
     fill(own.joint_speed, p.task.joint_speed)

@@ -185,7 +185,12 @@ _TIP_SPRINGS = (
     axes('linear_damping', [0.0] * 3, 'N.s/m', 0.0, 1e5,
          'Damping along the axes of the frame, in addition to damping_ratio.'),
     axes('angular_damping', [0.0] * 3, 'N.m.s/rad', 0.0, 1e4,
-         'Damping about the axes of the frame, in addition to damping_ratio.'))
+         'Damping about the axes of the frame, in addition to damping_ratio.'),
+    *(dataclasses.replace(row, structural=True) for row in (
+        axes('linear_inertia', [0.0] * 3, 'kg', 0.0, 1e4, 'Mass to be felt along the axes of the '
+             'frame; it needs a force-torque sensor and is not passive. 0: that of the robot.'),
+        axes('angular_inertia', [0.0] * 3, 'kg.m^2', 0.0, 1e4, 'Inertia to be felt about the axes '
+             'of the frame, given together with linear_inertia. 0: that of the robot.'))))
 
 
 def _fitting(mode: Mode) -> Mode:

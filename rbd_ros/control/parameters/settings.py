@@ -20,14 +20,16 @@ from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
+from rbd_ros.control.kernels.impedance import HEAVIER
 from rbd_ros.control.modes.modes import Follows, JOINT_SPRINGS, Mode, TIP_SPRINGS
-from rbd_ros.control.parameters.force import force_reasons
+from rbd_ros.control.parameters.force import AXES, force_reasons
 from rbd_ros.control.parameters.gains import gain_loop
 from rbd_ros.control.parameters.motor_loop import motor_loop_reason, MotorLoop
 from rbd_ros.control.parameters.motors import motor_reasons, MotorCase
 from rbd_ros.control.parameters.pushes import Pushed, pushes
 from rbd_ros.control.parameters.robot_values import RobotValues
 from rbd_ros.control.parameters.rules import limit_reasons
+from rbd_ros.control.parameters.shaping import inertia_reasons, usual_masses
 from rbd_ros.control.parameters.springs import (
     FITTED, fitting_damping, least_rate, Spring, spring_cases, spring_reasons, SpringCase)
 from rbd_ros.control.parameters.table import with_modes
@@ -63,7 +65,7 @@ class Settings(RobotValues):
         return limit_reasons(self.torque_limits.tolist(), self.torque_rates.tolist(),
                              stop_time=self.number('stop_time'), names=self.robot.joints
                              ) + (self.spring_refusals() + self.motor_refusals()
-                                  + self.force_refusals())
+                                  + self.force_refusals() + self.inertia_refusals())
 
     def motor_refusals(self) -> list[str]:
         """Return which gains of motors could add more than the torque limits."""
@@ -87,6 +89,20 @@ class Settings(RobotValues):
             return [f'force_torque.frame "{robot.sensor}" moves relative to task.frame '
                     f'"{robot.tip}": for force control both must be fixed to one link']
         return force_reasons(self.values, robot.tip_inertia)
+
+    def inertia_refusals(self) -> list[str]:
+        """Return why the tip cannot feel as if it had the wanted inertia; empty if it can."""
+        robot, wanted = self.robot, self.tip_spring('inertia')
+        if self.text('mode') != TIP_SPRINGS.name or not wanted.any():
+            return []
+        chosen, frame = [AXES.index(axis) for axis in self.task_axes], robot.model.frame
+        try:
+            masses = usual_masses(list(zip(robot.sampled, robot.sampled_jacobians)))
+        except np.linalg.LinAlgError:  # a joint that moves nothing
+            masses = np.zeros(6)
+        return inertia_reasons(
+            wanted.tolist(), masses.tolist(), chosen, sensor=robot.sensor, tip=robot.tip,
+            together=not robot.sensor or frame(robot.sensor).body == frame(robot.tip).body)
 
     def spring_refusals(self, *, differenced: bool = False) -> list[str]:
         """
@@ -196,7 +212,9 @@ class Settings(RobotValues):
 
     def _tip_springs(self) -> list[Spring]:
         """Return the springs at the tip; along other directions than task.axes none acts."""
-        mode, axes, inertia = TIP_SPRINGS, self.task_axes, self.robot.tip_inertia
+        mode, axes, inertia = TIP_SPRINGS, self.task_axes, np.array(self.robot.tip_inertia)
+        shaped = self.tip_spring('inertia')
+        inertia = np.where(shaped > 0.0, np.minimum(shaped, inertia / HEAVIER), inertia)
         found = []
         for part, names, felt in (('angular', ('rx', 'ry', 'rz'), inertia[:3]),
                                   ('linear', ('x', 'y', 'z'), inertia[3:])):
@@ -206,7 +224,7 @@ class Settings(RobotValues):
                 stiffness, damping, f'{mode.name}.damping_ratio',
                 (mode.rows[stiffness].unit, mode.rows[damping].unit), names,
                 [mass if axis in axes and mass > 0.0 else _NO_MOTION
-                 for axis, mass in zip(names, felt)], felt))
+                 for axis, mass in zip(names, felt.tolist())], felt.tolist()))
         return found
 
     def own_values(self, mode: Mode) -> list[Array]:

@@ -214,8 +214,8 @@ def _compute(x: State, u: Event, p: Parameters, ring: Ring, k: Kernels, w: Work,
                     x.command.torque.limiter.slewing)
     if what == Need.HOLD:
         _hold(x, u, p, ring, k, w, y)
-    elif what == Need.COMPLY:
-        _pull_tip(x, x.references.task, u, p, k, w)
+    elif what == Need.COMPLY:  # passive, whatever was touched
+        _pull_tip(x, x.references.task, u, p, k, w, 0.0)
     elif what == Need.RETRACT:
         _go_back(x, u, p, k, w)
     elif what == Need.FLOAT or x.laws.law == LawCode.FREE:
@@ -232,7 +232,7 @@ def _compute(x: State, u: Event, p: Parameters, ring: Ring, k: Kernels, w: Work,
     elif x.laws.law == LawCode.TASK:
         _move_tip(x, x.references.task, u, p, k, w)
     elif x.laws.law == LawCode.IMPEDANCE:
-        _pull_tip(x, x.references.task, u, p, k, w)
+        _pull_tip(x, x.references.task, u, p, k, w, x.sensor.known)
     else:
         _evaluate_own(x, u, p, ring, k, w, y)
     if what == Need.LAW and x.references.joint.goal.active != 0.0:
@@ -280,13 +280,14 @@ def _follow_tip(x: State, tip: TaskReference, p: Parameters, k: Kernels, wrench:
              tip.pose.velocity, tip.pose.acceleration, wrench, x.laws.side, now)
 
 
-def _pull_tip(x: State, tip: TaskReference, u: Event, p: Parameters, k: Kernels,
-              w: Work) -> None:
+def _pull_tip(x: State, tip: TaskReference, u: Event, p: Parameters, k: Kernels, w: Work,
+              shapes: float) -> None:
     """Pull the tip to its reference by springs."""
     advance_task_reference(tip, p.references.task, u.now)
     feed_law(k.laws.impedance, x.joints, x.load.gravity, x.load.payload, p.laws.barrier, x.design)
     impedance_law(x.laws.task, x.laws.springs, p.laws, k.laws.impedance, k.laws.impedance_inputs,
-                  tip.pose.R, tip.pose.position, tip.pose.velocity, tip.wrench, u.now)
+                  tip.pose.R, tip.pose.position, tip.pose.velocity, tip.wrench, x.sensor.wrench,
+                  shapes, u.now)
     set_lead(tip, x.laws.task.lead)
     take_law(k.laws.impedance, w.computed.law, w.computed.gravity, w.computed.driver)
 

@@ -1,0 +1,140 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""An inertia that a sensor shapes: MuJoCo's robot answers a push as if it had it."""
+
+from __future__ import annotations
+
+from mujoco_rig import Driven
+import numpy as np
+import pytest
+from test_mujoco_impedance import in_frame, TIP_MODE, way_from
+
+pytestmark = pytest.mark.slow
+
+#: about and along the axes of the frame, N.m/rad and N/m
+STIFFNESS = np.array([40.0, 60.0, 30.0, 600.0, 400.0, 900.0])
+
+#: kg.m^2 and kg; the robot has 0.2 to 2 times of it in the poses below
+INERTIA = np.array([0.3, 0.35, 0.2, 14.0, 10.0, 12.0])
+
+#: rad from the first pose
+POSES = ((0.0,) * 7, (0.2, 0.1, -0.1, 0.1, -0.2, 0.1, 0.3), (-0.3, -0.1, 0.1, 0.2, 0.1, -0.1, 0.2))
+
+
+class Shaped(Driven):
+    """A Panda with a sensor, behind which it can be pushed."""
+
+    def __init__(self, ratio: float, inertia: np.ndarray = INERTIA, **more: object) -> None:
+        super().__init__('panda', rate=1000.0, sensors=True, mode=TIP_MODE, **{
+            'effort_is_torque': False, 'force_torque.frame': 'panda_hand',
+            'force_torque.convention': 'support', 'force_torque.filter': 0.0,
+            'rotor_inertia': [0.1], 'torque_rate_limits': [5e3], 'posture.stiffness': [0.0],
+            f'{TIP_MODE}.angular_stiffness': STIFFNESS[:3].tolist(),
+            f'{TIP_MODE}.linear_stiffness': STIFFNESS[3:].tolist(),
+            f'{TIP_MODE}.damping_ratio': ratio,
+            f'{TIP_MODE}.angular_inertia': inertia[:3].tolist(),
+            f'{TIP_MODE}.linear_inertia': inertia[3:].tolist()}, plant={'sensor': True}, **more)
+        self._readings = np.random.default_rng(1)
+        self.each = self.read
+        assert not self.controller.settings.refusals()
+        self.start(1.6)
+        assert self.state == 'running', self.fault
+
+    def read(self, now: float) -> None:
+        """Let a reading come; one that repeats to the last digit is broken."""
+        self.controller.take_reading(
+            now, now, self.plant.sensed() + 1e-6 * self._readings.standard_normal(6))
+
+    def placed(self, way: tuple[float, ...]) -> None:
+        """Bring it to a pose, and begin the law there."""
+        self.change(mode='computed_torque')
+        self.run(0.01)
+        self.follow(self.plant.position + np.array(way), 0.8)
+        self.run(1.1)
+        self.switch(TIP_MODE)
+
+    def push_behind(self, start: object, six: np.ndarray) -> None:
+        """Push what the sensor carries by a moment and a force, in the axes of a pose."""
+        model, data = self.plant.model, self.plant.data
+        behind, tip = model.body('behind_sensor').id, model.body(self.plant.options.tip).id
+        moment, force = start.rotation @ six[:3], start.rotation @ six[3:]
+        lever = data.xpos[tip] - data.xipos[behind]
+        data.xfrc_applied[behind] = np.concatenate([force, moment + np.cross(lever, force)])
+
+    def shares(self, inertia: np.ndarray = INERTIA) -> np.ndarray:
+        """Return the inertia of MuJoCo's robot as shares of a wanted one."""
+        return np.linalg.eigvalsh(np.linalg.inv(in_frame(self)[1]) / np.sqrt(
+            np.outer(inertia, inertia)))
+
+
+def felt(loop: Shaped, start: object, six: np.ndarray, damping: np.ndarray) -> np.ndarray:
+    """Push, and return inertia times acceleration, from 4 to 20 ms after the push began."""
+    loop.push_behind(start, six)
+    rows = []
+    for _ in range(21):
+        loop.run(loop.period)
+        rows.append((in_frame(loop)[0] @ loop.plant.velocity, way_from(loop, start)))
+    v, way = np.array(rows).transpose(1, 0, 2)
+    acceleration = np.diff(v, axis=0) / loop.period
+    left = six - damping * 0.5 * (v[1:] + v[:-1]) - STIFFNESS * 0.5 * (way[1:] + way[:-1])
+    return np.abs(acceleration - left / INERTIA)[3:].max(axis=0) / np.abs(six / INERTIA).max()
+
+
+@pytest.mark.parametrize('way', POSES)
+def test_a_push_accelerates_the_inertia_that_is_wanted(way: tuple[float, ...]) -> None:
+    """M x'' + D x' + K x = F to 3 % in each direction, and no other direction moves."""
+    ratio = 0.7
+    loop, worst = Shaped(ratio), np.zeros(6)
+    loop.placed(way)
+    shares = loop.shares()
+    assert 0.2 < shares[0] and shares[-1] < 2.0
+    damping = 2.0 * ratio * np.sqrt(STIFFNESS * INERTIA)
+    for axis in range(6):
+        loop.plant.data.xfrc_applied[:] = 0.0
+        loop.run(1.2)
+        six = 4.0 * np.eye(6)[axis] * [0.1, 0.1, 0.1, 1.0, 1.0, 1.0]
+        start, natural = loop.plant.tip(), in_frame(loop)[1] @ six
+        other = abs(natural[axis] / (six / INERTIA)[axis] - 1.0)
+        worst[axis] = felt(loop, start, six, damping).max()
+        assert other > 0.15  # without shaping it would be another one
+    print(f'{100.0 * worst.max():.2f} %, the robot has {shares[0]:.2f} to {shares[-1]:.2f} of it')
+    assert worst.max() < 0.03
+
+
+def test_frequency_and_damping_are_those_of_the_wanted_inertia() -> None:
+    """Let go, each direction swings with sqrt(K / M) and the ratio that was given."""
+    ratio = 0.2
+    loop, found = Shaped(ratio), []
+    for axis in range(6):
+        loop.plant.data.xfrc_applied[:] = 0.0
+        loop.run(2.5)
+        start = loop.plant.tip()
+        loop.push_behind(start, 0.005 * STIFFNESS * np.eye(6)[axis])
+        loop.run(2.5)
+        loop.plant.data.xfrc_applied[:] = 0.0
+        trace = []
+        w = np.sqrt(STIFFNESS[axis] / INERTIA[axis])
+        for _ in range(round(5.0 / w / loop.period)):
+            loop.run(loop.period)
+            trace.append(way_from(loop, start)[axis])
+        least = int(np.argmin(trace))
+        swing = np.pi / ((least + 1) * loop.period) / np.sqrt(1.0 - ratio ** 2) / w
+        decay = np.log(0.005 / -trace[least])
+        found.append((swing, decay / np.hypot(np.pi, decay)))
+    swings, ratios = np.array(found).T
+    print(f'frequency {swings.min():.3f} to {swings.max():.3f} of the wanted one, ratio '
+          f'{ratios.min():.3f} to {ratios.max():.3f}')
+    assert np.abs(swings - 1.0).max() < 0.05
+    assert np.abs(ratios - ratio).max() < 0.03
