@@ -60,9 +60,11 @@ class Number(NamedTuple):
 
 
 def numbers_of(mode: Mode) -> dict[str, Number]:
-    """Return the numbers that only one mode has, by the names of their parameters."""
+    """Return the numbers that only one mode has and that may change while it runs, by name."""
     found = {}
     for name, row in mode.rows.items():
+        if row.structural:
+            continue
         kind = 'scalar' if row.kind == DOUBLE else 'joints' if row.each_joint else 'vector'
         words = name.removeprefix(f'{mode.name}.').replace('_', ' ').capitalize()
         label = ', '.join(filter(None, (words, row.unit.partition(' or ')[0])))
