@@ -19,6 +19,7 @@ from __future__ import annotations
 from mujoco_rig import Driven
 import numpy as np
 import pytest
+from scipy.spatial.transform import Rotation
 from test_mujoco_impedance import in_frame, TIP_MODE, way_from
 
 pytestmark = pytest.mark.slow
@@ -36,7 +37,8 @@ POSES = ((0.0,) * 7, (0.2, 0.1, -0.1, 0.1, -0.2, 0.1, 0.3), (-0.3, -0.1, 0.1, 0.
 class Shaped(Driven):
     """A Panda with a sensor, behind which it can be pushed."""
 
-    def __init__(self, ratio: float, inertia: np.ndarray = INERTIA, **more: object) -> None:
+    def __init__(self, ratio: float, inertia: np.ndarray = INERTIA,
+                 plate: float | None = None, **more: object) -> None:
         super().__init__('panda', rate=1000.0, sensors=True, mode=TIP_MODE, **{
             'effort_is_torque': False, 'force_torque.frame': 'panda_hand',
             'force_torque.convention': 'support', 'force_torque.filter': 0.0,
@@ -45,7 +47,8 @@ class Shaped(Driven):
             f'{TIP_MODE}.linear_stiffness': STIFFNESS[3:].tolist(),
             f'{TIP_MODE}.damping_ratio': ratio,
             f'{TIP_MODE}.angular_inertia': inertia[:3].tolist(),
-            f'{TIP_MODE}.linear_inertia': inertia[3:].tolist()}, plant={'sensor': True}, **more)
+            f'{TIP_MODE}.linear_inertia': inertia[3:].tolist()},
+            plant={'sensor': True, 'plate_below': plate}, **more)
         self._readings = np.random.default_rng(1)
         self.each = self.read
         assert not self.controller.settings.refusals()
@@ -138,3 +141,28 @@ def test_frequency_and_damping_are_those_of_the_wanted_inertia() -> None:
           f'{ratios.min():.3f} to {ratios.max():.3f}')
     assert np.abs(swings - 1.0).max() < 0.05
     assert np.abs(ratios - ratio).max() < 0.03
+
+
+@pytest.mark.parametrize('share', [1.0, 0.8])
+def test_a_hard_wall_is_touched_and_not_left(share: float) -> None:
+    """At 0.2 m/s, with the robot up to 1.9 times as heavy as it shall feel: K x presses at last."""
+    loop = Shaped(0.7, share * INERTIA, 0.03, **{
+        'task.linear_velocity': 0.2, 'task.linear_lead': 0.2, 'task.linear_error': 0.5,
+        'force_torque.force_jump': 1e4, 'force_torque.moment_jump': 1e3})  # the impact is no fault
+    heaviest = loop.shares(share * INERTIA)[-1]
+    tip = loop.plant.tip()
+    goal = tip.position - [0.0, 0.0, 0.05]
+    loop.forget()
+    loop.aim(goal, Rotation.from_matrix(tip.rotation).as_quat())
+    loop.run(3.0)
+    force = -np.array(loop.forces)[:, 2]
+    touches = np.flatnonzero(np.diff((force > 0.0).astype(int)) == 1)
+    axes = loop.plant.tip().rotation
+    stiffness = axes @ np.diag(STIFFNESS[3:]) @ axes.T
+    expected = (stiffness @ (loop.plant.tip().position - goal))[2]
+    print(f'{heaviest:.2f} times; {len(touches)} touches, peak {force.max():.0f} N, then '
+          f'{force[-1]:.2f} N of {expected:.2f} N')
+    assert loop.state == 'running', loop.fault
+    assert touches[-1] - touches[0] < 300
+    assert force[-200:].std() < 0.02 * force[-1]
+    assert force[-200:].mean() == pytest.approx(expected, rel=0.05)
