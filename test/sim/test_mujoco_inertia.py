@@ -145,7 +145,7 @@ def test_frequency_and_damping_are_those_of_the_wanted_inertia() -> None:
 
 @pytest.mark.parametrize('share', [1.0, 0.8])
 def test_a_hard_wall_is_touched_and_not_left(share: float) -> None:
-    """At 0.2 m/s, with the robot up to 1.9 times as heavy as it shall feel: K x presses at last."""
+    """At 0.2 m/s, with a robot up to 1.9 times as heavy as it shall feel: at last K x presses."""
     loop = Shaped(0.7, share * INERTIA, 0.03, **{
         'task.linear_velocity': 0.2, 'task.linear_lead': 0.2, 'task.linear_error': 0.5,
         'force_torque.force_jump': 1e4, 'force_torque.moment_jump': 1e3})  # the impact is no fault
