@@ -82,7 +82,7 @@ class ExcitationRun:
         self._recording = False
         self._last: JointState | None = None
         self._node.create_subscription(JointState, topic, self._take, QoSProfile(
-            depth=1000, reliability=ReliabilityPolicy.BEST_EFFORT))
+            depth=10000, reliability=ReliabilityPolicy.BEST_EFFORT))
         self._action, self._client = action, ActionClient(
             self._node, FollowJointTrajectory, action)
 
@@ -136,8 +136,12 @@ class ExcitationRun:
             raise RbdError(f'{self._action} rejected the motion; is the controller active?')
         result = handle.get_result_async()
         self._states, self._recording = [], record is not None
+        begin, lasts = self._stamp(), float(motion.t[-1])
         try:
-            self._wait_for_end(result.done, float(motion.t[-1]) + self._spare)
+            self._wait_for_end(result.done, lasts + self._spare)
+            if result.result().result.error_code == FollowJointTrajectory.Result.SUCCESSFUL:
+                # states that came before the result may still wait to be read
+                self._wait_for_end(lambda: self._stamp() >= begin + lasts, lasts + self._spare)
         except BaseException:
             self._cancel(handle)
             raise

@@ -61,8 +61,8 @@ PLANT = {'friction': FRICTION.tolist(), 'damping': DAMPING.tolist(), 'hard_frict
          'step': 5e-4}
 
 #: shares by which friction and rotors of joints 1 to 6 may be wrong, after 10 s
-COULOMB, VISCOUS, ROTOR = 0.12, 0.2, 0.2
-MASS, GRAVITY = 0.1, 0.8  # of the diagonal of the mass matrix; N.m
+COULOMB, VISCOUS, ROTOR = 0.15, 0.25, 0.25
+MASS, GRAVITY = 0.12, 1.2  # of the diagonal of the mass matrix; N.m
 
 PARAMETERS = {
     'robot_description_file': str(ROBOT.urdf), 'use_sim_time': True, 'nominal_rate': RATE,

@@ -115,7 +115,7 @@ def test_a_motion_is_sent_and_recorded(robot: Robot, tmp_path: Path) -> None:
 
 def test_a_slow_simulation_is_waited_for(robot: Robot, tmp_path: Path) -> None:
     """The time of a motion is that of the stamps; one that does not end is cancelled."""
-    robot.pace, robot.seconds = 0.01, 2.0
+    robot.pace, robot.seconds = 0.1, 2.0
     motion = Motion(JOINTS, np.array([0.0, 0.1]), *np.zeros((3, 2, 7)))
     with ExcitationRun(JOINTS, ACTION, TOPIC, patient(60.0), 0.4) as run:
         run.position()
