@@ -291,7 +291,7 @@ private:
     return (response->success ? "ok " : "refused ") + response->message;
   }
 
-  /// Topic, s, then joints and positions.
+  /// Topic, s, then joints and positions. Others follow by the clock of their node: wait so long.
   std::string follow(const Words & words)
   {
     trajectory_msgs::msg::JointTrajectory message;
@@ -310,8 +310,10 @@ private:
       std::this_thread::sleep_for(std::chrono::milliseconds(10));
     }
     topic->publish(message);
-    return topic->wait_for_all_acked(std::chrono::seconds(20)) &&
-           messages_.is_served(words.at(0)) ? "ok" : "not taken";
+    const bool taken = topic->wait_for_all_acked(std::chrono::seconds(20)) &&
+      messages_.is_served(words.at(0));
+    std::this_thread::sleep_for(std::chrono::duration<double>(std::stod(words.at(1))));
+    return taken ? "ok" : "not taken";
   }
 
   /// Controller, mode.
