@@ -25,7 +25,7 @@ from rbd_ros.control.interface.events import Joints, NEVER, NONE, Result, Struct
 from rbd_ros.control.laws.way_back import (
     begin_return, forget_way, go_back, KEPT, note_way, WayBack, WayBackLimits)
 from rbd_ros.control.observers.calibration import (
-    calibrated_contact, calibrated_wrench, Observed)
+    calibrated_contact, calibrated_wrench, MARGIN, Observed)
 from rbd_ros.control.observers.contact import (
     check_contact, Contact, ContactParameters, ContactRoom, energy_share, energy_speed,
     find_energy, find_wrench, returns_clear)
@@ -274,7 +274,7 @@ def test_the_calibration_finds_friction_and_a_bound_of_the_rest():
     rest = np.abs(torque - (offset - dry * np.tanh(v / 0.05) - viscous * v))
     bound = found['contact.torque'] + found['contact.torque_speed'] * np.abs(v)
     assert (rest < bound).all()
-    assert (rest / bound).max() > 1.0 / 2.27  # the margin is 2
+    assert (rest / bound).max() > 1.0 / (1.135 * MARGIN)
     assert (found['contact.torque_speed'] > 0.2).all()
 
 
@@ -297,7 +297,7 @@ def test_the_calibration_is_as_late_as_the_observer():
 
 
 def test_directions_get_thresholds_that_free_motion_stays_below():
-    """The wrench that the controller would find is half of them at most, and reaches that."""
+    """The wrench that the controller would find is below them by the margin, and reaches that."""
     rng, count = np.random.default_rng(7), 3000
     robot = Dynamics(load_urdf(ARM))
     v = np.sin(np.linspace(0.0, 60.0, count))[:, None] * rng.uniform(0.3, 1.5, 7)
@@ -315,7 +315,7 @@ def test_directions_get_thresholds_that_free_motion_stays_below():
     for k in range(count):
         find_wrench(w, room, robot.jacobian(q[k], 'tool0'), rest[k])
         share = np.maximum(share, np.abs(w) / bound)
-    np.testing.assert_allclose(share, 0.5, atol=0.005)
+    np.testing.assert_allclose(share, 1.0 / MARGIN, atol=0.005)
     with pytest.raises(RbdError, match='tool7'):
         calibrated_wrench(robot, 'tool7', seen, speed, found)
 

@@ -126,7 +126,7 @@ class TestContact(unittest.TestCase):
         write_states(folder / 'bag', '/joint_states', self.states[since:])
         done = CliRunner().invoke(app, [
             'contact', str(folder / 'bag'), '--urdf', str(ROBOT.urdf), '--frame', ROBOT.tip,
-            '--margin', '3', '--out', str(folder / 'contact.yaml')])
+            '--out', str(folder / 'contact.yaml')])
         self.assertEqual(done.exit_code, 0, done.output)
         text = yaml.safe_load((folder / 'contact.yaml').read_text())
         found = text['/**']['controller']['ros__parameters']['contact']

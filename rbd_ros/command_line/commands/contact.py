@@ -45,7 +45,7 @@ def run(
     friction_speed: Annotated[float, typer.Option(
         metavar='RAD/S', help='Speed over which dry friction rises, friction.speed.')] = 0.05,
     margin: Annotated[float, typer.Option(
-        help='Factor between the largest rest that was seen and a threshold.')] = 2.0,
+        help='Factor between the largest rest that was seen and a threshold.')] = 3.0,
     out: Annotated[Optional[Path], typer.Option(
         metavar='FILE', help='YAML file for the parameters.')] = None,
     as_json: AsJson = False,
