@@ -29,9 +29,9 @@ from typing import Any
 from ament_index_python.packages import get_package_prefix, PackageNotFoundError
 from launch import Action, LaunchContext, LaunchDescription
 from launch.actions import (
-    DeclareLaunchArgument, IncludeLaunchDescription, LogInfo, OpaqueFunction,
+    DeclareLaunchArgument, GroupAction, IncludeLaunchDescription, LogInfo, OpaqueFunction,
     SetLaunchConfiguration)
-from launch.conditions import IfCondition
+from launch.conditions import IfCondition, UnlessCondition
 from launch.launch_description_sources import PythonLaunchDescriptionSource
 from launch.substitutions import LaunchConfiguration, PathJoinSubstitution, PythonExpression
 from launch_ros.actions import Node
@@ -82,6 +82,7 @@ The controller is waiting. When the driver and the robot are ready, run in anoth
 
 def generate_launch_description() -> LaunchDescription:
     """Declare the arguments, then what starts."""
+    share = FindPackageShare('rbd_ros')
     return LaunchDescription([
         DeclareLaunchArgument(
             'robot', default_value='',
@@ -127,30 +128,35 @@ def generate_launch_description() -> LaunchDescription:
                               description='also start RViz, if it is installed'),
         DeclareLaunchArgument('log_level', default_value='info',
                               description='debug, info, warn, error or fatal'),
-        OpaqueFunction(function=_start),
+        OpaqueFunction(function=_list, condition=IfCondition(_listed())),
+        GroupAction([
+            OpaqueFunction(function=_named), OpaqueFunction(function=_check), *_simulation(share),
+            OpaqueFunction(function=_controller),
+            OpaqueFunction(function=_dashboard, condition=IfCondition(
+                LaunchConfiguration('dashboard'))),
+            OpaqueFunction(function=_rviz, condition=IfCondition(LaunchConfiguration('rviz'))),
+        ], scoped=False, condition=UnlessCondition(_listed())),
     ])
 
 
-def _start(context: LaunchContext) -> list[Action]:
-    """Return everything, or the list of robots that was asked for."""
-    name = LaunchConfiguration('robot').perform(context)
-    if name == 'list':
-        rows = [f'  {robot.name:10} {robot.title} ({robot.licence})'
-                for robot in known_robots().values() if robot.base == 'fixed']
-        return [LogInfo(msg='\n'.join(['', 'robots by name, and the licences of their '
-                                       'descriptions:', *rows]))]
-    share = FindPackageShare('rbd_ros')
-    return [
-        *(_named(context, name, share.perform(context)) if name else []),
-        OpaqueFunction(function=_check), *_simulation(share), OpaqueFunction(function=_controller),
-        OpaqueFunction(function=_dashboard, condition=IfCondition(
-            LaunchConfiguration('dashboard'))),
-        OpaqueFunction(function=_rviz, condition=IfCondition(LaunchConfiguration('rviz'))),
-    ]
+def _listed() -> PythonExpression:
+    """Return whether the names of robots are asked for, and nothing else."""
+    return PythonExpression(['"', LaunchConfiguration('robot'), '" == "list"'])
 
 
-def _named(context: LaunchContext, name: str, share: str) -> list[Action]:
+def _list(context: LaunchContext) -> list[Action]:
+    """Show the robots that have a name."""
+    rows = [f'  {robot.name:10} {robot.title} ({robot.licence})'
+            for robot in known_robots().values() if robot.base == 'fixed']
+    return [LogInfo(msg='\n'.join(['', 'robots by name, and the licences of their descriptions:',
+                                   *rows]))]
+
+
+def _named(context: LaunchContext) -> list[Action]:
     """Take description and parameters of a robot by its name; simulate it if nobody objects."""
+    name = LaunchConfiguration('robot').perform(context)
+    if not name:
+        return []
     if (LaunchConfiguration('urdf').perform(context)
             or LaunchConfiguration('use_robot_description').perform(context) == 'true'):
         raise RuntimeError(f'robot:={name} and another description are given: leave one out')
@@ -166,6 +172,7 @@ def _named(context: LaunchContext, name: str, share: str) -> list[Action]:
     wanted = {'urdf': robot.address}
     if LaunchConfiguration('simulate').perform(context) != 'false':
         wanted['simulate'] = 'true'
+        share = FindPackageShare('rbd_ros').perform(context)
         file = os.path.join(share, 'config', robot.parameters)
         if not LaunchConfiguration('params_file').perform(context):
             wanted['params_file'] = file

@@ -156,11 +156,11 @@ class ExcitationRun:
 
     def _wait_for_end(self, done: Callable[[], bool], seconds: float) -> None:
         """Wait for the end of a motion, by the stamps of the states: a simulation may be slow."""
-        begin, heard, last = self._stamp(), time.monotonic(), self._last
+        begin, heard, last = self._stamp(), time.monotonic(), self._stamp()
         while not done():
             self._executor.spin_once(timeout_sec=0.1)
-            if self._last is not last:
-                last, heard = self._last, time.monotonic()
+            if self._stamp() > last:  # a driver that repeats its last state is no news
+                last, heard = self._stamp(), time.monotonic()
             if time.monotonic() > heard + self._patience:
                 raise RbdError(f'no joint states on {self._topic} for {self._patience:g} s; the '
                                'motion was cancelled')

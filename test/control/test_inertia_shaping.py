@@ -31,11 +31,12 @@ from rbd_ros.control.parameters.validation import refusals
 LINEAR, ANGULAR = (f'{TIP_SPRINGS.name}.{part}_inertia' for part in ('linear', 'angular'))
 
 
-def drawn(rng: np.random.Generator, m: int, spread: float) -> tuple[np.ndarray, np.ndarray]:
-    """Return Lambda, and an inertia of which it is a share around 1."""
+def drawn(rng: np.random.Generator, m: int, low: float,
+          high: float) -> tuple[np.ndarray, np.ndarray]:
+    """Return Lambda, and an inertia of which it is a share between two numbers."""
     inertia = 10.0 ** rng.uniform(-1.5, 1.5, m)
     Q = np.linalg.qr(rng.normal(size=(m, m)))[0]
-    share = np.exp(rng.uniform(-spread, spread, m))
+    share = np.exp(rng.uniform(np.log(low), np.log(high), m))
     root = np.sqrt(inertia)
     return root[:, None] * (Q * share @ Q.T) * root, inertia
 
@@ -45,7 +46,7 @@ def test_force_makes_the_robot_move_like_the_inertia() -> None:
     rng = np.random.default_rng(2)
     for _ in range(200):
         m = int(rng.integers(1, 7))
-        Lambda, inertia = drawn(rng, m, np.log(1.9))
+        Lambda, inertia = drawn(rng, m, 1.05 * HEAVIER, 0.95 * LIGHTER)
         pull, external = rng.normal(size=(2, m))
         force = np.array(shaped_force(Lambda.tolist(), inertia.tolist(), pull.tolist(),
                                       external.tolist()))
@@ -54,10 +55,10 @@ def test_force_makes_the_robot_move_like_the_inertia() -> None:
 
 
 def test_beyond_the_bounds_the_share_is_kept() -> None:
-    """However heavy or light the robot is, its force is 0.2 to 2 times what is wanted."""
+    """However heavy or light the robot is, its force is 0.1 to 1 times what is wanted."""
     rng, seen = np.random.default_rng(3), []
     for _ in range(200):
-        Lambda, inertia = drawn(rng, 6, np.log(300.0))
+        Lambda, inertia = drawn(rng, 6, 1.0 / 300.0, 300.0)
         root = np.sqrt(inertia)
         pull, external = rng.normal(size=(2, 6))
         force = np.array(shaped_force(Lambda.tolist(), inertia.tolist(), pull.tolist(),
@@ -92,7 +93,8 @@ def test_bounds_are_named_and_hold() -> None:
     for value, fits in ((1.01 * low, True), (0.99 * low, False), (0.99 * high, True),
                         (1.01 * high, False)):
         assert (not settings(**{LINEAR: [12.0, value, 12.0]}).inertia_refusals()) == fits
-    assert not settings(mode='hold', **{LINEAR: [1e3]}).inertia_refusals()  # it does not act
+    # whatever the mode is: inside ros2_control it may be changed without another check
+    assert settings(mode='hold', **{LINEAR: [1e3]}).inertia_refusals()
 
 
 def test_what_is_missing_is_refused() -> None:
@@ -110,12 +112,10 @@ def test_what_is_missing_is_refused() -> None:
         assert LINEAR in reason
 
 
-def test_springs_are_judged_with_the_inertia_that_they_act_on() -> None:
-    """With more inertia to be felt, a rate holds more stiffness."""
-    stiff = {f'{TIP_SPRINGS.name}.linear_stiffness': [2e5], 'nominal_rate': 100.0}
+@pytest.mark.parametrize('more', [
+    {}, {'mode': 'hold', 'contact.reaction': 'comply'}])
+def test_springs_are_judged_with_the_inertia_of_the_robot(more: dict[str, object]) -> None:
+    """Which the frame has where the force is not known, and in the reaction to a contact."""
+    stiff = {f'{TIP_SPRINGS.name}.linear_stiffness': [2e5], 'nominal_rate': 100.0} | more
     natural = settings(**stiff, **{LINEAR: [0.0], ANGULAR: [0.0]}).spring_refusals()
-    shaped = settings(**stiff).spring_refusals()
-    bounds = [[float(re.search(r'give less than ([.e+0-9]+)', each)[1]) for each in reasons
-               if 'linear' in each] for reasons in (natural, shaped)]
-    print(bounds)
-    assert natural and (len(bounds[1]) < len(bounds[0]) or min(bounds[1]) > min(bounds[0]))
+    assert natural and settings(**stiff).spring_refusals() == natural

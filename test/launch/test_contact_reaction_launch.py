@@ -163,7 +163,7 @@ class TestContact(unittest.TestCase):
         self.touch('retract', ['retracting', 'holding'])
         self.said(self.client.last('fault'), since)
         self.assertEqual(self.force(), 0.0)
-        gone = self.truth.tips[-1][1][2] - min(p[2] for _, p, _ in self.truth.tips)
+        gone = self.truth.tips[-1][1][2] - min(p[2] for t, p, _ in self.truth.tips if t >= since)
         print(f'retract: {1e3 * gone:.1f} mm above the lowest place')
         self.assertGreater(gone, 0.01)
         self.go_home()

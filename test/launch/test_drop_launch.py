@@ -105,8 +105,10 @@ class TestDrop(ClosedLoop):
         self.assertEqual(said[-4:], ['braking', 'ramping down', 'releasing', 'fault'])
         q, qd = self.fall()
         self.assertFalse(client.commands[-1].effort.any())
-        self.assertEqual((client.last('state'), client.last('fault')),
-                         ('fault', 'stop requested: ~/stop'))
+        self.assertEqual(client.last('state'), 'fault')
+        # an arm that falls while torque ramps down may be too fast at the end of it, which is told
+        self.assertRegex(client.last('fault'), r'^stop requested: ~/stop($|; a joint exceeds its '
+                                               'velocity limit: )')
         self.assertTrue(np.isfinite(q).all() and np.isfinite(qd).all())
         self.check_floor(q)
         self.check_energy(q, qd)

@@ -27,8 +27,11 @@ pytestmark = pytest.mark.slow
 #: about and along the axes of the frame, N.m/rad and N/m
 STIFFNESS = np.array([40.0, 60.0, 30.0, 600.0, 400.0, 900.0])
 
-#: kg.m^2 and kg; the robot has 0.2 to 2 times of it in the poses below
-INERTIA = np.array([0.3, 0.35, 0.2, 14.0, 10.0, 12.0])
+#: kg.m^2 and kg; the robot has 0.1 to 1 times of it in the poses below
+INERTIA = np.array([0.7, 0.65, 0.5, 26.0, 17.0, 15.0])
+
+#: hard, with little damping: what is fed back with the wrong sign, or late, hammers on it
+PLATE = {'plate_stiffness': 1e5, 'plate_damping': 20.0}
 
 #: rad from the first pose
 POSES = ((0.0,) * 7, (0.2, 0.1, -0.1, 0.1, -0.2, 0.1, 0.3), (-0.3, -0.1, 0.1, 0.2, 0.1, -0.1, 0.2))
@@ -37,19 +40,21 @@ POSES = ((0.0,) * 7, (0.2, 0.1, -0.1, 0.1, -0.2, 0.1, 0.3), (-0.3, -0.1, 0.1, 0.
 class Shaped(Driven):
     """A Panda with a sensor, behind which it can be pushed."""
 
-    def __init__(self, ratio: float, inertia: np.ndarray = INERTIA,
-                 plate: float | None = None, **more: object) -> None:
+    def __init__(self, ratio: float, lag: float = 0.0, plate: float | None = None,
+                 **more: object) -> None:
         super().__init__('panda', rate=1000.0, sensors=True, mode=TIP_MODE, **{
             'effort_is_torque': False, 'force_torque.frame': 'panda_hand',
-            'force_torque.convention': 'support', 'force_torque.filter': 0.0,
+            'force_torque.convention': 'support', 'force_torque.filter': lag,
             'rotor_inertia': [0.1], 'torque_rate_limits': [5e3], 'posture.stiffness': [0.0],
             f'{TIP_MODE}.angular_stiffness': STIFFNESS[:3].tolist(),
             f'{TIP_MODE}.linear_stiffness': STIFFNESS[3:].tolist(),
             f'{TIP_MODE}.damping_ratio': ratio,
-            f'{TIP_MODE}.angular_inertia': inertia[:3].tolist(),
-            f'{TIP_MODE}.linear_inertia': inertia[3:].tolist()},
-            plant={'sensor': True, 'plate_below': plate}, **more)
+            f'{TIP_MODE}.angular_inertia': INERTIA[:3].tolist(),
+            f'{TIP_MODE}.linear_inertia': INERTIA[3:].tolist()},
+            plant={'sensor': True, **({} if plate is None else PLATE | {'plate_below': plate})},
+            **more)
         self._readings = np.random.default_rng(1)
+        self.wanted: np.ndarray | None = None  # N, in the base
         self.each = self.read
         assert not self.controller.settings.refusals()
         self.start(1.6)
@@ -59,6 +64,8 @@ class Shaped(Driven):
         """Let a reading come; one that repeats to the last digit is broken."""
         self.controller.take_reading(
             now, now, self.plant.sensed() + 1e-6 * self._readings.standard_normal(6))
+        if self.wanted is not None:
+            self.controller.take_wrench(now, now, [0.0, 0.0, 0.0, *self.wanted])
 
     def placed(self, way: tuple[float, ...]) -> None:
         """Bring it to a pose, and begin the law there."""
@@ -76,10 +83,16 @@ class Shaped(Driven):
         lever = data.xpos[tip] - data.xipos[behind]
         data.xfrc_applied[behind] = np.concatenate([force, moment + np.cross(lever, force)])
 
-    def shares(self, inertia: np.ndarray = INERTIA) -> np.ndarray:
-        """Return the inertia of MuJoCo's robot as shares of a wanted one."""
+    def shares(self) -> np.ndarray:
+        """Return the inertia of MuJoCo's robot as shares of the wanted one."""
         return np.linalg.eigvalsh(np.linalg.inv(in_frame(self)[1]) / np.sqrt(
-            np.outer(inertia, inertia)))
+            np.outer(INERTIA, INERTIA)))
+
+    def pulled(self, goal: np.ndarray) -> float:
+        """Return the force of the springs to a goal, N downwards."""
+        axes = self.plant.tip().rotation
+        stiffness = axes @ np.diag(STIFFNESS[3:]) @ axes.T
+        return float((stiffness @ (self.plant.tip().position - goal))[2])
 
 
 def felt(loop: Shaped, start: object, six: np.ndarray, damping: np.ndarray) -> np.ndarray:
@@ -102,7 +115,7 @@ def test_a_push_accelerates_the_inertia_that_is_wanted(way: tuple[float, ...]) -
     loop, worst = Shaped(ratio), np.zeros(6)
     loop.placed(way)
     shares = loop.shares()
-    assert 0.2 < shares[0] and shares[-1] < 2.0
+    assert 0.1 < shares[0] and shares[-1] < 1.0
     damping = 2.0 * ratio * np.sqrt(STIFFNESS * INERTIA)
     for axis in range(6):
         loop.plant.data.xfrc_applied[:] = 0.0
@@ -143,26 +156,37 @@ def test_frequency_and_damping_are_those_of_the_wanted_inertia() -> None:
     assert np.abs(ratios - ratio).max() < 0.03
 
 
-@pytest.mark.parametrize('share', [1.0, 0.8])
-def test_a_hard_wall_is_touched_and_not_left(share: float) -> None:
-    """At 0.2 m/s, with a robot up to 1.9 times as heavy as it shall feel: at last K x presses."""
-    loop = Shaped(0.7, share * INERTIA, 0.03, **{
+@pytest.mark.parametrize('lag', [0.0, 0.01])
+def test_a_hard_wall_is_touched_and_not_left(lag: float) -> None:
+    """At 0.2 m/s, also with the filter that readings have by default: at last K x presses."""
+    loop = Shaped(0.7, lag, 0.03, **{
         'task.linear_velocity': 0.2, 'task.linear_lead': 0.2, 'task.linear_error': 0.5,
         'force_torque.force_jump': 1e4, 'force_torque.moment_jump': 1e3})  # the impact is no fault
-    heaviest = loop.shares(share * INERTIA)[-1]
     tip = loop.plant.tip()
     goal = tip.position - [0.0, 0.0, 0.05]
     loop.forget()
     loop.aim(goal, Rotation.from_matrix(tip.rotation).as_quat())
     loop.run(3.0)
-    force = -np.array(loop.forces)[:, 2]
+    force, expected = -np.array(loop.forces)[:, 2], loop.pulled(goal)
     touches = np.flatnonzero(np.diff((force > 0.0).astype(int)) == 1)
-    axes = loop.plant.tip().rotation
-    stiffness = axes @ np.diag(STIFFNESS[3:]) @ axes.T
-    expected = (stiffness @ (loop.plant.tip().position - goal))[2]
-    print(f'{heaviest:.2f} times; {len(touches)} touches, peak {force.max():.0f} N, then '
-          f'{force[-1]:.2f} N of {expected:.2f} N')
+    print(f'{len(touches)} touches within {touches[-1] - touches[0]} ms, peak {force.max():.0f} N, '
+          f'then {force[-1]:.2f} N of {expected:.2f} N')
     assert loop.state == 'running', loop.fault
-    assert touches[-1] - touches[0] < 300
+    assert touches[-1] - touches[0] < 500  # a hard plate with little damping throws back
     assert force[-200:].std() < 0.02 * force[-1]
     assert force[-200:].mean() == pytest.approx(expected, rel=0.05)
+
+
+@pytest.mark.parametrize('lag', [0.0, 0.01])
+def test_a_force_that_is_asked_for_is_felt(lag: float) -> None:
+    """As much as without shaping, whatever the inertia is: shaping must not scale it."""
+    loop = Shaped(0.7, lag, 0.001, **{
+        'force_torque.force_jump': 1e4, 'force_torque.moment_jump': 1e3})
+    goal = loop.plant.tip().position
+    loop.wanted = np.array([0.0, 0.0, -20.0])
+    loop.forget()
+    loop.run(3.0)
+    force, expected = -np.array(loop.forces)[-200:, 2], 20.0 + loop.pulled(goal)
+    print(f'{force.mean():.2f} N of {expected:.2f} N')
+    assert loop.state == 'running', loop.fault
+    assert force.mean() == pytest.approx(expected, rel=0.03)

@@ -40,9 +40,10 @@ _SMALL = 1e-2
 #: share of the largest eigenvalue to which those of directions without stiffness are raised
 _FLOOR = 1e-12
 
-#: times the wanted inertia that the robot may have at most, and at least, along any direction; in
-#: a hard contact a force that is fed back late is stable below 2
-LIGHTER, HEAVIER = 2.0, 0.2
+#: times the wanted inertia that the robot may have at most, and at least, along any direction. A
+#: robot that shall feel lighter than it is feeds its force back with the sign of negative damping,
+#: K_e (S - 1) times the delay against a wall of the stiffness K_e: it would hammer
+LIGHTER, HEAVIER = 1.0, 0.1
 
 #: the least number to divide by, 1/s^2
 _TINY = 1e-37

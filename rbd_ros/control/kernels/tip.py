@@ -132,9 +132,9 @@ class Tip:
         spectrum = self._conditioned(x, projection.Phi)
         pull = impedance.spring_wrench(error, [
             k if axis in self._axes else 0.0 for axis, k in zip(AXES, x['spring'])])
-        force = [f + p for f, p in zip(
-            pull, task_law.faded_wrench(_to_frame(R, x['wrench']), tip['velocity'],
-                                        x['task_speed'], qd, x['barrier_speed']))]
+        press = task_law.faded_wrench(_to_frame(R, x['wrench']), tip['velocity'],
+                                      x['task_speed'], qd, x['barrier_speed'])
+        force = [f + p for f, p in zip(pull, press)]
         # what the posture would accelerate, and what of it would move the tip
         rest = [kp * e + kd * (drift - v) for kp, e, kd, drift, v in zip(
             x['posture_stiffness'],
@@ -142,7 +142,7 @@ class Tip:
             x['posture_damping'], x['drift'], qd)]
         moved = [dense.dot(tip['J'][i], rest) for i in chosen]
         damped = self._damped(x, tip, spectrum.Lambda)
-        shaping = self._shaping(x, tip, spectrum.Lambda, pull, damped)
+        shaping = self._shaping(x, tip, spectrum.Lambda, force, damped)
         for i, damps, held, shapes in zip(
                 chosen, damped, dense.apply(spectrum.Lambda, moved), shaping):
             force[i] = force[i] + damps - held + shapes
@@ -164,7 +164,7 @@ class Tip:
                 for i, made, v in zip(chosen, dense.apply(critical, lag), lag)]
 
     def _shaping(self, x: Inputs, tip: Mapping[str, Sequence[Any]], Lambda: Sequence[Vector],
-                 pull: Vector, damped: Vector) -> Vector:
+                 force: Vector, damped: Vector) -> Vector:
         """Return what is added for another inertia to be felt; nothing without a sensor."""
         chosen, v_ref = tip['chosen'], _to_frame(tip['R'], x['velocity_ref'])
         if not self._robot.sensor:
@@ -173,11 +173,11 @@ class Tip:
         is_shaped = less(0.0, least)
         inertia = [where(is_shaped, x['inertia'][i], 1.0) for i in chosen]
         z = x['damping_ratio'][0]
-        wanted = [pull[i] + (2.0 * z * sqrt(x['spring'][i] * mass) + x['damper'][i])
+        wanted = [force[i] + (2.0 * z * sqrt(x['spring'][i] * mass) + x['damper'][i])
                   * (v_ref[i] - tip['velocity'][i]) for i, mass in zip(chosen, inertia)]
         shaped = impedance.shaped_force(
             Lambda, inertia, wanted, [x['external'][i] for i in chosen])
-        return [where(is_shaped, new - pull[i] - old, 0.0)
+        return [where(is_shaped, new - force[i] - old, 0.0)
                 for i, new, old in zip(chosen, shaped, damped)]
 
     def _known(self, tip: Mapping[str, Sequence[Any]], spectrum: opspace.Spectrum,

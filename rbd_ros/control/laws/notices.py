@@ -98,16 +98,18 @@ def _late_dampers(settings: Settings) -> list[str]:
     pushed = settings.pushed()
     if pushed is None:
         return []
-    low = [f'{joint} {needed:.4g} instead of {rate:.4g}' for joint, needed, rate in zip(
-        settings.robot.joints, pushed.rates, settings.torque_rates) if needed > rate]
+    low = [f'{joint} {needed:.4g} instead of {rate:.4g} N{"" if unit == "m" else ".m"}/s'
+           for joint, needed, rate, unit in zip(settings.robot.joints, pushed.rates,
+                                                settings.torque_rates, settings.robot.units)
+           if needed > rate]
     if not low:
         return []
     slides = dict(zip(settings.robot.joints, settings.robot.units)) | dict.fromkeys('xyz', 'm')
     pushes = [f'{push:.3g} {"N" if slides.get(place) == "m" else "N.m"} at {place}'
               for place, push in pushed.largest.items()]
     return [f'torque_rate_limits are low for the springs of {settings.text("mode")}: after a push '
-            f'of {100.0 * PUSH:g} % of torque_limits that ends at once their dampers need, in '
-            f'N.m/s, {", ".join(low)}. In half of the sampled poses the damping holds for pushes '
+            f'of {100.0 * PUSH:g} % of torque_limits that ends at once their dampers need '
+            f'{", ".join(low)}. In half of the sampled poses the damping holds for pushes '
             f'up to {", ".join(pushes)}: give torque_rate_limits that the robot can take, softer '
             'springs, or rotor_inertia where the description has no rotors']
 

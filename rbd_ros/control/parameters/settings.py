@@ -20,7 +20,6 @@ from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
-from rbd_ros.control.kernels.impedance import HEAVIER
 from rbd_ros.control.modes.modes import Follows, JOINT_SPRINGS, Mode, TIP_SPRINGS
 from rbd_ros.control.parameters.force import AXES, force_reasons
 from rbd_ros.control.parameters.gains import gain_loop
@@ -93,7 +92,7 @@ class Settings(RobotValues):
     def inertia_refusals(self) -> list[str]:
         """Return why the tip cannot feel as if it had the wanted inertia; empty if it can."""
         robot, wanted = self.robot, self.tip_spring('inertia')
-        if self.text('mode') != TIP_SPRINGS.name or not wanted.any():
+        if not wanted.any():
             return []
         chosen, frame = [AXES.index(axis) for axis in self.task_axes], robot.model.frame
         try:
@@ -213,8 +212,6 @@ class Settings(RobotValues):
     def _tip_springs(self) -> list[Spring]:
         """Return the springs at the tip; along other directions than task.axes none acts."""
         mode, axes, inertia = TIP_SPRINGS, self.task_axes, np.array(self.robot.tip_inertia)
-        shaped = self.tip_spring('inertia')
-        inertia = np.where(shaped > 0.0, np.minimum(shaped, inertia / HEAVIER), inertia)
         found = []
         for part, names, felt in (('angular', ('rx', 'ry', 'rz'), inertia[:3]),
                                   ('linear', ('x', 'y', 'z'), inertia[3:])):

@@ -16,9 +16,10 @@
 An inertia of the frame that a sensor is to shape, and whether it can.
 
 The robot has S = Lambda M^-1 times the inertia M that is wanted, and its force is fed back by
-S - 1. In a hard contact the force answers that of the robot at once, and what was measured a
-period ago counts: only S below 2 settles. Below a fifth little is left of the force itself. The
-law keeps S within these bounds in every pose; what is beyond them in most poses is refused.
+S - 1, late by the filter and a period: with S above 1 that is negative damping in a hard contact.
+Below a tenth little is left of the force itself. The law keeps S within these bounds in every
+pose; what is beyond them in most poses is refused. Springs are judged with the inertia of the
+robot itself, which the frame has whenever the force is not known, and in ``comply``.
 """
 
 from __future__ import annotations
