@@ -169,8 +169,8 @@ def test_a_hard_wall_is_touched_and_not_left(lag: float) -> None:
     loop.run(3.0)
     force, expected = -np.array(loop.forces)[:, 2], loop.pulled(goal)
     touches = np.flatnonzero(np.diff((force > 0.0).astype(int)) == 1)
-    print(f'{len(touches)} touches within {touches[-1] - touches[0]} ms, peak {force.max():.0f} N, '
-          f'then {force[-1]:.2f} N of {expected:.2f} N')
+    print(f'{len(touches)} touches within {touches[-1] - touches[0]} ms, peak '
+          f'{force.max():.0f} N, then {force[-1]:.2f} N of {expected:.2f} N')
     assert loop.state == 'running', loop.fault
     assert touches[-1] - touches[0] < 500  # a hard plate with little damping throws back
     assert force[-200:].std() < 0.02 * force[-1]
