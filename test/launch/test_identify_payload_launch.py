@@ -29,7 +29,7 @@ from launch import LaunchDescription
 import launch_testing
 import launch_testing.markers
 import numpy as np
-from paths import random_path
+from paths import Quintic, random_path
 import pytest
 import rbd_ros
 from rbd_ros.identification import identify_payload, read_joint_states, smooth
@@ -90,15 +90,12 @@ class TestIdentification(ClosedLoop):
         path = random_path(np.random.default_rng(6), arm.Q, lower, upper,
                            0.6 * np.array(model.velocity_limit), round(seconds / 0.6), 0.6)
         path.q[-1] = arm.Q
-        begin = self.last + 1_000_000_000  # simulated time may run faster than the message does
-        self.client.trajectory.publish(rig.trajectory_message(
-            arm.JOINTS, path.times.tolist(), list(zip(path.q, path.qd, path.qdd)), stamp=begin))
-        end = begin + round(path.times[-1] * 1e9)
-        self.wait_until(end)
-        self.client.wait(lambda: rig.to_ns(self.states[-1].header.stamp) >= end, 'all states')
-        self.assert_running()
-        taken = [s for s in self.states if begin < rig.to_ns(s.header.stamp) < end]
-        self.assertGreater(len(taken), 0.9 * (end - begin) / PERIOD)
+        for _ in range(8):  # simulated time may also run faster than this process can read
+            taken, whole = self.follow(path)
+            if len(taken) > 0.9 * whole:
+                break
+            print(f'{len(taken)} of {whole:.0f} states were read: the motion is repeated')
+        self.assertGreater(len(taken), 0.9 * whole)
         folder = Path(tempfile.mkdtemp(), 'bag')
         store = get_typestore(Stores.ROS2_JAZZY)
         with Writer(folder, version=9) as writer:
@@ -106,6 +103,18 @@ class TestIdentification(ClosedLoop):
             for state in taken:
                 writer.write(connection, rig.to_ns(state.header.stamp), serialize_message(state))
         return folder
+
+    def follow(self, path: Quintic) -> tuple[list[JointState], float]:
+        """Move along a path; return the states that were read, and how many there were."""
+        begin = self.last + 1_000_000_000  # simulated time may run faster than the message does
+        self.client.trajectory.publish(rig.trajectory_message(
+            arm.JOINTS, path.times.tolist(), list(zip(path.q, path.qd, path.qdd)), stamp=begin))
+        end = begin + round(path.times[-1] * 1e9)
+        self.wait_until(end)
+        self.client.wait(lambda: rig.to_ns(self.states[-1].header.stamp) >= end, 'all states')
+        self.assert_running()
+        return ([s for s in self.states if begin < rig.to_ns(s.header.stamp) < end],
+                (end - begin) / PERIOD)
 
     def deviation(self) -> float:
         """Return how far the arm at rest is from where it should be, without an integral."""
