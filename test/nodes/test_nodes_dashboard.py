@@ -41,8 +41,9 @@ from rbd_ros.nodes.dashboard import node as process, operator as operators
 from rbd_ros.nodes.dashboard.adjust import by_hand
 from rbd_ros.nodes.dashboard.drawings import MAX_HALF_AXIS
 from rbd_ros.nodes.dashboard.operator import Operator, outcome
-from rbd_ros.nodes.dashboard.page import Page, problems_text, PUSH_DURATION
+from rbd_ros.nodes.dashboard.page import Page, problems_text
 from rbd_ros.nodes.dashboard.settings import Settings
+from rbd_ros.nodes.dashboard.simulated import PUSH_DURATION
 from rbd_ros.nodes.dashboard.status import status_of
 from rbd_ros.nodes.dashboard.telemetry import STALE_AFTER, Telemetry
 from rbd_ros.nodes.diagnostic_names import JOINT_STATES, LATENCY, RATE, SUPERVISOR
@@ -186,23 +187,24 @@ def test_a_floating_base_is_where_its_odometry_says(node):
 def test_the_way_home(node, monkeypatch):
     """The simulator is reset, and the controller as soon as the jump has become its fault."""
     shown, telemetry = page(node, 'tool0')
-    shown._operator, clock = MagicMock(answer='', simulated=True), [float(round(time.monotonic()))]
+    simulated, clock = shown._drive._simulated, [float(round(time.monotonic()))]
+    simulated._operator = operator = MagicMock(simulated=True)
     monkeypatch.setattr(time, 'monotonic', lambda: clock[0])
 
     def look(state, seconds, fault='it jumped'):
         telemetry.state, telemetry.fault = state, fault
         clock[0] += seconds
         shown.update()
-        return shown._operator.reset.call_count
-    shown._start_home()
-    assert shown._operator.home.call_count == 1
+        return operator.reset.call_count
+    simulated.start_home()
+    assert operator.home.call_count == 1
     assert look('running', 0.25, '') == look('state lost', 0.75) == look('ramping down', 0.5) == 0
     assert look('fault', 0.25) == look('fault', 1.0) == 1
-    shown._start_home()  # a jump so small that it is no fault
+    simulated.start_home()  # a jump so small that it is no fault
     assert look('running', 1.0, '') == look('running', 5.0, '') == look('fault', 1.0) == 1
-    shown._start_home()  # it was stopped, and did not notice
+    simulated.start_home()  # it was stopped, and did not notice
     assert look('holding', 1.0) == 1 and look('holding', 5.0) == 2
-    assert shown._simulator.visible is True
+    assert simulated._folder.visible is True
 
 
 def test_positions_come_by_name(node):
@@ -239,13 +241,14 @@ def page(node, frame):
 def test_a_target_appears_where_the_robot_is(node):
     """Without a position there is no handle: at the origin of the base it would mislead."""
     shown, telemetry = page(node, 'tool0')
-    shown._show_gizmo()
-    assert shown._gizmo.visible is False
+    handle = shown._drive._target
+    handle.show()
+    assert handle._gizmo.visible is False
     telemetry.on_states(JointState(name=list(MODEL.joint_names), position=[0.1] * 7))
-    shown._show_gizmo()
-    assert shown._gizmo.visible is True
+    handle.show()
+    assert handle._gizmo.visible is True
     expected, _ = link_poses(MODEL, [0.1] * 7)['tool0']
-    np.testing.assert_allclose(shown._gizmo.position, expected, atol=1e-12)
+    np.testing.assert_allclose(handle._gizmo.position, expected, atol=1e-12)
 
 
 def test_a_frame_that_cannot_move_is_shown_without_an_inertia(node):
@@ -309,19 +312,19 @@ def test_a_mode_is_shown_when_it_changes_and_not_before_a_choice_is_read(node, m
     def later(seconds):
         clock[0] += seconds
         shown.update()
-        return shown._mode.value
+        return shown._drive._mode.value
     telemetry.mode = 'hold'
     assert later(1.0) == 'hold'
-    shown._mode.value = 'damping'  # chosen in the browser, its callback waits for a thread
+    shown._drive._mode.value = 'damping'  # chosen in the browser, its callback waits for a thread
     assert later(1.0) == 'damping'
-    shown._choose_mode()
+    shown._drive.choose_mode()
     assert later(1.0) == 'damping'
     telemetry.mode = 'damping'
     assert later(1.0) == 'damping'
     telemetry.mode = 'hold'  # set by somebody else
     assert later(1.0) == 'hold'
-    shown._mode.value = 'operational_space'
-    shown._choose_mode()  # refused
+    shown._drive._mode.value = 'operational_space'
+    shown._drive.choose_mode()  # refused
     assert later(1.0) == 'operational_space' and later(1.5) == 'hold'
 
 
@@ -646,17 +649,18 @@ def test_values_are_read_by_name(monkeypatch):
 def test_a_push_lasts_its_time(node, monkeypatch):
     """While it lasts, each picture sends the force that the page shows."""
     shown, _ = page(node, 'link_7')
-    shown._operator, clock = MagicMock(answer=''), [float(round(time.monotonic()))]
-    shown._force.value = (15.0, 0.0, 0.0)
+    simulated, clock = shown._drive._simulated, [float(round(time.monotonic()))]
+    simulated._operator = operator = MagicMock()
+    simulated._force.value = (15.0, 0.0, 0.0)
     monkeypatch.setattr(time, 'monotonic', lambda: clock[0])
     shown.update()
-    assert not shown._operator.push.called
-    shown._start_push()
+    assert not operator.push.called
+    simulated.start_push()
     for _ in range(10):
         shown.update()
         clock[0] += 0.25 * PUSH_DURATION  # no rounding: these are powers of two
-    shown._operator.push.assert_called_with('link_7', (15.0, 0.0, 0.0))
-    assert shown._operator.push.call_count == 4
+    operator.push.assert_called_with('link_7', (15.0, 0.0, 0.0))
+    assert operator.push.call_count == 4
 
 
 def test_an_interrupted_process_ends_with_zero(monkeypatch):

@@ -11,7 +11,7 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
 # See the License for the specific language governing permissions and
 # limitations under the License.
-"""The page: what it shows, and what its buttons do."""
+"""The page: what it shows; what its buttons do is in drive.py."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ import time
 from typing import Any, TYPE_CHECKING
 
 import numpy as np
-from rbd_ros.control.modes.modes import MODES, names_in, Takes, taking
 from rbd_ros.dynamics.robot import Dynamics
 from rbd_ros.nodes.dashboard import guide
-from rbd_ros.nodes.dashboard.adjust import Adjust, by_hand
-from rbd_ros.nodes.dashboard.drawings import Drawings, OF_ROBOT
+from rbd_ros.nodes.dashboard.adjust import Adjust
+from rbd_ros.nodes.dashboard.drawings import Drawings
+from rbd_ros.nodes.dashboard.drive import Drive
 from rbd_ros.nodes.dashboard.operator import Operator
-from rbd_ros.nodes.dashboard.settings import READ_PERIOD, Settings
+from rbd_ros.nodes.dashboard.settings import Settings
 from rbd_ros.nodes.dashboard.status import Status, status_of
 from rbd_ros.nodes.dashboard.telemetry import BasePose, History, STALE_AFTER, Telemetry
 from rbd_ros.nodes.dashboard.torque_plot import TorquePlot
-from rbd_ros.view.figures import bars, quaternion
+from rbd_ros.view.figures import bars
 from rbd_ros.view.scene import RobotScene
 from rbd_ros.view.shapes import read_shapes
 
@@ -44,8 +44,6 @@ __all__ = ['Page']
 
 SLOW_PERIOD = 0.2  # s between two updates of text, bars and plots
 TORQUE_PERIOD = 0.5  # s between two updates of measured and predicted torques
-PUSH_DURATION = 0.5  # s that a push lasts
-HOME_PAUSE, HOME_TIMEOUT = 0.5, 4.0  # s, earliest and latest reset on the way home
 MOTION_THRESHOLD = 1e-4  # rad or m that a joint moves without being drawn anew
 MAX_LISTED = 5  # shapes that cannot be drawn, named one by one
 
@@ -76,14 +74,12 @@ class Page:
         self._drawn = RobotScene(server, model, read_shapes(urdf), near=near)
         self._limits = [float(model.effort_limit[model.velocity_slice(name).start])
                         for name in joints]
-        self._next_slow = self._next_torques = self._push_until = 0.0  # steady times
+        self._next_slow = self._next_torques = 0.0  # steady times
         self._shown: Array | None = None  # position that is drawn
         self._base: BasePose | None = None  # of the base that is drawn
-        self._homing: tuple[float, float] | None = None  # when a way home began and is given up
-        self._mode_shown, self._look_again = '', np.inf  # and when to look, a steady time
         self._status = self._gui.add_html(Status('waiting', 'Waiting for the robot').html())
         self._answer = self._gui.add_markdown(operator.answer)
-        self._add_drive()
+        self._drive = Drive(server, model, self._robot, frame, telemetry, operator)
         if self._drawn.problems:  # below the button that stops
             self._gui.add_markdown(problems_text(self._drawn.problems))
         self._adjust = Adjust(self._gui, operator, settings)
@@ -115,8 +111,7 @@ class Page:
                 self._figures.record_condition()
                 self._figures.show_numbers()
             self._figures.show_forces(q)
-        if time.monotonic() < self._push_until:
-            self._operator.push(self._frame, self._force.value)
+        self._drive.send()
         if slow:
             self._next_slow = time.monotonic() + SLOW_PERIOD
             self._update_panel()
@@ -125,10 +120,8 @@ class Page:
         """Show words, bars and plots."""
         self._status.content = status_of(self._telemetry, commands=self._operator.allowed).html()
         self._answer.content = self._operator.answer
-        self._simulator.visible = self._operator.simulated
-        self._finish_home()
+        self._drive.update()
         self._show_bars()
-        self._show_mode()
         self._operator.expire()
         self._settings.refresh()
         if self._settings.values is not self._taken:
@@ -143,87 +136,6 @@ class Page:
             self._guide.content = guide.guide(self._telemetry, self._taken, self._torques.known)
         for plot, history in self._plots:
             plot.data = history.arrays()
-
-    # -- driving ----------------------------------------------------------------------------
-
-    def _add_drive(self) -> None:
-        gui, operator, off = self._gui, self._operator, not self._operator.allowed
-        with gui.add_folder('Drive'):
-            self._mode = gui.add_dropdown('Mode', tuple(MODES), disabled=off)
-            self._mode.on_update(by_hand(self._choose_mode))
-            stop = gui.add_button('Stop', color='red', disabled=off)
-            stop.on_click(lambda _: operator.stop())
-            reset = gui.add_button('Reset', disabled=off)
-            reset.on_click(lambda _: operator.reset())
-            self._aim = gui.add_checkbox(
-                'Drag a target', False, disabled=off,
-                hint=f'in mode {names_in(taking(Takes.TARGET), "or")} the controlled frame '
-                     'follows it')
-            self._aim.on_update(lambda _: self._show_gizmo())
-        self._simulator = gui.add_folder('Simulated robot', visible=False)  # if there is one
-        with self._simulator:
-            home = gui.add_button('Back to the start pose', disabled=off)
-            home.on_click(lambda _: self._start_home())
-            self._force = gui.add_vector3('Push, N', (15.0, 0.0, 0.0), step=1.0, disabled=off)
-            push = gui.add_button('Push', disabled=off, hint='the tool, for half a second')
-            push.on_click(lambda _: self._start_push())
-            paused = gui.add_checkbox('Pause the simulator', False, disabled=off)
-            paused.on_update(by_hand(lambda: operator.pause(paused.value)))
-        self._gizmo = self._scene.add_transform_controls(f'{OF_ROBOT}/target', scale=0.25,
-                                                         visible=False)
-        self._gizmo.on_update(lambda _: operator.target(self._gizmo.position, self._gizmo.wxyz))
-
-    def _choose_mode(self) -> None:
-        self._look_again = time.monotonic() + READ_PERIOD
-        self._operator.set({'mode': self._mode.value})
-
-    def _show_mode(self) -> None:
-        """
-        Show the mode when it changes, which others may do, too, and after a choice by hand.
-
-        Written all the time, it would undo a choice before that is read, and send the old mode.
-        """
-        mode, now = self._telemetry.mode, time.monotonic()
-        if mode.isidentifier() and (mode != self._mode_shown or now >= self._look_again):
-            self._look_again, self._mode_shown = np.inf, mode
-            if mode not in MODES:  # one of the user's
-                self._mode.options = (*MODES, mode)
-            self._mode.value = mode
-
-    def _start_push(self) -> None:
-        self._push_until = time.monotonic() + PUSH_DURATION
-
-    def _start_home(self) -> None:
-        now = time.monotonic()
-        self._homing = now + HOME_PAUSE, now + HOME_TIMEOUT
-        self._operator.home()
-
-    def _finish_home(self) -> None:
-        """
-        Reset the controller, too, as soon as it has noticed that the robot is elsewhere.
-
-        A robot that jumps is a fault, which ends in silence; only then it can start again.
-        """
-        if self._homing is None or time.monotonic() < self._homing[0]:
-            return
-        late = time.monotonic() > self._homing[1]
-        if self._telemetry.state == 'fault' or (late and self._telemetry.fault):
-            self._operator.reset()
-            self._homing = None
-        elif late:
-            self._homing = None
-
-    def _show_gizmo(self) -> None:
-        """Put the target where the frame is, and let it be dragged."""
-        q = self._telemetry.position(self._model)
-        if self._aim.value and q is not None:
-            H = self._robot.pose(q, self._frame)
-            self._gizmo.position, self._gizmo.wxyz = H[:3, 3], quaternion(H[:3, :3])
-        # Without a position it would be at the origin of the base: no place to start from.
-        self._gizmo.visible = bool(self._aim.value and q is not None)
-        self._operator.aim(self._gizmo.visible)
-
-    # -- showing ----------------------------------------------------------------------------
 
     def _add_plots(self) -> None:
         with self._gui.add_folder('Torques, N.m'):

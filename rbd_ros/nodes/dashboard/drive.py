@@ -1,0 +1,89 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+"""What drives the robot: its mode, stop and reset, and what belongs to one kind of driving."""
+
+from __future__ import annotations
+
+import math
+import time
+from typing import Any, TYPE_CHECKING
+
+from rbd_ros.control.modes.modes import MODES
+from rbd_ros.nodes.dashboard.adjust import by_hand
+from rbd_ros.nodes.dashboard.settings import READ_PERIOD
+from rbd_ros.nodes.dashboard.simulated import SimulatedRobot
+from rbd_ros.nodes.dashboard.target import TargetHandle
+
+if TYPE_CHECKING:
+    from rbd_ros.dynamics.robot import Dynamics
+    from rbd_ros.model.model import Model
+    from rbd_ros.nodes.dashboard.operator import Operator
+    from rbd_ros.nodes.dashboard.telemetry import Telemetry
+
+__all__ = ['Drive']
+
+
+class Drive:
+    """
+    The controls that send something; without permission they are grey.
+
+    :param server: of the page.
+    :param model: the robot.
+    :param robot: its kinematics.
+    :param frame: the controlled frame.
+    :param telemetry: what the robot does.
+    :param operator: sends it.
+    """
+
+    def __init__(self, server: Any, model: Model, robot: Dynamics, frame: str,
+                 telemetry: Telemetry, operator: Operator) -> None:
+        self._telemetry, self._operator = telemetry, operator
+        self._mode_shown, self._look_again = '', math.inf  # and when to look, a steady time
+        gui, off = server.gui, not operator.allowed
+        with gui.add_folder('Drive'):
+            self._mode = gui.add_dropdown('Mode', tuple(MODES), disabled=off)
+            self._mode.on_update(by_hand(self.choose_mode))
+            stop = gui.add_button('Stop', color='red', disabled=off)
+            stop.on_click(lambda _: operator.stop())
+            reset = gui.add_button('Reset', disabled=off)
+            reset.on_click(lambda _: operator.reset())
+            self._target = TargetHandle(server, model, robot, frame, telemetry, operator)
+        self._simulated = SimulatedRobot(gui, frame, telemetry, operator)
+
+    def send(self) -> None:
+        """Send what lasts; to be called some 25 times per second."""
+        self._simulated.send()
+
+    def update(self) -> None:
+        """Show what the robot does; to be called some times per second."""
+        self._simulated.update()
+        self._show_mode()
+
+    def choose_mode(self) -> None:
+        """Ask for the mode that is chosen on the page."""
+        self._look_again = time.monotonic() + READ_PERIOD
+        self._operator.set({'mode': self._mode.value})
+
+    def _show_mode(self) -> None:
+        """
+        Show the mode when it changes, which others may do, too, and after a choice by hand.
+
+        Written all the time, it would undo a choice before that is read, and send the old mode.
+        """
+        mode, now = self._telemetry.mode, time.monotonic()
+        if mode.isidentifier() and (mode != self._mode_shown or now >= self._look_again):
+            self._look_again, self._mode_shown = math.inf, mode
+            if mode not in MODES:  # one of the user's
+                self._mode.options = (*MODES, mode)
+            self._mode.value = mode
