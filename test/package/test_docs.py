@@ -280,6 +280,8 @@ def test_troubleshooting_quotes_real_messages():
 def test_parameter_files_in_documents_are_accepted(path, tmp_path):
     """What a page shows of a parameter file passes the check of the launch file."""
     for kind, text in FENCE.findall(path.read_text()):
+        if 'moveit_controller_manager' in text:
+            continue  # it is a file of MoveIt
         if kind == 'yaml' and re.search(r'^  controller:', text, re.MULTILINE):
             file = tmp_path / 'shown.yaml'
             file.write_text(text)
