@@ -35,6 +35,7 @@ setup(
         (f'{share}/launch', glob('launch/*.launch.*')),
         (f'{share}/config', glob('config/*.yaml') + glob('config/*.rviz')),
         (f'{share}/config/layouts', glob('config/layouts/*')),
+        (f'{share}/config/legged', glob('config/legged/*')),
         (f'{share}/urdf', glob('urdf/*.urdf')),
         # the nodes are found by ros2 run and launch files, not by a shell
         (f'lib/{package_name}', glob('scripts/*')),

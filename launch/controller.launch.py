@@ -42,6 +42,7 @@ from rbd_ros.control.parameters.rules import activation_refusals
 from rbd_ros.control.parameters.table import defaults
 from rbd_ros.errors import RbdError, SettingError
 from rbd_ros.model.urdf.known_robots import known_robot, known_robots
+from rbd_ros.model.urdf.loader import load_urdf
 from rbd_ros.model.urdf.resources import find_resource
 
 #: every line can be typed as it is printed
@@ -66,6 +67,17 @@ NEXT_BUILT_IN = """\
   {ros2} topic pub --once {ns}/controller/joint_trajectory trajectory_msgs/msg/JointTrajectory \\
     "{{joint_names: [joint_1, joint_2, joint_3, joint_4, joint_5, joint_6, joint_7], points: \\
     [{{positions: [0.5, 0.4, 0.0, -1.2, 0.0, 0.8, 0.0], time_from_start: {{sec: 2}}}}]}}"
+"""
+
+NEXT_ON_FEET = """
+The simulated robot stands on its feet. In another terminal, try:
+  # push it to the left
+  {ros2} topic pub --rate 50 --times 25 {ns}/simulator/wrench geometry_msgs/msg/WrenchStamped \\
+    "{{header: {{frame_id: {base}}}, wrench: {{force: {{y: 20.0}}}}}}"
+  # where its base is
+  {ros2} topic echo {ns}/simulator/odometry --field pose.pose
+  # put it back
+  {ros2} service call {ns}/simulator/reset std_srvs/srv/Trigger
 """
 
 REFUSED = """\
@@ -130,8 +142,8 @@ def generate_launch_description() -> LaunchDescription:
                               description='debug, info, warn, error or fatal'),
         OpaqueFunction(function=_list, condition=IfCondition(_listed())),
         GroupAction([
-            OpaqueFunction(function=_named), OpaqueFunction(function=_check), *_simulation(share),
-            OpaqueFunction(function=_controller),
+            OpaqueFunction(function=_named), OpaqueFunction(function=_check),
+            *_simulation(share), OpaqueFunction(function=_controller),
             OpaqueFunction(function=_dashboard, condition=IfCondition(
                 LaunchConfiguration('dashboard'))),
             OpaqueFunction(function=_rviz, condition=IfCondition(LaunchConfiguration('rviz'))),
@@ -147,7 +159,7 @@ def _listed() -> PythonExpression:
 def _list(context: LaunchContext) -> list[Action]:
     """Show the robots that have a name."""
     rows = [f'  {robot.name:10} {robot.title} ({robot.licence})'
-            for robot in known_robots().values() if robot.base == 'fixed']
+            for robot in known_robots().values()]
     return [LogInfo(msg='\n'.join(['', 'robots by name, and the licences of their descriptions:',
                                    *rows]))]
 
@@ -165,15 +177,13 @@ def _named(context: LaunchContext) -> list[Action]:
         find_resource(robot.address)
     except RbdError as error:
         raise RuntimeError(f'robot:={name}: {error}') from error
-    if robot.base == 'floating':
-        raise RuntimeError(f'robot:={name} walks: this controller is for robots that stand fixed. '
-                           'examples/quadruped_node.py lets a Go2 stand on its feet; rbd and '
-                           f'load_urdf("{name}", floating_base=True) take it')
     wanted = {'urdf': robot.address}
-    if LaunchConfiguration('simulate').perform(context) != 'false':
+    share = FindPackageShare('rbd_ros').perform(context)
+    file = os.path.join(share, 'config', robot.parameters)
+    if robot.base == 'floating':
+        wanted |= _on_its_feet(context, name, file)
+    elif LaunchConfiguration('simulate').perform(context) != 'false':
         wanted['simulate'] = 'true'
-        share = FindPackageShare('rbd_ros').perform(context)
-        file = os.path.join(share, 'config', robot.parameters)
         if not LaunchConfiguration('params_file').perform(context):
             wanted['params_file'] = file
         if _speaks_of(file, '/simulator') and (
@@ -182,6 +192,24 @@ def _named(context: LaunchContext) -> list[Action]:
     return [LogInfo(msg=f'{robot.title}; its description, from {robot.package}, is under '
                         f'{robot.licence}'),
             *(SetLaunchConfiguration(key, value) for key, value in wanted.items())]
+
+
+def _on_its_feet(context: LaunchContext, name: str, file: str) -> dict[str, str]:
+    """Return what a robot on legs needs: another node holds it, answering each state in turn."""
+    if (LaunchConfiguration('simulate').perform(context) == 'false'
+            or LaunchConfiguration('params_file').perform(context)):
+        raise RuntimeError(f'robot:={name} stands on its feet: it is simulated, and the node '
+                           '"stand" holds it, not the controller, which is for robots that are '
+                           'fixed. Leave out simulate and params_file')
+    return {'legged': 'true', 'simulate': 'true', 'lockstep': 'true',
+            'command_type': 'joint_state', 'params_file': file,
+            'simulator_params_file': context.launch_configurations.get(
+                'simulator_params_file', file)}
+
+
+def _legged(context: LaunchContext) -> bool:
+    """Return whether the robot stands on its feet."""
+    return context.launch_configurations.get('legged') == 'true'
 
 
 def _speaks_of(file: str, node: str) -> bool:
@@ -194,6 +222,8 @@ def _speaks_of(file: str, node: str) -> bool:
 
 def _check(context: LaunchContext) -> list[Action]:
     """Refuse what cannot be used before anything starts: launch leaves behind what it started."""
+    if _legged(context):
+        return []
     simulated = _wanted().evaluate(context)
     urdf = LaunchConfiguration('urdf').perform(context)
     file = LaunchConfiguration('params_file').perform(context)
@@ -250,6 +280,8 @@ def _ros2() -> str:
 
 def _controller(context: LaunchContext) -> list[Action]:
     """Return the controller with what the arguments say; an empty urdf says nothing."""
+    if _legged(context):
+        return [_stand()]
     parameters: dict[str, bool | str | ParameterValue] = {
         name: ParameterValue(LaunchConfiguration(name), value_type=bool)
         for name in ('use_sim_time', 'autostart')}
@@ -269,6 +301,19 @@ def _controller(context: LaunchContext) -> list[Action]:
         remappings=[('joint_states', LaunchConfiguration('joint_states')),
                     ('~/commands', LaunchConfiguration('commands'))],
         parameters=[LaunchConfiguration('params_file'), parameters])]
+
+
+def _stand() -> Node:
+    """Return the node that keeps a robot on its feet, in the place of the controller."""
+    return Node(
+        package='rbd_ros', executable='stand', name='stand', output='screen',
+        namespace=LaunchConfiguration('namespace'),
+        arguments=['--ros-args', '--log-level', LaunchConfiguration('log_level')],
+        remappings=[('joint_states', LaunchConfiguration('joint_states')),
+                    ('controller/commands', LaunchConfiguration('commands'))],
+        parameters=[LaunchConfiguration('params_file'), {
+            'robot_description_file': ParameterValue(LaunchConfiguration('urdf'), value_type=str),
+            'use_sim_time': ParameterValue(LaunchConfiguration('use_sim_time'), value_type=bool)}])
 
 
 def _dashboard(context: LaunchContext) -> list[Action]:
@@ -336,11 +381,19 @@ def _commanded(context: LaunchContext) -> list[Action]:
 
 def _given(context: LaunchContext, name: str) -> Any:
     """Return what the parameter file gives the controller; None: nothing."""
+    if _legged(context):  # there is no controller
+        return None
     return _read(context, LaunchConfiguration('params_file').perform(context)).get(name)
 
 
 def _advice(context: LaunchContext) -> list[Action]:
     """Say what to try, with the names that it has here."""
+    if _legged(context):
+        return [LogInfo(msg=NEXT_ON_FEET.format(
+            ros2=_ros2(), ns=_node(context).removesuffix('/controller'),
+            base=load_urdf(
+                LaunchConfiguration('robot').perform(context),
+                on_warning=lambda text: None).body_names[0]))]
     text = NEXT if LaunchConfiguration('urdf').perform(context) else NEXT + NEXT_BUILT_IN
     return [LogInfo(msg=text.format(
         ros2=_ros2(), ns=_node(context).removesuffix('/controller')))]

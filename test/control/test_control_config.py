@@ -132,7 +132,7 @@ def test_every_robot_of_the_package_can_be_launched():
     assert len(robot.assembly) == model.nq and not robot.passive  # the others are solved
 
 
-@pytest.mark.parametrize('name', ['simulator.yaml', 'delta.yaml', 'quadruped.yaml'])
+@pytest.mark.parametrize('name', ['simulator.yaml', 'delta.yaml', 'legged/go2.yaml'])
 def test_simulator_example_is_valid(name):
     """The parameters of the simulated arm are known, and accepted as a set."""
     content = yaml.safe_load((ROOT / 'config' / name).read_text())

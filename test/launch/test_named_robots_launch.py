@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Robots by name in the launch file: arms of others and closed loops run under the controller."""
+"""Robots by name in the launch file: arms, closed loops, and one that stands on its feet."""
 
 from __future__ import annotations
 
@@ -27,6 +27,7 @@ from launch_ros.substitutions import FindPackageShare
 from launch_testing.actions import ReadyToTest
 import launch_testing.asserts
 import launch_testing.markers
+from nav_msgs.msg import Odometry
 import numpy as np
 import pytest
 from rbd_env.pace import patient
@@ -37,7 +38,8 @@ import rig
 from sensor_msgs.msg import JointState
 
 #: a hand whose fingers are coupled, an arm without one, and loops with parameters of their own
-ROBOTS = ('panda', 'ur5', 'delta')
+ROBOTS = ('panda', 'ur5', 'five_bar')
+LEGGED = 'go2'
 
 
 @pytest.mark.launch_test
@@ -48,7 +50,8 @@ def generate_test_description() -> LaunchDescription:
     return LaunchDescription([*(GroupAction([IncludeLaunchDescription(
         PythonLaunchDescriptionSource(file),
         launch_arguments={'robot': robot, 'namespace': robot,
-                          'command_type': 'joint_state'}.items())]) for robot in ROBOTS),
+                          'command_type': 'joint_state'}.items())])
+        for robot in (*ROBOTS, LEGGED)),
         ReadyToTest()])
 
 
@@ -59,7 +62,7 @@ class TestNamedRobots(unittest.TestCase):
     def setUpClass(cls) -> None:
         """Make a node for each."""
         rclpy.init()
-        cls.clients = {robot: rig.Client(robot) for robot in ROBOTS}
+        cls.clients = {robot: rig.Client(robot) for robot in (*ROBOTS, LEGGED)}
 
     @classmethod
     def tearDownClass(cls) -> None:
@@ -70,14 +73,15 @@ class TestNamedRobots(unittest.TestCase):
 
     def test_all_float(self) -> None:
         """They run, at rest; an open chain gets the torques that hold it."""
-        for robot, client in self.clients.items():
+        for robot in ROBOTS:
+            client = self.clients[robot]
             with self.subTest(robot):
                 states = client.listen(JointState, 'joint_states')
                 client.wait_running()
                 client.wait(lambda c=client, s=states: bool(c.commands) and bool(s), 'commands')
                 last = client.commands[-1]
-                if robot == 'delta':
-                    self.assertEqual(last.names, ('shoulder_1', 'shoulder_2', 'shoulder_3'))
+                if robot == 'five_bar':
+                    self.assertEqual(last.names, ('left_shoulder', 'right_shoulder'))
                     continue
                 model = rbd_ros.load_urdf(robot)
                 order = [states[-1].name.index(name) for name in model.independent_joint_names]
@@ -89,6 +93,19 @@ class TestNamedRobots(unittest.TestCase):
                 self.assertTrue((np.abs(last.effort - gravity) < slack).all(),
                                 (last.effort, gravity))
                 self.assertGreater(np.abs(gravity).max(), 2.0)
+
+    def test_on_its_feet(self) -> None:
+        """The trunk stays up for a second of the simulator's time, at the height of the start."""
+        poses = self.clients[LEGGED].listen(Odometry, 'simulator/odometry')
+        commands = self.clients[LEGGED].listen(JointState, 'controller/commands')
+        self.clients[LEGGED].wait(lambda: len(commands) > 5, 'commands')
+        first = rig.to_ns(commands[0].header.stamp)
+        self.clients[LEGGED].wait(
+            lambda: rig.to_ns(poses[-1].header.stamp) > first + 10 ** 9, 'a second', 120.0)
+        pose = poses[-1].pose.pose
+        self.assertAlmostEqual(pose.position.z, 0.333, delta=0.005)
+        self.assertGreater(pose.orientation.w, 0.9999)
+        self.assertEqual(len(commands[-1].effort), 12)
 
 
 @launch_testing.post_shutdown_test()
@@ -102,9 +119,10 @@ class TestShutdown(unittest.TestCase):
     def test_list_and_mistakes(self) -> None:
         """All names with licences; a wrong one, and one too many, are refused with what to do."""
         for words, code, texts in (
-                (('robot:=list',), 0, [f'{robot.name} ' for robot in known_robots().values()
-                                       if robot.base == 'fixed'] + ['MPL-2.0']),
-                (('robot:=go2',), 1, ['examples/quadruped_node.py']),
+                (('robot:=list',), 0, [f'{robot.name} ' for robot in known_robots().values()] + [
+                    'MPL-2.0']),
+                (('robot:=go2', 'simulate:=false'), 1, ['stands on its feet: it is simulated']),
+                (('robot:=go2', 'params_file:=x.yaml'), 1, ['Leave out simulate and params']),
                 (('robot:=pandaa',), 1, ['did you mean "panda"?']),
                 (('robot:=panda', 'urdf:=x.urdf'), 1, ['leave one out']),
                 (('robot:=panda', 'simulate:=false'), 1, ['needs a parameter file of its own'])):

@@ -58,7 +58,7 @@ def generate_test_description() -> LaunchDescription:
     """Start the simulated quadruped and the node that holds it."""
     return LaunchDescription([
         NodeAction(package='rbd_ros', executable='simulator', name='simulator', output='screen',
-                   parameters=[str(ROOT / 'config' / 'quadruped.yaml'),
+                   parameters=[str(ROOT / 'config' / 'legged' / 'go2.yaml'),
                                {'publish_clock': True, 'contact_rate': 500.0,
                                 'lockstep_timeout': 60.0, 'wrench_timeout': 0.0}]),
         NodeAction(executable=sys.executable, name='quadruped', output='screen',

@@ -58,9 +58,20 @@ def test_parameters_speak_of_the_robot() -> None:
     """A file that is not for every robot names joints of that one."""
     for robot in known_robots().values():
         text = (ROOT / 'config' / robot.parameters).read_text()
-        named = yaml.safe_load(text)['/**']['controller']['ros__parameters'].get('joints', [])
+        nodes = yaml.safe_load(text)['/**']
+        if robot.base == 'floating':
+            assert 'controller' not in nodes and nodes['stand']['ros__parameters'], robot.name
+            continue
+        named = nodes['controller']['ros__parameters'].get('joints', [])
         model = rbd_ros.load_urdf(robot.name, limits_optional=True, on_warning=lambda note: None)
         assert set(named) <= set(model.joint_names), robot.name
+
+
+def test_the_page_has_them_all() -> None:
+    """The table of the documentation is the table of the program."""
+    page = (ROOT / 'docs' / 'models.md').read_text()
+    for robot in known_robots().values():
+        assert f'| `{robot.name}` | {robot.title} | {robot.licence} |' in page, robot.name
 
 
 def test_a_file_wins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

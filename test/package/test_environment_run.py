@@ -261,8 +261,9 @@ def test_a_command_gets_what_it_needs(words: str, groups: tuple[str, ...]) -> No
 @pytest.mark.parametrize(('words', 'groups'), [
     ('python examples/quadruped_stands.py', cli.WITH_ROBOTS),
     ('python examples/quadruped_node.py', cli.WITH_ROBOTS),
-    ('ros2 run rbd_ros simulator --ros-args --params-file config/quadruped.yaml', cli.WITH_ROBOTS),
-    ('ros2 launch x simulator_params_file:=config/quadruped.yaml', cli.WITH_ROBOTS),
+    ('ros2 run rbd_ros simulator --ros-args --params-file config/legged/go2.yaml',
+     cli.WITH_ROBOTS),
+    ('ros2 launch x simulator_params_file:=config/legged/go2.yaml', cli.WITH_ROBOTS),
     ('ros2 launch rbd_ros controller.launch.py robot:=panda', cli.WITH_ROBOTS),
     ('ros2 launch rbd_ros controller.launch.py robot:=delta', ('runtime',)),
     ('rbd info ur5', cli.WITH_ROBOTS), ('rbd info arm', ('runtime',)),

@@ -192,7 +192,7 @@ def test_files_of_pip_packages_are_found():
 
 def test_quadruped_of_the_configuration():
     """Its parameters are known, and four balls touch the floor."""
-    text = (ROOT / 'config' / 'quadruped.yaml').read_text()
+    text = (ROOT / 'config' / 'legged' / 'go2.yaml').read_text()
     values = yaml.safe_load(text)['/**']['simulator']['ros__parameters']
     assert not set(values) - set(SETTINGS)
     settings = Settings(values)

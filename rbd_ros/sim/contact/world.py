@@ -35,7 +35,7 @@ from rbd_ros.model.model import Model
 from rbd_ros.sim.contact.distance import Placed
 from rbd_ros.sim.contact.pattern import KINDS, Pattern
 from rbd_ros.sim.contact.points import ContactPoints
-from rbd_ros.spatial import from_rpy
+from rbd_ros.spatial import from_rpy, Vec3
 
 CONTACTS = ('none', 'soft', 'rigid')
 
@@ -200,7 +200,9 @@ def read_balls(text: str, model: Model, name: str = 'the scene') -> list[Collisi
     """
     Return the ``balls`` of a scene file, which replace the collision shapes of the robot.
 
-    :param text: ``balls: {foot: 0.02}`` is a ball of that radius about the origin of a link.
+    :param text: ``balls: {foot: 0.02}`` is a ball of that radius about the origin of a link;
+        ``balls: {sole: {radius: 0.01, at: [[0.1, 0.05, 0.0], [0.1, -0.05, 0.0]]}}`` are two at
+        these places in the link.
     :returns: the balls; None if the file has none.
     :raises SettingError: for a radius that is not positive.
     """
@@ -210,16 +212,30 @@ def read_balls(text: str, model: Model, name: str = 'the scene') -> list[Collisi
     if not isinstance(found['balls'], dict):
         raise SettingError(f'{name}: balls is {found["balls"]!r}; it must give a radius for each '
                            'link, such as {left_foot: 0.02}')
-    shapes = []
-    for link, value in found['balls'].items():
-        radius = _numbers(name, f'the ball of "{link}"', [value], 1)[0]
-        if radius <= 0.0:
-            raise SettingError(f'{name}: the ball of "{link}" has the radius {radius:g}; it must '
-                               'be positive')
-        frame = model.frame(str(link))
-        shapes.append(CollisionShape(
-            str(link), frame.body, Sphere(radius), p=np.array(list(frame.placement.r))))
-    return shapes
+    return [ball for link, value in found['balls'].items()
+            for ball in _balls(name, str(link), value, model)]
+
+
+def _balls(name: str, link: str, value: Any, model: Model) -> list[CollisionShape]:
+    """Return the balls of one link."""
+    if not isinstance(value, dict):
+        value = {'radius': value}
+    if not set(value) <= {'radius', 'at'}:
+        raise SettingError(f'{name}: the balls of "{link}" may hold radius and at, a list of '
+                           'places in the link')
+    radius = _numbers(name, f'the ball of "{link}"', [value.get('radius')], 1)[0]
+    if radius <= 0.0:
+        raise SettingError(f'{name}: the ball of "{link}" has the radius {radius:g}; it must '
+                           'be positive')
+    places = value.get('at', [[0.0, 0.0, 0.0]])
+    if not isinstance(places, list) or not places:
+        raise SettingError(f'{name}: "at" of the balls of "{link}" must be a list of places, such '
+                           'as [[0.1, 0.05, 0.0], [0.1, -0.05, 0.0]]')
+    frame = model.frame(link)
+    return [CollisionShape(link, frame.body, Sphere(radius), p=np.array(list(
+        frame.placement.inv_point(Vec3(*_numbers(
+            name, f'place {i} of the balls of "{link}"', at, 3))))))
+            for i, at in enumerate(places)]
 
 
 def _scene(text: str, name: str) -> dict[str, Any]:

@@ -104,6 +104,8 @@ def obstacle(simulation: Simulation) -> str:
         return 'there is a world to touch'
     if not simulation.can_brake.all():
         return 'the base is free'
+    if robot.model.loops:
+        return 'closed loops are solved in Python'
     return ''
 
 

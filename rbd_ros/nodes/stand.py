@@ -1,0 +1,144 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+"""
+``ros2 run rbd_ros stand``: keeps a simulated robot with a floating base on its feet.
+
+The controller is for robots that stand fixed. This node takes the place of it where the base
+moves: it knows the pose of the base, from ``~/odometry`` of the simulator, and answers each joint
+state with the torques of :class:`rbd_ros.sim.stance.Stance`.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+
+from nav_msgs.msg import Odometry
+import numpy as np
+from rbd_ros.errors import RbdError, SettingError
+from rbd_ros.model.urdf import load_urdf
+from rbd_ros.model.urdf.resources import find_resource
+from rbd_ros.nodes.description import description_text
+from rbd_ros.nodes.executors import kind_that_works, make_executor, spin_in_thread
+from rbd_ros.nodes.process_end import ProcessEnd
+from rbd_ros.nodes.process_start import initialise
+from rbd_ros.sim import read_balls
+from rbd_ros.sim.stance import Stance
+import rclpy
+from rclpy.node import Node
+from sensor_msgs.msg import JointState
+
+__all__ = ['main', 'Stand']
+
+#: rad between the up of the world and that of the trunk from which on the robot has fallen
+FALLEN = 1.0
+DEPTH = 10  # messages that wait
+
+
+class Stand(Node):
+    """
+    Answer joint states with torques.
+
+    :raises RbdError: for a description or a scene that cannot be used.
+    """
+
+    def __init__(self) -> None:
+        super().__init__('stand')
+        file = self.declare_parameter('robot_description_file', '').value
+        scene = self.declare_parameter('scene_file', '').value
+        rate = self.declare_parameter('rate', 500.0).value
+        if not file or not scene:
+            raise SettingError('robot_description_file and scene_file must be given; '
+                               'config/legged has examples')
+        model = load_urdf(description_text('', file), floating_base=True,
+                          on_warning=lambda text: None)
+        feet = read_balls(find_resource(scene).read_text(), model, scene)
+        self._stance = Stance(model, feet or (), 1.0 / rate)
+        self._names = model.independent_joint_names[1:]
+        self._order: list[int] = []  # of the joints in the states
+        self._base: Odometry | None = None
+        self._upright = True
+        self._commands = self.create_publisher(JointState, 'controller/commands', DEPTH)
+        self.create_subscription(Odometry, 'simulator/odometry', self._on_base, DEPTH)
+        self.create_subscription(JointState, 'joint_states', self._on_state, DEPTH)
+        links = ', '.join(dict.fromkeys(ball.link for ball in feet or ()))
+        self.get_logger().info(f'keeps "{model.name}" on its feet ({links}); waits for joint '
+                               'states and for the odometry of the simulator')
+
+    def _on_base(self, message: Odometry) -> None:
+        """Keep the base: it comes before the joint state of the same time."""
+        self._base = message
+
+    def _on_state(self, message: JointState) -> None:
+        """Answer a state that belongs to the base that is known."""
+        base = self._base
+        if base is None or base.header.stamp != message.header.stamp:
+            return
+        if not self._order:
+            self._order = [message.name.index(name) for name in self._names]
+        p, r = base.pose.pose.position, base.pose.pose.orientation
+        w, u = base.twist.twist.angular, base.twist.twist.linear
+        if not self._stands(r.x, r.y):
+            return
+        q = np.array([p.x, p.y, p.z, r.x, r.y, r.z, r.w,
+                      *(message.position[i] for i in self._order)])
+        v = np.array([w.x, w.y, w.z, u.x, u.y, u.z, *(message.velocity[i] for i in self._order)])
+        torques = self._stance.torques(q, v)
+        self._commands.publish(JointState(header=message.header, name=self._names,
+                                          effort=torques.tolist()))
+
+    def _stands(self, x: float, y: float) -> bool:
+        """Return whether the trunk is upright; nothing is sent to a robot that has fallen."""
+        upright = 1.0 - 2.0 * (x * x + y * y) > math.cos(FALLEN)  # cosine of the tilt
+        if upright != self._upright:
+            self._upright = upright
+            if upright:
+                self._stance.forget()
+                self.get_logger().info('the robot is upright again: its posture of now is kept')
+            else:
+                self.get_logger().error(
+                    f'the robot has fallen: its trunk leans by more than {FALLEN:g} rad. Nothing '
+                    'is sent any more; ~/reset of the simulator puts it back on its feet')
+        return upright
+
+
+def main(args: list[str] | None = None) -> int:
+    """
+    Run until the process is interrupted.
+
+    :returns: 0 after a clean end, 1 if it did not start or failed.
+    """
+    end = ProcessEnd()
+    try:
+        end.start()
+        initialise(args)
+        node = Stand()
+        executor = make_executor(kind_that_works('events', node))
+        executor.add_node(node)
+        spin_in_thread(executor, 'stand', end.fail)
+        end.wait()
+        end.close()
+        executor.shutdown(timeout_sec=1.0)
+    except KeyboardInterrupt:
+        end.close()
+    except RbdError as error:
+        end.failure = str(error)
+    if end.failure:
+        rclpy.logging.get_logger('stand').fatal(end.failure)
+    rclpy.try_shutdown()
+    return 1 if end.failure else 0
+
+
+if __name__ == '__main__':
+    sys.exit(main())
