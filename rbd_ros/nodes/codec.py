@@ -13,7 +13,7 @@
 # limitations under the License.
 
 """
-Serialized joint states, read in Python: commands that the simulator gets.
+Serialized joint states and arrays, read in Python.
 
 The middleware's own conversion makes a Python object of each number; here the doubles are
 copied as bytes. A message is read from the front. What a publisher repeats in each message
@@ -33,7 +33,7 @@ import struct
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ['JointStateReader', 'ReadState']
+__all__ = ['JointStateReader', 'read_plain_array', 'ReadState']
 
 Array = npt.NDArray[np.float64]
 
@@ -190,6 +190,19 @@ class JointStateReader:
             self._layouts.append(new)
             self._last = new
         return new
+
+
+def read_plain_array(data: bytes) -> Array | None:
+    """
+    Return the numbers of a serialized Float64MultiArray where they are.
+
+    :returns: None for one that has dimensions, or anything unexpected.
+    """
+    if data[:2] == _PLAIN and data[4:8] == bytes(4):
+        count = int.from_bytes(data[12:16], 'little')
+        if len(data) >= 20 + 8 * count and count:
+            return np.frombuffer(data, '<f8', count, 20)
+    return None
 
 
 def _learn(data: bytes) -> ReadState | None:

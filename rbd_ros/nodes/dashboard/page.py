@@ -94,6 +94,7 @@ class Page:
 
     def update(self) -> None:
         """Show the present; to be called some 25 times per second."""
+        self._telemetry.take()
         q, base = self._telemetry.position(self._model), self._telemetry.base
         if base is not None and base is not self._base and base.link in self._drawn.links:
             self._drawn.place(*base)

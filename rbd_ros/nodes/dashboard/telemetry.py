@@ -18,16 +18,19 @@ from __future__ import annotations
 from collections import deque
 import math
 import time
-from typing import NamedTuple, TYPE_CHECKING
+from typing import Any, NamedTuple, TYPE_CHECKING
 
 from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import WrenchStamped
 from nav_msgs.msg import Odometry
 import numpy as np
+from rbd_ros.nodes.codec import JointStateReader, read_plain_array
 from rbd_ros.nodes.dashboard.contact_events import ContactEvents
+from rbd_ros.nodes.dashboard.mailbox import Mailroom
 from rbd_ros.nodes.diagnostic_names import CONTACT, JOINT_STATES, LATENCY, RATE, SUPERVISOR
 from rbd_ros.view.torques import Motion
-from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
+from rclpy.qos import DurabilityPolicy, QoSProfile
+from rclpy.serialization import deserialize_message
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray, String, UInt8MultiArray
 from visualization_msgs.msg import Marker, MarkerArray
@@ -41,10 +44,10 @@ if TYPE_CHECKING:
 
 __all__ = ['BasePose', 'History', 'LATCHED', 'Obstacle', 'STALE_AFTER', 'Telemetry']
 
-NEWEST = QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT)
 LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 STALE_AFTER = 3.0  # s without a message after which its sender counts as gone
 HISTORY_LENGTH = 300  # entries of a history
+MOST_WAITING = 500  # states, or commands, that wait for the next picture
 _LEVELS = {0: 'OK', 1: 'warning', 2: 'error', 3: 'stale'}
 
 
@@ -86,7 +89,7 @@ class Telemetry:
     """
     Subscribe to what a controller and a driver publish, and keep the newest of it.
 
-    Callbacks only store; the page reads at its own rate.
+    What comes at the rate of the loop waits until the page looks; what is rare calls back.
 
     :param node: gives the subscriptions.
     :param controller: name of the controller, relative or absolute.
@@ -110,24 +113,38 @@ class Telemetry:
         self.motion = Motion()  # for the torque that the model predicts
         self._plotted = {RATE: self.rate, LATENCY: self.latency}
         self._received: dict[str, float] = {}
+        self._last: dict[tuple[str, ...], tuple[Any, Any, Any]] = {}  # states not kept yet
         self._count, self._since = 0, time.monotonic()
         self._name = node.resolve_topic_name(controller).strip('/')  # as in /diagnostics
         for name in ('state', 'mode', 'fault'):
             node.create_subscription(
                 String, f'{controller}/{name}',
                 lambda message, name=name: setattr(self, name, message.data), LATCHED)
-        node.create_subscription(JointState, 'joint_states', self.on_states, NEWEST)
-        node.create_subscription(Float64MultiArray, f'{controller}/commands', self.on_command,
-                                 NEWEST)
         node.create_subscription(UInt8MultiArray, f'{controller}/saturation',
                                  self.on_saturation, LATCHED)
-        node.create_subscription(WrenchStamped, f'{controller}/external_wrench',
-                                 self.on_wrench, NEWEST)
         node.create_subscription(MarkerArray, f'{simulator}/contact_markers', self.on_contacts,
                                  10)
         node.create_subscription(MarkerArray, f'{simulator}/scene', self.on_scene, LATCHED)
-        node.create_subscription(Odometry, f'{simulator}/odometry', self.on_odometry, NEWEST)
         node.create_subscription(DiagnosticArray, '/diagnostics', self.on_diagnostics, 10)
+        room, self._reader = Mailroom(node), JointStateReader()
+        self._states = room.open(JointState, 'joint_states', MOST_WAITING)
+        self._commands = room.open(Float64MultiArray, f'{controller}/commands', MOST_WAITING)
+        self._newest = [
+            (room.open(kind, topic), take) for kind, topic, take in (
+                (WrenchStamped, f'{controller}/external_wrench', self.on_wrench),
+                (Odometry, f'{simulator}/odometry', self.on_odometry))]
+
+    def take(self) -> None:
+        """Take what has come since the last look."""
+        arrived = [*((at, self._read_state, data) for at, data in self._states.take()),
+                   *((at, self._read_command, data) for at, data in self._commands.take())]
+        for _, read, data in sorted(arrived, key=lambda each: each[0]):
+            read(data)
+        self._keep_newest()
+        for box, take in self._newest:
+            message = box.newest()
+            if message is not None:
+                take(message)
 
     def age(self, what: str) -> float:
         """
@@ -151,29 +168,49 @@ class Telemetry:
         return qd
 
     def on_states(self, message: JointState) -> None:
-        """Keep what the driver measured, and count if no controller does: it misses none."""
-        self._received['states'] = time.monotonic()
-        for kept, values in ((self.positions, message.position),
-                             (self.velocities, message.velocity), (self.efforts, message.effort)):
-            # What is not finite cannot be drawn; the controller reports it as a fault.
-            kept.update((name, value) for name, value in zip(message.name, values, strict=False)
-                        if math.isfinite(value))
-        stamp = message.header.stamp  # without one, the time of its arrival has to do
-        self.motion.add(stamp.sec + 1e-9 * stamp.nanosec if stamp.sec or stamp.nanosec
-                        else time.monotonic(),
-                        message.name, message.position, message.velocity, message.effort)
+        """Keep what the driver measured."""
+        stamp = message.header.stamp
+        self._note(stamp.sec + 1e-9 * stamp.nanosec, tuple(message.name), message.position,
+                   message.velocity, message.effort)
+        self._keep_newest()
+
+    def _read_state(self, data: bytes) -> None:
+        state = self._reader.read(data)
+        if state is None:
+            self.on_states(deserialize_message(data, JointState))
+        else:  # its arrays are those of the next message, too
+            self._note(state.stamp, state.names, state.position.copy(), state.velocity.copy(),
+                       state.effort.copy())
+
+    def _note(self, stamp: float, names: tuple[str, ...], position: Any, velocity: Any,
+              effort: Any) -> None:
+        """Take a state, and count it in case no controller does: that misses none."""
+        now = self._received['states'] = time.monotonic()
+        self._last[names] = position, velocity, effort
+        # without a stamp, the time of its arrival has to do
+        self.motion.add(stamp or now, names, position, velocity, effort)
         self._count += 1
-        span = time.monotonic() - self._since
+        span = now - self._since
         if span > 0.5:
             if self.age('controller') > STALE_AFTER:
                 self.rate.add(self._count / span)
-            self._count, self._since = 0, time.monotonic()
+            self._count, self._since = 0, now
 
-    def on_command(self, message: Float64MultiArray) -> None:
+    def _keep_newest(self) -> None:
+        """Keep the last state of each group of joints, by name."""
+        for names, parts in self._last.items():
+            for kept, values in zip((self.positions, self.velocities, self.efforts), parts,
+                                    strict=True):
+                # What is not finite cannot be drawn; the controller reports it as a fault.
+                kept.update((name, float(value)) for name, value in zip(names, values)
+                            if math.isfinite(value))
+        self._last.clear()
+
+    def _read_command(self, data: bytes) -> None:
         """Keep the torques that were sent."""
         self._received['commands'] = time.monotonic()
-        # with dimensions it is for motors that close their own loop, and no torque
-        self.command = () if message.layout.dim else tuple(message.data)
+        torques = read_plain_array(data)  # with dimensions it is for motors, and no torque
+        self.command = () if torques is None else tuple(torques.tolist())
         if self.command:
             self.motion.add_sent(self.command)
 

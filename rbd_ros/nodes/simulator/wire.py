@@ -27,6 +27,7 @@ from typing import TYPE_CHECKING
 
 from nav_msgs.msg import Odometry
 import numpy as np
+from rbd_ros.nodes.codec import read_plain_array
 from rbd_ros.sim.native.loop import StateMessage
 from rclpy.serialization import deserialize_message, serialize_message
 from sensor_msgs.msg import JointState
@@ -144,11 +145,8 @@ def read_array(data: bytes) -> NDArray[np.float64]:
 
     :param data: with an empty layout they are read where they are, else by rclpy.
     """
-    if data[:2] == _LITTLE_ENDIAN and data[4:8] == bytes(4):
-        count = int.from_bytes(data[12:16], 'little')
-        if len(data) >= 20 + 8 * count and count:
-            return np.frombuffer(data, '<f8', count, 20)
-    return np.array(deserialize_message(data, Float64MultiArray).data)
+    found = read_plain_array(data)
+    return np.array(deserialize_message(data, Float64MultiArray).data) if found is None else found
 
 
 def motor_rows(message: JointState, joints: Sequence[str],

@@ -1,0 +1,122 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+"""What comes at the rate of the loop waits for the page, and nothing of it is lost or mixed up."""
+
+import time
+
+from geometry_msgs.msg import WrenchStamped
+from isolation import own_domain
+import numpy as np
+import pytest
+from rbd_env.pace import patient
+from rbd_ros.nodes.dashboard.mailbox import Mailroom
+from rbd_ros.nodes.dashboard.telemetry import Telemetry
+import rclpy
+from rclpy.serialization import serialize_message
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray, MultiArrayDimension
+
+NAMES = ['b', 'a']
+
+
+@pytest.fixture(scope='module')
+def node():
+    """Give a node in a domain of its own, with another name for its states."""
+    with own_domain():
+        rclpy.init(args=['--ros-args', '-r', 'joint_states:=elsewhere', '-r', '__ns:=/room'])
+        made = rclpy.create_node('page')
+        yield made
+        made.destroy_node()
+        rclpy.shutdown()
+
+
+def wait(condition):
+    """Wait for the middleware."""
+    end = time.monotonic() + patient(10.0)
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.01)
+
+
+def state(k):
+    """Return a joint state, the k-th at 500 Hz."""
+    message = JointState(name=NAMES, position=[0.1 * k, 1.0], velocity=[float(k), 0.0],
+                         effort=[2.0, float(k)])
+    message.header.stamp.sec, message.header.stamp.nanosec = 5, 2_000_000 * k
+    return message
+
+
+def test_messages_wait_and_no_executor_is_woken(node):
+    """All come at once when they are asked for, the oldest first; of too many, the newest."""
+    box = Mailroom(node).open(JointState, 'joint_states', 20)
+    send = node.create_publisher(JointState, '/room/elsewhere', 100)
+    wait(send.get_subscription_count)
+    assert box.take() == [] and box.newest() is None
+    assert not list(node.subscriptions)  # nothing that an executor of the node would see
+    for k in range(15):
+        send.publish(state(k))
+    found = []
+    wait(lambda: found.extend(box.take()) or len(found) == 15)
+    assert [data for _, data in found] == [serialize_message(state(k)) for k in range(15)]
+    times = [at for at, _ in found]
+    assert times == sorted(times) and times[0] > 0
+    for k in range(30):
+        send.publish(state(k))
+    wait(lambda: (last := box.newest()) is not None and last == state(29))
+
+
+def test_states_and_commands_are_taken_in_the_order_in_which_they_came(node):
+    """A torque belongs to the state before it; what the page shows is the newest of both."""
+    telemetry = Telemetry(node, 'controller', 'simulator')
+    states = node.create_publisher(JointState, '/room/elsewhere', 100)
+    commands = node.create_publisher(Float64MultiArray, '/room/controller/commands', 100)
+    force = node.create_publisher(WrenchStamped, '/room/controller/external_wrench', 10)
+    wait(lambda: states.get_subscription_count() and commands.get_subscription_count()
+         and force.get_subscription_count())
+    for k in range(60):
+        states.publish(state(k))
+        time.sleep(1e-3)
+        commands.publish(Float64MultiArray(data=[10.0 * k, 1.0]))
+        time.sleep(1e-3)
+    for x in (1.0, 7.0):
+        message = WrenchStamped()
+        message.wrench.force.x = x
+        force.publish(message)
+    assert telemetry.positions == {} and telemetry.command == ()  # until the page looks
+
+    def taken():
+        telemetry.take()
+        return telemetry.positions.get('b') == 5.9 and telemetry.command == (590.0, 1.0) and (
+            telemetry.force[0] == 7.0)
+    wait(taken)
+    assert telemetry.velocities == {'b': 59.0, 'a': 0.0}
+    assert telemetry.efforts == {'b': 2.0, 'a': 59.0}
+    assert telemetry.age('states') < 1.0 and telemetry.age('commands') < 1.0
+    # smoothed at a time, state and torque are those of that time: 10 k for the k-th
+    t = 5.0 + 0.002 * 30
+    (q, *_), tau = telemetry.motion.at(t)['b'], telemetry.motion.sent_at(t)
+    np.testing.assert_allclose((q, tau[0]), (3.0, 300.0), rtol=1e-3)
+
+
+def test_commands_of_motors_and_states_of_another_kind_are_no_torques(node):
+    """Gains are no torque; a state that is not laid out as usual is read by the middleware."""
+    telemetry = Telemetry(node, 'controller', 'simulator')
+    gains = Float64MultiArray(data=[1.0, 2.0])
+    gains.layout.dim = [MultiArrayDimension(label='joint')]
+    telemetry._read_command(serialize_message(Float64MultiArray(data=[3.0, 4.0])))
+    assert telemetry.command == (3.0, 4.0)
+    telemetry._read_command(serialize_message(gains))
+    assert telemetry.command == ()
+    telemetry._read_state(serialize_message(JointState(name=NAMES, position=[1.0])))
+    assert telemetry.positions == {'b': 1.0} and telemetry.velocities == {}
