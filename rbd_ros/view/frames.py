@@ -36,9 +36,12 @@ NUMBERS: dict[str, dict[str, int]] = {
     'TransformControlsUpdateMessage': {'wxyz': 4, 'position': 3},
     'TransformControlsDragStartMessage': {},
     'TransformControlsDragEndMessage': {},
+    'SceneNodeDragMessage': {
+        'start_position': 3, 'end_position': 3, 'start_screen_pos': 2, 'end_screen_pos': 2},
     'GuiUpdateMessage': {},
+    'GuiButtonHoldMessage': {'frequency': 0},
 }
-TEXTS = ('type', 'name', 'owner', 'uuid')
+TEXTS = ('type', 'name', 'owner', 'uuid', 'phase', 'button')
 
 
 def is_wanted(message: Mapping[str, Any], inputs: Mapping[str, Any]) -> bool:
@@ -48,6 +51,8 @@ def is_wanted(message: Mapping[str, Any], inputs: Mapping[str, Any]) -> bool:
     :param message: as ``read_frame`` returns it.
     :param inputs: of the page, by their identifiers; each has a ``value``.
     """
+    if message['type'] == 'GuiButtonHoldMessage':
+        return message['uuid'] in inputs
     if message['type'] != 'GuiUpdateMessage':
         return message['type'] in NUMBERS
     updates, target = message['updates'], inputs.get(message['uuid'])

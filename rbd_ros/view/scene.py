@@ -163,6 +163,20 @@ class RobotScene:
             handle = self.links[name]
             handle.position, handle.wxyz = position, turn
 
+    def pose(self, link: str) -> tuple[Array, Array]:
+        """Return where a link is drawn in the world, m, and the rotation from it to the world."""
+        held, R = self.links[link], _matrix(self._base.wxyz)
+        return (np.asarray(self._base.position, float) + R @ np.asarray(held.position, float),
+                R @ _matrix(held.wxyz))
+
+    def link_of(self, handle: Any) -> str:
+        """
+        Return the name of the link that something drawn belongs to.
+
+        :param handle: one of ``drawn`` or ``boxes``.
+        """
+        return str(handle.name).removeprefix(f'{self._root}/').rpartition('/')[0]
+
     def place(self, link: str, position: ArrayLike, wxyz: ArrayLike) -> None:
         """
         Put the robot where a floating base is.

@@ -289,7 +289,7 @@ def test_ellipsoids_are_those_of_the_position(node):
 def test_nothing_is_drawn_before_the_robot_is_somewhere(node):
     """Ellipsoids and arrows wait for a position: at the base they would hide the robot."""
     shown, _ = page(node, 'tool0')
-    for made, count in ((shown._scene.add_icosphere, 3), (shown._scene.add_arrows, 2),
+    for made, count in ((shown._scene.add_icosphere, 3), (shown._scene.add_arrows, 3),
                         (shown._scene.add_label, 3)):
         assert made.call_count == count
         assert all(call.kwargs['visible'] is False for call in made.call_args_list)

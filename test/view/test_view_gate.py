@@ -314,3 +314,13 @@ def test_kinds_of_values():
     assert not is_like(1, 'a') and not is_like([1], (0.0, 0.0)) and not is_like('ab', (0.0, 0.0))
     message = read_frame(msgspec.msgpack.encode(CAMERA))
     assert message == CAMERA and is_wanted(message, {})
+
+
+def test_signs_of_a_held_button():
+    """They are those of an input of the page, with a number for their rate."""
+    def read(**fields):
+        return read_frame(msgspec.msgpack.encode({'type': 'GuiButtonHoldMessage', **fields}))
+    sign = read(uuid='a', frequency=10.0)
+    assert is_wanted(sign, {'a': None}) and not is_wanted(sign, {'b': None})
+    assert read(uuid='a', frequency='ten') is None and read(uuid='a') is None
+    assert read(uuid=['a'], frequency=10.0) is None

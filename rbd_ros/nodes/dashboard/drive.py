@@ -15,21 +15,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 import math
 import time
 from typing import Any, TYPE_CHECKING
 
 from rbd_ros.control.modes.modes import MODES
 from rbd_ros.nodes.dashboard.adjust import by_hand
+from rbd_ros.nodes.dashboard.joint_drive import JointDrive
 from rbd_ros.nodes.dashboard.settings import READ_PERIOD
 from rbd_ros.nodes.dashboard.simulated import SimulatedRobot
 from rbd_ros.nodes.dashboard.target import TargetHandle
 
 if TYPE_CHECKING:
     from rbd_ros.dynamics.robot import Dynamics
-    from rbd_ros.model.model import Model
     from rbd_ros.nodes.dashboard.operator import Operator
     from rbd_ros.nodes.dashboard.telemetry import Telemetry
+    from rbd_ros.view.scene import RobotScene
 
 __all__ = ['Drive']
 
@@ -39,15 +41,16 @@ class Drive:
     The controls that send something; without permission they are grey.
 
     :param server: of the page.
-    :param model: the robot.
+    :param drawn: the robot in the scene.
     :param robot: its kinematics.
     :param frame: the controlled frame.
+    :param joints: that the controller commands.
     :param telemetry: what the robot does.
     :param operator: sends it.
     """
 
-    def __init__(self, server: Any, model: Model, robot: Dynamics, frame: str,
-                 telemetry: Telemetry, operator: Operator) -> None:
+    def __init__(self, server: Any, drawn: RobotScene, robot: Dynamics, frame: str,
+                 joints: Sequence[str], telemetry: Telemetry, operator: Operator) -> None:
         self._telemetry, self._operator = telemetry, operator
         self._mode_shown, self._look_again = '', math.inf  # and when to look, a steady time
         gui, off = server.gui, not operator.allowed
@@ -58,15 +61,18 @@ class Drive:
             stop.on_click(lambda _: operator.stop())
             reset = gui.add_button('Reset', disabled=off)
             reset.on_click(lambda _: operator.reset())
-            self._target = TargetHandle(server, model, robot, frame, telemetry, operator)
-        self._simulated = SimulatedRobot(gui, frame, telemetry, operator)
+            self._target = TargetHandle(server, robot, frame, telemetry, operator)
+        self._joints = JointDrive(gui, robot.model, joints, telemetry, operator)
+        self._simulated = SimulatedRobot(server, drawn, frame, telemetry, operator)
 
     def send(self) -> None:
         """Send what lasts; to be called some 25 times per second."""
+        self._joints.send()
         self._simulated.send()
 
     def update(self) -> None:
         """Show what the robot does; to be called some times per second."""
+        self._joints.update()
         self._simulated.update()
         self._show_mode()
 

@@ -21,10 +21,12 @@ import threading
 import time
 from typing import Any, NamedTuple, TYPE_CHECKING
 
+from builtin_interfaces.msg import Duration
 from geometry_msgs.msg import PoseStamped, WrenchStamped
 from rcl_interfaces.srv import SetParameters
 from rclpy.parameter import Parameter
 from std_srvs.srv import SetBool, Trigger
+from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 if TYPE_CHECKING:
     from rclpy.client import Client
@@ -36,6 +38,7 @@ __all__ = ['VIEW_ONLY', 'Operator']
 
 VIEW_ONLY = 'Nothing is sent: allow_commands is false, this page only watches.'
 ANSWER_TIMEOUT = 5.0  # s to wait for an answer
+SET_POINT_AHEAD = 60_000_000  # ns until a set-point is due: one and a half pictures
 MAX_PENDING = 20  # requests whose answers are waited for; the oldest makes room
 
 
@@ -65,8 +68,8 @@ class Operator:
         self._lock = threading.Lock()  # buttons are pressed in threads of the page
         if not allowed:
             return
-        self._target_topic = f'{controller}/target_pose'
-        self._target: Publisher[PoseStamped] | None = None
+        self._target = _Reference(node, PoseStamped, f'{controller}/target_pose')
+        self._set_point = _Reference(node, JointTrajectory, f'{controller}/joint_trajectory')
         self._wrench = node.create_publisher(WrenchStamped, f'{simulator}/wrench', 1)
         self._parameters = node.create_client(SetParameters, f'{controller}/set_parameters')
         self._stop = node.create_client(Trigger, f'{controller}/stop')
@@ -123,15 +126,35 @@ class Operator:
 
         The controller drops the targets of two publishers: whoever does not drag must not be one.
         """
-        if self.allowed and on and self._target is None:
-            self._target = self._node.create_publisher(PoseStamped, self._target_topic, 1)
-        elif not on and self.allowed and self._target is not None:
-            self._node.destroy_publisher(self._target)
-            self._target = None
+        if self.allowed:
+            self._target.switch(on)
+
+    def steer(self, on: bool) -> None:
+        """Get ready to send set-points of the joints, or leave the topic to others."""
+        if self.allowed:
+            self._set_point.switch(on)
+
+    @property
+    def is_crowded(self) -> bool:
+        """Return whether somebody else publishes set-points or trajectories of the joints."""
+        return self.allowed and self._set_point.is_crowded
+
+    def set_point(self, joints: Sequence[str], positions: Sequence[float]) -> None:
+        """
+        Send one set-point of a stream.
+
+        :param joints: names of all that the controller commands.
+        :param positions: of each.
+        """
+        if self.allowed:
+            # due soon: the controller passes it at an even speed, and stops there without the next
+            point = JointTrajectoryPoint(positions=positions, time_from_start=Duration(
+                nanosec=SET_POINT_AHEAD))
+            self._set_point.publish(JointTrajectory(joint_names=list(joints), points=[point]))
 
     def target(self, position: Sequence[float], wxyz: Sequence[float]) -> None:
         """Send a target pose of the controlled frame, in the base."""
-        if self.allowed and self._target is not None:
+        if self.allowed:
             message = PoseStamped()
             message.header.stamp = self._node.get_clock().now().to_msg()
             place, turn = message.pose.position, message.pose.orientation
@@ -139,13 +162,21 @@ class Operator:
             turn.w, turn.x, turn.y, turn.z = map(float, wxyz)
             self._target.publish(message)
 
-    def push(self, frame: str, force: Sequence[float]) -> None:
-        """Push a frame of the simulated robot, N along its axes."""
+    def push(self, frame: str, force: Sequence[float],
+             torque: Sequence[float] = (0.0, 0.0, 0.0)) -> None:
+        """
+        Push a frame of the simulated robot at its origin.
+
+        :param frame: its name.
+        :param force: N along its axes.
+        :param torque: N.m about its axes.
+        """
         if self.allowed:
             message = WrenchStamped()
             message.header.frame_id = frame
-            to = message.wrench.force
+            to, about = message.wrench.force, message.wrench.torque
             to.x, to.y, to.z = map(float, force)
+            about.x, about.y, about.z = map(float, torque)
             self._wrench.publish(message)
 
     def _call(self, client: Client, request: Any, what: str) -> None:
@@ -175,6 +206,41 @@ class Operator:
         if not oldest.future.done():
             oldest.client.remove_pending_request(oldest.future)
         return oldest
+
+
+class _Reference:
+    """
+    A topic of references, on which there is a publisher only while it is switched on.
+
+    :param node: gives the publisher.
+    :param kind: of its messages.
+    :param topic: its name.
+    """
+
+    def __init__(self, node: Node, kind: Any, topic: str) -> None:
+        self._node, self._kind, self._topic = node, kind, topic
+        self._publisher: Publisher[Any] | None = None
+        self._lock = threading.Lock()  # it is switched in threads of the page
+
+    def switch(self, on: bool) -> None:
+        """Make the publisher, or take it away."""
+        with self._lock:
+            if on and self._publisher is None:
+                self._publisher = self._node.create_publisher(self._kind, self._topic, 1)
+            elif not on and self._publisher is not None:
+                self._node.destroy_publisher(self._publisher)
+                self._publisher = None
+
+    @property
+    def is_crowded(self) -> bool:
+        """Return whether there are other publishers."""
+        return self._node.count_publishers(self._topic) > (self._publisher is not None)
+
+    def publish(self, message: Any) -> None:
+        """Send a message, if it is switched on."""
+        with self._lock:
+            if self._publisher is not None:
+                self._publisher.publish(message)
 
 
 def _plain(value: Any) -> str:

@@ -19,10 +19,12 @@ import time
 from typing import Any, TYPE_CHECKING
 
 from rbd_ros.nodes.dashboard.adjust import by_hand
+from rbd_ros.nodes.dashboard.pull import LinkPull
 
 if TYPE_CHECKING:
     from rbd_ros.nodes.dashboard.operator import Operator
     from rbd_ros.nodes.dashboard.telemetry import Telemetry
+    from rbd_ros.view.scene import RobotScene
 
 __all__ = ['PUSH_DURATION', 'SimulatedRobot']
 
@@ -32,19 +34,21 @@ HOME_PAUSE, HOME_TIMEOUT = 0.5, 4.0  # s, earliest and latest reset on the way h
 
 class SimulatedRobot:
     """
-    The way home, a push and a pause; nothing of it is shown without a simulator.
+    The way home, pushes and a pause; nothing of it is shown without a simulator.
 
-    :param gui: of the page.
+    :param server: of the page.
+    :param drawn: the robot in the scene.
     :param frame: that is pushed.
     :param telemetry: what the controller says.
     :param operator: sends it.
     """
 
-    def __init__(self, gui: Any, frame: str, telemetry: Telemetry, operator: Operator) -> None:
+    def __init__(self, server: Any, drawn: RobotScene, frame: str, telemetry: Telemetry,
+                 operator: Operator) -> None:
         self._frame, self._telemetry, self._operator = frame, telemetry, operator
         self._push_until = 0.0  # a steady time
         self._homing: tuple[float, float] | None = None  # when a way home began and is given up
-        off = not operator.allowed
+        gui, off = server.gui, not operator.allowed
         self._folder = gui.add_folder('Simulated robot', visible=False)  # until there is one
         with self._folder:
             home = gui.add_button('Back to the start pose', disabled=off)
@@ -52,11 +56,13 @@ class SimulatedRobot:
             self._force = gui.add_vector3('Push, N', (15.0, 0.0, 0.0), step=1.0, disabled=off)
             push = gui.add_button('Push', disabled=off, hint='the tool, for half a second')
             push.on_click(lambda _: self.start_push())
+            self._pull = LinkPull(server, drawn, operator)
             paused = gui.add_checkbox('Pause the simulator', False, disabled=off)
             paused.on_update(by_hand(lambda: operator.pause(paused.value)))
 
     def send(self) -> None:
         """Push while the push lasts; to be called some 25 times per second."""
+        self._pull.send()
         if time.monotonic() < self._push_until:
             self._operator.push(self._frame, self._force.value)
 

@@ -23,7 +23,6 @@ from rbd_ros.view.figures import quaternion
 
 if TYPE_CHECKING:
     from rbd_ros.dynamics.robot import Dynamics
-    from rbd_ros.model.model import Model
     from rbd_ros.nodes.dashboard.operator import Operator
     from rbd_ros.nodes.dashboard.telemetry import Telemetry
 
@@ -35,16 +34,15 @@ class TargetHandle:
     A checkbox, and the handle that it shows.
 
     :param server: of the page.
-    :param model: the robot.
     :param robot: its kinematics.
     :param frame: the controlled frame.
     :param telemetry: where the robot is.
     :param operator: sends the target.
     """
 
-    def __init__(self, server: Any, model: Model, robot: Dynamics, frame: str,
+    def __init__(self, server: Any, robot: Dynamics, frame: str,
                  telemetry: Telemetry, operator: Operator) -> None:
-        self._model, self._robot, self._frame = model, robot, frame
+        self._robot, self._frame = robot, frame
         self._telemetry, self._operator = telemetry, operator
         self._on = server.gui.add_checkbox(
             'Drag a target', False, disabled=not operator.allowed,
@@ -57,7 +55,7 @@ class TargetHandle:
 
     def show(self) -> None:
         """Put the target where the frame is, and let it be dragged."""
-        q = self._telemetry.position(self._model)
+        q = self._telemetry.position(self._robot.model)
         if self._on.value and q is not None:
             H = self._robot.pose(q, self._frame)
             self._gizmo.position, self._gizmo.wxyz = H[:3, 3], quaternion(H[:3, :3])

@@ -1,0 +1,58 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+"""A button that moves the robot while it is held, and no longer."""
+
+from __future__ import annotations
+
+__all__ = ['DeadMan', 'HOLD_RATE', 'SHORTEST_GAP', 'TIMEOUT']
+
+HOLD_RATE = 10.0  # Hz, of the signs that a browser sends while a button is held
+TIMEOUT = 0.3  # s after the last sign of a held button at which it counts as released
+#: s between two signs, below which they do not count: signs that a stalled network kept back come
+#: all at once, perhaps long after the button was released
+SHORTEST_GAP = 0.05
+
+
+class DeadMan:
+    """
+    Know whether a button is held, from the signs that browsers send.
+
+    One sign alone is no proof: two of the same browser are, if the time between them is that of a
+    button which is held now.
+    """
+
+    def __init__(self) -> None:
+        self._last: dict[int, float] = {}  # time of the last sign of each browser
+        self._until = 0.0
+
+    def renew(self, browser: int, now: float) -> None:
+        """
+        Take a sign.
+
+        :param browser: its number.
+        :param now: steady time at which it came.
+        """
+        gap = now - self._last.get(browser, -TIMEOUT)
+        self._last = {each: at for each, at in self._last.items() if now - at <= TIMEOUT}
+        self._last[browser] = now
+        if SHORTEST_GAP <= gap <= TIMEOUT:
+            self._until = now + TIMEOUT
+
+    def is_held(self, now: float) -> bool:
+        """
+        Return whether the button is held.
+
+        :param now: steady time.
+        """
+        return now < self._until

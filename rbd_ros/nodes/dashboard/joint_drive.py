@@ -1,0 +1,228 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+"""Sliders and jog buttons of the joints, sent as a stream of set-points that move slowly."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+import math
+import time
+from typing import Any, TYPE_CHECKING
+
+import numpy as np
+from rbd_ros.control.modes.modes import MODES, names_in, Takes, taking
+from rbd_ros.nodes.dashboard.adjust import by_hand
+from rbd_ros.nodes.dashboard.dead_man import DeadMan, HOLD_RATE, TIMEOUT
+from rbd_ros.nodes.dashboard.moving_point import MovingPoint
+from rbd_ros.nodes.dashboard.telemetry import STALE_AFTER
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+    from rbd_ros.model.model import Model
+    from rbd_ros.nodes.dashboard.operator import Operator
+    from rbd_ros.nodes.dashboard.telemetry import Telemetry
+
+    Array = NDArray[np.float64]
+
+__all__ = ['JointDrive']
+
+STEP = 1e-3  # rad or m, of a slider
+SLOWEST, USUAL, FASTEST = 5, 20, 50  # percent of the velocity limits
+#: s without a set-point after which the robot counts as at rest, and rad or m from the last one at
+#: which somebody else has moved it
+AT_REST, ELSEWHERE = 1.0, 0.1
+FITTING = taking(Takes.TRAJECTORY)
+CHOOSE_MODE = f'The mode is {{}}: choose {names_in(FITTING, "or")} above.'
+NOT_RUNNING = 'The controller is {}, not running: see the box at the top.'
+NO_STATES = 'No joint states: nobody knows where the robot is.'
+OTHERS = ('Another program publishes joint trajectories, too: the controller takes none of two. '
+          'End it, or switch this off.')
+HOLD = (f'Move a slider, then keep **Hold to move** pressed. The robot stops {TIMEOUT:g} s after '
+        'you let go, and when this page is closed or its connection is lost.')
+READY = 'Move a slider: the robot goes there.'
+MOVED = 'Somebody else has moved the robot: the sliders are where it is now.'
+
+
+class JointDrive:
+    """
+    Sliders that are where the robot is until they are switched on, and then where it shall be.
+
+    What is sent is one set-point after the other, each a little further: whatever ends the stream
+    ends the motion. A robot that is not simulated moves only while a button is held.
+
+    :param gui: of the page.
+    :param model: the robot.
+    :param joints: that the controller commands.
+    :param telemetry: where the robot is, and in what mode.
+    :param operator: sends the set-points.
+    """
+
+    def __init__(self, gui: Any, model: Model, joints: Sequence[str], telemetry: Telemetry,
+                 operator: Operator) -> None:
+        self._joints, self._telemetry, self._operator = tuple(joints), telemetry, operator
+        self.point = MovingPoint(model, joints)
+        self.target: Array = self.point.q.copy()
+        self._hold, self._jogs = DeadMan(), {-1.0: DeadMan(), 1.0: DeadMan()}
+        self._simulated = self._crowded = self._driving = False
+        self._shown: Array = self.point.q.copy()  # where the sliders are
+        self._windows = [self._window(k, 0.0) for k in range(len(self._joints))]
+        self._now = self._sent = -math.inf  # steady times: of the last look, the last set-point
+        off = not operator.allowed
+        with gui.add_folder('Joints', expand_by_default=False):
+            self.box = gui.add_checkbox('Drive the joints', False, disabled=off)
+            self.box.on_update(by_hand(self.switch))
+            self.words = gui.add_markdown('')
+            self._speed = gui.add_slider('Speed, %', SLOWEST, FASTEST, 1, USUAL, disabled=off,
+                                         hint='of the velocity limits of the joints')
+            self._button = gui.add_button('Hold to move', color='orange', disabled=True,
+                                          visible=not off)
+            self._button.on_hold(renewing(self._hold), HOLD_RATE)
+            self.sliders = [self._slider(gui, k) for k in range(len(self._joints))]
+            self._joint = gui.add_dropdown('Jog', self._joints, disabled=off)
+            self._jog_buttons = [gui.add_button(label, disabled=True, hint='while you hold it')
+                                 for label in ('−', '+')]
+        for button, jog in zip(self._jog_buttons, self._jogs.values(), strict=True):
+            button.on_hold(renewing(jog), HOLD_RATE)
+
+    def _slider(self, gui: Any, k: int) -> Any:
+        made = gui.add_slider(self._joints[k], *self._windows[k], STEP, float(self.point.q[k]),
+                              disabled=True)
+        made.on_update(by_hand(partial(self._ask, k)))
+        return made
+
+    def _window(self, k: int, q: float) -> tuple[float, float]:
+        """Return the ends of a slider: the limits, or a turn around where the joint is."""
+        low, high = float(self.point.lower[k]), float(self.point.upper[k])
+        low = low if math.isfinite(low) else min(q, high) - math.pi
+        high = high if math.isfinite(high) else max(q, low) + math.pi
+        return low, max(high, low + STEP)
+
+    def _ask(self, k: int) -> None:
+        """Take a slider that was moved by hand; a browser may send more than a slider has."""
+        self._shown[k] = value = float(self.sliders[k].value)
+        if self._driving:
+            low, high = self._windows[k]
+            self.ask({self._joints[k]: min(max(value, low), high)})
+
+    def ask(self, positions: dict[str, float]) -> None:
+        """
+        Ask for positions of some joints; those beyond a limit become the limit.
+
+        :param positions: by name; of joints that are not driven here nothing is asked.
+        """
+        target = self.target.copy()
+        for k, name in enumerate(self._joints):
+            if math.isfinite(positions.get(name, math.nan)):
+                target[k] = positions[name]
+        self.target = self.point.inside(target)
+
+    @property
+    def is_driving(self) -> bool:
+        """Return whether what is asked for is sent."""
+        return self._driving
+
+    def switch(self) -> None:
+        """Get ready to send set-points, or leave the topic to others."""
+        self._operator.steer(bool(self.box.value))
+
+    def send(self) -> None:
+        """Move the set-point by what the time since the last call allows, and send it."""
+        before, self._now = self._now, time.monotonic()
+        if not self._driving:
+            return
+        if self._now - self._sent > AT_REST and self._is_elsewhere():
+            self._begin()
+            self.words.content = MOVED
+            return
+        old, share = self.point.q, min(max(float(self._speed.value), SLOWEST), FASTEST) / 100.0
+        held = [sense for sense, jog in self._jogs.items() if jog.is_held(self._now)]
+        if len(held) == 1:
+            k = self._joints.index(self._joint.value)
+            self.point.jog(k, held[0], self._now - before, share)
+            self.ask({self._joint.value: float(self.point.q[k])})
+        elif self._simulated or self._hold.is_held(self._now):
+            self.point.approach(self.target, self._now - before, share)
+        else:
+            self.point.rest()
+        if not np.array_equal(old, self.point.q):
+            self._operator.set_point(self._joints, self.point.q.tolist())
+            self._sent = self._now
+
+    def update(self) -> None:
+        """Say what is missing, and show where the joints are or shall be."""
+        self._simulated, self._crowded = self._operator.simulated, self._operator.is_crowded
+        on = bool(self.box.value) and self._operator.allowed
+        missing = self._missing() if on else ''
+        driving = on and not missing
+        if driving != self._driving:
+            self._begin()
+            self._driving = driving
+            for each in (*self.sliders, *self._jog_buttons, self._button):
+                each.disabled = not driving
+        self._button.visible = not self._simulated and self._operator.allowed
+        if missing or not driving or self.words.content != MOVED:
+            self.words.content = missing or (
+                '' if not driving else READY if self._simulated else HOLD)
+        shown = self.target if driving else self._measured()
+        if shown is not None:
+            self._show(shown)
+
+    def _missing(self) -> str:
+        """Return why nothing can be sent now, empty if it can."""
+        telemetry = self._telemetry
+        if self._measured() is None or telemetry.age('states') > STALE_AFTER:
+            return NO_STATES
+        # a mode of the user, which is not in the table, may take set-points
+        if telemetry.mode in MODES and telemetry.mode not in FITTING:
+            return CHOOSE_MODE.format(telemetry.mode)
+        if telemetry.state != 'running':
+            return NOT_RUNNING.format(telemetry.state or 'not there')
+        return OTHERS if self._crowded else ''
+
+    def _begin(self) -> None:
+        """Ask for what is: set-point and target are where the robot is."""
+        measured = self._measured()
+        if measured is not None:
+            self.point.begin(measured)
+        self.target = self.point.q.copy()
+
+    def _is_elsewhere(self) -> bool:
+        measured = self._measured()
+        return measured is not None and bool(
+            np.abs(self.point.inside(measured) - self.point.q).max(initial=0.0) > ELSEWHERE)
+
+    def _measured(self) -> Array | None:
+        """Return where the joints are, None while one has never been seen."""
+        found = [self._telemetry.positions.get(name) for name in self._joints]
+        return None if None in found else np.array(found, float)
+
+    def _show(self, q: Array) -> None:
+        """Move the sliders; what does not change is not sent to the browsers."""
+        for k, slider in enumerate(self.sliders):
+            # compared with what was shown, not with the slider: that may have been moved by hand
+            if abs(self._shown[k] - q[k]) <= STEP:
+                continue
+            low, high = self._windows[k]
+            if not low <= q[k] <= high:
+                self._windows[k] = slider.min, slider.max = low, high = self._window(k, q[k])
+            slider.value = min(max(float(q[k]), low), high)
+            self._shown[k] = q[k]
+
+
+def renewing(button: DeadMan) -> Any:
+    """Return what takes the signs of a held button, in the order in which they come."""
+    async def held(event: Any) -> None:
+        button.renew(event.client_id, time.monotonic())
+    return held

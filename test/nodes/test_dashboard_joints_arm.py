@@ -1,0 +1,104 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+"""The sliders of the dashboard drive the real controller around a simulated arm."""
+
+from controller_rig import Arm, MODEL, SPEED
+from joint_page import JointPage, PERIOD
+import numpy as np
+import pytest
+from rbd_ros.control.modes.modes import Takes, taking
+from rbd_ros.nodes.dashboard.dead_man import TIMEOUT
+from rbd_ros.nodes.dashboard.joint_drive import USUAL
+from rbd_ros.nodes.dashboard.operator import SET_POINT_AHEAD
+
+TICKS = 20  # periods of the controller for one picture
+
+
+class Driven:
+    """An arm in a mode, and the page that drives it, on one clock."""
+
+    def __init__(self, monkeypatch, *, simulated):
+        self.arm = Arm(mode=taking(Takes.TRAJECTORY)[0], period=PERIOD / TICKS)
+        self.arm.release()
+        self.page = JointPage(monkeypatch, MODEL, self.arm.q, simulated=simulated)
+        self.page.operator.set_point = lambda names, q: self.arm.follow(
+            [1e-9 * SET_POINT_AHEAD], np.array([q]))
+        self.page.clock = self.arm.time
+        self.page.on()
+        self.arm.each = self.each
+
+    def each(self, time):
+        """Let the page look 25 times per second; a held button is signalled 10 times."""
+        k = round(time / self.arm.period)
+        if self.held and k % (TICKS * 5 // 2) == 0:
+            self.page.hold('Hold to move')
+        if k % TICKS == 0:
+            self.page.clock = time
+            self.page.put(self.arm.q)
+            self.page.drive.send()
+            self.page.drive.update()
+
+    held = False
+
+
+@pytest.fixture
+def driven(monkeypatch):
+    """Return what makes an arm with its page."""
+    return lambda **more: Driven(monkeypatch, **more)
+
+
+def test_the_arm_goes_where_the_slider_is_at_an_even_speed(driven):
+    """No joint is faster than the page says, and the motion is no stop and go."""
+    both = driven(simulated=True)
+    arm, page = both.arm, both.page
+    way = np.array([0.8, -0.3, 0.0, 0.2, 0.0, 0.0, 0.5])
+    goal = arm.q + way
+    for k, q in enumerate(goal):
+        page.drive.sliders[k].put(float(q))
+    del arm.q_log[:], arm.qd_log[:]
+    arm.run(4.0)
+    assert arm.state == 'running', arm.fault
+    np.testing.assert_allclose(arm.q, goal, atol=5e-3)
+    qd, share = np.array(arm.qd_log), USUAL / 100.0
+    print((np.abs(qd).max(axis=0) / SPEED).round(3))
+    assert (np.abs(qd).max(axis=0) < 1.1 * share * SPEED).all()
+    needed = (np.abs(way) / (share * SPEED)).max()
+    middle = slice(round(0.3 * needed / arm.period), round(0.9 * needed / arm.period))
+    fastest = np.argmax(np.abs(way) / SPEED)
+    print(qd[middle, fastest].min() / SPEED[fastest], qd[middle, fastest].max() / SPEED[fastest])
+    assert qd[middle, fastest].min() > 0.8 * share * SPEED[fastest]
+
+
+def test_the_arm_stops_when_the_button_is_released(driven):
+    """It is at rest soon after the time of the dead-man, and stays there."""
+    both = driven(simulated=False)
+    arm, page = both.arm, both.page
+    page.drive.sliders[0].put(float(arm.q[0] + 1.0))
+    before = arm.q.copy()
+    arm.run(1.0)
+    assert np.abs(arm.q - before).max() < 1e-3
+    both.held = True
+    arm.run(1.0)
+    assert arm.qd[0] > 0.15 * SPEED[0]
+    both.held = False
+    del arm.qd_log[:]
+    arm.run(2.0)
+    moving = np.abs(np.array(arm.qd_log)[:, 0]) > 0.01 * SPEED[0]
+    last = arm.period * (1 + int(np.flatnonzero(moving).max()))
+    print(f'at rest after {last:.3f} s')
+    # a picture, the rest of the stream, and braking
+    assert last < TIMEOUT + PERIOD + 2.0e-9 * SET_POINT_AHEAD + 0.3
+    there = arm.q.copy()
+    arm.run(2.0)
+    assert np.abs(arm.q - there).max() < 1e-3 and arm.q[0] < before[0] + 0.9
