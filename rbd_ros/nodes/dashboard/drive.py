@@ -23,6 +23,8 @@ from typing import Any, TYPE_CHECKING
 from rbd_ros.control.modes.modes import MODES
 from rbd_ros.nodes.dashboard.adjust import by_hand
 from rbd_ros.nodes.dashboard.joint_drive import JointDrive
+from rbd_ros.nodes.dashboard.pose_file import PoseFile, poses_folder
+from rbd_ros.nodes.dashboard.poses import Poses
 from rbd_ros.nodes.dashboard.settings import READ_PERIOD
 from rbd_ros.nodes.dashboard.simulated import SimulatedRobot
 from rbd_ros.nodes.dashboard.target import TargetHandle
@@ -63,6 +65,8 @@ class Drive:
             reset.on_click(lambda _: operator.reset())
             self._target = TargetHandle(server, robot, frame, telemetry, operator)
         self._joints = JointDrive(gui, robot.model, joints, telemetry, operator)
+        self._poses = Poses(gui, self._joints, PoseFile(robot.model.name, poses_folder()),
+                            allowed=operator.allowed)
         self._simulated = SimulatedRobot(server, drawn, frame, telemetry, operator)
 
     def send(self) -> None:
@@ -73,6 +77,7 @@ class Drive:
     def update(self) -> None:
         """Show what the robot does; to be called some times per second."""
         self._joints.update()
+        self._poses.update()
         self._simulated.update()
         self._show_mode()
 

@@ -71,13 +71,13 @@ class JointDrive:
 
     def __init__(self, gui: Any, model: Model, joints: Sequence[str], telemetry: Telemetry,
                  operator: Operator) -> None:
-        self._joints, self._telemetry, self._operator = tuple(joints), telemetry, operator
+        self.joints, self._telemetry, self._operator = tuple(joints), telemetry, operator
         self.point = MovingPoint(model, joints)
         self.target: Array = self.point.q.copy()
         self._hold, self._jogs = DeadMan(), {-1.0: DeadMan(), 1.0: DeadMan()}
         self._simulated = self._crowded = self._driving = False
         self._shown: Array = self.point.q.copy()  # where the sliders are
-        self._windows = [self._window(k, 0.0) for k in range(len(self._joints))]
+        self._windows = [self._window(k, 0.0) for k in range(len(self.joints))]
         self._now = self._sent = -math.inf  # steady times: of the last look, the last set-point
         off = not operator.allowed
         with gui.add_folder('Joints', expand_by_default=False):
@@ -89,15 +89,15 @@ class JointDrive:
             self._button = gui.add_button('Hold to move', color='orange', disabled=True,
                                           visible=not off)
             self._button.on_hold(renewing(self._hold), HOLD_RATE)
-            self.sliders = [self._slider(gui, k) for k in range(len(self._joints))]
-            self._joint = gui.add_dropdown('Jog', self._joints, disabled=off)
+            self.sliders = [self._slider(gui, k) for k in range(len(self.joints))]
+            self._joint = gui.add_dropdown('Jog', self.joints, disabled=off)
             self._jog_buttons = [gui.add_button(label, disabled=True, hint='while you hold it')
                                  for label in ('−', '+')]
         for button, jog in zip(self._jog_buttons, self._jogs.values(), strict=True):
             button.on_hold(renewing(jog), HOLD_RATE)
 
     def _slider(self, gui: Any, k: int) -> Any:
-        made = gui.add_slider(self._joints[k], *self._windows[k], STEP, float(self.point.q[k]),
+        made = gui.add_slider(self.joints[k], *self._windows[k], STEP, float(self.point.q[k]),
                               disabled=True)
         made.on_update(by_hand(partial(self._ask, k)))
         return made
@@ -114,7 +114,7 @@ class JointDrive:
         self._shown[k] = value = float(self.sliders[k].value)
         if self._driving:
             low, high = self._windows[k]
-            self.ask({self._joints[k]: min(max(value, low), high)})
+            self.ask({self.joints[k]: min(max(value, low), high)})
 
     def ask(self, positions: dict[str, float]) -> None:
         """
@@ -123,7 +123,7 @@ class JointDrive:
         :param positions: by name; of joints that are not driven here nothing is asked.
         """
         target = self.target.copy()
-        for k, name in enumerate(self._joints):
+        for k, name in enumerate(self.joints):
             if math.isfinite(positions.get(name, math.nan)):
                 target[k] = positions[name]
         self.target = self.point.inside(target)
@@ -132,6 +132,12 @@ class JointDrive:
     def is_driving(self) -> bool:
         """Return whether what is asked for is sent."""
         return self._driving
+
+    @property
+    def positions(self) -> dict[str, float] | None:
+        """Return where the joints are by name, None while one has never been seen."""
+        measured = self._measured()
+        return None if measured is None else dict(zip(self.joints, measured.tolist(), strict=True))
 
     def switch(self) -> None:
         """Get ready to send set-points, or leave the topic to others."""
@@ -149,7 +155,7 @@ class JointDrive:
         old, share = self.point.q, min(max(float(self._speed.value), SLOWEST), FASTEST) / 100.0
         held = [sense for sense, jog in self._jogs.items() if jog.is_held(self._now)]
         if len(held) == 1:
-            k = self._joints.index(self._joint.value)
+            k = self.joints.index(self._joint.value)
             self.point.jog(k, held[0], self._now - before, share)
             self.ask({self._joint.value: float(self.point.q[k])})
         elif self._simulated or self._hold.is_held(self._now):
@@ -157,7 +163,7 @@ class JointDrive:
         else:
             self.point.rest()
         if not np.array_equal(old, self.point.q):
-            self._operator.set_point(self._joints, self.point.q.tolist())
+            self._operator.set_point(self.joints, self.point.q.tolist())
             self._sent = self._now
 
     def update(self) -> None:
@@ -205,7 +211,7 @@ class JointDrive:
 
     def _measured(self) -> Array | None:
         """Return where the joints are, None while one has never been seen."""
-        found = [self._telemetry.positions.get(name) for name in self._joints]
+        found = [self._telemetry.positions.get(name) for name in self.joints]
         return None if None in found else np.array(found, float)
 
     def _show(self, q: Array) -> None:

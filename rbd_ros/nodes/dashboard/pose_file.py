@@ -1,0 +1,111 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+"""Poses that a person has named, in a file for each robot."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+import math
+import os
+from pathlib import Path
+import re
+from typing import Any
+
+from rbd_ros.errors import RbdError
+import yaml
+
+__all__ = ['PoseFile', 'poses_folder']
+
+LONGEST_NAME = 40  # characters of the name of a pose
+MOST_POSES = 200
+HEADER = '# Poses of {}, written by the dashboard: the position of each joint, rad or m\n'
+
+
+def poses_folder() -> Path:
+    """Return where files of poses are kept: the folder for states of programs of this user."""
+    base = os.environ.get('XDG_STATE_HOME', '')
+    return (Path(base) if base else Path.home() / '.local' / 'state') / 'rbd_ros' / 'poses'
+
+
+class PoseFile:
+    """
+    Named poses of a robot.
+
+    :param robot: its name.
+    :param folder: of the file.
+    """
+
+    def __init__(self, robot: str, folder: Path) -> None:
+        self._robot = robot
+        self.path = folder / f'{re.sub("[^A-Za-z0-9_-]", "_", robot) or "robot"}.yaml'
+
+    def read(self) -> dict[str, dict[str, float]]:
+        """
+        Return the poses by name, each a position by joint.
+
+        :raises RbdError: if the file has something else.
+        """
+        try:
+            content = yaml.safe_load(self.path.read_text(encoding='utf-8')) or {}
+        except FileNotFoundError:
+            return {}
+        except (OSError, ValueError, yaml.YAMLError) as error:
+            raise RbdError(f'{self.path} cannot be read: {error}') from error
+        if not isinstance(content, dict):
+            raise RbdError(f'{self.path}: it has no poses by name')
+        for name, pose in content.items():
+            if not (isinstance(name, str) and isinstance(pose, dict)
+                    and all(_is_position(*each) for each in pose.items())):
+                raise RbdError(f'{self.path}: "{name}" is no pose, a finite number for each joint')
+        return {name: {joint: float(q) for joint, q in pose.items()}
+                for name, pose in content.items()}
+
+    def save(self, name: str, pose: Mapping[str, float]) -> None:
+        """
+        Add a pose, or exchange that of the same name.
+
+        :raises RbdError: if it has no proper name, or the file cannot be written.
+        """
+        if not name.strip() or len(name) > LONGEST_NAME or not name.isprintable():
+            raise RbdError(f'a pose needs a name of 1 to {LONGEST_NAME} letters')
+        poses = self.read() | {name: dict(pose)}
+        if len(poses) > MOST_POSES:
+            raise RbdError(f'{self.path} has {MOST_POSES} poses: forget one first')
+        self._write(poses)
+
+    def forget(self, name: str) -> None:
+        """
+        Remove a pose.
+
+        :raises RbdError: if the file cannot be read or written.
+        """
+        self._write({key: pose for key, pose in self.read().items() if key != name})
+
+    def _write(self, poses: Mapping[str, Mapping[str, float]]) -> None:
+        """Write the file as a whole: whoever reads it meets the old or the new one."""
+        new = self.path.with_suffix('.new')
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            # ascii(): what a description calls the robot stays in its line
+            new.write_text(HEADER.format(ascii(self._robot)) + yaml.safe_dump(
+                {name: dict(pose) for name, pose in poses.items()}, sort_keys=False,
+                allow_unicode=True), encoding='utf-8')
+            new.replace(self.path)
+        except OSError as error:
+            raise RbdError(f'{self.path} cannot be written: {error}') from error
+
+
+def _is_position(joint: Any, q: Any) -> bool:
+    return (isinstance(joint, str) and isinstance(q, (int, float)) and not isinstance(q, bool)
+            and math.isfinite(q))
