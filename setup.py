@@ -26,7 +26,7 @@ setup(
     version='0.1.0',
     packages=find_packages(include=['rbd_ros', 'rbd_ros.*']),
     package_data={'rbd_ros': ['py.typed'], 'rbd_ros.nodes': ['*.xml'],
-                  'rbd_ros.model.urdf': ['*.csv'],
+                  'rbd_ros.learn': ['*.md'], 'rbd_ros.model.urdf': ['*.csv'],
                   'rbd_ros.command_line.ros2_control': ['*.in'],
                   'rbd_ros.command_line.embedded': ['*.in']},
     data_files=[
@@ -54,6 +54,7 @@ setup(
         'dashboard': ['pycollada', 'trimesh>=4,<6', 'viser>=1,<2', 'websockets>=13.1,<17'],
         'identification': ['clarabel', 'rosbags'],
         'jax': ['jax>=0.5'],
+        'learn': ['jupyterlab>=4,<5', 'trimesh>=4,<6', 'viser>=1,<2', 'websockets>=13.1,<17'],
         'meshes': ['coal'],
         'plot': ['matplotlib>=3.6,<4', 'rosbags'],
         'test': ['pytest'],

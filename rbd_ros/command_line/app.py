@@ -26,8 +26,8 @@ from types import ModuleType
 from typing import Any
 
 from rbd_ros.command_line.commands import (
-    bench, check, codegen, compare, config, contact, doctor, excite, identify, info, ops, plot,
-    robots, tool, torque, view)
+    bench, check, codegen, compare, config, contact, doctor, excite, identify, info, learn, ops,
+    plot, robots, tool, torque, view)
 from rbd_ros.errors import RbdError
 from rbd_ros.version import VERSION
 import typer
@@ -41,6 +41,7 @@ PANELS: dict[str, tuple[ModuleType, ...]] = {
     'Compute': (torque, compare, ops, bench),
     'Make files': (codegen, config),
     'Recordings': (excite, identify, tool, contact, plot),
+    'The book': (learn,),
     'This machine': (doctor,),
 }
 #: Exit code of a command that could not do its work: wrong usage, or wrong input.

@@ -95,8 +95,12 @@ class Viewpoint(NamedTuple):
     floor: float
 
 
-def viewpoint(model: Model) -> Viewpoint:
-    """Return the viewpoint from which a robot in its neutral position fills the free view."""
+def viewpoint(model: Model, aside: float = ASIDE) -> Viewpoint:
+    """
+    Return the viewpoint from which a robot in its neutral position fills the free view.
+
+    :param aside: how far the camera stands to the right, in units of its distance.
+    """
     poses = link_poses(model, neutral(model)).values()
     points = np.array([position for position, _ in poses])
     low, high = points.min(axis=0), points.max(axis=0)
@@ -104,7 +108,7 @@ def viewpoint(model: Model) -> Viewpoint:
     middle = 0.5 * (low + high)
     back = np.array(VIEW_DIRECTION) / np.linalg.norm(VIEW_DIRECTION)
     right = np.cross([0.0, 0.0, 1.0], back)
-    look = middle + ASIDE * DISTANCE * radius * right / np.linalg.norm(right)
+    look = middle + aside * DISTANCE * radius * right / np.linalg.norm(right)
     (a, b, c), (x, y, z) = (look + DISTANCE * radius * back).tolist(), look.tolist()
     return Viewpoint((a, b, c), (x, y, z), math.ceil(FLOOR * radius))
 

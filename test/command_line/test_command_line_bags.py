@@ -204,7 +204,8 @@ def test_commands_of_the_document(
         if name != 'rbd':
             subprocess.run([name, *rest], check=True, capture_output=True, timeout=patient(300))
             continue
-        short = {'view': ['--seconds', '0.1'], 'doctor': ['--seconds', '0']}
+        short = {'view': ['--seconds', '0.1'], 'doctor': ['--seconds', '0'],
+                 'learn': ['--json']}
         # what the doctor finds is not the reader's fault
         told = rbd(*rest, *short.get(rest[0], []), code=None if rest[0] == 'doctor' else 0)[0]
         if target:

@@ -252,6 +252,7 @@ def test_help_names_every_subcommand() -> None:
     ('rbd compare robot.urdf', cli.PEERS), ('rbd info robot.urdf', ('runtime',)),
     ('rbd --json bench robot.urdf', cli.PEERS), ('prepare', cli.EVERYTHING),
     ('docs', ('runtime', 'docs')), ('ros2 topic list', ('runtime',)),
+    ('rbd learn rnea', cli.LEARNING),
     ('test', cli.EVERYTHING), ('test scale -x', ('runtime',))])
 def test_a_command_gets_what_it_needs(words: str, groups: tuple[str, ...]) -> None:
     """Commands that compare with other libraries bring these along; the others do not."""
@@ -282,7 +283,8 @@ UNUSED = {'pytest', 'pytest-cov', 'pytest-repeat', 'pytest-rerunfailures'}
 
 
 @pytest.mark.parametrize('groups', sorted({
-    ('runtime',), cli.WITH_ROBOTS, cli.PEERS, *(each for each, _ in cli.SUBCOMMANDS.values())}))
+    ('runtime',), cli.WITH_ROBOTS, cli.PEERS, cli.LEARNING,
+    *(each for each, _ in cli.SUBCOMMANDS.values())}))
 def test_the_packages_of_a_command_are_complete(groups: tuple[str, ...]) -> None:
     """What the packages of a command depend on is among them: a fresh machine has no others."""
     pins = packages.read_groups((ROOT / 'requirements.txt').read_text())

@@ -52,7 +52,7 @@ FLOORS = (
     'control.load.texts', 'control.observers',
     'control.references', 'control.step', 'control.fleet.closed_loop', 'control',
     'control.load.payload_check', 'control.fleet', 'loop',
-    'sim', 'view', 'robot_check', 'nodes', 'nodes.simulator', 'nodes.controller',
+    'sim', 'view', 'learn', 'robot_check', 'nodes', 'nodes.simulator', 'nodes.controller',
     'nodes.controller.node', 'nodes.controller.process', 'public', 'command_line')
 #: Packages that only a machine with ROS has.
 ROS = ('ament_index_python', 'rclpy', 'rcl_interfaces', 'launch', 'launch_ros', 'lifecycle_msgs')

@@ -46,7 +46,7 @@ First use fetches Python packages, and a ROS 2 Jazzy runtime where no ROS 2 is s
 made goes to .run in the checkout; RBD_ROS_STATE names another folder.
 """
 
-EVERYTHING = ('runtime', 'test', 'robots', 'benchmark', 'docs')
+EVERYTHING = ('runtime', 'test', 'robots', 'benchmark', 'docs', 'learn')
 # subcommand: the groups of packages it needs, and the module that it runs, in the checkout
 SUBCOMMANDS = {
     'test': (EVERYTHING, 'rbd_env.testing'),
@@ -60,6 +60,8 @@ SUBCOMMANDS = {
 # what rbd compares with; its other commands need none of it
 PEERS = ('runtime', 'robots', 'benchmark')
 COMPARING = ('compare', 'bench')
+# JupyterLab, which fills in its pages with packages of the documentation
+LEARNING = ('runtime', 'docs', 'learn')
 # a package that has the robots of some examples, and most that are known by name
 ROBOTS = 'package://example-robot-data/'
 WITH_ROBOTS = ('runtime', 'robots')
@@ -87,6 +89,8 @@ def groups_of(arguments: list[str]) -> tuple[str, ...]:
         return ('runtime',)
     if name == 'rbd' and set(arguments[1:]).intersection(COMPARING):
         return PEERS
+    if name == 'rbd' and 'learn' in arguments[1:]:
+        return LEARNING
     if name in SUBCOMMANDS:
         return SUBCOMMANDS[name][0]
     return WITH_ROBOTS if any(map(takes_robots, arguments[1:])) else ('runtime',)

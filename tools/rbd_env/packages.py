@@ -26,15 +26,16 @@ from rbd_env import pip, progress
 from rbd_env.failure import Failure, from_os_error
 from rbd_env.layout import Layout
 
-GROUPS = ('runtime', 'test', 'robots', 'benchmark', 'docs')
+GROUPS = ('runtime', 'test', 'robots', 'benchmark', 'docs', 'learn')
 NEEDED_BYTES = {'runtime': 500_000_000, 'test': 300_000_000, 'robots': 600_000_000,
-                'benchmark': 800_000_000, 'docs': 100_000_000}
+                'benchmark': 800_000_000, 'docs': 100_000_000, 'learn': 250_000_000}
 STEP = {
     'runtime': 'installing the Python packages that running needs',
     'test': 'installing the Python packages that testing needs',
     'robots': 'installing descriptions of well-known robots',
     'benchmark': 'installing the Python packages to compare with',
     'docs': 'installing the Python packages that build the documentation',
+    'learn': 'installing JupyterLab',
 }
 
 
