@@ -14,14 +14,15 @@
 """Names of parts and values in /diagnostics that the controller writes and the dashboard reads."""
 
 __all__ = ['CONTACT', 'CONTACT_COUNT', 'CONTACT_FORCE', 'CONTACT_PLACE', 'CONTACT_REACTION',
-           'CONTACT_TIME', 'CONTACT_TORQUE', 'JOINT_STATES', 'LATENCY', 'MEDIAN', 'RATE',
-           'spread_key', 'SUPERVISOR']
+           'CONTACT_TIME', 'CONTACT_TORQUE', 'JOINT_STATES', 'LAST_GOAL',
+           'LATENCY', 'MEDIAN', 'RATE', 'REFERENCE', 'spread_key', 'SUPERVISOR']
 
 SUPERVISOR, JOINT_STATES, CONTACT = 'supervisor', 'joint states', 'contact'
 #: Of the last contact, and how many there were.
 CONTACT_REACTION, CONTACT_COUNT, CONTACT_TIME = 'reaction', 'contacts', 'last contact'
 CONTACT_PLACE = 'last contact felt by'
 CONTACT_TORQUE, CONTACT_FORCE = 'last contact torque', 'last contact force, N'
+REFERENCE, LAST_GOAL = 'reference', 'last goal'
 RATE = 'rate [Hz]'
 MEDIAN = 'p50'
 

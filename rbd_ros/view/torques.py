@@ -36,8 +36,8 @@ __all__ = ['Comparison', 'Moment', 'Motion', 'Track']
 
 HALF_WINDOW = 0.05  # s, half of the time over which a state is smoothed
 FEWEST = 7  # states in a window, of a driver that is slow
-PERIOD = 0.04  # s between two points of a plot
-SPAN = 300  # points of a plot
+PERIOD = 0.04  # s between two points
+SPAN = 300  # points that are compared
 LONGEST_GAP = 1.0  # s without states after which a plot goes on from the present
 MOST_ROWS = 4000  # states of one kind that are kept
 MOST_TRACKS = 8  # kinds of messages, as in the controller
@@ -291,17 +291,16 @@ class Comparison:
         robot.set_payload(*self._load)
         return added[self._index]
 
-    def plot(self, joint: str) -> tuple[Array, Array, Array]:
-        """Return times, s from now, measured and predicted torque; one entry if there is none."""
-        if not self._points:
-            return np.zeros(1), np.zeros(1), np.zeros(1)
-        k = self._joints.index(joint)
-        t, measured, predicted = (np.array(part) for part in zip(
-            *((t, a[k], b[k]) for t, a, b in self._points), strict=True))
-        return t - t[-1], measured, predicted
+    def points(self, since: float = -math.inf) -> tuple[Array, Array, Array]:
+        """Return times, and a row of measured and one of predicted torques for each of them."""
+        found = [point for point in list(self._points) if point[0] >= since]
+        n = len(self._joints)
+        return (np.array([t for t, _, _ in found]),
+                np.array([measured for _, measured, _ in found]).reshape(-1, n),
+                np.array([predicted for _, _, predicted in found]).reshape(-1, n))
 
     def rms(self) -> Array | None:
-        """Return the rms difference of each joint over the plot; None: there is nothing yet."""
+        """Return the rms difference of each joint of late; None: there is nothing yet."""
         if not self._points:
             return None
         apart = np.array([measured - predicted for _, measured, predicted in self._points])

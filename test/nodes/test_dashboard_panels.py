@@ -11,26 +11,23 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
 # See the License for the specific language governing permissions and
 # limitations under the License.
-"""What the dashboard shows of springs, contacts and predicted torques."""
+"""What the dashboard shows of springs and predicted torques."""
 
 from pathlib import Path
 from types import SimpleNamespace
 from unittest.mock import MagicMock
 
-from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from isolation import own_domain
 import numpy as np
 import pytest
 import rbd_ros
 from rbd_ros.model.urdf.resources import find_resource
-from rbd_ros.nodes.dashboard.contact_events import ContactEvents, KEPT
 from rbd_ros.nodes.dashboard.drawings import Drawings, MAX_HALF_AXIS
 from rbd_ros.nodes.dashboard.guide import COMMANDS, DONE, guide, OPEN, steps
 from rbd_ros.nodes.dashboard.telemetry import Telemetry
-from rbd_ros.nodes.dashboard.torque_plot import NOT_FOR, TorquePlot, WAITING
-from rbd_ros.nodes.diagnostic_names import (
-    CONTACT, CONTACT_COUNT, CONTACT_FORCE, CONTACT_PLACE, CONTACT_REACTION, CONTACT_TIME,
-    CONTACT_TORQUE, SUPERVISOR)
+from rbd_ros.nodes.dashboard.torque_table import NOT_FOR, TorqueTable, WAITING
+from rbd_ros.nodes.diagnostic_names import SUPERVISOR
 from rbd_ros.view.figures import quaternion
 from rbd_ros.view.torques import Motion
 import rclpy
@@ -146,60 +143,11 @@ def test_nothing_is_known_of_a_controller_that_vanished(node):
     assert not figures.stiffness.visible
 
 
-def report(count, name='controller', **more):
-    """Return what the controller says of contacts."""
-    values = {CONTACT_REACTION: 'stop', CONTACT_COUNT: str(count), **more}
-    return DiagnosticArray(status=[DiagnosticStatus(
-        name=f'{name}: {CONTACT}', values=[KeyValue(key=k, value=v) for k, v in values.items()])])
-
-
-def felt(place, force='12.5', time='2026-03-01T12:00:00.250+00:00'):
-    """Return one contact."""
-    return {CONTACT_TIME: time, CONTACT_PLACE: place, CONTACT_TORQUE: '4.2', CONTACT_FORCE: force}
-
-
-def test_contacts_are_listed_once_newest_first(node):
-    """With time, joint or direction, torque, force and reaction; a repeated report adds none."""
-    telemetry = Telemetry(node, 'controller', 'simulator')
-    events = telemetry.events
-    assert 'not looked for' in events.html()
-    telemetry.on_diagnostics(report(0))
-    assert 'None so far' in events.html() and not list(events)
-    telemetry.on_diagnostics(report(1, **felt('joint_4')))
-    telemetry.on_diagnostics(report(1, **felt('joint_4')))
-    telemetry.on_diagnostics(report(2, name='left/controller', **felt('joint_1')))  # of another
-    telemetry.on_diagnostics(report(2, **felt('<tz>', '30.1')))
-    assert [event.place for event in events] == ['<tz>', 'joint_4']
-    text = events.html()
-    assert '&lt;tz&gt;' in text and '30.1' in text and 'stop' in text and '.250' in text
-    assert text.index('tz') < text.index('joint_4') and 'in between' not in text
-    telemetry.on_diagnostics(report(5, **felt('joint_2')))
-    assert len(list(events)) == 3 and 'and 2 in between' in events.html()
-
-
-def test_a_controller_that_begins_anew_counts_anew():
-    """The list stays, and its next contact is the next of the list; it does not grow forever."""
-    events = ContactEvents()
-
-    def take(count, place):
-        events.take({CONTACT_COUNT: count, **felt(place)})
-    take('2', 'a')
-    take('1', 'b')
-    take('', 'c')
-    take('nan', 'c')
-    assert [event.place for event in events] == ['b', 'a']
-    for k in range(2, 100):
-        take(str(k), 'd')
-    assert len(list(events)) == KEPT
-    events.take({CONTACT_COUNT: '100'})  # no time: shown without
-    assert next(iter(events)).cells() == ('', '', '', '', '')
-
-
-def test_the_plot_of_a_joint_and_the_difference_of_all():
-    """The chosen joint has its curves; each has its rms difference and its share of the limit."""
+def test_the_difference_of_all_joints():
+    """Each has its rms difference and its share of the limit."""
     motion, page = Motion(), server()
     limits = [100.0, np.inf, *[10.0] * 5]
-    plot = TorquePlot(page.gui, ROBOT, 'tool0', MODEL.joint_names, limits, motion)
+    plot = TorqueTable(page.gui, ROBOT, 'tool0', MODEL.joint_names, limits, motion)
     plot.take({'gravity': [0.0, 0.0, -9.81], 'payload.mass': 1.0, 'payload.frame': 'link_3'})
     plot.update()
     assert plot._words.content == WAITING
@@ -209,8 +157,8 @@ def test_the_plot_of_a_joint_and_the_difference_of_all():
         motion.add(0.002 * k, MODEL.joint_names, Q, np.zeros(7), torque)
         if k % 100 == 0:
             plot.update()
-    t, measured, predicted = plot._plot.data
-    assert len(t) > 10 and np.allclose(measured - predicted, 2.5)
+    t, measured, predicted = plot.comparison.points()
+    assert len(t) > 10 and np.allclose((measured - predicted)[:, 0], 2.5)
     text = plot._words.content
     assert '2.50 N.m' in text and '2.5 %' in text and text.count('0.00 N.m') == 6
     assert 'another frame' in text and 'effort in joint_states' in text
@@ -218,18 +166,15 @@ def test_the_plot_of_a_joint_and_the_difference_of_all():
     plot.remember()
     plot.update()
     assert 'before' in plot._words.content and '>2.50<' in plot._words.content
-    plot._joint.value = 'joint_2'
-    plot.update()
-    np.testing.assert_allclose(plot._plot.data[2], torque[1], atol=1e-9)
 
 
-def test_a_robot_with_loops_has_no_plot():
+def test_a_robot_with_loops_has_no_table():
     """It says so, and nothing is computed."""
     model = rbd_ros.load_urdf((Path(__file__).parents[1] / 'urdf' / 'four_bar.urdf').read_text())
     assert model.loops
     page = server()
     robot = rbd_ros.Dynamics(model, payload_frame=model.frame_names[-1])
-    plot = TorquePlot(page.gui, robot, model.frame_names[-1], model.independent_joint_names,
+    plot = TorqueTable(page.gui, robot, model.frame_names[-1], model.independent_joint_names,
                       [1.0] * 9, Motion())
     plot.take({'payload.mass': 1.0})
     plot.update()

@@ -289,10 +289,23 @@ def test_ellipsoids_are_those_of_the_position(node):
 def test_nothing_is_drawn_before_the_robot_is_somewhere(node):
     """Ellipsoids and arrows wait for a position: at the base they would hide the robot."""
     shown, _ = page(node, 'tool0')
-    for made, count in ((shown._scene.add_icosphere, 3), (shown._scene.add_arrows, 3),
-                        (shown._scene.add_label, 3)):
+    scene = shown._server.scene
+    for made, count in ((scene.add_icosphere, 3), (scene.add_arrows, 3), (scene.add_label, 3)):
         assert made.call_count == count
         assert all(call.kwargs['visible'] is False for call in made.call_args_list)
+
+
+def test_nothing_is_drawn_for_nobody(node):
+    """Without a browser the robot is not posed; it is as soon as one comes."""
+    shown, telemetry = page(node, 'tool0')
+    shown._server.get_clients.return_value = {}
+    telemetry.on_states(JointState(name=list(MODEL.joint_names), position=[0.3] * 7))
+    shown._drawn = MagicMock(links={})
+    shown.update()
+    assert shown._drawn.show.call_count == 0
+    shown._server.get_clients.return_value = {0: 'a browser'}
+    shown.update()
+    np.testing.assert_array_equal(shown._drawn.show.call_args.args[0], [0.3] * 7)
 
 
 def test_a_pivot_is_shown_without_an_inertia(node):
@@ -387,7 +400,8 @@ def test_obstacles_are_drawn_and_replaced(node):
     table = SimpleNamespace(placed=(Box((0.3, 0.2, 0.1)), R, np.array([0.4, 0.0, 0.2])))
     telemetry.on_scene(MarkerArray(markers=[scene_marker(table, 'base', 0)]))
     shown.update()
-    [call] = [each for each in shown._scene.add_box.call_args_list if 'obstacle' in each.args[0]]
+    boxes = shown._server.scene.add_box.call_args_list
+    [call] = [each for each in boxes if 'obstacle' in each.args[0]]
     assert call.args[2] == (0.3, 0.2, 0.1) and call.kwargs['position'] == (0.4, 0.0, 0.2)
     np.testing.assert_allclose(call.kwargs['wxyz'], [np.sqrt(0.5), 0, 0, np.sqrt(0.5)])
     [handle] = shown._figures._obstacles

@@ -114,7 +114,7 @@ def test_the_torque_of_a_motion_is_predicted() -> None:
     """Of a robot that is as described, to 0.1 N.m while torques change by many."""
     loop = running()
     found = moved(loop)
-    _, measured, predicted = found.plot('joint_2')
+    measured, predicted = (part[:, 1] for part in found.points()[1:])
     assert np.ptp(measured) > 10.0 and len(measured) > 50
     print(found.rms().round(3), np.ptp(measured), np.abs(measured - predicted).max())
     assert (found.rms() < 0.1).all()

@@ -107,12 +107,15 @@ def test_the_torque_of_an_exact_robot_is_predicted(settings: dict[str, Any]) -> 
     settings = {'gravity': GRAVITY, **settings}
     found = compared(settings)
     assert found.source == ('sent' if 'driver_adds' in settings else 'effort')
-    for name, apart in zip(NAMES, found.rms(), strict=True):
-        t, measured, predicted = found.plot(name)
-        assert apart == pytest.approx(np.sqrt(((measured - predicted) ** 2).mean()))
-        assert apart < 0.01 * np.ptp(measured) + 0.005
-        assert t[-1] == 0.0 and np.allclose(np.diff(t), torques.PERIOD, atol=1e-4)
+    t, measured, predicted = found.points()
+    for k, apart in enumerate(found.rms()):
+        assert apart == pytest.approx(np.sqrt(((measured - predicted)[:, k] ** 2).mean()))
+        assert apart < 0.01 * np.ptp(measured[:, k]) + 0.005
+    assert np.allclose(np.diff(t), torques.PERIOD, atol=1e-4)
     assert 35 < len(t) < 51
+    later = found.points(t[-3])
+    assert [part.tolist() for part in later] == [
+        part[-3:].tolist() for part in (t, measured, predicted)]
 
 
 def test_a_model_that_is_wrong_differs() -> None:
@@ -137,8 +140,8 @@ def test_a_model_that_is_wrong_differs() -> None:
 def test_drivers_of_every_kind(options: dict[str, Any]) -> None:
     """Noisy, slow, without velocities, in two messages, with losses: to some percent."""
     found = compared({'gravity': GRAVITY}, **options)
-    for name, apart in zip(NAMES, found.rms(), strict=True):
-        assert apart < 0.03 * np.ptp(found.plot(name)[1]) + 0.03
+    for apart, measured in zip(found.rms(), found.points()[1].T, strict=True):
+        assert apart < 0.03 * np.ptp(measured) + 0.03
 
 
 def test_nothing_is_compared_that_is_not_known() -> None:
@@ -152,16 +155,17 @@ def test_nothing_is_compared_that_is_not_known() -> None:
             motion.add(start + 0.002 * k, names, still[:len(names)], still[:len(names)], effort)
             motion.add_sent(still)
             found.update({})
-    assert found.rms() is None and found.plot('joint_1')[0].tolist() == [0.0]
+    assert found.rms() is None
+    assert [part.shape for part in found.points()] == [(0,), (0, 7), (0, 7)]
     feed(0.0, effort=())
     feed(10.0, effort=[float('nan')] * 7)
     motion.add(11.0, NAMES, [0.0], [0.0], [0.0])  # bad, and dropped
     assert found.rms() is None and found.source == ''
     feed(20.0)
-    assert found.source == 'effort' and len(found.plot('joint_1')[0]) > 3
+    assert found.source == 'effort' and len(found.points()[0]) > 3
     feed(5.0)  # the simulator began anew: what was before is not in one plot with it
-    t, *_ = found.plot('joint_1')
-    assert t.min() > -0.5 and (np.diff(t) > 0.0).all()
+    t, *_ = found.points()
+    assert t.max() < 5.5 and (np.diff(t) > 0.0).all()
     lone = Motion()
     found = Comparison(rbd_ros.Dynamics(MODEL, payload_frame='tool0'), 'tool0', NAMES, lone)
     motion = lone

@@ -44,7 +44,7 @@ from rbd_ros.nodes.controller.loop_node import LoopNode
 from rbd_ros.nodes.controller.statistics import Spread
 from rbd_ros.nodes.diagnostic_names import (
     CONTACT, CONTACT_COUNT, CONTACT_FORCE, CONTACT_PLACE, CONTACT_REACTION, CONTACT_TIME,
-    CONTACT_TORQUE, JOINT_STATES, MEDIAN, RATE, spread_key, SUPERVISOR)
+    CONTACT_TORQUE, JOINT_STATES, LAST_GOAL, MEDIAN, RATE, REFERENCE, spread_key, SUPERVISOR)
 from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
 
@@ -138,7 +138,7 @@ class Diagnostics:
             return {SUPERVISOR: supervisor, **parts}
         return {
             SUPERVISOR: supervisor, JOINT_STATES: self._statistics,
-            'torque': _torque(controller), 'reference': self._reference(controller),
+            'torque': _torque(controller), REFERENCE: self._reference(controller),
             'load': self._load(controller), **_contact(controller, now), **parts}
 
     def _waits_for_clock(self, now: float) -> bool:
@@ -197,7 +197,7 @@ class Diagnostics:
             ('source', source), ('stream timed out', bool(reference.timed_out)),
             ('goals under way', action.goals), ('goals refused', action.refused),
             ('last refusal', action.refusal),
-            ('last goal', f'{last.status.value} ({last.code.name}): {last.text}' if last else ''),
+            (LAST_GOAL, f'{last.status.value} ({last.code.name}): {last.text}' if last else ''),
             ('largest error', f'{_largest_error(controller):.4g}')]
         if controller.leads:
             condition = float(_tip_kernel(controller).outputs['condition'][0])

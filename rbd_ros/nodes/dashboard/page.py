@@ -25,11 +25,16 @@ from rbd_ros.nodes.dashboard import guide
 from rbd_ros.nodes.dashboard.adjust import Adjust
 from rbd_ros.nodes.dashboard.drawings import Drawings
 from rbd_ros.nodes.dashboard.drive import Drive
+from rbd_ros.nodes.dashboard.event_watch import EventWatch
+from rbd_ros.nodes.dashboard.joint_history import JointHistory, joints_of
+from rbd_ros.nodes.dashboard.joint_plots import JointPlots
+from rbd_ros.nodes.dashboard.number_plot import NumberPlot
 from rbd_ros.nodes.dashboard.operator import Operator
+from rbd_ros.nodes.dashboard.recorder import Recorder
 from rbd_ros.nodes.dashboard.settings import Settings
 from rbd_ros.nodes.dashboard.status import Status, status_of
-from rbd_ros.nodes.dashboard.telemetry import BasePose, History, STALE_AFTER, Telemetry
-from rbd_ros.nodes.dashboard.torque_plot import TorquePlot
+from rbd_ros.nodes.dashboard.telemetry import BasePose, STALE_AFTER, Telemetry
+from rbd_ros.nodes.dashboard.torque_table import TorqueTable
 from rbd_ros.view.figures import bars
 from rbd_ros.view.scene import RobotScene
 from rbd_ros.view.shapes import read_shapes
@@ -68,7 +73,7 @@ class Page:
                  settings: Settings, near: Path | None = None) -> None:
         self._model, self._frame, self._joints = model, frame, joints
         self._telemetry, self._operator = telemetry, operator
-        self._scene, self._gui = server.scene, server.gui
+        self._server, self._gui = server, server.gui
         self._settings, self._taken = settings, settings.values
         self._robot = Dynamics(model, payload_frame=frame)
         self._drawn = RobotScene(server, model, read_shapes(urdf), near=near)
@@ -85,10 +90,17 @@ class Page:
             self._gui.add_markdown(problems_text(self._drawn.problems))
         self._adjust = Adjust(self._gui, operator, settings)
         self._figures = Drawings(server, self._robot, frame, joints, telemetry, settings)
-        with self._gui.add_folder('Contacts', expand_by_default=False):
+        with self._gui.add_folder('Torques, N.m'):
+            self._bars = self._gui.add_html('')
+        with self._gui.add_folder('Events', expand_by_default=False):
             self._events = self._gui.add_html('')
-        self._add_plots()
-        self._torques = TorquePlot(self._gui, self._robot, frame, joints, self._limits,
+        history = JointHistory(joints_of(model, joints))
+        self._watch, self._recorder = EventWatch(telemetry), Recorder(history, telemetry)
+        self._over_time = JointPlots(self._gui, history, telemetry.timeline)
+        self._numbers = NumberPlot(self._gui, {
+            'Joint states, Hz': telemetry.rate, 'Latency, ms': telemetry.latency,
+            'Condition number': self._figures.condition})
+        self._torques = TorqueTable(self._gui, self._robot, frame, joints, self._limits,
                                    telemetry.motion)
         with self._gui.add_folder(guide.TITLE, expand_by_default=False):
             self._guide = self._gui.add_html('')
@@ -96,27 +108,36 @@ class Page:
     def update(self) -> None:
         """Show the present; to be called some 25 times per second."""
         self._telemetry.take()
+        self._watch.look()
+        self._recorder.record()
+        slow = time.monotonic() >= self._next_slow
+        with self._server.atomic():  # one message for a picture, not one for each link
+            if self._server.get_clients():
+                self._draw(slow)
+            self._drive.send()
+            if slow:
+                self._next_slow = time.monotonic() + SLOW_PERIOD
+                self._update_panel()
+
+    def _draw(self, slow: bool) -> None:
+        """Show the robot, and what is drawn around it."""
         q, base = self._telemetry.position(self._model), self._telemetry.base
         if base is not None and base is not self._base and base.link in self._drawn.links:
             self._drawn.place(*base)
             self._base = base
-        slow = time.monotonic() >= self._next_slow
-        if q is not None:
-            # What does not change is not sent: a browser would draw it all the same.
-            if self._shown is None or np.abs(q - self._shown).max(initial=0.0) > MOTION_THRESHOLD:
-                self._drawn.show(q)
-                self._shown = q
-                self._figures.show_ellipsoids(q)
-            elif slow:
-                self._figures.show_ellipsoids(q)
-            if slow:
-                self._figures.record_condition()
-                self._figures.show_numbers()
-            self._figures.show_forces(q)
-        self._drive.send()
+        if q is None:
+            return
+        # What does not change is not sent: a browser would draw it all the same.
+        if self._shown is None or np.abs(q - self._shown).max(initial=0.0) > MOTION_THRESHOLD:
+            self._drawn.show(q)
+            self._shown = q
+            self._figures.show_ellipsoids(q)
+        elif slow:
+            self._figures.show_ellipsoids(q)
         if slow:
-            self._next_slow = time.monotonic() + SLOW_PERIOD
-            self._update_panel()
+            self._figures.record_condition()
+            self._figures.show_numbers()
+        self._figures.show_forces(q)
 
     def _update_panel(self) -> None:
         """Show words, bars and plots."""
@@ -130,27 +151,16 @@ class Page:
             self._taken = self._settings.values
             self._adjust.take(self._taken)
             self._torques.take(self._taken)
-        self._events.content = self._telemetry.events.html()
+        self._events.content = self._telemetry.timeline.html()
         self._adjust.show(self._telemetry.mode)
         if time.monotonic() >= self._next_torques:
             self._next_torques = time.monotonic() + TORQUE_PERIOD
             self._torques.update()
+            if self._torques.comparison is not None:
+                self._recorder.expect(self._torques.comparison)
+            self._over_time.update()
+            self._numbers.update()
             self._guide.content = guide.guide(self._telemetry, self._taken, self._torques.known)
-        for plot, history in self._plots:
-            plot.data = history.arrays()
-
-    def _add_plots(self) -> None:
-        with self._gui.add_folder('Torques, N.m'):
-            self._bars = self._gui.add_html('')
-        self._plots: list[tuple[Any, History]] = []
-        for title, history in (('Joint states, Hz', self._telemetry.rate),
-                               ('Latency, ms', self._telemetry.latency),
-                               ('Condition number', self._figures.condition)):
-            with self._gui.add_folder(title, expand_by_default=False):
-                plot = self._gui.add_uplot(
-                    history.arrays(), ({'label': 's'}, {'label': title, 'stroke': '#1c7ed6'}),
-                    scales={'x': {'time': False}}, aspect=2.5)
-            self._plots.append((plot, history))
 
     def _show_bars(self) -> None:
         """Show the torques that are sent; without a controller those that are measured."""

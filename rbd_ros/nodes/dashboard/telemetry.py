@@ -20,14 +20,18 @@ import math
 import time
 from typing import Any, NamedTuple, TYPE_CHECKING
 
+from action_msgs.msg import GoalStatusArray
+from control_msgs.msg import JointTrajectoryControllerState
 from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import WrenchStamped
 from nav_msgs.msg import Odometry
 import numpy as np
 from rbd_ros.nodes.codec import JointStateReader, read_plain_array
-from rbd_ros.nodes.dashboard.contact_events import ContactEvents
+from rbd_ros.nodes.dashboard.event_reports import ContactReports, GoalReports
 from rbd_ros.nodes.dashboard.mailbox import Mailroom
-from rbd_ros.nodes.diagnostic_names import CONTACT, JOINT_STATES, LATENCY, RATE, SUPERVISOR
+from rbd_ros.nodes.dashboard.timeline import Timeline
+from rbd_ros.nodes.diagnostic_names import (
+    CONTACT, JOINT_STATES, LATENCY, RATE, REFERENCE, SUPERVISOR)
 from rbd_ros.view.torques import Motion
 from rclpy.qos import DurabilityPolicy, QoSProfile
 from rclpy.serialization import deserialize_message
@@ -109,7 +113,11 @@ class Telemetry:
         self.base: BasePose | None = None  # None: the base is fixed, or nobody says where it is
         self.diagnostics: dict[str, tuple[str, str]] = {}
         self.rate, self.latency = History(), History()
-        self.events = ContactEvents()
+        #: What the controller follows, by joint; empty: nothing.
+        self.reference_positions: dict[str, float] = {}
+        self.reference_velocities: dict[str, float] = {}
+        self.timeline = Timeline()
+        self._contacts, self._goals = ContactReports(self.timeline), GoalReports(self.timeline)
         self.motion = Motion()  # for the torque that the model predicts
         self._plotted = {RATE: self.rate, LATENCY: self.latency}
         self._received: dict[str, float] = {}
@@ -126,12 +134,17 @@ class Telemetry:
                                  10)
         node.create_subscription(MarkerArray, f'{simulator}/scene', self.on_scene, LATCHED)
         node.create_subscription(DiagnosticArray, '/diagnostics', self.on_diagnostics, 10)
+        node.create_subscription(
+            GoalStatusArray, f'{controller}/follow_joint_trajectory/_action/status',
+            self._goals.take, LATCHED)
         room, self._reader = Mailroom(node), JointStateReader()
         self._states = room.open(JointState, 'joint_states', MOST_WAITING)
         self._commands = room.open(Float64MultiArray, f'{controller}/commands', MOST_WAITING)
         self._newest = [
             (room.open(kind, topic), take) for kind, topic, take in (
                 (WrenchStamped, f'{controller}/external_wrench', self.on_wrench),
+                (JointTrajectoryControllerState, f'{controller}/controller_state',
+                 self.on_reference),
                 (Odometry, f'{simulator}/odometry', self.on_odometry))]
 
     def take(self) -> None:
@@ -150,7 +163,7 @@ class Telemetry:
         """
         Return how long ago something was received, s.
 
-        :param what: states, commands, force, contacts or controller.
+        :param what: states, commands, reference, force, contacts or controller.
         """
         return time.monotonic() - self._received.get(what, -np.inf)
 
@@ -218,6 +231,13 @@ class Telemetry:
         """Keep which torques are at a limit."""
         self.saturation = tuple(message.data)
 
+    def on_reference(self, message: JointTrajectoryControllerState) -> None:
+        """Keep what the controller follows."""
+        self._received['reference'] = time.monotonic()
+        names, reference = message.joint_names, message.reference
+        self.reference_positions = dict(zip(names, reference.positions))
+        self.reference_velocities = dict(zip(names, reference.velocities))
+
     def on_wrench(self, message: WrenchStamped) -> None:
         """Keep the force that the momentum observer sees."""
         self._received['force'] = time.monotonic()
@@ -249,8 +269,9 @@ class Telemetry:
             self.diagnostics[status.name] = (level, status.message)
             if status.name == f'{self._name}: {SUPERVISOR}':
                 self._received['controller'] = time.monotonic()
-            if status.name == f'{self._name}: {CONTACT}':
-                self.events.take({pair.key: pair.value for pair in status.values})
+            for part, take in ((CONTACT, self._contacts.take), (REFERENCE, self._goals.explain)):
+                if status.name == f'{self._name}: {part}':
+                    take({pair.key: pair.value for pair in status.values})
             if status.name == f'{self._name}: {JOINT_STATES}':
                 for pair in status.values:
                     if pair.key in self._plotted and _is_number(pair.value):

@@ -11,7 +11,7 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
 # See the License for the specific language governing permissions and
 # limitations under the License.
-"""Measured and predicted torque on the page: a plot for one joint, the difference for all."""
+"""Measured and predicted torque on the page: the difference of each joint."""
 
 from __future__ import annotations
 
@@ -19,7 +19,6 @@ from html import escape
 import math
 from typing import Any, TYPE_CHECKING
 
-import numpy as np
 from rbd_ros.errors import RbdError
 from rbd_ros.view.torques import Comparison
 
@@ -29,7 +28,7 @@ if TYPE_CHECKING:
     from rbd_ros.dynamics.robot import Dynamics
     from rbd_ros.view.torques import Motion
 
-__all__ = ['TorquePlot']
+__all__ = ['TorqueTable']
 
 TITLE = 'Measured and predicted torque'
 WAITING = 'Waiting for joint states with efforts, or for commands.'
@@ -41,9 +40,9 @@ RIGHT = 'style="text-align:right"'
 ELSEWHERE = 'The payload hangs at another frame and is not counted.'
 
 
-class TorquePlot:
+class TorqueTable:
     """
-    A folder with the plot of one joint, which is chosen, and a table of all.
+    A folder with a table of all joints.
 
     :param gui: of the page.
     :param robot: compiled, with a payload at the frame.
@@ -62,12 +61,6 @@ class TorquePlot:
         simple = not model.loops and model.nq == model.nv == len(model.independent_joint_names)
         self.comparison = Comparison(robot, frame, joints, motion) if simple else None
         with gui.add_folder(TITLE, expand_by_default=False):
-            self._joint = gui.add_dropdown('Joint', self._joints)
-            self._plot = gui.add_uplot(
-                (np.zeros(1),) * 3, (
-                    {'label': 's'}, {'label': 'measured', 'stroke': '#1c7ed6'},
-                    {'label': 'predicted', 'stroke': '#e8590c'}),
-                scales={'x': {'time': False}}, aspect=2.0)
             self._words = gui.add_html(WAITING if simple else NOT_FOR)
             remember = gui.add_button('Remember', hint='keep the differences of now beside those '
                                       'that follow; nothing is sent', visible=simple)
@@ -98,7 +91,6 @@ class TorquePlot:
         except RbdError as error:  # numbers with which there is no dynamics
             self._words.content = escape(str(error))
             return
-        self._plot.data = found.plot(self._joint.value)
         self._words.content = self._table(found)
 
     def _table(self, found: Comparison) -> str:

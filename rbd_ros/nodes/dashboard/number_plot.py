@@ -1,0 +1,55 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+"""A plot of one number over time, which is chosen."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from rbd_ros.nodes.dashboard.telemetry import History
+
+__all__ = ['NumberPlot']
+
+TITLE = 'Loop over time'
+NOTHING = 'choose one'  # what is not looked at is not sent
+
+
+class NumberPlot:
+    """
+    A folder with a plot.
+
+    :param gui: of the page.
+    :param histories: by what they are called, with the unit.
+    """
+
+    def __init__(self, gui: Any, histories: Mapping[str, History]) -> None:
+        self._histories = histories
+        with gui.add_folder(TITLE, expand_by_default=False):
+            self._what = gui.add_dropdown('Number', (NOTHING, *histories))
+            self._plot = gui.add_uplot(
+                (np.zeros(1),) * 2, ({'label': 's'}, {'label': 'value', 'stroke': '#228be6'}),
+                scales={'x': {'time': False}}, aspect=2.0, visible=False)
+        self._what.on_update(lambda _: self.update())
+
+    def update(self) -> None:
+        """Show the number that is chosen; to be called some times per second."""
+        found = self._histories.get(self._what.value)
+        if self._plot.visible != (found is not None):
+            self._plot.visible = found is not None
+        if found is not None:
+            self._plot.title, self._plot.data = self._what.value, found.arrays()
