@@ -15,6 +15,7 @@
 """Numbers and levels of /diagnostics on a fake clock, without a middleware."""
 
 from types import SimpleNamespace
+from unittest.mock import MagicMock
 
 from builtin_interfaces.msg import Time
 from controller_rig import Arm
@@ -24,6 +25,7 @@ from rbd_ros.control.interface.causes import Cause
 from rbd_ros.control.references.results import Outcome, ResultCode, Status
 from rbd_ros.nodes.controller import diagnostics
 from rbd_ros.nodes.controller.statistics import LoopStatistics
+from rbd_ros.nodes.dashboard import telemetry as telemetries
 from rbd_ros.nodes.dashboard.telemetry import Telemetry
 
 OK, WARN, ERROR = diagnostics.OK, diagnostics.WARN, diagnostics.ERROR
@@ -372,8 +374,9 @@ def test_payload_and_gravity(subject):
 # -- who reads them ---------------------------------------------------------------------------
 
 
-def test_the_dashboard_plots_what_the_controller_sends(subject):
+def test_the_dashboard_plots_what_the_controller_sends(subject, monkeypatch):
     """Rate and latency of the real message arrive in its plots; of another robot's, nothing."""
+    monkeypatch.setattr(telemetries, 'Mailroom', MagicMock())
     node = SimpleNamespace(resolve_topic_name=lambda name: f'/left/{name}',
                            create_subscription=lambda *_: None)
     telemetry = Telemetry(node, 'controller', 'simulator')
