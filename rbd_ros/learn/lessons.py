@@ -33,7 +33,7 @@ from rbd_ros.errors import UnknownName
 __all__ = ['Lesson', 'lesson', 'lessons', 'notebook']
 
 #: In the order in which they build on each other.
-NAMES = ('rnea', 'operational_space')
+NAMES = ('rnea', 'crba', 'aba', 'operational_space', 'closed_loops', 'contact', 'identification')
 _BLOCK = re.compile(r'^```python( answer)?\n(.*?)\n```$', re.MULTILINE | re.DOTALL)
 _FORMULA = re.compile(r'^```math\n(.*?)\n```$', re.MULTILINE | re.DOTALL)
 
