@@ -24,10 +24,12 @@ from __future__ import annotations
 
 from types import ModuleType
 from typing import Any
+import warnings
 
 from rbd_ros.command_line.commands import (
     bench, check, codegen, compare, config, contact, doctor, excite, identify, info, learn, ops,
-    plot, robots, tool, torque, view)
+    plot, record, replay, robots, tool, torque, view)
+from rbd_ros.command_line.output import warn
 from rbd_ros.errors import RbdError
 from rbd_ros.version import VERSION
 import typer
@@ -40,7 +42,7 @@ PANELS: dict[str, tuple[ModuleType, ...]] = {
     'Look at a robot': (info, check, view, robots),
     'Compute': (torque, compare, ops, bench),
     'Make files': (codegen, config),
-    'Recordings': (excite, identify, tool, contact, plot),
+    'Recordings': (record, plot, replay, excite, identify, tool, contact),
     'The book': (learn,),
     'This machine': (doctor,),
 }
@@ -66,6 +68,11 @@ class Commands(TyperGroup):
 
     def invoke(self, ctx: Any) -> object:      # of a private type of typer
         """Run the chosen command."""
+        with warnings.catch_warnings():
+            warnings.showwarning = lambda message, *_, **__: warn(str(message))
+            return self._invoke(ctx)
+
+    def _invoke(self, ctx: Any) -> object:
         try:
             return super().invoke(ctx)
         except RbdError as error:

@@ -13,24 +13,27 @@
 # limitations under the License.
 
 """
-Reads messages from a rosbag.
+Reads messages from a rosbag, or from a file of ``rbd record``.
 
 This uses the package ``rosbags``, which needs no ROS and is imported on first use.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 import struct
+import tempfile
 from typing import Any
+import warnings
 import zlib
 
 from rbd_ros.errors import RbdError
+from rbd_ros.recording.mcap_file import is_whole, mend
 
-__all__ = ['BagError', 'CONTROLLER_STATE', 'JOINT_STATE', 'read_messages', 'topics', 'typestore',
-           'WRENCH']
+__all__ = ['BagError', 'CONTROLLER_STATE', 'JOINT_STATE', 'read_in_order', 'read_messages',
+           'topics', 'typestore', 'WRENCH']
 
 JOINT_STATE = 'sensor_msgs/msg/JointState'
 CONTROLLER_STATE = 'control_msgs/msg/JointTrajectoryControllerState'
@@ -84,18 +87,36 @@ def _opened(path: Path, what: str) -> Iterator[Any]:
         raise RbdError('reading a bag needs the package rosbags: pip install rosbags') from error
     damaged = (AnyReaderError, OSError, *_DAMAGED)
     if not path.exists():
-        raise BagError(f'{path} does not exist; give the folder that ros2 bag record made')
-    try:
-        reader = AnyReader([path], default_typestore=store)
-        reader.open()
-    except damaged as error:
-        raise BagError(f'{path} cannot be read as a rosbag: {error}') from error
-    try:
-        yield reader
-    except damaged as error:
-        raise BagError(f'{path}: {what} cannot be read: {error}') from error
-    finally:
-        reader.close()
+        raise BagError(f'{path} does not exist; give the folder that ros2 bag record made, or '
+                       'the file that rbd record wrote')
+    with _whole(path) as whole:
+        try:
+            reader = AnyReader([whole], default_typestore=store)
+            reader.open()
+        except damaged as error:
+            raise BagError(f'{path} cannot be read as a rosbag: {error}') from error
+        try:
+            yield reader
+        except damaged as error:
+            raise BagError(f'{path}: {what} cannot be read: {error}') from error
+        finally:
+            reader.close()
+
+
+@contextmanager
+def _whole(path: Path) -> Iterator[Path]:
+    """Yield the bag itself, or of one that was cut off by a crash what can be read of it."""
+    if path.suffix != '.mcap' or is_whole(path):
+        yield path
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        whole = Path(folder) / path.name
+        count = mend(path, whole)
+        if not count:
+            raise BagError(f'{path} was cut off before its first chunk; it holds no messages')
+        warnings.warn(f'{path} was cut off, as by a crash: the {count} messages before are read',
+                      stacklevel=2)
+        yield whole
 
 
 def topics(path: str | Path) -> dict[str, str]:
@@ -108,7 +129,7 @@ def read_messages(path: str | Path, topic: str, kind: str) -> list[Any]:
     """
     Return the messages of a topic; their contents are not checked.
 
-    :param path: folder of a ROS 2 bag, or file of a ROS 1 bag.
+    :param path: folder of a ROS 2 bag, or file of ``rbd record`` or of ROS 1.
     :param topic: its name.
     :param kind: the type that it must have.
     :raises BagError: if this is not a bag, or it has no such topic of this type.
@@ -122,3 +143,15 @@ def read_messages(path: str | Path, topic: str, kind: str) -> list[Any]:
             raise BagError(f'{path}: topic "{topic}" has type {found[0].msgtype}, not {kind}')
         return [reader.deserialize(raw, each.msgtype)
                 for each, _, raw in reader.messages(connections=found)]
+
+
+def read_in_order(path: str | Path, wanted: Container[str]) -> list[tuple[str, int, Any, bytes]]:
+    """
+    Return topic, time of arrival in ns, contents and bytes of messages, in the order of arrival.
+
+    :param wanted: topics.
+    """
+    with _opened(Path(path), 'its messages') as reader:
+        found = [each for each in reader.connections if each.topic in wanted]
+        return [(each.topic, when, reader.deserialize(raw, each.msgtype), bytes(raw))
+                for each, when, raw in reader.messages(connections=found)] if found else []

@@ -25,11 +25,13 @@ import sys
 
 from benchmark.bags import write
 from command_rig import app, ARM, data, rbd
+from controlled_arm import write_controlled
 from linted import ROOT
 import numpy as np
 import pytest
 from rbd_env.pace import patient
 import rbd_ros
+from rbd_ros.control.modes.modes import MODES
 from rbd_ros.identification import bag as bags
 from rbd_ros.robot_check import TESTS
 from resting_arm import write_rests
@@ -40,6 +42,8 @@ pytestmark = pytest.mark.slow
 
 STORE = bags.typestore()
 LIMIT = 120.0       # of joint_1 of the arm
+#: Commands that talk to a robot; they are tried where one is.
+ROBOT = ('record',)
 
 
 @pytest.fixture(scope='module')
@@ -193,6 +197,7 @@ def test_commands_of_the_document(
     shutil.copy(ARM, tmp_path / 'robot.urdf')
     shutil.copytree(motion, tmp_path / 'my_bag')
     shutil.copytree(controlled, tmp_path / 'my_run')
+    write_controlled(tmp_path / 'my_run.mcap', next(iter(MODES)))
     write_rests(tmp_path / 'my_poses', 6)
     monkeypatch.chdir(tmp_path)
     text = (ROOT / 'docs' / 'command_line.md').read_text()
@@ -203,6 +208,9 @@ def test_commands_of_the_document(
         name, *rest = shlex.split(words, comments=True)
         if name != 'rbd':
             subprocess.run([name, *rest], check=True, capture_output=True, timeout=patient(300))
+            continue
+        if rest[0] in ROBOT:
+            rbd(rest[0], '--help')
             continue
         short = {'view': ['--seconds', '0.1'], 'doctor': ['--seconds', '0'],
                  'learn': ['--json']}

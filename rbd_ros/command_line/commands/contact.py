@@ -35,7 +35,8 @@ import typer
 
 
 def run(
-    bag: Annotated[Path, typer.Argument(metavar='BAG', help='Folder of a rosbag.')],
+    bag: Annotated[Path, typer.Argument(
+        metavar='RECORDING', help='File of rbd record, or folder of a rosbag.')],
     urdf: Annotated[str, typer.Option(metavar='ROBOT', help='URDF or xacro file of the robot.')],
     topic: Annotated[str, typer.Option(help='Topic of the joint states.')] = '/joint_states',
     frame: Annotated[Optional[str], typer.Option(

@@ -72,7 +72,7 @@ class Friction(str, Enum):
 
 def run(
     recording: Annotated[Path, typer.Argument(
-        metavar='RECORDING', help='Folder of a rosbag, or a .csv file.')],
+        metavar='RECORDING', help='File of rbd record, rosbag, or .csv file.')],
     urdf: Annotated[str, typer.Option(metavar='ROBOT', help='URDF or xacro file of the robot.')],
     payload: Annotated[Optional[str], typer.Option(
         metavar='FRAME', help='Identify the payload at this frame; the robot is known.')] = None,

@@ -15,9 +15,9 @@
 """
 Plot a recorded run: tracking, torques and where they saturate.
 
-    ros2 bag record -o my_bag /controller/controller_state
-    rbd plot my_bag --urdf robot.urdf --out run.png
-    rbd plot my_bag --urdf robot.urdf --out run.html
+    rbd record --out run.mcap
+    rbd plot run.mcap --urdf robot.urdf --out run.png
+    rbd plot run.mcap --urdf robot.urdf --out run.html
 
 The controller's state has reference, position and commanded torque; joint states alone give
 position and effort. Limits come from the URDF. The ending of --out chooses PNG, SVG, PDF or HTML.
@@ -34,7 +34,8 @@ import typer
 
 
 def run(
-    bag: Annotated[Path, typer.Argument(metavar='BAG', help='Folder of a rosbag.')],
+    bag: Annotated[Path, typer.Argument(
+        metavar='RECORDING', help='File of rbd record, or folder of a rosbag.')],
     urdf: Annotated[Optional[str], typer.Option(
         metavar='ROBOT', help='URDF or xacro file of the robot, for its torque limits.')] = None,
     out: Annotated[Path, typer.Option(metavar='FILE', help='Picture to write.')] = Path('run.png'),

@@ -37,7 +37,8 @@ if TYPE_CHECKING:
 
 
 def run(
-    bag: Annotated[Path, typer.Argument(metavar='BAG', help='Folder of a rosbag.')],
+    bag: Annotated[Path, typer.Argument(
+        metavar='RECORDING', help='File of rbd record, or folder of a rosbag.')],
     urdf: Annotated[str, typer.Option(metavar='ROBOT', help='URDF or xacro file of the robot.')],
     frame: Annotated[str, typer.Option(
         help='Frame of the sensor, in whose axes it measures, force_torque.frame.')],

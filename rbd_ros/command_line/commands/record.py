@@ -1,0 +1,103 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""
+Record what the robot and its controller say, as a file that Foxglove and rbd read.
+
+    rbd record
+    rbd record --out run.mcap --for 20
+    rbd record --topics /joint_states,/my_camera/info --all
+
+It only listens. Without --topics it records what rbd plot, identify, tool, contact and replay
+need, and what the page of Foxglove shows: joint states, description, commands, references, states,
+faults, forces, diagnostics and parameters. Ctrl-C ends it. A process that is killed leaves a file
+that can be read up to its last chunk.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Optional, TYPE_CHECKING
+
+from rbd_ros.command_line.options import AsJson
+from rbd_ros.command_line.output import console, show, table, warn
+import typer
+
+if TYPE_CHECKING:
+    from rbd_ros.nodes.recorder import Recorder
+
+#: s between two lines of progress.
+STEP = 0.2
+
+
+def run(
+    out: Annotated[Optional[Path], typer.Option(
+        metavar='FILE.mcap', help='File to write; by default its name is the time.')] = None,
+    topics: Annotated[Optional[list[str]], typer.Option(
+        metavar='A,B', help='Topics to record besides; can be repeated.')] = None,
+    only: Annotated[bool, typer.Option('--only', help='Record those of --topics alone.')] = False,
+    every: Annotated[bool, typer.Option('--all', help='Record every topic.')] = False,
+    seconds: Annotated[Optional[float], typer.Option(
+        '--for', metavar='S', help='How long; by default until Ctrl-C.')] = None,
+    controller: Annotated[str, typer.Option(
+        help='Node of the controller, with its namespace.')] = '/controller',
+    as_json: AsJson = False,
+) -> None:
+    """Record topics."""
+    import signal
+
+    from rbd_ros.errors import RbdError
+    from rbd_ros.recording.mcap_file import McapFile
+    from rbd_ros.recording.topics import default_topics, named_by_time
+    given = [name for each in topics or [] for name in each.split(',') if name]
+    if only and not given:
+        raise RbdError('--only needs topics; give some with --topics')
+    wanted = None if every else [*given, *([] if only else default_topics(controller))]
+    path = out or Path(named_by_time())
+    if path.suffix != '.mcap':
+        raise RbdError(f'--out {path}: its name must end with .mcap')
+    try:
+        from rbd_ros.nodes.recorder import Recorder
+    except ImportError as error:
+        raise RbdError(f'recording needs ROS 2 ({error}); source it, or use ./run rbd record'
+                       ) from None
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    with McapFile(path) as file, Recorder(file, wanted, controller) as recorder:
+        _record(recorder, seconds)
+        told = recorder.recorded
+    for name, why in recorder.refused.items():
+        warn(f'{name} was not recorded: {why}')
+    if not told.messages:
+        path.unlink()
+        raise RbdError('nothing was heard: none of the topics has a publisher. Is the controller '
+                       'running, with the same ROS_DOMAIN_ID?')
+    if told.lost:
+        warn(f'{told.lost} messages were lost: this machine was too busy')
+    size = path.stat().st_size
+    show({'file': str(path), **told._asdict(), 'bytes': size}, as_json,
+         table(f'{told.seconds:.1f} s', ('topic', '>messages', '>per second'), [
+             [name, count, count / told.seconds] for name, count in told.topics.items()]),
+         f'written to {path}, {size / 1e6:.2f} MB; next: rbd plot {path}, or rbd replay {path}')
+
+
+def _record(recorder: Recorder, seconds: float | None) -> None:
+    """Record until the time is over, or until Ctrl-C."""
+    with console(error=True).status('recording; Ctrl-C ends it') as status:
+        try:
+            while seconds is None or recorder.recorded.seconds < seconds:
+                recorder.spin(STEP if seconds is None else min(
+                    STEP, seconds - recorder.recorded.seconds))
+                status.update(f'recording; Ctrl-C ends it: {recorder.recorded.line()}')
+        except KeyboardInterrupt:
+            pass

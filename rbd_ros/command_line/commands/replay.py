@@ -1,0 +1,75 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+
+"""
+Compute a recorded run once more, and compare the torques.
+
+    rbd record --out run.mcap
+    rbd replay run.mcap
+
+The recorded joint states go through the controller's step again, with the recorded description,
+parameters and references, without ROS or a robot. Differences mean that the controller has other
+code or other inputs than it had: the release has changed, or something was not recorded. Begin to
+record before the controller starts, or while the robot rests.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+from rbd_ros.command_line.options import AsJson
+from rbd_ros.command_line.output import progress, show, table, warn
+import typer
+
+
+def run(
+    recording: Annotated[Path, typer.Argument(
+        metavar='RECORDING', help='File of rbd record, or folder of a rosbag.')],
+    controller: Annotated[str, typer.Option(
+        help='Node of the controller, with its namespace.')] = '/controller',
+    topic: Annotated[str, typer.Option(help='Topic of the joint states.')] = '/joint_states',
+    tolerance: Annotated[float, typer.Option(
+        help='Difference of torques that is accepted, as a share of their limits.')] = 0.02,
+    as_json: AsJson = False,
+) -> None:
+    """Replay a recording."""
+    import numpy as np
+    from rbd_ros.command_line.replayed import replay, worst
+    with progress('reading and computing', 1) as step:
+        found = replay(recording, controller, topic)
+        step()
+    for note in found.notes:
+        warn(note)
+    largest = worst(found)
+    off = found.torque - found.recorded
+    rms = np.sqrt(np.mean(off**2, axis=0))
+    good = bool((largest <= tolerance).all())
+    rows = [[joint, float(rms[k]), float(np.abs(off[:, k]).max()), float(found.limits[k]),
+             f'{largest[k]:.2%}'] for k, joint in enumerate(found.joints)]
+    show({'joints': list(found.joints), 'compared': len(found.t), 'rms': rms,
+          'largest_share': largest, 'limits': found.limits, 'states': found.states,
+          'notes': found.notes, 'within_tolerance': good}, as_json,
+         table(f'{len(found.t)} torques of the replay and of the recording', (
+             'joint', '>rms difference', '>largest', '>limit', '>share'), rows),
+         table('States', ('>s', 'recorded', 'replayed'), [
+             [f'{t:.2f}', *((state, '') if who == 'recorded' else ('', state))]
+             for t, state, who in found.states]),
+         f'{"the same" if good else "NOT the same"} within {tolerance:.1%} of the torque limits',
+         *([] if good else [
+             'if states came late while it moved, record with the parameter state_divider 1: '
+             'between two reports, what the joints followed is interpolated']))
+    if not good:
+        raise typer.Exit(1)

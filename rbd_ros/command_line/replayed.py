@@ -1,0 +1,322 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+
+"""
+A recorded run, computed once more: the same states through the same step, without ROS.
+
+The clock is that of the stamps, so that a late recorder changes nothing. What the joints followed
+is taken from the controller's state, whether a topic or an action had asked for it; between two
+reports it is interpolated. Torques are compared wherever both controllers run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from rbd_ros.compiler import Array
+from rbd_ros.control.controller import Controller
+from rbd_ros.control.interface.causes import Cause
+from rbd_ros.control.load.payload import payload_vector
+from rbd_ros.control.modes.mode_file import read_modes
+from rbd_ros.control.parameters.assembly import build_robot, build_settings, compile_kernels
+from rbd_ros.control.parameters.row import Value
+from rbd_ros.control.parameters.table import with_modes
+from rbd_ros.control.references.trajectory import read_points
+from rbd_ros.control.supervisor.states import State
+from rbd_ros.errors import RbdError
+from rbd_ros.identification.bag import BagError, read_in_order
+from rbd_ros.recording.topics import PARAMETER_EVENTS
+
+__all__ = ['replay', 'Replayed', 'worst']
+
+#: s after a change of state in which torques are not compared: it is told a little later
+SETTLED = 0.3
+#: s within which what was seen by the recorded controller must have been seen here as well
+_PATIENCE = 0.1
+#: s without a reference after which another one begins
+_GAP = 0.5
+_IDLE = (State.INACTIVE, State.RELEASED, State.FAULT)
+#: what is not fed to the step: it needs frames at the time of the message
+_TARGETS = ('target_pose', 'target_twist', 'target_wrench')
+#: fields of rcl_interfaces/ParameterValue by its type
+_VALUES = ('', 'bool_value', 'integer_value', 'double_value', 'string_value', 'byte_array_value',
+           'bool_array_value', 'integer_array_value', 'double_array_value', 'string_array_value')
+
+
+class Replayed(NamedTuple):
+    """
+    What a replay has shown.
+
+    :param limits: torque limits, (n,).
+    :param t: s from the first state, of the compared torques, (count,).
+    :param recorded: torques that were sent, (count, n); ``torque``: those of the replay.
+    :param states: time, state and whose it is ('recorded' or 'replayed'), in order.
+    :param notes: what could not be replayed, or was refused.
+    """
+
+    joints: tuple[str, ...]
+    limits: Array
+    t: Array
+    recorded: Array
+    torque: Array
+    states: list[tuple[float, str, str]]
+    notes: list[str]
+
+
+def replay(path: Path, name: str, joint_states: str = '/joint_states') -> Replayed:
+    """
+    Compute a recording once more.
+
+    :param path: file of ``rbd record``.
+    :param name: node of the controller.
+    :param joint_states: topic of the robot's states.
+    :raises RbdError: if the recording has too little for it.
+    """
+    own = ('controller_state', 'state', 'payload', 'force_torque', 'dead_man', *_TARGETS)
+    messages = read_in_order(path, {PARAMETER_EVENTS, '/robot_description', joint_states,
+                                    *(f'{name}/{each}' for each in own)})
+    return _Replay(path, name, joint_states, messages).run()
+
+
+class _Replay:
+    """One recording on its way through the step."""
+
+    def __init__(self, path: Path, name: str, joint_states: str,
+                 messages: Sequence[tuple[str, int, Any, bytes]]) -> None:
+        self._messages, self._name, self._states_topic = messages, name, joint_states
+        topics = {topic for topic, *_ in messages}
+        for topic, why in ((joint_states, 'no states of the robot'),
+                           (f'{name}/controller_state', 'no torques and references'),
+                           (f'{name}/state', 'nothing tells when the controller ran'),
+                           ('/robot_description', 'no robot')):
+            if topic not in topics:
+                raise BagError(f'{path}: {topic} is missing, so that there is {why}; rbd record '
+                               'records it')
+        self._values = dict(self._first_values(path))
+        text = next(message.data for topic, _, message, _ in messages
+                    if topic == '/robot_description')
+        modes = read_modes(str(self._values['mode_file']))
+        self._rows = with_modes(modes)
+        self._robot = build_robot(self._values, text, lambda _: None, modes)
+        settings = build_settings(self._robot, self._values, simulated=True)
+        self._sent: Array | None = None
+        self._controller = Controller(settings, compile_kernels(settings), self._publish)
+        self._reports = [message for topic, _, message, _ in messages
+                         if topic == f'{name}/controller_state']
+        self._spans = list(_spans(self._reports))
+        self._fed: tuple[int, str] | None = None
+        self._torques: dict[tuple[int, int], Array] = {}
+        self._timeline: list[tuple[float, str, str]] = []
+        self._notes: dict[str, None] = {}
+        self._told = ''  # state of the recorded controller
+        self._since = 0.0  # when it was told
+        self._now = 0.0
+
+    def _first_values(self, path: Path) -> Iterator[tuple[str, Value]]:
+        """Return the parameters that the controller had when the recording began."""
+        found: dict[str, Value] = {}
+        for topic, _, message, _ in self._messages:
+            if topic == PARAMETER_EVENTS and message.node == self._name:
+                found = dict(_changes(message))
+                if len(found) > 1 and 'mode_file' in found:
+                    break
+        modes = read_modes(str(found.get('mode_file', '')))
+        if missing := [name for name in with_modes(modes) if name not in found]:
+            raise BagError(f'{path}: parameters of {self._name} are missing ({missing[0]} and '
+                           f'{len(missing) - 1} more); rbd record asks for them when it begins')
+        return ((name, found[name]) for name in with_modes(modes))
+
+    def _publish(self, torque: Array) -> None:
+        self._sent = torque.copy()
+
+    def run(self) -> Replayed:
+        """Feed all messages, and compare."""
+        handlers = {self._states_topic: self._on_joint_state,
+                    PARAMETER_EVENTS: self._on_parameters, f'{self._name}/state': self._on_state,
+                    f'{self._name}/payload': self._on_payload,
+                    f'{self._name}/force_torque': self._on_reading,
+                    f'{self._name}/dead_man': self._on_dead_man,
+                    **{f'{self._name}/{each}': self._on_target for each in _TARGETS}}
+        for topic, when, message, data in self._messages:
+            if topic in handlers:
+                handlers[topic](when, message, data)
+                self._look()
+        return self._compared()
+
+    def _look(self) -> None:
+        controller = self._controller
+        here = controller.state.value
+        if here != next((each for _, each, who in reversed(self._timeline) if who == 'replayed'),
+                        State.INACTIVE.value):
+            self._timeline.append((self._now, here, 'replayed'))
+        while controller.events:
+            kind, text = controller.events.popleft()
+            if kind == 'warning' or controller.state is State.FAULT:
+                self._notes[text] = None
+
+    def _on_joint_state(self, when: int, message: Any, data: bytes) -> None:
+        stamp = message.header.stamp
+        now = stamp.sec + 1e-9 * stamp.nanosec or 1e-9 * when
+        if now <= self._now:
+            return  # another part of the robot, or one again
+        self._now = now
+        self._follow_the_recorded()
+        self._feed()
+        self._sent = None
+        self._controller.take_message(now, now, data)
+        if self._sent is not None:
+            self._torques[stamp.sec, stamp.nanosec] = self._sent
+
+    def _follow_the_recorded(self) -> None:
+        """Ask for what nobody can see in a recording: starts, and stops that somebody called."""
+        controller, now = self._controller, self._now
+        wanted = State(self._told) if self._told else State.INACTIVE
+        if wanted not in _IDLE and controller.state in _IDLE and wanted is not State.BRAKING:
+            latched = controller.state is State.FAULT
+            refused = (controller.reset if latched else controller.activate)(now, now)
+            if refused:
+                self._notes[f'the start was refused: {refused}'] = None
+        elif wanted is State.BRAKING and controller.working and now - self._since > _PATIENCE:
+            self._notes['the recorded controller was stopped from outside; so was the replay'
+                        ] = None
+            controller.fault(now, Cause.OPERATOR_STOP, 'as recorded')
+
+    def _feed(self) -> None:
+        """Hand over what the joints followed, from now on to its end."""
+        controller, now = self._controller, self._now
+        if not (controller.working and controller.tracks):
+            self._fed = None
+            return
+        place = next((k for k, span in enumerate(self._spans)
+                      if _time(span[0]) <= now < _time(span[-1])), None)
+        if place is None or self._fed == (place, controller.mode):
+            return
+        self._fed = place, controller.mode
+        rest = [each for each in self._spans[place] if _time(each) > now]
+        points = [each.reference for each in rest]
+        knots = read_points(rest[0].joint_names, self._robot.joints,
+                            [_time(each) - now for each in rest],
+                            [each.positions.tolist() for each in points],
+                            [each.velocities.tolist() for each in points],
+                            [each.accelerations.tolist() for each in points])
+        controller.take_points(now, now, knots, now)
+
+    def _on_parameters(self, when: int, message: Any, data: bytes) -> None:
+        changed = {key: value for key, value in _changes(message) if key in self._rows}
+        if message.node != self._name or self._values == (self._values | changed):
+            return
+        self._values |= changed
+        settings = build_settings(self._robot, self._values, simulated=True)
+        self._controller.apply(settings, self._now, self._now)
+
+    def _on_state(self, when: int, message: Any, data: bytes) -> None:
+        if message.data != self._told:
+            self._told, self._since = message.data, self._now
+            self._timeline.append((self._now, self._told, 'recorded'))
+
+    def _on_payload(self, when: int, message: Any, data: bytes) -> None:
+        if message.header.frame_id.lstrip('/') not in ('', self._robot.payload_frame):
+            self._notes['a payload in another frame than payload.frame is not replayed'] = None
+            return
+        load = message.inertia
+        self._controller.take_payload(self._now, self._now, payload_vector(
+            load.m, (load.com.x, load.com.y, load.com.z),
+            (load.ixx, load.ixy, load.ixz, load.iyy, load.iyz, load.izz)))
+
+    def _on_reading(self, when: int, message: Any, data: bytes) -> None:
+        force, moment, stamp = (message.wrench.force, message.wrench.torque,
+                                message.header.stamp)
+        self._controller.take_reading(
+            self._now, self._now, (moment.x, moment.y, moment.z, force.x, force.y, force.z),
+            (stamp.sec, stamp.nanosec))
+
+    def _on_dead_man(self, when: int, message: Any, data: bytes) -> None:
+        self._controller.press(self._now, bool(message.data))
+
+    def _on_target(self, when: int, message: Any, data: bytes) -> None:
+        self._notes['targets of the tip (~/target_pose, _twist, _wrench) are not replayed: the '
+                    'torques of their modes differ'] = None
+
+    def _compared(self) -> Replayed:
+        begin = min((_time(each) for each in self._reports), default=0.0)
+        running = _running(self._timeline, self._now)
+        rows = []
+        for each in self._reports:
+            stamp = each.header.stamp
+            torque = self._torques.get((stamp.sec, stamp.nanosec))
+            if torque is not None and any(a <= _time(each) <= b for a, b in running):
+                rows.append((_time(each) - begin, each.output.effort, torque))
+        n = len(self._robot.joints)
+        t, recorded, torque = (np.array([row[k] for row in rows], float) for k in range(3))
+        return Replayed(
+            self._robot.joints, self._controller.settings.torque_limits, t,
+            recorded.reshape(-1, n), torque.reshape(-1, n),
+            [(max(0.0, t - begin), state, who) for t, state, who in self._timeline],
+            list(self._notes))
+
+
+def _changes(message: Any) -> Iterator[tuple[str, Value]]:
+    for each in (*message.new_parameters, *message.changed_parameters):
+        value = getattr(each.value, _VALUES[each.value.type]) if each.value.type else []
+        yield each.name, value.tolist() if hasattr(value, 'tolist') else value
+
+
+def _time(message: Any) -> float:
+    return float(message.header.stamp.sec + 1e-9 * message.header.stamp.nanosec)
+
+
+def _spans(reports: Sequence[Any]) -> Iterator[list[Any]]:
+    """Yield runs of reports in which the joints followed something."""
+    span: list[Any] = []
+    for each in reports:
+        follows = len(each.reference.positions) > 0
+        if span and (not follows or not 0.0 < _time(each) - _time(span[-1]) < _GAP):
+            if len(span) > 1:
+                yield span
+            span = []
+        if follows:
+            span.append(each)
+    if len(span) > 1:
+        yield span
+
+
+def _running(timeline: Sequence[tuple[float, str, str]], end: float,
+             ) -> list[tuple[float, float]]:
+    """Return the times in which both controllers run, and have done so for a moment."""
+    state: dict[str, str] = {}
+    found = []
+    changes: list[tuple[float, Mapping[str, str]]] = []
+    for t, what, who in timeline:
+        state = {**state, who: what}
+        changes.append((t, state))
+    for (a, there), (b, _) in pairwise([*changes, (end, {})]):
+        if (there.get('recorded') == there.get('replayed') == State.RUNNING.value
+                and b - a > 2.0 * SETTLED):
+            found.append((a + SETTLED, b - _PATIENCE))
+    return found
+
+
+def worst(found: Replayed) -> Array:
+    """Return per joint the largest difference of torques, as a share of its limit."""
+    if not len(found.t):
+        raise RbdError('there is nothing to compare: the replay never ran while the recorded '
+                       'controller did. Begin to record before the controller starts, or while '
+                       f'the robot rests. {" ".join(found.notes)}'.strip())
+    return np.asarray((np.abs(found.torque - found.recorded) / found.limits).max(axis=0))

@@ -1,0 +1,232 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""
+Records topics as they are on the network, without reading the messages.
+
+It only listens: subscriptions ask for no more than publishers offer, and the parameters of the
+controller are read once, so that a recording can be replayed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+import importlib
+import time
+from types import TracebackType
+from typing import Any, NamedTuple
+
+from rbd_ros.nodes.recorded_parameters import KIND, parameter_event
+from rbd_ros.recording.definitions import definition
+from rbd_ros.recording.mcap_file import McapFile
+from rbd_ros.recording.topics import PARAMETER_EVENTS
+import rclpy
+from rclpy.event_handler import SubscriptionEventCallbacks
+from rclpy.executors import SingleThreadedExecutor
+from rclpy.parameter_client import AsyncParameterClient
+from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
+
+__all__ = ['Recorder', 'Recorded']
+
+#: Messages that wait while this process does not get a processor.
+DEPTH = 2000
+#: s between two looks for new topics and publishers.
+LOOK = 0.5
+#: s that a quiet network is waited for. Always the same: with another one the executor begins
+#: anew with its first topic, and the last ones never have their turn.
+_WAIT = 0.05
+#: Messages of one topic that are taken at once; others wait meanwhile.
+_AT_ONCE = 100
+
+
+class Recorded(NamedTuple):
+    """What has been recorded so far; ``topics``: messages by topic."""
+
+    seconds: float
+    messages: int
+    bytes: int
+    lost: int
+    topics: Mapping[str, int]
+
+    def line(self) -> str:
+        """Return it in one line."""
+        return (f'{self.seconds:.1f} s, {self.messages} messages on {len(self.topics)} topics, '
+                f'{self.bytes / 1e6:.2f} MB, {self.lost} lost')
+
+
+class Recorder:
+    """
+    Topics that are recorded, as a context with a node of its own.
+
+    :param file: gets the messages; whoever opened it closes it.
+    :param topics: names; None for all that there are.
+    :param controller: name of the node whose parameters are recorded.
+    """
+
+    def __init__(self, file: McapFile, topics: Sequence[str] | None, controller: str) -> None:
+        self._file, self._wanted = file, None if topics is None else set(topics)
+        self._begin = time.monotonic()
+        self._looked = -LOOK
+        self._topics: dict[str, _Topic] = {}
+        #: what cannot be recorded, and why, by topic
+        self.refused: dict[str, str] = {}
+        self._context = rclpy.Context()
+        rclpy.init(context=self._context)
+        self._node = rclpy.create_node('rbd_record', context=self._context, enable_rosout=False,
+                                       start_parameter_services=False)
+        self._executor = SingleThreadedExecutor(context=self._context)
+        self._executor.add_node(self._node)
+        self._controller = controller
+        self._parameters = AsyncParameterClient(self._node, controller)
+        self._asked = False
+
+    def __enter__(self) -> Recorder:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
+                 trace: TracebackType | None) -> None:
+        self._executor.shutdown()
+        self._node.destroy_node()
+        rclpy.shutdown(context=self._context)
+
+    def spin(self, seconds: float) -> None:
+        """Record for some time."""
+        end = time.monotonic() + seconds
+        while (now := time.monotonic()) < end:
+            if now - self._looked >= LOOK:
+                self._looked = now
+                self._look()
+            self._executor.spin_once(timeout_sec=_WAIT)
+
+    @property
+    def recorded(self) -> Recorded:
+        """Return what has been recorded."""
+        return Recorded(
+            time.monotonic() - self._begin, self._file.messages, self._file.size,
+            sum(each.lost for each in self._topics.values()),
+            {name: each.count for name, each in sorted(self._topics.items())})
+
+    def _look(self) -> None:
+        """Subscribe to what has appeared, and ask for parameters once."""
+        for name, kinds in self._node.get_topic_names_and_types():
+            if (self._wanted is None or name in self._wanted) and name not in self.refused:
+                self._listen(name, kinds)
+        if not self._asked and self._parameters.services_are_ready():
+            self._asked = True
+            self._parameters.list_parameters(callback=self._on_names)
+
+    def _listen(self, name: str, kinds: Sequence[str]) -> None:
+        offers = [each.qos_profile for each in self._node.get_publishers_info_by_topic(name)]
+        if not offers:
+            return
+        known = self._topics.get(name)
+        try:
+            if known is None:
+                known = self._topics[name] = _Topic(self._file, name, kinds)
+            known.listen(self._node, offers)
+        except (ImportError, AttributeError, ValueError) as error:
+            self._topics.pop(name, None)
+            self.refused[name] = str(error)
+
+    def _on_names(self, future: Any) -> None:
+        names = list(future.result().result.names)
+        self._parameters.get_parameters(
+            names, callback=lambda found: self._on_values(names, found.result().values))
+
+    def _on_values(self, names: Sequence[str], values: Sequence[Any]) -> None:
+        """Write the parameters as the event that would have set them all."""
+        topic = self._topics.get(PARAMETER_EVENTS)
+        if topic is None:
+            topic = self._topics[PARAMETER_EVENTS] = _Topic(self._file, PARAMETER_EVENTS, [KIND])
+        now = time.time_ns()
+        topic.write(parameter_event(self._controller, now, names, values), now, now)
+
+
+class _Topic:
+    """One topic that is recorded."""
+
+    def __init__(self, file: McapFile, name: str, kinds: Sequence[str]) -> None:
+        if len(kinds) != 1:
+            raise ValueError(f'it has several types: {", ".join(kinds)}')
+        self._file, self._name, self._kind = file, name, kinds[0]
+        self._type = _message_class(self._kind)
+        self._number: int | None = None
+        self._subscription: Any = None
+        self._asked: tuple[bool, bool] | None = None
+        self._qos = ''
+        self.count = self.lost = 0
+
+    def listen(self, node: Any, offers: Sequence[QoSProfile]) -> None:
+        """Subscribe with as much as all publishers offer; anew if one appears that offers less."""
+        reliable = all(each.reliability == ReliabilityPolicy.RELIABLE for each in offers)
+        latched = all(each.durability == DurabilityPolicy.TRANSIENT_LOCAL for each in offers)
+        if (reliable, latched) == self._asked:
+            return
+        if self._subscription is not None:
+            node.destroy_subscription(self._subscription)
+        self._asked = reliable, latched
+        qos = QoSProfile(
+            depth=DEPTH,
+            reliability=(ReliabilityPolicy.RELIABLE if reliable
+                         else ReliabilityPolicy.BEST_EFFORT),
+            durability=(DurabilityPolicy.TRANSIENT_LOCAL if latched
+                        else DurabilityPolicy.VOLATILE))
+        self._qos = _profile(reliable, latched)
+        self._subscription = node.create_subscription(
+            self._type, self._name, self._take, qos, raw=True,
+            event_callbacks=SubscriptionEventCallbacks(message_lost=self._on_lost))
+
+    def _on_lost(self, event: Any) -> None:
+        self.lost += event.total_count_change
+
+    def _take(self, data: bytes, info: Mapping[str, int]) -> None:
+        self.write(data, info['received_timestamp'], info['source_timestamp'])
+        handle, kind = self._subscription.handle, self._type
+        for _ in range(_AT_ONCE):  # an executor wakes up for one message at a time
+            taken = handle.take_message(kind, True)
+            if taken is None:
+                break
+            self.write(taken[0], taken[1]['received_timestamp'], taken[1]['source_timestamp'])
+
+    def write(self, data: bytes, received: int, sent: int) -> None:
+        """
+        Write a message.
+
+        :param received: ns since 1970, 0 where the middleware does not tell; ``sent`` likewise.
+        """
+        if self._number is None:
+            self._number = self._file.add_topic(
+                self._name, self._kind,
+                definition(self._kind, lambda name: _message_class(
+                    name.replace('/', '/msg/')).get_fields_and_field_types()), self._qos)
+        received = received or time.time_ns()
+        self._file.write(self._number, received, sent or received, data)
+        self.count += 1
+
+
+def _message_class(kind: str) -> Any:
+    package, _, name = kind.split('/')
+    return getattr(importlib.import_module(f'{package}.msg'), name)
+
+
+def _profile(reliable: bool, latched: bool) -> str:
+    """Return an offer as rosbag2 writes it, so that it is offered alike when it is played."""
+    return (f'- history: keep_last\n  depth: {DEPTH}\n'
+            f'  reliability: {"reliable" if reliable else "best_effort"}\n'
+            f'  durability: {"transient_local" if latched else "volatile"}\n'
+            '  deadline:\n    sec: 9223372036\n    nsec: 854775807\n'
+            '  lifespan:\n    sec: 9223372036\n    nsec: 854775807\n'
+            '  liveliness: automatic\n'
+            '  liveliness_lease_duration:\n    sec: 9223372036\n    nsec: 854775807\n'
+            '  avoid_ros_namespace_conventions: false\n')

@@ -1,0 +1,148 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""
+Files of the format MCAP, which Foxglove, rosbag2 and others read.
+
+Messages are written in chunks. A process that is killed leaves a file without an end; all chunks
+that were written can be read, and :func:`mend` makes a whole file of them. This uses the package
+``mcap``, which needs no ROS and is imported on first use.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+import struct
+from types import TracebackType
+
+from rbd_ros.errors import RbdError
+from rbd_ros.version import VERSION
+
+__all__ = ['CHUNK', 'is_whole', 'McapFile', 'mend']
+
+#: Bytes after which a chunk is written: less than a second of an arm with seven joints at 500 Hz.
+CHUNK = 128 * 1024
+_MAGIC = b'\x89MCAP0\r\n'
+
+
+class McapFile:
+    """
+    A file that is written, as a context; it ends as a whole file, whatever happens in between.
+
+    :param path: which does not exist yet.
+    """
+
+    def __init__(self, path: Path) -> None:
+        try:
+            from mcap.writer import Writer
+        except ImportError as error:
+            raise RbdError('recording needs the package mcap: pip install mcap') from error
+        path.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            self._stream = path.open('xb')
+        except FileExistsError:
+            raise RbdError(f'{path} exists already; name another file') from None
+        self.path, self.messages = path, 0
+        self._schemas: dict[str, int] = {}
+        self._written = 0
+        self._writer = Writer(self._stream, chunk_size=CHUNK)
+        self._writer.start(profile='ros2', library=f'rbd_ros {VERSION}')
+        self._flush()
+
+    def __enter__(self) -> McapFile:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
+                 trace: TracebackType | None) -> None:
+        self.close()
+
+    @property
+    def size(self) -> int:
+        """Return how many bytes are on the disk."""
+        return self._written
+
+    def add_topic(self, topic: str, kind: str, text: str, qos: str = '') -> int:
+        """
+        Return the number by which messages of a topic are written.
+
+        :param kind: such as ``sensor_msgs/msg/JointState``.
+        :param text: its definition.
+        :param qos: how it was offered, as rosbag2 writes it.
+        """
+        if kind not in self._schemas:
+            self._schemas[kind] = self._writer.register_schema(kind, 'ros2msg', text.encode())
+        return int(self._writer.register_channel(
+            topic, 'cdr', self._schemas[kind], {'offered_qos_profiles': qos}))
+
+    def write(self, topic: int, received: int, sent: int, data: bytes) -> None:
+        """
+        Write a message.
+
+        :param topic: number of its topic.
+        :param received: ns since 1970; ``sent`` likewise.
+        :param data: the serialized message.
+        """
+        self._writer.add_message(topic, received, data, sent, self.messages)
+        self.messages += 1
+        if self._stream.tell() != self._written:
+            self._flush()
+
+    def _flush(self) -> None:
+        self._stream.flush()  # so that a killed process leaves whole chunks
+        self._written = self._stream.tell()
+
+    def close(self) -> None:
+        """Write what is left, and the index."""
+        if not self._stream.closed:
+            self._writer.finish()
+            self._flush()
+            self._stream.close()
+
+
+def is_whole(path: Path) -> bool:
+    """Return whether a file has an end: it was not cut off by a crash."""
+    with path.open('rb') as stream:
+        size = stream.seek(0, 2)
+        stream.seek(max(0, size - len(_MAGIC)))
+        return size > len(_MAGIC) and stream.read() == _MAGIC
+
+
+def mend(path: Path, whole: Path) -> int:
+    """
+    Write all that can be read of a file which was cut off; return the number of messages.
+
+    :param whole: file to write.
+    """
+    from mcap.exceptions import McapError
+    from mcap.records import Channel, Message, Schema
+    from mcap.stream_reader import StreamReader
+    from zstandard import ZstdError
+    texts: dict[int, Schema] = {}
+    numbers: dict[int, int] = {}
+    with path.open('rb') as stream, McapFile(whole) as made:
+        try:
+            for record in StreamReader(stream, validate_crcs=True).records:
+                if isinstance(record, Schema):
+                    texts[record.id] = record
+                elif isinstance(record, Channel):
+                    schema = texts[record.schema_id]
+                    numbers[record.id] = made.add_topic(
+                        record.topic, schema.name, schema.data.decode(),
+                        record.metadata.get('offered_qos_profiles', ''))
+                elif isinstance(record, Message):
+                    made.write(numbers[record.channel_id], record.log_time, record.publish_time,
+                               record.data)
+        except (McapError, ZstdError, struct.error, ValueError, KeyError):  # here it was cut off
+            pass
+        return made.messages

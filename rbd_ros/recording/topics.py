@@ -1,0 +1,45 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""What of a controller is recorded unless somebody says otherwise."""
+
+from __future__ import annotations
+
+import time
+
+__all__ = ['default_topics', 'named_by_time', 'PARAMETER_EVENTS']
+
+PARAMETER_EVENTS = '/parameter_events'
+_SHARED = ('/joint_states', '/robot_description', PARAMETER_EVENTS, '/diagnostics', '/tf',
+           '/tf_static')
+#: Of the controller: what it gets, what it sends, what it tells of itself.
+_OWN = (
+    'joint_trajectory', 'target_pose', 'target_twist', 'target_wrench', 'target_stiffness',
+    'payload', 'imu', 'force_torque', 'dead_man',
+    'commands', 'controller_state', 'mode', 'state', 'fault', 'saturation',
+    'external_torque', 'external_wrench', 'measured_wrench', 'frame_pose')
+
+
+def default_topics(controller: str) -> tuple[str, ...]:
+    """
+    Return the topics that plot, identify, tool, contact and replay read, and Foxglove shows.
+
+    :param controller: name of its node, with the namespace.
+    """
+    return _SHARED + tuple(f'{controller}/{name}' for name in _OWN)
+
+
+def named_by_time() -> str:
+    """Return the name of a file by the present time."""
+    return time.strftime('rbd_%Y-%m-%d_%H-%M-%S.mcap')

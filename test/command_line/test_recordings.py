@@ -1,0 +1,120 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+
+"""Recordings as files: written by one library, read by others, cut off anywhere, replayed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from command_rig import ARM, data, rbd
+from controlled_arm import RATE, SECONDS, write_controlled
+from mcap.reader import make_reader
+import numpy as np
+import pytest
+from rbd_ros.control.modes.modes import MODES, Takes, taking
+from rbd_ros.identification.bag import read_in_order, topics
+from rbd_ros.recording.mcap_file import CHUNK, is_whole, mend
+from rosbags.highlevel import AnyReader
+
+pytestmark = pytest.mark.slow
+
+FOLLOWING = taking(Takes.TRAJECTORY)[0]
+FLOATING = next(name for name, mode in MODES.items() if not mode.takes)
+
+
+@pytest.fixture(scope='module', params=(FLOATING, FOLLOWING))
+def run(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a recorded run: floating, then following a trajectory."""
+    return write_controlled(tmp_path_factory.mktemp('runs') / 'run.mcap', request.param)
+
+
+def test_two_libraries_read_it(run: Path) -> None:
+    """The format's own reader and that of rosbags find the same bytes, in order, with types."""
+    with run.open('rb') as stream:
+        reader = make_reader(stream, validate_crcs=True)
+        own = [(channel.topic, schema.name, message.log_time, message.data)
+               for schema, channel, message in reader.iter_messages(log_time_order=True)]
+        count = reader.get_summary().statistics.message_count
+    with AnyReader([run]) as other:
+        theirs = [(each.topic, each.msgtype, when, bytes(raw))
+                  for each, when, raw in other.messages()]
+    assert len(own) == count == len(theirs) > 1000 and sorted(own) == sorted(theirs)
+    assert topics(run)['/joint_states'] == 'sensor_msgs/msg/JointState'
+
+
+def test_a_file_that_was_cut_off(run: Path, tmp_path: Path) -> None:
+    """Of a file that ends anywhere, all messages of its whole chunks are read, in order."""
+    whole = run.read_bytes()
+    every = [each[3] for each in read_in_order(run, topics(run))]
+    rng, counts = np.random.default_rng(1), []
+    for end in sorted(rng.integers(0, len(whole), 12)) + [len(whole) - 1]:
+        cut, mended = tmp_path / f'{end}.mcap', tmp_path / f'{end}_whole.mcap'
+        cut.write_bytes(whole[:end])
+        assert not is_whole(cut)
+        counts.append(mend(cut, mended))
+        if counts[-1]:
+            found = [each[3] for each in read_in_order(mended, topics(mended))]
+            assert found == every[:counts[-1]]
+    assert counts == sorted(counts) and counts[-1] == len(every)
+    most = CHUNK / np.mean([len(each) for each in every])
+    assert (np.diff([*counts, len(every)]) >= 0).all() and max(np.diff(counts)) < 12 * most
+
+
+def test_commands_read_what_is_left(run: Path, tmp_path: Path) -> None:
+    """They say how much it was; a file without a chunk is refused in one line."""
+    pytest.importorskip('matplotlib', reason='matplotlib is not installed')
+    cut = tmp_path / 'cut.mcap'
+    cut.write_bytes(run.read_bytes()[:-200])
+    said = rbd('plot', cut, '--urdf', ARM, '--out', tmp_path / 'a.png')
+    assert 'joint_7' in said[0] and 'was cut off, as by a crash' in said[1]
+    cut.write_bytes(run.read_bytes()[:60])
+    error = rbd('plot', cut, '--out', tmp_path / 'a.png', code=2)[1]
+    assert 'before its first chunk' in error
+
+
+def test_replay(run: Path) -> None:
+    """The same code sends the same torques, from the first running state on."""
+    told = data('replay', run)
+    assert told['within_tolerance'] and told['compared'] > 0.4 * SECONDS * RATE / 10
+    assert max(told['largest_share']) < 1e-4, told
+    states = [(who, what) for _, what, who in told['states']]
+    for who in ('recorded', 'replayed'):
+        assert [what for each, what in states if each == who][-2:] == ['ramping in', 'running']
+
+
+def test_replay_finds_another_controller(tmp_path: Path) -> None:
+    """With a load that the recorded one did not know of the torques differ; the code is 1."""
+    file = write_controlled(tmp_path / 'other.mcap', FOLLOWING, spoken={'payload.mass': 2.0})
+    told = data('replay', file, code=1)
+    assert not told['within_tolerance'] and max(told['largest_share']) > 0.02
+    assert 'NOT the same' in rbd('replay', file, code=1)[0]
+
+
+def test_a_recording_with_too_little(tmp_path: Path, run: Path) -> None:
+    """What is missing is named, with the command that records it."""
+    from mcap.writer import Writer
+    part = tmp_path / 'part.mcap'
+    with part.open('wb') as stream, run.open('rb') as source:
+        writer, numbers = Writer(stream), {}
+        writer.start('ros2')
+        for schema, _, message in make_reader(source).iter_messages('/joint_states'):
+            if not numbers:
+                kind = writer.register_schema(schema.name, schema.encoding, schema.data)
+                numbers[0] = writer.register_channel('/joint_states', 'cdr', kind)
+            writer.add_message(numbers[0], message.log_time, message.data, message.log_time)
+        writer.finish()
+    error = rbd('replay', part, code=2)[1]
+    assert '/controller/controller_state is missing' in error and 'rbd record' in error

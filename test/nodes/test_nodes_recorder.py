@@ -1,0 +1,193 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+
+"""The recorder against publishers of all kinds, and what it says of message types."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import nullcontext
+import json
+from pathlib import Path
+import random
+import signal
+import subprocess
+import sys
+import time
+from typing import Any
+
+from diagnostic_msgs.msg import DiagnosticArray
+from geometry_msgs.msg import InertiaStamped
+import numpy as np
+import pytest
+from rbd_env.pace import patient
+from rbd_ros.identification.bag import read_in_order, topics
+from rbd_ros.nodes.recorder import Recorder
+from rbd_ros.recording.definitions import definition, short
+from rbd_ros.recording.mcap_file import CHUNK, is_whole, McapFile
+from rcl_interfaces.msg import ParameterEvent
+import rclpy
+from rclpy.executors import SingleThreadedExecutor
+from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
+from rosbags.typesys import get_types_from_msg, get_typestore, Stores
+from sensor_msgs.msg import Imu, JointState, PointCloud2
+from std_msgs.msg import Empty, Float64MultiArray, String
+from tf2_msgs.msg import TFMessage
+from trajectory_msgs.msg import JointTrajectory
+from unique_identifier_msgs.msg import UUID
+
+RELIABLE = QoSProfile(depth=1000, reliability=ReliabilityPolicy.RELIABLE)
+BEST_EFFORT = QoSProfile(depth=1000, reliability=ReliabilityPolicy.BEST_EFFORT)
+LATCHED = QoSProfile(depth=1, reliability=ReliabilityPolicy.RELIABLE,
+                     durability=DurabilityPolicy.TRANSIENT_LOCAL)
+TYPES = (JointState, Imu, DiagnosticArray, InertiaStamped, ParameterEvent, TFMessage,
+         JointTrajectory, Float64MultiArray, PointCloud2, UUID, Empty)
+
+
+@pytest.mark.parametrize('kind', TYPES, ids=lambda kind: kind.__name__)
+def test_definitions(kind: Any) -> None:
+    """The hash of a type by our text is that of the published definition."""
+    name = f'{kind.__module__.split(".")[0]}/msg/{kind.__name__}'
+    fields = {}
+
+    def told(inner: str) -> Any:
+        package, _, word = inner.partition('/')
+        fields[inner] = getattr(__import__(f'{package}.msg').msg, word)
+        return fields[inner].get_fields_and_field_types()
+    text = definition(name, told)
+    store = get_typestore(Stores.EMPTY)
+    store.register(get_types_from_msg(text, name))
+    assert short(name) in fields
+    assert store.hash_rihs01(name) == get_typestore(Stores.ROS2_JAZZY).hash_rihs01(name)
+
+
+class Robot:
+    """A node that says things, named as a controller, in a domain of its own."""
+
+    def __init__(self) -> None:
+        self.context = rclpy.Context()
+        rclpy.init(context=self.context)
+        self.node = rclpy.create_node('controller', context=self.context)
+        self.node.declare_parameter('stiffness', [1.0, 2.0])
+        self.node.declare_parameter('label', 'left')
+        self.executor = SingleThreadedExecutor(context=self.context)
+        self.executor.add_node(self.node)
+
+    def close(self) -> None:
+        """End it."""
+        self.executor.shutdown()
+        self.node.destroy_node()
+        rclpy.shutdown(context=self.context)
+
+
+@pytest.fixture
+def robot(monkeypatch: pytest.MonkeyPatch) -> Iterator[Robot]:
+    """Return a node that nobody else hears."""
+    monkeypatch.setenv('ROS_DOMAIN_ID', str(random.SystemRandom().randrange(170, 230)))
+    made = Robot()
+    yield made
+    made.close()
+
+
+def heard(recorder: Recorder, robot: Robot, counts: dict[str, int]) -> None:
+    """Wait until so many messages have been recorded."""
+    end = time.monotonic() + patient(20.0)
+    while any(recorder.recorded.topics.get(name, 0) < count for name, count in counts.items()):
+        assert time.monotonic() < end, recorder.recorded
+        recorder.spin(0.05)
+        robot.executor.spin_once(timeout_sec=0.0)
+
+
+def test_all_that_is_said(robot: Robot, tmp_path: Path) -> None:
+    """
+    Latched, reliable and best-effort topics are recorded whole and in order, with parameters.
+
+    A publisher that appears late and offers less is recorded as well.
+    """
+    node, file = robot.node, tmp_path / 'all.mcap'
+    node.create_publisher(String, '/robot_description', LATCHED).publish(String(data='<robot/>'))
+    states = node.create_publisher(JointState, '/joint_states', RELIABLE)
+    weak = node.create_publisher(JointState, '/weak', BEST_EFFORT)
+    unwanted = node.create_publisher(String, '/unwanted', RELIABLE)
+    wanted = ('/robot_description', '/joint_states', '/weak', '/parameter_events')
+    with McapFile(file) as out, Recorder(out, wanted, '/controller') as recorder:
+        heard(recorder, robot, {'/robot_description': 1, '/parameter_events': 1})
+        end = time.monotonic() + patient(20.0)
+        while not (states.get_subscription_count() and weak.get_subscription_count()):
+            assert time.monotonic() < end
+            recorder.spin(0.05)
+        for k in range(600):
+            message = JointState(name=['a'], position=[float(k)])
+            states.publish(message)
+            weak.publish(message)
+            unwanted.publish(String(data='no'))
+            recorder.spin(0.001)
+        heard(recorder, robot, {'/joint_states': 600})
+        late = node.create_publisher(JointState, '/joint_states', BEST_EFFORT)
+        end = time.monotonic() + patient(20.0)
+        while recorder.recorded.topics['/joint_states'] < 601:
+            assert time.monotonic() < end
+            late.publish(JointState(name=['b'], position=[-1.0]))
+            recorder.spin(0.1)
+        assert not recorder.refused and recorder.recorded.lost == 0
+    assert set(topics(file)) == set(wanted)
+    found: dict[str, list[Any]] = {}
+    for topic, _, message, _ in read_in_order(file, wanted):
+        found.setdefault(topic, []).append(message)
+    said = [each.position[0] for each in found['/joint_states'] if each.name == ['a']]
+    assert said == [float(k) for k in range(600)]
+    assert any(each.name == ['b'] for each in found['/joint_states'])
+    assert len(found['/weak']) > 300 and found['/robot_description'][0].data == '<robot/>'
+    given = next(each for each in found['/parameter_events'] if each.node == '/controller')
+    values = {each.name: each.value for each in given.new_parameters}
+    assert values['stiffness'].double_array_value.tolist() == [1.0, 2.0]
+    assert values['label'].string_value == 'left'
+
+
+@pytest.mark.parametrize('number', (signal.SIGINT, signal.SIGTERM, signal.SIGKILL),
+                         ids=('interrupt', 'terminate', 'kill'))
+def test_the_end_of_the_command(robot: Robot, tmp_path: Path, number: int) -> None:
+    """Ctrl-C and SIGTERM leave a whole file; a killed process one that can be mended."""
+    file = tmp_path / 'run.mcap'
+    states = robot.node.create_publisher(JointState, '/joint_states', RELIABLE)
+    message = JointState(name=['a'], position=np.random.default_rng(1).random(2000).tolist())
+    with subprocess.Popen(
+            [sys.executable, '-m', 'rbd_ros.command_line', 'record', '--out', file, '--json'],
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as command:
+        end, sent = time.monotonic() + patient(40.0), 0
+        while not (file.exists() and file.stat().st_size > 3 * CHUNK):
+            assert time.monotonic() < end and command.poll() is None
+            states.publish(message)
+            sent += 1
+            time.sleep(0.005)
+        command.send_signal(number)
+        said, _ = command.communicate(timeout=patient(20.0))
+    killed = number == signal.SIGKILL
+    assert is_whole(file) is not killed
+    with pytest.warns(UserWarning, match='was cut off') if killed else nullcontext():
+        found = read_in_order(file, ['/joint_states'])
+    assert 10 < len(found) <= sent
+    assert all(len(each.position) == 2000 for _, _, each, _ in found)
+    if not killed:
+        assert command.returncode == 0
+        assert json.loads(said)['topics']['/joint_states'] == len(found)
+
+
+def test_nothing_is_said(robot: Robot, tmp_path: Path) -> None:
+    """A recorder of a silent network ends with an empty, whole file."""
+    with McapFile(tmp_path / 'none.mcap') as out, Recorder(out, ['/none'], '/no') as recorder:
+        recorder.spin(0.3)
+        assert recorder.recorded.messages == 0 and '0 messages' in recorder.recorded.line()
+    assert read_in_order(tmp_path / 'none.mcap', ['/none']) == []

@@ -1,0 +1,154 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+
+"""Recordings of the built-in arm under its controller, made without ROS."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+from command_rig import ARM
+import numpy as np
+from rbd_ros import Dynamics
+from rbd_ros.control.controller import Controller
+from rbd_ros.control.parameters.assembly import build_robot, build_settings, compile_kernels
+from rbd_ros.control.parameters.table import defaults
+from rbd_ros.control.references.trajectory import read_points
+from rbd_ros.identification.bag import CONTROLLER_STATE, JOINT_STATE, typestore
+from rbd_ros.nodes.recorded_parameters import KIND, parameter_event
+from rbd_ros.recording.mcap_file import McapFile
+from rbd_ros.sim import SimulatedRobot
+
+STORE = typestore()
+START = np.array([0.0, 0.5, 0.0, -1.0, 0.0, 0.5, 0.0])
+RATE, DIVIDER, SECONDS = 250.0, 10, 6.0
+_TEXT = 'std_msgs/msg/String'
+_FIELDS = {bool: (1, 'bool_value'), int: (2, 'integer_value'), float: (3, 'double_value'),
+           str: (4, 'string_value')}
+_LISTS = {int: (7, 'integer_array_value'), str: (9, 'string_array_value')}
+
+
+def as_parameter(value: object) -> SimpleNamespace:
+    """Return a value as rcl_interfaces/ParameterValue has it."""
+    made = SimpleNamespace(
+        type=8, bool_value=False, integer_value=0, double_value=0.0, string_value='',
+        byte_array_value=[], bool_array_value=[], integer_array_value=[], double_array_value=[],
+        string_array_value=[])
+    many = isinstance(value, list)
+    kind, field = (_LISTS.get(type(value[0]) if value else float, (8, 'double_array_value'))
+                   if many else _FIELDS[type(value)])
+    made.type = kind
+    setattr(made, field, value)
+    return made
+
+
+class Written:
+    """A file of messages that rosbags serializes."""
+
+    def __init__(self, path: Path) -> None:
+        self.file = McapFile(path)
+        self._topics: dict[str, int] = {}
+
+    def write(self, topic: str, kind: str, t: float, content: Any) -> None:
+        """Write a message, or the bytes of one."""
+        if topic not in self._topics:
+            self._topics[topic] = self.file.add_topic(topic, kind, STORE.generate_msgdef(
+                kind, ros_version=2)[0])
+        data = content if isinstance(content, bytes) else bytes(STORE.serialize_cdr(content, kind))
+        self.file.write(self._topics[topic], round(1e9 * t), round(1e9 * t), data)
+
+    def text(self, topic: str, t: float, text: str) -> None:
+        """Write a text."""
+        self.write(topic, _TEXT, t, STORE.types[_TEXT](text))
+
+
+def header(t: float) -> Any:
+    """Return a header with a stamp."""
+    ns = round(1e9 * t)
+    return STORE.types['std_msgs/msg/Header'](
+        STORE.types['builtin_interfaces/msg/Time'](ns // 10**9, ns % 10**9), '')
+
+
+def write_controlled(path: Path, mode: str, *, spoken: dict[str, object] | None = None) -> Path:
+    """
+    Write a run: the arm starts, moves if the mode follows trajectories, and is pushed a little.
+
+    :param spoken: parameters that the recording says, where they are not those in force.
+    """
+    values = defaults() | {
+        'driver_adds': 'none', 'release_torque': 'gravity', 'nominal_rate': RATE, 'mode': mode,
+        'effort_is_torque': True, 'state_divider': DIVIDER}
+    robot = build_robot(values, ARM.read_text(), lambda _: None)
+    settings = build_settings(robot, values, simulated=True)
+    arm, gravity = SimulatedRobot(robot.model), Dynamics(robot.model).gravity
+    arm.place(START)
+    controller = Controller(settings, compile_kernels(settings), lambda torque: arm.command(
+        torque.copy()))
+    out, t, told = Written(path), 100.0, ''
+    said = values | (spoken or {})
+    out.write('/parameter_events', KIND, t, parameter_event(
+        '/controller', round(1e9 * t), list(said), [as_parameter(each) for each in said.values()]))
+    out.text('/robot_description', t, ARM.read_text())
+    out.text('/controller/state', t, controller.state.value)
+    controller.activate(t, t)
+    controller.snapshots.watched, asked = True, False
+    arm.brake(True)
+    for k in range(round(RATE * SECONDS)):
+        t = 100.0 + k / RATE
+        if controller.working:
+            arm.brake(False)
+        if controller.state.value == 'running' and controller.tracks and not asked:
+            asked = True
+            controller.take_points(t, t, read_points(
+                robot.joints, robot.joints, [1.0, 2.2], [START + 0.3, START - 0.1], [[], []],
+                [[], []]), t)
+        effort = arm.joint_torque if controller.working else gravity(arm.q)
+        stamped = header(t)
+        message = STORE.types[JOINT_STATE](
+            stamped, list(robot.joints), arm.q.copy(), arm.v.copy(), np.array(effort))
+        data = bytes(STORE.serialize_cdr(message, JOINT_STATE))
+        out.write('/joint_states', JOINT_STATE, t, data)
+        controller.take_message(t, t, data)
+        if controller.state.value != told:
+            told = controller.state.value
+            out.text('/controller/state', t, told)
+        if k % DIVIDER == 0:
+            out.write('/controller/controller_state', CONTROLLER_STATE, t, report(
+                controller, stamped, arm))
+        arm.step(1.0 / RATE)
+    out.file.close()
+    assert told == 'running', controller.fault_text() or controller.refusal()
+    return path
+
+
+def report(controller: Controller, stamped: Any, arm: SimulatedRobot) -> Any:
+    """Return the state of a controller as the node reports it."""
+    point, other, span = (STORE.types[name] for name in (
+        'trajectory_msgs/msg/JointTrajectoryPoint',
+        'trajectory_msgs/msg/MultiDOFJointTrajectoryPoint', 'builtin_interfaces/msg/Duration'))
+    none = np.zeros(0)
+    reference = [none] * 3
+    if controller.tracks:
+        reference = [row.copy() for row in controller.x.references.joint.profile.state]
+
+    def made(*values: Any) -> Any:
+        return point(*values, span(0, 0))
+    return STORE.types[CONTROLLER_STATE](
+        stamped, list(controller.settings.robot.joints), made(*reference, none),
+        made(arm.q.copy(), arm.v.copy(), none, none), made(*[none] * 4),
+        made(none, none, none, controller.x.command.torque.limiter.sent.copy()), [],
+        *(other([], [], [], span(0, 0)) for _ in range(4)), 1.0)
