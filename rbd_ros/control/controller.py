@@ -258,17 +258,32 @@ class Controller(Stepping):
             del self._goals[self._last_goal]
             raise GoalError(ResultCode.INVALID_GOAL, self._refusal())
 
-    def cancel(self, now: float, steady: float, key: Hashable) -> None:
+    def cancel(self, now: float, steady: float, key: Hashable, *, on_path: bool = False) -> None:
         """
         Cancel a goal and hold; nothing happens if it is not the active one.
 
         :param now: control time, s.
         :param steady: steady time, s.
         :param key: of the goal.
+        :param on_path: whether to come to rest on its path; else as soon as each joint can.
         """
         if self.goal is not None and self.goal == key:
-            self.u.numbers[0] = self.x.references.joint.goal.active
+            self.u.numbers[:2] = self.x.references.joint.goal.active, on_path
             self._step(Kind.CANCEL, now, steady)
+
+    def pause(self, now: float, steady: float, paused: bool, *, end: bool = False) -> str:
+        """
+        Let a trajectory come to rest on its path, or go on.
+
+        :param now: control time, s.
+        :param steady: steady time, s.
+        :param paused: whether to rest, else to go on.
+        :param end: whether the trajectory is over once it rests; its goal is aborted.
+        :returns: the reason of a refusal, or nothing.
+        """
+        self.u.numbers[:2] = paused, end
+        self._step(Kind.PAUSE, now, steady)
+        return self._refusal()
 
     def take_pose(self, now: float, steady: float, position: Sequence[float],
                   quaternion: Sequence[float]) -> None:

@@ -308,6 +308,7 @@ class Rig:
             c.refuse(self.now, self.now, 'refused')
             c.take_reading(self.now, self.now, [0.1] * 6, (int(self.now), 0))
             c._step(Kind.TARE, self.now, self.now)
+            c.pause(self.now, self.now, paused=True)
         for _ in range(5):
             c.press(self.now, True)
             self.take_state()

@@ -168,7 +168,7 @@ def parts(monkeypatch, node):
     made.Controller.return_value.settings = made.settings
     for name in ('build_robot', 'build_settings', 'compile_kernels', 'check_values',
                  'Controller', 'make_output', 'GravityInput', 'ReferenceInputs', 'Reports',
-                 'SensorService', 'lock_memory'):
+                 'SensorService', 'PathPlanner', 'PauseService', 'lock_memory'):
         monkeypatch.setattr(controller, name, getattr(made, name))
     monkeypatch.setattr(controller.parameters, 'read', lambda *_: values)
     node._description.find.return_value = ('<robot/>', 'a file')
@@ -199,15 +199,19 @@ def test_configuration_makes_and_attaches_everything(node, parts):
     assert (qos.deadline.nanoseconds, qos.liveliness_lease_duration.nanoseconds) == (
         300_000_000, 400_000_000)
     parts.GravityInput.assert_called_once_with(node, made, node.loop_node.control_time)
-    parts.ReferenceInputs.assert_called_once_with(node, made)
+    parts.PathPlanner.assert_called_once_with(node, made)
+    planner = parts.PathPlanner.return_value
+    parts.ReferenceInputs.assert_called_once_with(node, made, planner)
     parts.Reports.assert_called_once_with(node, made, 'report kernel')
     assert node.gravity_input is parts.GravityInput.return_value
     parts.SensorService.assert_called_once_with(node, made)
-    assert node._parts == [parts.ReferenceInputs.return_value, parts.Reports.return_value,
-                           node.gravity_input, parts.SensorService.return_value]
+    parts.PauseService.assert_called_once_with(node, made)
+    assert node._parts == [parts.ReferenceInputs.return_value, planner, parts.Reports.return_value,
+                           node.gravity_input, parts.SensorService.return_value,
+                           parts.PauseService.return_value]
     assert calls(node.all)[-3:] == ['action.attach', 'announcer.attach', 'loop.attach']
     node.loop_node.attach.assert_called_once_with(made, parts.make_output.return_value, 17.0)
-    node.action.attach.assert_called_once_with(made)
+    node.action.attach.assert_called_once_with(made, planner)
     node._announcer.attach.assert_called_once_with(made)
     assert node.doing == '' and not parts.lock_memory.mock_calls and not node.realtime
     text = '\n'.join(text for level, text in node.logged if level == 'info')

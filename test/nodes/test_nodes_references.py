@@ -15,68 +15,18 @@
 """What messages of references and payloads become, without a middleware."""
 
 import math
-from types import SimpleNamespace
 
 from builtin_interfaces.msg import Duration, Time
-import controller_rig
 from geometry_msgs.msg import (
     Inertia, InertiaStamped, Point, PoseStamped, Quaternion, TwistStamped, Vector3, WrenchStamped)
+from listener_rig import Listeners
 import numpy as np
 import pytest
 from rbd_ros.control.interface.causes import Cause
 from rbd_ros.control.load.payload import rotation
-from rbd_ros.control.parameters.settings import Settings
-from rbd_ros.control.parameters.validation import refusals
 from rbd_ros.control.references.joint_reference import Source
-from rbd_ros.nodes.controller import inputs
 from std_msgs.msg import Float64MultiArray, MultiArrayDimension, MultiArrayLayout
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
-
-
-class Listeners:
-    """The references of an arm that stands, by topic, with what was logged and posted."""
-
-    def __init__(self, monkeypatch, mode):
-        self.arm = controller_rig.Arm(mode=mode, ramp_time=0.02)
-        self.arm.activate()
-        self.arm.run(0.1)
-        self.controller, self.topics, self.logged = self.arm.controller, {}, []
-        self.references, self.publishers = self.controller.x.references, {}
-        assert self.arm.state == 'running'
-        log = dict.fromkeys(('info', 'warning', 'error'),
-                            lambda text, **_: self.logged.append(text))
-        node = SimpleNamespace(
-            resolve_topic_name=lambda name: name.replace('~', '/arm'),
-            count_publishers=lambda topic: self.publishers.get(topic, 1),
-            get_parameter=lambda name: SimpleNamespace(
-                value=self.controller.accepted[name]),
-            set_parameters_atomically=self._set, create_timer=self._timer,
-            get_logger=lambda: SimpleNamespace(**log),
-            get_clock=lambda: SimpleNamespace(now=lambda: SimpleNamespace(nanoseconds=7 * 10**9)))
-        monkeypatch.setattr(inputs, 'time', SimpleNamespace(monotonic=lambda: self.arm.time))
-        monkeypatch.setattr(inputs, 'BoundedInput', lambda _node, kind, topic, taken, *_: (
-            self.topics.update({topic.removeprefix('/arm/'): taken})))
-        inputs.ReferenceInputs(node, self.controller)
-
-    def _timer(self, _, look, **__):
-        self.look = look
-
-    def _set(self, changes):
-        """Take parameters as the node does."""
-        wanted = {change.name: list(change.value) for change in changes}
-        settings = Settings(self.arm.robot, self.controller.accepted.values | wanted,
-                            simulated=False)
-        reasons = refusals(wanted, joints=7) or settings.refusals()
-        if not reasons:
-            self.arm.change(**wanted)
-        return SimpleNamespace(successful=not reasons, reason='; '.join(reasons))
-
-    def take(self, topic, message, seconds=0.0):
-        """Bring a message and let the loop take it."""
-        self.topics[topic](message)
-        self.controller.serve(self.arm.time, self.arm.time)
-        self.arm.run(seconds)
-
 
 TURN = Quaternion(z=math.sqrt(0.5), w=math.sqrt(0.5))  # x to y
 

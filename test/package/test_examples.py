@@ -72,6 +72,15 @@ def test_gravity_torques(run, given):
     assert printed.count('on the floor') == 7
 
 
+def test_cartesian_path(run):
+    """The tool is on the edges of the square at every point; in a hurry a joint is named."""
+    x, printed = run('cartesian_path')
+    at = np.array([x['postures'].at(q).p for q in x['slow'].q]) - x['here'].p
+    sides = [np.abs(at[:, i] - edge) for i in (1, 2) for edge in (0.0, 0.1)]
+    assert np.min(sides, axis=0).max() < 1e-9 and np.abs(at[:, 0]).max() < 1e-9
+    assert 'between way-points 0 and 1: joint joint_' in printed or 'at way-point' in printed
+
+
 def test_felt_inertia(run):
     """Equivalent inertias give the same torques in fewer operations."""
     x, printed = run('felt_inertia')

@@ -50,8 +50,8 @@ FLOORS = (
     'control.joint_states', 'control.torque', 'control.monitors',
     'control.laws', 'control.load', 'control.force_torque', 'control.start',
     'control.load.texts', 'control.observers',
-    'control.references', 'control.step', 'control.fleet.closed_loop', 'control',
-    'control.load.payload_check', 'control.fleet', 'loop',
+    'control.references', 'control.step', 'control.fleet.closed_loop', 'control.paths', 'control',
+    'control.paths.plans', 'control.load.payload_check', 'control.fleet', 'loop',
     'sim', 'view', 'learn', 'robot_check', 'nodes', 'nodes.simulator', 'nodes.controller',
     'nodes.controller.node', 'nodes.controller.process', 'public', 'command_line')
 #: Packages that only a machine with ROS has.

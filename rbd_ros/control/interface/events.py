@@ -69,6 +69,7 @@ class Kind(enum.IntEnum):
     WEIGH = 22  # whether a payload could be held at the present pose; nothing changes
     READING = 23  # of the force-torque sensor
     TARE = 24  # what that reads at rest is its bias
+    PAUSE = 25  # a trajectory comes to rest on its way, or goes on
 
 
 class Event(Record):

@@ -30,7 +30,8 @@ from rbd_ros.control.numerics.places import place_of
 from rbd_ros.control.references.goal_watch import abort_goal, Goal
 from rbd_ros.control.references.joint_profile import (
     advance_profile, arrived, clamped, JointLimits, JointProfile, positive)
-from rbd_ros.control.references.pieces import make_stop, Path, PathKind, Ring, sample, Sampled
+from rbd_ros.control.references.pieces import (
+    Halt, make_stop, Path, PathKind, Ring, sample, Sampled)
 from rbd_ros.control.references.words import ReferenceWord
 
 __all__ = ['advance_joint_reference', 'distance', 'give_way', 'hold_joint_reference',
@@ -45,8 +46,9 @@ _SLOWEST = 0.01
 #: s in which a trajectory that was slowed down comes back to its speed
 _RECOVERY = 0.2
 
-#: share of the acceleration limits that slowing down takes
-_SLOWING = 0.5
+#: share of the acceleration limits that slowing down takes, and that it takes together with the
+#: acceleration of the trajectory
+_SLOWING, _ON_PATH = 0.5, 0.98
 
 
 class Source(enum.IntEnum):
@@ -88,9 +90,11 @@ def leave_path(x: JointReference) -> None:
     :param x: the reference.
     """
     x.path.kind, x.source, x.resting = PathKind.NONE, Source.HOLD, 0.0
-    x.path.late, x.path.rate, x.path.bend = 0.0, 1.0, 0.0
+    x.path.late, x.path.rate, x.path.bend, x.path.halt = 0.0, 1.0, 0.0, Halt.NONE
     for j in range(len(x.profile.pace)):
         x.profile.pace[j] = NONE
+        for k in range(2):
+            x.path.given[k, j] = x.profile.target[1 + k, j]
 
 
 def hold_joint_reference(x: JointReference, p: JointLimits) -> None:
@@ -232,11 +236,24 @@ def _run_dry(x: JointReference, p: JointLimits, ring: Ring, y: Result, before: f
     return found
 
 
+def _kept_on_path(x: JointReference, p: JointLimits, change: float, dt: float) -> float:
+    """Bound a change of the rate so that no joint leaves its path: acceleration r^2 a + r' v."""
+    rate = x.path.rate
+    for j in range(len(x.profile.pace)):
+        v, a = x.path.given[0, j], x.path.given[1, j]
+        room, bent = _ON_PATH * p.acceleration[j], rate * rate * (a if v > 0.0 else -a)
+        least = dt / positive(abs(v))
+        change = clamped(change, -least * max(room + bent, 0.0), least * max(room - bent, 0.0))
+    return change
+
+
 def _slow_down(x: JointReference, p: JointLimits, dt: float) -> None:
     """Let the trajectory fall behind its times where it may not have its speed."""
-    rate, wanted = x.path.rate, 1.0
+    rate, wanted, slowest = x.path.rate, 1.0, _SLOWEST
     if x.share < 1.0:
         wanted = max(x.share, _SLOWEST)
+    if x.path.halt != Halt.NONE:
+        wanted, slowest = 0.0, 0.0
     x.path.bend = 0.0
     if x.path.kind != PathKind.RING or not dt > 0.0 or (wanted >= 1.0 and rate >= 1.0):
         return
@@ -244,10 +261,11 @@ def _slow_down(x: JointReference, p: JointLimits, dt: float) -> None:
     if change > 0.0:
         change = change * min(dt / _RECOVERY, 1.0)
     for j in range(len(x.profile.pace)):
-        speed = abs(x.profile.target[1, j]) / rate
+        speed = abs(x.path.given[0, j])
         most = _SLOWING * p.acceleration[j] * dt / positive(speed)
         change = clamped(change, -most, most)
-    reached = clamped(rate + change, _SLOWEST, 1.0)
+    change = _kept_on_path(x, p, change, dt)
+    reached = clamped(rate + change, min(slowest, rate), 1.0)
     late = x.path.late + (1.0 - reached) * dt
     if math.isfinite(reached) and math.isfinite(late):
         x.path.rate, x.path.late, x.path.bend = reached, late, (reached - rate) / dt
@@ -256,12 +274,14 @@ def _slow_down(x: JointReference, p: JointLimits, dt: float) -> None:
 def _follow_slowly(x: JointReference) -> None:
     """Give the target the speed at which the trajectory is followed."""
     rate, bend = x.path.rate, x.path.bend
-    if x.path.kind != PathKind.RING or (rate >= 1.0 and bend == 0.0):
+    if x.path.kind != PathKind.RING:
         return
     for j in range(len(x.profile.pace)):
-        v = x.profile.target[1, j]
-        x.profile.target[1, j] = rate * v
-        x.profile.target[2, j] = rate * rate * x.profile.target[2, j] + bend * v
+        v, a = x.profile.target[1, j], x.profile.target[2, j]
+        x.path.given[0, j], x.path.given[1, j] = v, a
+        if rate < 1.0 or bend != 0.0:
+            x.profile.target[1, j] = rate * v
+            x.profile.target[2, j] = rate * rate * a + bend * v
 
 
 def advance_joint_reference(x: JointReference, p: JointLimits, ring: Ring, y: Result,
@@ -288,6 +308,8 @@ def advance_joint_reference(x: JointReference, p: JointLimits, ring: Ring, y: Re
         if found == Sampled.DRY:
             found = _run_dry(x, p, ring, y, before, now)
         _follow_slowly(x)
+        if x.path.halt == Halt.END and x.path.rate == 0.0:
+            hold_joint_reference(x, p)
         held = found == Sampled.ENDED
     elif x.source == Source.STREAM and now - x.received > p.timeout:
         x.timed_out = 1.0

@@ -30,11 +30,11 @@ from rbd_ros.control.references.goal_watch import (
 from rbd_ros.control.references.joint_profile import JointLimits, positive
 from rbd_ros.control.references.joint_reference import (
     distance, hold_joint_reference, JointReference, leave_path, Source)
-from rbd_ros.control.references.pieces import join_late, PathKind, Ring, valid_header
+from rbd_ros.control.references.pieces import Halt, join_late, PathKind, Ring, valid_header
 from rbd_ros.control.references.results import ResultCode
 from rbd_ros.control.references.words import ReferenceWord
 
-__all__ = ['cancel_goal', 'check_goal', 'take_pieces', 'take_set_point']
+__all__ = ['cancel_goal', 'check_goal', 'pause_path', 'take_pieces', 'take_set_point']
 
 #: share of a velocity limit at which a joint of a stream that hardly moves goes to its point
 _CREEP = 0.001
@@ -118,11 +118,11 @@ def take_pieces(x: JointReference, ring: Ring, u: Event, y: Result) -> None:
 
 def cancel_goal(x: JointReference, p: JointLimits, u: Event, y: Result) -> None:
     """
-    Cancel the goal and hold.
+    Cancel the goal and come to rest.
 
     :param x: the reference.
     :param p: its limits.
-    :param u: ``numbers[0]`` is the number of the goal.
+    :param u: ``numbers[0]`` is the number of the goal; ``numbers[1]`` 1 to rest on its path.
     :param y: says if that is not the active one: nothing happens.
     """
     if x.goal.active == 0.0 or not x.goal.active == u.numbers[0]:
@@ -130,7 +130,27 @@ def cancel_goal(x: JointReference, p: JointLimits, u: Event, y: Result) -> None:
         return
     end_goal(x.goal, GoalStatus.CANCELED, ResultCode.SUCCESSFUL, ReferenceWord.CANCELED, NOBODY, 0,
              0.0, 0.0)
-    hold_joint_reference(x, p)
+    if u.numbers[1] == 1.0 and x.path.kind == PathKind.RING:
+        x.path.halt = Halt.END
+    else:
+        hold_joint_reference(x, p)
+
+
+def pause_path(x: JointReference, u: Event, y: Result) -> None:
+    """
+    Let a trajectory come to rest on its way, or go on.
+
+    :param x: the reference.
+    :param u: ``numbers[0]`` is 1 to pause, 0 to go on; ``numbers[1]`` 1 to end it at rest.
+    :param y: says if there is no trajectory, or one that ends already.
+    """
+    if x.path.kind != PathKind.RING or x.path.halt == Halt.END:
+        y.answer = ReferenceWord.NO_PATH
+    elif u.numbers[1] == 1.0:
+        abort_goal(x.goal, ReferenceWord.HELD, 0.0)
+        x.path.halt = Halt.END
+    else:
+        x.path.halt = Halt.PAUSE if u.numbers[0] == 1.0 else Halt.NONE
 
 
 def _finite(x: float) -> float:

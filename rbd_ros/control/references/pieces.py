@@ -31,8 +31,8 @@ from rbd_ros.compiler.procedure import Matrix, Vector
 from rbd_ros.compiler.records import field, Record
 from rbd_ros.control.interface.events import NEVER
 
-__all__ = ['join_late', 'make_stop', 'Path', 'PathKind', 'PIECES', 'Ring', 'sample', 'Sampled',
-           'slot_of', 'valid_header']
+__all__ = ['Halt', 'join_late', 'make_stop', 'Path', 'PathKind', 'PIECES', 'Ring', 'sample',
+           'Sampled', 'slot_of', 'valid_header']
 
 #: pieces in the ring
 PIECES = 64
@@ -73,6 +73,14 @@ class PathKind(enum.IntEnum):
     RING = 2
 
 
+class Halt(enum.IntEnum):
+    """Whether a trajectory comes to rest on its way."""
+
+    NONE = 0
+    PAUSE = 1  # until it is resumed
+    END = 2  # it is over once it rests
+
+
 class Path(Record):
     """The trajectory in use."""
 
@@ -89,7 +97,10 @@ class Path(Record):
     late: float = field('', 's', 'by which it is behind its times, because it is slowed down')
     rate: float = field('', '', 'share of its speed at which it is followed', 1.0)
     bend: float = field('', '1/s', 'by which that changes')
+    halt: float = field('', '', 'whether it comes to rest on its way, see Halt')
     final: Vector = field('n', 'rad or m', 'position at the end')
+    given: Matrix = field('2 n', 'rad/s or m/s, /s^2', 'velocity and acceleration that it has at '
+                                                       'its own speed')
     join: Matrix = field('6 n', '', 'coefficients of the piece that joins')
     stop: Matrix = field('6 n', '', 'coefficients of the piece that stops')
 

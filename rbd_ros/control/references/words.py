@@ -52,6 +52,7 @@ class ReferenceWord(enum.IntEnum):
     NO_WRENCH = 336
     NOT_RUNNING = 337
     OTHER_MODE = 338
+    NO_PATH = 339
 
 
 class PointWord(enum.IntEnum):
@@ -115,6 +116,7 @@ TEXTS: dict[int, Callable[[str, float, float, float], str]] = {
     ReferenceWord.NO_POSE: _always('the target pose is not finite'),
     ReferenceWord.NO_TWIST: _always('the target twist must be six finite numbers'),
     ReferenceWord.NO_WRENCH: _always('the target wrench must be six finite numbers'),
+    ReferenceWord.NO_PATH: _always('no trajectory is being followed'),
     ReferenceWord.NOT_RUNNING: lambda state, _a, _b, _c: f'the controller is {state}',
     PointWord.NO_POINTS: Sentence('the trajectory has no points'),
     PointWord.NO_POSITIONS: Sentence('the points have no positions'),

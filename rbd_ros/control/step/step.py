@@ -39,7 +39,7 @@ from rbd_ros.control.monitors.guards import check_dead_man, is_alive, press
 from rbd_ros.control.monitors.monitors import changed_law
 from rbd_ros.control.observers.standstill import restart_standstill
 from rbd_ros.control.references.goal_watch import abort_goal
-from rbd_ros.control.references.joint_requests import cancel_goal
+from rbd_ros.control.references.joint_requests import cancel_goal, pause_path
 from rbd_ros.control.references.pieces import Ring
 from rbd_ros.control.references.references import hold_references, take_reference
 from rbd_ros.control.references.words import ReferenceWord
@@ -177,6 +177,8 @@ def _request(x: State, u: Event, p: Parameters, ring: Ring, k: Kernels, w: Work,
         _carry(x, u, p, k, y)
     elif u.kind == Kind.CANCEL:
         cancel_goal(x.references.joint, p.references.joint, u, y)
+    elif u.kind == Kind.PAUSE:
+        pause_path(x.references.joint, u, y)
     elif u.kind == Kind.PAYLOAD:
         take_payload(x.load, p.load, u, y)
     elif u.kind == Kind.WEIGH:

@@ -24,7 +24,7 @@ thread.
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 import traceback
@@ -32,6 +32,8 @@ from typing import TYPE_CHECKING
 
 from control_msgs.action import FollowJointTrajectory
 from rbd_ros.control.modes.modes import names_in, Takes, taking
+from rbd_ros.control.paths.curve import WayPoints
+from rbd_ros.control.paths.plans import PathPlan
 from rbd_ros.control.references.goals import read_tolerances, Tolerances
 from rbd_ros.control.references.results import GoalError, Outcome, ResultCode, Status
 from rbd_ros.control.references.trajectory import check_speed, Knots
@@ -40,6 +42,7 @@ from rbd_ros.nodes.controller.goal_feedback import GoalFeedback
 from rbd_ros.nodes.controller.goal_server import GoalServer
 from rbd_ros.nodes.controller.inputs import knots_of, start_time
 from rbd_ros.nodes.controller.loop_node import LoopNode
+from rbd_ros.nodes.controller.path_planner import PathPlanner
 from rclpy.action import CancelResponse, GoalResponse
 from rclpy.action.server import ServerGoalHandle
 from rclpy.clock import Clock, ClockType
@@ -63,7 +66,7 @@ class _Plan:
     """A goal that has passed its checks."""
 
     goal: FollowJointTrajectory.Goal
-    knots: Knots
+    points: Knots | WayPoints
     tolerances: Tolerances
     start: float | None  # control time at which it begins, s; None: now
 
@@ -94,6 +97,8 @@ class TrajectoryAction:
         """
         self._node, self._loop_node, self._lock = node, loop_node, lock
         self._controller: Controller | None = None
+        self._planner: PathPlanner | None = None
+        self._paths: set[Hashable] = set()  # goals that are paths of the tip
         self._handles: dict[Hashable, ServerGoalHandle] = {}
         self._judged: dict[int, _Plan | _Refusal] = {}  # not yet accepted, by their identity
         self._feedback = GoalFeedback(node)
@@ -108,18 +113,19 @@ class TrajectoryAction:
         self._timer = node.create_timer(  # runs while there are goals
             _PERIOD, self.drain, clock=Clock(clock_type=ClockType.STEADY_TIME), autostart=False)
 
-    def attach(self, controller: Controller) -> None:
+    def attach(self, controller: Controller, planner: PathPlanner) -> None:
         """
         Send goals to a controller.
 
         :param controller: of a configured robot.
+        :param planner: checks paths of its tip.
         """
-        self._controller = controller
+        self._controller, self._planner = controller, planner
 
     def detach(self) -> None:
         """Answer what is left and refuse goals from now on."""
         self.drain()
-        self._controller = None
+        self._controller = self._planner = None
         outcome = Outcome(Status.ABORTED, ResultCode.INVALID_GOAL, 'the robot was cleaned up')
         for key in list(self._handles):
             self._answer(key, outcome)
@@ -168,21 +174,31 @@ class TrajectoryAction:
                                 f'{RESULTS_KEPT} s: wait for the answer to a goal')
         controller = _require_ready(self._controller)
         if goal.multi_dof_trajectory.points or goal.multi_dof_trajectory.joint_names:
-            raise GoalError(ResultCode.INVALID_JOINTS,
-                            'multi_dof_trajectory is not supported')
+            return self._read_path(goal, controller)
         joints = controller.settings.robot.joints
         knots = knots_of(goal.trajectory, joints)
         controller.check_points(knots.q)
         check_speed(knots, controller.p.references.joint.velocity, joints)
-        tolerances = read_tolerances(
-            joints, controller.accepted.tolerances(), _entries(goal.path_tolerance),
-            _entries(goal.goal_tolerance), _seconds(goal.goal_time_tolerance))
         start = start_time(goal.trajectory, self._node.get_clock(),
                            simulated=self._loop_node.simulated)
         if start is not None and start + knots.times[-1] < self._loop_node.control_time():
             raise GoalError(ResultCode.OLD_HEADER_TIMESTAMP,
                             'the last point of the trajectory lies in the past')
-        return _Plan(goal, knots, tolerances, start)
+        return _Plan(goal, knots, _tolerances(goal, controller), start)
+
+    def _read_path(self, goal: FollowJointTrajectory.Goal, controller: Controller) -> _Plan:
+        """Return the same for a path of the tip, which is checked when it is accepted."""
+        if goal.trajectory.points or goal.trajectory.joint_names:
+            raise GoalError(ResultCode.INVALID_GOAL, 'a goal has a trajectory of the joints or of '
+                                                     'a frame (multi_dof_trajectory), not both')
+        if goal.component_path_tolerance or goal.component_goal_tolerance:
+            raise GoalError(ResultCode.INVALID_GOAL, 'tolerances of a path are those of joints: '
+                                                     'path_tolerance and goal_tolerance')
+        assert self._planner is not None  # there is one while there is a controller
+        points = self._planner.read(goal.multi_dof_trajectory)
+        return _Plan(goal, points, _tolerances(goal, controller), start_time(
+            goal.multi_dof_trajectory, self._node.get_clock(),
+            simulated=self._loop_node.simulated))
 
     def _on_accepted(self, handle: ServerGoalHandle) -> None:
         key = bytes(handle.goal_id.uuid)
@@ -208,11 +224,33 @@ class TrajectoryAction:
                 if controller is None else 'too many goals came at once'))
             return
 
+        if isinstance(plan.points, WayPoints):
+            self._start_path(key, plan, plan.points, controller)
+        else:
+            knots = plan.points
+            self._pursue(key, plan, controller, lambda now: knots)
+
+    def _start_path(self, key: bytes, plan: _Plan, points: WayPoints,
+                    controller: Controller) -> None:
+        """Have a path checked, and hand it to the control thread if it can be followed."""
+        assert self._planner is not None
+
+        def checked(path: PathPlan | GoalError) -> None:
+            if isinstance(path, GoalError):
+                controller.ended.append((key, Outcome(Status.ABORTED, path.code, str(path))))
+            else:
+                self._pursue(key, plan, controller, lambda now: path.knots(now, plan.start))
+        self._paths.add(key)
+        self._planner.begin(points, checked, key)
+
+    def _pursue(self, key: bytes, plan: _Plan, controller: Controller,
+                knots: Callable[[float], Knots]) -> None:
+        """Hand the motion of a goal to the control thread."""
         def request(now: float, steady: float) -> None:
             """Run in the control thread."""
             try:
                 _require_ready(controller)
-                controller.pursue(now, steady, plan.knots, now if plan.start is None else
+                controller.pursue(now, steady, knots(now), now if plan.start is None else
                                   plan.start, key, plan.tolerances)
             except GoalError as error:
                 controller.ended.append((key, Outcome(Status.ABORTED, error.code, str(error))))
@@ -234,7 +272,13 @@ class TrajectoryAction:
         if controller is None or key not in self._handles:
             return CancelResponse.REJECT
 
-        controller.post(lambda now, steady: controller.cancel(now, steady, key))
+        if self._planner is not None and self._planner.drop(key):
+            controller.ended.append((key, Outcome(
+                Status.CANCELED, ResultCode.SUCCESSFUL, 'canceled while the path was checked')))
+            return CancelResponse.ACCEPT
+        on_path = key in self._paths
+        controller.post(lambda now, steady: controller.cancel(
+            now, steady, key, on_path=on_path))
         return CancelResponse.ACCEPT
 
     # -- a goal ends ----------------------------------------------------------------------------
@@ -249,10 +293,12 @@ class TrajectoryAction:
         while ended:
             self._answer(*ended.popleft())
         if self._handles:
-            self._feedback.update(controller, self._handles)
+            self._feedback.update(controller, self._handles,
+                                  self._planner if controller.goal in self._paths else None)
 
     def _answer(self, key: Hashable, outcome: Outcome) -> None:
         handle = self._handles.pop(key, None)
+        self._paths.discard(key)
         if handle is None:
             return
         self.last = outcome
@@ -292,6 +338,13 @@ def _require_ready(controller: Controller | None) -> Controller:
         raise GoalError(ResultCode.INVALID_GOAL, f'the mode is {controller.mode}; set the '
                                                  f'parameter mode to {names_in(modes, "or")}')
     return controller
+
+
+def _tolerances(goal: FollowJointTrajectory.Goal, controller: Controller) -> Tolerances:
+    return read_tolerances(
+        controller.settings.robot.joints, controller.accepted.tolerances(),
+        _entries(goal.path_tolerance), _entries(goal.goal_tolerance),
+        _seconds(goal.goal_time_tolerance))
 
 
 def _entries(tolerances: list[JointTolerance]) -> list[tuple[str, float, float, float]]:

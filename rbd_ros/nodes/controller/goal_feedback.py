@@ -35,6 +35,7 @@ from trajectory_msgs.msg import JointTrajectoryPoint
 
 if TYPE_CHECKING:
     from rbd_ros.control.controller import Controller
+    from rbd_ros.nodes.controller.path_planner import PathPlanner
 
 __all__ = ['GoalFeedback']
 
@@ -48,7 +49,7 @@ class _Snapshot:
     """Content of the feedback, copied in the control thread."""
 
     key: Hashable  # of the goal
-    now: float  # s, control time
+    now: float  # s, control time, less what the trajectory is behind its times
     start: float  # s, control time at which the goal began
     desired: Array  # (3, n)
     actual: Array  # (2, n)
@@ -67,19 +68,24 @@ class GoalFeedback:
         self._snapshot: _Snapshot | None = None
         self._time = 0.0  # steady time of the last request
 
-    def update(self, controller: Controller, handles: Mapping[Hashable, ServerGoalHandle]) -> None:
+    def update(self, controller: Controller, handles: Mapping[Hashable, ServerGoalHandle],
+               planner: PathPlanner | None = None) -> None:
         """
         Publish what the control thread has copied, and ask for the next copy.
 
         :param controller: of the configured robot.
         :param handles: of the goals that are not answered yet.
+        :param planner: of a goal that is a path of the tip, which it sees.
         """
         snapshot, self._snapshot = self._snapshot, None
         active = controller.goal
         if snapshot is not None and active is not None and snapshot.key == active:
             handle = handles.get(active)
             if handle is not None and handle.is_active:
-                handle.publish_feedback(self._message(controller, snapshot))
+                message = self._message(controller, snapshot)
+                if planner is not None:
+                    _add_tip(message, planner, snapshot, controller.settings.robot.tip)
+                handle.publish_feedback(message)
         steady = time.monotonic()
         if steady - self._time < _PERIOD:
             return
@@ -92,8 +98,8 @@ class GoalFeedback:
                 return
             index, reference = list(controller.settings.robot.index), controller.x.references.joint
             self._snapshot = _Snapshot(
-                key, now, reference.goal.start, reference.profile.target.copy(),
-                np.array([joints.q[index], joints.qd[index]]))
+                key, now - reference.path.late, reference.goal.start,
+                reference.profile.target.copy(), np.array([joints.q[index], joints.qd[index]]))
         controller.post(copy)
 
     def _message(self, controller: Controller,
@@ -108,6 +114,16 @@ class GoalFeedback:
         message.actual = _point(since, *snapshot.actual)
         message.error = _point(since, error, qd - snapshot.actual[1])
         return message
+
+
+def _add_tip(message: FollowJointTrajectory.Feedback, planner: PathPlanner, snapshot: _Snapshot,
+             tip: str) -> None:
+    """Say where the tip is and where it should be."""
+    message.multi_dof_joint_names = [tip]
+    message.multi_dof_desired = planner.point(*snapshot.desired[:2])
+    message.multi_dof_actual = planner.point(*snapshot.actual)
+    for point in (message.multi_dof_desired, message.multi_dof_actual):
+        point.time_from_start = message.desired.time_from_start
 
 
 def _point(since: float, q: Array, qd: Array, qdd: Array | None = None) -> JointTrajectoryPoint:

@@ -33,7 +33,7 @@ from rbd_ros.control.load.tilt import find_down, Tilt
 from rbd_ros.control.load.words import TEXTS
 from rbd_ros.nodes.controller.bounded_services import NO_TYPE_DESCRIPTIONS
 from rbd_ros.nodes.controller.bounded_topics import BoundedInput
-from rbd_ros.nodes.controller.inputs import RobotFrames
+from rbd_ros.nodes.controller.robot_frames import RobotFrames
 from rbd_ros.nodes.executors import make_executor, spin_in_thread
 from rclpy.clock import Clock, ClockType
 from rclpy.node import Node

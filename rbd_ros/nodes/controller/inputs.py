@@ -27,18 +27,20 @@ from rbd_ros.control.load.payload import payload_vector, rotation
 from rbd_ros.control.load.payload_check import PayloadCheck
 from rbd_ros.control.modes.modes import names_in, Takes, taking
 from rbd_ros.control.parameters.stiffness_message import stiffness_changes
+from rbd_ros.control.paths.plans import PathPlan
 from rbd_ros.control.references.results import GoalError, ResultCode
 from rbd_ros.control.references.trajectory import Knots, read_points
 from rbd_ros.control.supervisor.states import State
-from rbd_ros.dynamics.robot import Dynamics
 from rbd_ros.errors import RbdError, SettingError
 from rbd_ros.nodes.controller.bounded_topics import BoundedInput
+from rbd_ros.nodes.controller.path_planner import PathPlanner
 from rbd_ros.nodes.controller.publisher_guards import ReferenceGuard
 from rbd_ros.nodes.controller.reports import quaternion
+from rbd_ros.nodes.controller.robot_frames import RobotFrames
 from rclpy.clock import Clock, ClockType
 from rclpy.parameter import Parameter
 from std_msgs.msg import Float64MultiArray
-from trajectory_msgs.msg import JointTrajectory
+from trajectory_msgs.msg import JointTrajectory, MultiDOFJointTrajectory
 
 if TYPE_CHECKING:
     from rbd_ros.control.controller import Controller
@@ -51,6 +53,7 @@ Array = npt.NDArray[np.float64]
 #: s between two counts of the publishers; each message has them counted as well
 _GUARD_PERIOD = 1.0
 _NO_TORQUE = (State.INACTIVE, State.PROBING, State.RELEASED, State.FAULT)
+_PATH = '~/cartesian_trajectory'
 _PAYLOAD = '~/payload'  # a load, no reference: the robot does not follow it
 _STIFFNESS = '~/target_stiffness'  # parameters of the mode, no reference either
 
@@ -73,7 +76,8 @@ def knots_of(message: JointTrajectory, joints: tuple[str, ...]) -> Knots:
                        [p.velocities for p in points], [p.accelerations for p in points])
 
 
-def start_time(message: JointTrajectory, clock: Clock, *, simulated: bool) -> float | None:
+def start_time(message: JointTrajectory | MultiDOFJointTrajectory, clock: Clock, *,
+               simulated: bool) -> float | None:
     """
     Return the control time at which a trajectory begins; None for a zero stamp, which means now.
 
@@ -89,55 +93,6 @@ def start_time(message: JointTrajectory, clock: Clock, *, simulated: bool) -> fl
     return stamp + time.monotonic() - clock.now().nanoseconds * 1e-9
 
 
-class RobotFrames:
-    """Frames that a header may name: the base, links and every other frame of the robot."""
-
-    def __init__(self, controller: Controller) -> None:
-        """
-        Take the model.
-
-        :param controller: gives the present positions.
-        """
-        self._controller = controller
-        self._robot = controller.settings.robot
-        # Uncompiled: nothing is compiled while active.
-        self._dynamics = Dynamics(self._robot.model, backend='reference')
-
-    def pose(self, name: str) -> tuple[Array, Array]:
-        """
-        Return axes (as columns) and origin of a frame in the base, at the present state.
-
-        :param name: of the frame; empty: the base.
-        :raises RbdError: if there is no such frame, or the control loop does not answer.
-        """
-        model = self._robot.model
-        if not name or name == model.body_names[0]:
-            return np.eye(3), np.zeros(3)
-        if model.frame(name.lstrip('/')).body != 0:  # else it does not move
-            self._controller.refresh()
-        T = self._dynamics.pose(self._controller.x.joints.q.copy(), name.lstrip('/'))
-        return T[:3, :3], T[:3, 3]
-
-    def in_payload(self, name: str) -> tuple[Array, Array]:
-        """
-        Return axes and origin of a frame in the payload frame, as both stand now.
-
-        :param name: of the frame; empty: the payload frame.
-        """
-        carrier = self._robot.payload_frame
-        if not name or name == carrier:
-            return np.eye(3), np.zeros(3)
-        model = self._robot.model
-        moves = model.frame(name).body != model.frame(carrier).body
-        if moves and not self._controller.ready:
-            raise GoalError(ResultCode.INVALID_GOAL, f'"{name}" moves relative to the payload '
-                                                     f'frame "{carrier}", and there is no '
-                                                     'fresh joint state to convert with')
-        R0, p0 = self.pose(carrier)
-        R1, p1 = self.pose(name)
-        return R0.T @ R1, R0.T @ (p1 - p0)
-
-
 def _in_base_axes(R: Array, angular: Vector3, linear: Vector3) -> list[float]:
     """Return two vectors in base axes, angular part first."""
     return [*(R @ np.array([angular.x, angular.y, angular.z])).tolist(),
@@ -147,19 +102,21 @@ def _in_base_axes(R: Array, angular: Vector3, linear: Vector3) -> list[float]:
 class ReferenceInputs:
     """Subscribe to the references of one configured robot."""
 
-    def __init__(self, node: Node, controller: Controller) -> None:
+    def __init__(self, node: Node, controller: Controller, planner: PathPlanner) -> None:
         """
         Subscribe.
 
         :param node: the lifecycle node.
         :param controller: gets the requests.
+        :param planner: checks paths.
         """
-        self._node, self._controller = node, controller
+        self._node, self._controller, self._planner = node, controller, planner
         self._joints = controller.settings.robot.joints
         self._guards: dict[str, ReferenceGuard] = {}
         self._inputs: list[BoundedInput] = []
         self._frames, self._payload_check = RobotFrames(controller), PayloadCheck(controller)
         self._listen(JointTrajectory, '~/joint_trajectory', self._on_trajectory)
+        self._listen(MultiDOFJointTrajectory, _PATH, self._on_path)
         self._listen(PoseStamped, '~/target_pose', self._on_pose)
         self._listen(TwistStamped, '~/target_twist', self._on_twist)
         self._listen(WrenchStamped, '~/target_wrench', self._on_wrench)
@@ -240,6 +197,37 @@ class ReferenceInputs:
 
         controller.post(lambda now, steady: controller.take_points(
             now, steady, knots, now if begin is None else begin))
+
+    def _on_path(self, message: MultiDOFJointTrajectory) -> None:
+        controller = self._controller
+        self._require(Takes.TRAJECTORY)
+        if not message.points:  # come to rest on the path
+            controller.post(lambda now, steady: controller.pause(now, steady, True, end=True))
+            return
+        points = self._planner.read(message)
+        start = start_time(message, self._node.get_clock(),
+                           simulated=controller.settings.simulated)
+
+        def checked(plan: PathPlan | GoalError) -> None:
+            if isinstance(plan, GoalError):
+                self._reject(_PATH, str(plan))
+            else:
+                controller.post(lambda now, steady: self._follow(now, steady, plan, start))
+        self._planner.begin(points, checked)
+
+    def _follow(self, now: float, steady: float, plan: PathPlan, start: float | None) -> None:
+        """Begin a path that was checked; in the control thread."""
+        try:
+            knots = plan.knots(now, start)
+        except GoalError as error:
+            self._reject(_PATH, str(error))
+        else:
+            self._controller.take_points(now, steady, knots, now if start is None else start)
+
+    def _reject(self, name: str, reason: str) -> None:
+        topic = self._node.resolve_topic_name(name)
+        self._warn(f'{topic}: rejected, {reason}')
+        self._refuse(f'{topic}: {reason}')
 
     def _on_pose(self, message: PoseStamped) -> None:
         self._require(Takes.TARGET)

@@ -55,6 +55,8 @@ from rbd_ros.nodes.controller.loop_node import LoopNode
 from rbd_ros.nodes.controller.native_loop_node import NativeLoopNode
 from rbd_ros.nodes.controller.outputs import command_qos, make_output, message_type
 from rbd_ros.nodes.controller.parameter_changes import ParameterChanges
+from rbd_ros.nodes.controller.path_planner import PathPlanner
+from rbd_ros.nodes.controller.pause_service import PauseService
 from rbd_ros.nodes.controller.realtime import freeze_garbage, lock_memory, thaw_garbage
 from rbd_ros.nodes.controller.reports import Reports
 from rbd_ros.nodes.controller.sensor_service import SensorService
@@ -249,11 +251,12 @@ class ControllerNode(GuardedNode, LifecycleNode):
         output = make_output(settings.text('command_type'), self.loop_node,
                              self.resolve_topic_name('~/commands'), qos)
         gravity = GravityInput(self, controller, self.loop_node.control_time)
-        self._parts = [ReferenceInputs(self, controller),
+        planner = PathPlanner(self, controller)
+        self._parts = [ReferenceInputs(self, controller, planner), planner,
                        Reports(self, controller, kernels['report']), gravity,
-                       SensorService(self, controller)]
+                       SensorService(self, controller), PauseService(self, controller)]
         self.gravity_input = gravity
-        self.action.attach(controller)
+        self.action.attach(controller, planner)
         self._announcer.attach(controller)
         self.loop_node.attach(controller, output, settings.number('heartbeat_rate'))
 

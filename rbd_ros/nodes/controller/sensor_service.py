@@ -16,10 +16,10 @@
 
 from __future__ import annotations
 
-import threading
 from typing import TYPE_CHECKING
 
 from rbd_ros.nodes.controller.bounded_services import BoundedService
+from rbd_ros.nodes.controller.loop_answers import ask_loop
 from rbd_ros.nodes.controller.responses import Responder
 from rclpy.service import Service
 from std_srvs.srv import Trigger
@@ -32,9 +32,6 @@ __all__ = ['SensorService', 'TARE']
 
 #: name of the service
 TARE = '~/tare_force_torque'
-
-#: s that the control loop may take to answer
-_LIMIT = 2.0
 
 
 class SensorService:
@@ -63,24 +60,10 @@ class SensorService:
             self._node.destroy_service(self._service)
 
     def _on_tare(self, _: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
-        controller, done, late = self._controller, threading.Event(), threading.Event()
-        refused = [f'the control loop has not answered within {_LIMIT:g} s']
-
-        def request(now: float, steady: float) -> None:
-            if late.is_set():
-                return
-            try:
-                refused[0] = controller.tare(now, steady)
-            except Exception as error:
-                refused[0] = repr(error)
-                raise
-            finally:
-                done.set()
-        controller.post(request)
-        if not done.wait(_LIMIT):
-            late.set()  # what was said to fail must not happen later
-        response.success = not refused[0]
-        response.message = refused[0] or _found(controller)
+        controller = self._controller
+        refused = ask_loop(controller, controller.tare)
+        response.success = not refused
+        response.message = refused or _found(controller)
         self._node.get_logger().info(f'{TARE}: {response.message}')
         return response
 

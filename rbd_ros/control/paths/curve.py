@@ -1,0 +1,181 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""
+Timed way-points of a frame, joined by one smooth curve of poses.
+
+Between two way-points the position is a polynomial of fifth degree. So is the rotation vector r of
+R = R_i exp(r), counted from the way-point behind (canonical coordinates, as Park and Ravani,
+"Smooth invariant interpolation of rotations", ACM Transactions on Graphics 16(3), 1997). Both
+pieces that meet at a way-point have the same velocity and acceleration there: with the angular
+velocity w and acceleration a in the turned axes, w = J(r) r' and a = J(r) r'' + J'(r) r', where J
+is the right Jacobian of the exponential, a rotation vector ends with r' = J^-1 w and
+r'' = J^-1 (a - J' r'). So position and orientation are twice continuously differentiable, and the
+curve turns and moves with its way-points: it depends on no choice of base axes.
+
+Velocities and accelerations that are not given are those of the cubic spline that rests at both
+ends; the first and the last piece are bent so that they begin and end without acceleration. Two
+way-points alone are a straight line with a minimum-jerk profile.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from rbd_ros.control.paths.rotations import (
+    exponential, logarithm, right_jacobian, right_jacobian_rate)
+
+__all__ = ['Curve', 'PosePoint', 'WayPoints']
+
+Array = npt.NDArray[np.float64]
+
+
+@dataclass
+class WayPoints:
+    """Poses of a frame in the base, and when they are passed."""
+
+    times: Array  # s from the start, (k,)
+    p: Array  # m, (k, 3)
+    R: Array  # axes of the frame as columns, (k, 3, 3)
+    velocity: Array | None = None  # angular, linear; base axes, (k, 6), or not given
+    acceleration: Array | None = None
+
+    def after(self, p: Array, R: Array) -> WayPoints:
+        """
+        Return the same way-points, reached from a pose at rest.
+
+        :param p: where the frame is at time 0; takes the place of a way-point of time 0.
+        :param R: its axes.
+        """
+        late = int(self.times[0] <= 0.0)
+
+        def joined(first: Array, rest: Array) -> Array:
+            return np.concatenate([first[None], rest[late:]])
+
+        def rates(rows: Array | None) -> Array | None:
+            return None if rows is None else joined(np.zeros(6), rows)
+        return WayPoints(joined(np.array(0.0), self.times), joined(p, self.p), joined(R, self.R),
+                         rates(self.velocity), rates(self.acceleration))
+
+
+class PosePoint(NamedTuple):
+    """A pose on the way, its velocity and acceleration: angular first, base axes."""
+
+    p: Array
+    R: Array
+    velocity: Array
+    acceleration: Array
+
+
+class Curve:
+    """
+    A curve of poses that begins and ends at rest.
+
+    :param points: two or more, at increasing times, less than half a turn apart.
+    """
+
+    def __init__(self, points: WayPoints) -> None:
+        self.times, self._p, self._R = points.times, points.p, points.R
+        h = np.diff(self.times)
+        turns = np.array([logarithm(a.T @ b) for a, b in zip(self._R, self._R[1:])])
+        ways = np.diff(self._p, axis=0)
+        if points.velocity is None:
+            (v, a), (w, b) = _spline(h, ways), _spline(h, turns)
+        else:
+            given = (np.zeros_like(points.velocity) if points.acceleration is None
+                     else points.acceleration)
+            v, a = points.velocity[:, 3:], given[:, 3:]
+            w, b = (np.einsum('kji,kj->ki', self._R, each[:, :3])  # in the axes of the frame
+                    for each in (points.velocity, given))
+        self._linear = np.array([
+            _quintic(h[i], ways[i], v[i], v[i + 1], a[i], a[i + 1]) for i in range(len(h))])
+        self._angular = np.array([
+            _quintic(h[i], turns[i], w[i], *_in_vector(turns[i], w[i + 1], b[i], b[i + 1]))
+            for i in range(len(h))])
+
+    @property
+    def end(self) -> float:
+        """Return the time of its end, s."""
+        return float(self.times[-1])
+
+    def piece(self, t: float) -> int:
+        """
+        Return the number of the way-point behind; that of the last but one at the end.
+
+        :param t: s from the start.
+        """
+        found = int(np.searchsorted(self.times, t, side='right')) - 1
+        return min(max(found, 0), len(self.times) - 2)
+
+    def at(self, t: float) -> PosePoint:
+        """
+        Return the pose at a time and how it moves.
+
+        :param t: s from the start, between 0 and the end.
+        """
+        i = self.piece(t)
+        s = t - float(self.times[i])
+        way, v, a = _evaluate(self._linear[i], s)
+        r, rate, bend = _evaluate(self._angular[i], s)
+        R = self._R[i] @ exponential(r)
+        J = right_jacobian(r)
+        turning = J @ bend + right_jacobian_rate(r, rate) @ rate
+        return PosePoint(self._p[i] + way, R, np.concatenate([R @ (J @ rate), v]),
+                         np.concatenate([R @ turning, a]))
+
+
+def _spline(h: Array, ways: Array) -> tuple[Array, Array]:
+    """Return velocity and acceleration at the knots of the cubic spline that ends at rest."""
+    count = len(h)
+    v, a = np.zeros((count + 1, 3)), np.zeros((count + 1, 3))
+    if count > 1:
+        A, right = np.zeros((count - 1, count - 1)), np.zeros((count - 1, 3))
+        for k in range(1, count):  # the second derivative is the same from both sides
+            A[k - 1, k - 1] = 2.0 / h[k - 1] + 2.0 / h[k]
+            if k > 1:
+                A[k - 1, k - 2] = 1.0 / h[k - 1]
+            if k < count - 1:
+                A[k - 1, k] = 1.0 / h[k]
+            right[k - 1] = 3.0 * (ways[k - 1] / h[k - 1]**2 + ways[k] / h[k]**2)
+        v[1:-1] = np.linalg.solve(A, right)
+        for k in range(1, count):
+            a[k] = (6.0 * ways[k] / h[k] - 4.0 * v[k] - 2.0 * v[k + 1]) / h[k]
+    return v, a
+
+
+def _in_vector(turn: Array, w: Array, before: Array, after: Array) -> tuple[Array, Array, Array]:
+    """Return the rate of a rotation vector at its end, and its second one at begin and end."""
+    J = right_jacobian(turn)
+    rate = np.linalg.solve(J, w)
+    return rate, before, np.linalg.solve(J, after - right_jacobian_rate(turn, rate) @ rate)
+
+
+def _quintic(h: float, way: Array, v: Array, w: Array, a: Array, b: Array) -> Array:
+    """Return the coefficients of 1, s ... s^5 by the values at both ends, (6, 3)."""
+    return np.array([
+        np.zeros(3), v, 0.5 * a,
+        (20.0 * way - (12.0 * v + 8.0 * w) * h - (3.0 * a - b) * h**2) / (2.0 * h**3),
+        (-30.0 * way + (16.0 * v + 14.0 * w) * h + (3.0 * a - 2.0 * b) * h**2) / (2.0 * h**4),
+        (12.0 * way - 6.0 * (v + w) * h - (a - b) * h**2) / (2.0 * h**5)])
+
+
+def _evaluate(c: Array, s: float) -> tuple[Array, Array, Array]:
+    """Return value, slope and curvature of polynomials."""
+    s2, s3, s4 = s**2, s**3, s**4
+    return (np.array([1.0, s, s2, s3, s4, s4 * s]) @ c,
+            np.array([1.0, 2.0 * s, 3.0 * s2, 4.0 * s3, 5.0 * s4]) @ c[1:],
+            np.array([2.0, 6.0 * s, 12.0 * s2, 20.0 * s3]) @ c[2:])

@@ -1,0 +1,251 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""
+A curve of poses as a motion of the joints, found by continuation, and checked on the way.
+
+From the present position the joints follow the curve from one instant to the next. Newton's
+method brings the tip to its pose. The velocities are the smallest ones, each joint measured by its
+limit, that move the tip as the curve wants: with W = diag(1/limit^2),
+
+    qd = W^-1 J^T m,  where J W^-1 J^T m = v
+
+(weighted least norm: Whitney, "The mathematics of coordinated control of prosthetic arms and
+manipulators", 1972). Their derivative, with J qdd = a - J' qd, is
+
+    qdd = W^-1 J'^T m + W^-1 J^T n,  where J W^-1 J^T n = a - J' qd - J W^-1 J'^T m
+
+so that a joint that rests with the tip rests at both ends of a path. Polynomials of fifth degree
+with these values join the instants: what a joint trajectory with accelerations is made of.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+import time
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from rbd_ros.control.kernels.tip import AXES
+from rbd_ros.control.paths.curve import Curve
+from rbd_ros.control.paths.limits import Instant, PathFault, PathLimits
+from rbd_ros.control.paths.postures import Posture, Postures
+from rbd_ros.control.paths.rotations import logarithm
+from rbd_ros.control.references.results import GoalError, ResultCode
+from rbd_ros.control.references.trajectory import Knots
+
+__all__ = ['Following', 'STEP']
+
+Array = npt.NDArray[np.float64]
+
+#: s between two instants at most; half of it between two checks
+STEP = 0.04
+
+#: into how many parts an interval with a fault is parted, to find its first point
+_PARTS = 16
+
+#: steps of Newton's method, and m or rad of error that it leaves at most
+_ITERATIONS, _CLOSE = 12, 1e-9
+
+#: rad or m that one step may move a joint: farther away is another posture
+_LEAP = 0.5
+
+#: m and rad that joints may leave a path between two instants
+_ASTRAY = np.array([1e-3, 1e-3, 1e-3, 1e-4, 1e-4, 1e-4])
+
+#: rad or m that a joint moves to find how its Jacobian changes
+_NUDGE = 1e-5
+
+
+class _Motion(NamedTuple):
+    """The joints at one instant."""
+
+    q: Array
+    qd: Array
+    qdd: Array
+
+
+class Following:
+    """
+    The joints along one curve; the work is done in parts.
+
+    :param postures: of the robot.
+    :param limits: what its joints may do.
+    :param axes: directions of the tip that follow the curve, out of ``AXES``.
+    :param curve: begins where the tip is.
+    :param q: present position of the controlled joints, at rest.
+    :param number: of the way-point at which the curve begins; the others count from there.
+    """
+
+    def __init__(self, postures: Postures, limits: PathLimits, axes: Sequence[str], curve: Curve,
+                 q: Array, number: int = 0) -> None:
+        self._postures, self._limits, self._curve, self._number = postures, limits, curve, number
+        self._rows = [AXES.index(axis) for axis in axes]
+        self._weights = np.minimum(limits.velocity, 1e3)**2  # W^-1
+        self._begin = q
+        self._found: list[tuple[float, _Motion]] = []
+        self._work = self._followed()
+        #: share of the path that is checked
+        self.share = 0.0
+
+    def work(self, limit: float) -> bool:
+        """
+        Go on for some time.
+
+        :param limit: s.
+        :returns: whether the whole path is checked.
+        :raises GoalError: naming the first point that the robot cannot pass, and why.
+        """
+        end = time.monotonic() + limit
+        for share in self._work:
+            self.share = share
+            if time.monotonic() >= end:
+                return False
+        return True
+
+    @property
+    def knots(self) -> Knots:
+        """Return the motion of the joints, once all of it is checked."""
+        times, motions = zip(*self._found)
+        q, qd, qdd = (np.array(rows) for rows in zip(*motions))
+        return Knots(np.array(times), q, qd, qdd)
+
+    def _followed(self) -> Iterator[float]:
+        """Follow the curve; give the share of it that is done."""
+        still = np.zeros(len(self._begin))
+        at, before = 0.0, _Motion(self._begin, still, still)
+        try:
+            self._check(0.0, before)
+            for t in self._instants():
+                try:
+                    now = self._next(at, before, t)
+                except PathFault as fault:
+                    self._refine(at, before, t)
+                    raise fault
+                self._found.append((t, now))
+                at, before = t, now
+                yield t / self._curve.end
+        except PathFault as fault:
+            raise GoalError(ResultCode.INVALID_GOAL, str(fault)) from fault
+
+    def _instants(self) -> Iterator[float]:
+        times = self._curve.times.tolist()
+        for begin, end in zip(times, times[1:]):
+            count = int(np.ceil((end - begin) / STEP))
+            for k in range(1, count + 1):
+                yield begin + (end - begin) * k / count if k < count else end
+
+    def _refine(self, at: float, before: _Motion, t: float) -> None:
+        """Raise the fault of the first part of an interval that has one."""
+        for k in range(1, _PARTS + 1):
+            then = at + (t - at) * k / _PARTS
+            before = self._next(at + (t - at) * (k - 1) / _PARTS, before, then, between=False)
+
+    def _next(self, at: float, before: _Motion, t: float, *, between: bool = True) -> _Motion:
+        """Return how the joints move at the next instant; check it, and half the way to it."""
+        h = t - at
+        guess = before.q + h * (before.qd + 0.5 * h * before.qdd)
+        now = self._motion(t, guess)
+        if between:
+            self._check_between(at + 0.5 * h, _middle(before, now, h))
+        self._check(t, now)
+        return now
+
+    def _motion(self, t: float, q: Array) -> _Motion:
+        """Return position, velocity and acceleration of the joints at an instant."""
+        wanted, rows = self._curve.at(t), self._rows
+        for _ in range(_ITERATIONS):
+            seen = self._postures.at(q)
+            error = _error(wanted.p, wanted.R, seen)[rows]
+            if np.abs(error).max() < _CLOSE:
+                break
+            step = self._least(t, seen, error)
+            if not np.abs(step).max() < _LEAP:
+                raise self._fault(t, self._limits.unreachable(error, rows))
+            q = q + step
+        else:
+            raise self._fault(t, self._limits.unreachable(error, rows))
+        turn = np.kron(np.eye(2), seen.R.T)  # from base axes to those of the tip
+        J, W = seen.J[rows], self._weights
+        A = (J * W) @ J.T
+        m = self._solved(t, seen, A, (turn @ wanted.velocity)[rows])
+        qd = W * (J.T @ m)
+        speed = float(np.abs(qd).max())
+        if not speed > 0.0:
+            rate = np.zeros_like(seen.J)
+        else:
+            nudge = _NUDGE / speed
+            rate = (self._postures.at(q + nudge * qd).J
+                    - self._postures.at(q - nudge * qd).J) / (2.0 * nudge)
+        a = turn @ wanted.acceleration
+        w = seen.J[:3] @ qd
+        a -= np.concatenate([np.cross(w, part) for part in np.split(turn @ wanted.velocity, 2)])
+        swing = W * (rate[rows].T @ m)
+        n = self._solved(t, seen, A, a[rows] - rate[rows] @ qd - J @ swing)
+        return _Motion(q, qd, swing + W * (J.T @ n))
+
+    def _least(self, t: float, seen: Posture, v: Array) -> Array:
+        """Return the smallest motion of the joints that moves the tip so."""
+        J, W = seen.J[self._rows], self._weights
+        return W * (J.T @ self._solved(t, seen, (J * W) @ J.T, v))
+
+    def _solved(self, t: float, seen: Posture, A: Array, v: Array) -> Array:
+        if not seen.condition <= self._limits.condition:
+            raise self._fault(t, self._limits.singular(seen.condition))
+        return np.linalg.solve(A, v)
+
+    def _check(self, t: float, motion: _Motion) -> Posture:
+        """Refuse what the joints may not do."""
+        seen = self._postures.at(motion.q, motion.qd)
+        reason = self._limits.broken(Instant(
+            motion.q, motion.qd, motion.qdd, seen.H @ motion.qdd + seen.bias, seen.condition))
+        if reason:
+            raise self._fault(t, reason)
+        return seen
+
+    def _check_between(self, t: float, motion: _Motion) -> None:
+        """Refuse the same, and joints that leave the path between two instants."""
+        seen, wanted = self._check(t, motion), self._curve.at(t)
+        error = np.abs(_error(wanted.p, wanted.R, seen))[self._rows]
+        if not (error <= _ASTRAY[self._rows]).all():
+            raise self._fault(t, self._limits.astray(error, self._rows))
+
+    def _fault(self, t: float, reason: str) -> PathFault:
+        behind = self._curve.piece(t)
+        place = self._number + behind
+        if t == self._curve.times[behind + 1]:
+            where = f'at way-point {place + 1}'
+        elif place < 0:
+            where = 'before way-point 0'
+        elif t == self._curve.times[behind]:
+            where = f'at way-point {place}'
+        else:
+            where = f'between way-points {place} and {place + 1}'
+        return PathFault(f'the path cannot be followed {t:.4g} s from its start, {where}: '
+                         f'{reason}')
+
+
+def _error(p: Array, R: Array, seen: Posture) -> Array:
+    """Return from where the tip is to a pose, in its own axes, angular part first."""
+    return np.concatenate([logarithm(seen.R.T @ R), seen.R.T @ (p - seen.p)])
+
+
+def _middle(a: _Motion, b: _Motion, h: float) -> _Motion:
+    """Return the middle of the polynomial of fifth degree between two instants."""
+    way = b.q - a.q
+    return _Motion(
+        0.5 * (a.q + b.q) + h * (5.0 * (a.qd - b.qd) + 0.5 * h * (a.qdd + b.qdd)) / 32.0,
+        1.875 * way / h - 0.4375 * (a.qd + b.qd) - h * (a.qdd - b.qdd) / 32.0,
+        1.5 * (b.qd - a.qd) / h - 0.25 * (a.qdd + b.qdd))

@@ -1,0 +1,105 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""Paths of one robot: drawn from where its tip is, checked in parts, and handed to its loop."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+from rbd_ros.control.kernels.tip import AXES
+from rbd_ros.control.paths.curve import WayPoints
+from rbd_ros.control.paths.following import Following
+from rbd_ros.control.paths.limits import path_limits
+from rbd_ros.control.paths.postures import Postures
+from rbd_ros.control.paths.way_points import curve_from
+from rbd_ros.control.references.results import GoalError, ResultCode
+
+if TYPE_CHECKING:
+    from rbd_ros.control.controller import Controller
+    from rbd_ros.control.references.trajectory import Knots
+
+__all__ = ['PathPlan']
+
+Array = npt.NDArray[np.float64]
+
+#: rad or m, and that per s, by which a reference may have moved during a check
+_STANDS = 1e-6
+
+
+class PathPlan:
+    """
+    One path, from the present reference of the joints.
+
+    :param controller: of the robot; it is read, nothing is changed.
+    :param postures: of the robot.
+    :param points: way-points that were read.
+    :raises GoalError: if a path cannot begin here.
+    """
+
+    def __init__(self, controller: Controller, postures: Postures, points: WayPoints) -> None:
+        settings = controller.settings
+        self._controller = controller
+        controller.refresh()
+        self._begin = self._reference()
+        x = controller.x
+        postures.renew(x.joints.q, x.load.gravity, x.load.payload)
+        here = postures.at(self._begin)
+        axes = settings.task_axes
+        if len(axes) > len(settings.robot.joints):
+            raise GoalError(ResultCode.INVALID_GOAL, (
+                f'{len(settings.robot.joints)} joints cannot move the frame along the '
+                f'{len(axes)} directions of task.axes: name those that matter'))
+        self.curve = curve_from(points, here.p, here.R,
+                                turns=any(AXES.index(axis) < 3 for axis in axes))
+        self._following = Following(
+            postures, path_limits(settings), axes, self.curve, self._begin,
+            len(points.times) - len(self.curve.times))
+
+    def _reference(self) -> Array:
+        """Return where the reference of the joints stands."""
+        q, qd, _ = self._controller.x.references.joint.profile.state.copy()
+        if not np.abs(qd).max() <= _STANDS:
+            raise GoalError(ResultCode.INVALID_GOAL, 'the reference still moves: a path begins '
+                            'at rest. Wait for the end of the motion, or stop it')
+        return q
+
+    def work(self, limit: float) -> bool:
+        """
+        Check a part of the path.
+
+        :param limit: s that it may take.
+        :returns: whether all of it is checked.
+        :raises GoalError: naming the first point that cannot be passed.
+        """
+        return self._following.work(limit)
+
+    def knots(self, now: float, start: float | None) -> Knots:
+        """
+        Return the motion of the joints; in the thread of the controller, before it begins.
+
+        :param now: control time, s.
+        :param start: control time at which the path is to begin; None: now.
+        :raises GoalError: if it cannot begin any more.
+        """
+        if not np.abs(self._reference() - self._begin).max() <= _STANDS:
+            raise GoalError(ResultCode.INVALID_GOAL, 'the reference has moved while the path was '
+                            'checked: send it again')
+        if start is not None and start < now:
+            raise GoalError(ResultCode.OLD_HEADER_TIMESTAMP, (
+                f'the path would have begun {now - start:.3g} s ago, before it was checked: '
+                'leave the stamp zero, or choose a later one'))
+        return self._following.knots
