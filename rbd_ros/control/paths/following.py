@@ -39,7 +39,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 from rbd_ros.control.kernels.tip import AXES
-from rbd_ros.control.paths.curve import Curve
+from rbd_ros.control.paths.curve import Curve, PosePoint
 from rbd_ros.control.paths.limits import Instant, PathFault, PathLimits
 from rbd_ros.control.paths.postures import Posture, Postures
 from rbd_ros.control.paths.rotations import logarithm
@@ -53,14 +53,17 @@ Array = npt.NDArray[np.float64]
 #: s between two instants at most; half of it between two checks
 STEP = 0.04
 
-#: into how many parts an interval with a fault is parted, to find its first point
-_PARTS = 16
+#: how often an interval is halved: to find the first point that fails, or to follow more closely
+_HALVES = 4
 
 #: steps of Newton's method, and m or rad of error that it leaves at most
 _ITERATIONS, _CLOSE = 12, 1e-9
 
 #: rad or m that one step may move a joint: farther away is another posture
 _LEAP = 0.5
+
+#: rad or m from which on the way of free joints is improved
+_DRIFT = 1e-6
 
 #: m and rad that joints may leave a path between two instants
 _ASTRAY = np.array([1e-3, 1e-3, 1e-3, 1e-4, 1e-4, 1e-4])
@@ -129,13 +132,8 @@ class Following:
         try:
             self._check(0.0, before)
             for t in self._instants():
-                try:
-                    now = self._next(at, before, t)
-                except PathFault as fault:
-                    self._refine(at, before, t)
-                    raise fault
-                self._found.append((t, now))
-                at, before = t, now
+                self._found += self._advanced(at, before, t)
+                at, before = self._found[-1]
                 yield t / self._curve.end
         except PathFault as fault:
             raise GoalError(ResultCode.INVALID_GOAL, str(fault)) from fault
@@ -147,64 +145,73 @@ class Following:
             for k in range(1, count + 1):
                 yield begin + (end - begin) * k / count if k < count else end
 
-    def _refine(self, at: float, before: _Motion, t: float) -> None:
-        """Raise the fault of the first part of an interval that has one."""
-        for k in range(1, _PARTS + 1):
-            then = at + (t - at) * k / _PARTS
-            before = self._next(at + (t - at) * (k - 1) / _PARTS, before, then, between=False)
+    def _advanced(self, at: float, before: _Motion, t: float,
+                  halves: int = 0) -> list[tuple[float, _Motion]]:
+        """Return how the joints move up to an instant: by halves, where one step fails."""
+        try:
+            return [(t, self._next(at, before, t))]
+        except PathFault:
+            if halves == _HALVES:
+                raise
+        middle = 0.5 * (at + t)
+        first = self._advanced(at, before, middle, halves + 1)
+        return first + self._advanced(middle, first[-1][1], t, halves + 1)
 
-    def _next(self, at: float, before: _Motion, t: float, *, between: bool = True) -> _Motion:
+    def _next(self, at: float, before: _Motion, t: float) -> _Motion:
         """Return how the joints move at the next instant; check it, and half the way to it."""
         h = t - at
-        guess = before.q + h * (before.qd + 0.5 * h * before.qdd)
-        now = self._motion(t, guess)
-        if between:
-            self._check_between(at + 0.5 * h, _middle(before, now, h))
+        now = self._motion(t, before.q + h * (before.qd + 0.5 * h * before.qdd))
+        # Where joints are free to choose, they have gone as far as their velocities say.
+        guess = before.q + 0.5 * h * (before.qd + now.qd + h * (before.qdd - now.qdd) / 6.0)
+        if np.abs(guess - now.q).max() > _DRIFT:
+            now = self._motion(t, guess)
+        self._check_between(at + 0.5 * h, _middle(before, now, h))
         self._check(t, now)
         return now
 
     def _motion(self, t: float, q: Array) -> _Motion:
         """Return position, velocity and acceleration of the joints at an instant."""
-        wanted, rows = self._curve.at(t), self._rows
-        for _ in range(_ITERATIONS):
-            seen = self._postures.at(q)
-            error = _error(wanted.p, wanted.R, seen)[rows]
-            if np.abs(error).max() < _CLOSE:
-                break
-            step = self._least(t, seen, error)
-            if not np.abs(step).max() < _LEAP:
-                raise self._fault(t, self._limits.unreachable(error, rows))
-            q = q + step
-        else:
-            raise self._fault(t, self._limits.unreachable(error, rows))
+        wanted, rows, W = self._curve.at(t), self._rows, self._weights
+        q, seen = self._reached(t, wanted, q)
         turn = np.kron(np.eye(2), seen.R.T)  # from base axes to those of the tip
-        J, W = seen.J[rows], self._weights
+        velocity = turn @ wanted.velocity
+        J = seen.J[rows]
         A = (J * W) @ J.T
-        m = self._solved(t, seen, A, (turn @ wanted.velocity)[rows])
+        m = np.linalg.solve(A, velocity[rows])
         qd = W * (J.T @ m)
-        speed = float(np.abs(qd).max())
-        if not speed > 0.0:
-            rate = np.zeros_like(seen.J)
-        else:
-            nudge = _NUDGE / speed
-            rate = (self._postures.at(q + nudge * qd).J
-                    - self._postures.at(q - nudge * qd).J) / (2.0 * nudge)
-        a = turn @ wanted.acceleration
-        w = seen.J[:3] @ qd
-        a -= np.concatenate([np.cross(w, part) for part in np.split(turn @ wanted.velocity, 2)])
+        rate = self._rate(q, qd)
+        w = seen.J[:3] @ qd  # the axes turn with the tip
+        a = turn @ wanted.acceleration - np.concatenate(
+            [np.cross(w, velocity[:3]), np.cross(w, velocity[3:])])
         swing = W * (rate[rows].T @ m)
-        n = self._solved(t, seen, A, a[rows] - rate[rows] @ qd - J @ swing)
+        n = np.linalg.solve(A, a[rows] - rate[rows] @ qd - J @ swing)
         return _Motion(q, qd, swing + W * (J.T @ n))
 
-    def _least(self, t: float, seen: Posture, v: Array) -> Array:
-        """Return the smallest motion of the joints that moves the tip so."""
-        J, W = seen.J[self._rows], self._weights
-        return W * (J.T @ self._solved(t, seen, (J * W) @ J.T, v))
+    def _reached(self, t: float, wanted: PosePoint, q: Array) -> tuple[Array, Posture]:
+        """Return the position near another one that brings the tip to a pose."""
+        rows, W = self._rows, self._weights
+        for _ in range(_ITERATIONS):
+            seen = self._postures.at(q)
+            if not seen.condition <= self._limits.condition:
+                raise self._fault(t, self._limits.singular(seen.condition))
+            error = _error(wanted.p, wanted.R, seen)[rows]
+            if np.abs(error).max() < _CLOSE:
+                return q, seen
+            J = seen.J[rows]
+            step = W * (J.T @ np.linalg.solve((J * W) @ J.T, error))
+            if not np.abs(step).max() < _LEAP:
+                break
+            q = q + step
+        raise self._fault(t, self._limits.unreachable(error, rows))
 
-    def _solved(self, t: float, seen: Posture, A: Array, v: Array) -> Array:
-        if not seen.condition <= self._limits.condition:
-            raise self._fault(t, self._limits.singular(seen.condition))
-        return np.linalg.solve(A, v)
+    def _rate(self, q: Array, qd: Array) -> Array:
+        """Return how the Jacobian changes with the motion of the joints."""
+        speed = float(np.abs(qd).max())
+        if not speed > 0.0:
+            return np.zeros((6, len(q)))
+        nudge = _NUDGE / speed
+        after, before = (self._postures.at(q + each * qd).J for each in (nudge, -nudge))
+        return (after - before) / (2.0 * nudge)
 
     def _check(self, t: float, motion: _Motion) -> Posture:
         """Refuse what the joints may not do."""
