@@ -21,8 +21,8 @@ import pytest
 from rbd_ros.control.paths.curve import Curve, WayPoints
 from rbd_ros.control.paths.rotations import (
     exponential, logarithm, right_jacobian, right_jacobian_rate)
-from rbd_ros.control.references.results import GoalError
 from rbd_ros.control.paths.way_points import curve_from
+from rbd_ros.control.references.results import GoalError
 from scipy.interpolate import CubicSpline
 from scipy.linalg import expm
 from scipy.spatial.transform import Rotation

@@ -181,7 +181,7 @@ def check_refusal(witness, curve, q, text):
     assert abs(curve.piece(time) - int(behind[1] or behind[2])) <= 1, text
     path = witness.positions(curve, q, time + 5.0 * H)
     shares = {kind: share[2:-2] for kind, share in witness.shares(path).items()}
-    before = max(int(round(time / H)) - 4, 0)
+    before = max(round(time / H) - 4, 0)
     for kind, (_, slack) in KINDS.items():
         assert shares[kind][:before].max(initial=0.0) < 1.0 + slack, (kind, text)
     for kind, (pattern, slack) in KINDS.items():

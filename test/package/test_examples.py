@@ -77,7 +77,7 @@ def test_cartesian_path(run):
     x, printed = run('cartesian_path')
     at = np.array([x['postures'].at(q).p for q in x['slow'].q]) - x['here'].p
     sides = [np.abs(at[:, i] - edge) for i in (1, 2) for edge in (0.0, 0.1)]
-    assert np.min(sides, axis=0).max() < 1e-9 and np.abs(at[:, 0]).max() < 1e-9
+    assert np.min(sides, axis=0).max() < 1e-8 and np.abs(at[:, 0]).max() < 1e-8
     assert 'between way-points 0 and 1: joint joint_' in printed or 'at way-point' in printed
 
 
