@@ -27,7 +27,7 @@ import tempfile
 
 from packaging.requirements import Requirement
 import pytest
-from rbd_env import build, cli, layout, packages, scale, variables, verb
+from rbd_env import build, cli, layout, packages, scale, scripts, variables, verb
 from rbd_env.failure import Failure, from_os_error
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -194,7 +194,7 @@ def test_scripts_start_wherever_their_python_lies(tmp_path: Path, folder: str) -
     python.symlink_to(sys.executable)
     first = f'#!"{python}"' if ' ' in folder else f'#!{python}'
     script = program(tmp_path / 'script', f'{first}\nimport sys\nprint(sys.argv[1:])\n')
-    build.make_executable(script, python)
+    scripts.make_executable(script, python)
     done = subprocess.run([str(script), 'a b', 'c'], capture_output=True, text=True, check=False)
     assert done.stdout == "['a b', 'c']\n", done.stderr
 
@@ -203,7 +203,7 @@ def test_ordinary_scripts_stay_as_they_are(tmp_path: Path) -> None:
     """A short path without a space needs nothing."""
     text = '#!/usr/bin/python3\nprint(1)\n'
     script = program(tmp_path / 'script', text)
-    build.make_executable(script, Path('/usr/bin/python3'))
+    scripts.make_executable(script, Path('/usr/bin/python3'))
     assert script.read_text() == text
 
 

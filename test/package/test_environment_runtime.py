@@ -62,7 +62,7 @@ def index(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def provide(cache: Path, system: str = LINUX) -> Path:
     """Ask for the runtime with the interpreter that runs the tests."""
-    return runtime.provide(cache, system, Path(sys.executable), sys.executable)
+    return runtime.provide(cache, system, Path(sys.executable))
 
 
 def left_in(cache: Path) -> list[str]:

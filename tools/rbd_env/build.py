@@ -20,18 +20,16 @@ from collections.abc import Iterator
 import hashlib
 import os
 from pathlib import Path
-import shlex
 import shutil
-import subprocess
 
-from rbd_env import progress, variables
+from rbd_env import progress, together, variables
 from rbd_env.failure import Failure, from_os_error
 from rbd_env.layout import Layout
+from rbd_env.scripts import make_executable
 
 # what setup.py installs, and what says how
 INSTALLED = ('rbd_ros', 'scripts', 'launch', 'config', 'urdf', 'resource',
              'package.xml', 'setup.py', 'setup.cfg')
-LONGEST_LINE = 127  # bytes behind #! that every Linux takes
 
 
 def _files(root: Path) -> Iterator[tuple[str, os.stat_result]]:
@@ -73,54 +71,36 @@ def provide(layout: Layout) -> None:
     """Build unless the installed tree is up to date; to be called under the lock."""
     if is_built(layout):
         return
-    progress.step('building the package with colcon')
     wanted = fingerprint(layout)
     stamp = layout.state / 'build.stamp'
     try:
-        stamp.unlink(missing_ok=True)
-        # colcon leaves files of an older version where they are
-        for folder in ('build', 'install'):
-            shutil.rmtree(layout.state / folder, ignore_errors=True)
-        output = run_colcon(layout)
-        if output.returncode:
-            raise Failure(
-                'colcon could not build the package. It said:\n\n'
-                + (output.stdout + output.stderr).strip())
-        for file in (layout.install / 'lib' / 'rbd_ros').iterdir():
-            make_executable(file, layout.python)
-        command(layout).unlink(missing_ok=True)
-        command(layout).symlink_to(layout.install / 'lib' / 'rbd_ros' / 'rbd')
-        stamp.write_text(wanted)
+        with progress.timed('building the package with colcon'):
+            stamp.unlink(missing_ok=True)
+            # colcon leaves files of an older version where they are
+            for folder in ('build', 'install'):
+                shutil.rmtree(layout.state / folder, ignore_errors=True)
+            run_colcon(layout)
+            for file in (layout.install / 'lib' / 'rbd_ros').iterdir():
+                make_executable(file, layout.python)
+            command(layout).unlink(missing_ok=True)
+            command(layout).symlink_to(layout.install / 'lib' / 'rbd_ros' / 'rbd')
+            stamp.write_text(wanted)
     except OSError as error:
         raise from_os_error(error, 'building the package') from error
 
 
-def make_executable(script: Path, python: Path) -> None:
-    """
-    Let a script start its interpreter wherever that lies.
-
-    setuptools quotes a path with a space behind ``#!``, which no system understands, and systems
-    cut long ones. Then the first lines are both: a shell command, and a string for Python.
-
-    :param script: made by setuptools.
-    :param python: its interpreter.
-    """
-    line, _, rest = script.read_bytes().partition(b'\n')
-    if not line.startswith(b'#!') or (b' ' not in bytes(python) and len(line) < LONGEST_LINE):
-        return
-    start = f"#!/bin/sh\n'''exec' {shlex.quote(str(python))} \"$0\" \"$@\"\n' '''\n"
-    script.write_bytes(start.encode() + rest)
-
-
-def run_colcon(layout: Layout) -> subprocess.CompletedProcess[str]:
+def run_colcon(layout: Layout) -> None:
     """Run ``colcon build`` on the checkout alone, with all it makes below the state folder."""
     state = layout.state
     environ = variables.without_runtime(dict(os.environ))
     environ['PATH'] = f'{layout.venv}/bin:{environ.get("PATH", "")}'
     # setuptools warns about the way in which colcon calls it
     environ['PYTHONWARNINGS'] = 'ignore'
-    return subprocess.run(
-        ['colcon', '--log-base', str(state / 'log'), 'build',
-         '--paths', str(layout.root), '--build-base', str(state / 'build'),
-         '--install-base', str(state / 'install'), '--event-handlers', 'console_direct-'],
-        cwd=state, env=environ, capture_output=True, text=True, check=False, close_fds=False)
+    said = state / 'colcon.log'
+    if together.run(
+            [str(layout.venv / 'bin' / 'colcon'), '--log-base', str(state / 'log'), 'build',
+             '--paths', str(layout.root), '--build-base', str(state / 'build'),
+             '--install-base', str(state / 'install'), '--event-handlers', 'console_direct-'],
+            said, environ=environ, folder=state):
+        raise Failure('colcon could not build the package. It said:\n\n'
+                      + said.read_text(errors='replace').strip())

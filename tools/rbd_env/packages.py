@@ -21,10 +21,14 @@ import hashlib
 import re
 import shutil
 import subprocess
+from typing import TYPE_CHECKING
 
 from rbd_env import pip, progress
 from rbd_env.failure import Failure, from_os_error
 from rbd_env.layout import Layout
+
+if TYPE_CHECKING:
+    from rbd_env.uv import Uv
 
 GROUPS = ('runtime', 'test', 'robots', 'benchmark', 'docs', 'learn')
 NEEDED_BYTES = {'runtime': 500_000_000, 'test': 300_000_000, 'robots': 600_000_000,
@@ -99,16 +103,14 @@ def provide_venv(layout: Layout, base_python: str) -> None:
         owner = layout.venv / 'folder'
         if owner.exists() and owner.read_text() == str(layout.venv):
             return
-    progress.step(f'making a virtual environment in {layout.venv}')
     try:
-        shutil.rmtree(layout.venv, ignore_errors=True)
-        layout.venv.mkdir(parents=True)
-        unfinished.touch()
-        options = [] if layout.uses_wheel else ['--system-site-packages']
-        subprocess.run([base_python, '-I', '-m', 'venv', *options, str(layout.venv)],
-                       check=True, capture_output=True, text=True, close_fds=False)
-        (layout.venv / 'folder').write_text(str(layout.venv))
-        unfinished.unlink()
+        with progress.timed(f'making a virtual environment in {layout.venv}'):
+            shutil.rmtree(layout.venv, ignore_errors=True)
+            layout.venv.mkdir(parents=True)
+            unfinished.touch()
+            _make_venv(layout, base_python)
+            (layout.venv / 'folder').write_text(str(layout.venv))
+            unfinished.unlink()
     except subprocess.CalledProcessError as error:
         shutil.rmtree(layout.venv, ignore_errors=True)
         lines = (error.stdout + error.stderr).splitlines()
@@ -119,7 +121,17 @@ def provide_venv(layout: Layout, base_python: str) -> None:
         raise
 
 
-def install(layout: Layout, group: str) -> None:
+def _make_venv(layout: Layout, base_python: str) -> None:
+    wheel = pip.bundled() if layout.uses_wheel else None
+    options = ['--without-pip'] if wheel else []
+    options += [] if layout.uses_wheel else ['--system-site-packages']
+    subprocess.run([base_python, '-I', '-m', 'venv', *options, str(layout.venv)],
+                   check=True, capture_output=True, text=True, close_fds=False)
+    if wheel:
+        pip.place(wheel, layout.venv)
+
+
+def install(layout: Layout, group: str, uv: Uv | None = None) -> None:
     """
     Install a group of pinned packages; to be called under the lock.
 
@@ -136,7 +148,9 @@ def install(layout: Layout, group: str) -> None:
     unfinished = layout.venv / 'unfinished'
     try:
         unfinished.touch()
-        _install(layout, group)
+        lines = read_groups((layout.root / 'requirements.txt').read_text())[group]
+        if uv is None or not _install_by_uv(layout, group, lines, uv):
+            _install_by_pip(layout, group, lines)
         (layout.venv / f'{group}.stamp').write_text(stamp_text(layout, group))
         unfinished.unlink()
     except BaseException as error:
@@ -154,10 +168,40 @@ def _contents(layout: Layout) -> list[str]:
     return sorted(path.name for path in layout.venv.glob('lib/python3*/site-packages/*'))
 
 
-def _install(layout: Layout, group: str) -> None:
-    lines = read_groups((layout.root / 'requirements.txt').read_text())[group]
+def _install_by_uv(layout: Layout, group: str, lines: list[str], uv: Uv) -> bool:
+    """Return whether it went well; where it did not, pip tries, and says why it cannot either."""
     exact = [line.partition(' ')[0] for line in lines]
-    bar = progress.Bar(STEP[group], len(lines), 'packages')
+    # building those that exist as source only needs setuptools
+    first, before = [pin for pin in exact if pin.startswith('setuptools==')], uv.unpacked()
+    with progress.Bar(STEP[group], len(lines), 'packages') as bar:
+        if (not first or uv.install(layout, first)) and uv.install(
+                layout, exact, lambda: bar.show(min(uv.unpacked() - before, len(lines)))):
+            bar.close(len(lines))
+            return True
+    progress.step(f'uv could not install them ({layout.state}/uv.log says why): pip tries')
+    return False
+
+
+def _install_by_pip(layout: Layout, group: str, lines: list[str]) -> None:
+    exact = [line.partition(' ')[0] for line in lines]
+    ranged: list[str] = []
+    if not layout.uses_wheel:
+        ranged, exact = for_host(lines, _installed(layout))
+    with progress.Bar(STEP[group], len(lines), 'packages') as bar:
+        watch = counting(bar)
+        # some packages exist as source only, and building them needs setuptools
+        for pin in exact:
+            if pin.startswith('setuptools=='):
+                _pip(layout, group, [pin], lambda line: None)
+        if ranged:
+            _pip(layout, group, [*_host_numpy(layout), *ranged], watch)
+        # the file lists everything, so nothing is to be resolved
+        _pip(layout, group, ['--no-deps', *exact], watch)
+        bar.close(len(lines))
+
+
+def counting(bar: progress.Bar) -> Callable[[str], None]:
+    """Return what counts the packages in the lines that pip prints."""
     seen = 0
 
     def watch(line: str) -> None:
@@ -167,19 +211,7 @@ def _install(layout: Layout, group: str) -> None:
             bar.show(seen, line.split()[1] if line.startswith('C') else '')
         elif line.startswith('Installing collected'):
             bar.show(seen, 'writing them')
-
-    ranged: list[str] = []
-    if not layout.uses_wheel:
-        ranged, exact = for_host(lines, _installed(layout))
-    # some packages exist as source only, and building them needs setuptools
-    for pin in exact:
-        if pin.startswith('setuptools=='):
-            _pip(layout, group, [pin], lambda line: None)
-    if ranged:
-        _pip(layout, group, [*_host_numpy(layout), *ranged], watch)
-    # the file lists everything, so nothing is to be resolved
-    _pip(layout, group, ['--no-deps', *exact], watch)
-    bar.close(len(lines))
+    return watch
 
 
 def _pip(
@@ -208,8 +240,8 @@ def _host_numpy(layout: Layout) -> list[str]:
     return [f'numpy=={answer.stdout.strip()}'] if answer.returncode == 0 else []
 
 
-def provide(layout: Layout, groups: tuple[str, ...]) -> None:
+def provide(layout: Layout, groups: tuple[str, ...], uv: Uv | None = None) -> None:
     """Install those of the groups that are missing; to be called under the lock."""
     for group in groups:
         if not is_installed(layout, group):
-            install(layout, group)
+            install(layout, group, uv)

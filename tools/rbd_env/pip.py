@@ -19,9 +19,10 @@ from __future__ import annotations
 from collections.abc import Callable
 import os
 from pathlib import Path
-import subprocess
 
+from rbd_env import together
 from rbd_env.failure import Failure
+from rbd_env.scripts import make_executable
 
 # Settings that would send packages elsewhere than into the environment; index, proxy and
 # certificate settings of the user stay.
@@ -33,9 +34,42 @@ NETWORK = ('connection', 'max retries', 'name resolution', 'name or service not 
            'no route to host', 'protocolerror')
 
 
+def bundled() -> Path | None:
+    """Return the wheel of pip that this Python carries with it; None where it hides it."""
+    import ensurepip
+    import sysconfig
+
+    folders = [Path(ensurepip.__file__).parent / '_bundled']
+    if shared := sysconfig.get_config_var('WHEEL_PKG_DIR'):  # Debian and Fedora keep it apart
+        folders.insert(0, Path(shared))
+    found = [file for folder in folders for file in sorted(folder.glob('pip-*.whl'))]
+    return found[0] if found else None
+
+
+def place(wheel: Path, venv: Path) -> None:
+    """
+    Put pip into an environment that has none: unpacked, as it is all Python.
+
+    ``ensurepip`` does the same and compiles every file of it, which takes seconds.
+
+    :param wheel: of pip.
+    :param venv: a new environment.
+    """
+    import zipfile
+
+    with zipfile.ZipFile(wheel) as archive:
+        archive.extractall(next(venv.glob('lib/python3*/site-packages')))
+    for name in ('pip', 'pip3'):
+        script = venv / 'bin' / name
+        script.write_text(f'#!{venv}/bin/python\nimport sys\n\n'
+                          'from pip._internal.cli.main import main\n\nsys.exit(main())\n')
+        script.chmod(0o755)
+        make_executable(script, venv / 'bin' / 'python')
+
+
 def run(
     python: Path, arguments: list[str], *, temporary: Path, log: Path, doing: str,
-    watch: Callable[[str], None] = lambda line: None,
+    watch: Callable[[str], None] | None = None,
     tick: Callable[[], None] | None = None,
 ) -> None:
     """
@@ -54,35 +88,8 @@ def run(
     temporary.mkdir(parents=True, exist_ok=True)
     command = [str(python), '-I', '-m', 'pip', '--disable-pip-version-check', '--no-input',
                '--retries', RETRIES, *arguments]
-    with open(log, 'w') as file:
-        process = subprocess.Popen(
-            command, env=environ, close_fds=False, stdin=subprocess.DEVNULL, text=True,
-            errors='replace', stdout=file if tick else subprocess.PIPE,
-            stderr=subprocess.STDOUT)
-        try:
-            if tick:
-                _poll(process, tick)
-            else:
-                for line in process.stdout or ():
-                    file.write(line)
-                    watch(line)
-            process.wait()
-        except BaseException:
-            process.kill()
-            process.wait()
-            raise
-    if process.returncode:
-        lines = log.read_text(errors='replace').splitlines()
-        raise explain(lines, doing)
-
-
-def _poll(process: subprocess.Popen[str], tick: Callable[[], None]) -> None:
-    while True:
-        try:
-            process.wait(0.1)
-            return
-        except subprocess.TimeoutExpired:
-            tick()
+    if together.run(command, log, environ=environ, watch=watch, tick=tick):
+        raise explain(log.read_text(errors='replace').splitlines(), doing)
 
 
 def explain(lines: list[str], doing: str) -> Failure:

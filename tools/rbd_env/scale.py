@@ -71,20 +71,13 @@ def _make(layout: Layout, folder: Path) -> None:
     except subprocess.CalledProcessError as error:
         raise pip.explain((error.stdout + error.stderr).splitlines(),
                           f'making a virtual environment with {base}') from error
-    bar, seen = progress.Bar(DOING, len(pins), 'packages'), 0
-
-    def watch(line: str) -> None:
-        nonlocal seen
-        if line.startswith('Collecting '):
-            seen += 1
-            bar.show(seen, line.split()[1])
-        elif line.startswith('Installing collected'):
-            bar.show(seen, 'writing them')
-    pip.run(folder / 'venv' / 'bin' / 'python',
-            ['install', '--no-deps', '--only-binary=:all:', '--progress-bar', 'off',
-             '--find-links', str(folder / 'wheels'), *pins],
-            temporary=folder / 'tmp', log=folder / 'pip.log', doing=DOING, watch=watch)
-    bar.close(len(pins))
+    with progress.Bar(DOING, len(pins), 'packages') as bar:
+        pip.run(folder / 'venv' / 'bin' / 'python',
+                ['install', '--no-deps', '--only-binary=:all:', '--progress-bar', 'off',
+                 '--find-links', str(folder / 'wheels'), *pins],
+                temporary=folder / 'tmp', log=folder / 'pip.log', doing=DOING,
+                watch=packages.counting(bar))
+        bar.close(len(pins))
     for each in ('wheels', 'tmp'):
         shutil.rmtree(folder / each, ignore_errors=True)
 

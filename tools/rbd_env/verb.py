@@ -21,9 +21,13 @@ import os
 from pathlib import Path
 import shutil
 import subprocess
+from typing import TYPE_CHECKING
 
-from rbd_env import pip
+from rbd_env import pip, progress
 from rbd_env.layout import Layout
+
+if TYPE_CHECKING:
+    from rbd_env.uv import Uv
 
 
 # folder below tools: the packages of ROS that have the same commands
@@ -55,27 +59,32 @@ def is_installed(layout: Layout) -> bool:
         return False
 
 
-def provide(layout: Layout) -> None:
+def provide(layout: Layout, uv: Uv | None = None) -> None:
     """Install what is neither there nor ROS's own; to be called under the lock."""
     if is_installed(layout):
         return
-    for name, real in SOURCES.items():
-        if layout.uses_wheel or not _has(layout, real):
-            _install(layout, name)
+    missing = [name for name, real in SOURCES.items()
+               if layout.uses_wheel or not _has(layout, real)]
+    if missing:
+        with progress.timed('installing commands of ros2'):
+            _install(layout, missing, uv)
     (layout.venv / 'verb.stamp').write_text(stamp_text(layout))
 
 
-def _install(layout: Layout, name: str) -> None:
-    copy = layout.state / 'tmp' / name  # building writes next to the sources
+def _install(layout: Layout, names: list[str], uv: Uv | None) -> None:
+    temporary = layout.state / 'verbs'  # building writes next to the sources
+    copies = [str(temporary / name) for name in names]
     try:
-        copy_writable(_source(layout, name), copy)
-        pip.run(
-            layout.python,
-            ['install', '--no-deps', '--no-build-isolation', '--force-reinstall', str(copy)],
-            temporary=layout.state / 'tmp', log=layout.state / 'pip.log',
-            doing='installing commands of ros2')
+        for name in names:
+            copy_writable(_source(layout, name), temporary / name)
+        if uv is None or not uv.install(layout, ['--reinstall', *copies]):
+            pip.run(
+                layout.python, ['install', '--no-deps', '--no-build-isolation',
+                                '--force-reinstall', *copies],
+                temporary=temporary, log=layout.state / 'pip.log',
+                doing='installing commands of ros2')
     finally:
-        shutil.rmtree(layout.state / 'tmp', ignore_errors=True)
+        shutil.rmtree(temporary, ignore_errors=True)
 
 
 def copy_writable(source: Path, copy: Path) -> None:
