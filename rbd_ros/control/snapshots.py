@@ -23,8 +23,9 @@ import numpy.typing as npt
 
 from rbd_ros.compiler.procedure import Matrix, Vector
 from rbd_ros.compiler.records import field, Record
+from rbd_ros.control.force_torque.sensor import is_fresh
 from rbd_ros.control.laws.laws import law_tracks
-from rbd_ros.control.step.state import State
+from rbd_ros.control.step.state import Parameters, State
 from rbd_ros.control.supervisor.due import due_now
 from rbd_ros.control.supervisor.states import Due
 
@@ -52,16 +53,17 @@ class Noted(Record):
     reference: Matrix = field('3 n', 'rad or m, /s, /s^2', 'of the joints')
     gravity: Vector = field('3', 'm/s^2', 'in the base')
     payload: Vector = field('10', '', 'see payload_vector')
-    sensed: float = field('', '', '1 if a force-torque sensor is read')
+    sensed: float = field('', '', '1 if a force-torque sensor is read and not silent')
     wrench: Vector = field('6', 'N.m, N', 'what the surroundings exert on the tool by it')
 
 
-def note_state(noted: Noted, x: State) -> bool:
+def note_state(noted: Noted, x: State, p: Parameters) -> bool:
     """
     Take a state after its step; return whether it was noted.
 
     :param noted: gets it.
     :param x: state of the controller.
+    :param p: its parameters.
     """
     n = len(noted.total)
     for j in range(n):
@@ -83,7 +85,8 @@ def note_state(noted: Noted, x: State) -> bool:
         noted.gravity[i] = x.load.gravity[i]
     for i in range(10):
         noted.payload[i] = x.load.payload[i]
-    noted.sensed = x.sensor.known
+    # the last wrench of a sensor that has fallen silent is no measurement of now
+    noted.sensed = 1.0 if x.sensor.known > 0.0 and is_fresh(x.sensor, p.sensor, x.now) else 0.0
     for i in range(6):
         noted.wrench[i] = x.sensor.wrench[i]
     noted.count = 0.0
@@ -124,10 +127,11 @@ class Snapshots:
     One snapshot per ``divider`` states, to be taken out of ``kept``.
 
     :param x: state of the controller; only read.
+    :param p: its parameters; only read.
     """
 
-    def __init__(self, x: State) -> None:
-        self._x = x.plain()
+    def __init__(self, x: State, p: Parameters) -> None:
+        self._x, self._p = x.plain(), p.plain()
         self.noted = Noted(x.sizes)
         self._noted = self.noted.plain()
         self.kept: deque[Snapshot] = deque(maxlen=200)
@@ -142,5 +146,5 @@ class Snapshots:
     def note(self) -> None:
         """Record a state after its step."""
         self._noted.divider = self.divider
-        if note_state(self._noted, self._x):
+        if note_state(self._noted, self._x, self._p):
             self.kept.append(Snapshot.of(self.noted))

@@ -110,7 +110,7 @@ class Stepping(StateView):
             self.u.singles, self.y.singles, self._notes.singles)
         self.feeder = Feeder(self.ring, x.references.joint.path)
         self._ended = EndedGoals(x.references.joint.goal, robot.joints, modes)
-        self.snapshots = Snapshots(x)
+        self.snapshots = Snapshots(x, p)
         self.events: deque[tuple[str, str]] = deque(maxlen=1000)  # kind, text
         self.ended: deque[tuple[Hashable, Outcome]] = deque()  # goals, for whoever asked for them
         self._goals: dict[int, Hashable] = {}  # keys of goals by their numbers

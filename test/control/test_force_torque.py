@@ -77,18 +77,28 @@ def test_without_a_sensor_nothing_is_read() -> None:
     assert arm.state == 'running'
 
 
+def latest_wrench(arm: Sensed) -> Array | None:
+    """Return the wrench that the next report would have."""
+    snapshots = arm.controller.snapshots
+    snapshots.divider = 1
+    snapshots.note()
+    return snapshots.kept[-1].wrench
+
+
 @pytest.mark.parametrize('timeout', [0.01, 0.05, 0.123])
 def test_silence(monkeypatch: pytest.MonkeyPatch, timeout: float) -> None:
     """The first state that comes more than the timeout after the last reading is a fault."""
     arm = Sensed(monkeypatch, **{'force_torque.timeout': timeout,
                                  'force_torque.freeze_time': 0.0})
     arm.start()
+    assert latest_wrench(arm) is not None
     arm.each = None
     took = arm.until_stopped()
     assert arm.causes == [Cause.FORCE_SENSOR]
     assert timeout - 1e-6 < took <= timeout + 2 * arm.period
     assert 'no reading for' in arm.fault and arm.state == 'braking'
     arm.run(1.0)
+    assert latest_wrench(arm) is None  # what was measured is no measurement of now
     assert arm.state == 'holding'  # a sensor that stays silent does not release a held robot
     assert not arm.reset()
     arm.run(arm.period)
