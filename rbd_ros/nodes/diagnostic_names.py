@@ -13,11 +13,13 @@
 # limitations under the License.
 """Names of parts and values in /diagnostics that the controller writes and the dashboard reads."""
 
-__all__ = ['CONTACT', 'CONTACT_COUNT', 'CONTACT_FORCE', 'CONTACT_PLACE', 'CONTACT_REACTION',
-           'CONTACT_TIME', 'CONTACT_TORQUE', 'JOINT_STATES', 'LAST_GOAL',
+__all__ = ['BALANCE', 'CONTACT', 'CONTACT_COUNT', 'CONTACT_FORCE', 'CONTACT_PLACE',
+           'CONTACT_REACTION', 'CONTACT_TIME', 'CONTACT_TORQUE', 'JOINT_STATES', 'LAST_GOAL',
            'LATENCY', 'MEDIAN', 'RATE', 'REFERENCE', 'spread_key', 'SUPERVISOR']
 
 SUPERVISOR, JOINT_STATES, CONTACT = 'supervisor', 'joint states', 'contact'
+#: Of the node that keeps a robot on its feet.
+BALANCE = 'balance'
 #: Of the last contact, and how many there were.
 CONTACT_REACTION, CONTACT_COUNT, CONTACT_TIME = 'reaction', 'contacts', 'last contact'
 CONTACT_PLACE = 'last contact felt by'

@@ -24,18 +24,21 @@ from __future__ import annotations
 import math
 import sys
 
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from nav_msgs.msg import Odometry
 import numpy as np
 from rbd_ros.errors import RbdError, SettingError
 from rbd_ros.model.urdf import load_urdf
 from rbd_ros.model.urdf.resources import find_resource
 from rbd_ros.nodes.description import description_text
+from rbd_ros.nodes.diagnostic_names import BALANCE
 from rbd_ros.nodes.executors import kind_that_works, make_executor, spin_in_thread
 from rbd_ros.nodes.process_end import ProcessEnd
 from rbd_ros.nodes.process_start import initialise
 from rbd_ros.sim import read_balls
 from rbd_ros.sim.stance import Stance
 import rclpy
+from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
 from sensor_msgs.msg import JointState
 
@@ -44,6 +47,7 @@ __all__ = ['main', 'Stand']
 #: rad between the up of the world and that of the trunk from which on the robot has fallen
 FALLEN = 1.0
 DEPTH = 10  # messages that wait
+REPORT_PERIOD = 0.5  # s between two diagnostics
 
 
 class Stand(Node):
@@ -68,10 +72,13 @@ class Stand(Node):
         self._names = model.independent_joint_names[1:]
         self._order: list[int] = []  # of the joints in the states
         self._base: Odometry | None = None
-        self._upright = True
+        self._upright, self._answered = True, False
         self._commands = self.create_publisher(JointState, 'controller/commands', DEPTH)
         self.create_subscription(Odometry, 'simulator/odometry', self._on_base, DEPTH)
         self.create_subscription(JointState, 'joint_states', self._on_state, DEPTH)
+        self._diagnostics = self.create_publisher(DiagnosticArray, '/diagnostics', 1)
+        self.create_timer(REPORT_PERIOD, self._report,
+                          clock=Clock(clock_type=ClockType.STEADY_TIME))
         links = ', '.join(dict.fromkeys(ball.link for ball in feet or ()))
         self.get_logger().info(f'keeps "{model.name}" on its feet ({links}); waits for joint '
                                'states and for the odometry of the simulator')
@@ -97,6 +104,23 @@ class Stand(Node):
         torques = self._stance.torques(q, v)
         self._commands.publish(JointState(header=message.header, name=self._names,
                                           effort=torques.tolist()))
+
+        self._answered = True
+
+    def _report(self) -> None:
+        """Say how the robot stands."""
+        if not self._upright:
+            level, text = DiagnosticStatus.ERROR, 'the robot has fallen: reset the simulator'
+        elif not self._answered:
+            level, text = DiagnosticStatus.WARN, 'no joint states with a pose of the base'
+        else:
+            level, text = DiagnosticStatus.OK, 'stands'
+        self._answered = False
+        status = DiagnosticStatus(level=level, message=text,
+                                  name=f'{self.get_fully_qualified_name().strip("/")}: {BALANCE}')
+        message = DiagnosticArray(status=[status])
+        message.header.stamp = self.get_clock().now().to_msg()
+        self._diagnostics.publish(message)
 
     def _stands(self, x: float, y: float) -> bool:
         """Return whether the trunk is upright; nothing is sent to a robot that has fallen."""

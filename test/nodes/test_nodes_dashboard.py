@@ -121,6 +121,23 @@ def test_words_follow_what_is_heard(node, monkeypatch):
     assert telemetry.latency.arrays()[1].tolist() == [0.42]
 
 
+def test_a_robot_on_its_feet(node):
+    """Where no controller is, the node that holds the robot is named, and its troubles are."""
+    telemetry = Telemetry(node, 'controller', 'simulator')
+    telemetry.on_states(JointState(name=list(MODEL.joint_names), position=[0.1] * 7))
+
+    def balance(level, text, name='stand: balance'):
+        telemetry.on_diagnostics(DiagnosticArray(status=[
+            DiagnosticStatus(level=level, name=name, message=text)]))
+    balance(DiagnosticStatus.OK, 'stands', 'other/stand: balance')
+    assert 'No controller yet' in told(telemetry)[1]
+    balance(DiagnosticStatus.OK, 'stands')
+    assert told(telemetry) == ('good', told(telemetry)[1]) and 'on its feet' in told(telemetry)[1]
+    balance(DiagnosticStatus.ERROR, 'the robot has fallen')
+    level, words = told(telemetry)
+    assert level == 'fault' and 'Error: stand: balance: the robot has fallen' in words
+
+
 def heard(node, state, fault='', warning=''):
     """Return what a page hears of a controller in a state."""
     telemetry = Telemetry(node, 'controller', 'simulator')

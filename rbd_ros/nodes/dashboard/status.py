@@ -95,6 +95,8 @@ def _of_controller(telemetry: Telemetry, commands: bool) -> Status:
     if telemetry.age('states') > STALE_AFTER:
         return Status('fault', '<b>No joint states.</b>', (),
                       'is the driver or the simulator running, and not paused?')
+    if telemetry.age('balance') < STALE_AFTER:
+        return Status('good', 'The node <b>stand</b> keeps the robot on its feet.')
     if telemetry.age('controller') == float('inf'):
         return Status('waiting', '<b>No controller yet.</b> Waiting for its diagnostics.')
     if telemetry.age('controller') > STALE_AFTER:

@@ -31,7 +31,7 @@ from rbd_ros.nodes.dashboard.event_reports import ContactReports, GoalReports
 from rbd_ros.nodes.dashboard.mailbox import Mailroom
 from rbd_ros.nodes.dashboard.timeline import Timeline
 from rbd_ros.nodes.diagnostic_names import (
-    CONTACT, JOINT_STATES, LATENCY, RATE, REFERENCE, SUPERVISOR)
+    BALANCE, CONTACT, JOINT_STATES, LATENCY, RATE, REFERENCE, SUPERVISOR)
 from rbd_ros.view.torques import Motion
 from rclpy.qos import DurabilityPolicy, QoSProfile
 from rclpy.serialization import deserialize_message
@@ -124,6 +124,8 @@ class Telemetry:
         self._last: dict[tuple[str, ...], tuple[Any, Any, Any]] = {}  # states not kept yet
         self._count, self._since = 0, time.monotonic()
         self._name = node.resolve_topic_name(controller).strip('/')  # as in /diagnostics
+        #: of the node that holds a robot on legs, in the place of the controller
+        self._balance = f'{node.resolve_topic_name("stand").strip("/")}: {BALANCE}'
         for name in ('state', 'mode', 'fault'):
             node.create_subscription(
                 String, f'{controller}/{name}',
@@ -269,6 +271,8 @@ class Telemetry:
             self.diagnostics[status.name] = (level, status.message)
             if status.name == f'{self._name}: {SUPERVISOR}':
                 self._received['controller'] = time.monotonic()
+            if status.name == self._balance:
+                self._received['balance'] = time.monotonic()
             for part, take in ((CONTACT, self._contacts.take), (REFERENCE, self._goals.explain)):
                 if status.name == f'{self._name}: {part}':
                     take({pair.key: pair.value for pair in status.values})
