@@ -40,8 +40,12 @@ NUMBERS: dict[str, dict[str, int]] = {
         'start_position': 3, 'end_position': 3, 'start_screen_pos': 2, 'end_screen_pos': 2},
     'GuiUpdateMessage': {},
     'GuiButtonHoldMessage': {'frequency': 0},
+    'FileTransferStartUpload': {'part_count': 0, 'size_bytes': 0},
+    'FileTransferPart': {'part_index': 0},
 }
-TEXTS = ('type', 'name', 'owner', 'uuid', 'phase', 'button')
+TEXTS = ('type', 'name', 'owner', 'uuid', 'phase', 'button', 'source_component_uuid',
+         'transfer_uuid', 'filename', 'mime_type')
+MOST_PARTS = 16  # of a file that is sent to the page; a browser makes them of half a megabyte
 
 
 def is_wanted(message: Mapping[str, Any], inputs: Mapping[str, Any]) -> bool:
@@ -53,6 +57,8 @@ def is_wanted(message: Mapping[str, Any], inputs: Mapping[str, Any]) -> bool:
     """
     if message['type'] == 'GuiButtonHoldMessage':
         return message['uuid'] in inputs
+    if message['type'].startswith('FileTransfer'):
+        return _is_of_file(message, inputs)
     if message['type'] != 'GuiUpdateMessage':
         return message['type'] in NUMBERS
     updates, target = message['updates'], inputs.get(message['uuid'])
@@ -61,6 +67,17 @@ def is_wanted(message: Mapping[str, Any], inputs: Mapping[str, Any]) -> bool:
         return False
     value, options = updates['value'], getattr(target, 'options', None)
     return is_like(value, target.value) and (options is None or value in options)
+
+
+def _is_of_file(message: Mapping[str, Any], inputs: Mapping[str, Any]) -> bool:
+    """Return whether a message begins or carries a file for a button that takes files."""
+    button = inputs.get(message.get('source_component_uuid', ''))
+    if not isinstance(getattr(getattr(button, 'value', None), 'content', None), bytes):
+        return False
+    if message['type'] == 'FileTransferPart':
+        return message['part_index'] in range(MOST_PARTS) and isinstance(message['content'], bytes)
+    return (message['type'] == 'FileTransferStartUpload'
+            and message['part_count'] in range(MOST_PARTS + 1))
 
 
 def is_like(value: object, present: object) -> bool:

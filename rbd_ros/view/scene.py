@@ -115,18 +115,20 @@ def viewpoint(model: Model, aside: float = ASIDE) -> Viewpoint:
 
 class RobotScene:
     """
-    A robot in a scene, with a floor; the camera looks at it.
+    A robot in a scene; the first one has a floor, and the camera looks at it.
 
     :param server: the viser server.
     :param model: the robot; ``show`` moves it.
     :param shapes: of its links.
     :param near: file or folder of its description, to find meshes.
     :param root: its path in the scene.
+    :param beside: of another robot, where it stands in the world, m; None: there is no other.
     """
 
     def __init__(
         self, server: Any, model: Model, shapes: Sequence[Shape], *,
         near: str | Path | None = None, root: str = '/robot',
+        beside: tuple[float, float, float] | None = None,
     ) -> None:
         self.model = model
         #: Meshes that could not be shown, each with the reason.
@@ -137,12 +139,10 @@ class RobotScene:
         self.boxes: list[Any] = []
         self.sticks: list[Any] = []
         self._scene, self._near, self._root = server.scene, near, root
-        place = viewpoint(model)
-        server.initial_camera.position, server.initial_camera.look_at = place.eye, place.look
-        # A little above the ground: in one plane with a floor, the two would flicker.
-        server.scene.add_grid('/floor', width=place.floor, height=place.floor, cell_size=0.1,
-                              section_size=1.0, position=(0.0, 0.0, GRID_HEIGHT))
-        self._base = server.scene.add_frame(root, show_axes=False)
+        if beside is None:
+            self._look(server)
+        self._base = server.scene.add_frame(root, show_axes=False,
+                                            position=beside or (0.0, 0.0, 0.0))
         for name in model.frames:
             self.links[name] = server.scene.add_frame(f'{root}/{name}', show_axes=False)
         seen = set()
@@ -156,6 +156,18 @@ class RobotScene:
             if i not in seen:
                 self._add_sticks(i)
         self.show(neutral(model))
+
+    def _look(self, server: Any) -> None:
+        """Put the camera before the robot, and a floor below it."""
+        place = viewpoint(self.model)
+        server.initial_camera.position, server.initial_camera.look_at = place.eye, place.look
+        # A little above the ground: in one plane with a floor, the two would flicker.
+        server.scene.add_grid('/floor', width=place.floor, height=place.floor, cell_size=0.1,
+                              section_size=1.0, position=(0.0, 0.0, GRID_HEIGHT))
+
+    def remove(self) -> None:
+        """Take the robot out of the scene."""
+        self._base.remove()
 
     def show(self, q: ArrayLike) -> None:
         """

@@ -23,7 +23,7 @@ from unittest.mock import MagicMock
 import numpy as np
 from rbd_ros.control.modes.modes import Takes, taking
 from rbd_ros.model.model import Model
-from rbd_ros.nodes.dashboard import joint_drive
+from rbd_ros.nodes.dashboard import dead_man, joint_drive
 from rbd_ros.nodes.dashboard.joint_drive import JointDrive
 
 PERIOD = 0.04  # s between two pictures
@@ -84,7 +84,8 @@ class JointPage:
         self.clock = 1000.0
         self.sent: list[tuple[float, Any]] = []  # times and set-points
         self.buttons: dict[str, Any] = {}
-        monkeypatch.setattr(joint_drive, 'time', SimpleNamespace(monotonic=lambda: self.clock))
+        for module in (dead_man, joint_drive):
+            monkeypatch.setattr(module, 'time', SimpleNamespace(monotonic=lambda: self.clock))
         self.joints = tuple(model.independent_joint_names)
         self.telemetry: Any = SimpleNamespace(state='running', mode=taking(Takes.TRAJECTORY)[0],
                                               positions={}, age=lambda _: 0.0)

@@ -94,37 +94,22 @@ def run(
 
 def _controls(server: Any, scene: RobotScene, robot: Dynamics) -> Callable[[Array], None]:
     """Add a slider for each joint with one coordinate, and what to show; return what moves it."""
-    import math
-
     import numpy as np
     from rbd_ros.model.positions import neutral
+    from rbd_ros.view.joint_sliders import joint_sliders, single_joints
     model = scene.model
     q = np.array(neutral(model), float)
     torques = server.gui.add_markdown('')
-    names = [name for name in model.independent_joint_names
-             if model.position_slice(name).stop - model.position_slice(name).start == 1]
 
     def update() -> None:
         scene.show(q)
         held = robot.gravity(q)
         lines = [f'| {name} | {number(float(held[model.velocity_slice(name).start]), 3)} |'
-                 for name in names]
+                 for name in single_joints(model)]
         torques.content = '\n'.join(['| joint | holding torque, N.m |', '|---|---|', *lines])
 
-    def slider(name: str) -> None:
-        k = model.position_slice(name).start
-        low = model.lower[k] if math.isfinite(model.lower[k]) else -math.pi
-        high = model.upper[k] if math.isfinite(model.upper[k]) else math.pi
-        q[k] = min(max(q[k], low), high)
-        handle = server.gui.add_slider(name, low, max(high, low + 1e-3), 1e-3, float(q[k]))
-
-        def moved(_: object) -> None:
-            q[k] = handle.value
-            update()
-        handle.on_update(moved)
     with server.gui.add_folder('Joints'):
-        for name in names:
-            slider(name)
+        joint_sliders(server.gui, model, q, update)
     boxes = server.gui.add_checkbox('inertia boxes', False)
     shapes = server.gui.add_checkbox('shapes', True)
     standing = [box.visible for box in scene.boxes]

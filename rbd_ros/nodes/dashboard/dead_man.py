@@ -15,7 +15,10 @@
 
 from __future__ import annotations
 
-__all__ = ['DeadMan', 'HOLD_RATE', 'SHORTEST_GAP', 'TIMEOUT']
+import time
+from typing import Any
+
+__all__ = ['DeadMan', 'HOLD_RATE', 'renewing', 'SHORTEST_GAP', 'TIMEOUT']
 
 HOLD_RATE = 10.0  # Hz, of the signs that a browser sends while a button is held
 TIMEOUT = 0.3  # s after the last sign of a held button at which it counts as released
@@ -56,3 +59,10 @@ class DeadMan:
         :param now: steady time.
         """
         return now < self._until
+
+
+def renewing(button: DeadMan) -> Any:
+    """Return what takes the signs of a held button, in the order in which they come."""
+    async def held(event: Any) -> None:
+        button.renew(event.client_id, time.monotonic())
+    return held

@@ -32,6 +32,7 @@ from rbd_ros.nodes.dashboard.target import TargetHandle
 if TYPE_CHECKING:
     from rbd_ros.dynamics.robot import Dynamics
     from rbd_ros.nodes.dashboard.operator import Operator
+    from rbd_ros.nodes.dashboard.settings import Settings
     from rbd_ros.nodes.dashboard.telemetry import Telemetry
     from rbd_ros.view.scene import RobotScene
 
@@ -49,10 +50,12 @@ class Drive:
     :param joints: that the controller commands.
     :param telemetry: what the robot does.
     :param operator: sends it.
+    :param settings: parameters of the controller.
     """
 
     def __init__(self, server: Any, drawn: RobotScene, robot: Dynamics, frame: str,
-                 joints: Sequence[str], telemetry: Telemetry, operator: Operator) -> None:
+                 joints: Sequence[str], telemetry: Telemetry, operator: Operator,
+                 settings: Settings) -> None:
         self._telemetry, self._operator = telemetry, operator
         self._mode_shown, self._look_again = '', math.inf  # and when to look, a steady time
         gui, off = server.gui, not operator.allowed
@@ -63,7 +66,7 @@ class Drive:
             stop.on_click(lambda _: operator.stop())
             reset = gui.add_button('Reset', disabled=off)
             reset.on_click(lambda _: operator.reset())
-            self._target = TargetHandle(server, robot, frame, telemetry, operator)
+            self._target = TargetHandle(server, robot, frame, telemetry, operator, settings)
         self._joints = JointDrive(gui, robot.model, joints, telemetry, operator)
         self._poses = Poses(gui, self._joints, PoseFile(robot.model.name, poses_folder()),
                             allowed=operator.allowed)
@@ -71,11 +74,13 @@ class Drive:
 
     def send(self) -> None:
         """Send what lasts; to be called some 25 times per second."""
+        self._target.send()
         self._joints.send()
         self._simulated.send()
 
     def update(self) -> None:
         """Show what the robot does; to be called some times per second."""
+        self._target.update()
         self._joints.update()
         self._poses.update()
         self._simulated.update()

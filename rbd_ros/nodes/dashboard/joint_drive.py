@@ -22,11 +22,11 @@ import time
 from typing import Any, TYPE_CHECKING
 
 import numpy as np
-from rbd_ros.control.modes.modes import MODES, names_in, Takes, taking
+from rbd_ros.control.modes.modes import Takes
 from rbd_ros.nodes.dashboard.adjust import by_hand
-from rbd_ros.nodes.dashboard.dead_man import DeadMan, HOLD_RATE, TIMEOUT
+from rbd_ros.nodes.dashboard.dead_man import DeadMan, HOLD_RATE, renewing, TIMEOUT
 from rbd_ros.nodes.dashboard.moving_point import MovingPoint
-from rbd_ros.nodes.dashboard.telemetry import STALE_AFTER
+from rbd_ros.nodes.dashboard.readiness import missing
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -43,12 +43,6 @@ SLOWEST, USUAL, FASTEST = 5, 20, 50  # percent of the velocity limits
 #: s without a set-point after which the robot counts as at rest, and rad or m from the last one at
 #: which somebody else has moved it
 AT_REST, ELSEWHERE = 1.0, 0.1
-FITTING = taking(Takes.TRAJECTORY)
-CHOOSE_MODE = f'The mode is {{}}: choose {names_in(FITTING, "or")} above.'
-NOT_RUNNING = 'The controller is {}, not running: see the box at the top.'
-NO_STATES = 'No joint states: nobody knows where the robot is.'
-OTHERS = ('Another program publishes joint trajectories, too: the controller takes none of two. '
-          'End it, or switch this off.')
 HOLD = (f'Move a slider, then keep **Hold to move** pressed. The robot stops {TIMEOUT:g} s after '
         'you let go, and when this page is closed or its connection is lost.')
 READY = 'Move a slider: the robot goes there.'
@@ -75,7 +69,7 @@ class JointDrive:
         self.point = MovingPoint(model, joints)
         self.target: Array = self.point.q.copy()
         self._hold, self._jogs = DeadMan(), {-1.0: DeadMan(), 1.0: DeadMan()}
-        self._simulated = self._crowded = self._driving = False
+        self._simulated = self._driving = False
         self._shown: Array = self.point.q.copy()  # where the sliders are
         self._windows = [self._window(k, 0.0) for k in range(len(self.joints))]
         self._now = self._sent = -math.inf  # steady times: of the last look, the last set-point
@@ -168,34 +162,23 @@ class JointDrive:
 
     def update(self) -> None:
         """Say what is missing, and show where the joints are or shall be."""
-        self._simulated, self._crowded = self._operator.simulated, self._operator.is_crowded
+        self._simulated = self._operator.simulated
         on = bool(self.box.value) and self._operator.allowed
-        missing = self._missing() if on else ''
-        driving = on and not missing
+        lack = missing(self._telemetry, Takes.TRAJECTORY, seen=self._measured() is not None,
+                       crowded=self._operator.is_crowded) if on else ''
+        driving = on and not lack
         if driving != self._driving:
             self._begin()
             self._driving = driving
             for each in (*self.sliders, *self._jog_buttons, self._button):
                 each.disabled = not driving
         self._button.visible = not self._simulated and self._operator.allowed
-        if missing or not driving or self.words.content != MOVED:
-            self.words.content = missing or (
+        if not driving or self.words.content != MOVED:
+            self.words.content = lack or (
                 '' if not driving else READY if self._simulated else HOLD)
         shown = self.target if driving else self._measured()
         if shown is not None:
             self._show(shown)
-
-    def _missing(self) -> str:
-        """Return why nothing can be sent now, empty if it can."""
-        telemetry = self._telemetry
-        if self._measured() is None or telemetry.age('states') > STALE_AFTER:
-            return NO_STATES
-        # a mode of the user, which is not in the table, may take set-points
-        if telemetry.mode in MODES and telemetry.mode not in FITTING:
-            return CHOOSE_MODE.format(telemetry.mode)
-        if telemetry.state != 'running':
-            return NOT_RUNNING.format(telemetry.state or 'not there')
-        return OTHERS if self._crowded else ''
 
     def _begin(self) -> None:
         """Ask for what is: set-point and target are where the robot is."""
@@ -225,10 +208,3 @@ class JointDrive:
                 self._windows[k] = slider.min, slider.max = low, high = self._window(k, q[k])
             slider.value = min(max(float(q[k]), low), high)
             self._shown[k] = q[k]
-
-
-def renewing(button: DeadMan) -> Any:
-    """Return what takes the signs of a held button, in the order in which they come."""
-    async def held(event: Any) -> None:
-        button.renew(event.client_id, time.monotonic())
-    return held

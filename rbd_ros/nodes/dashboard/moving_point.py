@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-__all__ = ['LONGEST_TICK', 'MovingPoint']
+__all__ = ['LONGEST_TICK', 'MovingPoint', 'RAMP']
 
 LONGEST_TICK = 0.1  # s for which it moves at most: after a pause of this program it does not jump
 RAMP = 0.4  # s from rest to its speed, and before the target back to rest

@@ -139,6 +139,11 @@ class Operator:
         """Return whether somebody else publishes set-points or trajectories of the joints."""
         return self.allowed and self._set_point.is_crowded
 
+    @property
+    def is_aim_crowded(self) -> bool:
+        """Return whether somebody else publishes targets of the controlled frame."""
+        return self.allowed and self._target.is_crowded
+
     def set_point(self, joints: Sequence[str], positions: Sequence[float]) -> None:
         """
         Send one set-point of a stream.

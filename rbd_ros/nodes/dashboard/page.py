@@ -85,7 +85,7 @@ class Page:
         self._status = self._gui.add_html(Status('waiting', 'Waiting for the robot').html())
         self._answer = self._gui.add_markdown(operator.answer)
         self._drive = Drive(server, self._drawn, self._robot, frame, joints, telemetry,
-                            operator)
+                            operator, settings)
         if self._drawn.problems:  # below the button that stops
             self._gui.add_markdown(problems_text(self._drawn.problems))
         self._adjust = Adjust(self._gui, operator, settings)

@@ -30,6 +30,7 @@ __all__ = ['Poses']
 START, ZERO, MIDDLE = 'where it was at first', 'zero', 'middle of the limits'
 SWITCH_ON = 'Tick **Drive the joints** first: the page is not driving.'
 NOBODY = 'Nobody knows where the robot is.'
+SPECIAL = '<>&`[]|#~\\'  # to Markdown or HTML
 TAKEN = 'Every robot has a pose "{}": choose another name.'
 
 
@@ -72,8 +73,8 @@ class Poses:
     def built_in(self) -> dict[str, dict[str, float]]:
         """Return the poses that every robot has; a joint without limits is at zero."""
         point, joints = self._drive.point, self._drive.joints
-        middle = np.where(np.isfinite(point.lower) & np.isfinite(point.upper),
-                          0.5 * (point.lower + point.upper), 0.0)
+        bounded = np.isfinite(point.lower) & np.isfinite(point.upper)
+        middle = 0.5 * (np.where(bounded, point.lower, 0.0) + np.where(bounded, point.upper, 0.0))
         found = {ZERO: dict.fromkeys(joints, 0.0),
                  MIDDLE: dict(zip(joints, middle.tolist(), strict=True))}
         return found if self._start is None else {START: self._start, **found}
@@ -137,5 +138,5 @@ class Poses:
 
 def plain(text: str) -> str:
     """Return a text without what Markdown or HTML would take for more."""
-    return ''.join(c if c.isalnum() or c in ' .-' else f'\\{c}' if c in '_*' else ' '
+    return ''.join(f'\\{c}' if c in '_*' else ' ' if c in SPECIAL or not c.isprintable() else c
                    for c in text)

@@ -15,50 +15,132 @@
 
 from __future__ import annotations
 
+import math
+import time
 from typing import Any, TYPE_CHECKING
 
+import numpy as np
 from rbd_ros.control.modes.modes import names_in, Takes, taking
+from rbd_ros.nodes.dashboard.adjust import by_hand
+from rbd_ros.nodes.dashboard.dead_man import DeadMan, HOLD_RATE, renewing, TIMEOUT
 from rbd_ros.nodes.dashboard.drawings import OF_ROBOT
+from rbd_ros.nodes.dashboard.moving_pose import MovingPose, SPEED, TURN
+from rbd_ros.nodes.dashboard.readiness import missing
 from rbd_ros.view.figures import quaternion
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
     from rbd_ros.dynamics.robot import Dynamics
     from rbd_ros.nodes.dashboard.operator import Operator
+    from rbd_ros.nodes.dashboard.settings import Settings
     from rbd_ros.nodes.dashboard.telemetry import Telemetry
 
+    Array = NDArray[np.float64]
+
 __all__ = ['TargetHandle']
+
+AT_REST = 1.0  # s without a target after which a motion begins anew, where the frame is
+HOLD = (f'Keep **Hold to follow** pressed: the frame goes to the target with {SPEED:g} m/s and '
+        f'{TURN:g} rad/s at most, until {TIMEOUT:g} s after you let go.')
 
 
 class TargetHandle:
     """
-    A checkbox, and the handle that it shows.
+    A checkbox, and the handle that it shows: it begins where the frame is.
+
+    A simulated robot follows the handle at once. Another one follows while a button is held, by
+    targets that move slowly from where its frame is.
 
     :param server: of the page.
     :param robot: its kinematics.
-    :param frame: the controlled frame.
-    :param telemetry: where the robot is.
+    :param frame: the frame, unless the controller says which.
+    :param telemetry: where the robot is, and in what mode.
     :param operator: sends the target.
+    :param settings: parameters of the controller, its frame among them.
     """
 
-    def __init__(self, server: Any, robot: Dynamics, frame: str,
-                 telemetry: Telemetry, operator: Operator) -> None:
-        self._robot, self._frame = robot, frame
+    def __init__(self, server: Any, robot: Dynamics, frame: str, telemetry: Telemetry,
+                 operator: Operator, settings: Settings) -> None:
+        self._robot, self._named, self._settings = robot, frame, settings
         self._telemetry, self._operator = telemetry, operator
-        self._on = server.gui.add_checkbox(
-            'Drag a target', False, disabled=not operator.allowed,
+        self._hold, self._moving = DeadMan(), MovingPose()
+        self._simulated = self._ready = False
+        self._now = self._sent = -math.inf  # steady times: of the last look, the last target
+        gui, off = server.gui, not operator.allowed
+        self._on = gui.add_checkbox(
+            'Drag a target', False, disabled=off,
             hint=f'in mode {names_in(taking(Takes.TARGET), "or")} the controlled frame '
                  'follows it')
-        self._on.on_update(lambda _: self.show())
+        self._on.on_update(by_hand(self.show))
+        self._words = gui.add_markdown('', visible=False)
+        self._button = gui.add_button('Hold to follow', color='orange', visible=False)
+        self._button.on_hold(renewing(self._hold), HOLD_RATE)
         self._gizmo = server.scene.add_transform_controls(f'{OF_ROBOT}/target', scale=0.25,
                                                           visible=False)
-        self._gizmo.on_update(lambda _: operator.target(self._gizmo.position, self._gizmo.wxyz))
+        self._gizmo.on_update(self.dragged)
+
+    @property
+    def frame(self) -> str:
+        """Return the frame that the controller moves."""
+        told = self._settings.values.get('task.frame')
+        return str(told) if told in self._robot.model.frames else self._named
 
     def show(self) -> None:
         """Put the target where the frame is, and let it be dragged."""
-        q = self._telemetry.position(self._robot.model)
-        if self._on.value and q is not None:
-            H = self._robot.pose(q, self._frame)
+        H = self._pose() if self._on.value else None
+        if H is not None:
             self._gizmo.position, self._gizmo.wxyz = H[:3, 3], quaternion(H[:3, :3])
         # Without a position it would be at the origin of the base: no place to start from.
-        self._gizmo.visible = bool(self._on.value and q is not None)
+        self._gizmo.visible = H is not None
         self._operator.aim(self._gizmo.visible)
+
+    async def dragged(self, _: Any) -> None:
+        """Send the target of a simulated robot, in the order in which it is dragged."""
+        if self._simulated and self._ready:
+            self._operator.target(self._gizmo.position, self._gizmo.wxyz)
+
+    def send(self) -> None:
+        """Let another robot follow while the button is held; to be called 25 times per second."""
+        before, self._now = self._now, time.monotonic()
+        if self._simulated or not self._ready or not self._hold.is_held(self._now):
+            self._moving.rest()
+            return
+        if self._now - self._sent > AT_REST:
+            H = self._pose()
+            if H is None:
+                return
+            self._moving.begin(H[:3, 3], quaternion(H[:3, :3]))
+        if self._moving.approach(self._gizmo.position, self._gizmo.wxyz, self._now - before):
+            self._operator.target(self._moving.position.tolist(), self._moving.wxyz.tolist())
+        self._sent = self._now
+
+    def update(self) -> None:
+        """Say what is missing, and where the target is."""
+        self._simulated = self._operator.simulated
+        on = bool(self._on.value) and self._operator.allowed
+        if on and not self._gizmo.visible:
+            self.show()
+        H = self._pose() if on else None
+        lack = missing(self._telemetry, Takes.TARGET, seen=H is not None,
+                       crowded=self._operator.is_aim_crowded) if on else ''
+        self._ready = on and not lack
+        self._words.visible = on
+        self._button.visible = on and not self._simulated
+        self._button.disabled = not self._ready
+        if on and H is not None:
+            self._words.content = self._text(H, lack)
+        elif on:
+            self._words.content = lack
+
+    def _text(self, H: Array, lack: str) -> str:
+        """Return frame, target and distance in words."""
+        x, y, z = (float(part) for part in self._gizmo.position)
+        away = math.dist((x, y, z), H[:3, 3])
+        found = (f'Target of `{self.frame}`: x {x:.3f}, y {y:.3f}, z {z:.3f} m in the base, '
+                 f'{away:.3f} m from it.')
+        return ' '.join(filter(None, (found, lack or ('' if self._simulated else HOLD))))
+
+    def _pose(self) -> Array | None:
+        """Return where the frame is, None while nobody knows."""
+        q = self._telemetry.position(self._robot.model)
+        return None if q is None else self._robot.pose(q, self.frame)

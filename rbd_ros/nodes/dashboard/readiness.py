@@ -1,0 +1,52 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+"""Whether the controller would take a reference now, and what to do if not."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rbd_ros.control.modes.modes import MODES, names_in, Takes, taking
+from rbd_ros.control.supervisor.states import State
+from rbd_ros.nodes.dashboard.telemetry import STALE_AFTER
+
+if TYPE_CHECKING:
+    from rbd_ros.nodes.dashboard.telemetry import Telemetry
+
+__all__ = ['missing']
+
+NO_STATES = 'No joint states: nobody knows where the robot is.'
+CHOOSE_MODE = 'The mode is {}: choose {} above.'
+NOT_RUNNING = 'The controller is {}, not running: see the box at the top.'
+OTHERS = ('Another program publishes on the same topic: the controller takes nothing of two. End '
+          'it, or switch this off.')
+
+
+def missing(telemetry: Telemetry, what: Takes, *, seen: bool, crowded: bool) -> str:
+    """
+    Return why the controller would take no reference, and what to do; empty: it would.
+
+    :param telemetry: what is heard of it.
+    :param what: kind of the reference.
+    :param seen: whether the robot is known to be somewhere.
+    :param crowded: whether others publish on the topic.
+    """
+    if not seen or telemetry.age('states') > STALE_AFTER:
+        return NO_STATES
+    # a mode of the user, which is not in the table, may take them
+    if telemetry.mode in MODES and telemetry.mode not in taking(what):
+        return CHOOSE_MODE.format(telemetry.mode, names_in(taking(what), 'or'))
+    if telemetry.state != State.RUNNING.value:
+        return NOT_RUNNING.format(telemetry.state or 'not there')
+    return OTHERS if crowded else ''

@@ -1,0 +1,58 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+"""Sliders that move the joints of a robot that is only looked at."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+import math
+from typing import Any
+
+from rbd_ros.compiler import Array
+from rbd_ros.model.model import Model
+
+__all__ = ['joint_sliders', 'single_joints']
+
+STEP = 1e-3  # rad or m
+
+
+def single_joints(model: Model) -> list[str]:
+    """Return the joints with one coordinate, which a slider can move."""
+    return [name for name in model.independent_joint_names
+            if model.position_slice(name).stop - model.position_slice(name).start == 1]
+
+
+def joint_sliders(gui: Any, model: Model, q: Array, moved: Callable[[], None]) -> list[Any]:
+    """
+    Add a slider for each joint with one coordinate.
+
+    :param gui: of the page.
+    :param model: the robot.
+    :param q: its position, (nq,); a slider changes it.
+    :param moved: called after each change.
+    :returns: the sliders.
+    """
+    def slider(name: str) -> Any:
+        k = model.position_slice(name).start
+        low = model.lower[k] if math.isfinite(model.lower[k]) else -math.pi
+        high = model.upper[k] if math.isfinite(model.upper[k]) else math.pi
+        q[k] = min(max(q[k], low), high)
+        handle = gui.add_slider(name, low, max(high, low + STEP), STEP, float(q[k]))
+
+        def take(_: object) -> None:
+            q[k] = handle.value
+            moved()
+        handle.on_update(take)
+        return handle
+    return [slider(name) for name in single_joints(model)]

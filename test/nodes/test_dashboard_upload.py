@@ -1,0 +1,154 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+"""A description that is given to the page: what is wrong with it, and the robot beside."""
+
+from types import SimpleNamespace
+
+import msgspec
+import numpy as np
+from ports import free_port
+import pytest
+import rbd_ros
+from rbd_ros.model.urdf.resources import find_resource
+from rbd_ros.nodes.dashboard.upload import is_harmless, LARGEST, MOST_BODIES, UploadedRobot
+from rbd_ros.view.frames import is_wanted, MOST_PARTS, read_frame
+from rbd_ros.view.scene import RobotScene
+from rbd_ros.view.server import start_server, stop_server
+from rbd_ros.view.shapes import read_shapes
+from viser import UploadedFile
+
+URDF = find_resource('package://rbd_ros/urdf/seven_joint_arm.urdf').read_text()
+MODEL = rbd_ros.load_urdf(URDF)
+LINK = """<link name="{}"><inertial><mass value="{}"/>
+  <inertia ixx="0.1" iyy="0.1" izz="0.1" ixy="0" ixz="0" iyz="0"/></inertial>{}</link>"""
+JOINT = """<joint name="j{0}" type="revolute"><parent link="l{0}"/><child link="l{1}"/>
+  <origin xyz="0 0 0.2"/><axis xyz="0 1 0"/>
+  <limit lower="-1" upper="1" effort="9" velocity="2"/></joint>"""
+
+
+def chain(count, visual='', mass=1.0):
+    """Return the text of a chain of links."""
+    return ('<robot name="a_chain">' + ''.join(
+        LINK.format(f'l{k}', mass, visual) for k in range(count + 1)) + ''.join(
+        JOINT.format(k, k + 1) for k in range(count)) + '</robot>')
+
+
+@pytest.fixture(scope='module')
+def server():
+    """Serve a scene that nobody looks at."""
+    made = start_server(port=free_port())
+    yield made
+    stop_server(made)
+
+
+@pytest.fixture
+def rig(server):
+    """Give the robot of the page, and what takes another one."""
+    RobotScene(server, MODEL, read_shapes(URDF))
+    operator = SimpleNamespace(allowed=True, simulated=True)
+    upload = UploadedRobot(server, MODEL, operator)
+
+    def give(text, name='my_robot.urdf'):
+        upload.take(UploadedFile(name, text if isinstance(text, bytes) else text.encode()))
+        return upload.words.content
+    yield SimpleNamespace(upload=upload, operator=operator, give=give, server=server)
+    upload.remove()
+
+
+def test_a_robot_is_shown_beside_the_other(rig):
+    """Away from it, with a slider for each joint; the camera stays where it was."""
+    before = np.array(rig.server.initial_camera.position)
+    words = rig.give(chain(2))
+    assert 'a\\_chain' in words and '2 moving bodies' in words and 'only looked at' in words
+    assert 'Nothing is wrong' in words
+    drawn, parts = rig.upload._drawn, rig.upload._parts
+    assert drawn.pose('l0')[0][1] >= 1.0
+    np.testing.assert_array_equal(rig.server.initial_camera.position, before)
+    assert len(parts) == 3 and (parts[0].min, parts[0].max) == (-1.0, 1.0)
+    straight = drawn.pose('l2')[0]
+    parts[0].value = 0.5
+    parts[0]._impl.update_cb[0](None)
+    moved = drawn.pose('l2')[0] - straight
+    np.testing.assert_allclose(moved, [0.2 * np.sin(0.5), 0.0, 0.2 * np.cos(0.5) - 0.2],
+                               atol=1e-9)
+    rig.give(chain(3))
+    assert len(rig.upload._parts) == 4 and rig.upload._drawn is not drawn
+    rig.upload.remove()
+    assert not rig.upload._parts and rig.upload._drawn is None and rig.upload.words.content == ''
+
+
+@pytest.mark.parametrize(('text', 'reason'), [
+    ('', 'XML'), ('hello', 'XML'), ('panda', 'XML'), ('/etc/hostname', 'XML'),
+    ('package://rbd_ros/urdf/seven_joint_arm.urdf', 'XML'), (b'\xff\xfe\x00', 'utf'),
+    ('<robot name="r"><link name="a"/><link name="b"/></robot>', 'link'),
+    ('<!DOCTYPE r [<!ENTITY e "x">]><robot name="r"><link name="a"/></robot>', 'entit'),
+    (b' ' * (LARGEST + 1), 'larger than 4 MB'),
+    (chain(MOST_BODIES + 1), f'more than {MOST_BODIES}')])
+def test_what_is_no_robot_is_named(rig, text, reason):
+    """The robot that was there has gone, and nothing else happens."""
+    rig.give(chain(1))
+    words = rig.give(text, 'a<b>.urdf')
+    assert 'cannot be shown' in words and reason in words and '<' not in words
+    assert rig.upload._drawn is None and not rig.upload._room.visible
+
+
+def test_what_is_wrong_with_a_robot_is_named(rig):
+    """By the tests of rbd check, with their advice."""
+    words = rig.give(chain(2, mass=1e6))
+    assert 'Warning' in words or 'Error' in words
+    assert 'l1' in words and rig.upload._drawn is not None
+
+
+def test_a_description_cannot_fetch_files_of_the_machine(rig, tmp_path):
+    """Only meshes of packages are drawn; others become boxes with the inertia of the link."""
+    mesh = tmp_path / 'cube.stl'
+    mesh.write_text('solid')
+    for address in (str(mesh), f'file://{mesh}', 'cube.stl', f'package://rbd_ros/../../{mesh}'):
+        visual = f'<visual><geometry><mesh filename="{address}"/></geometry></visual>'
+        text = chain(1, visual)
+        assert not any(map(is_harmless, read_shapes(text)))
+        rig.give(text)
+        assert rig.upload._drawn.drawn == [] and rig.upload._drawn.problems == []
+        assert all(box.visible for box in rig.upload._drawn.boxes)
+
+
+def test_only_beside_a_simulated_robot(rig):
+    """A page of a real robot, or one that only watches, takes nothing."""
+    for allowed, simulated in ((True, False), (False, True)):
+        rig.operator.allowed, rig.operator.simulated = allowed, simulated
+        assert rig.give(chain(1)) == '' and rig.upload._drawn is None
+
+
+def test_frames_of_a_file():
+    """They are for a button that takes files; sizes have bounds."""
+    inputs = {'up': SimpleNamespace(value=UploadedFile('', b'')),
+              'other': SimpleNamespace(value=b'')}
+    start = {'type': 'FileTransferStartUpload', 'source_component_uuid': 'up',
+             'transfer_uuid': 't', 'filename': 'a.urdf', 'mime_type': '', 'part_count': 1,
+             'size_bytes': 3}
+    part = {'type': 'FileTransferPart', 'source_component_uuid': 'up', 'transfer_uuid': 't',
+            'part_index': 0, 'content': b'abc'}
+
+    def wanted(message, **other):
+        read = read_frame(msgspec.msgpack.encode({**message, **other}))
+        return read is not None and is_wanted(read, inputs)
+    assert wanted(start) and wanted(part)
+    for message in (start, part):
+        for uuid in ('other', 'unknown', None, 3):
+            assert not wanted(message, source_component_uuid=uuid)
+    assert not wanted(start, part_count=MOST_PARTS + 1) and not wanted(start, part_count=-1)
+    assert not wanted(start, filename=['a']) and not wanted(start, size_bytes='3')
+    assert not wanted(part, part_index=MOST_PARTS) and not wanted(part, content='abc')
+    assert not wanted({'type': 'FileTransferPartAck', 'source_component_uuid': 'up',
+                       'transfer_uuid': 't', 'transferred_bytes': 1, 'total_bytes': 1})
