@@ -23,6 +23,7 @@ import pytest
 from rbd_ros import Dynamics, load_urdf
 from rbd_ros.errors import NonFiniteError, SettingError, ShapeError
 from rbd_ros.sim import Imperfections, Schedule, Sensors, Settings, SimulatedRobot, Simulation
+from rbd_ros.sim.motor_gains import GainCheck
 
 ARM = Path(__file__).parents[2] / 'urdf' / 'seven_joint_arm.urdf'
 BENT = np.array([0.3, 0.5, -0.4, -1.2, 0.6, 0.7, 0.9])
@@ -153,3 +154,31 @@ def test_settings() -> None:
     assert not Settings({'command_type': 'joint_state'}).motors_close_loops
     with pytest.raises(SettingError, match='joint_state or motor_joint_state'):
         Settings({'command_type': 'motor_array', 'lockstep': True})
+
+
+@pytest.mark.parametrize('seed', range(6))
+def test_gains_that_the_steps_cannot_hold(seed: int) -> None:
+    """What is called too much swings up, what is not settles; each joint is named once."""
+    rng = np.random.default_rng(seed)
+    substeps = int(rng.integers(1, 4))
+    sim = simulation(PENDULUM, [0.0], substeps=substeps)
+    period, felt = sim.schedule.period_ns * 1e-9, INERTIA + M * LENGTH ** 2
+    step = period / substeps
+    share = rng.choice([rng.uniform(0.5, 0.95), rng.uniform(1.05, 2.0)])
+    if rng.random() < 0.5:  # a damper for which a step is too long
+        Kd = share * 2.0 * felt / step
+        Kp = 0.1 * Kd / step
+    else:  # a spring with less damping than the hold takes from it
+        Kp = 0.02 * felt / step ** 2
+        Kd = Kp * step / 2.0 / share
+    check = GainCheck(load_urdf(PENDULUM), ('swing',), substeps, step)
+    found = check.look(np.zeros(1), np.array([Kp]), np.array([Kd]))
+    sim.command([[1e-7, 0.0, Kp, Kd, 0.0]])
+    q = np.abs(np.array(run(sim, 4.0))[:, 0])
+    assert bool(found) == (share > 1.0) == (q[-50:].max() > 1e-6)
+    assert not check.look(np.zeros(1), np.array([2.0 * Kp]), np.array([2.0 * Kd])) or not found
+    if found:
+        needed = int(found[0].split('substeps to ')[1].split()[0])
+        assert needed > substeps and f'"swing" cannot hold Kp {Kp:g} and Kd {Kd:g}' in found[0]
+        better = GainCheck(load_urdf(PENDULUM), ('swing',), needed, period / needed)
+        assert not better.look(np.zeros(1), np.array([Kp]), np.array([Kd]))

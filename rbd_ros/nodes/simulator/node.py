@@ -36,6 +36,7 @@ from rbd_ros.nodes.simulator.poses import BaseReports, TransformReports
 from rbd_ros.nodes.simulator.wire import motor_rows, read_array, StateWriter
 from rbd_ros.sim import Frames, Sensors, SETTINGS, Settings, SimulatedRobot, Simulation
 from rbd_ros.sim.floating import base_body
+from rbd_ros.sim.motor_gains import GainCheck
 from rbd_ros.wire.messages import MOTOR_WORDS
 from rcl_interfaces.msg import SetParametersResult
 from rclpy.clock import Clock, ClockType
@@ -120,6 +121,9 @@ class Simulator(Node):
                     fixed=settings.placed_joints(model))
         frames = Frames(model)
         self._frames = frames
+        self._gains = None if model.loops or not settings.motors_close_loops else GainCheck(
+            model, settings.joints(model), settings.integer('substeps'),
+            1.0 / (settings.number('state_rate') * settings.integer('substeps')))
         simulation = Simulation(
             robot, Sensors(robot, settings.imperfections()), settings.joints(model),
             settings.schedule(), frames=frames, motors=settings.motors_close_loops,
@@ -269,6 +273,10 @@ class Simulator(Node):
             stamp_ns += self._simulation.time_ns - time.time_ns()
         try:
             self._publish(self._simulation.command(efforts, stamp_ns, time.monotonic()))
+            if self._gains is not None:
+                _, _, stiffness, damping, _ = np.transpose(efforts)
+                for text in self._gains.look(self._simulation.robot.q, stiffness, damping):
+                    self.get_logger().warning(text)
         except RbdError as error:
             self._warn(str(error))
         if not before and self._simulation.released:
