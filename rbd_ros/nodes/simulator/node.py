@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING
 from builtin_interfaces.msg import Time
 from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import WrenchStamped
+import numpy as np
 from rbd_ros.errors import RbdError
 from rbd_ros.model.urdf import load_urdf
 from rbd_ros.nodes.codec import JointStateReader
@@ -51,7 +52,6 @@ from std_srvs.srv import SetBool, Trigger
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    import numpy as np
     from numpy.typing import NDArray
 
     from rbd_ros.sim import Sample
@@ -223,6 +223,7 @@ class Simulator(Node):
         values = read_array(data)
         if len(values) == len(MOTOR_WORDS) * len(self._simulation.joints):
             values = values.reshape(-1, len(MOTOR_WORDS))
+            self._look_at_gains(values)
         self._command(values, None)
 
     def _on_motor_state(self, data: bytes) -> None:
@@ -234,8 +235,15 @@ class Simulator(Node):
                        'has an entry with position, velocity and effort, and one <joint>/gains '
                        'with Kp and Kd as position and velocity')
             return
+        self._look_at_gains(np.array(rows))
         stamp = message.header.stamp
         self._command(rows, stamp.sec * 1_000_000_000 + stamp.nanosec)
+
+    def _look_at_gains(self, rows: NDArray[np.float64]) -> None:
+        """Say which gains of the motors cannot be held in the steps of the integrator."""
+        if self._gains is not None:
+            for text in self._gains.look(self._simulation.robot.q, *rows[:, 2:4].T):
+                self.get_logger().warning(text)
 
     def _on_joint_command(self, data: bytes) -> None:
         read = self._reader.read(data)
@@ -273,10 +281,6 @@ class Simulator(Node):
             stamp_ns += self._simulation.time_ns - time.time_ns()
         try:
             self._publish(self._simulation.command(efforts, stamp_ns, time.monotonic()))
-            if self._gains is not None:
-                _, _, stiffness, damping, _ = np.transpose(efforts)
-                for text in self._gains.look(self._simulation.robot.q, stiffness, damping):
-                    self.get_logger().warning(text)
         except RbdError as error:
             self._warn(str(error))
         if not before and self._simulation.released:
