@@ -23,7 +23,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 import math
-import threading
 from time import monotonic
 
 from geometry_msgs.msg import WrenchStamped
@@ -40,6 +39,7 @@ from rbd_ros.loop.words import Starting, Word
 from rbd_ros.nodes.callback_guard import Guard, GuardedNode, last_line
 from rbd_ros.nodes.controller.attendant import Attendant
 from rbd_ros.nodes.controller.bounded_services import NO_TYPE_DESCRIPTIONS
+from rbd_ros.nodes.controller.loop_answers import ask_loop
 from rbd_ros.nodes.controller.loop_node import CHECK_PERIOD, READINGS, SENSOR, STATES
 from rbd_ros.nodes.controller.statistics import LoopStatistics, NativeStatistics
 from rclpy.clock import Clock
@@ -62,8 +62,8 @@ Array = npt.NDArray[np.float64]
 _DEAD_MAN = QoSProfile(depth=100)
 _CLOCK = QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT)
 
-#: s between two signs of life for the loop, and that a reset may take
-_BEAT, _RESET_LIMIT = 0.2, 2.0
+#: s between two signs of life for the loop
+_BEAT = 0.2
 
 #: s that a stop may take when the loop ends while the robot is driven
 _END = 3.8
@@ -270,26 +270,11 @@ class NativeLoopNode(GuardedNode):
         return response
 
     def _on_reset(self, _: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
-        controller, refused = self._controller, ['not configured']
-        if controller is not None:
-            done, late = threading.Event(), threading.Event()
-
-            def request(now: float, steady: float) -> None:
-                if late.is_set():
-                    return
-                try:
-                    refused[0] = controller.reset(now, steady)
-                except Exception as error:
-                    refused[0] = repr(error)
-                    raise
-                finally:
-                    done.set()
-            controller.post(request)
-            if not done.wait(_RESET_LIMIT):
-                late.set()  # what was said to fail must not happen later
-                refused[0] = f'the control loop has not answered within {_RESET_LIMIT:g} s'
-        response.success = not refused[0]
-        response.message = refused[0] or 'faults cleared, ramping in'
+        controller = self._controller
+        refused = 'not configured' if controller is None else ask_loop(
+            controller, controller.reset)
+        response.success = not refused
+        response.message = refused or 'faults cleared, ramping in'
         return response
 
 
