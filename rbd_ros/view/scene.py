@@ -37,7 +37,8 @@ from rbd_ros.spatial import quaternion, RigidInertia, Transform
 from rbd_ros.view import figures
 from rbd_ros.view.shapes import mesh_file, Shape
 
-__all__ = ['inertia_box', 'link_poses', 'RobotScene', 'Viewpoint', 'viewpoint']
+__all__ = ['add_floor', 'inertia_box', 'link_poses', 'RobotScene', 'VIEW_DIRECTION', 'Viewpoint',
+           'viewpoint']
 
 INERTIA_COLOUR, STICK_COLOUR = (230, 140, 40), (60, 60, 70)
 #: m, width and smallest length of the line between two joints of a link that has no shape.
@@ -113,6 +114,18 @@ def viewpoint(model: Model, aside: float = ASIDE) -> Viewpoint:
     return Viewpoint((a, b, c), (x, y, z), math.ceil(FLOOR * radius))
 
 
+def add_floor(scene: Any, width: float) -> None:
+    """
+    Draw a floor.
+
+    :param scene: of the server.
+    :param width: m.
+    """
+    # A little above the ground: in one plane with a floor, the two would flicker.
+    scene.add_grid('/floor', width=width, height=width, cell_size=0.1, section_size=1.0,
+                   position=(0.0, 0.0, GRID_HEIGHT))
+
+
 class RobotScene:
     """
     A robot in a scene; the first one has a floor, and the camera looks at it.
@@ -139,6 +152,7 @@ class RobotScene:
         self.boxes: list[Any] = []
         self.sticks: list[Any] = []
         self._scene, self._near, self._root = server.scene, near, root
+        self._belongs: dict[str, str] = {}  # links, by the paths of what is drawn
         if beside is None:
             self._look(server)
         self._base = server.scene.add_frame(root, show_axes=False,
@@ -161,9 +175,7 @@ class RobotScene:
         """Put the camera before the robot, and a floor below it."""
         place = viewpoint(self.model)
         server.initial_camera.position, server.initial_camera.look_at = place.eye, place.look
-        # A little above the ground: in one plane with a floor, the two would flicker.
-        server.scene.add_grid('/floor', width=place.floor, height=place.floor, cell_size=0.1,
-                              section_size=1.0, position=(0.0, 0.0, GRID_HEIGHT))
+        add_floor(server.scene, place.floor)
 
     def remove(self) -> None:
         """Take the robot out of the scene."""
@@ -180,7 +192,7 @@ class RobotScene:
             handle.position, handle.wxyz = position, turn
 
     def pose(self, link: str) -> tuple[Array, Array]:
-        """Return where a link is drawn in the world, m, and the rotation from it to the world."""
+        """Return where a link is drawn in its scene, m, and the rotation from it to the scene."""
         held, R = self.links[link], _matrix(self._base.wxyz)
         return (np.asarray(self._base.position, float) + R @ np.asarray(held.position, float),
                 R @ _matrix(held.wxyz))
@@ -191,7 +203,7 @@ class RobotScene:
 
         :param handle: one of ``drawn`` or ``boxes``.
         """
-        return str(handle.name).removeprefix(f'{self._root}/').rpartition('/')[0]
+        return self._belongs[handle.name]
 
     def place(self, link: str, position: ArrayLike, wxyz: ArrayLike) -> None:
         """
@@ -227,6 +239,7 @@ class RobotScene:
         else:
             radius, length = shape.size
             self.drawn.append(self._cylinder(name, radius, length, colour, opacity, place))
+        self._belongs[self.drawn[-1].name] = shape.link
         return True
 
     def _cylinder(self, name: str, radius: float, length: float, colour: tuple[int, ...],
@@ -283,3 +296,4 @@ class RobotScene:
         self.boxes.append(self._scene.add_box(
             name, INERTIA_COLOUR, tuple(np.maximum(edges, 1e-3)), opacity=0.5, position=centre,
             wxyz=turn, visible=visible))
+        self._belongs[self.boxes[-1].name] = self.model.body_names[body]

@@ -42,6 +42,7 @@ from rbd_ros.nodes.dashboard.adjust import by_hand
 from rbd_ros.nodes.dashboard.drawings import MAX_HALF_AXIS
 from rbd_ros.nodes.dashboard.operator import Operator, outcome
 from rbd_ros.nodes.dashboard.page import Page, problems_text
+from rbd_ros.nodes.dashboard.robot_tab import DESCRIPTION_TIMEOUT
 from rbd_ros.nodes.dashboard.settings import Settings
 from rbd_ros.nodes.dashboard.simulated import PUSH_DURATION
 from rbd_ros.nodes.dashboard.status import status_of
@@ -533,10 +534,10 @@ def test_a_page_that_only_watches_has_nothing_to_send_with(dashboard):
         return ([each.topic_name for each in node.publishers],
                 sorted(each.srv_name for each in node.clients))
     quiet, _ = endpoints()
-    node._on_description(String(data=find_resource(
+    node.tabs[0]._on_description(String(data=find_resource(
         'package://rbd_ros/urdf/seven_joint_arm.urdf').read_text()))
     node.update()
-    assert node._page is not None
+    assert node.tabs[0].page is not None
     before = endpoints()
     assert before == (quiet, ['controller/get_parameters'])
     assert {topic.rsplit('/')[-1] for topic in quiet} <= {'rosout', 'parameter_events'}
@@ -870,20 +871,21 @@ def dashboard(node, monkeypatch):
 def test_a_bad_robot_is_a_message_on_the_page_until_a_good_one_comes(dashboard):
     """Whoever opens the page reads what is wrong; the process does not end."""
     node = dashboard()
+    [tab] = node.tabs
     node.update()
-    assert 'cannot' not in str(node._notice.content)
-    node._begin -= process.DESCRIPTION_TIMEOUT + 1.0
+    assert 'cannot' not in str(tab._notice.content)
+    tab._begin -= DESCRIPTION_TIMEOUT + 1.0
     node.update()
-    assert 'No robot yet' in node._notice.content
-    node._on_description(String(data='<robot name="r"><link name="a"/><link name="b"/></robot>'))
+    assert 'No robot yet' in tab._notice.content
+    tab._on_description(String(data='<robot name="r"><link name="a"/><link name="b"/></robot>'))
     node.update()
-    assert 'cannot be shown' in node._notice.content and node.problem
-    assert node._page is None
-    node._on_description(String(data=find_resource(
+    assert 'cannot be shown' in tab._notice.content and node.problem
+    assert tab.page is None
+    tab._on_description(String(data=find_resource(
         'package://rbd_ros/urdf/seven_joint_arm.urdf').read_text()))
     node.update()
-    assert node._page is not None and not node.problem and node._notice.visible is False
-    assert not node._notice.remove.called  # a browser that opens late would be sent its update
+    assert tab.page is not None and not node.problem and tab._notice.visible is False
+    assert not tab._notice.remove.called  # a browser that opens late would be sent its update
 
 
 def test_meshes_are_searched_beside_the_file_of_the_robot(dashboard, tmp_path):
@@ -899,7 +901,7 @@ def test_meshes_are_searched_beside_the_file_of_the_robot(dashboard, tmp_path):
         '<axis xyz="0 1 0"/></joint></robot>')
     node = dashboard(robot_description_file=str(tmp_path / 'robot.urdf'))
     node.update()
-    assert node._page._drawn.problems == ['b: mesh file "gone.obj" not found']
+    assert node.tabs[0].page._drawn.problems == ['b: mesh file "gone.obj" not found']
 
 
 def test_what_a_service_answered_is_told():

@@ -20,35 +20,29 @@ listens on 127.0.0.1 by default, and sends nothing unless ``allow_commands`` is 
 
 from __future__ import annotations
 
+import math
 import re
 import secrets
 import sys
-import time
 from typing import Any
 
-from rbd_ros.control.robot import last_frame
+import numpy as np
 from rbd_ros.errors import RbdError
-from rbd_ros.model.urdf.loader import load_urdf
-from rbd_ros.model.urdf.resources import find_resource
-from rbd_ros.nodes.dashboard.operator import Operator
-from rbd_ros.nodes.dashboard.page import Page
-from rbd_ros.nodes.dashboard.settings import Settings
-from rbd_ros.nodes.dashboard.telemetry import LATCHED, Telemetry
-from rbd_ros.nodes.description import description_text
+from rbd_ros.nodes.dashboard.robot_tab import RobotTab
 from rbd_ros.nodes.executors import kind_that_works, make_executor, spin_in_thread
 from rbd_ros.nodes.process_end import ProcessEnd
 from rbd_ros.nodes.process_start import initialise
+from rbd_ros.view.scene import add_floor, VIEW_DIRECTION
 from rbd_ros.view.server import start_server, stop_server
+from rbd_ros.view.server_part import ServerPart
 from rcl_interfaces.msg import ParameterDescriptor
 import rclpy
 from rclpy.node import Node
 from rclpy.parameter import Parameter
-from std_msgs.msg import String
 
 __all__ = ['Dashboard', 'main']
 
 PERIOD = 0.04  # s between two pictures
-DESCRIPTION_TIMEOUT = 5.0  # s after which the page says that there is no description
 
 PARAMETERS: dict[str, tuple[Any, str]] = {
     'host': ('127.0.0.1', 'Address to listen at. With 0.0.0.0 every machine in the network can '
@@ -65,26 +59,42 @@ PARAMETERS: dict[str, tuple[Any, str]] = {
     'simulator': ('simulator', 'Name of the simulator.'),
     'joints': (Parameter.Type.STRING_ARRAY, 'Joints in the order of the commands. Default: all.'),
     'frame': ('', 'Controlled frame. If empty, the last frame of the chain.'),
+    'robots': (Parameter.Type.STRING_ARRAY, 'Namespaces of robots to show side by side, each with '
+               'a tab. Default: one robot, in the namespace of this node.'),
+    'spacing': (1.5, 'Distance of robots that are shown side by side, m. 0: where they are by '
+                     'their descriptions.'),
 }
-MISSING = ('**No robot yet.** Nobody has published robot_description: start the robot, or name '
-           'its file with `-p robot_description_file:=my_robot.urdf`.')
+NAMESPACE = re.compile('/?[A-Za-z][A-Za-z0-9_]*(/[A-Za-z][A-Za-z0-9_]*)*')
+#: Of several robots: by how much further away the camera is for each one more, where it looks,
+#: and the width of the floor around them, m.
+FURTHER, LOOK, FLOOR = 0.4, (0.0, 0.0, 0.3), 2
 
 
 class Dashboard(Node):
-    """The node: parameters, and the page as soon as the robot is known."""
+    """The node: parameters, and the page of each robot as soon as that is known."""
 
     def __init__(self) -> None:
-        """Declare the parameters and listen for a description."""
+        """
+        Declare the parameters and listen for descriptions.
+
+        :raises RbdError: for robots that cannot be told apart.
+        """
         super().__init__('dashboard')
         for name, (value, text) in PARAMETERS.items():
             self.declare_parameter(
                 name, value, ParameterDescriptor(description=text, read_only=True))
-        #: What is wrong with the robot; empty: nothing.
-        self.problem = ''
-        self._received, self._tried = '', False
-        self._page: Page | None = None
-        self._begin = time.monotonic()
-        self.create_subscription(String, 'robot_description', self._on_description, LATCHED)
+        self._namespaces = tuple(self._value('robots') or ('',))
+        if len(self._namespaces) > 1:
+            if not all(map(NAMESPACE.fullmatch, self._namespaces)):
+                raise RbdError('parameter robots: namespaces, such as [left, right]')
+            if len({_word(each) for each in self._namespaces}) < len(self._namespaces):
+                raise RbdError('parameter robots: each namespace once')
+        self.tabs = [RobotTab(self, self._value, each) for each in self._namespaces]
+
+    @property
+    def problem(self) -> str:
+        """Return what is wrong with the robots; empty: nothing."""
+        return '; '.join(filter(None, (tab.problem for tab in self.tabs)))
 
     def open(self) -> None:
         """
@@ -99,65 +109,43 @@ class Dashboard(Node):
                 raise RbdError('parameter token: letters, digits, - and _ only')
         self._server = start_server(self._value('host'), self._value('port'), token=token,
                                     names=self._value('allowed_hosts') or ())
-        self._notice = self._server.gui.add_markdown('Waiting for the robot')
+        if len(self.tabs) == 1:
+            self.tabs[0].open(self._server)
+        else:
+            self._open_tabs()
         self.get_logger().info(
             f'open http://{self._value("host")}:{self._server.get_port()}'
             + (f'/?token={token} in a browser' if token
                else ' in a browser (view only: allow_commands is false)'))
 
+    def _open_tabs(self) -> None:
+        """Give each robot a tab of the panel, and a place in the scene beside the others."""
+        count, spacing = len(self.tabs), self._value('spacing')
+        group = self._server.gui.add_tab_group()
+        for k, (tab, name) in enumerate(zip(self.tabs, self._namespaces, strict=True)):
+            place = (0.0, spacing * (0.5 * (count - 1) - k), 0.0)  # the first one is left
+            tab.open(ServerPart(self._server, _word(name), place), group.add_tab(name))
+        add_floor(self._server.scene, FLOOR + math.ceil(spacing * count))
+        eye = np.array(VIEW_DIRECTION) * (1.0 + FURTHER * (count - 1))
+        self._server.initial_camera.position = tuple(eye.tolist())
+        self._server.initial_camera.look_at = LOOK
+
     def update(self) -> None:
         """Show the present, or what is missing; to be called some 25 times per second."""
-        if self._page is not None:
-            self._page.update()
-        elif not self._tried:
-            try:
-                text = self._description()
-                self._tried = bool(text)
-                if text:
-                    self._page = self._make(text)
-                    self._notice.visible = False  # removed, it would leave an update behind
-                elif time.monotonic() > self._begin + DESCRIPTION_TIMEOUT:
-                    self._notice.content = MISSING
-            except RbdError as error:
-                self._tried, self.problem = True, str(error)
-                self.get_logger().error(self.problem)
-                self._notice.content = f'**The robot cannot be shown.** {self.problem}'
+        for tab in self.tabs:
+            tab.update()
 
     def close(self) -> None:
         """End the server."""
         stop_server(self._server)
 
-    def _make(self, urdf: str) -> Page:
-        """
-        Return the page of a robot.
-
-        :param urdf: text of its description.
-        :raises RbdError: for a robot that cannot be read.
-        """
-        model = load_urdf(urdf, limits_optional=True)
-        joints = tuple(self._value('joints') or model.independent_joint_names)
-        frame = self._value('frame') or last_frame(model, joints)
-        model.frame(frame)
-        controller, simulator = self._value('controller'), self._value('simulator')
-        telemetry = Telemetry(self, controller, simulator)
-        operator = Operator(self, controller, simulator, allowed=self._value('allow_commands'))
-        file = self._value('robot_description_file')
-        settings = Settings(self, controller)
-        return Page(self._server, model, urdf, frame, joints, telemetry, operator, settings,
-                    find_resource(file) if file else None)
-
-    def _description(self) -> str:
-        """Return the text of the robot, empty while there is none."""
-        text, file = self._value('robot_description'), self._value('robot_description_file')
-        return description_text(text, file) if text or file else self._received
-
     def _value(self, name: str) -> Any:
         return self.get_parameter_or(name).value
 
-    def _on_description(self, message: String) -> None:
-        """Take a robot; a new one only in the place of one that could not be shown."""
-        if self._page is None and message.data != self._received:
-            self._received, self._tried, self.problem = message.data, False, ''
+
+def _word(namespace: str) -> str:
+    """Return a namespace as one word, for paths in the scene."""
+    return namespace.strip('/').replace('/', '.')
 
 
 def main(args: list[str] | None = None) -> int:

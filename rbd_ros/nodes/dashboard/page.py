@@ -37,6 +37,7 @@ from rbd_ros.nodes.dashboard.telemetry import BasePose, STALE_AFTER, Telemetry
 from rbd_ros.nodes.dashboard.torque_table import TorqueTable
 from rbd_ros.view.figures import bars
 from rbd_ros.view.scene import RobotScene
+from rbd_ros.view.server_part import ServerPart
 from rbd_ros.view.shapes import read_shapes
 
 if TYPE_CHECKING:
@@ -76,7 +77,9 @@ class Page:
         self._server, self._gui = server, server.gui
         self._settings, self._taken = settings, settings.values
         self._robot = Dynamics(model, payload_frame=frame)
-        self._drawn = RobotScene(server, model, read_shapes(urdf), near=near)
+        # in a part of a scene floor and camera are those of all robots
+        beside = (0.0, 0.0, 0.0) if isinstance(server, ServerPart) else None
+        self._drawn = RobotScene(server, model, read_shapes(urdf), near=near, beside=beside)
         self._limits = [float(model.effort_limit[model.velocity_slice(name).start])
                         for name in joints]
         self._next_slow = self._next_torques = 0.0  # steady times

@@ -19,9 +19,10 @@ from typing import Any, NamedTuple, TYPE_CHECKING
 
 import numpy as np
 from rbd_ros.nodes.dashboard.adjust import by_hand
+from rbd_ros.view.server_part import origin_of
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from numpy.typing import ArrayLike, NDArray
     from rbd_ros.nodes.dashboard.operator import Operator
     from rbd_ros.view.scene import RobotScene
 
@@ -41,7 +42,7 @@ class Grip(NamedTuple):
     browser: int
     link: str
     point: Array  # in the link, m
-    end: Array  # of the band, in the world, m
+    end: Array  # of the band, in the scene of the robot, m
 
 
 class LinkPull:
@@ -54,7 +55,7 @@ class LinkPull:
     """
 
     def __init__(self, server: Any, drawn: RobotScene, operator: Operator) -> None:
-        self._drawn, self._operator = drawn, operator
+        self._drawn, self._operator, self._origin = drawn, operator, origin_of(server)
         self._grip: Grip | None = None
         off, gui = not operator.allowed, server.gui
         self._on = gui.add_checkbox(
@@ -84,13 +85,17 @@ class LinkPull:
         if event.phase == 'start' and self._operator.simulated:
             link = self._drawn.link_of(event.target)
             p, R = self._drawn.pose(link)
-            self._grip = Grip(event.client_id, link, R.T @ (np.array(event.start_position) - p),
-                              np.array(event.end_position))
+            self._grip = Grip(event.client_id, link, R.T @ (self._here(event.start_position) - p),
+                              self._here(event.end_position))
         elif self._grip is not None and self._grip.browser == event.client_id:
             if event.phase == 'end':
                 self._release()
             else:
-                self._grip = self._grip._replace(end=np.array(event.end_position))
+                self._grip = self._grip._replace(end=self._here(event.end_position))
+
+    def _here(self, point: ArrayLike) -> Array:
+        """Return a point of the world in the scene of this robot."""
+        return np.asarray(point, float) - self._origin
 
     def send(self) -> None:
         """Pull at the link that is held; to be called some 25 times per second."""

@@ -98,9 +98,12 @@ class Telemetry:
     :param node: gives the subscriptions.
     :param controller: name of the controller, relative or absolute.
     :param simulator: name of the simulator; a real robot has none.
+    :param namespace: of the joint states; empty: that of the node.
     """
 
-    def __init__(self, node: Node, controller: str, simulator: str) -> None:
+    def __init__(self, node: Node, controller: str, simulator: str, *,
+                 namespace: str = '') -> None:
+        within = f'{namespace}/' if namespace else ''
         self.state, self.mode, self.fault = '', '', ''
         self.positions: dict[str, float] = {}
         self.velocities: dict[str, float] = {}
@@ -125,7 +128,7 @@ class Telemetry:
         self._count, self._since = 0, time.monotonic()
         self._name = node.resolve_topic_name(controller).strip('/')  # as in /diagnostics
         #: of the node that holds a robot on legs, in the place of the controller
-        self._balance = f'{node.resolve_topic_name("stand").strip("/")}: {BALANCE}'
+        self._balance = f'{node.resolve_topic_name(f"{within}stand").strip("/")}: {BALANCE}'
         for name in ('state', 'mode', 'fault'):
             node.create_subscription(
                 String, f'{controller}/{name}',
@@ -140,7 +143,7 @@ class Telemetry:
             GoalStatusArray, f'{controller}/follow_joint_trajectory/_action/status',
             self._goals.take, LATCHED)
         room, self._reader = Mailroom(node), JointStateReader()
-        self._states = room.open(JointState, 'joint_states', MOST_WAITING)
+        self._states = room.open(JointState, f'{within}joint_states', MOST_WAITING)
         self._commands = room.open(Float64MultiArray, f'{controller}/commands', MOST_WAITING)
         self._newest = [
             (room.open(kind, topic), take) for kind, topic, take in (

@@ -1,0 +1,124 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+"""One robot of the dashboard, from its namespace to its part of the page."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import nullcontext
+import time
+from typing import Any, TYPE_CHECKING
+
+from rbd_ros.control.robot import last_frame
+from rbd_ros.errors import RbdError
+from rbd_ros.model.urdf.loader import load_urdf
+from rbd_ros.model.urdf.resources import find_resource
+from rbd_ros.nodes.dashboard.operator import Operator
+from rbd_ros.nodes.dashboard.page import Page
+from rbd_ros.nodes.dashboard.settings import Settings
+from rbd_ros.nodes.dashboard.telemetry import LATCHED, Telemetry
+from rbd_ros.nodes.description import description_text
+from std_msgs.msg import String
+
+if TYPE_CHECKING:
+    from rclpy.node import Node
+
+__all__ = ['RobotTab']
+
+DESCRIPTION_TIMEOUT = 5.0  # s after which the page says that there is no description
+MISSING = ('**No robot yet.** Nobody has published {}: start the robot, or name its file with '
+           '`-p robot_description_file:=my_robot.urdf`.')
+
+
+class RobotTab:
+    """
+    What waits for a description, and then is the page of that robot.
+
+    :param node: gives subscriptions.
+    :param value: returns a parameter by its name.
+    :param namespace: of controller, simulator and topics; empty: that of the node.
+    """
+
+    def __init__(self, node: Node, value: Callable[[str], Any], namespace: str = '') -> None:
+        self._node, self._value, self._namespace = node, value, namespace
+        #: What is wrong with the robot; empty: nothing.
+        self.problem = ''
+        self.page: Page | None = None
+        self._received, self._tried = '', False
+        self._begin = time.monotonic()
+        self._topic = self._name('robot_description')
+        node.create_subscription(String, self._topic, self._on_description, LATCHED)
+
+    def open(self, server: Any, tab: Any = None) -> None:
+        """
+        Say that a robot is awaited.
+
+        :param server: or a part of one.
+        :param tab: of the panel; None: the robot has it for itself.
+        """
+        self._server, self._room = server, nullcontext() if tab is None else tab
+        with self._room:
+            self._notice = server.gui.add_markdown('Waiting for the robot')
+
+    def update(self) -> None:
+        """Show the present, or what is missing; to be called some 25 times per second."""
+        if self.page is not None:
+            self.page.update()
+        elif not self._tried:
+            try:
+                text = self._description()
+                self._tried = bool(text)
+                if text:
+                    with self._room:
+                        self.page = self._make(text)
+                    self._notice.visible = False  # removed, it would leave an update behind
+                elif time.monotonic() > self._begin + DESCRIPTION_TIMEOUT:
+                    self._notice.content = MISSING.format(self._topic)
+            except RbdError as error:
+                self._tried, self.problem = True, str(error)
+                self._node.get_logger().error(self.problem)
+                self._notice.content = f'**The robot cannot be shown.** {self.problem}'
+
+    def _make(self, urdf: str) -> Page:
+        """
+        Return the page of a robot.
+
+        :param urdf: text of its description.
+        :raises RbdError: for a robot that cannot be read.
+        """
+        value, node = self._value, self._node
+        model = load_urdf(urdf, limits_optional=True)
+        joints = tuple(value('joints') or model.independent_joint_names)
+        frame = value('frame') or last_frame(model, joints)
+        model.frame(frame)
+        controller, simulator = self._name(value('controller')), self._name(value('simulator'))
+        telemetry = Telemetry(node, controller, simulator, namespace=self._namespace)
+        operator = Operator(node, controller, simulator, allowed=value('allow_commands'))
+        file = value('robot_description_file')
+        return Page(self._server, model, urdf, frame, joints, telemetry, operator,
+                    Settings(node, controller), find_resource(file) if file else None)
+
+    def _description(self) -> str:
+        """Return the text of the robot, empty while there is none."""
+        text, file = self._value('robot_description'), self._value('robot_description_file')
+        return description_text(text, file) if text or file else self._received
+
+    def _name(self, name: str) -> str:
+        """Return a name within the namespace."""
+        return f'{self._namespace}/{name}' if self._namespace else name
+
+    def _on_description(self, message: String) -> None:
+        """Take a robot; a new one only in the place of one that could not be shown."""
+        if self.page is None and message.data != self._received:
+            self._received, self._tried, self.problem = message.data, False, ''
