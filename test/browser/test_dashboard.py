@@ -14,67 +14,17 @@
 """The dashboard in a real browser: it shows the robot, drives it, and says what is wrong."""
 
 import os
-import re
 import signal
-import subprocess
 import time
 
 from chrome import COARSE, field, fill, picture, press, scenery, tick, unfold, wait
-from geometry_msgs.msg import PoseStamped
+from demo import choose, MODEL, reset, ROBOT, System, Watcher
 from isolation import own_domain
 import numpy as np
-from ports import free_port
 import pytest
-import rbd_ros
-from rbd_ros.model.urdf.resources import find_resource
-from rbd_ros.nodes.description import built_in_robot
-from rbd_ros.nodes.executors import spin_in_thread
 from rbd_ros.view.figures import COLOURS
-from rcl_interfaces.srv import GetParameters
 import rclpy
-from rclpy.executors import SingleThreadedExecutor
-from rclpy.parameter import parameter_value_to_python
-from sensor_msgs.msg import JointState
 from sight import pixel
-
-PARAMETERS = find_resource('package://rbd_ros/config/controller.yaml')
-MODEL = rbd_ros.load_urdf(built_in_robot())
-ROBOT = rbd_ros.Dynamics(MODEL)
-ELBOW = 22.0  # N.m, limit of joint_4, which needs 15 to hold the arm up
-
-
-class System:
-    """The demo with its page, as the README starts it, but with a weaker elbow."""
-
-    def __init__(self, log):
-        self.port, self.log = free_port(), log
-        limits = [120.0, 120.0, 80.0, ELBOW, 40.0, 24.0, 16.0]
-        # At the usual rate: a slower controller that is also late moves the dragged arm too fast.
-        file = log.parent / 'controller.yaml'
-        file.write_text(f'{PARAMETERS.read_text()}\n      torque_limits: {limits}\n')
-        self.process = subprocess.Popen(
-            ['ros2', 'launch', 'rbd_ros', 'controller.launch.py', 'dashboard:=true',
-             f'dashboard_port:={self.port}', f'params_file:={file}'],
-            stdout=log.open('w'), stderr=subprocess.STDOUT, start_new_session=True)
-        #: Where the page is, with the token that only the log has.
-        self.url = wait(lambda: re.search(rf'open (http://127\.0\.0\.1:{self.port}/\?token=\S+)',
-                                          log.read_text()), 'the page')[1]
-
-    def pid(self, name):
-        """Return the process of a node."""
-        found = re.search(rf'\[{name}-\d+\]: process started with pid \[(\d+)\]',
-                          self.log.read_text())
-        return int(found[1])
-
-    def end(self):
-        """End as Ctrl-C does; the page ends without a fault."""
-        os.killpg(self.process.pid, signal.SIGINT)
-        try:
-            self.process.wait(20.0)
-        except subprocess.TimeoutExpired:
-            os.killpg(self.process.pid, signal.SIGKILL)
-            self.process.wait()
-        assert re.search(r'\[dashboard-\d+\]: process has finished cleanly', self.log.read_text())
 
 
 @pytest.fixture(scope='module')
@@ -89,48 +39,6 @@ def page(empty_page, tmp_path_factory):
             yield empty_page
         finally:
             system.end()
-
-
-class Watcher:
-    """A node in the domain of the page that hears what is sent, and asks."""
-
-    def __init__(self):
-        self.node = rclpy.create_node('watcher')
-        self.states, self.poses = [], []  # (time, q); targets
-        self.node.create_subscription(JointState, 'joint_states', self._on_states, 10)
-        self.node.create_subscription(PoseStamped, 'controller/target_pose', self.poses.append, 10)
-        self._values = self.node.create_client(GetParameters, 'controller/get_parameters')
-        self._executor = SingleThreadedExecutor()
-        self._executor.add_node(self.node)
-        self.failures = []
-        self._thread = spin_in_thread(self._executor, 'watcher', self.failures.append)
-        wait(lambda: self.states, 'joint states')
-
-    def _on_states(self, message):
-        named = dict(zip(message.name, message.position))
-        self.states.append((time.monotonic(), np.array([named[n] for n in MODEL.joint_names])))
-
-    @property
-    def tool(self):
-        """Return where the tool is, and along what axes."""
-        H = ROBOT.pose(self.states[-1][1], 'tool0')
-        return H[:3, 3], H[:3, :3]
-
-    def parameters(self, *names):
-        """Return what the controller has."""
-        wait(self._values.service_is_ready, 'the service of the controller')
-        future = self._values.call_async(GetParameters.Request(names=names))
-        wait(future.done, 'parameters of the controller')
-        values = map(parameter_value_to_python, future.result().values)
-        return {name: list(value) if hasattr(value, '__len__') else value
-                for name, value in zip(names, values)}
-
-    def close(self):
-        """End the node."""
-        self._executor.shutdown(timeout_sec=1.0)
-        self._thread.join(5.0)
-        self.node.destroy_node()
-        assert not self.failures
 
 
 @pytest.fixture(scope='module')
@@ -205,15 +113,6 @@ def test_the_robot_is_pushed(page, watcher):
     time.sleep(1.0)
     # it ends by itself: a tool that is pushed on would be away by metres
     assert np.abs(watcher.states[-1][1] - q).max() < 1.0
-
-
-def choose(page, old, new):
-    """Choose a mode, and wait for the controller's own word for it."""
-    box = page.find(f'input[value="{old}"]')
-    box.click()
-    wait(lambda: [each for each in page.find_all('[role="option"]')
-                  if each.text == new], 'the list of modes')[0].click()
-    wait(lambda: f'mode {new}' in page.text, 'the new mode')
 
 
 def test_a_mode_is_switched(page):
@@ -363,15 +262,6 @@ def test_a_torque_at_its_limit_has_a_red_bar(page, watcher):
     wait(seen, 'a red bar')
     page.run('clearInterval(window.looks)')
     reset(page)
-
-
-def reset(page):
-    """Press Reset until the controller runs without a fault."""
-    def running():
-        press(page, 'Reset')
-        time.sleep(1.0)
-        return 'State running' in page.text and 'Fault' not in page.text
-    wait(running, 'the reset')
 
 
 def test_a_stop_is_carried_out(page):
