@@ -15,11 +15,22 @@
 """Installation of the ROS 2 package rbd_ros."""
 
 from glob import glob
+from pathlib import Path
+import re
 
 from setuptools import find_packages, setup
 
 package_name = 'rbd_ros'
 share = f'share/{package_name}'
+
+
+def readme() -> str:
+    """Return the README as an index shows it: links into the checkout would lead nowhere there."""
+    file = Path(__file__).with_name('README.md')
+    text = file.read_text(encoding='utf-8') if file.exists() else ''
+    without_pictures = re.sub(r'!\[[^]]*\]\((?!https?:)[^)]*\)\n*', '', text)
+    return re.sub(r'\[([^]]*)\]\((?!https?:)[^)]*\)', r'\1', without_pictures)
+
 
 setup(
     name=package_name,
@@ -47,7 +58,25 @@ setup(
     maintainer='rbd_ros developers',
     maintainer_email='rbd_ros@example.org',
     description='Rigid-body dynamics after Featherstone, compiled for your robot.',
+    long_description=readme(),
+    long_description_content_type='text/markdown',
+    author='rbd_ros developers',
+    author_email='rbd_ros@example.org',
     license='Apache-2.0',
+    license_files=['LICENSE'],
+    keywords=['robotics', 'rigid-body dynamics', 'ROS 2', 'torque control', 'URDF'],
+    classifiers=[
+        'Development Status :: 4 - Beta',
+        'Intended Audience :: Developers',
+        'Intended Audience :: Science/Research',
+        'Operating System :: POSIX :: Linux',
+        'Programming Language :: Python :: 3 :: Only',
+        *(f'Programming Language :: Python :: 3.{minor}' for minor in range(10, 15)),
+        'Programming Language :: Python :: Implementation :: CPython',
+        'Topic :: Scientific/Engineering',
+        'Topic :: Scientific/Engineering :: Physics',
+        'Typing :: Typed',
+    ],
     extras_require={
         'cluster': ['dask', 'distributed', 'ray'],
         'contact': ['clarabel'],

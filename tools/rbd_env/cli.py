@@ -39,6 +39,7 @@ Run a command inside the environment of rbd_ros, preparing it on first use.
     ./run crosscheck    compare with Pinocchio and MuJoCo on some seventy robots
     ./run record        record what the controller does, or compare it with its recording
     ./run docs          build the documentation to HTML
+    ./run release       make archive and wheel of a release, and check them
     ./run shell         a shell inside the environment
     ./run prepare       all that any of these needs, so that none needs the network later
 
@@ -56,6 +57,7 @@ SUBCOMMANDS = {
     'crosscheck': (EVERYTHING, 'benchmark.crosscheck'),
     'record': (('runtime',), 'rbd_env.recording'),
     'docs': (('runtime', 'docs'), 'rbd_env.docs'),
+    'release': (('runtime',), 'rbd_env.release'),
 }
 # what rbd compares with; its other commands need none of it
 PEERS = ('runtime', 'robots', 'benchmark')
