@@ -269,3 +269,22 @@ def test_the_publisher_is_there_while_it_is_switched_on():
         finally:
             node.destroy_node()
             rclpy.shutdown()
+
+
+def test_a_robot_without_sliders(monkeypatch):
+    """One without joints, and joints of several coordinates: nothing can be asked for."""
+    link = ('<link name="{}"><inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" '
+            'ixz="0" iyz="0"/></inertial></link>')
+    alone = load_urdf(f'<robot name="r">{link.format("a")}</robot>')
+    rig = rig_of(monkeypatch, alone, [], simulated=True).on()
+    rig.run(1.0)
+    assert not rig.sent and not rig.drive.is_driving and rig.drive.sliders == []
+    free = load_urdf(f'<robot name="r">{link.format("a")}{link.format("b")}{link.format("c")}'
+                     '<joint name="f" type="floating"><parent link="a"/><child link="b"/></joint>'
+                     '<joint name="j" type="continuous"><parent link="b"/><child link="c"/>'
+                     '<axis xyz="0 0 1"/></joint></robot>', limits_optional=True)
+    rig = rig_of(monkeypatch, free, [0.0, 0.0], simulated=True).on()
+    assert rig.drive.joints == ('j',)
+    rig.drive.sliders[0].put(0.5)
+    rig.run(3.0, follows=False)
+    assert rig.sent[-1][1].tolist() == [0.5]

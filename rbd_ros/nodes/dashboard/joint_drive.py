@@ -27,6 +27,7 @@ from rbd_ros.nodes.dashboard.adjust import by_hand
 from rbd_ros.nodes.dashboard.dead_man import DeadMan, HOLD_RATE, renewing, TIMEOUT
 from rbd_ros.nodes.dashboard.moving_point import MovingPoint
 from rbd_ros.nodes.dashboard.readiness import missing
+from rbd_ros.view.joint_sliders import single_joints
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -43,8 +44,8 @@ SLOWEST, USUAL, FASTEST = 5, 20, 50  # percent of the velocity limits
 #: s without a set-point after which the robot counts as at rest, and rad or m from the last one at
 #: which somebody else has moved it
 AT_REST, ELSEWHERE = 1.0, 0.1
-HOLD = (f'Move a slider, then keep **Hold to move** pressed. The robot stops {TIMEOUT:g} s after '
-        'you let go, and when this page is closed or its connection is lost.')
+HOLD = ('Move a slider, then keep **Hold to move** pressed. The robot begins to stop at most '
+        f'{TIMEOUT:g} s after you let go, or after this page is closed or cut off.')
 READY = 'Move a slider: the robot goes there.'
 MOVED = 'Somebody else has moved the robot: the sliders are where it is now.'
 
@@ -58,15 +59,16 @@ class JointDrive:
 
     :param gui: of the page.
     :param model: the robot.
-    :param joints: that the controller commands.
+    :param joints: that the controller commands; those with one coordinate have a slider.
     :param telemetry: where the robot is, and in what mode.
     :param operator: sends the set-points.
     """
 
     def __init__(self, gui: Any, model: Model, joints: Sequence[str], telemetry: Telemetry,
                  operator: Operator) -> None:
-        self.joints, self._telemetry, self._operator = tuple(joints), telemetry, operator
-        self.point = MovingPoint(model, joints)
+        self._telemetry, self._operator = telemetry, operator
+        self.joints = tuple(name for name in single_joints(model) if name in joints)
+        self.point = MovingPoint(model, self.joints)
         self.target: Array = self.point.q.copy()
         self._hold, self._jogs = DeadMan(), {-1.0: DeadMan(), 1.0: DeadMan()}
         self._simulated = self._driving = False
@@ -84,7 +86,7 @@ class JointDrive:
                                           visible=not off)
             self._button.on_hold(renewing(self._hold), HOLD_RATE)
             self.sliders = [self._slider(gui, k) for k in range(len(self.joints))]
-            self._joint = gui.add_dropdown('Jog', self.joints, disabled=off)
+            self._joint = gui.add_dropdown('Jog', self.joints or ('',), disabled=off)
             self._jog_buttons = [gui.add_button(label, disabled=True, hint='while you hold it')
                                  for label in ('−', '+')]
         for button, jog in zip(self._jog_buttons, self._jogs.values(), strict=True):
@@ -163,7 +165,7 @@ class JointDrive:
     def update(self) -> None:
         """Say what is missing, and show where the joints are or shall be."""
         self._simulated = self._operator.simulated
-        on = bool(self.box.value) and self._operator.allowed
+        on = bool(self.box.value and self._operator.allowed and self.joints)
         lack = missing(self._telemetry, Takes.TRAJECTORY, seen=self._measured() is not None,
                        crowded=self._operator.is_crowded) if on else ''
         driving = on and not lack
