@@ -27,7 +27,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from rbd_ros.algorithms.kinematics import links, placements
 from rbd_ros.compiler import Array
@@ -50,7 +50,9 @@ LARGEST_MESH = 100 * 2**20
 MIN_RADIUS, VIEW_DIRECTION, DISTANCE, FLOOR = 0.15, (1.6, 1.2, 0.7), 2.4, 3.0
 #: How far the camera stands to the right, in units of its distance: the panel covers that side.
 ASIDE = 0.25
-GRID_HEIGHT = 2e-3  # m
+#: The floor: height of its lines, m, a little above the ground, as in one plane with an obstacle
+#: the two would flicker; lines per metre; colours of most of them and of whole metres.
+GRID_HEIGHT, PER_METRE, CELL, SECTION = 2e-3, 10, 200, 140
 
 
 def link_poses(model: Model, q: ArrayLike) -> dict[str, tuple[Array, Array]]:
@@ -114,16 +116,33 @@ def viewpoint(model: Model, aside: float = ASIDE) -> Viewpoint:
     return Viewpoint((a, b, c), (x, y, z), math.ceil(FLOOR * radius))
 
 
+def floor_lines(width: float) -> tuple[Array, NDArray[np.uint8]]:
+    """
+    Return both ends of each line of a square grid, and their colours.
+
+    :param width: m.
+    """
+    half = math.ceil(0.5 * width * PER_METRE)
+    at = np.arange(-half, half + 1)
+    along, edge, height = at / PER_METRE, half / PER_METRE, GRID_HEIGHT
+    ends = np.array([[(x, -edge, height), (x, edge, height)] for x in along]
+                    + [[(-edge, y, height), (edge, y, height)] for y in along])
+    grey = np.where(at % PER_METRE == 0, SECTION, CELL).astype(np.uint8)
+    return ends, np.broadcast_to(np.tile(grey, 2)[:, None, None], (*ends.shape[:2], 3)).copy()
+
+
 def add_floor(scene: Any, width: float) -> None:
     """
     Draw a floor.
 
+    As lines it costs a browser without a graphics card half as much as viser's grid, which is
+    computed anew for each pixel of the floor.
+
     :param scene: of the server.
     :param width: m.
     """
-    # A little above the ground: in one plane with a floor, the two would flicker.
-    scene.add_grid('/floor', width=width, height=width, cell_size=0.1, section_size=1.0,
-                   position=(0.0, 0.0, GRID_HEIGHT))
+    ends, colours = floor_lines(width)
+    scene.add_line_segments('/floor', ends, colours, thickness=1.0, thickness_units='screen')
 
 
 class RobotScene:
@@ -151,6 +170,7 @@ class RobotScene:
         self.drawn: list[Any] = []
         self.boxes: list[Any] = []
         self.sticks: list[Any] = []
+        self._poses: dict[str, tuple[Array, Array]] = {}  # that are shown
         self._scene, self._near, self._root = server.scene, near, root
         self._belongs: dict[str, str] = {}  # links, by the paths of what is drawn
         if beside is None:
@@ -187,9 +207,14 @@ class RobotScene:
 
         :param q: independent positions, (nq,).
         """
-        for name, (position, turn) in link_poses(self.model, q).items():
-            handle = self.links[name]
-            handle.position, handle.wxyz = position, turn
+        for name, pose in link_poses(self.model, q).items():
+            handle, before = self.links[name], self._poses.get(name)
+            # What does not change is not given to viser, which would take long to find that out.
+            if before is None or (pose[0] != before[0]).any():
+                handle.position = pose[0]
+            if before is None or (pose[1] != before[1]).any():
+                handle.wxyz = pose[1]
+            self._poses[name] = pose
 
     def pose(self, link: str) -> tuple[Array, Array]:
         """Return where a link is drawn in its scene, m, and the rotation from it to the scene."""

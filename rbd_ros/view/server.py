@@ -23,7 +23,7 @@ from typing import Any
 from rbd_ros.errors import RbdError
 from rbd_ros.view.gate import Gate, guarded, prove_guarded
 
-__all__ = ['start_server', 'stop_server']
+__all__ = ['set_colours', 'start_server', 'stop_server']
 
 SKY_COLOUR, GROUND_COLOUR, SKY_INTENSITY = (255, 255, 255), (200, 200, 205), 3.0
 
@@ -57,8 +57,7 @@ def start_server(
     except RbdError:
         stop_server(server)
         raise
-    # Its share button would put the page on a public address; the gate drops the request, too.
-    server.gui.configure_theme(show_share_button=False, show_logo=False)
+    set_colours(server)
     scene = server.scene
     scene.set_up_direction('+z')
     # Light from everywhere. The default of viser, a picture of surroundings, does the same, but a
@@ -67,6 +66,12 @@ def start_server(
     scene.add_light_hemisphere('/sky', sky_color=SKY_COLOUR, ground_color=GROUND_COLOUR,
                                intensity=SKY_INTENSITY, position=(0.0, 0.0, 1.0))
     return server
+
+
+def set_colours(server: Any, *, dark: bool = False) -> None:
+    """Make the page light or dark."""
+    # Its share button would put the page on a public address; the gate drops the request, too.
+    server.gui.configure_theme(dark_mode=dark, show_share_button=False, show_logo=False)
 
 
 def stop_server(server: Any) -> None:

@@ -123,7 +123,7 @@ class Browser:
         target = self.ask('Target.createTarget', url='about:blank',
                           browserContextId=context)['targetId']
         session = self.ask('Target.attachToTarget', targetId=target, flatten=True)['sessionId']
-        page = self.pages[session] = Page(self, session, target)
+        page = self.pages[session] = Page(self, session, target, context)
         for domain in ('Page', 'Runtime', 'Log'):
             page.ask(f'{domain}.enable')
         page.ask('Emulation.setDeviceMetricsOverride', width=size[0], height=size[1],
@@ -144,8 +144,9 @@ class Browser:
 class Page:
     """One page of a browser."""
 
-    def __init__(self, browser: Browser, session: str, target: str) -> None:
+    def __init__(self, browser: Browser, session: str, target: str, context: str) -> None:
         self.browser, self._session, self._target = browser, session, target
+        self.context = context  # whose downloads and cookies are its own
         self._complaints: list[str] = []
 
     def ask(self, method: str, **words: Any) -> dict[str, Any]:

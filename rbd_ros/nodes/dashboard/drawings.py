@@ -41,6 +41,7 @@ PIVOT = 1e-6  # m/rad; a frame that every joint moves less is a pivot, with no i
 OF_ROBOT = '/robot/~'  # what moves with the base; no link has such a name
 EXTERNAL, CONTACT = (220, 30, 60), (112, 72, 232)  # colours of arrows
 STIFFNESS = (25, 90, 200)
+FINENESS = 2  # of ellipsoids: 320 faces; with four times as many a slow browser is twice as slow
 
 
 class Drawings:
@@ -69,13 +70,15 @@ class Drawings:
             self._reach_on = gui.add_checkbox('Manipulability', False)
             self._force_on = gui.add_checkbox('External force', True)
             self._contacts_on = gui.add_checkbox('Contact forces', True)
-        self.inertia = scene.add_icosphere(f'{OF_ROBOT}/inertia', color=(230, 120, 30),
-                                           opacity=0.35, visible=False)  # until it is somewhere
+        self.inertia = scene.add_icosphere(  # not seen until it is somewhere
+            f'{OF_ROBOT}/inertia', color=(230, 120, 30), opacity=0.35, subdivisions=FINENESS,
+            visible=False)
         # As wires: the two ellipsoids lie across each other, and one would hide the other.
         self.reach = scene.add_icosphere(f'{OF_ROBOT}/manipulability', color=(20, 130, 60),
-                                         wireframe=True, visible=False)
+                                         subdivisions=FINENESS, wireframe=True, visible=False)
         self.stiffness = scene.add_icosphere(f'{OF_ROBOT}/stiffness', color=STIFFNESS,
-                                             wireframe=True, visible=False)
+                                             subdivisions=FINENESS, wireframe=True,
+                                             visible=False)
         self.labels = [scene.add_label(f'{OF_ROBOT}/stiffness_{k}', '', visible=False)
                        for k in range(3)]
         self._stiffness: tuple[Stiffness, Array] | None = None  # that is drawn, and its origin

@@ -39,7 +39,7 @@ POINTS = 500  # of a line at most
 #: How uPlot writes times of day, by the distance of two of them in s.
 CLOCK = tuple((distance, form, *(None,) * 6, 1) for distance, form in (
     (60.0, '{HH}:{mm}'), (1.0, '{HH}:{mm}:{ss}'), (1e-3, '{ss}.{fff}')))
-LIMIT, EVENT, WITHIN = '#e03131', '#9775fa', 'rgba(64, 192, 87, 0.12)'
+LIMIT, EVENT, WITHIN = '#e03131', '#7950f2', 'rgba(64, 192, 87, 0.12)'
 
 
 class Plot(NamedTuple):
@@ -59,7 +59,7 @@ class Plot(NamedTuple):
                 }.get(self.quantity, (-joint.torque, joint.torque))
 
 
-MEASURED, REFERENCE, EXPECTED = '#228be6', '#f76707', '#12b886'
+MEASURED, REFERENCE, EXPECTED = '#1c7ed6', '#e8590c', '#099268'
 PLOTS = (
     Plot('Position', {'position': ('measured', MEASURED),
                       'reference_position': ('reference', REFERENCE)}),

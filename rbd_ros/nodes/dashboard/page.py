@@ -28,6 +28,7 @@ from rbd_ros.nodes.dashboard.drive import Drive
 from rbd_ros.nodes.dashboard.event_watch import EventWatch
 from rbd_ros.nodes.dashboard.joint_history import JointHistory, joints_of
 from rbd_ros.nodes.dashboard.joint_plots import JointPlots
+from rbd_ros.nodes.dashboard.look import Look
 from rbd_ros.nodes.dashboard.number_plot import NumberPlot
 from rbd_ros.nodes.dashboard.operator import Operator
 from rbd_ros.nodes.dashboard.recorder import Recorder
@@ -93,6 +94,7 @@ class Page:
             self._gui.add_markdown(problems_text(self._drawn.problems))
         self._adjust = Adjust(self._gui, operator, settings)
         self._figures = Drawings(server, self._robot, frame, joints, telemetry, settings)
+        Look(server, self._drawn, frame)
         with self._gui.add_folder('Torques, N.m'):
             self._bars = self._gui.add_html('')
         with self._gui.add_folder('Events', expand_by_default=False):

@@ -1,0 +1,113 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+"""From where the robot is seen, and in which colours."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple, TYPE_CHECKING
+
+import numpy as np
+from rbd_ros.view.server import set_colours
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+    from rbd_ros.view.scene import RobotScene
+
+    Array = NDArray[np.float64]
+
+__all__ = ['fitted', 'Look', 'PRESETS', 'Preset']
+
+SMALLEST = 0.15  # m, radius of what is looked at
+MARGIN = 1.1  # of the distance, for links are thicker than their frames
+TOOL_RADIUS = 0.3  # of the radius of the robot: what is seen around the tool
+ABOVE = 0.4  # of the height of a narrow window: the panel is below
+PANEL = 350  # pixels at the right of a wide window that the panel covers
+NARROW = 576  # pixels; a window that is not wider has the panel below
+
+
+class Preset(NamedTuple):
+    """A direction from the robot to the camera, and whether only the tool is looked at."""
+
+    back: tuple[float, float, float]
+    tool: bool = False
+
+
+#: Straight down has no upper side; a little from behind, x is up.
+PRESETS = {'Front': Preset((1.0, 0.0, 0.1)), 'Side': Preset((0.0, -1.0, 0.1)),
+           'Top': Preset((-0.01, 0.0, 1.0)), 'Tool': Preset((1.0, -1.0, 0.5), tool=True),
+           'Fit': Preset((1.6, 1.2, 0.7))}
+
+
+def fitted(points: ArrayLike, back: ArrayLike, fov: float, width: float, height: float
+           ) -> tuple[Array, Array]:
+    """
+    Return where a camera stands and where it looks so that points fill the part that is free.
+
+    :param points: of the robot, one in each row.
+    :param back: direction from them to the camera.
+    :param fov: angle that it sees from top to bottom, rad.
+    :param width: of the window, pixels.
+    :param height: of the window, pixels.
+    """
+    at = np.asarray(points, float)
+    middle = 0.5 * (at.min(axis=0) + at.max(axis=0))
+    out = np.asarray(back, float) / np.linalg.norm(back)
+    right = np.cross([0.0, 0.0, 1.0], out)
+    right /= np.linalg.norm(right)
+    up = np.cross(out, right)
+    x, y, z = np.array([right, up, out]) @ (at - middle).T
+    wide = width > NARROW
+    free_x, free_y = (width - PANEL, height) if wide else (width, ABOVE * height)
+    # Slopes of what is seen: half of the window and of its free part, and between their middles.
+    slope = np.tan(0.5 * fov) / height
+    a, b, f, g = slope * width, slope * height, slope * free_x, slope * free_y
+    k, j = a - f, b - g
+    # A point is at (x - k d) / (d - z) of a camera at the distance d, and must be in -a ... f - k.
+    away = MARGIN * max(float(np.max(needed)) for needed in (
+        (a * z - x) / f, (x + (f - k) * z) / f, (y + b * z) / g, ((g - j) * z - y) / g,
+        [SMALLEST / min(f, g)]))
+    look = middle + away * (k * right - j * up)
+    return look + away * out, look
+
+
+class Look:
+    """
+    A folder with places of the camera and the colours of the page.
+
+    :param server: of the page.
+    :param drawn: the robot.
+    :param frame: the controlled one, the tool.
+    """
+
+    def __init__(self, server: Any, drawn: RobotScene, frame: str) -> None:
+        self._drawn, self._frame = drawn, frame
+        with server.gui.add_folder('View', expand_by_default=False):
+            places = server.gui.add_button_group('Camera', tuple(PRESETS))
+            dark = server.gui.add_checkbox('Dark', False)
+        places.on_click(lambda event: self.go(event.client, event.target.value))
+        dark.on_update(lambda _: set_colours(server, dark=dark.value))
+
+    def go(self, client: Any, name: str) -> None:
+        """Put the camera of the one who asked to a place."""
+        preset = PRESETS[name]
+        robot = np.array([self._drawn.pose(link)[0] for link in self._drawn.links])
+        if preset.tool:
+            position, _ = self._drawn.pose(self._frame)
+            reach = TOOL_RADIUS * 0.5 * float(np.linalg.norm(np.ptp(robot, axis=0)))
+            robot = position + reach * np.vstack([np.eye(3), -np.eye(3)])
+        camera = client.camera
+        eye, look = fitted(robot, preset.back, camera.fov, camera.image_width,
+                           camera.image_height)
+        with client.atomic():
+            camera.up_direction, camera.position, camera.look_at = (0.0, 0.0, 1.0), eye, look
