@@ -175,7 +175,7 @@ def test_a_robot_with_loops_has_no_table():
     page = server()
     robot = rbd_ros.Dynamics(model, payload_frame=model.frame_names[-1])
     plot = TorqueTable(page.gui, robot, model.frame_names[-1], model.independent_joint_names,
-                      [1.0] * 9, Motion())
+                       [1.0] * 9, Motion())
     plot.take({'payload.mass': 1.0})
     plot.update()
     plot.remember()

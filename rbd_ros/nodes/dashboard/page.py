@@ -106,7 +106,7 @@ class Page:
             'Joint states, Hz': telemetry.rate, 'Latency, ms': telemetry.latency,
             'Condition number': self._figures.condition})
         self._torques = TorqueTable(self._gui, self._robot, frame, joints, self._limits,
-                                   telemetry.motion)
+                                    telemetry.motion)
         with self._gui.add_folder(guide.TITLE, expand_by_default=False):
             self._guide = self._gui.add_html('')
 
