@@ -22,6 +22,7 @@ from rbd_ros.nodes.dashboard import joint_plots
 from rbd_ros.nodes.dashboard.look import ABOVE, fitted, Look, NARROW, PANEL, PRESETS
 from rbd_ros.nodes.description import built_in_robot
 from rbd_ros.view.scene import RobotScene
+from rbd_ros.view.server_part import ServerPart
 from rbd_ros.view.shapes import read_shapes
 
 FOV = np.radians(75.0)
@@ -89,6 +90,18 @@ def test_a_button_moves_the_camera_of_the_one_who_pressed_it(drawn, name):
     way = camera.position - camera.look_at
     assert way @ np.array(PRESETS[name].back) > 0.999 * np.linalg.norm(way) * np.linalg.norm(
         PRESETS[name].back)
+
+
+def test_a_robot_beside_others_is_looked_at_where_it_stands(drawn):
+    """The camera stands as far aside as the robot."""
+    clients = MagicMock(), MagicMock()
+    for client, server in zip(clients, (
+            MagicMock(), ServerPart(MagicMock(), 'left', (3.0, -2.0, 0.5))), strict=True):
+        client.camera.fov, client.camera.image_width, client.camera.image_height = FOV, 1200, 900
+        Look(server, drawn, 'tool0').go(client, 'Tool')
+    alone, beside = (client.camera for client in clients)
+    np.testing.assert_allclose(beside.position - alone.position, [3.0, -2.0, 0.5], atol=1e-9)
+    np.testing.assert_allclose(beside.look_at - alone.look_at, [3.0, -2.0, 0.5], atol=1e-9)
 
 
 def light(colour):

@@ -19,6 +19,7 @@ from typing import Any, NamedTuple, TYPE_CHECKING
 
 import numpy as np
 from rbd_ros.view.server import set_colours
+from rbd_ros.view.server_part import origin_of
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -91,7 +92,7 @@ class Look:
     """
 
     def __init__(self, server: Any, drawn: RobotScene, frame: str) -> None:
-        self._drawn, self._frame = drawn, frame
+        self._drawn, self._frame, self._origin = drawn, frame, origin_of(server)
         with server.gui.add_folder('View', expand_by_default=False):
             places = server.gui.add_button_group('Camera', tuple(PRESETS))
             dark = server.gui.add_checkbox('Dark', False)
@@ -107,7 +108,7 @@ class Look:
             reach = TOOL_RADIUS * 0.5 * float(np.linalg.norm(np.ptp(robot, axis=0)))
             robot = position + reach * np.vstack([np.eye(3), -np.eye(3)])
         camera = client.camera
-        eye, look = fitted(robot, preset.back, camera.fov, camera.image_width,
+        eye, look = fitted(robot + self._origin, preset.back, camera.fov, camera.image_width,
                            camera.image_height)
         with client.atomic():
             camera.up_direction, camera.position, camera.look_at = (0.0, 0.0, 1.0), eye, look
