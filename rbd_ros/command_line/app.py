@@ -16,8 +16,8 @@
 The command ``rbd`` and its parts.
 
 Each command is a module of this folder: its docstring is the help text, its function ``run`` has
-the options. These modules import nothing heavy at the top, so that ``rbd --help`` and shell
-completion answer at once.
+the options, or its ``app`` has commands of its own. These modules import nothing heavy at the top,
+so that ``rbd --help`` and shell completion answer at once.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ import warnings
 
 from rbd_ros.command_line.commands import (
     bench, check, codegen, compare, config, contact, doctor, excite, identify, info, learn, ops,
-    plot, record, replay, robots, tool, torque, view)
+    plot, record, replay, robots, teach, tool, torque, view)
 from rbd_ros.command_line.output import warn
 from rbd_ros.errors import RbdError
 from rbd_ros.version import VERSION
@@ -43,6 +43,7 @@ PANELS: dict[str, tuple[ModuleType, ...]] = {
     'Compute': (torque, compare, ops, bench),
     'Make files': (codegen, config),
     'Recordings': (record, plot, replay, excite, identify, tool, contact),
+    'Motions': (teach,),
     'The book': (learn,),
     'This machine': (doctor,),
 }
@@ -115,5 +116,8 @@ def options(version: bool = typer.Option(  # inside Annotated, typer 0.9 loses t
 
 for _panel, _modules in PANELS.items():
     for _module in _modules:
-        app.command(_module.__name__.rpartition('.')[2], help=help_text(_module.__doc__),
-                    rich_help_panel=_panel)(_module.run)
+        _name, _about = _module.__name__.rpartition('.')[2], help_text(_module.__doc__)
+        if hasattr(_module, 'app'):  # a command with commands of its own
+            app.add_typer(_module.app, name=_name, help=_about, rich_help_panel=_panel)
+        else:
+            app.command(_name, help=_about, rich_help_panel=_panel)(_module.run)

@@ -26,7 +26,6 @@ import numpy as np
 from rbd_ros.compiler import Array
 from rbd_ros.dynamics.robot import Dynamics
 from rbd_ros.errors import RbdError, SettingError
-from rbd_ros.identification.drive import own_drives
 from rbd_ros.identification.excitation import Bounds, excite
 from rbd_ros.identification.whole_robot import stacked, structural
 from rbd_ros.model.model import Model
@@ -34,6 +33,7 @@ from rbd_ros.model.positions import neutral
 from rbd_ros.model.urdf.collisions import load_collisions
 from rbd_ros.sim.contact.clearance import Clearance
 from rbd_ros.sim.contact.mesh import read_mesh
+from rbd_ros.teaching.motion import goal_text as plan_text, Motion as Path, torques
 import yaml
 
 __all__ = ['approach', 'bounds_of', 'excitation_of', 'extremes', 'Path', 'plan_text', 'planned',
@@ -45,28 +45,6 @@ STEP = 0.05
 GENTLE = 0.25
 #: Postures that are tried as a start.
 _POSTURES = 60
-
-
-class Path(NamedTuple):
-    """
-    Points of a motion.
-
-    :param joints: their names.
-    :param t: s from the start, (count,).
-    :param q: positions, (count, nv); ``qd`` and ``qdd`` likewise.
-    """
-
-    joints: tuple[str, ...]
-    t: Array
-    q: Array
-    qd: Array
-    qdd: Array
-
-    def position(self, t: Array) -> Array:
-        """Return positions at any times, by the polynomials that the controller uses."""
-        from scipy.interpolate import BPoly
-        knots = np.stack([self.q, self.qd, self.qdd], axis=1)
-        return np.asarray(BPoly.from_derivatives(self.t, knots)(t))
 
 
 class Scene(NamedTuple):
@@ -214,13 +192,6 @@ def approach(scene: Scene, here: Array, path: Path) -> Path:
     return made
 
 
-def torques(robot: Dynamics, path: Path) -> Array:
-    """Return the torques that the described robot needs, friction included."""
-    damping, friction, _ = own_drives(robot.model, 'simple').reshape(3, -1)
-    return (robot.inverse_dynamics(path.q, path.qd, path.qdd) + damping * path.qd
-            + friction * np.sign(path.qd))
-
-
 def extremes(scene: Scene, path: Path) -> dict[str, Array]:
     """Return per joint the largest values of a motion."""
     return {'lowest': path.q.min(axis=0), 'highest': path.q.max(axis=0),
@@ -241,19 +212,6 @@ def excitation_of(scene: Scene, path: Path) -> float:
         return math.inf
     values = np.linalg.svd(A / size, compute_uv=False)
     return float(values[0] / values[-1]) if values[-1] > 0.0 else math.inf
-
-
-def plan_text(path: Path, title: str) -> str:
-    """Return a plan as a goal of FollowJointTrajectory, in YAML."""
-    lines = [f'# {title}', 'trajectory:', f'  joint_names: [{", ".join(path.joints)}]',
-             '  points:']
-    for t, *rows in zip(path.t, path.q, path.qd, path.qdd, strict=True):
-        nanoseconds = round(1e9 * t)
-        parts = [f'{word}: [{", ".join(f"{x:.9g}" for x in row)}]' for word, row in zip(
-            ('positions', 'velocities', 'accelerations'), rows, strict=True)]
-        lines.append(f'  - {{{", ".join(parts)}, time_from_start: {{sec: '
-                     f'{nanoseconds // 10**9}, nanosec: {nanoseconds % 10**9}}}}}')
-    return '\n'.join(lines) + '\n'
 
 
 def read_plan(file: File, model: Model) -> Path:

@@ -34,6 +34,8 @@ import rbd_ros
 from rbd_ros.control.modes.modes import MODES
 from rbd_ros.identification import bag as bags
 from rbd_ros.robot_check import TESTS
+from rbd_ros.teaching.lesson import Lesson, Point
+from rbd_ros.teaching.lesson_file import write_lesson
 from resting_arm import write_rests
 from rosbags.rosbag2 import Writer
 import yaml
@@ -199,6 +201,9 @@ def test_commands_of_the_document(
     shutil.copytree(controlled, tmp_path / 'my_run')
     write_controlled(tmp_path / 'my_run.mcap', next(iter(MODES)))
     write_rests(tmp_path / 'my_poses', 6)
+    names = rbd_ros.load_urdf(ARM).independent_joint_names
+    write_lesson(tmp_path / 'my_lesson.yaml', Lesson(names, tuple(
+        Point((0.1 * k,) * 7) for k in range(3))))
     monkeypatch.chdir(tmp_path)
     text = (ROOT / 'docs' / 'command_line.md').read_text()
     lines = [line for block in re.findall(r'```sh\n(.*?)```', text, re.DOTALL)
@@ -219,7 +224,7 @@ def test_commands_of_the_document(
         if target:
             Path(target).write_text(told)
     assert {shlex.split(line)[1] for line in lines if line.startswith('rbd ')} == {
-        command.name for command in app.registered_commands}
+        each.name for each in (*app.registered_commands, *app.registered_groups)}
     assert 'torque_limits' in Path('my_robot.yaml').read_text() and Path('run.html').exists()
 
 

@@ -41,7 +41,7 @@ FLOORS = (
     'dynamics.handle_inputs', 'dynamics.prescribed', 'dynamics.quantity', 'dynamics.state',
     'dynamics.environment', 'dynamics.declaration', 'dynamics.kernels', 'dynamics.families',
     'dynamics', 'gradients', 'manifold', 'samples',
-    'identification', 'peers',
+    'identification', 'teaching', 'peers',
     'control.throttle', 'control.interface', 'control.numerics', 'control.supervisor.states',
     'control.load.words', 'control.load.payload', 'control.references.results',
     'control.parameters.row', 'control.kernels.impedance',

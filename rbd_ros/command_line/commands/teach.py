@@ -1,0 +1,260 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+
+"""
+Teach a motion by hand and repeat it.
+
+    rbd teach record pick.yaml
+    rbd teach edit pick.yaml --dwell 2=0.5
+    rbd teach play pick.yaml --speed 0.5 --loop 3
+    rbd teach export pick.yaml --urdf robot.urdf --trajectory pick_trajectory.yaml
+
+While the controller floats the arm, lead it by hand. Enter keeps a point, or with --continuous
+begins and ends a motion. The file is plain YAML. It is repeated within the limits of the robot at
+any speed, through the action FollowJointTrajectory.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Optional, TYPE_CHECKING
+
+from rbd_ros.command_line.options import AsJson
+from rbd_ros.command_line.output import show, warn
+import typer
+
+if TYPE_CHECKING:
+    from rbd_ros.command_line.robots import Loaded
+    from rbd_ros.identification.excitation import Bounds
+    from rbd_ros.nodes.taught_robot import TaughtRobot
+    from rbd_ros.teaching.lesson import Lesson
+    from rbd_ros.teaching.repeat import Repeated
+
+app = typer.Typer(no_args_is_help=True)
+
+File = Annotated[Path, typer.Argument(metavar='FILE', help='Lesson, a YAML file.')]
+Urdf = Annotated[Optional[str], typer.Option(
+    metavar='ROBOT', help='URDF or xacro file; by default the robot that is there.')]
+Topic = Annotated[str, typer.Option(help='Topic of the joint states.')]
+Controller = Annotated[str, typer.Option(help='Node of the controller, with its namespace.')]
+Speed = Annotated[float, typer.Option(
+    help='Times as fast as shown; on straight ways, share of the limits.')]
+Acceleration = Annotated[float, typer.Option(
+    metavar='RAD/S^2', help='Largest acceleration of each joint.')]
+Torque = Annotated[float, typer.Option(help='Share of the effort limits.')]
+
+
+@app.command('record')
+def record(
+    file: File, urdf: Urdf = None,
+    continuous: Annotated[bool, typer.Option(
+        '--continuous', help='Keep whole motions, not single points.')] = False,
+    tolerance: Annotated[float, typer.Option(
+        metavar='RAD', help='How far a repeated motion may be from the shown one.')] = 0.01,
+    topic: Topic = '/joint_states', controller: Controller = '/controller',
+) -> None:
+    """Keep points, or motions, while the robot is led by hand; a file is gone on with."""
+    from rbd_ros.command_line.taught import lesson_table, listener, loaded_robot
+    from rbd_ros.teaching.lesson import Lesson
+    from rbd_ros.teaching.lesson_file import read_lesson, write_lesson
+    with listener(topic, controller) as robot:
+        loaded = loaded_robot(urdf, robot)
+        joints = loaded.model.independent_joint_names
+        lesson = read_lesson(file).ordered(joints) if file.exists() else Lesson(joints, ())
+        robot.position(joints)
+        if said := robot.stiffness_warning():
+            warn(said)
+        keys = ('begins and ends a motion' if continuous else 'keeps a point')
+        typer.echo(f'Enter {keys}, u takes the last point back, q saves and ends.', err=True)
+        while (word := _typed(f'{len(lesson.points)} points> ')) != 'q':
+            if word == 'u' and lesson.points:
+                lesson = lesson.without(len(lesson.points))
+            elif continuous and not word:
+                lesson = _shown(robot, loaded, lesson, tolerance)
+            elif not word:
+                lesson = _kept(robot, lesson)
+    if not lesson.points:
+        typer.echo('nothing was kept; no file was written', err=True)
+        return
+    write_lesson(file, lesson)
+    show({}, False, lesson_table(lesson, str(file)), f'written to {file}')
+
+
+def _typed(prompt: str) -> str:
+    """Return a line; the end of input, or Ctrl-C, is the end of teaching."""
+    typer.echo(prompt, err=True, nl=False)
+    try:
+        return input().strip()
+    except (EOFError, KeyboardInterrupt):
+        typer.echo('', err=True)
+        return 'q'
+
+
+def _kept(robot: TaughtRobot, lesson: Lesson) -> Lesson:
+    from rbd_ros.teaching.lesson import Point
+    return lesson.added(Point(tuple(robot.position(lesson.joints).tolist())))
+
+
+def _shown(robot: TaughtRobot, loaded: Loaded, lesson: Lesson, tolerance: float) -> Lesson:
+    import numpy as np
+    from rbd_ros.errors import RbdError
+    from rbd_ros.teaching.demonstration import shown_points
+    robot.begin()
+    _typed('show the motion; Enter ends it> ')
+    try:
+        points = shown_points(*robot.shown(lesson.joints), np.array(loaded.model.lower),
+                              np.array(loaded.model.upper), tolerance)
+    except RbdError as error:
+        warn(str(error))
+        return lesson
+    for point in points:
+        lesson = lesson.added(point)
+    typer.echo(f'kept {len(points)} points', err=True)
+    return lesson
+
+
+@app.command('edit')
+def edit(
+    file: File,
+    delete: Annotated[Optional[list[int]], typer.Option(
+        metavar='N', help='Point to delete; can be repeated, numbers are those of the list.',
+    )] = None,
+    move: Annotated[Optional[str], typer.Option(
+        metavar='N,TO', help='Point to move to another place.')] = None,
+    insert: Annotated[Optional[str], typer.Option(
+        metavar='N=Q', help='Point to insert: its number, and its positions.')] = None,
+    dwell: Annotated[Optional[list[str]], typer.Option(
+        metavar='N=S', help='Time to rest at a point; can be repeated.')] = None,
+    name: Annotated[Optional[list[str]], typer.Option(
+        metavar='N=TEXT', help='Name of a point; can be repeated.')] = None,
+    as_json: AsJson = False,
+) -> None:
+    """List the points; name, rest, delete, move and insert in this order."""
+    from rbd_ros.command_line.taught import lesson_table
+    from rbd_ros.teaching.lesson import Point
+    from rbd_ros.teaching.lesson_file import read_lesson, write_lesson
+    before = lesson = read_lesson(file)
+    for word in name or []:
+        place, text = _pair('--name', word, '=')
+        lesson = lesson.changed(place, name=text)
+    for word in dwell or []:
+        place, text = _pair('--dwell', word, '=')
+        lesson = lesson.changed(place, dwell=_positive('--dwell', text))
+    for place in sorted(delete or [], reverse=True):
+        lesson = lesson.without(place)
+    if move is not None:
+        place, text = _pair('--move', move, ',')
+        lesson = lesson.moved(place, int(_positive('--move', text)))
+    if insert is not None:
+        place, text = _pair('--insert', insert, '=')
+        lesson = lesson.added(Point(tuple(
+            _number('--insert', each) for each in text.replace(',', ' ').split())), place)
+    if lesson != before:
+        write_lesson(file, lesson)
+    show({'joints': list(lesson.joints), 'points': [vars(point) for point in lesson.points]},
+         as_json, lesson_table(lesson, str(file)),
+         *([f'written to {file}'] if lesson != before else []))
+
+
+def _pair(option: str, word: str, sign: str) -> tuple[int, str]:
+    from rbd_ros.errors import SettingError
+    place, found, text = word.partition(sign)
+    if not (found and place.strip().isdigit()):
+        raise SettingError(f'{option} {word}: give the number of a point, {sign} and the value, '
+                           f'as in 2{sign}1')
+    return int(place), text.strip()
+
+
+def _number(option: str, text: str) -> float:
+    import math
+
+    from rbd_ros.errors import SettingError
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not math.isfinite(value):
+        raise SettingError(f'{option}: "{text}" is not a number')
+    return value
+
+
+def _positive(option: str, text: str) -> float:
+    from rbd_ros.errors import SettingError
+    value = _number(option, text)
+    if value < 0.0:
+        raise SettingError(f'{option}: {text} is negative')
+    return value
+
+
+def _planned(file: Path, loaded: Loaded, speed: float, acceleration: float, torque: float,
+             ) -> tuple[Repeated, Bounds]:
+    """Return the motion of a file, and say what is slower than asked for."""
+    from rbd_ros.dynamics.robot import Dynamics
+    from rbd_ros.teaching.lesson_file import read_lesson
+    from rbd_ros.teaching.repeat import repeated
+    from rbd_ros.teaching.strokes import limits_of
+    bounds = limits_of(loaded.model, acceleration=acceleration, torque=torque)
+    found = repeated(Dynamics(loaded.model), read_lesson(file), bounds, speed)
+    for text in found.slowed:
+        warn(text)
+    return found, bounds
+
+
+@app.command('play')
+def play(
+    file: File, urdf: Urdf = None, speed: Speed = 1.0,
+    loop: Annotated[int, typer.Option(
+        min=0, help='How many times; 0: until Ctrl-C. The way back to the first point is '
+                    'straight.')] = 1,
+    gentle: Annotated[float, typer.Option(
+        '--approach', help='Share of the limits on the way to the first point.')] = 0.25,
+    acceleration: Acceleration = 4.0, torque: Torque = 0.8,
+    action: Annotated[str, typer.Option(
+        help='Name of the action.')] = '/controller/follow_joint_trajectory',
+    topic: Topic = '/joint_states', controller: Controller = '/controller',
+) -> None:
+    """Repeat it on the robot, after a confirmation; Ctrl-C stops it smoothly."""
+    from rbd_ros.command_line.taught import listener, loaded_robot, move as move_robot
+    from rbd_ros.errors import SettingError
+    if not 0.0 < gentle <= 1.0:
+        raise SettingError(f'--approach is {gentle:g}; it must be positive and at most 1')
+    with listener(topic, controller) as robot:
+        loaded = loaded_robot(urdf, robot)
+    found, bounds = _planned(file, loaded, speed, acceleration, torque)
+    move_robot(loaded, found, bounds, gentle=gentle, loops=loop, action=action, topic=topic,
+               name=file.name, near=urdf or '-')
+
+
+@app.command('export')
+def export(
+    file: File,
+    urdf: Annotated[str, typer.Option(metavar='ROBOT', help='URDF or xacro file of the robot.')],
+    trajectory: Annotated[Path, typer.Option(
+        metavar='FILE', help='trajectory_msgs/JointTrajectory to write, as YAML.')],
+    speed: Speed = 1.0,
+    loop: Annotated[bool, typer.Option('--loop', help='End at the first point again.')] = False,
+    acceleration: Acceleration = 4.0, torque: Torque = 0.8, as_json: AsJson = False,
+) -> None:
+    """Write it as a trajectory, with times, velocities and accelerations."""
+    from rbd_ros.command_line.taught import loaded_robot
+    from rbd_ros.teaching.motion import trajectory_text
+    found, _ = _planned(file, loaded_robot(urdf), speed, acceleration, torque)
+    motion = found.cycle() if loop else found.once
+    trajectory.write_text(trajectory_text(motion, f'{file.name} at {speed:g} times the speed'))
+    show({'file': str(trajectory), 'points': len(motion.t), 'seconds': motion.t[-1],
+          'slowed': found.slowed}, as_json,
+         f'{len(motion.t)} points, {motion.t[-1]:.2f} s, written to {trajectory}',
+         'send it: ros2 topic pub --once /controller/joint_trajectory '
+         f'trajectory_msgs/msg/JointTrajectory "$(cat {trajectory})"', wrap=False)

@@ -1,0 +1,142 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+
+"""A robot that somebody leads by hand: where it is, what was shown, whether it floats."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+import threading
+import time
+from types import TracebackType
+
+import numpy as np
+import numpy.typing as npt
+from rbd_ros.control.modes.modes import Follows, MODES
+from rbd_ros.errors import RbdError
+import rclpy
+from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
+from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
+from sensor_msgs.msg import JointState
+from std_msgs.msg import String
+
+__all__ = ['TaughtRobot']
+
+Array = npt.NDArray[np.float64]
+
+WAIT = 10.0  # s for the robot to be there
+_STATES = QoSProfile(depth=1000, reliability=ReliabilityPolicy.BEST_EFFORT)
+_LATCHED = QoSProfile(depth=1, reliability=ReliabilityPolicy.RELIABLE,
+                      durability=DurabilityPolicy.TRANSIENT_LOCAL)
+
+
+class TaughtRobot:
+    """
+    A listener with a thread of its own, as a context; it sends nothing.
+
+    :param topic: of the joint states.
+    :param controller: name of the controller's node.
+    :param wait: s for the robot to be there.
+    """
+
+    def __init__(self, topic: str, controller: str, wait: float = WAIT) -> None:
+        self._topic, self._wait = topic, wait
+        self._last: dict[str, float] = {}
+        self._description = self._mode = ''
+        self._samples: list[tuple[float, dict[str, float]]] | None = None
+        self._context = rclpy.Context()
+        rclpy.init(context=self._context)
+        node = self._node = rclpy.create_node(
+            'rbd_teach', context=self._context, start_parameter_services=False,
+            enable_rosout=False)
+        node.create_subscription(JointState, topic, self._on_state, _STATES)
+        node.create_subscription(String, 'robot_description', self._on_description, _LATCHED)
+        node.create_subscription(String, f'{controller}/mode', self._on_mode, _LATCHED)
+        self._executor = SingleThreadedExecutor(context=self._context)
+        self._executor.add_node(node)
+        self._thread = threading.Thread(target=self._spin, daemon=True)
+        self._thread.start()
+
+    def __enter__(self) -> TaughtRobot:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
+                 trace: TracebackType | None) -> None:
+        self._executor.shutdown()
+        rclpy.shutdown(context=self._context)
+        self._thread.join(5.0)
+        self._node.destroy_node()
+
+    def _spin(self) -> None:
+        try:
+            self._executor.spin()
+        except ExternalShutdownException:
+            pass
+
+    def _on_state(self, message: JointState) -> None:
+        here = dict(zip(message.name, message.position))
+        self._last = self._last | here
+        if self._samples is not None:
+            stamp = message.header.stamp.sec + 1e-9 * message.header.stamp.nanosec
+            self._samples.append((stamp or time.monotonic(), self._last))
+
+    def _on_description(self, message: String) -> None:
+        self._description = message.data
+
+    def _on_mode(self, message: String) -> None:
+        self._mode = message.data
+
+    def _await(self, ready: Callable[[], bool], what: str) -> None:
+        end = time.monotonic() + self._wait
+        while not ready():
+            if time.monotonic() > end:
+                raise RbdError(what)
+            time.sleep(0.01)
+
+    def description(self) -> str:
+        """Return the robot's description."""
+        self._await(lambda: bool(self._description),
+                    f'no robot description on /robot_description within {self._wait:g} s; is the '
+                    'robot there? Otherwise give --urdf')
+        return self._description
+
+    def position(self, joints: Sequence[str]) -> Array:
+        """Return where the joints are."""
+        self._await(lambda: set(joints) <= self._last.keys(),
+                    f'no joint states of {", ".join(joints)} on {self._topic} within '
+                    f'{self._wait:g} s; start the driver, or give --topic')
+        here = self._last
+        return np.array([here[name] for name in joints], float)
+
+    def begin(self) -> None:
+        """Begin to keep what is shown."""
+        self._samples = []
+
+    def shown(self, joints: Sequence[str]) -> tuple[Array, Array]:
+        """Return times and positions since the beginning, and keep no more."""
+        samples, self._samples = self._samples or [], None
+        rows = [(t, [here[name] for name in joints]) for t, here in samples
+                if set(joints) <= here.keys()]
+        return (np.array([t for t, _ in rows], float),
+                np.array([row for _, row in rows], float).reshape(-1, len(joints)))
+
+    def stiffness_warning(self) -> str:
+        """Return why the robot cannot be led by hand; empty if it can, or nobody knows."""
+        mode = MODES.get(self._mode)
+        if mode is None or mode.follows is Follows.NOTHING:
+            return ''
+        free = next(name for name, each in MODES.items() if each.follows is Follows.NOTHING)
+        return (f'the controller is in mode {self._mode} and holds the robot; to lead it by '
+                f'hand: ros2 param set /controller mode {free}')

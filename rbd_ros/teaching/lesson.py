@@ -1,0 +1,104 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+
+"""
+What was taught: points of the joints, and how to get from each to the next.
+
+A point without a time is reached on the straight way in joint space, from rest to rest, as fast as
+limits allow. A point with a time belongs to a shown motion: it is passed without a stop, that long
+after the point before. A dwell makes the robot rest at a point.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from rbd_ros.errors import RbdError
+
+__all__ = ['Lesson', 'Point']
+
+
+@dataclass(frozen=True)
+class Point:
+    """
+    One point.
+
+    :param positions: rad or m, in the order of the joints.
+    :param time: s from the point before, passed without a stop; None: straight, from rest to rest.
+    :param dwell: s to rest here.
+    :param name: that somebody gave it.
+    """
+
+    positions: tuple[float, ...]
+    time: float | None = None
+    dwell: float = 0.0
+    name: str = ''
+
+
+@dataclass(frozen=True)
+class Lesson:
+    """What was taught; each change returns another lesson. Points are counted from 1."""
+
+    joints: tuple[str, ...]
+    points: tuple[Point, ...]
+
+    def ordered(self, joints: Sequence[str]) -> Lesson:
+        """
+        Return the lesson in another order of the joints.
+
+        :raises RbdError: if it is about other joints.
+        """
+        if sorted(joints) != sorted(self.joints):
+            raise RbdError(f'it moves {", ".join(self.joints)}; the robot has '
+                           f'{", ".join(joints)}')
+        places = [self.joints.index(name) for name in joints]
+        return Lesson(tuple(joints), tuple(replace(point, positions=tuple(
+            point.positions[k] for k in places)) for point in self.points))
+
+    def added(self, point: Point, number: int | None = None) -> Lesson:
+        """
+        Return the lesson with one more point.
+
+        :param number: that it gets; None: the last.
+        """
+        place = len(self.points) if number is None else self._place(number, more=1)
+        if len(point.positions) != len(self.joints):
+            raise RbdError(f'a point needs {len(self.joints)} positions, of '
+                           f'{", ".join(self.joints)}; got {len(point.positions)}')
+        return replace(self, points=(*self.points[:place], point, *self.points[place:]))
+
+    def without(self, number: int) -> Lesson:
+        """Return the lesson without a point."""
+        place = self._place(number)
+        return replace(self, points=self.points[:place] + self.points[place + 1:])
+
+    def moved(self, number: int, to: int) -> Lesson:
+        """Return the lesson with a point at another place in the order."""
+        point = self.points[self._place(number)]
+        self._place(to)
+        return self.without(number).added(point, to)
+
+    def changed(self, number: int, **values: object) -> Lesson:
+        """Return the lesson with other values of a point."""
+        place = self._place(number)
+        point = replace(self.points[place], **values)  # type: ignore[arg-type]
+        return replace(self, points=(*self.points[:place], point, *self.points[place + 1:]))
+
+    def _place(self, number: int, more: int = 0) -> int:
+        most = len(self.points) + more
+        if not 1 <= number <= most:
+            raise RbdError(f'there is no point {number}; points are 1 to {most}')
+        return number - 1

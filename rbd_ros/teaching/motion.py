@@ -1,0 +1,78 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+
+"""Motions as points with time, position, velocity and acceleration, joined by quintics."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from rbd_ros.compiler import Array
+from rbd_ros.dynamics.robot import Dynamics
+from rbd_ros.identification.drive import own_drives
+
+__all__ = ['goal_text', 'Motion', 'torques', 'trajectory_text']
+
+
+class Motion(NamedTuple):
+    """
+    Points of a motion.
+
+    :param joints: their names.
+    :param t: s from the start, (count,).
+    :param q: positions, (count, nv); ``qd`` and ``qdd`` likewise.
+    """
+
+    joints: tuple[str, ...]
+    t: Array
+    q: Array
+    qd: Array
+    qdd: Array
+
+    def curve(self) -> Any:
+        """Return the polynomials that the controller uses, as one function of time."""
+        from scipy.interpolate import BPoly
+        return BPoly.from_derivatives(self.t, np.stack([self.q, self.qd, self.qdd], axis=1))
+
+    def position(self, t: Array) -> Array:
+        """Return positions at any times."""
+        return np.asarray(self.curve()(t))
+
+
+def torques(robot: Dynamics, motion: Motion) -> Array:
+    """Return the torques that the described robot needs, friction included."""
+    damping, friction, _ = own_drives(robot.model, 'simple').reshape(3, -1)
+    return (robot.inverse_dynamics(motion.q, motion.qd, motion.qdd) + damping * motion.qd
+            + friction * np.sign(motion.qd))
+
+
+def goal_text(motion: Motion, title: str) -> str:
+    """Return a motion as a goal of FollowJointTrajectory, in YAML."""
+    lines = trajectory_text(motion, title).splitlines()
+    return '\n'.join([lines[0], 'trajectory:', *(f'  {line}' for line in lines[1:])]) + '\n'
+
+
+def trajectory_text(motion: Motion, title: str) -> str:
+    """Return a motion as a trajectory_msgs/JointTrajectory, in YAML."""
+    lines = [f'# {title}', f'joint_names: [{", ".join(motion.joints)}]', 'points:']
+    for t, *rows in zip(motion.t, motion.q, motion.qd, motion.qdd, strict=True):
+        nanoseconds = round(1e9 * t)
+        parts = [f'{word}: [{", ".join(f"{x:.9g}" for x in row)}]' for word, row in zip(
+            ('positions', 'velocities', 'accelerations'), rows, strict=True)]
+        lines.append(f'- {{{", ".join(parts)}, time_from_start: {{sec: '
+                     f'{nanoseconds // 10**9}, nanosec: {nanoseconds % 10**9}}}}}')
+    return '\n'.join(lines) + '\n'

@@ -1,0 +1,163 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+
+"""A lesson as a motion: within limits at any speed, once or in a loop, with a slow way to it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from rbd_ros.compiler import Array
+from rbd_ros.dynamics.robot import Dynamics
+from rbd_ros.errors import RbdError
+from rbd_ros.identification.excitation import Bounds
+from rbd_ros.teaching.lesson import Lesson, Point
+from rbd_ros.teaching.motion import Motion
+from rbd_ros.teaching.strokes import Stroke, timed
+
+__all__ = ['APPROACH', 'approach', 'Repeated', 'repeated']
+
+#: Share of the limits on the way to the start.
+APPROACH = 0.25
+#: rad or m that need no way.
+_SAME = 1e-9
+#: How many times slower a stroke must be for somebody to be told.
+_TOLD = 1.001
+
+
+class Repeated(NamedTuple):
+    """
+    A lesson as motions.
+
+    :param once: from the first point to the last.
+    :param back: from the last to the first, for a loop; None: they are the same.
+    :param slowed: what had to be slower than asked for, in words.
+    """
+
+    once: Motion
+    back: Motion | None
+    slowed: list[str]
+
+    def cycle(self) -> Motion:
+        """Return one round of a loop: it ends where it begins, at rest."""
+        return self.once if self.back is None else joined([self.once, self.back])
+
+
+def repeated(robot: Dynamics, lesson: Lesson, bounds: Bounds, speed: float = 1.0) -> Repeated:
+    """
+    Return the motion of a lesson.
+
+    :param lesson: joints in the order of the robot.
+    :param speed: times that of shown motions, and share of the limits on straight ways.
+    :raises RbdError: with the point and the joint that cannot be reached.
+    """
+    if not 0.0 < speed < math.inf:
+        raise RbdError(f'the speed is {speed:g}; it must be positive')
+    if len(lesson.points) < 2:
+        raise RbdError(f'the lesson has {len(lesson.points)} points; two are the least')
+    lesson = lesson.ordered(robot.model.independent_joint_names)
+    _refuse_points(lesson, bounds)
+    parts, slowed = [], []
+    for part in _parts(lesson):
+        if isinstance(part, Stroke):
+            motion, slower = timed(robot, part, bounds, speed)
+            if slower > _TOLD:
+                slowed.append(f'points {part.first} to {part.first + len(part.t) - 1}: '
+                              f'{slower:.3g} times slower than asked for, to stay within limits')
+        else:
+            motion = _still(part, lesson.joints)
+        parts.append(motion)
+    if not parts:
+        raise RbdError('all points of the lesson are the same')
+    end, start = (np.array(lesson.points[k].positions) for k in (-1, 0))
+    back = None
+    if np.abs(start - end).max() > _SAME:
+        back, _ = timed(robot, _straight(end, start, len(lesson.points)), bounds, speed)
+    return Repeated(joined(parts), back, slowed)
+
+
+def approach(robot: Dynamics, here: Array, motion: Motion, bounds: Bounds,
+             speed: float = APPROACH) -> Motion | None:
+    """
+    Return the straight way to where a motion begins; None if the robot is there.
+
+    :param here: where the robot is.
+    :param speed: share of the limits.
+    """
+    if np.abs(motion.q[0] - here).max() <= _SAME:
+        return None
+    # it may stand a little beyond a limit, and must get back from there
+    wide = bounds._replace(lower=np.minimum(bounds.lower, here),
+                           upper=np.maximum(bounds.upper, here))
+    return timed(robot, _straight(here, motion.q[0], 0), wide, speed)[0]
+
+
+def joined(motions: list[Motion]) -> Motion:
+    """Return motions one after the other; each begins where the one before ends, at rest."""
+    begin, rows = 0.0, []
+    for k, each in enumerate(motions):
+        first = 0 if k == 0 else 1
+        rows.append((each.t[first:] + begin, each.q[first:], each.qd[first:], each.qdd[first:]))
+        begin += float(each.t[-1])
+    return Motion(motions[0].joints, *(np.concatenate([row[k] for row in rows])
+                                       for k in range(4)))
+
+
+def _straight(start: Array, end: Array, first: int) -> Stroke:
+    return Stroke(np.array([0.0, 1.0]), np.stack([start, end]), shown=False, first=first)
+
+
+def _still(point: Point, joints: tuple[str, ...]) -> Motion:
+    """Return the rest at a point."""
+    q = np.array([point.positions] * 2)
+    return Motion(joints, np.array([0.0, point.dwell]), q, 0.0 * q, 0.0 * q)
+
+
+def _parts(lesson: Lesson) -> Iterator[Stroke | Point]:
+    """Yield strokes, and the points at which the robot rests."""
+    run: list[Point] = []
+    first = 1
+    for k, point in enumerate(lesson.points):
+        if point.time is None and run:
+            yield from _stroke(run, first)
+            if np.abs(np.subtract(point.positions, run[-1].positions)).max() > _SAME:
+                yield _straight(np.array(run[-1].positions), np.array(point.positions), k)
+            run, first = [point], k + 1
+        else:
+            run.append(point)
+        if point.dwell:
+            yield from _stroke(run, first)
+            yield point
+            run, first = [point], k + 1
+    yield from _stroke(run, first)
+
+
+def _stroke(run: list[Point], first: int) -> Iterator[Stroke]:
+    if len(run) > 1:
+        t = np.cumsum([0.0, *(point.time or 0.0 for point in run[1:])])
+        yield Stroke(t, np.array([point.positions for point in run]), shown=True, first=first)
+
+
+def _refuse_points(lesson: Lesson, bounds: Bounds) -> None:
+    for number, point in enumerate(lesson.points, 1):
+        for joint, value, low, high in zip(lesson.joints, point.positions, bounds.lower,
+                                           bounds.upper, strict=True):
+            if not low <= value <= high:
+                raise RbdError(f'point {number}: "{joint}" is at {value:.6g}, not between '
+                               f'{low:.6g} and {high:.6g}; move the point, or delete it')

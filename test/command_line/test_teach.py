@@ -1,0 +1,185 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+
+"""``rbd teach``: lessons are kept, listed, edited and exported; nothing moves without a yes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+import sys
+from types import ModuleType
+
+from command_rig import ARM, data, rbd
+import numpy as np
+import pytest
+import rbd_ros
+from rbd_ros.teaching.lesson import Lesson, Point
+from rbd_ros.teaching.lesson_file import read_lesson, write_lesson
+from rbd_ros.teaching.motion import Motion
+import yaml
+
+pytestmark = pytest.mark.slow
+
+JOINTS = rbd_ros.load_urdf(ARM).independent_joint_names
+HOME = (0.0, 0.4, 0.0, -1.2, 0.0, 0.8, 0.0)
+
+
+@pytest.fixture
+def lesson(tmp_path: Path) -> Path:
+    """Return a file of three points."""
+    file = tmp_path / 'lesson.yaml'
+    points = [Point(tuple(x + 0.1 * k for x in HOME)) for k in range(3)]
+    write_lesson(file, Lesson(JOINTS, tuple(points)))
+    return file
+
+
+class Robot:
+    """A robot for the commands: where it is led, and where it was sent."""
+
+    sent: list[Motion] = []  # noqa: RUF012
+    here = np.array(HOME)
+    mode = ''
+
+    def __init__(self, *_: object) -> None:
+        self.led = 0
+
+    def __enter__(self) -> Robot:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+    def description(self) -> str:
+        """Return the arm."""
+        return ARM.read_text()
+
+    def position(self, joints: object = None) -> np.ndarray:
+        """Return a place; at each look it was led a little further."""
+        self.led += 1
+        return self.here + 0.01 * (self.led - 1)
+
+    def stiffness_warning(self) -> str:
+        """Return what was said of the mode."""
+        return self.mode
+
+    def begin(self) -> None:
+        """Begin to show."""
+
+    def shown(self, joints: object) -> tuple[np.ndarray, np.ndarray]:
+        """Return a swing of all joints."""
+        t = np.linspace(0.0, 2.0, 300)
+        return t, HOME + 0.2 * np.outer(1.0 - np.cos(np.pi * t), np.ones(7))
+
+    def follow(self, motion: Motion) -> None:
+        """Move."""
+        self.sent.append(motion)
+
+
+@pytest.fixture
+def robot(monkeypatch: pytest.MonkeyPatch) -> type[Robot]:
+    """Put the robot where the commands look for one; no page is served."""
+    for name, word in (('taught_robot', 'TaughtRobot'), ('excitation_run', 'ExcitationRun')):
+        module = ModuleType(name)
+        setattr(module, word, Robot)
+        monkeypatch.setitem(sys.modules, f'rbd_ros.nodes.{name}', module)
+    for name in ('viser', 'viser.transforms'):
+        monkeypatch.setitem(sys.modules, name, None)
+    Robot.sent, Robot.mode = [], ''
+    return Robot
+
+
+def test_points_are_kept(robot: type[Robot], tmp_path: Path) -> None:
+    """Enter keeps one, u takes it back, the end of input saves; a file is gone on with."""
+    file = tmp_path / 'new.yaml'
+    robot.mode = 'it holds the robot'
+    said = rbd('teach', 'record', file, stdin='\n\n\nu\n')
+    assert 'it holds the robot' in said[1] and f'written to {file}' in said[0].replace('\n', '')
+    first = read_lesson(file)
+    assert len(first.points) == 2 and first.joints == JOINTS
+    rbd('teach', 'record', file, stdin='\nq\n')
+    assert read_lesson(file).points[:2] == first.points and len(read_lesson(file).points) == 3
+    said = rbd('teach', 'record', tmp_path / 'none.yaml', stdin='q\n')
+    assert 'nothing was kept' in said[1] and not (tmp_path / 'none.yaml').exists()
+
+
+def test_motions_are_kept(robot: type[Robot], tmp_path: Path) -> None:
+    """Two Enters keep a motion; what cannot be kept is said, and the lesson goes on."""
+    file = tmp_path / 'swing.yaml'
+    rbd('teach', 'record', file, '--continuous', stdin='\n\nq\n')
+    found = read_lesson(file)
+    assert len(found.points) > 3 and all(point.time for point in found.points[1:])
+    said = rbd('teach', 'record', file, '--continuous', '--tolerance', -1, stdin='\n\nq\n')[1]
+    assert 'it must be positive' in said and read_lesson(file) == found
+
+
+def test_nothing_moves_without_a_yes(robot: type[Robot], lesson: Path) -> None:
+    """Another answer, or none, sends nothing."""
+    for answer in ('no\n', '\n', 'y\n'):
+        error = rbd('teach', 'play', lesson, code=2, stdin=answer)[1]
+        assert 'not confirmed; the robot has not moved' in error and not robot.sent
+
+
+def test_play(robot: type[Robot], lesson: Path) -> None:
+    """First to the start, slowly; then each round, which closes, and the last one ends."""
+    robot.here = np.array(HOME) - 0.3
+    said = rbd('teach', 'play', lesson, '--loop', 3, '--speed', 0.5, stdin='yes\n')[1]
+    assert '25% of its speed limits' in said and 'round 3 of 3' in said
+    way, one, two, last = robot.sent
+    np.testing.assert_allclose(way.q[[0, -1]], [robot.here, HOME], atol=1e-12)
+    for before, after in ((way, one), (one, two), (two, last)):
+        np.testing.assert_allclose(before.q[-1], after.q[0], atol=1e-12)
+    np.testing.assert_allclose(last.q[-1], np.add(HOME, 0.2), atol=1e-12)
+    limit = np.array(rbd_ros.load_urdf(ARM).velocity_limit)
+    assert (np.abs(way.curve().derivative(1)(np.linspace(0.0, way.t[-1], 300)))
+            <= 0.2501 * limit).all()
+    for words, text in ((('--speed', 0), 'must be positive'), (('--approach', 2), 'at most 1'),
+                        (('--torque', 3), 'at most 1'), (('--torque', 0.01), 'own weight')):
+        assert text in rbd('teach', 'play', lesson, *words, code=2, stdin='yes\n')[1]
+
+
+def test_edit(lesson: Path) -> None:
+    """Each change is written, and listed."""
+    assert len(data('teach', 'edit', lesson)['points']) == 3
+    found = data('teach', 'edit', lesson, '--dwell', '2=0.5', '--name', '1=home')['points']
+    assert found[1]['dwell'] == 0.5 and found[0]['name'] == 'home'
+    found = data('teach', 'edit', lesson, '--move', '1,3', '--insert',
+                 '1=' + ','.join(['0.1'] * 7))['points']
+    assert found[3]['name'] == 'home' and found[0]['positions'] == [0.1] * 7
+    found = data('teach', 'edit', lesson, '--delete', 1, '--delete', 3)['points']
+    assert len(found) == 2 and len(read_lesson(lesson).points) == 2
+    assert 'home' in rbd('teach', 'edit', lesson)[0]
+    for words, text in (
+            (('--delete', 9), 'points are 1 to 2'), (('--dwell', '1'), 'as in 2=1'),
+            (('--dwell', '1=-2'), 'is negative'), (('--dwell', '1=x'), 'is not a number'),
+            (('--insert', '1=0.1,0.2'), 'needs 7 positions')):
+        assert text in rbd('teach', 'edit', lesson, *words, code=2)[1]
+    lesson.write_text('points: []\n')
+    assert 'line 1: joints: is missing' in rbd('teach', 'edit', lesson, code=2)[1]
+
+
+def test_export(lesson: Path, tmp_path: Path) -> None:
+    """A JointTrajectory; at twice the speed of the limits nothing is faster than at once."""
+    ends = []
+    for speed in (0.5, 1.0, 2.0):
+        out = tmp_path / 'out.yaml'
+        told = data('teach', 'export', lesson, '--urdf', ARM, '--trajectory', out, '--speed',
+                    speed, '--loop')
+        found = yaml.safe_load(out.read_text())
+        assert found['joint_names'] == list(JOINTS) and len(found['points']) == told['points']
+        assert found['points'][0]['positions'] == found['points'][-1]['positions']
+        ends.append(told['seconds'])
+    assert ends[0] == pytest.approx(2.0 * ends[1]) and ends[2] == pytest.approx(ends[1])
+    assert 'ros2 topic pub --once' in rbd(
+        'teach', 'export', lesson, '--urdf', ARM, '--trajectory', out)[0]
