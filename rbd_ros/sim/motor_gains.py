@@ -53,21 +53,21 @@ class GainCheck:
         self._robot, self._joints = Dynamics(model), tuple(joints)
         self._index = [model.velocity_slice(name).start for name in joints]
         self._substeps, self._step = substeps, step
-        self._largest = np.zeros((2, len(self._joints)))  # Kp and Kd that were looked at
+        self._last = np.zeros((2, len(self._joints)))  # Kp and Kd that were looked at
         self._said: set[str] = set()
 
     def look(self, q: Array, stiffness: Array, damping: Array) -> list[str]:
         """
-        Return what is to be said; nothing if no gain is larger than before.
+        Return what is to be said; nothing if the gains are those of before.
 
         :param q: position of the robot.
         :param stiffness: Kp of the joints.
         :param damping: Kd of them.
         """
         gains = np.array([stiffness, damping])
-        if not (gains > self._largest).any():
+        if np.array_equal(gains, self._last) or not np.isfinite(gains).all():
             return []
-        self._largest = np.maximum(gains, self._largest)
+        self._last = gains
         # felt at a joint while all others give way
         felt = 1.0 / np.diag(np.linalg.inv(self._robot.mass_matrix(q)))[self._index]
         found = []
@@ -77,7 +77,7 @@ class GainCheck:
                 self._said.add(name)
                 found.append(
                     f'the motor of joint "{name}" cannot hold Kp {Kp:g} and Kd {Kd:g} in steps of '
-                    f'{1e3 * self._step:g} ms with the {inertia:.2g} kg.m^2 that it feels: it '
+                    f'{1e3 * self._step:g} ms with the inertia {inertia:.2g} that it feels: it '
                     f'will swing. A real drive is faster; set substeps to '
                     f'{math.ceil(MARGIN * needed * self._substeps)} instead of {self._substeps}')
         return found

@@ -188,6 +188,8 @@ def test_commands_to_motors(monkeypatch):
     assert made.efforts() == pytest.approx([20.0 * 0.1 + 1.0], rel=0.01)
     callback(serialize_message(Float64MultiArray(data=[0.1, 0.0, 20.0, 1e5, 1.0])))
     assert any('"swing" cannot hold Kp 20 and Kd 100000' in text for text in made.logged)
+    callback(serialize_message(Float64MultiArray(data=[0.1, 0.0, 20.0, float('inf'), 1.0])))
+    assert 'not finite' in made.logged[-1]
     callback(serialize_message(Float64MultiArray(data=[0.1])))
     assert '5 for each of 1 joints' in made.logged[-1]
     made = Bench(monkeypatch, command_type='motor_joint_state')
