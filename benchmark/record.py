@@ -37,7 +37,8 @@ from rbd_ros.command_line.timing import machine
 ROOT = Path(__file__).resolve().parents[1]
 FILE = ROOT / 'benchmark' / 'results.json'
 #: Documents with tables, and the pictures that a measurement draws.
-DOCUMENTS = (ROOT / 'README.md', ROOT / 'docs' / 'measurements.md')
+DOCUMENTS = tuple(ROOT / name for name in (
+    'README.md', 'docs/comparison.md', 'docs/measurements.md'))
 PICTURES = {'scaling': 'scaling.png', 'handles': 'handles.png'}     # by part
 #: Distributions that the numbers depend on.
 PEERS = {'pin': 'Pinocchio', 'mujoco': 'MuJoCo', 'numpy': 'NumPy', 'llvmlite': 'llvmlite'}

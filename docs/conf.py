@@ -16,11 +16,14 @@
 
 from pathlib import Path
 import re
+import sys
 
 from docutils import nodes
 from docutils.utils.math import latex2mathml
 from rbd_ros import load_urdf
 from rbd_ros.command_line.embedded.web import robot_script
+
+sys.path.insert(0, str(Path(__file__).parent / 'extensions'))
 
 project = 'rbd_ros'
 copyright = '2026, the rbd_ros developers'  # noqa: A001
@@ -32,10 +35,18 @@ include_patterns = ['README.md', 'CONTRIBUTING.md', 'CHANGELOG.rst', 'QUALITY_DE
                     'docs/*.md', 'docs/developers/*.md']
 # Sphinx looks through every folder that is not named here, also where no page can be
 exclude_patterns = ['.*', 'build', 'install', 'log', 'rbd_ros', 'test', 'tools']
-extensions = ['myst_parser']
+extensions = ['myst_parser', 'sphinx.ext.autodoc', 'sphinx_copybutton', 'api_reference',
+              'source_lines']
 myst_heading_anchors = 4
+myst_enable_extensions = ['colon_fence']
 myst_fence_as_directive = ['math']
 highlight_language = 'text'
+python_use_unqualified_type_names = True
+autodoc_member_order = 'bysource'
+autodoc_typehints_format = 'short'
+# what signatures name may be a type of NumPy or of a module that no page describes
+nitpick_ignore_regex = [('py:.*', '.*')]
+copybutton_prompt_text = '$ '
 
 html_theme = 'furo'
 html_title = 'rbd_ros'

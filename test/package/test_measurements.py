@@ -47,10 +47,13 @@ def test_the_documents_have_the_numbers_of_the_record() -> None:
 
 
 def test_every_table_stands_somewhere() -> None:
-    """No table is written for nobody, and no other document has one."""
-    found = [name for document in documents() for name in re.findall(
-        '<!-- bench: (.*?) -->', document.read_text())]
-    assert sorted(found) == sorted([record.MACHINE, *tables.BLOCKS])
+    """No table is written for nobody, none twice in one document, and no other has one."""
+    found = {document: re.findall('<!-- bench: (.*?) -->', document.read_text())
+             for document in documents()}
+    assert {name for names in found.values() for name in names} == {
+        record.MACHINE, *tables.BLOCKS}
+    assert all(len(names) == len(set(names)) for names in found.values())
+    assert {document for document, names in found.items() if names} == set(record.DOCUMENTS)
 
 
 def test_no_other_table_has_times() -> None:

@@ -1,0 +1,60 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+
+"""
+The reference of the Python interface, made of the docstrings when the pages are built.
+
+The page docs/api.md has a line for each group of public names, which descriptions replace.
+A public name that is in no group is an error.
+"""
+
+import re
+
+import rbd_ros
+
+PAGE = 'docs/api'
+_MARK = re.compile(r'^<!-- api: (.+) -->$', re.MULTILINE)
+
+
+def directive(name):
+    """Return what lets Sphinx describe a public name."""
+    value = getattr(rbd_ros, name)
+    if not isinstance(value, type):
+        kind = 'function' if callable(value) else 'data'
+        return [f'.. auto{kind}:: rbd_ros.{name}']
+    options = [] if issubclass(value, Exception) else [
+        '   :members:', '   :inherited-members: tuple, dict', '']
+    return [f'.. autoclass:: rbd_ros.{name}', *options]
+
+
+def fill(app, docname, source):
+    """Put the descriptions in the place of the marks."""
+    if docname != PAGE:
+        return
+    named = ' '.join(_MARK.findall(source[0])).split()
+    if sorted(named) != sorted(rbd_ros.__all__):
+        raise ValueError(f'{PAGE}.md names {sorted({*named} ^ {*rbd_ros.__all__})} which is not '
+                         'public, not yet there, or twice')
+
+    def filled(match):
+        lines = [line for name in match[1].split() for line in (*directive(name), '')]
+        return '\n'.join(['```{eval-rst}', *lines, '```'])
+    source[0] = _MARK.sub(filled, source[0])
+
+
+def setup(app):
+    """Connect it; only pages of this folder are changed, so that they can be built at once."""
+    app.connect('source-read', fill)
+    return {'parallel_read_safe': True, 'parallel_write_safe': True}

@@ -1,0 +1,167 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+
+"""The site builds from the packages of its own groups, and every link in it leads somewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from html.parser import HTMLParser
+import os
+from pathlib import Path
+import re
+import subprocess
+import sys
+from typing import NamedTuple
+from urllib.parse import unquote, urlsplit
+
+from linted import ROOT
+import pytest
+import rbd_ros
+
+pytestmark = pytest.mark.slow
+
+#: Packages of other groups than those of the documentation; ./run docs does not install them.
+FOREIGN = ('hypothesis', 'IPython', 'jupyterlab', 'matplotlib', 'mujoco', 'pinocchio', 'pytest')
+#: Where each door of the first page leads.
+DOORS = {'I have a robot': 'connect_your_robot', 'I have a model': 'command_line',
+         'I have the book': 'book_map'}
+
+
+class Link(NamedTuple):
+    """What a page points at, and the text that does."""
+
+    target: str
+    text: str
+
+
+class Page(HTMLParser):
+    """The links and the anchors of a page."""
+
+    def __init__(self, file: Path) -> None:
+        super().__init__()
+        self.links: list[Link] = []
+        self.anchors: set[str] = set()
+        self._open: list[str] = []
+        self._text = ''
+        self.feed(file.read_text())
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """Note an anchor, or the begin of a link."""
+        given = dict(attrs)
+        self.anchors |= {value for key in ('id', 'name') if (value := given.get(key))}
+        if tag in ('img', 'script', 'source') and given.get('src'):
+            self.links.append(Link(str(given['src']), ''))
+        if tag == 'a':
+            self._open.append(given.get('href') or '')
+            self._text = ''
+
+    def handle_data(self, data: str) -> None:
+        """Note text."""
+        self._text += data
+
+    def handle_endtag(self, tag: str) -> None:
+        """Note a whole link."""
+        if tag == 'a' and self._open and (target := self._open.pop()):
+            self.links.append(Link(target, self._text.strip()))
+
+
+@pytest.fixture(scope='module')
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Build the site where packages of other groups cannot be imported."""
+    folder = tmp_path_factory.mktemp('site')
+    (folder / 'foreign').mkdir()
+    for name in FOREIGN:
+        (folder / 'foreign' / f'{name}.py').write_text(f"raise ImportError('{name} is foreign')\n")
+    path = f'{folder / "foreign"}:{ROOT / "tools"}:{os.environ.get("PYTHONPATH", "")}'
+    done = subprocess.run(
+        [sys.executable, '-m', 'rbd_env.docs', str(folder / 'html')], capture_output=True,
+        text=True, cwd=folder, env={**os.environ, 'PYTHONPATH': path, 'RBD_ROS_ROOT': str(ROOT)})
+    assert done.returncode == 0, done.stdout + done.stderr
+    return folder / 'html'
+
+
+@pytest.fixture(scope='module')
+def pages(site: Path) -> dict[Path, Page]:
+    """Return every page of the site by its file."""
+    return {file: Page(file) for file in site.rglob('*.html')}
+
+
+def test_every_document_is_a_page(site: Path) -> None:
+    """Sphinx makes every page, and draws formulas."""
+    made = {path.name for path in (site / 'docs').glob('*.html')}
+    assert {f'{path.stem}.html' for path in (ROOT / 'docs').glob('*.md')} <= made
+    assert '<math' in (site / 'docs' / 'control_theory.html').read_text()
+    assert (site / '_static' / 'copybutton.js').exists()
+
+
+def test_links_lead_somewhere(pages: dict[Path, Page]) -> None:
+    """Each link within the site leads to a file, and to an anchor that the file has."""
+    wrong, checked = [], 0
+    for file, page in pages.items():
+        for link in page.links:
+            parts = urlsplit(link.target)
+            if parts.scheme or parts.netloc or not (parts.path or parts.fragment):
+                continue
+            target = (file.parent / unquote(parts.path)).resolve() if parts.path else file
+            anchor, known = unquote(parts.fragment), pages.get(target)
+            if not target.exists() or (anchor and known and anchor not in known.anchors):
+                wrong.append(f'{file.name}: {link.target}')
+            checked += 1
+    assert checked > 2000 and not wrong, wrong[:20]
+
+
+def test_doors(site: Path, pages: dict[Path, Page]) -> None:
+    """The first page has three doors, and they lead where they say."""
+    first = site / 'docs' / 'index.html'
+    assert re.findall(r'<div class="door docutils', first.read_text()) == 3 * [
+        '<div class="door docutils']
+    found = {link.text: link.target for link in pages[first].links if link.text in DOORS}
+    assert found == {text: f'{page}.html' for text, page in DOORS.items()}
+
+
+def test_the_reference_has_every_public_name(site: Path, pages: dict[Path, Page]) -> None:
+    """Public names, and the public methods of a robot, have their places."""
+    anchors = pages[site / 'docs' / 'api.html'].anchors
+    assert not [name for name in rbd_ros.__all__ if f'rbd_ros.{name}' not in anchors]
+    assert not [name for name in dir(rbd_ros.Dynamics)
+                if not name.startswith('_') and f'rbd_ros.Dynamics.{name}' not in anchors]
+
+
+def linked_lines(page: Page) -> Iterator[tuple[Link, str]]:
+    """Yield the links of a page to lines of the source, and the lines."""
+    for link in page.links:
+        match = re.fullmatch(r'\.\./source/(.+)\.html#L-(\d+)', link.target)
+        if match:
+            yield link, (ROOT / f'{match[1]}.py').read_text().splitlines()[int(match[2]) - 1]
+
+
+@pytest.mark.parametrize(('name', 'equations', 'names'), [
+    ('book_map', 70, 200), ('equation_index', 110, 700)])
+def test_the_maps_lead_to_the_lines(
+        pages: dict[Path, Page], site: Path, name: str, equations: int, names: int) -> None:
+    """A number leads to a line that ends with it, a name to the line that defines it."""
+    counts = {'equation': 0, 'name': 0}
+    for link, line in linked_lines(pages[site / 'docs' / f'{name}.html']):
+        if link.text[0].isdigit():
+            mark = line.rpartition('# ')[2]
+            assert link.text in re.findall(r'\d+\.\d+', mark), (link, line)
+            counts['equation'] += 1
+        else:
+            last = link.text.rpartition('.')[2]
+            assert (re.match(rf'\s*(@|(async )?def {last}\b|class {last}\b)', line)
+                    or link.target.endswith('#L-1')), (link, line)
+            counts['name'] += 1
+    assert counts['equation'] >= equations and counts['name'] >= names, counts
