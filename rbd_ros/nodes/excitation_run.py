@@ -80,6 +80,8 @@ class ExcitationRun:
         self._executor.add_node(self._node)
         self._states: list[JointState] = []
         self._recording = False
+        #: whether somebody wants a motion to be cancelled
+        self.ended: Callable[[], bool] = lambda: False
         self._last: JointState | None = None
         self._node.create_subscription(JointState, topic, self._take, QoSProfile(
             depth=10000, reliability=ReliabilityPolicy.BEST_EFFORT))
@@ -159,6 +161,8 @@ class ExcitationRun:
         begin, heard, last = self._stamp(), time.monotonic(), self._stamp()
         while not done():
             self._executor.spin_once(timeout_sec=0.1)
+            if self.ended():
+                raise RbdError('the motion was cancelled')
             if self._stamp() > last:  # a driver that repeats its last state is no news
                 last, heard = self._stamp(), time.monotonic()
             if time.monotonic() > heard + self._patience:

@@ -31,9 +31,12 @@ from rbd_ros.nodes.dashboard.joint_plots import JointPlots
 from rbd_ros.nodes.dashboard.look import Look
 from rbd_ros.nodes.dashboard.number_plot import NumberPlot
 from rbd_ros.nodes.dashboard.operator import Operator
+from rbd_ros.nodes.dashboard.pose_file import state_folder
 from rbd_ros.nodes.dashboard.recorder import Recorder
+from rbd_ros.nodes.dashboard.recorder_panel import RecorderPanel
 from rbd_ros.nodes.dashboard.settings import Settings
 from rbd_ros.nodes.dashboard.status import Status, status_of
+from rbd_ros.nodes.dashboard.teach_panel import TeachPanel
 from rbd_ros.nodes.dashboard.telemetry import BasePose, STALE_AFTER, Telemetry
 from rbd_ros.nodes.dashboard.torque_table import TorqueTable
 from rbd_ros.view.figures import bars
@@ -107,6 +110,10 @@ class Page:
             'Condition number': self._figures.condition})
         self._torques = TorqueTable(self._gui, self._robot, frame, joints, self._limits,
                                     telemetry.motion)
+        self._record = RecorderPanel(self._gui, telemetry.controller, telemetry.joint_states,
+                                     state_folder('recordings'))
+        self._teach = TeachPanel(self._gui, self._robot, telemetry, operator,
+                                 state_folder('lessons'))
         with self._gui.add_folder(guide.TITLE, expand_by_default=False):
             self._guide = self._gui.add_html('')
 
@@ -149,6 +156,8 @@ class Page:
         self._status.content = status_of(self._telemetry, commands=self._operator.allowed).html()
         self._answer.content = self._operator.answer
         self._drive.update()
+        self._record.update()
+        self._teach.update()
         self._show_bars()
         self._operator.expire()
         self._settings.refresh()

@@ -25,17 +25,26 @@ from typing import Any
 from rbd_ros.errors import RbdError
 import yaml
 
-__all__ = ['PoseFile', 'poses_folder']
+__all__ = ['PoseFile', 'poses_folder', 'state_folder']
 
 LONGEST_NAME = 40  # characters of the name of a pose
 MOST_POSES = 200
 HEADER = '# Poses of {}, written by the dashboard: the position of each joint, rad or m\n'
 
 
-def poses_folder() -> Path:
-    """Return where files of poses are kept: the folder for states of programs of this user."""
+def state_folder(kind: str) -> Path:
+    """
+    Return a folder for what the page keeps, where programs of this user have their states.
+
+    :param kind: of files.
+    """
     base = os.environ.get('XDG_STATE_HOME', '')
-    return (Path(base) if base else Path.home() / '.local' / 'state') / 'rbd_ros' / 'poses'
+    return (Path(base) if base else Path.home() / '.local' / 'state') / 'rbd_ros' / kind
+
+
+def poses_folder() -> Path:
+    """Return where files of poses are kept."""
+    return state_folder('poses')
 
 
 class PoseFile:

@@ -104,6 +104,9 @@ class Telemetry:
     def __init__(self, node: Node, controller: str, simulator: str, *,
                  namespace: str = '') -> None:
         within = f'{namespace}/' if namespace else ''
+        #: full names of the controller and of the topic of joint states
+        self.controller = node.resolve_topic_name(controller)
+        self.joint_states = node.resolve_topic_name(f'{within}joint_states')
         self.state, self.mode, self.fault = '', '', ''
         self.positions: dict[str, float] = {}
         self.velocities: dict[str, float] = {}

@@ -1,0 +1,206 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+
+"""Lessons on the page: keep points and motions, list, delete, save, load, play."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+import re
+import threading
+import time
+from typing import Any, TYPE_CHECKING
+
+import numpy as np
+from rbd_ros.errors import RbdError
+from rbd_ros.nodes.dashboard.operator import VIEW_ONLY
+from rbd_ros.nodes.dashboard.poses import plain
+from rbd_ros.nodes.excitation_run import ExcitationRun
+from rbd_ros.nodes.taught_robot import TaughtRobot
+from rbd_ros.teaching.demonstration import shown_points
+from rbd_ros.teaching.lesson import Lesson, Point
+from rbd_ros.teaching.lesson_file import read_lesson, write_lesson
+from rbd_ros.teaching.repeat import approach, repeated
+from rbd_ros.teaching.strokes import limits_of
+
+if TYPE_CHECKING:
+    from rbd_ros.dynamics.robot import Dynamics
+    from rbd_ros.nodes.dashboard.operator import Operator
+    from rbd_ros.nodes.dashboard.telemetry import Telemetry
+
+__all__ = ['TeachPanel']
+
+SHOW, SHOWN = 'Show a motion', 'End the motion'
+PLAY, STOP = 'Play', 'Stop playing'
+AGAIN = 'A real robot will move. Keep clear of it, and press **Play** again within 5 s.'
+CONFIRM = 5.0  # s for the second press
+ACCELERATION, TORQUE = 4.0, 0.8  # rad/s^2; share of the limits
+MOST_LISTED = 12
+
+
+class TeachPanel:
+    """
+    What ``rbd teach`` does, on the page.
+
+    :param gui: of the page.
+    :param robot: the robot.
+    :param telemetry: where it is.
+    :param operator: whether something may be sent.
+    :param folder: of the lessons.
+    """
+
+    def __init__(self, gui: Any, robot: Dynamics, telemetry: Telemetry, operator: Operator,
+                 folder: Path) -> None:
+        self._robot, self._telemetry, self._operator = robot, telemetry, operator
+        self._folder = folder
+        self.lesson = Lesson(tuple(robot.model.independent_joint_names), ())
+        self._shown: TaughtRobot | None = None
+        self._asked = -CONFIRM  # steady time of the first press
+        self._ending = threading.Event()
+        self._thread: threading.Thread | None = None
+        self._said = ''
+        off = not operator.allowed
+        with gui.add_folder('Teach', expand_by_default=False):
+            self.buttons = {name: gui.add_button(name, disabled=off) for name in (
+                'Add a point', SHOW)}
+            self.list = gui.add_markdown('')
+            self.number = gui.add_number('Point', 1, min=1, step=1, disabled=off)
+            delete = gui.add_button('Delete the point', disabled=off)
+            self.speed = gui.add_slider('Speed, %', 5, 200, 5, 50, disabled=off)
+            self.rounds = gui.add_number('Rounds', 1, min=1, step=1, disabled=off)
+            self.play_button = gui.add_button(PLAY, color='orange', disabled=off)
+            self.name = gui.add_text('Name', 'lesson', disabled=off)
+            save, load = (gui.add_button(word, disabled=off) for word in ('Save', 'Load'))
+            self.words = gui.add_markdown('')
+        for button, action in ((self.buttons['Add a point'], self.add),
+                               (self.buttons[SHOW], self.show), (delete, self.delete),
+                               (self.play_button, self.play), (save, self.save),
+                               (load, self.load)):
+            button.on_click(self._guarded(action))
+        self._list()
+
+    def _guarded(self, action: Callable[[], None]) -> Callable[[object], None]:
+        def run(_: object) -> None:
+            if not self._operator.allowed:  # a browser may press a grey button
+                self._said = VIEW_ONLY
+                return
+            try:
+                action()
+            except (RbdError, OSError) as error:
+                self._said = f'**{plain(str(error))}**'
+            self._list()
+        return run
+
+    @property
+    def is_playing(self) -> bool:
+        """Return whether the robot is led by this page."""
+        return self._thread is not None and self._thread.is_alive()
+
+    def update(self) -> None:
+        """Show what is done; to be called some times per second."""
+        self.words.content = self._said
+        self.buttons[SHOW].label = SHOW if self._shown is None else SHOWN
+        self.play_button.label = STOP if self.is_playing else PLAY
+
+    def add(self) -> None:
+        """Keep where the robot is."""
+        q = self._telemetry.position(self._robot.model)
+        if q is None:
+            raise RbdError('nobody knows where the robot is')
+        self.lesson = self.lesson.added(Point(tuple(q.tolist())))
+        self._said = ''
+
+    def show(self) -> None:
+        """Begin to keep a motion, or end it."""
+        if self._shown is None:
+            self._shown = TaughtRobot(self._telemetry.joint_states, self._telemetry.controller)
+            self._shown.begin()
+            self._said = 'Lead the robot by hand, then press the button again.'
+            return
+        taught, self._shown = self._shown, None
+        with taught:
+            t, q = taught.shown(self.lesson.joints)
+        model = self._robot.model
+        points = shown_points(t, q, np.array(model.lower), np.array(model.upper))
+        for point in points:
+            self.lesson = self.lesson.added(point)
+        self._said = f'Kept {len(points)} points.'
+
+    def delete(self) -> None:
+        """Delete the point with the number that was typed."""
+        self.lesson = self.lesson.without(int(self.number.value))
+
+    def save(self) -> None:
+        """Write the lesson."""
+        write_lesson(self._file(), self.lesson)
+        self._said = f'Saved as `{self._file()}`; also for `rbd teach play`.'
+
+    def load(self) -> None:
+        """Read the lesson with the name that was typed."""
+        if not self._file().exists():
+            known = ', '.join(sorted(each.stem for each in self._folder.glob('*.yaml')))
+            raise RbdError(f'there is no such lesson; there are: {known or "none"}')
+        self.lesson = read_lesson(self._file()).ordered(self.lesson.joints)
+        self._said = f'Loaded `{self._file()}`.'
+
+    def _file(self) -> Path:
+        name = re.sub('[^A-Za-z0-9_-]', '_', str(self.name.value).strip())
+        if not name:
+            raise RbdError('a lesson needs a name')
+        return self._folder / f'{name}.yaml'
+
+    def play(self) -> None:
+        """Repeat the lesson, or stop that; a real robot moves after a second press only."""
+        if self.is_playing:
+            self._ending.set()
+            return
+        now = time.monotonic()
+        if not self._operator.simulated and now - self._asked > CONFIRM:
+            self._asked, self._said = now, AGAIN
+            return
+        self._asked = -CONFIRM
+        bounds = limits_of(self._robot.model, acceleration=ACCELERATION, torque=TORQUE)
+        found = repeated(self._robot, self.lesson, bounds, 0.01 * float(self.speed.value))
+        rounds = int(self.rounds.value)
+
+        def run() -> None:
+            try:
+                with ExcitationRun(self.lesson.joints,
+                                   f'{self._telemetry.controller}/follow_joint_trajectory',
+                                   self._telemetry.joint_states) as driven:
+                    driven.ended = self._ending.is_set
+                    way = approach(self._robot, driven.position(), found.once, bounds)
+                    for leg in [*([] if way is None else [way]),
+                                *(rounds - 1) * [found.cycle()], found.once]:
+                        driven.follow(leg)
+                self._said = 'Played.'
+            except RbdError as error:
+                self._said = f'**{plain(str(error))}**'
+        self._ending.clear()
+        self._said = 'Playing. ' + '; '.join(found.slowed)
+        self._thread = threading.Thread(target=run, name='teach', daemon=True)
+        self._thread.start()
+
+    def _list(self) -> None:
+        """Show the points."""
+        points = self.lesson.points
+        rows = [f'{k}. {" ".join(f"{x:.2f}" for x in point.positions)}'
+                + ('' if point.time is None else f', {point.time:.2f} s')
+                for k, point in enumerate(points, 1)]
+        more = len(rows) - MOST_LISTED
+        if more > 0:
+            rows = [*rows[:MOST_LISTED - 1], f'and {more + 1} more']
+        self.list.content = '\n\n'.join(rows) or 'No points yet: lead the robot by hand.'
