@@ -15,7 +15,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 import io
 import os
 from pathlib import Path
@@ -99,6 +100,23 @@ def fill(page: Page, label: str, value: str, number: int = 1) -> None:
         box.fill(value)
         return bool(box.value) and float(box.value) == float(value)
     wait(typed, label)
+
+
+@contextmanager
+def held(page: Page, label: str) -> Iterator[None]:
+    """Keep a button pressed."""
+    button = wait(lambda: [each for each in page.find_all('button')
+                           if each.text == label and each.enabled], label)[0]
+    button.show()
+    left, top, width, height = button.box
+    at = left + width / 2.0, top + height / 2.0
+    page.mouse('mouseMoved', *at)
+    page.mouse('mousePressed', *at, buttons=1)
+    try:
+        yield
+    finally:
+        if page in page.browser.pages.values():  # it was not closed meanwhile
+            page.mouse('mouseReleased', *at)
 
 
 def picture(page: Page, name: str = '') -> Any:
