@@ -76,7 +76,9 @@ class Controller(Stepping):
         self.joint_intake = JointIntake(
             references.joint, self.feeder, lower=robot.pick(robot.model.lower),
             upper=robot.pick(robot.model.upper), continuous=robot.continuous, joints=robot.joints,
-            speed=settings.velocity_limits.tolist(), linear=settings.flag('reference.linear'))
+            speed=settings.velocity_limits.tolist(),
+            acceleration=settings.joints('reference.acceleration').tolist(),
+            linear=settings.flag('reference.linear'))
         self._task_intake = TaskIntake(references.task, self.p.references.task)
         #: s by which a trajectory may come too late to the loop
         self.may_be_late = LATE
@@ -141,6 +143,7 @@ class Controller(Stepping):
         self.settings = self.speaker.settings = settings.with_structure_of(self.settings)
         fill_parameters(self.p, self.settings, self._modes)
         self.joint_intake.speed[:] = self.settings.velocity_limits
+        self.joint_intake.acceleration[:] = self.settings.joints('reference.acceleration')
         self.snapshots.divider = self.settings.report_divider
         self._step(Kind.PARAMETERS, now, steady)
 
@@ -209,14 +212,14 @@ class Controller(Stepping):
         """Return the key of the active goal; None: there is none."""
         return self._goals.get(int(self.x.references.joint.goal.active))
 
-    def check_points(self, q: Array) -> None:
+    def check_points(self, knots: Knots) -> None:
         """
-        Refuse points that are not finite or outside the joint limits.
+        Refuse points that are not finite, outside the joint limits, or too fast.
 
-        :param q: positions, (k, n).
+        :param knots: the points.
         :raises GoalError: naming joint and limits.
         """
-        self.joint_intake.check(q)
+        self.joint_intake.check(knots)
 
     def take_points(self, now: float, steady: float, knots: Knots, start_time: float) -> None:
         """

@@ -25,7 +25,7 @@ from rbd_ros.control.modes.mode_file import read_modes
 from rbd_ros.control.modes.modes import Mode
 from rbd_ros.control.parameters import row as rows
 from rbd_ros.control.parameters.row import Parameter as Row, Value
-from rbd_ros.control.parameters.table import PARAMETERS, with_modes
+from rbd_ros.control.parameters.table import NAMES_OF_MODES, PARAMETERS, with_modes
 from rbd_ros.control.parameters.validation import refusals
 from rbd_ros.errors import nearest, SettingError
 from rcl_interfaces.msg import (
@@ -101,7 +101,8 @@ class OwnModes:
             if self._rows.get(name) != row and node.has_parameter(name):
                 node.undeclare_parameter(name)
         if modes:
-            node.set_descriptor('mode', _descriptor(with_modes(modes)['mode']))
+            for name in NAMES_OF_MODES:
+                node.set_descriptor(name, _descriptor(with_modes(modes)[name]))
             declare(node, {name: row for name, row in self._rows.items()
                            if not node.has_parameter(name)})
         return modes

@@ -125,6 +125,9 @@ def test_every_form_has_the_same_numbers(tmp_path) -> None:
             places = [ctypes.c_void_p(each.memory.ctypes.data) for each in given]
             setattr(compiled, attribute, lambda f=function, p=places: f(*p))
         for each in (expected, native, compiled):
+            if seed % 3 == 0:  # a joint that is left out has no numbers
+                each.points.held[0], each.points.q[:, 0] = 1.0, 0.0
+                each.limits.acceleration[:] = 10.0
             each.go()
         np.testing.assert_array_equal(compiled.numbers, expected.numbers)
         np.testing.assert_array_equal(native.numbers, expected.numbers)

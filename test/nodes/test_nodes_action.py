@@ -18,10 +18,11 @@ import math
 
 from action_rig import Desk, duration, Handle
 from control_msgs.msg import JointTolerance
+from controller_rig import SOFT
 import numpy as np
 import pytest
 from rbd_ros.control.interface.causes import Cause
-from rbd_ros.control.modes.modes import Follows, own_mode
+from rbd_ros.control.modes.modes import Follows, MODES, own_mode, Takes, taking
 from rbd_ros.control.references.results import GoalError, ResultCode
 from rbd_ros.nodes.controller.inputs import knots_of
 from rclpy.action import CancelResponse, GoalResponse
@@ -264,10 +265,57 @@ def test_mode_of_a_user_takes_goals(monkeypatch):
     np.testing.assert_allclose(desk.arm.q, before + 0.02, atol=2e-3)
 
 
+@pytest.mark.parametrize('mode', [each for each in MODES if each not in taking(
+    Takes.TRAJECTORY)])
+@pytest.mark.parametrize('wanted', taking(Takes.TRAJECTORY))
+def test_goal_switches_the_mode(monkeypatch, mode, wanted):
+    """From every mode that runs, without a step of the torque; it stays in the new mode."""
+    desk = Desk(monkeypatch, mode, goal_mode=wanted, **SOFT)
+    desk.start()
+    limits, sent = desk.arm.controller.settings.torque_rates, desk.arm.sent
+    before, count = desk.arm.q.copy(), len(sent)
+    _, handle = desk.send(desk.goal((0.5, 0.02), (1.0, 0.03), goal_tolerance=[
+        JointTolerance(name=joint, position=0.02) for joint in desk.arm.robot.joints]))
+    desk.run(1.6)
+    assert (handle.ended, handle.result.error_code) == ('succeeded', 0)
+    assert desk.arm.controller.mode == wanted and desk.arm.state == 'running'
+    np.testing.assert_allclose(desk.arm.reference[0], before + 0.03, atol=1e-3)
+    np.testing.assert_allclose(desk.arm.q, before + 0.03, atol=0.02)
+    steps = np.abs(np.diff(sent[count - 1:], axis=0)).max(axis=0)
+    assert (steps <= 1.001 * desk.arm.period * np.asarray(limits) + 1e-9).all()
+    assert any(f'switched to {wanted} by a goal' in line for line in desk.logged)
+
+
+def test_goal_switches_only_where_it_may(monkeypatch):
+    """Not by default, not unless the robot runs, not by a bad goal, not if that is refused."""
+    first = next(iter(MODES))
+    desk, wanted = Desk(monkeypatch, first), taking(Takes.TRAJECTORY)[0]
+    desk.start()
+
+    def refused(text, goal=None):
+        _, handle = desk.send(goal or desk.goal((0.5, 0.02)))
+        desk.run(0.04)
+        assert handle.ended == 'aborted' and text in handle.result.error_string
+        assert handle.result.error_code in (ResultCode.INVALID_GOAL, ResultCode.INVALID_JOINTS)
+        assert desk.arm.controller.mode == first and not desk.action.goals
+    refused(f'the mode is {first}; set the parameter mode to {wanted} or')
+    refused('or goal_mode, so that goals switch to it')
+    desk.arm.apply(goal_mode=wanted)
+    desk.arm.controller.accepted = desk.arm.settings()
+    refused('is outside', desk.goal((1.0, 9.0)))
+    desk.refuses = 'gains too high'
+    refused(f'the mode cannot be switched to {wanted}: gains too high')
+    desk.refuses = ''
+    desk.arm.stop()
+    refused('the controller is braking')
+    desk.run(2.0)
+    refused('the controller is holding')
+
+
 def test_controller_refuses_what_it_cannot_pursue(desk):
     """Of such a goal no end would ever be told, so that its client would wait for ever."""
     controller, goal = desk.arm.controller, desk.goal((0.2, 0.02))
-    knots = knots_of(goal.trajectory, desk.arm.robot.joints)
+    knots = knots_of(goal.trajectory, controller.accepted)
 
     def refused(text):
         with pytest.raises(GoalError, match=text) as error:

@@ -58,15 +58,17 @@ class Handle:
 class Desk:
     """The action of an arm that moves, between its clients and its loop."""
 
-    def __init__(self, monkeypatch, mode='computed_torque', modes=()):
-        self.arm = Arm(mode=mode, modes=modes, ramp_time=0.02, period=0.002)
+    def __init__(self, monkeypatch, mode='computed_torque', modes=(), **values):
+        self.arm = Arm(mode=mode, modes=modes, ramp_time=0.02, period=0.002, **values)
         self.server = SimpleNamespace(known=0, notify_execute=self._ended)
         self.failed, self.logged, self.timers, self.handles = [], [], [], 0
         monkeypatch.setattr(action, 'GoalServer', self._serve)
         monkeypatch.setattr(goal_feedback, 'time',
                             SimpleNamespace(monotonic=lambda: self.arm.time))
+        self.refuses = ''  # why a change of parameters is refused
         node = SimpleNamespace(
-            create_timer=self._timer, get_logger=lambda: SimpleNamespace(
+            set_parameters_atomically=self._set, create_timer=self._timer,
+            get_logger=lambda: SimpleNamespace(
                 **dict.fromkeys(('info', 'warning', 'error'), self.logged.append)),
             get_clock=lambda: SimpleNamespace(
                 now=lambda: SimpleNamespace(to_msg=lambda: Time(sec=9))))
@@ -75,6 +77,15 @@ class Desk:
             nullcontext())
         self.timer = self.timers[0]
         self.action.attach(self.arm.controller, PathPlanner(node, self.arm.controller))
+
+    def _set(self, changes):
+        if self.refuses:
+            return SimpleNamespace(successful=False, reason=self.refuses)
+        controller = self.arm.controller
+        controller.accepted = made = self.arm.settings(
+            **{change.name: change.value for change in changes})
+        controller.post(lambda now, steady: controller.apply(made, now, steady))
+        return SimpleNamespace(successful=True, reason='')
 
     def _timer(self, _, callback, **__):
         """Return a timer that is called by hand."""

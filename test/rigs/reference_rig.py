@@ -137,7 +137,8 @@ class JointRig:
         self.feeder = Feeder(self.ring, self.x.path)
         self.intake = JointIntake(
             self.x, self.feeder, lower=[-limit] * 2, upper=[limit] * 2, joints=NAMES,
-            continuous=[False, continuous], speed=np.broadcast_to(speed, 2).tolist())
+            continuous=[False, continuous], speed=np.broadcast_to(speed, 2).tolist(),
+            acceleration=np.broadcast_to(acceleration, 2).tolist())
         self.goals = EndedGoals(self.x.goal, NAMES, ())
         self._run = bind(use_joints, self.x, p, self.ring, self.u, self.y, self.joints, structure,
                          self.given)

@@ -117,7 +117,8 @@ def test_torques_on_the_way_are_those_of_the_node(sent: Run) -> None:
     intake = JointIntake(
         reference, feeder, lower=robot.pick(robot.model.lower), upper=robot.pick(
             robot.model.upper), continuous=robot.continuous, joints=robot.joints,
-        speed=settings.velocity_limits.tolist())
+        speed=settings.velocity_limits.tolist(),
+        acceleration=settings.joints('reference.acceleration').tolist())
     u, p, y = controller.u.memory, controller.p.memory, controller.y.memory
     rows = np.fromfile(sent.steps).reshape(-1, u.size + p.size + y.size)
     kind = [each.name for each in controller.u.fields].index('kind')

@@ -147,6 +147,7 @@ def tables(controller: Controller, package: str, prefix: str) -> str:
             if structure.measured[k]]),
         *_list('kStates', 'kStateCount', ['position', 'velocity', 'effort']),
         *_list('kModes', 'kModeCount', modes),
+        f'constexpr int kGoalMode = {_place(modes, settings.text("goal_mode"))};',
         *[array('constexpr bool', name, [
             plain(mode in taking(what, robot.own_modes)) for mode in modes]) for name, what in (
                 ('kTakesTrajectories', Takes.TRAJECTORY), ('kTakesTargets', Takes.TARGET),
@@ -170,6 +171,10 @@ def _names(name: str, texts: Iterable[str]) -> str:
 def _list(name: str, count: str, texts: Sequence[str]) -> list[str]:
     return [f'constexpr std::size_t {count} = {len(texts)};',
             array('constexpr const char *', name, map(text, texts))]
+
+
+def _place(names: Sequence[str], name: str) -> int:
+    return names.index(name) if name else -1
 
 
 def _spring_columns(robot: Robot) -> list[str]:

@@ -27,7 +27,7 @@ from pathlib import Path
 import re
 
 from rbd_ros.control.parameters.row import DOUBLE, DOUBLES, INTEGERS, Parameter, STRINGS
-from rbd_ros.control.parameters.table import PARAMETERS
+from rbd_ros.control.parameters.table import NAMES_OF_MODES, PARAMETERS
 from rbd_ros.control.parameters.validation import refusals
 from rbd_ros.errors import nearest, SettingError
 import yaml
@@ -72,7 +72,7 @@ def check_file(path: str, node: str,
     own_modes = 'mode_file' in given  # their names are known when the controller is configured
     for name, entry in given.items():
         row = known.get(name)
-        if own_modes and name == 'mode':
+        if own_modes and name in NAMES_OF_MODES:
             continue
         if row is not None:
             problem = _misfit(row, entry.value)

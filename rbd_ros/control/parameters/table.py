@@ -24,12 +24,16 @@ from collections.abc import Mapping, Sequence
 import copy
 import dataclasses
 
-from rbd_ros.control.modes.modes import all_modes, DEFAULT, Mode, MODES, users
+from rbd_ros.control.modes.modes import (
+    all_modes, DEFAULT, Mode, MODES, Takes, taking, users)
 from rbd_ros.control.parameters.row import (
     axes, BOOL, choice, DOUBLES, INTEGER, INTEGERS, joints, Parameter, scalar, startup, STRINGS,
     switch, text, Value)
 
-__all__ = ['PARAMETERS', 'defaults', 'with_modes']
+__all__ = ['NAMES_OF_MODES', 'PARAMETERS', 'defaults', 'with_modes']
+
+#: parameters whose choices grow by the modes of the user
+NAMES_OF_MODES = ('mode', 'goal_mode')
 
 _ROBOT = (
     text('robot_description', '', 'URDF text. If empty, robot_description_file is read, or the '
@@ -58,6 +62,9 @@ _ROBOT = (
 
 _LAW = (
     choice('mode', DEFAULT, tuple(MODES), 'Active control law.', structural=False),
+    choice('goal_mode', '', tuple(taking(Takes.TRAJECTORY)), 'Mode to which an accepted goal of '
+           'the action switches, from any other mode in which the robot runs; it stays in it. If '
+           'empty, goals in other modes are refused.', structural=False),
     startup('mode_file', '', 'Python file that declares modes of your own, with an absolute path. '
             'It can only be given at startup and is read at each configuration.'),
     joints('gravity_scale', [1.0], '', 0.0, 1.5,
@@ -129,6 +136,8 @@ _REFERENCE = (
               'the check.', 0, 1000),
     switch('reference.linear', False, 'Interpolate linearly between trajectory points that have '
            'no velocities, instead of using splines.'),
+    switch('allow_partial_joints_goal', False, 'Whether a goal or a trajectory may leave joints '
+           'out. They come to rest and are held there.', structural=False),
     scalar('task.timeout', 0.1, 's', 0.01, 10.0,
            'Time without a message after which a twist or a wrench ends.'),
     scalar('task.linear_velocity', 0.5, 'm/s', 1e-3, 10.0,
@@ -442,6 +451,7 @@ def with_modes(own: Sequence[Mode]) -> Mapping[str, Parameter]:
     """
     if not own:
         return PARAMETERS
-    choices = tuple(all_modes(own))
-    return {**PARAMETERS, 'mode': dataclasses.replace(PARAMETERS['mode'], choices=choices),
+    choices = {'mode': tuple(all_modes(own)), 'goal_mode': tuple(taking(Takes.TRAJECTORY, own))}
+    return {**PARAMETERS, **{name: dataclasses.replace(PARAMETERS[name], choices=names)
+                             for name, names in choices.items()},
             **{name: row for mode in own for name, row in mode.rows.items()}}

@@ -20,7 +20,7 @@ from collections.abc import Mapping, Sequence
 
 from rbd_ros.control.parameters.row import Parameter, Value
 from rbd_ros.control.parameters.rules import rules
-from rbd_ros.control.parameters.table import defaults, PARAMETERS
+from rbd_ros.control.parameters.table import defaults, NAMES_OF_MODES, PARAMETERS
 
 __all__ = ['per_joint', 'refusals']
 
@@ -67,7 +67,7 @@ def refusals(changes: Mapping[str, object], current: Mapping[str, Value] | None 
     waits = known is PARAMETERS and bool(changes.get('mode_file', current.get('mode_file')))
     for name, value in changes.items():
         parameter = known.get(name)
-        if parameter is None or (waits and name == 'mode' and isinstance(value, str)):
+        if parameter is None or (waits and name in NAMES_OF_MODES and isinstance(value, str)):
             continue  # not ours: use_sim_time, QoS overrides
         reason = parameter.refusal(value)
         if reason:

@@ -91,6 +91,7 @@ def _start(feed: Feed, points: Points, ring: Ring, path: Path) -> None:
     last = int(points.count) - 1
     for j in range(len(ring.final)):
         ring.final[j] = points.q[last, j] + points.shift[j]
+        ring.held[j] = points.held[j]
     ring.goal, ring.goal_time = points.goal, min(points.goal_time, NONE)
     for k in range(3):
         for j in range(len(ring.final)):

@@ -43,7 +43,8 @@ class JointIntake:
 
     def __init__(self, reference: JointReference, feeder: Feeder, *, lower: Sequence[float],
                  upper: Sequence[float], continuous: Sequence[bool], joints: Sequence[str],
-                 speed: Sequence[float], linear: bool = False) -> None:
+                 speed: Sequence[float], acceleration: Sequence[float],
+                 linear: bool = False) -> None:
         """
         Take the limits of the robot.
 
@@ -54,14 +55,16 @@ class JointIntake:
         :param continuous: which joints have no limits and take the short way.
         :param joints: names for the texts.
         :param speed: velocities that no reference may ask for; new ones may be put into it.
+        :param acceleration: with which joints that a message leaves out come to rest; new ones
+            may be put into it.
         :param linear: straight lines between points without velocities.
         """
         self._reference, self._feeder = reference, feeder
         self._joints, self._linear = tuple(joints), linear
         self._limits = limits = PointLimits({'n': len(self._joints)})
         limits.lower[:], limits.upper[:], limits.continuous[:] = lower, upper, continuous
-        self.speed = limits.speed
-        self.speed[:] = speed
+        self.speed, self.acceleration = limits.speed, limits.acceleration
+        self.speed[:], self.acceleration[:] = speed, acceleration
         self._one = PointHandler(Points({**limits.sizes, 'k': 1}), limits, self._joints)
 
     def set_point(self, u: Event, now: float, q: Array, qd: Array | None = None,
@@ -105,7 +108,8 @@ class JointIntake:
         """
         handler = self._handler(knots)
         points = handler.points
-        points.offset, points.begin = start_time, now
+        points.offset, points.begin, points.start[:] = start_time, now, (
+            self._reference.profile.state)
         handler.do(Task.SORT, Task.CHECK)
         if points.use == Use.TRAJECTORY:
             self._follow(u, now, handler, start_time)
@@ -147,14 +151,11 @@ class JointIntake:
         u.numbers[1] = goal
         u.kind, u.now = Kind.PIECES, now
 
-    def check(self, q: Array, qd: Array | None = None, qdd: Array | None = None) -> None:
+    def check(self, knots: Knots) -> None:
         """
         Refuse points that are not finite, outside the joint limits, or too fast.
 
-        :param q: positions, (k, n).
-        :param qd: velocities, if given.
-        :param qdd: accelerations, if given.
+        :param knots: the points.
         :raises GoalError: naming joint and limits.
         """
-        points = points_of(Knots(np.arange(len(q), dtype=float), q, qd, qdd))
-        PointHandler(points, self._limits, self._joints).do(Task.CHECK)
+        PointHandler(points_of(knots), self._limits, self._joints).do(Task.CHECK)

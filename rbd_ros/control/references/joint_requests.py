@@ -109,7 +109,7 @@ def take_pieces(x: JointReference, ring: Ring, u: Event, y: Result) -> None:
     x.path.kind, x.path.number, x.path.end = PathKind.RING, ring.number, ring.end
     x.path.first, x.path.piece, x.path.last = ring.first, ring.first, ring.first + ring.pieces
     for j in range(len(ring.final)):
-        x.path.final[j] = ring.final[j]
+        x.path.final[j], x.path.held[j] = ring.final[j], 1.0 if ring.held[j] > 0.0 else 0.0
     join_late(x.path, ring, x.profile.state, x.time, u.now)
     x.source, x.timed_out = Source.TRAJECTORY, 0.0
     if goal != 0.0:

@@ -60,6 +60,7 @@ class Ring(Record):
     begin: Vector = field(f'{PIECES}', 's', 'control time at which each piece begins')
     until: Vector = field(f'{PIECES}', 's', 'control time at which each piece ends')
     final: Vector = field('n', 'rad or m', 'position at the end, held from then on')
+    held: Vector = field('n', '', '1 for joints that are held there from the start on')
     path: Matrix = field('3 n', 'rad or m, /s, /s^2', 'tolerances of the goal on its way')
     tolerance: Matrix = field('3 n', 'rad or m, /s, /s^2', 'tolerances of the goal at its end')
     coefficients: Matrix = field(f'{6 * PIECES} n', '', 'of 1, s, s^2 ... s^5; six rows a piece')
@@ -101,6 +102,7 @@ class Path(Record):
     final: Vector = field('n', 'rad or m', 'position at the end')
     given: Matrix = field('2 n', 'rad/s or m/s, /s^2', 'velocity and acceleration that it has at '
                                                        'its own speed')
+    held: Vector = field('n', '', '1 for joints that are held there from the start on')
     join: Matrix = field('6 n', '', 'coefficients of the piece that joins')
     stop: Matrix = field('6 n', '', 'coefficients of the piece that stops')
 
@@ -163,9 +165,12 @@ def sample(path: Path, ring: Ring, now: float, target: Matrix) -> int:
         return Sampled.DRY
     if now < path.joined:
         finite = _evaluate(path.join, 0, max(now - path.joins, 0.0), target, len(path.final))
-        return Sampled.MOVING if finite else Sampled.DRY
-    finite = _evaluate(ring.coefficients, 6 * k, max(now - ring.begin[k], 0.0), target,
-                       len(path.final))
+    else:
+        finite = _evaluate(ring.coefficients, 6 * k, max(now - ring.begin[k], 0.0), target,
+                           len(path.final))
+    for j in range(len(path.final)):
+        if path.held[j] > 0.0:
+            target[0, j], target[1, j], target[2, j] = path.final[j], 0.0, 0.0
     return Sampled.MOVING if finite else Sampled.DRY
 
 

@@ -28,10 +28,11 @@ from rbd_ros.compiler.procedure import Matrix, Vector
 from rbd_ros.compiler.records import field, Record
 from rbd_ros.control.interface.events import NOBODY, NONE
 from rbd_ros.control.parameters.settings import Settings
+from rbd_ros.control.references.joint_profile import clamped, positive
 from rbd_ros.control.references.words import PointWord
 
-__all__ = ['check_points', 'check_speeds', 'fill_point_limits', 'merge_tolerances', 'PointLimits',
-           'Points', 'refuse', 'sort_points', 'STREAM_HORIZON', 'Use', 'Verdict']
+__all__ = ['check_points', 'check_speeds', 'fill_point_limits', 'hold_others', 'merge_tolerances',
+           'PointLimits', 'Points', 'refuse', 'sort_points', 'STREAM_HORIZON', 'Use', 'Verdict']
 
 #: rad/s and rad/s^2 (m/s, m/s^2) that no reference may ask for, whatever the joint can do
 _MAX_SPEED, _MAX_ACCELERATION = 1e3, 1e5
@@ -82,6 +83,7 @@ class Points(Record):
     times: Vector = field('k', 's', 'time_from_start of each point')
     ahead: Vector = field('k', '1/s', 'what later points add to the equation of a velocity')
     shift: Vector = field('n', 'rad', 'full turns between the points and the reference')
+    held: Vector = field('n', '', '1 for joints that the points leave out: they come to rest')
     start: Matrix = field('3 n', 'rad or m, /s, /s^2', 'the reference at their beginning')
     piece: Matrix = field('6 n', '', 'coefficients of the piece that was wanted')
     path: Matrix = field('3 n', 'rad or m, /s, /s^2', 'tolerances of the goal on its way')
@@ -100,6 +102,8 @@ class PointLimits(Record):
     continuous: Vector = field('n', '', '1 for joints that take the short way')
     speed: Vector = field('n', 'rad/s or m/s', 'beyond which a fault is raised', NONE)
     pace: Vector = field('n', 'rad/s or m/s', 'largest velocity of the reference', NONE)
+    acceleration: Vector = field('n', 'rad/s^2 or m/s^2', 'largest one of the reference', NONE)
+    partial: float = field('', '', '1 if points may leave joints out')
     goal_time: float = field('', 's', 'after the end within which a goal must be reached', NONE)
     path: Matrix = field('3 n', 'rad or m, /s, /s^2', 'usual tolerances of a goal on its way',
                          NONE)
@@ -130,6 +134,8 @@ def fill_point_limits(p: PointLimits, settings: Settings) -> None:
     p.upper[:] = np.where(endless, NONE, np.minimum(robot.pick(robot.model.upper), NONE))
     p.speed[:] = np.minimum(settings.velocity_limits, NONE)
     p.pace[:] = np.minimum(settings.reference_velocity, NONE)
+    p.acceleration[:] = np.minimum(settings.joints('reference.acceleration'), NONE)
+    p.partial = settings.flag('allow_partial_joints_goal')
     usual = settings.tolerances()
     p.goal_time = min(usual.goal_time, NONE)
     p.path[:], p.tolerance[:] = np.minimum(usual.path, NONE), np.minimum(usual.goal, NONE)
@@ -169,7 +175,7 @@ def check_points(points: Points, p: PointLimits, verdict: Verdict) -> None:
         return
     for i in range(int(points.count)):
         for j in range(n):
-            q, inside = points.q[i, j], p.continuous[j] > 0.0
+            q, inside = points.q[i, j], p.continuous[j] > 0.0 or points.held[j] > 0.0
             if not (inside or p.lower[j] - _BEYOND <= q <= p.upper[j] + _BEYOND):
                 refuse(verdict, PointWord.OUTSIDE, j, q, p.lower[j], p.upper[j])
                 return
@@ -256,14 +262,32 @@ def _merged(value: float, usual: float) -> float:
     return min(value, NONE) if value > 0.0 else NONE
 
 
-def sort_points(points: Points, verdict: Verdict) -> None:
+def hold_others(points: Points, p: PointLimits) -> None:
+    """
+    Let joints that the points leave out come to rest as fast as they may.
+
+    :param points: ``start`` is the reference now.
+    :param p: what the reference may do.
+    """
+    for j in range(len(points.held)):
+        if points.held[j] > 0.0:
+            q, qd = points.start[0, j], points.start[1, j]
+            rest = q + qd * abs(qd) / positive(2.0 * p.acceleration[j])
+            if not p.continuous[j] > 0.0:  # not beyond a limit if it was inside
+                rest = clamped(rest, min(q, p.lower[j]), max(q, p.upper[j]))
+            for i in range(int(points.count)):
+                points.q[i, j] = rest
+
+
+def sort_points(points: Points, p: PointLimits, verdict: Verdict) -> None:
     """
     Say what points of a message that is no goal are good for.
 
     A single point that is due at once or soon is one of a stream, as servoing nodes send them: a
     trajectory would come to rest at each of them, twenty times per second or more.
 
-    :param points: checked ones; ``begin`` is the control time.
+    :param points: ``begin`` is the control time, ``start`` the reference now.
+    :param p: what the reference may do.
     :param verdict: says if they come too late.
     """
     points.use, points.within = Use.TRAJECTORY, 0.0
@@ -271,6 +295,7 @@ def sort_points(points: Points, verdict: Verdict) -> None:
     left = points.offset + ahead - points.begin
     if points.count > 1.0 or ahead > STREAM_HORIZON or left > STREAM_HORIZON:
         return
+    hold_others(points, p)
     if left < 0.0:
         refuse(verdict, PointWord.ENDED, NOBODY, -left, 0.0, 0.0)
     elif ahead == 0.0:

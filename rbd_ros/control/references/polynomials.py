@@ -37,8 +37,8 @@ from rbd_ros.compiler.procedure import Matrix
 from rbd_ros.control.interface.events import NOBODY
 from rbd_ros.control.numerics.angles import turn
 from rbd_ros.control.references.points import (
-    check_points, check_speeds, merge_tolerances, PointLimits, Points, refuse, sort_points,
-    Verdict)
+    check_points, check_speeds, hold_others, merge_tolerances, PointLimits, Points, refuse,
+    sort_points, Verdict)
 from rbd_ros.control.references.words import PointWord
 
 __all__ = ['handle_points', 'knot_time', 'make_piece', 'Task']
@@ -73,7 +73,7 @@ def handle_points(points: Points, p: PointLimits, verdict: Verdict) -> None:
     elif points.task == Task.SPEEDS:
         check_speeds(points, p, verdict)
     elif points.task == Task.SORT:
-        sort_points(points, verdict)
+        sort_points(points, p, verdict)
     elif points.task == Task.PREPARE:
         _unwrap(points, p)
         _eliminate(points)
@@ -152,9 +152,10 @@ def _begin(points: Points, p: PointLimits, verdict: Verdict) -> None:
             return
         before = time
     points.end = before
+    hold_others(points, p)
     for j in range(len(points.shift)):
         points.shift[j] = 0.0
-        if p.continuous[j] > 0.0:
+        if p.continuous[j] > 0.0 and not points.held[j] > 0.0:
             q, here = points.q[0, j], points.start[0, j]
             points.shift[j] = here + turn(q - here) - q
 

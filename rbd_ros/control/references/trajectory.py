@@ -41,11 +41,12 @@ class Knots:
     q: Array  # (k, n)
     qd: Array | None  # (k, n), or not given
     qdd: Array | None
+    held: Array | None = None  # (n,), 1 for joints that are left out and come to rest
 
 
 def read_points(names: Sequence[str], joints: Sequence[str], times: Sequence[float],
                 positions: Sequence[Sequence[float]], velocities: Sequence[Sequence[float]],
-                accelerations: Sequence[Sequence[float]]) -> Knots:
+                accelerations: Sequence[Sequence[float]], *, partial: bool = False) -> Knots:
     """
     Check the points of a message and put them into the order of the controlled joints.
 
@@ -55,16 +56,19 @@ def read_points(names: Sequence[str], joints: Sequence[str], times: Sequence[flo
     :param positions: positions of each point.
     :param velocities: velocities of each point; empty ones mean not given.
     :param accelerations: accelerations of each point; empty ones mean not given.
+    :param partial: whether joints may be left out.
     """
-    if sorted(names) != sorted(joints):
+    left_out = partial and bool(names) and len(set(names)) == len(names) and set(names) < set(
+        joints)
+    if not left_out and sorted(names) != sorted(joints):
         raise GoalError(ResultCode.INVALID_JOINTS, _difference(names, joints))
     if not times:
         raise refusal(PointWord.NO_POINTS)
-    order = [list(names).index(joint) for joint in joints]
-    q = _field(0, positions, order)
+    places, n = [list(joints).index(name) for name in names], len(joints)
+    q = _field(0, positions, places, n)
     if q is None:
         raise refusal(PointWord.NO_POSITIONS)
-    qd, qdd = _field(1, velocities, order), _field(2, accelerations, order)
+    qd, qdd = _field(1, velocities, places, n), _field(2, accelerations, places, n)
     if qdd is not None and qd is None:
         raise refusal(PointWord.NO_VELOCITIES)
     time = np.array(times, dtype=float)
@@ -72,7 +76,8 @@ def read_points(names: Sequence[str], joints: Sequence[str], times: Sequence[flo
     if wrong.any():
         i = int(wrong.argmax())
         raise refusal(PointWord.TIMES, time[i], time[i - 1] if i else 0.0, i)
-    return Knots(time, q, qd, qdd)
+    held = np.array([float(joint not in names) for joint in joints]) if left_out else None
+    return Knots(time, q, qd, qdd, held)
 
 
 def _difference(names: Sequence[str], joints: Sequence[str]) -> str:
@@ -81,17 +86,21 @@ def _difference(names: Sequence[str], joints: Sequence[str]) -> str:
              'missing': [joint for joint in joints if joint not in names],
              'given twice': [name for name in joints if list(names).count(name) > 1]}
     text = '; '.join(f'{kind}: {", ".join(found)}' for kind, found in kinds.items() if found)
-    return f'joints {list(names)} are not the controlled ones {list(joints)} ({text})'
+    only = names and set(names) < set(joints) and len(set(names)) == len(names)
+    hint = '; allow_partial_joints_goal lets a message leave joints out' if only else ''
+    return f'joints {list(names)} are not the controlled ones {list(joints)} ({text}){hint}'
 
 
-def _field(quantity: int, rows: Sequence[Sequence[float]], order: list[int]) -> Array | None:
-    """Return the rows in our order; None where no row is given."""
+def _field(quantity: int, rows: Sequence[Sequence[float]], places: list[int], n: int,
+           ) -> Array | None:
+    """Return the rows in our order, 0 for joints left out; None where no row is given."""
     if not any(len(row) > 0 for row in rows):
         return None
     for i, row in enumerate(rows):
-        if len(row) != len(order):
+        if len(row) != len(places):
             raise refusal(PointWord.UNEVEN, len(row), i, quantity)
-    values = np.array([list(row) for row in rows], dtype=float)[:, order]
+    values = np.zeros((len(rows), n))
+    values[:, places] = [list(row) for row in rows]
     if not np.isfinite(values).all():
         raise refusal(PointWord.NOT_FINITE, quantity)
     return values
@@ -178,6 +187,7 @@ def load_points(points: Points, knots: Knots) -> None:
     """
     points.count, points.rates = len(knots.times), 0.0
     points.times[:], points.q[:] = knots.times, knots.q
+    points.held[:] = 0.0 if knots.held is None else knots.held
     for rates, given, target in ((1.0, knots.qd, points.qd), (2.0, knots.qdd, points.qdd)):
         if given is not None:
             points.rates, target[:] = rates, given

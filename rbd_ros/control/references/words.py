@@ -16,14 +16,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 import enum
 
 from rbd_ros.control.interface.sentences import Sentence
-from rbd_ros.control.modes.modes import names_in, Takes, taking
+from rbd_ros.control.modes.modes import Mode, names_in, Takes, taking
 from rbd_ros.control.references.results import ResultCode
 
-__all__ = ['POINT_CODES', 'PointWord', 'ReferenceWord', 'TEXTS']
+__all__ = ['other_mode', 'POINT_CODES', 'PointWord', 'ReferenceWord', 'TEXTS']
 
 
 class ReferenceWord(enum.IntEnum):
@@ -78,6 +78,18 @@ class PointWord(enum.IntEnum):
 
 #: result codes of an action for words that are no plain bad goal
 POINT_CODES: dict[int, ResultCode] = {PointWord.ENDED: ResultCode.OLD_HEADER_TIMESTAMP}
+
+
+def other_mode(mode: str, own: Sequence[Mode] = ()) -> str:
+    """
+    Return why a goal is refused.
+
+    :param mode: the present one.
+    :param own: modes of the user.
+    """
+    return (f'the mode is {mode}; set the parameter mode to '
+            f'{names_in(taking(Takes.TRAJECTORY, own), "or")}, or goal_mode, so that goals switch '
+            'to it')
 
 
 def _always(text: str) -> Callable[[str, float, float, float], str]:
@@ -143,7 +155,5 @@ TEXTS: dict[int, Callable[[str, float, float, float], str]] = {
         'the target {c|twist|wrench} has {a:g}, which is beyond {b:g}'),
     PointWord.FAR: Sentence('the target position {a:g} m is beyond {b:g} m'),
     PointWord.NO_TURN: Sentence('the quaternion has length {a:.4g}'),
-    ReferenceWord.OTHER_MODE: lambda mode, _a, _b, _c: (
-        f'the mode is {mode}; set the parameter mode to '
-        f'{names_in(taking(Takes.TRAJECTORY), "or")}'),
+    ReferenceWord.OTHER_MODE: lambda mode, _a, _b, _c: other_mode(mode),
 }

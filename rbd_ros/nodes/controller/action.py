@@ -31,12 +31,14 @@ import traceback
 from typing import TYPE_CHECKING
 
 from control_msgs.action import FollowJointTrajectory
-from rbd_ros.control.modes.modes import names_in, Takes, taking
+from rbd_ros.control.modes.modes import Takes, taking
 from rbd_ros.control.paths.curve import WayPoints
 from rbd_ros.control.paths.plans import PathPlan
 from rbd_ros.control.references.goals import read_tolerances, Tolerances
 from rbd_ros.control.references.results import GoalError, Outcome, ResultCode, Status
 from rbd_ros.control.references.trajectory import check_speed, Knots
+from rbd_ros.control.references.words import other_mode
+from rbd_ros.control.supervisor.states import State
 from rbd_ros.nodes.callback_guard import last_line
 from rbd_ros.nodes.controller.goal_feedback import GoalFeedback
 from rbd_ros.nodes.controller.goal_server import GoalServer
@@ -46,6 +48,7 @@ from rbd_ros.nodes.controller.path_planner import PathPlanner
 from rclpy.action import CancelResponse, GoalResponse
 from rclpy.action.server import ServerGoalHandle
 from rclpy.clock import Clock, ClockType
+from rclpy.parameter import Parameter
 
 if TYPE_CHECKING:
     from builtin_interfaces.msg import Duration
@@ -69,6 +72,7 @@ class _Plan:
     points: Knots | WayPoints
     tolerances: Tolerances
     start: float | None  # control time at which it begins, s; None: now
+    mode: str  # to switch to; empty: none
 
 
 @dataclass
@@ -172,19 +176,22 @@ class TrajectoryAction:
         if self._server.known >= _MAX_GOALS:  # each is named in every message of status
             raise _TooManyGoals(ResultCode.INVALID_GOAL, f'{_MAX_GOALS} goals have come within '
                                 f'{RESULTS_KEPT} s: wait for the answer to a goal')
-        controller = _require_ready(self._controller)
+        controller, mode = _ready(self._controller)
         if goal.multi_dof_trajectory.points or goal.multi_dof_trajectory.joint_names:
+            if mode:  # it is planned from the reference that the joints follow
+                raise GoalError(ResultCode.INVALID_GOAL, other_mode(
+                    controller.mode, controller.settings.robot.own_modes))
             return self._read_path(goal, controller)
         joints = controller.settings.robot.joints
-        knots = knots_of(goal.trajectory, joints)
-        controller.check_points(knots.q)
+        knots = knots_of(goal.trajectory, controller.accepted)
+        controller.check_points(knots)
         check_speed(knots, controller.p.references.joint.velocity, joints)
         start = start_time(goal.trajectory, self._node.get_clock(),
                            simulated=self._loop_node.simulated)
         if start is not None and start + knots.times[-1] < self._loop_node.control_time():
             raise GoalError(ResultCode.OLD_HEADER_TIMESTAMP,
                             'the last point of the trajectory lies in the past')
-        return _Plan(goal, knots, _tolerances(goal, controller), start)
+        return _Plan(goal, knots, _tolerances(goal, controller), start, mode)
 
     def _read_path(self, goal: FollowJointTrajectory.Goal, controller: Controller) -> _Plan:
         """Return the same for a path of the tip, which is checked when it is accepted."""
@@ -198,7 +205,7 @@ class TrajectoryAction:
         points = self._planner.read(goal.multi_dof_trajectory)
         return _Plan(goal, points, _tolerances(goal, controller), start_time(
             goal.multi_dof_trajectory, self._node.get_clock(),
-            simulated=self._loop_node.simulated))
+            simulated=self._loop_node.simulated), '')
 
     def _on_accepted(self, handle: ServerGoalHandle) -> None:
         key = bytes(handle.goal_id.uuid)
@@ -208,6 +215,8 @@ class TrajectoryAction:
                 self._timer.reset()
                 handle.execute()
                 self._start_goal(key, handle)
+        except GoalError as error:
+            self._answer(key, Outcome(Status.ABORTED, error.code, str(error)))
         except Exception:
             text = self._log_exception('goal aborted')
             self._answer(key, Outcome(Status.ABORTED, ResultCode.INVALID_GOAL, text))
@@ -223,7 +232,8 @@ class TrajectoryAction:
                 Status.ABORTED, ResultCode.INVALID_GOAL, 'the controller is not configured'
                 if controller is None else 'too many goals came at once'))
             return
-
+        if plan.mode:
+            self._switch(plan.mode)
         if isinstance(plan.points, WayPoints):
             self._start_path(key, plan, plan.points, controller)
         else:
@@ -249,12 +259,20 @@ class TrajectoryAction:
         def request(now: float, steady: float) -> None:
             """Run in the control thread."""
             try:
-                _require_ready(controller)
                 controller.pursue(now, steady, knots(now), now if plan.start is None else
                                   plan.start, key, plan.tolerances)
             except GoalError as error:
                 controller.ended.append((key, Outcome(Status.ABORTED, error.code, str(error))))
         controller.post(request)
+
+    def _switch(self, mode: str) -> None:
+        """Set the parameter mode; what is asked of the control thread from now on comes later."""
+        result = self._node.set_parameters_atomically(
+            [Parameter('mode', Parameter.Type.STRING, mode)])
+        if not result.successful:
+            raise GoalError(ResultCode.INVALID_GOAL,
+                            f'the mode cannot be switched to {mode}: {result.reason}')
+        self._node.get_logger().info(f'the mode is switched to {mode} by a goal')
 
     def _on_cancel(self, handle: ServerGoalHandle) -> CancelResponse:
         try:
@@ -327,17 +345,26 @@ class TrajectoryAction:
         return FollowJointTrajectory.Result()
 
 
-def _require_ready(controller: Controller | None) -> Controller:
-    """Return the controller if it can follow a trajectory now, else raise GoalError."""
+def _ready(controller: Controller | None) -> tuple[Controller, str]:
+    """
+    Return the controller, and the mode that a goal has to switch to, if any.
+
+    :raises GoalError: if it cannot follow a goal now.
+    """
     if controller is None:
         raise GoalError(ResultCode.INVALID_GOAL, 'the controller is not configured')
     if not controller.working:
         raise GoalError(ResultCode.INVALID_GOAL, f'the controller is {controller.state.value}')
-    modes = taking(Takes.TRAJECTORY, controller.settings.robot.own_modes)
-    if controller.mode not in modes:
-        raise GoalError(ResultCode.INVALID_GOAL, f'the mode is {controller.mode}; set the '
-                                                 f'parameter mode to {names_in(modes, "or")}')
-    return controller
+    own, mode = controller.settings.robot.own_modes, controller.accepted.text('goal_mode')
+    if controller.mode in taking(Takes.TRAJECTORY, own):
+        return controller, ''
+    if not mode:
+        raise GoalError(ResultCode.INVALID_GOAL, other_mode(controller.mode, own))
+    if controller.state is not State.RUNNING:
+        raise GoalError(ResultCode.INVALID_GOAL, f'the mode is {controller.mode}, and the '
+                        f'controller is {controller.state.value}: a goal switches to {mode} '
+                        f'(goal_mode) only while it is {State.RUNNING.value}')
+    return controller, mode
 
 
 def _tolerances(goal: FollowJointTrajectory.Goal, controller: Controller) -> Tolerances:

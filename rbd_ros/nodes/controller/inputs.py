@@ -44,6 +44,7 @@ from trajectory_msgs.msg import JointTrajectory, MultiDOFJointTrajectory
 
 if TYPE_CHECKING:
     from rbd_ros.control.controller import Controller
+    from rbd_ros.control.parameters.settings import Settings
     from rclpy.node import Node
 
 __all__ = ['ReferenceInputs', 'knots_of', 'start_time']
@@ -62,18 +63,20 @@ class WrongMode(GoalError):
     """A reference that another mode would take."""
 
 
-def knots_of(message: JointTrajectory, joints: tuple[str, ...]) -> Knots:
+def knots_of(message: JointTrajectory, settings: Settings) -> Knots:
     """
     Return the points of a message in our order.
 
     :param message: trajectory.
-    :param joints: controlled joints.
+    :param settings: have the controlled joints, and whether some may be left out.
     :raises GoalError: with the reason why it cannot be followed.
     """
     points = message.points
     times = [p.time_from_start.sec + 1e-9 * p.time_from_start.nanosec for p in points]
-    return read_points(message.joint_names, joints, times, [p.positions for p in points],
-                       [p.velocities for p in points], [p.accelerations for p in points])
+    return read_points(message.joint_names, settings.robot.joints, times,
+                       [p.positions for p in points], [p.velocities for p in points],
+                       [p.accelerations for p in points],
+                       partial=settings.flag('allow_partial_joints_goal'))
 
 
 def start_time(message: JointTrajectory | MultiDOFJointTrajectory, clock: Clock, *,
@@ -191,7 +194,7 @@ class ReferenceInputs:
         if not message.points:  # as joint_trajectory_controller has it: stop here
             controller.post(controller.hold)
             return
-        knots = knots_of(message, self._joints)
+        knots = knots_of(message, controller.accepted)
         begin = start_time(message, self._node.get_clock(),
                            simulated=controller.settings.simulated)
 

@@ -1,0 +1,73 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""Trajectories as MoveIt plans them, and its simple controller manager as a client."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+from rbd_ros.control.references.trajectory import Knots
+
+Array = npt.NDArray[np.float64]
+
+#: what the manager of MoveIt calls an end
+ENDS = {'succeeded': 'SUCCEEDED', 'aborted': 'ABORTED', 'canceled': 'PREEMPTED'}
+
+
+@dataclass(frozen=True)
+class Plan:
+    """
+    A way from rest to rest that is no straight line, with all its derivatives.
+
+    :param start: positions at its begin.
+    :param way: from there to its end.
+    :param sway: how far it leaves the straight line.
+    :param seconds: that it takes.
+    """
+
+    start: Array
+    way: Array
+    sway: Array
+    seconds: float
+
+    def at(self, time: float) -> tuple[Array, Array, Array]:
+        """Return position, velocity and acceleration at a time from its begin."""
+        s = min(max(time / self.seconds, 0.0), 1.0)
+        x = s**3 * (10.0 - 15.0 * s + 6.0 * s * s)
+        v = 30.0 * s * s * (1.0 - s)**2 / self.seconds
+        a = 60.0 * s * (1.0 - s) * (1.0 - 2.0 * s) / self.seconds**2
+        turn = 2.0 * np.pi
+        slope = self.way + turn * self.sway * np.cos(turn * x)
+        bend = -turn * turn * self.sway * np.sin(turn * x)
+        return (self.start + self.way * x + self.sway * np.sin(turn * x), slope * v,
+                slope * a + bend * v * v)
+
+    @property
+    def end(self) -> Array:
+        """Return the positions at its end."""
+        return self.start + self.way
+
+    def knots(self, count: int = 200) -> Knots:
+        """Return points as a time parametrisation gives them: the first one is the start."""
+        times = np.linspace(0.0, self.seconds, count)
+        return Knots(times, *(np.array(each) for each in zip(*map(self.at, times), strict=True)))
+
+
+def random_plan(rng: np.random.Generator, start: Array, seconds: float, size: float) -> Plan:
+    """Return a plan of some size from a position."""
+    return Plan(start, rng.uniform(-size, size, len(start)),
+                rng.uniform(-0.2, 0.2, len(start)) * size, seconds)

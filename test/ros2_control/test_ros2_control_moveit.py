@@ -1,0 +1,88 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""What MoveIt needs inside ros2_control: goals of some joints, goals that switch the mode."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+from rbd_ros.control.modes.modes import DEFAULT, Takes, taking
+from rbd_ros.control.supervisor.states import State
+from ros2_control_rig import arm_of, compiled, reason_to_skip, Run, run
+
+pytestmark = [pytest.mark.slow,
+              pytest.mark.skipif(bool(reason_to_skip()), reason=reason_to_skip() or 'none')]
+
+ARM = arm_of('panda')
+JOINTS, START = list(ARM.joints), np.array(ARM.start)
+WANTED = taking(Takes.TRAJECTORY)[0]
+RUNNING = f'until {tuple(State).index(State.RUNNING)} 6000'
+ACTION, TOPIC = '/rbd_controller/follow_joint_trajectory', '/rbd_controller/joint_trajectory'
+
+
+def written(file, joints, *rows) -> str:
+    """Write points for the script: times and positions; return the name of the file."""
+    file.write_text('\n'.join([' '.join(joints), *[' '.join(map(repr, map(float, row)))
+                                                   for row in rows]]) + '\n')
+    return str(file)
+
+
+@pytest.fixture(scope='module')
+def sent(tmp_path_factory) -> Run:
+    """Return a run: a goal of two joints refused, then allowed; one from another mode."""
+    folder = tmp_path_factory.mktemp('moveit')
+    two = written(folder / 'two', [JOINTS[6], JOINTS[3]],
+                  [0.5, START[6] + 0.1, START[3] + 0.05], [1.0, START[6] + 0.2, START[3] + 0.1])
+    one = written(folder / 'one', [JOINTS[6]], [0.5, START[6] + 0.1], [1.0, START[6]])
+    back = written(folder / 'back', JOINTS, [0.5, *(START + 0.02)], [1.0, *START])
+    bad = written(folder / 'bad', JOINTS, [0.5, *(START + 9.0)])
+    return run(compiled('panda', goal_mode=WANTED), ARM, folder, [
+        '+100 load rbd_controller', '+200 switch +rbd_controller', f'+1 {RUNNING}',
+        f'+100 goal {ACTION} {bad}', '+1 result', f'+1 goal {ACTION} {two}', '+1 result',
+        '+10 see',
+        '+1 flag rbd_controller allow_partial_joints_goal true',
+        f'+100 goal {ACTION} {two} 0.03', '+1 result', '+1 see',
+        f'+1 path {TOPIC} {one}', f'+1800 mode rbd_controller {DEFAULT}',
+        f'+300 goal {ACTION} {back} 0.03', '+1 result', '+1 see'],
+        cycles=0, parameters={'mode': DEFAULT})
+
+
+def test_goals_of_some_joints_switch_the_mode(sent: Run) -> None:
+    """A bad goal switches nothing; what is left out has to be allowed; the results are right."""
+    found = sent.answers()
+    assert found[3] == 'accepted'
+    assert re.fullmatch('aborted -1 position .* is outside .*', found[4])
+    assert found[5] == 'accepted' and found[6].startswith('aborted -2 joints [')
+    assert found[6].endswith('; allow_partial_joints_goal lets a message leave joints out')
+    assert found[8:11] == ['ok', 'accepted', 'succeeded 0 with feedback goal reached']
+    assert found[12:16] == ['ok', 'ok', 'accepted', 'succeeded 0 with feedback goal reached']
+    assert re.search('updates allocated 0 times', sent.output), sent.output[-2000:]
+
+
+def test_the_others_stay(sent: Run) -> None:
+    """MuJoCo's arm: two joints go where they should, five stay, and nothing is jerked."""
+    q, cycles = sent.motion[:, :, 0], sent.cycles()
+    begin, end = sent.begun()[9], cycles[10]
+    rest = [k for k in range(7) if k not in (3, 6)]
+    np.testing.assert_allclose(q[end, [3, 6]], START[[3, 6]] + [0.1, 0.2], atol=0.03)
+    np.testing.assert_allclose(q[begin:end, rest], np.broadcast_to(
+        q[begin, rest], (end - begin, 5)), atol=0.01)
+    topic = cycles[13] - 1
+    np.testing.assert_allclose(q[topic, 6], START[6], atol=0.03)
+    np.testing.assert_allclose(q[topic, 3], START[3] + 0.1, atol=0.03)
+    np.testing.assert_allclose(q[cycles[15]], START, atol=0.03)
+    assert np.abs(sent.motion[:, :, 1]).max() < 1.0
