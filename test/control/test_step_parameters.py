@@ -54,7 +54,7 @@ PARTS = (
 OUTSIDE = {
     'feeder, which leaves them in the ring': (
         'tolerance.path', 'tolerance.goal', 'tolerance.goal_velocity', 'tolerance.goal_time',
-        'reference.linear'),
+        'reference.linear', 'allow_partial_joints_goal'),
     'robot, before its numbers are filled in': (
         'robot_description', 'robot_description_file', 'joints', 'passive_joints',
         'fixed_positions.joints', 'fixed_positions.values', 'assembly.joints', 'assembly.values',
@@ -67,6 +67,7 @@ OUTSIDE = {
     'reports': ('dynamics_divider', 'state_divider'),
     'controller inside ros2_control': ('force_torque.sensor_name',),
     'node': (
+        'goal_mode',
         'activation_timeout', 'command_type', 'loop', 'executor', 'fast_path',
         'realtime.lock_memory', 'supervision_timeout',
         'realtime.priority', 'realtime.cores', 'realtime.cpu', 'realtime.prefault',
