@@ -103,6 +103,32 @@ def test_paused_at_a_random_instant(arm, seed):
     assert arm.state == 'running' and not arm.warnings
 
 
+@pytest.mark.parametrize('when', [0.1, 0.2, 0.3, 0.45, 0.5, 0.55, 0.6])
+def test_pausing_adds_no_more_than_the_limit_allows(arm, when):
+    """A trajectory that brakes with nine tenths of the limit stays on its path when paused."""
+    c, begin, end = arm.controller, arm.now, 0.8
+    q, limit = arm.reference[0].copy(), c.p.references.joint.acceleration
+    there = q.copy()
+    there[6] -= 0.9 * limit[6] * end**2 / 5.7735  # the largest acceleration of least jerk
+    knots = Knots(np.array([end]), there[None], STILL[None], STILL[None])
+    c.take_points(begin, arm.time, knots, begin)
+    path, late, log = Trajectory(knots, 0.0, 0.0, (q, STILL, STILL)), c.x.references.joint.path, []
+    arm.each = lambda time: log.append((time - arm.period - begin - late.late, arm.reference[0, 6],
+                                        arm.reference[1, 6]))
+    arm.run(when)
+    c.pause(arm.now, arm.time, paused=True)
+    arm.run(0.7)
+    assert late.rate == 0.0
+    c.pause(arm.now, arm.time, paused=False)
+    arm.run(2.0)
+    for t, position, _ in log[2::3]:
+        wanted = sampled(path, t) if t < end else there
+        assert abs(position - wanted[6]) < 1e-9
+    speeds = np.array([each[2] for each in log])
+    assert np.abs(np.diff(speeds)).max() < limit[6] * arm.period
+    np.testing.assert_allclose(arm.reference[0], there, atol=1e-9)
+
+
 def test_velocity_is_the_derivative_while_it_slows_down(arm):
     """What the law is told: qd = s' q', qdd = s'^2 q'' + s'' q', by differences."""
     lead(arm, np.random.default_rng(3))

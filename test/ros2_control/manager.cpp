@@ -55,6 +55,7 @@
 #include "controller_interface/chainable_controller_interface.hpp"
 #include "controller_manager/controller_manager.hpp"
 #include "rclcpp/rclcpp.hpp"
+#include "std_srvs/srv/set_bool.hpp"
 #include "std_srvs/srv/trigger.hpp"
 #include "trajectory_msgs/msg/joint_trajectory.hpp"
 
@@ -272,16 +273,32 @@ private:
 
   std::string call(const Words & words)
   {
-    const auto & name = words.at(0);
-    auto & service = services_[name];
+    return ask<std_srvs::srv::Trigger>(
+      words.at(0), services_, std::make_shared<std_srvs::srv::Trigger::Request>());
+  }
+
+  /// Service, then 1 or 0.
+  std::string pause(const Words & words)
+  {
+    auto request = std::make_shared<std_srvs::srv::SetBool::Request>();
+    request->data = words.at(1) == "1";
+    return ask<std_srvs::srv::SetBool>(words.at(0), switches_, request);
+  }
+
+  template<class Service>
+  std::string ask(
+    const std::string & name,
+    std::map<std::string, typename rclcpp::Client<Service>::SharedPtr> & services,
+    const typename Service::Request::SharedPtr & request)
+  {
+    auto & service = services[name];
     if (!service) {
-      service = client_->create_client<std_srvs::srv::Trigger>(name);
+      service = client_->create_client<Service>(name);
     }
     if (!service->wait_for_service(std::chrono::seconds(5))) {
       return "no service " + name;
     }
-    auto answer = service->async_send_request(
-      std::make_shared<std_srvs::srv::Trigger::Request>());
+    auto answer = service->async_send_request(request);
     if (executor_.spin_until_future_complete(answer, std::chrono::seconds(5)) !=
       rclcpp::FutureReturnCode::SUCCESS)
     {
@@ -413,6 +430,7 @@ private:
   std::shared_ptr<rclcpp::Node> client_;
   rclcpp::executors::SingleThreadedExecutor executor_;
   std::map<std::string, rclcpp::Client<std_srvs::srv::Trigger>::SharedPtr> services_;
+  std::map<std::string, rclcpp::Client<std_srvs::srv::SetBool>::SharedPtr> switches_;
   std::map<std::string, rclcpp::Publisher<trajectory_msgs::msg::JointTrajectory>::SharedPtr>
   trajectories_;
   Messages messages_{client_, executor_};
@@ -421,6 +439,7 @@ private:
     {"load", [this](const Words & words) {return load(words);}},
     {"switch", [this](const Words & words) {return switch_controllers(words);}},
     {"call", [this](const Words & words) {return call(words);}},
+    {"pause", [this](const Words & words) {return pause(words);}},
     {"follow", [this](const Words & words) {return follow(words);}},
     {"mode", [this](const Words & words) {return set_mode(words);}},
     {"set", [this](const Words & words) {return set_numbers(words);}},

@@ -51,6 +51,7 @@ from rbd_ros.control.controller import Controller
 from rbd_ros.control.interface.events import Event, Kind, Result
 from rbd_ros.control.load.load import restart_load
 from rbd_ros.control.parameters.settings import Settings
+from rbd_ros.control.references.trajectory import Knots
 from rbd_ros.control.step.state import Parameters
 from rbd_ros.control.supervisor.states import State
 
@@ -550,3 +551,12 @@ def run(program: Built, arm: Arm, folder: Path, script: Sequence[str], *, cycles
     (folder / 'output').write_text(done.stdout)
     assert done.returncode == 0, done.stdout[-4000:]
     return Run(done.stdout, folder, len(arm.joints))
+
+
+def written(file: Path, knots: Knots, joints: Sequence[str]) -> str:
+    """Write points for the script; return the name of the file."""
+    rows = [[time, *q, *([] if knots.qd is None else knots.qd[k])]
+            for k, (time, q) in enumerate(zip(knots.times, knots.q, strict=True))]
+    file.write_text('\n'.join([' '.join(joints), *[' '.join(map(repr, map(float, row)))
+                                                   for row in rows]]) + '\n')
+    return str(file)

@@ -30,7 +30,8 @@ from rbd_ros.control.references.joint_intake import JointIntake
 from rbd_ros.control.references.trajectory import Knots
 from rbd_ros.control.supervisor.states import State
 from rbd_ros.dynamics.robot import Dynamics
-from ros2_control_rig import arm_of, compiled, reason_to_skip, Run, run, settings_of
+from ros2_control_rig import (
+    arm_of, compiled, reason_to_skip, Run, run, settings_of, written)
 from scipy.spatial.transform import Rotation
 
 pytestmark = [pytest.mark.slow,
@@ -48,24 +49,16 @@ AWAY = Knots(np.linspace(0.012, 1.2, 100), START + 0.1 * np.sin(
 BACK = Knots(np.array([0.5, 1.0]), np.array([START + 0.05, START]), np.zeros((2, 7)), None)
 
 
-def written(file, knots: Knots, joints=JOINTS) -> str:
-    """Write points for the script; return the name of the file."""
-    rows = [[time, *q, *([] if knots.qd is None else knots.qd[k])]
-            for k, (time, q) in enumerate(zip(knots.times, knots.q, strict=True))]
-    file.write_text('\n'.join([' '.join(joints), *[' '.join(map(repr, map(float, row)))
-                                                   for row in rows]]) + '\n')
-    return str(file)
-
-
 @pytest.fixture(scope='module')
 def sent(tmp_path_factory) -> Run:
     """Return a run in which goals come, are cancelled, stopped and refused."""
     folder = tmp_path_factory.mktemp('goals')
     turned = replace(AWAY, q=AWAY.q[:, ::-1])  # joints in another order
-    away, back = written(folder / 'away', turned, JOINTS[::-1]), written(folder / 'back', BACK)
+    away, back = written(
+        folder / 'away', turned, JOINTS[::-1]), written(folder / 'back', BACK, JOINTS)
     bad = written(folder / 'bad', BACK, ['elbow', *JOINTS[1:]])
     fast = written(folder / 'fast', Knots(np.array([0.01, 0.02]), BACK.q + [[0.0], [1.0]],
-                                          None, None))
+                                          None, None), JOINTS)
     return run(compiled('panda'), ARM, folder, [
         '+100 load rbd_controller', '+200 switch +rbd_controller', f'+1 {RUNNING}',
         f'+100 goal {ACTION} {bad}', '+1 result', f'+1 goal {ACTION} {fast}', '+1 result',

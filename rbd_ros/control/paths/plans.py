@@ -36,8 +36,9 @@ __all__ = ['PathPlan']
 
 Array = npt.NDArray[np.float64]
 
-#: rad or m, and that per s, by which a reference may have moved during a check
-_STANDS = 1e-6
+#: rad/s or m/s below which a reference counts as at rest, and rad or m by which it may have moved
+#: during a check: the last of a motion takes its time, and the first piece begins where it is
+_REST, _MOVED = 1e-3, 1e-4
 
 
 class PathPlan:
@@ -72,7 +73,7 @@ class PathPlan:
     def _reference(self) -> Array:
         """Return where the reference of the joints stands."""
         q, qd, _ = self._controller.x.references.joint.profile.state.copy()
-        if not np.abs(qd).max() <= _STANDS:
+        if not np.abs(qd).max() <= _REST:
             raise GoalError(ResultCode.INVALID_GOAL, 'the reference still moves: a path begins '
                             'at rest. Wait for the end of the motion, or stop it')
         return q
@@ -95,7 +96,7 @@ class PathPlan:
         :param start: control time at which the path is to begin; None: now.
         :raises GoalError: if it cannot begin any more.
         """
-        if not np.abs(self._reference() - self._begin).max() <= _STANDS:
+        if not np.abs(self._reference() - self._begin).max() <= _MOVED:
             raise GoalError(ResultCode.INVALID_GOAL, 'the reference has moved while the path was '
                             'checked: send it again')
         if start is not None and start < now:

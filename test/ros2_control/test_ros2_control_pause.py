@@ -1,0 +1,53 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""A goal inside ros2_control is paused, rests on its way, goes on and ends."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from rbd_ros.control.references.trajectory import Knots
+from rbd_ros.control.supervisor.states import State
+from ros2_control_rig import arm_of, compiled, reason_to_skip, run, written
+
+pytestmark = [pytest.mark.slow,
+              pytest.mark.skipif(bool(reason_to_skip()), reason=reason_to_skip() or 'none')]
+
+ARM = arm_of('panda')
+RUNNING = f'until {tuple(State).index(State.RUNNING)} 6000'
+ACTION, PAUSE = '/rbd_controller/follow_joint_trajectory', 'pause /rbd_controller/pause'
+START = np.array(ARM.start)
+THERE = START + np.array([0.2, -0.1, 0.15, 0.2, -0.1, 0.1, 0.3])
+
+
+def test_pause_and_resume(tmp_path) -> None:
+    """The arm stands on the line between start and end, and is at the end when all is over."""
+    still = np.zeros((1, 7))
+    way = written(tmp_path / 'way', Knots(np.array([1.5]), THERE[None], still, None), ARM.joints)
+    found = run(compiled('panda'), ARM, tmp_path, [
+        '+100 load rbd_controller', '+200 switch +rbd_controller', f'+1 {RUNNING}',
+        f'+100 {PAUSE} 1', f'+1 goal {ACTION} {way} 0.03', f'+600 {PAUSE} 1', '+800 see',
+        '+800 see', f'+1 {PAUSE} 0', '+1 result', '+300 see'],
+        cycles=0, parameters={'mode': 'computed_torque'})
+    answers, cycles, position = found.answers(), found.cycles(), found.motion[:, :, 0]
+    assert answers[3] == 'refused no trajectory is being followed'
+    assert answers[4] == 'accepted' and answers[5].startswith('ok')
+    assert answers[8].startswith('ok')
+    assert answers[9].startswith('succeeded 0'), answers
+    rest, later = position[cycles[6]], position[cycles[7]]
+    np.testing.assert_allclose(rest, later, atol=2e-3)
+    share = (rest - START) / (THERE - START)
+    assert 0.1 < share.mean() < 0.9 and np.ptp(share) < 0.05
+    np.testing.assert_allclose(position[cycles[10] - 1], THERE, atol=0.03)
