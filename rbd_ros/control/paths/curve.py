@@ -91,21 +91,19 @@ class Curve:
     def __init__(self, points: WayPoints) -> None:
         self.times, self._p, self._R = points.times, points.p, points.R
         h = np.diff(self.times)
-        turns = np.array([logarithm(a.T @ b) for a, b in zip(self._R, self._R[1:])])
-        ways = np.diff(self._p, axis=0)
+        self._turns = np.array([logarithm(a.T @ b) for a, b in zip(self._R, self._R[1:])])
+        self._ways = np.diff(self._p, axis=0)
         if points.velocity is None:
-            (v, a), (w, b) = _spline(h, ways), _spline(h, turns)
+            self._linear, self._angular = _spline(h, self._ways), _spline(h, self._turns)
         else:
             given = (np.zeros_like(points.velocity) if points.acceleration is None
                      else points.acceleration)
-            v, a = points.velocity[:, 3:], given[:, 3:]
-            w, b = (np.einsum('kji,kj->ki', self._R, each[:, :3])  # in the axes of the frame
+            self._linear = points.velocity[:, 3:], given[:, 3:]
+            v, a = (np.einsum('kji,kj->ki', self._R, each[:, :3])  # in the axes of the frame
                     for each in (points.velocity, given))
-        self._linear = np.array([
-            _quintic(h[i], ways[i], v[i], v[i + 1], a[i], a[i + 1]) for i in range(len(h))])
-        self._angular = np.array([
-            _quintic(h[i], turns[i], w[i], *_in_vector(turns[i], w[i + 1], b[i], b[i + 1]))
-            for i in range(len(h))])
+            self._angular = v, a
+        self._made = -1  # number of the piece whose coefficients are there
+        self._c = self._r = np.zeros((6, 3))
 
     @property
     def end(self) -> float:
@@ -128,32 +126,41 @@ class Curve:
         :param t: s from the start, between 0 and the end.
         """
         i = self.piece(t)
+        if i != self._made:
+            self._make(i)
         s = t - float(self.times[i])
-        way, v, a = _evaluate(self._linear[i], s)
-        r, rate, bend = _evaluate(self._angular[i], s)
+        way, v, a = _evaluate(self._c, s)
+        r, rate, bend = _evaluate(self._r, s)
         R = self._R[i] @ exponential(r)
         J = right_jacobian(r)
         turning = J @ bend + right_jacobian_rate(r, rate) @ rate
         return PosePoint(self._p[i] + way, R, np.concatenate([R @ (J @ rate), v]),
                          np.concatenate([R @ turning, a]))
 
+    def _make(self, i: int) -> None:
+        """Make the polynomials of a piece."""
+        h, (v, a), (w, b) = float(self.times[i + 1] - self.times[i]), self._linear, self._angular
+        self._c = _quintic(h, self._ways[i], v[i], v[i + 1], a[i], a[i + 1])
+        self._r = _quintic(h, self._turns[i], w[i], *_in_vector(
+            self._turns[i], w[i + 1], b[i], b[i + 1]))
+        self._made = i
+
 
 def _spline(h: Array, ways: Array) -> tuple[Array, Array]:
     """Return velocity and acceleration at the knots of the cubic spline that ends at rest."""
     count = len(h)
     v, a = np.zeros((count + 1, 3)), np.zeros((count + 1, 3))
-    if count > 1:
-        A, right = np.zeros((count - 1, count - 1)), np.zeros((count - 1, 3))
-        for k in range(1, count):  # the second derivative is the same from both sides
-            A[k - 1, k - 1] = 2.0 / h[k - 1] + 2.0 / h[k]
-            if k > 1:
-                A[k - 1, k - 2] = 1.0 / h[k - 1]
-            if k < count - 1:
-                A[k - 1, k] = 1.0 / h[k]
-            right[k - 1] = 3.0 * (ways[k - 1] / h[k - 1]**2 + ways[k] / h[k]**2)
-        v[1:-1] = np.linalg.solve(A, right)
-        for k in range(1, count):
-            a[k] = (6.0 * ways[k] / h[k] - 4.0 * v[k] - 2.0 * v[k + 1]) / h[k]
+    pivot = np.zeros(count)
+    for k in range(1, count):  # the second derivative is the same from both sides
+        right = 3.0 * (ways[k - 1] / h[k - 1]**2 + ways[k] / h[k]**2) - v[k - 1] / h[k - 1]
+        pivot[k] = 2.0 / h[k - 1] + 2.0 / h[k]
+        if k > 1:
+            pivot[k] -= 1.0 / (h[k - 1]**2 * pivot[k - 1])
+        v[k] = right / pivot[k]
+    for k in range(count - 2, 0, -1):
+        v[k] -= v[k + 1] / (h[k] * pivot[k])
+    for k in range(1, count):
+        a[k] = (6.0 * ways[k] / h[k] - 4.0 * v[k] - 2.0 * v[k + 1]) / h[k]
     return v, a
 
 

@@ -159,17 +159,23 @@ class Attendant:
         loop.look()
         loop.read()
         controller.attend()
-        if controller.feeder.left:
-            controller.feeder.catch_up(controller.u.now)
-            while controller.feeder.feed():
-                pass
-        if controller.feeder.changed:
-            loop.look()  # hands the pieces over
+        _hand_over(controller, loop)
         if controller.requests:
             controller.serve(*self._times())
+            _hand_over(controller, loop)  # a trajectory that has begun need not wait for its pieces
         causes = controller.x.command.supervisor.faults.causes
         if controller.events or causes != self._causes:
             self._causes = causes
             self._said()
         if self._unsent != unsent:  # last: the stop for the one before must not wait
             raise RuntimeError('the middleware has not taken a torque')
+
+
+def _hand_over(controller: Controller, loop: NativeLoop) -> None:
+    """Give the loop the pieces of a trajectory for which it has room."""
+    if controller.feeder.left:
+        controller.feeder.catch_up(controller.u.now)
+        while controller.feeder.feed():
+            pass
+    if controller.feeder.changed:
+        loop.look()
