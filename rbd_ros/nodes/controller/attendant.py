@@ -162,7 +162,7 @@ class Attendant:
         _hand_over(controller, loop)
         if controller.requests:
             controller.serve(*self._times())
-            _hand_over(controller, loop)  # a trajectory that has begun need not wait for its pieces
+            _hand_over(controller, loop)  # a trajectory that begins need not wait
         causes = controller.x.command.supervisor.faults.causes
         if controller.events or causes != self._causes:
             self._causes = causes
