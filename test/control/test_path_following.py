@@ -158,8 +158,11 @@ def test_random_paths(name):
             rng = np.random.default_rng(seed)
             limits = limits_of(name, **values)
             postures, curve, q = random_curve(rng, name, size, 0.6, speed)
+            here = postures.at(q)
             if case == 'singular':
-                limits.condition = 1.03 * postures.at(q).condition
+                limits.condition = 1.03 * here.condition
+            if case == 'weak':
+                limits.torque = 1.1 * np.abs(here.bias) + 1.0
             following = Following(postures, limits, AXES, curve, q)
             witness = Witness(name, limits)
             try:
@@ -170,8 +173,8 @@ def test_random_paths(name):
             else:
                 seen.add('accepted')
                 check_accepted(witness, curve, q, following.knots)
-    assert seen >= {'accepted', 'acceleration', 'velocity'}, seen
-    assert name == 'ur5' or seen >= {'torque', 'singular'}, seen
+    assert seen >= {'accepted', 'acceleration', 'velocity', 'torque'}, seen
+    assert name == 'ur5' or 'singular' in seen, seen
 
 
 def check_refusal(witness, curve, q, text):

@@ -187,6 +187,7 @@ def test_goal_is_checked_followed_and_answered(desk):
     """Feedback has the tip as well; the result is 0."""
     pose, way = desk.arm.pose, np.array([0.0, 0.05, 0.0])
     _, handle = desk.send(goal(path(pose, (0.4, 0.5 * way), (0.8, way))))
+    desk.check()
     desk.run(0.7)
     assert handle.ended == '' and len(handle.feedback) >= 4
     for message in handle.feedback:
@@ -207,7 +208,8 @@ def test_goals_are_refused_with_the_first_point(desk):
     """The client hears why: what is wrong with the message, or the point of the path."""
     pose = desk.arm.pose
     _, handle = desk.send(goal(path(pose, (1.0, np.array([2.0, 0.0, 0.0])))))
-    desk.run(0.5)
+    desk.check()
+    desk.run(0.1)
     assert handle.ended == 'aborted' and handle.result.error_code == ResultCode.INVALID_GOAL
     assert 's from its start, before way-point 0' in handle.result.error_string
     _, handle = desk.send(goal(path(pose, (1.0, np.zeros(3)), name='base')))
@@ -226,6 +228,7 @@ def test_cancelled_goal_rests_on_its_path(desk):
     desk.run(0.1)
     assert handle.ended == 'canceled' and not desk.arm.reference[1].any()
     _, handle = desk.send(goal(path(pose, (1.0, way))))
+    desk.check()
     desk.run(0.7)
     assert desk.cancel(handle) is CancelResponse.ACCEPT
     handle.is_cancel_requested = True
@@ -241,6 +244,7 @@ def test_newer_path_pre_empts_a_check(desk):
     pose = desk.arm.pose
     _, first = desk.send(goal(path(pose, (1.0, np.array([0.0, 0.0, 0.1])))))
     _, second = desk.send(goal(path(pose, (0.5, np.array([0.0, 0.02, 0.0])))))
+    desk.check()
     desk.run(1.5)
     assert first.ended == 'aborted' and 'pre-empted' in first.result.error_string
     assert second.ended == 'succeeded'

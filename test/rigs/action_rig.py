@@ -76,7 +76,8 @@ class Desk:
             simulated=True, control_time=lambda: self.arm.time, fail=self.failed.append),
             nullcontext())
         self.timer = self.timers[0]
-        self.action.attach(self.arm.controller, PathPlanner(node, self.arm.controller))
+        self.planner = PathPlanner(node, self.arm.controller)
+        self.action.attach(self.arm.controller, self.planner)
 
     def _set(self, changes):
         if self.refuses:
@@ -131,6 +132,11 @@ class Desk:
             for each in self.timers:
                 if each.runs:
                     each.callback()
+
+    def check(self):
+        """Check the whole path of a goal, however slow the machine is."""
+        while self.planner.busy:
+            self.planner.work()
 
     def start(self):
         """Run the arm and let go of it."""
