@@ -161,6 +161,8 @@ def test_the_list_is_newest_first_escaped_and_bounded(monkeypatch):
     timeline.add('mode', 'from a to b')
     text = timeline.html()
     assert text.index('from a to b') < text.index('a &lt;b&gt; joint')
+    timeline.reword('mode', ('from a to b',), 'from a to c')
+    assert 'from a to c' in timeline.html() and 'from a to b' not in timeline.html()
     assert '08:30:00.000' in text and 'do &lt;that&gt;' in text and '<that>' not in text
     for k in range(2 * KEPT):
         timeline.add('goal', str(k))

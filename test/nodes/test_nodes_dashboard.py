@@ -283,19 +283,22 @@ def test_ellipsoids_are_those_of_the_position(node):
     q = np.array([0.3, 0.8, -0.4, -1.1, 0.5, 0.9, 0.2])
     telemetry.on_states(JointState(name=list(MODEL.joint_names), position=q.tolist(),
                                    velocity=[0.7] * 7))
-    shown._figures._inertia_on.value, shown._figures._reach_on.value = True, False
+    shown._figures._inertia_on.value = shown._figures._reach_on.value = True
     shown.update()
     robot = rbd_ros.Dynamics(MODEL)
     J, H = robot.jacobian(q, 'tool0'), robot.pose(q, 'tool0')
     felt = np.linalg.inv(J @ np.linalg.solve(robot.mass_matrix(q), J.T))
     R = H[:3, :3]
-    for found, A, on in ((shown._figures.inertia, felt[3:, 3:], True),
-                         (shown._figures.reach, J[3:] @ J[3:].T, False)):
+    for found, A in ((shown._figures.inertia, felt[3:, 3:]),
+                     (shown._figures.reach, J[3:] @ J[3:].T)):
         expected = ellipsoid(R @ A @ R.T, MAX_HALF_AXIS)
         np.testing.assert_allclose(found.scale, expected.axes, rtol=1e-9)
         np.testing.assert_allclose(found.position, H[:3, 3], atol=1e-12)
         assert abs(np.dot(found.wxyz, expected.wxyz)) == pytest.approx(1.0, abs=1e-9)
-        assert found.visible is on
+        assert found.visible is True
+    shown._figures._reach_on.value = False
+    shown._figures.show_ellipsoids(q)
+    assert shown._figures.inertia.visible is True and shown._figures.reach.visible is False
     conditions = shown._figures.condition.arrays()[1]
     assert len(conditions) == 1 and conditions[0] > 1.0
     shown._figures._frame = MODEL.body_names[0]           # cannot move: nothing to plot

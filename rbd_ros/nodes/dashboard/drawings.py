@@ -110,9 +110,10 @@ class Drawings:
             return
         for node, on, A in ((self.inertia, self._inertia_on, found.Lambda[3:, 3:]),
                             (self.reach, self._reach_on, J_v @ J_v.T)):
-            figure = ellipsoid(R @ A @ R.T, MAX_HALF_AXIS)
+            if on.value:
+                figure = ellipsoid(R @ A @ R.T, MAX_HALF_AXIS)
+                node.scale, node.wxyz, node.position = figure.axes, figure.wxyz, p
             node.visible = bool(on.value)
-            node.scale, node.wxyz, node.position = figure.axes, figure.wxyz, p
 
     def _show_stiffness(self, q: Array, R: Array, p: Array) -> None:
         """Draw how stiff the frame is against a force, while a mode that has springs runs."""

@@ -30,11 +30,9 @@ if TYPE_CHECKING:
 __all__ = ['fitted', 'Look', 'PRESETS', 'Preset']
 
 SMALLEST = 0.15  # m, radius of what is looked at
-MARGIN = 1.1  # of the distance, for links are thicker than their frames
-TOOL_RADIUS = 0.3  # of the radius of the robot: what is seen around the tool
-ABOVE = 0.4  # of the height of a narrow window: the panel is below
-PANEL = 350  # pixels at the right of a wide window that the panel covers
-NARROW = 576  # pixels; a window that is not wider has the panel below
+NEAR = 0.15  # of the size of the robot: what is seen around the tool
+THICK = 0.1  # of the size of the robot: how far links reach beyond their frames
+BESIDE, ABOVE = 0.72, 0.4  # of a wide window, of a high one: what the panel leaves free
 
 
 class Preset(NamedTuple):
@@ -50,16 +48,14 @@ PRESETS = {'Front': Preset((1.0, 0.0, 0.1)), 'Side': Preset((0.0, -1.0, 0.1)),
            'Fit': Preset((1.6, 1.2, 0.7))}
 
 
-def fitted(points: ArrayLike, back: ArrayLike, fov: float, width: float, height: float
-           ) -> tuple[Array, Array]:
+def fitted(points: ArrayLike, back: ArrayLike, fov: float, aspect: float) -> tuple[Array, Array]:
     """
     Return where a camera stands and where it looks so that points fill the part that is free.
 
     :param points: of the robot, one in each row.
     :param back: direction from them to the camera.
     :param fov: angle that it sees from top to bottom, rad.
-    :param width: of the window, pixels.
-    :param height: of the window, pixels.
+    :param aspect: width of the window by its height; pixels would be those of the screen.
     """
     at = np.asarray(points, float)
     middle = 0.5 * (at.min(axis=0) + at.max(axis=0))
@@ -68,14 +64,13 @@ def fitted(points: ArrayLike, back: ArrayLike, fov: float, width: float, height:
     right /= np.linalg.norm(right)
     up = np.cross(out, right)
     x, y, z = np.array([right, up, out]) @ (at - middle).T
-    wide = width > NARROW
-    free_x, free_y = (width - PANEL, height) if wide else (width, ABOVE * height)
+    free_x, free_y = (BESIDE * aspect, 1.0) if aspect > 1.0 else (aspect, ABOVE)
     # Slopes of what is seen: half of the window and of its free part, and between their middles.
-    slope = np.tan(0.5 * fov) / height
-    a, b, f, g = slope * width, slope * height, slope * free_x, slope * free_y
+    slope = np.tan(0.5 * fov)
+    a, b, f, g = slope * aspect, slope, slope * free_x, slope * free_y
     k, j = a - f, b - g
     # A point is at (x - k d) / (d - z) of a camera at the distance d, and must be in -a ... f - k.
-    away = MARGIN * max(float(np.max(needed)) for needed in (
+    away = max(float(np.max(needed)) for needed in (
         (a * z - x) / f, (x + (f - k) * z) / f, (y + b * z) / g, ((g - j) * z - y) / g,
         [SMALLEST / min(f, g)]))
     look = middle + away * (k * right - j * up)
@@ -103,12 +98,11 @@ class Look:
         """Put the camera of the one who asked to a place."""
         preset = PRESETS[name]
         robot = np.array([self._drawn.pose(link)[0] for link in self._drawn.links])
-        if preset.tool:
-            position, _ = self._drawn.pose(self._frame)
-            reach = TOOL_RADIUS * 0.5 * float(np.linalg.norm(np.ptp(robot, axis=0)))
-            robot = position + reach * np.vstack([np.eye(3), -np.eye(3)])
+        share, seen = (NEAR, [self._drawn.pose(self._frame)[0]]) if preset.tool else (THICK, robot)
+        reach = share * float(np.linalg.norm(np.ptp(robot, axis=0)))
+        around = [at + reach * side for at in seen for side in (*np.eye(3), *-np.eye(3))]
         camera = client.camera
-        eye, look = fitted(robot + self._origin, preset.back, camera.fov, camera.image_width,
-                           camera.image_height)
+        eye, look = fitted(around + self._origin, preset.back, camera.fov,
+                           camera.image_width / camera.image_height)
         with client.atomic():
             camera.up_direction, camera.position, camera.look_at = (0.0, 0.0, 1.0), eye, look

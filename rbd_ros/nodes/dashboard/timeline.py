@@ -72,6 +72,7 @@ class Timeline:
 
     def __init__(self) -> None:
         self._events: deque[Event] = deque(maxlen=KEPT)
+        self._html = ''  # of these events; empty: to be made
 
     def add(self, kind: str, text: str, advice: str = '', at: float | None = None) -> None:
         """
@@ -80,12 +81,14 @@ class Timeline:
         :param at: when, s since 1970; None: now.
         """
         self._events.appendleft(Event(now() if at is None else at, kind, text, advice))
+        self._html = ''
 
     def reword(self, kind: str, texts: tuple[str, ...], text: str) -> None:
         """Give the newest event of a kind that has one of some texts another text."""
         for k, event in enumerate(self):
             if event.kind == kind and event.text in texts:
                 self._events[k] = event._replace(text=text)
+                self._html = ''
                 return
 
     def __iter__(self) -> Iterator[Event]:
@@ -94,7 +97,9 @@ class Timeline:
 
     def html(self) -> str:
         """Return the list, newest first."""
-        rows = ''.join(event.html() for event in self)
-        found = f'<table class="events" style="width:100%">{rows}</table>' if rows else NONE
-        return ('<div style="margin:2px 8px;font-size:12px;max-height:300px;overflow-y:auto">'
-                f'{found}</div>')
+        if not self._html:
+            rows = ''.join(event.html() for event in self)
+            found = f'<table class="events" style="width:100%">{rows}</table>' if rows else NONE
+            self._html = ('<div style="margin:2px 8px;font-size:12px;max-height:300px;'
+                          f'overflow-y:auto">{found}</div>')
+        return self._html
