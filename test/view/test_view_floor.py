@@ -39,21 +39,23 @@ def test_the_floor_is_a_square_of_lines(width):
     assert colours.shape == ends.shape and colours.dtype == np.uint8
 
 
+class Handle:
+    """A frame of a scene that notes what is set."""
+
+    def __init__(self, name, sent):
+        vars(self).update(name=name, sent=sent)
+
+    def __setattr__(self, name, value):
+        self.sent.append((self.name, name))
+        vars(self)[name] = value
+
+
 def test_a_link_that_stays_is_not_sent_again():
     """Links before the joint that moves keep their poses, those behind it get new ones."""
     sent = []
-
-    class Handle:
-        def __init__(self, name):
-            object.__setattr__(self, 'name', name)
-
-        def __setattr__(self, name, value):
-            sent.append((self.name, name))
-            object.__setattr__(self, name, value)
-
     model = rbd_ros.load_urdf(FILE)
     server = MagicMock()
-    server.scene.add_frame.side_effect = lambda path, **_: Handle(path.rpartition('/')[2])
+    server.scene.add_frame.side_effect = lambda path, **_: Handle(path.rpartition('/')[2], sent)
     scene = RobotScene(server, model, read_shapes(FILE.read_text()))
     q = np.full(7, 0.3)
     scene.show(q)
