@@ -159,6 +159,16 @@ def test_a_simulated_robot_follows_the_mouse(monkeypatch):
     assert [p.tolist() for _, p, _ in rig.sent] == [[x, 0.0, 0.5] for x in (0.1, 0.2, 0.3)]
 
 
+def test_a_simulator_that_comes_later_switches_no_dead_man_off(monkeypatch):
+    """And one that goes leaves a robot that moves while the button is held."""
+    for first in (False, True):
+        rig = Rig(monkeypatch, simulated=first).on()
+        rig.operator.simulated = not first
+        rig.handle.update()
+        rig.drag(np.add(rig.gizmo.position, (0.1, 0.0, 0.0)))
+        assert not rig.sent and not rig.buttons['Hold to follow'].disabled
+
+
 def test_another_robot_follows_while_the_button_is_held(monkeypatch):
     """Slowly from where its frame is; it stops within the stated time."""
     rig = Rig(monkeypatch, simulated=False).on()

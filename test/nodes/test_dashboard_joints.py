@@ -78,6 +78,26 @@ def test_a_real_robot_moves_only_while_the_button_is_held(monkeypatch):
     assert rig.drive.target[1] == 0.0
 
 
+def test_a_simulator_that_comes_later_switches_no_dead_man_off(monkeypatch):
+    """Ticked is decided: what was not simulated then needs the button, and what ceases to be."""
+    rig = rig_of(monkeypatch, simulated=False).on()
+    rig.operator.simulated = True
+    rig.drive.sliders[1].put(0.0)
+    rig.run(1.0)
+    assert not rig.sent and rig.buttons['Hold to move'].visible
+    rig.drive.box.put(False)
+    rig.drive.update()
+    rig.on()
+    rig.drive.sliders[1].put(0.0)
+    rig.run(0.2)
+    assert rig.sent and rig.buttons['Hold to move'].disabled
+    rig.operator.simulated = False
+    rig.drive.update()
+    count = len(rig.sent)
+    rig.run(1.0)
+    assert len(rig.sent) == count and not rig.buttons['Hold to move'].disabled
+
+
 @pytest.mark.parametrize('seed', range(20))
 def test_the_time_of_the_dead_man(seed):
     """Held exactly until TIMEOUT after the last of two signs that a held button can have sent."""

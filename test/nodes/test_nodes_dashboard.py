@@ -223,6 +223,13 @@ def test_the_way_home(node, monkeypatch):
     simulated.start_home()  # it was stopped, and did not notice
     assert look('holding', 1.0) == 1 and look('holding', 5.0) == 2
     assert simulated._folder.visible is True
+    operator.simulated = False  # a twin of a real robot: neither of them is touched
+    simulated.start_home()
+    assert operator.home.call_count == 3 and look('fault', 1.0) == 2
+    operator.simulated = True
+    simulated.start_home()
+    operator.simulated = False  # the real one appears on the way
+    assert look('fault', 1.0) == 2
 
 
 def test_positions_come_by_name(node):
@@ -616,7 +623,6 @@ def test_what_an_operator_sends():
     asked('/arm/reset', 'reset')
     operator.home()
     asked('/sim/reset', 'back to the start pose')
-    assert operator.simulated
     operator.pause(True)
     assert asked('/sim/pause', 'pause')[0].data is True
     operator.pause(False)

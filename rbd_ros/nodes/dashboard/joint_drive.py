@@ -137,6 +137,7 @@ class JointDrive:
 
     def switch(self) -> None:
         """Get ready to send set-points, or leave the topic to others."""
+        self._simulated = self._operator.simulated
         self._operator.steer(bool(self.box.value))
 
     def send(self) -> None:
@@ -164,17 +165,19 @@ class JointDrive:
 
     def update(self) -> None:
         """Say what is missing, and show where the joints are or shall be."""
-        self._simulated = self._operator.simulated
         on = bool(self.box.value and self._operator.allowed and self.joints)
+        # a simulator that comes while this is on switches no dead-man off
+        self._simulated = self._operator.simulated and (self._simulated or not on)
         lack = missing(self._telemetry, Takes.TRAJECTORY, seen=self._measured() is not None,
                        crowded=self._operator.is_crowded) if on else ''
         driving = on and not lack
         if driving != self._driving:
             self._begin()
             self._driving = driving
-            for each in (*self.sliders, *self._jog_buttons, self._button):
+            for each in (*self.sliders, *self._jog_buttons):
                 each.disabled = not driving
         self._button.visible = not self._simulated and self._operator.allowed
+        self._button.disabled = self._simulated or not driving
         if not driving or self.words.content != MOVED:
             self.words.content = lack or (
                 '' if not driving else READY if self._simulated else HOLD)

@@ -23,6 +23,7 @@ from typing import Any, NamedTuple, TYPE_CHECKING
 
 from builtin_interfaces.msg import Duration
 from geometry_msgs.msg import PoseStamped, WrenchStamped
+from rbd_ros.nodes.dashboard.simulated_only import is_simulated
 from rcl_interfaces.srv import SetParameters
 from rclpy.parameter import Parameter
 from std_srvs.srv import SetBool, Trigger
@@ -59,10 +60,13 @@ class Operator:
     :param controller: name of the controller.
     :param simulator: name of the simulator.
     :param allowed: whether anything may be sent; if not, there is not even a publisher.
+    :param joint_states: topic of the robot.
     """
 
-    def __init__(self, node: Node, controller: str, simulator: str, *, allowed: bool) -> None:
+    def __init__(self, node: Node, controller: str, simulator: str, *, allowed: bool,
+                 joint_states: str = 'joint_states') -> None:
         self._node, self.allowed = node, allowed
+        self._ends = f'{controller}/commands', joint_states, simulator
         self.answer = '' if allowed else VIEW_ONLY  # what became of the last command
         self._sent: deque[_Request] = deque()
         self._lock = threading.Lock()  # buttons are pressed in threads of the page
@@ -112,8 +116,9 @@ class Operator:
 
     @property
     def simulated(self) -> bool:
-        """Return whether there is a simulator."""
-        return self.allowed and self._home.service_is_ready()
+        """Return whether the robot that moves is a simulated one."""
+        return self.allowed and is_simulated(
+            self._node, *map(self._node.resolve_topic_name, self._ends))
 
     def home(self) -> None:
         """Put the simulated robot back to where it started."""

@@ -104,7 +104,8 @@ class RobotTab:
         model.frame(frame)
         controller, simulator = self._name(value('controller')), self._name(value('simulator'))
         telemetry = Telemetry(node, controller, simulator, namespace=self._namespace)
-        operator = Operator(node, controller, simulator, allowed=value('allow_commands'))
+        operator = Operator(node, controller, simulator, allowed=value('allow_commands'),
+                            joint_states=telemetry.joint_states)
         file = value('robot_description_file')
         return Page(self._server, model, urdf, frame, joints, telemetry, operator,
                     Settings(node, controller), find_resource(file) if file else None)

@@ -78,7 +78,9 @@ class SimulatedRobot:
         self._push_until = time.monotonic() + PUSH_DURATION
 
     def start_home(self) -> None:
-        """Put the robot back to where it started."""
+        """Put the robot back to where it started, if it is a simulated one."""
+        if not self._operator.simulated:
+            return
         now = time.monotonic()
         self._homing = now + HOME_PAUSE, now + HOME_TIMEOUT
         self._operator.home()
@@ -89,6 +91,8 @@ class SimulatedRobot:
 
         A robot that jumps is a fault, which ends in silence; only then it can start again.
         """
+        if not self._operator.simulated:  # never the controller of another robot
+            self._homing = None
         if self._homing is None or time.monotonic() < self._homing[0]:
             return
         late = time.monotonic() > self._homing[1]

@@ -87,6 +87,7 @@ class TargetHandle:
 
     def show(self) -> None:
         """Put the target where the frame is, and let it be dragged."""
+        self._simulated = self._operator.simulated
         H = self._pose() if self._on.value else None
         if H is not None:
             self._gizmo.position, self._gizmo.wxyz = H[:3, 3], quaternion(H[:3, :3])
@@ -116,8 +117,9 @@ class TargetHandle:
 
     def update(self) -> None:
         """Say what is missing, and where the target is."""
-        self._simulated = self._operator.simulated
         on = bool(self._on.value) and self._operator.allowed
+        # a simulator that comes while this is on switches no dead-man off
+        self._simulated = self._operator.simulated and (self._simulated or not on)
         if on and not self._gizmo.visible:
             self.show()
         H = self._pose() if on else None
@@ -126,7 +128,7 @@ class TargetHandle:
         self._ready = on and not lack
         self._words.visible = on
         self._button.visible = on and not self._simulated
-        self._button.disabled = not self._ready
+        self._button.disabled = self._simulated or not self._ready
         if on and H is not None:
             self._words.content = self._text(H, lack)
         elif on:
