@@ -36,7 +36,7 @@ include_patterns = ['README.md', 'CONTRIBUTING.md', 'CHANGELOG.rst', 'QUALITY_DE
 # Sphinx looks through every folder that is not named here, also where no page can be
 exclude_patterns = ['.*', 'build', 'install', 'log', 'rbd_ros', 'test', 'tools']
 extensions = ['myst_parser', 'sphinx.ext.autodoc', 'sphinx_copybutton', 'api_reference',
-              'source_lines']
+              'source_lines', 'gallery']
 myst_heading_anchors = 4
 myst_enable_extensions = ['colon_fence']
 myst_fence_as_directive = ['math']

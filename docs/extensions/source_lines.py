@@ -128,15 +128,19 @@ def fill(app, docname, source):
 
 
 def file_pages(app):
-    """Yield the files that are linked, as pages."""
+    """Return the files that are linked, as pages."""
     files = set()
     for page in PAGES:
         files |= linked((ROOT / f'{page}.md').read_text())[1]
+    return [source_page(file) for file in sorted(files)]
+
+
+def source_page(file):
+    """Return a file as a page: its name, what is on it, and its template."""
     form = HtmlFormatter(linenos='inline', lineanchors='L', anchorlinenos=True)
-    for file in sorted(files):
-        body = highlight((ROOT / file).read_text(), PythonLexer(), form)
-        name = f'{FOLDER.removeprefix("../")}/{file.removesuffix(".py")}'
-        yield name, {'title': file, 'body': f'<h1>{file}</h1>{body}'}, 'page.html'
+    body = highlight((ROOT / file).read_text(), PythonLexer(), form)
+    name = f'{FOLDER.removeprefix("../")}/{file.removesuffix(".py")}'
+    return name, {'title': file, 'body': f'<h1>{file}</h1>{body}'}, 'page.html'
 
 
 def always(app, env, added, changed, removed):

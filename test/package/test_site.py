@@ -28,6 +28,7 @@ from typing import NamedTuple
 from urllib.parse import unquote, urlsplit
 
 from linted import ROOT
+from PIL import Image
 import pytest
 import rbd_ros
 
@@ -138,6 +139,29 @@ def test_the_reference_has_every_public_name(site: Path, pages: dict[Path, Page]
     assert not [name for name in rbd_ros.__all__ if f'rbd_ros.{name}' not in anchors]
     assert not [name for name in dir(rbd_ros.Dynamics)
                 if not name.startswith('_') and f'rbd_ros.Dynamics.{name}' not in anchors]
+
+
+def test_the_gallery_has_every_example(site: Path, pages: dict[Path, Page]) -> None:
+    """Each example has its question, its picture and its source."""
+    page = pages[site / 'docs' / 'gallery.html']
+    found = {link.target: link.text for link in page.links}
+    for file in (ROOT / 'examples').glob('*.py'):
+        question = found[f'../source/examples/{file.stem}.html'].replace('\u2019', "'")
+        assert question.endswith('?') and question in ' '.join(file.read_text().split())
+        source = (site / 'source' / 'examples' / f'{file.stem}.html').read_text()
+        assert file.stem in source
+    cards = (site / 'docs' / 'gallery.html').read_text().split('<div class="example docutils')[1:]
+    assert len(cards) == len(list((ROOT / 'examples').glob('*.py')))
+    assert all('<img' in card for card in cards)
+
+
+def test_the_first_page_moves() -> None:
+    """Its picture is a film, and small enough for a slow line."""
+    file = ROOT / 'docs' / 'pictures' / 'arm.webp'
+    with Image.open(file) as image:
+        assert getattr(image, 'n_frames', 1) > 20
+    assert file.stat().st_size < 10**6
+    assert 'pictures/arm.webp' in (ROOT / 'docs' / 'index.md').read_text()
 
 
 def linked_lines(page: Page) -> Iterator[tuple[Link, str]]:
