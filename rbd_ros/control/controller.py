@@ -72,6 +72,8 @@ class Controller(Stepping):
         robot, references = settings.robot, self.x.references
         #: set that will be in force once the posted requests have run
         self.accepted = settings
+        #: counts what makes a plan outdated: a reference, a goal, a reset, parameters, a payload
+        self.changes = 0
         #: makes messages trajectories and set-points
         self.joint_intake = JointIntake(
             references.joint, self.feeder, lower=robot.pick(robot.model.lower),
@@ -93,6 +95,7 @@ class Controller(Stepping):
         :param steady: steady time, s.
         :returns: the reason of a refusal, or nothing.
         """
+        self.changes += 1
         try:
             self._step(Kind.ACTIVATE, now, steady)
         except Outdated:
@@ -109,6 +112,7 @@ class Controller(Stepping):
         :param steady: steady time, s.
         :returns: the reason of a refusal, or nothing.
         """
+        self.changes += 1
         try:
             self._step(Kind.RESET, now, steady)
         except Outdated:
@@ -140,6 +144,7 @@ class Controller(Stepping):
         :param now: control time, s.
         :param steady: steady time, s.
         """
+        self.changes += 1
         self.settings = self.speaker.settings = settings.with_structure_of(self.settings)
         fill_parameters(self.p, self.settings, self._modes)
         self.joint_intake.speed[:] = self.settings.velocity_limits
@@ -154,6 +159,7 @@ class Controller(Stepping):
         :param now: control time, s.
         :param steady: steady time, s.
         """
+        self.changes += 1
         self._step(Kind.HOLD, now, steady)
 
     def take_payload(self, now: float, steady: float, payload: Array) -> None:
@@ -164,6 +170,7 @@ class Controller(Stepping):
         :param steady: steady time, s.
         :param payload: ten numbers of ``payload_vector``.
         """
+        self.changes += 1
         self.u.numbers[:10] = payload
         self._step(Kind.PAYLOAD, now, steady)
 
@@ -247,6 +254,7 @@ class Controller(Stepping):
         :raises GoalError: if the law does not run or does not follow the joints, or if the points
             cannot be followed.
         """
+        self.changes += 1
         if not self.working:
             raise GoalError(ResultCode.INVALID_GOAL, f'the controller is {self.state.value}')
         self._last_goal += 1
@@ -270,6 +278,7 @@ class Controller(Stepping):
         :param key: of the goal.
         :param on_path: whether to come to rest on its path; else as soon as each joint can.
         """
+        self.changes += 1
         if self.goal is not None and self.goal == key:
             self.u.numbers[:2] = self.x.references.joint.goal.active, on_path
             self._step(Kind.CANCEL, now, steady)
@@ -284,6 +293,7 @@ class Controller(Stepping):
         :param end: whether the trajectory is over once it rests; its goal is aborted.
         :returns: the reason of a refusal, or nothing.
         """
+        self.changes += 1
         self.u.numbers[:2] = paused, end
         self._step(Kind.PAUSE, now, steady)
         return self._refusal()
@@ -338,6 +348,7 @@ class Controller(Stepping):
 
     def _take_reference(self, now: float, steady: float, make: Callable[[float], None]) -> None:
         """Take a new reference while the law runs; a rejected one is logged, changes nothing."""
+        self.changes += 1
         if not self.working:
             self._warn(self.state, f'the controller is {self.state.value}')
             return

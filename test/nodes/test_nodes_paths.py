@@ -24,6 +24,7 @@ from geometry_msgs.msg import Quaternion, Transform, Twist, Vector3
 from listener_rig import Listeners
 import numpy as np
 import pytest
+from rbd_ros.control.interface.causes import Cause
 from rbd_ros.control.load.payload import rotation
 from rbd_ros.control.references.results import ResultCode
 from rbd_ros.nodes.controller import pause_service
@@ -91,6 +92,56 @@ def test_topic_moves_the_tip_along_the_path(rig):
     assert max(off) < 1e-3
     np.testing.assert_allclose(rig.arm.pose[:3, 3], pose[:3, 3] + way, atol=1e-3)
     np.testing.assert_allclose(rig.arm.pose[:3, :3], pose[:3, :3], atol=3e-3)
+
+
+@pytest.mark.parametrize('ahead', [0.005, 0.02, 0.3, 5.0, 25.0])
+def test_nothing_moves_before_the_start(rig, ahead):
+    """However far ahead it is; then the path is the one that would have begun at once."""
+    pose, way, begin = rig.arm.pose, np.array([0.0, 0.1, 0.05]), rig.arm.reference[0].copy()
+    checked(rig, path(pose, (1.0, way), start=7.0 + ahead))  # the clock of the rig stands
+    assert not rig.logged
+    end = rig.arm.time + ahead
+    while rig.arm.time < end - 0.005:
+        rig.arm.run(min(0.05, end - 0.004 - rig.arm.time))
+        np.testing.assert_allclose(rig.arm.reference[0], begin, atol=1e-9)
+        np.testing.assert_allclose(rig.arm.reference[1], 0.0, atol=1e-9)
+    rig.arm.run(0.5 + end - rig.arm.time)
+    assert np.linalg.norm(rig.arm.pose[:3, 3] - pose[:3, 3] - 0.5 * way) < 3e-3
+    rig.arm.run(0.7)
+    np.testing.assert_allclose(rig.arm.pose[:3, 3], pose[:3, 3] + way, atol=1e-3)
+
+
+def test_a_plan_is_outdated_by_what_comes_meanwhile(rig):
+    """A stop and a reset, another limit, a hold, an empty message: the path does not begin."""
+    way, arm = np.array([0.0, 0.05, 0.0]), rig.arm
+
+    def begun(meanwhile):
+        before = arm.reference[0].copy()
+        rig.logged.clear()
+        rig.take('cartesian_trajectory', path(arm.pose, (1.0, way)))
+        rig.planner.work()
+        meanwhile()
+        while rig.planner.busy:
+            rig.planner.work()
+        rig.controller.serve(arm.time, arm.time)
+        arm.run(0.3)
+        return np.abs(arm.reference[0] - before).max() > 1e-6
+
+    def stop_and_reset():
+        rig.controller.fault(arm.time, Cause.OPERATOR_STOP)
+        arm.run(1.0)
+        assert not rig.controller.reset(arm.time, arm.time)
+        arm.run(1.5)
+        assert arm.state == 'running'
+
+    def empty():
+        rig.take('cartesian_trajectory', path(arm.pose))
+        rig.controller.serve(arm.time, arm.time)
+    assert not begun(stop_and_reset) and 'send it again' in rig.logged[-1]
+    assert not begun(lambda: rig.controller.apply(rig.controller.settings, arm.time, arm.time))
+    assert not begun(lambda: rig.controller.hold(arm.time, arm.time))
+    assert not begun(empty)
+    assert begun(lambda: None) and not rig.logged
 
 
 def test_way_points_may_be_given_in_a_frame_of_the_robot(rig):
@@ -164,7 +215,7 @@ def test_a_path_begins_at_rest_where_it_was_checked_from(rig):
     while rig.planner.busy:
         rig.planner.work()
     rig.controller.serve(rig.arm.time, rig.arm.time)
-    assert 'has moved while the path was checked' in rig.logged[-1]
+    assert 'while the path was checked, the controller got something else' in rig.logged[-1]
 
 
 def test_an_empty_path_ends_the_one_before_on_it(rig):

@@ -27,10 +27,10 @@ from rbd_ros.control.paths.limits import path_limits
 from rbd_ros.control.paths.postures import Postures
 from rbd_ros.control.paths.way_points import curve_from
 from rbd_ros.control.references.results import GoalError, ResultCode
+from rbd_ros.control.references.trajectory import Knots
 
 if TYPE_CHECKING:
     from rbd_ros.control.controller import Controller
-    from rbd_ros.control.references.trajectory import Knots
 
 __all__ = ['PathPlan']
 
@@ -39,6 +39,9 @@ Array = npt.NDArray[np.float64]
 #: rad/s or m/s below which a reference counts as at rest, and rad or m by which it may have moved
 #: during a check: the last of a motion takes its time, and the first piece begins where it is
 _REST, _MOVED = 1e-3, 1e-4
+
+#: s ahead from which on a start is waited for
+_AT_ONCE = 0.01
 
 
 class PathPlan:
@@ -53,7 +56,7 @@ class PathPlan:
 
     def __init__(self, controller: Controller, postures: Postures, points: WayPoints) -> None:
         settings = controller.settings
-        self._controller = controller
+        self._controller, self._changes = controller, controller.changes
         controller.refresh()
         self._begin = self._reference()
         x = controller.x
@@ -96,6 +99,10 @@ class PathPlan:
         :param start: control time at which the path is to begin; None: now.
         :raises GoalError: if it cannot begin any more.
         """
+        if self._controller.changes != self._changes:
+            raise GoalError(ResultCode.INVALID_GOAL, 'while the path was checked, the controller '
+                            'got something else (a reference, a parameter, a payload, a reset): '
+                            'send it again')
         if not np.abs(self._reference() - self._begin).max() <= _MOVED:
             raise GoalError(ResultCode.INVALID_GOAL, 'the reference has moved while the path was '
                             'checked: send it again')
@@ -103,4 +110,15 @@ class PathPlan:
             raise GoalError(ResultCode.OLD_HEADER_TIMESTAMP, (
                 f'the path would have begun {now - start:.3g} s ago, before it was checked: '
                 'leave the stamp zero, or choose a later one'))
-        return self._following.knots
+        knots = self._following.knots
+        if start is None or start <= now + _AT_ONCE:
+            return knots
+        return _from_rest(self._begin, knots)
+
+
+def _from_rest(q: Array, knots: Knots) -> Knots:
+    """Return a motion that stands still until its start, which may be seconds ahead."""
+    assert knots.qd is not None and knots.qdd is not None
+    still = np.zeros((1, len(q)))
+    return Knots(np.array([0.0, *knots.times]), np.vstack([q, knots.q]),
+                 np.vstack([still, knots.qd]), np.vstack([still, knots.qdd]))

@@ -28,7 +28,7 @@ from rbd_ros.control.references.results import GoalError, ResultCode
 from rbd_ros.control.references.trajectory import refusal
 from rbd_ros.control.references.words import PointWord
 
-__all__ = ['curve_from', 'LONGEST', 'MOST_POINTS', 'read_way_points']
+__all__ = ['curve_from', 'LONGEST', 'MOST_POINTS', 'read_way_points', 'too_many']
 
 Array = npt.NDArray[np.float64]
 
@@ -47,6 +47,11 @@ _REST = 1e-6
 
 def _wrong(text: str) -> GoalError:
     return GoalError(ResultCode.INVALID_GOAL, text)
+
+
+def too_many(count: int) -> str:
+    """Return what is said of so many way-points."""
+    return f'{count} way-points are more than {MOST_POINTS}'
 
 
 def read_way_points(names: Sequence[str], tip: str, times: Sequence[float], poses: Array,
@@ -71,7 +76,7 @@ def read_way_points(names: Sequence[str], tip: str, times: Sequence[float], pose
     if not len(times):
         raise refusal(PointWord.NO_POINTS)
     if len(times) > MOST_POINTS:
-        raise _wrong(f'{len(times)} way-points are more than {MOST_POINTS}')
+        raise _wrong(too_many(len(times)))
     _check_times(times)
     for rows, what in ((poses, 'transforms'), (velocities, 'velocities'),
                        (accelerations, 'accelerations')):

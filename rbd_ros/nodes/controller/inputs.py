@@ -204,7 +204,8 @@ class ReferenceInputs:
     def _on_path(self, message: MultiDOFJointTrajectory) -> None:
         controller = self._controller
         self._require(Takes.TRAJECTORY)
-        if not message.points:  # come to rest on the path
+        if not message.points:  # come to rest on the path, and follow none that is being checked
+            self._planner.drop(None)
             controller.post(lambda now, steady: controller.pause(now, steady, True, end=True))
             return
         points = self._planner.read(message)

@@ -15,8 +15,8 @@
 """
 Timed paths of the tip, checked in the thread of the node, a few milliseconds at a time.
 
-Neither the control loop nor a service waits for a check: what it knows of the robot is a kernel of
-its own, and between two parts of the check the executor serves everybody else.
+Neither the control loop nor a service waits for a check: between two parts of it the executor
+serves everybody else.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ import numpy.typing as npt
 from rbd_ros.control.paths.curve import WayPoints
 from rbd_ros.control.paths.plans import PathPlan
 from rbd_ros.control.paths.postures import Postures
-from rbd_ros.control.paths.way_points import read_way_points
+from rbd_ros.control.paths.way_points import MOST_POINTS, read_way_points, too_many
 from rbd_ros.control.references.results import GoalError, ResultCode
 from rbd_ros.errors import RbdError
 from rbd_ros.nodes.controller.reports import quaternion
@@ -92,6 +92,8 @@ class PathPlanner:
         :raises RbdError: with the reason why they are refused.
         """
         points = message.points
+        if len(points) > MOST_POINTS:  # before each of them is read
+            raise GoalError(ResultCode.INVALID_GOAL, too_many(len(points)))
         R, p = self._frames.pose(message.header.frame_id)
         for k, point in enumerate(points):
             if len(point.transforms) != 1:
