@@ -40,7 +40,7 @@ from launch_ros.substitutions import FindPackageShare
 from rbd_ros.control.parameters.file import check_file, read_file
 from rbd_ros.control.parameters.rules import activation_refusals
 from rbd_ros.control.parameters.table import defaults
-from rbd_ros.errors import RbdError, SettingError
+from rbd_ros.errors import nearest, nearest_file, RbdError, SettingError
 from rbd_ros.model.urdf.known_robots import known_robot, known_robots
 from rbd_ros.model.urdf.loader import load_urdf
 from rbd_ros.model.urdf.resources import find_resource
@@ -140,6 +140,7 @@ def generate_launch_description() -> LaunchDescription:
                               description='also start RViz, if it is installed'),
         DeclareLaunchArgument('log_level', default_value='info',
                               description='debug, info, warn, error or fatal'),
+        OpaqueFunction(function=_mistyped),
         OpaqueFunction(function=_list, condition=IfCondition(_listed())),
         GroupAction([
             OpaqueFunction(function=_named), OpaqueFunction(function=_check),
@@ -149,6 +150,18 @@ def generate_launch_description() -> LaunchDescription:
             OpaqueFunction(function=_rviz, condition=IfCondition(LaunchConfiguration('rviz'))),
         ], scoped=False, condition=UnlessCondition(_listed())),
     ])
+
+
+def _mistyped(context: LaunchContext) -> list[Action]:
+    """Name arguments that nobody asked for and that look like one of ours; launch says nothing."""
+    folder = Path(FindPackageShare('rbd_ros').perform(context)) / 'launch'
+    included = PythonLaunchDescriptionSource(str(folder / 'simulator.launch.py'))
+    known = {argument.name for description in (
+        generate_launch_description(), included.get_launch_description(context))
+        for argument in description.get_launch_arguments()}
+    return [LogInfo(msg=f'{name}:= is no argument here and does nothing{near}')
+            for name in context.launch_configurations
+            if name not in known and (near := nearest(name, known))]
 
 
 def _listed() -> PythonExpression:
@@ -227,6 +240,8 @@ def _check(context: LaunchContext) -> list[Action]:
     simulated = _wanted().evaluate(context)
     urdf = LaunchConfiguration('urdf').perform(context)
     file = LaunchConfiguration('params_file').perform(context)
+    if urdf and '://' not in urdf and urdf not in known_robots() and not Path(urdf).is_file():
+        raise RuntimeError(f'urdf:={urdf}: there is no such file{nearest_file(urdf)}')
     if not file and not simulated:
         topic = _node(context).removesuffix('controller') + 'robot_description'
         raise RuntimeError(REFUSED.format(

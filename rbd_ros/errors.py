@@ -18,6 +18,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 import difflib
+import os
+from pathlib import Path
 from typing import Any
 
 
@@ -25,6 +27,14 @@ def nearest(name: str, known: Iterable[str]) -> str:
     """Return a question that offers the known name most like a mistyped one, or nothing."""
     near = difflib.get_close_matches(name, list(known), 1)
     return f'; did you mean "{near[0]}"?' if near else ''
+
+
+def nearest_file(path: str) -> str:
+    """Return a hint about a file that is not there: its folder, or a name there like it."""
+    file = Path(path).expanduser().absolute()
+    if not file.parent.is_dir():
+        return f'; there is no folder {file.parent}'
+    return nearest(file.name, os.listdir(file.parent)) or f'; {file.parent} has none like it'
 
 
 class RbdError(Exception):

@@ -35,7 +35,8 @@ from rclpy.exceptions import (
 from rclpy.node import Node
 from rclpy.parameter import Parameter
 
-__all__ = ['check_changes', 'declare', 'OwnModes', 'read', 'refusal_text', 'unknown_warnings']
+__all__ = ['check_changes', 'declare', 'OwnModes', 'read', 'refusal_text', 'undeclared',
+           'unknown_warnings']
 
 _TYPES = {
     rows.BOOL: ParameterType.PARAMETER_BOOL,
@@ -46,6 +47,12 @@ _TYPES = {
     rows.DOUBLES: ParameterType.PARAMETER_DOUBLE_ARRAY,
     rows.STRINGS: ParameterType.PARAMETER_STRING_ARRAY,
 }
+
+
+def undeclared(node: Node, changes: Iterable[Parameter]) -> str:
+    """Return which of the parameters to be set a node does not have, and which one is like it."""
+    return '; '.join(f'there is no parameter "{each.name}"{nearest(each.name, PARAMETERS)}'
+                     for each in changes if not node.has_parameter(each.name))
 
 
 def declare(node: Node, rows: Mapping[str, Row] = PARAMETERS) -> None:

@@ -30,6 +30,7 @@ from rbd_ros.errors import SettingError
 from rbd_ros.loop.words import Starting
 from rbd_ros.nodes.controller import node as controller
 from rclpy.lifecycle import LifecycleNode
+from rclpy.parameter import Parameter
 
 SUCCESS, FAILURE, ERROR = controller.SUCCESS, controller.FAILURE, controller.ERROR
 
@@ -37,6 +38,15 @@ SUCCESS, FAILURE, ERROR = controller.SUCCESS, controller.FAILURE, controller.ERR
 def calls(mock):
     """Return the names of what was called, in order."""
     return [name for name, _, _ in mock.mock_calls]
+
+
+def test_a_mistyped_parameter_is_named():
+    """The node is asked, not rclpy, which would say that [] is not declared."""
+    asked = SimpleNamespace(has_parameter=lambda name: name == 'mode')
+    changes = [Parameter('mode', value='hold'), Parameter('stifness', value=[3.0])]
+    answer = controller.ControllerNode.set_parameters_atomically(asked, changes)
+    assert not answer.successful
+    assert answer.reason == 'there is no parameter "stifness"; did you mean "stiffness"?'
 
 
 @pytest.fixture

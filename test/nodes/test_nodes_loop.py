@@ -500,7 +500,7 @@ def test_activation_without_a_clock_says_so(monkeypatch):
     start.each = lambda: start.arm.silence(0.01)
     assert not start.made.run()
     assert start.logged[-1] == ('cannot activate: use_sim_time is true, but nothing has come on '
-                                '/clock')
+                                '/clock: start what publishes it, or set use_sim_time to false')
 
 
 def test_activation_ends_with_a_fault(monkeypatch):

@@ -19,6 +19,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 import math
 
+from rbd_ros.errors import nearest
+
 __all__ = ['Kind', 'Parameter', 'Value', 'axes', 'choice', 'joints', 'scalar', 'startup', 'switch',
            'text']
 
@@ -72,7 +74,8 @@ class Parameter:
         if not _fits(self.kind, value):
             return f'{self.name} must be of type {self.kind}, got {value!r}'
         if self.choices and value not in self.choices and value != self.default:
-            return f'{self.name} must be one of {list(self.choices)}, got {value!r}'
+            return (f'{self.name} must be one of {list(self.choices)}, got {value!r}'
+                    f'{nearest(str(value), self.choices)}')
         if isinstance(value, (int, float)) and not isinstance(value, bool):
             if not math.isfinite(value) or not self.lower <= value <= self.upper:
                 return (f'{self.name} = {value} {self.unit} is outside '

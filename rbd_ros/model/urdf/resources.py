@@ -22,7 +22,7 @@ from pathlib import Path
 import sys
 from urllib.parse import unquote, urlsplit
 
-from rbd_ros.errors import ModelError, nearest
+from rbd_ros.errors import ModelError, nearest, nearest_file
 from rbd_ros.model.urdf.known_robots import known_robots
 
 #: Packages of robot descriptions that pip installs, and that examples and tests use.
@@ -68,9 +68,11 @@ def find_resource(address: str | os.PathLike[str], *,
         raise ModelError(f'file "{text}" not found: the package "{package}" with descriptions of '
                          f'robots is not installed, or has no such file; to install it: {install}')
     searched = ', '.join(map(str, dict.fromkeys(candidates))) or 'no folder of that package'
-    hint = '' if text.startswith('file://') else nearest(text, known_robots())
+    hint = nearest(text, known_robots())
     if text.startswith('package://'):
         hint = '; source the workspace or set AMENT_PREFIX_PATH'
+    elif not hint:
+        hint = nearest_file(str(candidates[0]))
     raise ModelError(f'file "{text}" not found (searched: {searched}){hint}')
 
 

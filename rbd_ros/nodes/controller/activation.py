@@ -177,7 +177,8 @@ class Activation:
         """Return which input the start check is waiting for."""
         controller = self._controller
         if controller.settings.simulated and not self._node.get_clock().now().nanoseconds:
-            return 'use_sim_time is true, but nothing has come on /clock'
+            return ('use_sim_time is true, but nothing has come on /clock: start what publishes '
+                    'it, or set use_sim_time to false')
         missing = controller.missing_states()
         if missing:
             topic = self._node.resolve_topic_name('joint_states')

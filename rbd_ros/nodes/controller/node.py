@@ -63,6 +63,7 @@ from rbd_ros.nodes.controller.sensor_service import SensorService
 from rbd_ros.nodes.controller.transitions import TransitionNode
 from rbd_ros.nodes.executors import kind_that_works
 from rbd_ros.nodes.log import LogQueue, QueuedLogger
+from rcl_interfaces.msg import SetParametersResult
 from rclpy.clock import Clock, ClockType
 from rclpy.impl.rcutils_logger import RcutilsLogger
 from rclpy.lifecycle import LifecycleNode, State as LifecycleState, TransitionCallbackReturn
@@ -200,6 +201,12 @@ class ControllerNode(GuardedNode, LifecycleNode):
     def get_logger(self) -> RcutilsLogger:
         """Return the logger, whose lines go into a queue so that logging never blocks."""
         return self._queued or super().get_logger()
+
+    def set_parameters_atomically(self, parameter_list: list[Parameter]) -> SetParametersResult:
+        """Set all or none; what is not known is named, which rclpy does not do."""
+        if reason := parameters.undeclared(self, parameter_list):
+            return SetParametersResult(successful=False, reason=reason)
+        return super().set_parameters_atomically(parameter_list)
 
     # -- transitions ----------------------------------------------------------------------------
 

@@ -113,8 +113,11 @@ class Dashboard(Node):
             self.tabs[0].open(self._server)
         else:
             self._open_tabs()
+        if (port := self._server.get_port()) != self._value('port'):
+            self.get_logger().warning(
+                f'port {self._value("port")} is in use by another program: the page is on {port}')
         self.get_logger().info(
-            f'open http://{self._value("host")}:{self._server.get_port()}'
+            f'open http://{self._value("host")}:{port}'
             + (f'/?token={token} in a browser' if token
                else ' in a browser (view only: allow_commands is false)'))
 
