@@ -68,6 +68,7 @@ class Replayed(NamedTuple):
     :param t: s from the first state, of the compared torques, (count,).
     :param recorded: torques that were sent, (count, n); ``torque``: those of the replay.
     :param states: time, state and whose it is ('recorded' or 'replayed'), in order.
+    :param apart: begin, end and state of the replay where only the recorded controller ran.
     :param notes: what could not be replayed, or was refused.
     """
 
@@ -77,6 +78,7 @@ class Replayed(NamedTuple):
     recorded: Array
     torque: Array
     states: list[tuple[float, str, str]]
+    apart: list[tuple[float, float, str]]
     notes: list[str]
 
 
@@ -269,6 +271,7 @@ class _Replay:
             self._robot.joints, self._controller.settings.torque_limits, t,
             recorded.reshape(-1, n), torque.reshape(-1, n),
             [(max(0.0, t - begin), state, who) for t, state, who in self._timeline],
+            [(a - begin, b - begin, state) for a, b, state in _apart(self._timeline, self._now)],
             list(self._notes))
 
 
@@ -297,19 +300,37 @@ def _spans(reports: Sequence[Any]) -> Iterator[list[Any]]:
         yield span
 
 
-def _running(timeline: Sequence[tuple[float, str, str]], end: float,
-             ) -> list[tuple[float, float]]:
-    """Return the times in which both controllers run, and have done so for a moment."""
+def _stretches(timeline: Sequence[tuple[float, str, str]], end: float,
+               ) -> Iterator[tuple[float, float, Mapping[str, str]]]:
+    """Yield begin, end and the states of both controllers, which are told one after the other."""
     state: dict[str, str] = {}
-    found = []
     changes: list[tuple[float, Mapping[str, str]]] = []
     for t, what, who in timeline:
         state = {**state, who: what}
         changes.append((t, state))
     for (a, there), (b, _) in pairwise([*changes, (end, {})]):
-        if (there.get('recorded') == there.get('replayed') == State.RUNNING.value
-                and b - a > 2.0 * SETTLED):
-            found.append((a + SETTLED, b - _PATIENCE))
+        yield a, b, there
+
+
+def _running(timeline: Sequence[tuple[float, str, str]], end: float,
+             ) -> list[tuple[float, float]]:
+    """Return the times in which both controllers run, and have done so for a moment."""
+    return [(a + SETTLED, b - _PATIENCE) for a, b, there in _stretches(timeline, end)
+            if there.get('recorded') == there.get('replayed') == State.RUNNING.value
+            and b - a > 2.0 * SETTLED]
+
+
+def _apart(timeline: Sequence[tuple[float, str, str]], end: float,
+           ) -> list[tuple[float, float, str]]:
+    """Return where the recorded controller runs and the replay does not, after both ran once."""
+    met, found = False, []
+    for a, b, there in _stretches(timeline, end):
+        here = there.get('replayed', State.INACTIVE.value)
+        if there.get('recorded') != State.RUNNING.value:
+            continue
+        met = met or here == State.RUNNING.value
+        if met and here != State.RUNNING.value and b - a > 2.0 * SETTLED:
+            found.append((a, b, here))
     return found
 
 
@@ -319,4 +340,7 @@ def worst(found: Replayed) -> Array:
         raise RbdError('there is nothing to compare: the replay never ran while the recorded '
                        'controller did. Begin to record before the controller starts, or while '
                        f'the robot rests. {" ".join(found.notes)}'.strip())
-    return np.asarray((np.abs(found.torque - found.recorded) / found.limits).max(axis=0))
+    # a joint without a limit is measured by what was sent
+    sent = np.maximum(np.abs(found.recorded).max(axis=0), 1.0)
+    scale = np.where(np.isfinite(found.limits), found.limits, sent)
+    return np.asarray((np.abs(found.torque - found.recorded) / scale).max(axis=0))

@@ -103,6 +103,15 @@ def test_replay_finds_another_controller(tmp_path: Path) -> None:
     assert 'NOT the same' in rbd('replay', file, code=1)[0]
 
 
+def test_a_replay_that_stops_is_not_the_same(tmp_path: Path) -> None:
+    """Where it faults early, the torques until then do not make it the same."""
+    file = write_controlled(tmp_path / 'fast.mcap', FOLLOWING,
+                            spoken={'velocity_limits': [0.2] * 7})
+    told = data('replay', file, code=1)
+    assert not told['within_tolerance'] and told['apart']
+    assert 'the recorded controller ran, and the replay was' in rbd('replay', file, code=1)[1]
+
+
 def test_a_recording_with_too_little(tmp_path: Path, run: Path) -> None:
     """What is missing is named, with the command that records it."""
     from mcap.writer import Writer

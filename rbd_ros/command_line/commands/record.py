@@ -27,7 +27,11 @@ that can be read up to its last chunk.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+import signal
+from threading import Event
 from typing import Annotated, Optional, TYPE_CHECKING
 
 from rbd_ros.command_line.options import AsJson
@@ -55,8 +59,6 @@ def run(
     as_json: AsJson = False,
 ) -> None:
     """Record topics."""
-    import signal
-
     from rbd_ros.errors import RbdError
     from rbd_ros.recording.mcap_file import McapFile
     from rbd_ros.recording.topics import default_topics, named_by_time
@@ -72,9 +74,9 @@ def run(
     except ImportError as error:
         raise RbdError(f'recording needs ROS 2 ({error}); source it, or use ./run rbd record'
                        ) from None
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
-    with McapFile(path) as file, Recorder(file, wanted, controller) as recorder:
-        _record(recorder, seconds)
+    with _interrupts() as ended, McapFile(path) as file, Recorder(
+            file, wanted, controller) as recorder:
+        _record(recorder, seconds, ended)
         told = recorder.recorded
     for name, why in recorder.refused.items():
         warn(f'{name} was not recorded: {why}')
@@ -91,13 +93,23 @@ def run(
          f'written to {path}, {size / 1e6:.2f} MB; next: rbd plot {path}, or rbd replay {path}')
 
 
-def _record(recorder: Recorder, seconds: float | None) -> None:
+@contextmanager
+def _interrupts() -> Iterator[Event]:
+    """Note Ctrl-C and SIGTERM; raised in the middle of a chunk, they would cut the file."""
+    ended = Event()
+    before = {each: signal.signal(each, lambda *_: ended.set())
+              for each in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield ended
+    finally:
+        for each, handler in before.items():
+            signal.signal(each, handler)
+
+
+def _record(recorder: Recorder, seconds: float | None, ended: Event) -> None:
     """Record until the time is over, or until Ctrl-C."""
     with console(error=True).status('recording; Ctrl-C ends it') as status:
-        try:
-            while seconds is None or recorder.recorded.seconds < seconds:
-                recorder.spin(STEP if seconds is None else min(
-                    STEP, seconds - recorder.recorded.seconds))
-                status.update(f'recording; Ctrl-C ends it: {recorder.recorded.line()}')
-        except KeyboardInterrupt:
-            pass
+        while not ended.is_set() and (seconds is None or recorder.recorded.seconds < seconds):
+            recorder.spin(STEP if seconds is None else min(
+                STEP, seconds - recorder.recorded.seconds))
+            status.update(f'recording; Ctrl-C ends it: {recorder.recorded.line()}')

@@ -56,11 +56,15 @@ def run(
     largest = worst(found)
     off = found.torque - found.recorded
     rms = np.sqrt(np.mean(off**2, axis=0))
-    good = bool((largest <= tolerance).all())
+    for begin, end, state in found.apart:
+        warn(f'from {begin:.2f} to {end:.2f} s the recorded controller ran, and the replay was '
+             f'{state}')
+    good = bool((largest <= tolerance).all()) and not found.apart
     rows = [[joint, float(rms[k]), float(np.abs(off[:, k]).max()), float(found.limits[k]),
              f'{largest[k]:.2%}'] for k, joint in enumerate(found.joints)]
     show({'joints': list(found.joints), 'compared': len(found.t), 'rms': rms,
           'largest_share': largest, 'limits': found.limits, 'states': found.states,
+          'apart': found.apart,
           'notes': found.notes, 'within_tolerance': good}, as_json,
          table(f'{len(found.t)} torques of the replay and of the recording', (
              'joint', '>rms difference', '>largest', '>limit', '>share'), rows),
