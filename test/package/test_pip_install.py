@@ -144,3 +144,4 @@ def test_command(folder: Path) -> None:
     assert json.loads(run(folder, 'rbd', 'info', robot, '--json'))['nv'] == 7
     assert 'torque_limits' in run(folder, 'rbd', 'config', robot)
     assert '0 failed' in run(folder, 'rbd', 'check', robot)
+    assert json.loads(run(folder, 'rbd', 'learn', 'rnea', '--json'))['written']
