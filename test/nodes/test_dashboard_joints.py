@@ -186,7 +186,7 @@ def test_nothing_leaves_the_limits_and_nothing_jumps(monkeypatch, seed):
             assert (sent >= point.lower).all() and (sent <= point.upper).all()
             assert (np.abs(sent - position) <= most).all()
             position = sent
-            rig.telemetry.positions.update(zip(rig.joints, sent.tolist(), strict=True))
+            rig.put(sent)
         rig.sent.clear()
     rig.drive.update()
     for slider in rig.drive.sliders:
@@ -229,10 +229,10 @@ def test_a_robot_that_others_moved_is_not_taken_back(monkeypatch):
     rig.drive.sliders[0].put(0.5)
     rig.run(2.0)
     first, sent = rig.joints[0], len(rig.sent)
-    rig.telemetry.positions[first] = 0.5 + 0.9 * ELSEWHERE
+    rig.telemetry.reference_positions[first] = 0.5 + 0.9 * ELSEWHERE
     rig.run(AT_REST + 1.0, follows=False)
     assert rig.drive.point.q[0] == 0.5
-    rig.telemetry.positions[first] = -0.8
+    rig.telemetry.reference_positions[first] = -0.8
     rig.run(AT_REST + 1.0, follows=False)
     assert len(rig.sent) == sent and rig.drive.sliders[0].value == -0.8
     assert 'Somebody else' in rig.words
@@ -306,5 +306,7 @@ def test_a_robot_without_sliders(monkeypatch):
     rig = rig_of(monkeypatch, free, [0.0, 0.0], simulated=True).on()
     assert rig.drive.joints == ('j',)
     rig.drive.sliders[0].put(0.5)
-    rig.run(3.0, follows=False)
+    for _ in range(100):
+        rig.run(PERIOD, follows=False)
+        rig.telemetry.reference_positions['j'] = rig.sent[-1][1][0] if rig.sent else 0.0
     assert rig.sent[-1][1].tolist() == [0.5]

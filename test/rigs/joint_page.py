@@ -83,22 +83,27 @@ class JointPage:
                  allowed: bool = True) -> None:
         self.clock = 1000.0
         self.sent: list[tuple[float, Any]] = []  # times and set-points
+        self.holds: list[float] = []  # times at which the controller was told to hold
         self.buttons: dict[str, Any] = {}
         for module in (dead_man, joint_drive):
             monkeypatch.setattr(module, 'time', SimpleNamespace(monotonic=lambda: self.clock))
         self.joints = tuple(model.independent_joint_names)
         self.telemetry: Any = SimpleNamespace(state='running', mode=taking(Takes.TRAJECTORY)[0],
-                                              positions={}, age=lambda _: 0.0)
+                                              positions={}, reference_positions={},
+                                              age=lambda _: 0.0)
         self.operator: Any = SimpleNamespace(
             allowed=allowed, simulated=simulated, is_crowded=False, steer=MagicMock(),
-            set_point=lambda names, q: self.sent.append((self.clock, np.array(q))))
+            set_point=lambda names, q: self.sent.append((self.clock, np.array(q))),
+            hold=lambda names: self.holds.append(self.clock))
         self.put(q)
         self.gui = handles(self.buttons)
         self.drive = JointDrive(self.gui, model, self.joints, self.telemetry, self.operator)
 
-    def put(self, q: Any) -> None:
-        """Put the robot somewhere."""
-        self.telemetry.positions.update(zip(self.joints, map(float, q), strict=True))
+    def put(self, q: Any, reference: Any = None) -> None:
+        """Put the robot somewhere, and what the controller follows, there unless told where."""
+        for kept, numbers in ((self.telemetry.positions, q), (
+                self.telemetry.reference_positions, q if reference is None else reference)):
+            kept.update(zip(self.joints, map(float, numbers), strict=True))
 
     def on(self) -> JointPage:
         """Switch it on."""

@@ -18,6 +18,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 import math
+import threading
 import time
 from typing import Any, TYPE_CHECKING
 
@@ -44,9 +45,13 @@ SLOWEST, USUAL, FASTEST = 5, 20, 50  # percent of the velocity limits
 #: s without a set-point after which the robot counts as at rest, and rad or m from the last one at
 #: which somebody else has moved it
 AT_REST, ELSEWHERE = 1.0, 0.1
+LEAD = 0.2  # s of motion by which the set-point is ahead of the controller's reference at most
+FRESH = 0.5  # s for which a reference of the controller is known
 HOLD = ('Move a slider, then keep **Hold to move** pressed. The robot begins to stop at most '
         f'{TIMEOUT:g} s after you let go, or after this page is closed or cut off.')
 READY = 'Move a slider: the robot goes there.'
+NO_REFERENCE = ('The controller does not say what it follows (`~/controller_state`): '
+                '`state_divider` must not be 0.')
 MOVED = 'Somebody else has moved the robot: the sliders are where it is now.'
 
 
@@ -54,8 +59,9 @@ class JointDrive:
     """
     Sliders that are where the robot is until they are switched on, and then where it shall be.
 
-    What is sent is one set-point after the other, each a little further: whatever ends the stream
-    ends the motion. A robot that is not simulated moves only while a button is held.
+    What is sent is one set-point after the other, each a little further than the reference of the
+    controller: whatever ends the stream ends the motion. A robot that is not simulated moves only
+    while a button is held, and is told to hold when it is released.
 
     :param gui: of the page.
     :param model: the robot.
@@ -71,7 +77,9 @@ class JointDrive:
         self.point = MovingPoint(model, self.joints)
         self.target: Array = self.point.q.copy()
         self._hold, self._jogs = DeadMan(), {-1.0: DeadMan(), 1.0: DeadMan()}
-        self._simulated = self._driving = False
+        self._simulated = self._driving = self._moving = False
+        self._jogged = ''  # joint for which a jog button was pressed
+        self._lock = threading.RLock()  # sliders are moved in threads of the page
         self._shown: Array = self.point.q.copy()  # where the sliders are
         self._windows = [self._window(k, 0.0) for k in range(len(self.joints))]
         self._now = self._sent = -math.inf  # steady times: of the last look, the last set-point
@@ -107,10 +115,11 @@ class JointDrive:
 
     def _ask(self, k: int) -> None:
         """Take a slider that was moved by hand; a browser may send more than a slider has."""
-        self._shown[k] = value = float(self.sliders[k].value)
-        if self._driving:
-            low, high = self._windows[k]
-            self.ask({self.joints[k]: min(max(value, low), high)})
+        with self._lock:
+            self._shown[k] = value = float(self.sliders[k].value)
+            if self._driving:
+                low, high = self._windows[k]
+                self.ask({self.joints[k]: min(max(value, low), high)})
 
     def ask(self, positions: dict[str, float]) -> None:
         """
@@ -118,11 +127,12 @@ class JointDrive:
 
         :param positions: by name; of joints that are not driven here nothing is asked.
         """
-        target = self.target.copy()
-        for k, name in enumerate(self.joints):
-            if math.isfinite(positions.get(name, math.nan)):
-                target[k] = positions[name]
-        self.target = self.point.inside(target)
+        with self._lock:
+            target = self.target.copy()
+            for k, name in enumerate(self.joints):
+                if math.isfinite(positions.get(name, math.nan)):
+                    target[k] = positions[name]
+            self.target = self.point.inside(target)
 
     @property
     def is_driving(self) -> bool:
@@ -137,41 +147,85 @@ class JointDrive:
 
     def switch(self) -> None:
         """Get ready to send set-points, or leave the topic to others."""
-        self._simulated = self._operator.simulated
-        self._operator.steer(bool(self.box.value))
+        with self._lock:
+            self._simulated = self._operator.simulated
+            if not self.box.value:
+                self._release()
+            self._operator.steer(bool(self.box.value))
 
     def send(self) -> None:
         """Move the set-point by what the time since the last call allows, and send it."""
-        before, self._now = self._now, time.monotonic()
-        if not self._driving:
+        with self._lock:
+            before, self._now = self._now, time.monotonic()
+            reference = self._reference()
+            if not (self._driving and self.box.value) or reference is None:
+                self._release()
+            elif self._now - self._sent > AT_REST and self._is_elsewhere(reference):
+                self._begin()
+                self.words.content = MOVED
+            else:
+                self._move(reference, self._now - before)
+
+    def _move(self, reference: Array, seconds: float) -> None:
+        """Go on from the reference, or come to rest if no button is held."""
+        sense = self._jog()
+        if not (sense or self._simulated or self._hold.is_held(self._now)):
+            self._release()
+            if self._now - self._sent <= AT_REST:  # it brakes
+                self.point.begin(self.point.near(reference))
             return
-        if self._now - self._sent > AT_REST and self._is_elsewhere():
-            self._begin()
-            self.words.content = MOVED
-            return
-        old, share = self.point.q, min(max(float(self._speed.value), SLOWEST), FASTEST) / 100.0
-        held = [sense for sense, jog in self._jogs.items() if jog.is_held(self._now)]
-        if len(held) == 1:
-            k = self.joints.index(self._joint.value)
-            self.point.jog(k, held[0], self._now - before, share)
-            self.ask({self._joint.value: float(self.point.q[k])})
-        elif self._simulated or self._hold.is_held(self._now):
-            self.point.approach(self.target, self._now - before, share)
+        if not self._moving:
+            self.point.begin(self.point.near(reference))
+            self._moving = True
+        old, share = self.point.q, self._share()
+        # it waits for a reference that cannot follow: what is ahead is what goes on after release
+        seconds = min(seconds, max(LEAD - self.point.lead(reference, share), 0.0))
+        if sense:
+            k = self.joints.index(self._jogged)
+            self.point.jog(k, sense, seconds, share)
+            self.ask({self._jogged: float(self.point.q[k])})
         else:
-            self.point.rest()
+            self.point.approach(self.target, seconds, share)
         if not np.array_equal(old, self.point.q):
             self._operator.set_point(self.joints, self.point.q.tolist())
             self._sent = self._now
 
+    def _jog(self) -> float:
+        """Return the sense in which a joint is jogged; 0: none, or another one than was meant."""
+        held = [sense for sense, jog in self._jogs.items() if jog.is_held(self._now)]
+        chosen = self._joint.value if self._joint.value in self.joints else ''
+        self._jogged = (self._jogged or chosen) if held else ''
+        return held[0] if len(held) == 1 and chosen and self._jogged == chosen else 0.0
+
+    def _share(self) -> float:
+        """Return the part of the velocity limits; a browser may send more than a slider has."""
+        percent = float(self._speed.value)
+        return min(max(percent, SLOWEST), FASTEST) / 100.0 if math.isfinite(percent) else (
+            SLOWEST / 100.0)
+
+    def _release(self) -> None:
+        """End a motion: the controller holds, wherever the last set-point is."""
+        if self._moving and self._now - self._sent <= AT_REST:
+            self._operator.hold(self.joints)
+        self._moving = False
+        self.point.rest()
+
     def update(self) -> None:
         """Say what is missing, and show where the joints are or shall be."""
+        with self._lock:
+            self._update()
+
+    def _update(self) -> None:
         on = bool(self.box.value and self._operator.allowed and self.joints)
         # a simulator that comes while this is on switches no dead-man off
         self._simulated = self._operator.simulated and (self._simulated or not on)
         lack = missing(self._telemetry, Takes.TRAJECTORY, seen=self._measured() is not None,
                        crowded=self._operator.is_crowded) if on else ''
+        if on and not lack and self._reference() is None:
+            lack = NO_REFERENCE
         driving = on and not lack
         if driving != self._driving:
+            self._release()
             self._begin()
             self._driving = driving
             for each in (*self.sliders, *self._jog_buttons):
@@ -186,21 +240,32 @@ class JointDrive:
             self._show(shown)
 
     def _begin(self) -> None:
-        """Ask for what is: set-point and target are where the robot is."""
-        measured = self._measured()
-        if measured is not None:
-            self.point.begin(measured)
+        """Ask for what is: set-point and target are where the controller's reference is."""
+        # not where the robot is: one that hangs in its springs would sink again at each start
+        reference = self._reference()
+        if reference is not None:
+            self.point.begin(reference)
+            for k in np.flatnonzero(self.point.endless):
+                self._place(int(k), float(reference[k]))
         self.target = self.point.q.copy()
 
-    def _is_elsewhere(self) -> bool:
-        measured = self._measured()
-        return measured is not None and bool(
-            np.abs(self.point.inside(measured) - self.point.q).max(initial=0.0) > ELSEWHERE)
+    def _is_elsewhere(self, reference: Array) -> bool:
+        away = self.point.inside(self.point.near(reference)) - self.point.q
+        return bool(np.abs(away).max(initial=0.0) > ELSEWHERE)
+
+    def _reference(self) -> Array | None:
+        """Return what the controller follows, None if it has not said so just now."""
+        if self._telemetry.age('reference') > FRESH:
+            return None
+        return self._all_of(self._telemetry.reference_positions)
 
     def _measured(self) -> Array | None:
         """Return where the joints are, None while one has never been seen."""
-        found = [self._telemetry.positions.get(name) for name in self.joints]
-        return None if None in found else np.array(found, float)
+        return self._all_of(self._telemetry.positions)
+
+    def _all_of(self, positions: dict[str, float]) -> Array | None:
+        found = [positions.get(name, math.nan) for name in self.joints]
+        return np.array(found) if all(map(math.isfinite, found)) else None
 
     def _show(self, q: Array) -> None:
         """Move the sliders; what does not change is not sent to the browsers."""
@@ -210,6 +275,12 @@ class JointDrive:
                 continue
             low, high = self._windows[k]
             if not low <= q[k] <= high:
-                self._windows[k] = slider.min, slider.max = low, high = self._window(k, q[k])
+                self._place(k, float(q[k]))
+                low, high = self._windows[k]
             slider.value = min(max(float(q[k]), low), high)
             self._shown[k] = q[k]
+
+    def _place(self, k: int, q: float) -> None:
+        """Have a slider around a position."""
+        slider = self.sliders[k]
+        self._windows[k] = slider.min, slider.max = self._window(k, q)

@@ -51,7 +51,27 @@ class MovingPoint:
         self.speed = np.array([speed if math.isfinite(speed) and speed > 0.0 else USUAL_SPEED
                                for speed in speeds])
         self.q: Array = self.inside(np.zeros(len(places)))
+        #: joints that turn without end: a whole turn is no difference
+        self.endless = np.array([
+            math.isinf(low) and math.isinf(high)
+            and model.joint[model.joint_index(name)].type_name == 'revolute'
+            for name, low, high in zip(joints, self.lower, self.upper, strict=True)], bool)
         self._pace = 0.0  # of its speed, 0 to 1
+
+    def near(self, q: ArrayLike) -> Array:
+        """Return the same positions, those of endless joints by the nearest turn."""
+        q = np.array(q, float)
+        turns = np.round((self.q - q) / (2.0 * math.pi))
+        return np.where(self.endless, q + 2.0 * math.pi * turns, q)
+
+    def lead(self, q: ArrayLike, share: float) -> float:
+        """
+        Return by how many seconds of motion it is away from positions.
+
+        :param q: the positions.
+        :param share: of the velocity limits, 0 to 1.
+        """
+        return float((np.abs(self.q - self.near(q)) / (share * self.speed)).max(initial=0.0))
 
     def inside(self, q: ArrayLike) -> Array:
         """Return the nearest positions within the limits."""

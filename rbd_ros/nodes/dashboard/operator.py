@@ -162,6 +162,15 @@ class Operator:
                 nanosec=SET_POINT_AHEAD))
             self._set_point.publish(JointTrajectory(joint_names=list(joints), points=[point]))
 
+    def hold(self, joints: Sequence[str]) -> None:
+        """
+        Have the controller come to rest, whatever set-point it is on the way to.
+
+        :param joints: names of all that the controller commands.
+        """
+        if self.allowed:
+            self._set_point.publish(JointTrajectory(joint_names=list(joints)))
+
     def target(self, position: Sequence[float], wxyz: Sequence[float]) -> None:
         """Send a target pose of the controlled frame, in the base."""
         if self.allowed:
