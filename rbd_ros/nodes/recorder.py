@@ -119,17 +119,20 @@ class Recorder:
 
     def _look(self) -> None:
         """Subscribe to what has appeared, and ask for parameters once."""
-        for name, kinds in self._node.get_topic_names_and_types():
+        for name, _ in self._node.get_topic_names_and_types():
             if (self._wanted is None or name in self._wanted) and name not in self.refused:
-                self._listen(name, kinds)
+                self._listen(name)
         if not self._asked and self._parameters.services_are_ready():
             self._asked = True
             self._parameters.list_parameters(callback=self._on_names)
 
-    def _listen(self, name: str, kinds: Sequence[str]) -> None:
-        offers = [each.qos_profile for each in self._node.get_publishers_info_by_topic(name)]
-        if not offers:
+    def _listen(self, name: str) -> None:
+        publishers = self._node.get_publishers_info_by_topic(name)
+        if not publishers:
             return
+        offers = [each.qos_profile for each in publishers]
+        # of publishers alone: somebody may listen for another type
+        kinds = sorted({each.topic_type for each in publishers})
         known = self._topics.get(name)
         try:
             if known is None:

@@ -27,7 +27,7 @@ import numpy.typing as npt
 from rbd_ros.control.modes.modes import Follows, MODES
 from rbd_ros.errors import RbdError
 import rclpy
-from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
+from rclpy.executors import SingleThreadedExecutor
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 from sensor_msgs.msg import JointState
 from std_msgs.msg import String
@@ -66,6 +66,7 @@ class TaughtRobot:
         node.create_subscription(String, f'{controller}/mode', self._on_mode, _LATCHED)
         self._executor = SingleThreadedExecutor(context=self._context)
         self._executor.add_node(node)
+        self._ending = threading.Event()
         self._thread = threading.Thread(target=self._spin, daemon=True)
         self._thread.start()
 
@@ -74,16 +75,15 @@ class TaughtRobot:
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
                  trace: TracebackType | None) -> None:
+        self._ending.set()
+        self._thread.join()
         self._executor.shutdown()
-        rclpy.shutdown(context=self._context)
-        self._thread.join(5.0)
         self._node.destroy_node()
+        rclpy.shutdown(context=self._context)
 
     def _spin(self) -> None:
-        try:
-            self._executor.spin()
-        except ExternalShutdownException:
-            pass
+        while not self._ending.is_set():
+            self._executor.spin_once(timeout_sec=0.05)
 
     def _on_state(self, message: JointState) -> None:
         here = dict(zip(message.name, message.position))

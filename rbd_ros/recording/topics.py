@@ -28,7 +28,8 @@ _OWN = (
     'joint_trajectory', 'cartesian_trajectory', 'target_pose', 'target_twist', 'target_wrench',
     'target_stiffness', 'payload', 'imu', 'force_torque', 'dead_man',
     'commands', 'controller_state', 'mode', 'state', 'fault', 'saturation',
-    'external_torque', 'external_wrench', 'measured_wrench', 'frame_pose')
+    'external_torque', 'external_wrench', 'measured_wrench', 'frame_pose',
+    'operational_space/condition')
 
 
 def default_topics(controller: str) -> tuple[str, ...]:

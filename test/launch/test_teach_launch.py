@@ -16,7 +16,8 @@
 """
 Teach and repeat as a user does it: the arm floats, is pushed about, and repeats what it was shown.
 
-All of it is recorded by ``rbd record`` meanwhile, and the recording is looked at.
+All of it is recorded by ``rbd record`` meanwhile, and the recording is looked at. The layout of
+Foxglove is compared with what is really published.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ import tempfile
 import time
 import unittest
 
+from foxglove_layout import check_paths, read_layout, TYPES
 from geometry_msgs.msg import WrenchStamped
 from launch import LaunchDescription
 from launch.actions import IncludeLaunchDescription
@@ -60,6 +62,8 @@ MODEL = rbd_ros.load_urdf(ROOT / 'urdf' / 'seven_joint_arm.urdf')
 JOINTS = MODEL.independent_joint_names
 #: N on the tool, one after the other
 PUSHES = ((14.0, 0.0, 0.0), (0.0, 12.0, 4.0), (-10.0, -8.0, 0.0))
+#: what the simulator publishes only where the robot can touch something
+SILENT = ('/simulator/contact_markers',)
 #: rad/s^2, enough for a robot that was not led but pushed
 ACCELERATION = 30.0
 #: rad by which the controller may be behind its reference, on a busy machine
@@ -145,10 +149,20 @@ class TestTeaching(unittest.TestCase):
         told = json.loads(recorder.communicate(timeout=rig.PATIENCE)[0])
         self.assertEqual(recorder.returncode, 0)
         self.assertGreater(told['topics']['/controller/controller_state'], 10)
+        self.assertGreater(told['topics']['/controller/commands'], 10)
+        check_paths(read_layout(), self.published)
         states = read_messages(recording, '/joint_states', JOINT_STATE)
         self.assertEqual(len(states), told['topics']['/joint_states'])
         stamps = [rig.to_ns(each.header.stamp) for each in states]
         self.assertEqual(stamps, sorted(stamps))
+
+    def published(self, topic: str) -> str | None:
+        """Return the type of a topic, as its publisher has it."""
+        if topic in SILENT:
+            return TYPES[topic]
+        kinds = {each.topic_type for each in self.client.node.get_publishers_info_by_topic(topic)}
+        self.assertLessEqual(len(kinds), 1, topic)
+        return kinds.pop() if kinds else None
 
     def near(self, lesson: Lesson, shown: np.ndarray, repeats: np.ndarray) -> None:
         """Expect that the arm was near every shown position, and near every planned one."""

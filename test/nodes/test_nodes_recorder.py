@@ -76,10 +76,10 @@ def test_definitions(kind: Any) -> None:
 class Robot:
     """A node that says things, named as a controller, in a domain of its own."""
 
-    def __init__(self) -> None:
+    def __init__(self, name: str = 'controller') -> None:
         self.context = rclpy.Context()
         rclpy.init(context=self.context)
-        self.node = rclpy.create_node('controller', context=self.context)
+        self.node = rclpy.create_node(name, context=self.context)
         self.node.declare_parameter('stiffness', [1.0, 2.0])
         self.node.declare_parameter('label', 'left')
         self.executor = SingleThreadedExecutor(context=self.context)
@@ -121,6 +121,8 @@ def test_all_that_is_said(robot: Robot, tmp_path: Path) -> None:
     states = node.create_publisher(JointState, '/joint_states', RELIABLE)
     weak = node.create_publisher(JointState, '/weak', BEST_EFFORT)
     unwanted = node.create_publisher(String, '/unwanted', RELIABLE)
+    mistaken = Robot('mistaken')  # about a type
+    mistaken.node.create_subscription(String, '/joint_states', print, 1)
     wanted = ('/robot_description', '/joint_states', '/weak', '/parameter_events')
     with McapFile(file) as out, Recorder(out, wanted, '/controller') as recorder:
         heard(recorder, robot, {'/robot_description': 1, '/parameter_events': 1})
@@ -142,6 +144,7 @@ def test_all_that_is_said(robot: Robot, tmp_path: Path) -> None:
             late.publish(JointState(name=['b'], position=[-1.0]))
             recorder.spin(0.1)
         assert not recorder.refused and recorder.recorded.lost == 0
+    mistaken.close()
     assert set(topics(file)) == set(wanted)
     found: dict[str, list[Any]] = {}
     for topic, _, message, _ in read_in_order(file, wanted):
