@@ -1,0 +1,78 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+
+"""A robot that is led by hand, as ``rbd teach`` hears it."""
+
+from __future__ import annotations
+
+import threading
+import time
+
+from isolation import own_domain
+import pytest
+from rbd_env.pace import patient
+from rbd_ros.control.modes.modes import Follows, MODES
+from rbd_ros.errors import RbdError
+from rbd_ros.nodes.taught_robot import TaughtRobot
+import rclpy
+from rclpy.qos import DurabilityPolicy, QoSProfile
+from sensor_msgs.msg import JointState
+from std_msgs.msg import String
+
+LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
+STIFF = next(name for name, mode in MODES.items() if mode.follows is Follows.JOINTS)
+
+
+def test_what_is_heard() -> None:
+    """Positions of all joints, whoever tells them; samples with their stamps; the mode."""
+    with own_domain():
+        rclpy.init()
+        node = rclpy.create_node('robot')
+        states = node.create_publisher(JointState, '/joint_states', 10)
+        node.create_publisher(String, '/robot_description', LATCHED).publish(
+            String(data='<robot/>'))
+        node.create_publisher(String, '/controller/mode', LATCHED).publish(String(data=STIFF))
+        ended, count = threading.Event(), 0
+
+        def publish() -> None:
+            nonlocal count
+            while not ended.wait(0.005):
+                count += 1
+                for name, place in (('a', 0.1), ('b', 0.2)):
+                    message = JointState(name=[name], position=[place])
+                    message.header.stamp.sec = count
+                    states.publish(message)
+        thread = threading.Thread(target=publish)
+        thread.start()
+        with TaughtRobot('/joint_states', '/controller', patient(30.0)) as robot:
+            assert robot.description() == '<robot/>'
+            assert robot.position(['b', 'a']).tolist() == [0.2, 0.1]
+            end = time.monotonic() + patient(30.0)
+            while STIFF not in robot.stiffness_warning():
+                assert time.monotonic() < end
+                time.sleep(0.01)
+            robot.begin()
+            time.sleep(0.3)
+            t, q = robot.shown(['a', 'b'])
+            assert len(t) == len(q) > 1 and (t[1:] >= t[:-1]).all()
+            assert (q == [0.1, 0.2]).all()
+            assert len(robot.shown(['a'])[0]) == 0
+        with TaughtRobot('/joint_states', '/controller', 0.2) as robot, pytest.raises(
+                RbdError, match='no joint states of c on /joint_states'):
+            robot.position(['c'])
+        ended.set()
+        thread.join()
+        node.destroy_node()
+        rclpy.shutdown()
