@@ -84,8 +84,11 @@ def test_it_is_fetched_once_and_told_the_settings_of_pip(
     assert (cache, links) == (str(place.cache / 'packages'), str(index.parent))
     assert told == ['pip', 'install', '--python', str(place.python), '--no-deps',
                     '--no-build-isolation', 'numpy==2.0']
+    assert found.environ['UV_NO_CONFIG'] == '1'
     monkeypatch.setattr(uv, 'fetch', None)
     assert uv.provide(place, 'x86_64') == found
+    found.program.write_text('of another machine')  # it cannot even be started: pip's turn
+    assert not found.install(place, ['numpy==2.0'])
 
 
 def test_another_file_is_not_run(

@@ -80,8 +80,11 @@ class Uv:
         """Install into the environment of a checkout; return whether that went well."""
         command = [str(self.program), 'pip', 'install', '--python', str(layout.python),
                    '--no-deps', '--no-build-isolation', *arguments]
-        return together.run(command, layout.state / 'uv.log', environ=self.environ,
-                            tick=tick) == 0
+        try:
+            return together.run(command, layout.state / 'uv.log', environ=self.environ,
+                                tick=tick) == 0
+        except OSError:  # such as a cache on a disk from which nothing may be run
+            return False
 
     def unpacked(self) -> int:
         """Return how many packages its cache holds."""
@@ -147,7 +150,8 @@ def variables(layout: Layout) -> dict[str, str] | None:
             told.setdefault('SSL_CERT_FILE', environ[other])
     # in pip, all indices count alike
     own = {'UV_CACHE_DIR': str(layout.cache / 'packages'), 'UV_NO_PROGRESS': '1',
-           'UV_INDEX_STRATEGY': 'unsafe-best-match'}
+           'UV_INDEX_STRATEGY': 'unsafe-best-match',
+           'UV_NO_CONFIG': '1'}  # files of uv, also those of the folder where ./run is called
     return {**own, **told, **environ}
 
 
