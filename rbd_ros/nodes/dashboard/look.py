@@ -90,7 +90,7 @@ class Look:
         self._drawn, self._frame, self._origin = drawn, frame, origin_of(server)
         with server.gui.add_folder('View', expand_by_default=False):
             places = server.gui.add_button_group('Camera', tuple(PRESETS))
-            dark = server.gui.add_checkbox('Dark', False)
+            dark = server.gui.add_checkbox('Dark page', False)
         places.on_click(lambda event: self.go(event.client, event.target.value))
         dark.on_update(lambda _: set_colours(server, dark=dark.value))
 
