@@ -45,6 +45,7 @@ from rbd_ros.control.parameters.settings import Settings
 from rbd_ros.control.parameters.table import defaults
 from rbd_ros.control.references.feeding import Turn
 from rbd_ros.control.references.goal_watch import GoalStatus
+from rbd_ros.control.references.joint_stream import Streamed
 from rbd_ros.control.references.points import Use
 from rbd_ros.control.references.polynomials import Task
 from rbd_ros.control.references.words import PointWord, ReferenceWord
@@ -66,8 +67,8 @@ NODE = '/controller'
 SHARE = 1e-9
 #: What numbers of the records stand for.
 _CODES = (Kind, StateCode, CauseCode, GoalStatus, FlowWord, ArrivalWord, SupervisorWord,
-          ReferenceWord, PointWord, LawWord, ObserverWord, LoadWord, SensorWord, Task, Turn,
-          Use)
+          ReferenceWord, PointWord, LawWord, ObserverWord, LoadWord, SensorWord, Streamed,
+          Task, Turn, Use)
 #: s of joint states in the sample before somebody stops the robot, and after that.
 _START, _STOP = 2.0, 0.2
 #: Joint states between two events of the timer.

@@ -29,6 +29,7 @@ from rbd_ros.control.interface.events import Kind, NOBODY
 from rbd_ros.control.parameters.settings import Settings
 from rbd_ros.control.references.goals import Tolerances
 from rbd_ros.control.references.joint_intake import JointIntake
+from rbd_ros.control.references.joint_stream import Streamed
 from rbd_ros.control.references.results import GoalError, ResultCode
 from rbd_ros.control.references.task_intake import TaskIntake
 from rbd_ros.control.references.trajectory import Knots
@@ -239,6 +240,19 @@ class Controller(Stepping):
         """
         self._take_reference(now, steady, lambda now: self.joint_intake.take(
             self.u, now, knots, start_time))
+
+    def take_stream(self, now: float, steady: float, numbers: Sequence[float],
+                    of: Streamed) -> None:
+        """
+        Take a message of a stream of positions or velocities.
+
+        :param now: control time, s.
+        :param steady: steady time, s.
+        :param numbers: one for each joint.
+        :param of: what they are.
+        """
+        self._take_reference(now, steady, lambda now: self.joint_intake.stream(
+            self.u, now, numbers, of))
 
     def pursue(self, now: float, steady: float, knots: Knots, start_time: float, key: Hashable,
                tolerances: Tolerances) -> None:

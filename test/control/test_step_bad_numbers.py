@@ -45,6 +45,7 @@ from rbd_ros.control.laws.way_back import KEPT
 from rbd_ros.control.modes.modes import MODES
 from rbd_ros.control.parameters.table import defaults
 from rbd_ros.control.references.goals import read_tolerances
+from rbd_ros.control.references.joint_stream import Streamed
 from rbd_ros.control.references.trajectory import read_points
 from rbd_ros.control.supervisor.states import State
 from recorded_robots import controlled_robot, KINDS, law_graphs
@@ -287,6 +288,9 @@ class Rig:
         if mode == 'computed_torque':
             joints = self._names
             q = (self._home + 0.05).tolist()
+            for of, numbers in zip(Streamed, (q, [0.01] * 3), strict=True):
+                c.take_stream(self.now, self.now, numbers, of)
+                self.take_state()
             c.take_points(self.now, self.now, read_points(joints, joints, [0.0], [q], [], []),
                           self.now)
             self.take_state()

@@ -142,6 +142,20 @@ def test_trajectories_and_set_points(monkeypatch):
     assert reference.source == Source.HOLD
 
 
+def test_plain_numbers_of_a_servoing_node(monkeypatch):
+    """Positions are gone to, velocities are kept for 0.1 s; another count is refused."""
+    rig = Listeners(monkeypatch, 'computed_torque')
+    joint, start = rig.references.joint, rig.references.joint.profile.state[0].copy()
+    rig.take('target_positions', Float64MultiArray(data=(start + 0.02).tolist()), 1.0)
+    assert joint.source == Source.STREAM
+    np.testing.assert_allclose(joint.profile.state[0], start + 0.02, atol=1e-6)
+    rig.take('target_velocities', Float64MultiArray(data=[0.5] + [0.0] * 6), 1.0)
+    np.testing.assert_allclose(joint.profile.state[0], start + 0.02 + np.array(
+        [0.5 * 0.1 + 0.5**2 / 20.0] + [0.0] * 6), atol=1e-6)
+    rig.take('target_velocities', Float64MultiArray(data=[0.5]))
+    assert '1 velocities for 7 joints' in rig.controller.events[-1][1]
+
+
 def test_stream_of_a_servoing_node_is_smooth(monkeypatch):
     """Points 34 ms ahead, 50 times per second: the arm is shaken less than by set-points."""
     peaks = []

@@ -71,3 +71,39 @@ def random_plan(rng: np.random.Generator, start: Array, seconds: float, size: fl
     """Return a plan of some size from a position."""
     return Plan(start, rng.uniform(-size, size, len(start)),
                 rng.uniform(-0.2, 0.2, len(start)) * size, seconds)
+
+
+class ServoStream:
+    """
+    What MoveIt Servo publishes as JointTrajectory, from its rolling window of commands.
+
+    Each command is for ``latency`` later. A message has all commands of the window but the newest,
+    its stamp is the time of the oldest; velocities are the smaller of the two differences, or 0
+    where the direction changes.
+
+    :param period: publish_period, s.
+    :param latency: max_expected_latency, s.
+    """
+
+    def __init__(self, period: float, latency: float) -> None:
+        self._period, self._latency = period, latency
+        self._window: list[tuple[float, Array, Array]] = []
+
+    def command(self, now: float, q: Array) -> tuple[float, Knots] | None:
+        """Take a command; return stamp and points of the message, if there is one."""
+        window, due = self._window, now + self._latency
+        while window and window[0][0] < now - self._latency:
+            window.pop(0)
+        qd = np.zeros(len(q))
+        if len(window) >= 2:
+            (t0, q0, _), (t1, q1, v1) = window[-2:]
+            before, after = (q1 - q0) / (t1 - t0), (q - q1) / (due - t1)
+            v1[:] = np.where(before * after <= 0.0, 0.0, np.where(
+                np.abs(after) < np.abs(before), after, before))
+            qd = v1.copy()
+        window.append((due, q.copy(), qd))
+        if len(window) < 3:
+            return None
+        stamp = window[0][0]
+        times, points, speeds = zip(*window[:-1], strict=True)
+        return stamp, Knots(np.array(times) - stamp, np.array(points), np.array(speeds), None)

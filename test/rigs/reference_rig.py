@@ -34,6 +34,7 @@ from rbd_ros.control.references.joint_reference import (
     start_joint_reference)
 from rbd_ros.control.references.joint_requests import (
     cancel_goal, check_goal, take_pieces, take_set_point)
+from rbd_ros.control.references.joint_stream import Streamed, take_stream
 from rbd_ros.control.references.pieces import Ring
 from rbd_ros.control.references.pose_profile import TaskLimits
 from rbd_ros.control.references.task_intake import TaskIntake
@@ -80,6 +81,8 @@ def use_joints(x: JointReference, p: JointLimits, ring: Ring, u: Event, y: Resul
         check_goal(x, p, j, s, u.now)
     elif u.kind == Kind.SET_POINT:
         take_set_point(x, p, u, y)
+    elif u.kind == Kind.STREAM:
+        take_stream(x, p, u, y)
     elif u.kind == Kind.PIECES:
         take_pieces(x, ring, u, y)
     elif u.kind == Kind.CANCEL:
@@ -185,6 +188,11 @@ class JointRig:
         """Take a set-point."""
         self.intake.set_point(self.u, now, *[np.array(each, float) for each in point])
         assert self.do(Kind.SET_POINT, now) == 0.0
+
+    def stream(self, now: float, numbers: Sequence[float], of: Streamed) -> None:
+        """Take a message of a stream of numbers."""
+        self.intake.stream(self.u, now, numbers, of)
+        assert self.do(Kind.STREAM, now) == 0.0
 
     def take(self, now: float, knots: Knots, begin: float) -> None:
         """Take the points of a message."""

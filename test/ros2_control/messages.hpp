@@ -40,6 +40,7 @@
 #include "rclcpp_action/rclcpp_action.hpp"
 #include "sensor_msgs/msg/imu.hpp"
 #include "std_msgs/msg/bool.hpp"
+#include "std_msgs/msg/float64_multi_array.hpp"
 #include "std_msgs/msg/string.hpp"
 #include "trajectory_msgs/msg/joint_trajectory.hpp"
 
@@ -123,6 +124,7 @@ public:
       {"pose", std::bind(&Messages::pose, this, _1)},
       {"twist", std::bind(&Messages::twist, this, _1)},
       {"wrench", std::bind(&Messages::wrench, this, _1)},
+      {"numbers", std::bind(&Messages::numbers, this, _1)},
       {"rival", std::bind(&Messages::rival, this, _1)},
       {"press", std::bind(&Messages::press, this, _1)},
       {"imu", std::bind(&Messages::imu, this, _1)},
@@ -256,6 +258,16 @@ private:
     double * const fields[] = {&p.x, &p.y, &p.z, &q.x, &q.y, &q.z, &q.w};
     for (std::size_t k = 0; k < 7; ++k) {
       *fields[k] = number(words, k + 2);
+    }
+    return publish(words.at(0), message);
+  }
+
+  /// Topic, numbers.
+  std::string numbers(const Words & words)
+  {
+    std_msgs::msg::Float64MultiArray message;
+    for (std::size_t k = 1; k < words.size(); ++k) {
+      message.data.push_back(number(words, k));
     }
     return publish(words.at(0), message);
   }

@@ -86,3 +86,24 @@ def test_the_others_stay(sent: Run) -> None:
     np.testing.assert_allclose(q[topic, 3], START[3] + 0.1, atol=0.03)
     np.testing.assert_allclose(q[cycles[15]], START, atol=0.03)
     assert np.abs(sent.motion[:, :, 1]).max() < 1.0
+
+
+def test_streams_of_numbers(tmp_path) -> None:
+    """A velocity counts for 0.1 s, then the joint brakes; positions are gone to; refusals."""
+    def stream(name: str, numbers) -> str:
+        return f'numbers /rbd_controller/target_{name} ' + ' '.join(map(repr, map(float, numbers)))
+    there = START + [0.0, 0.0, 0.0, 0.05, 0.0, 0.0, 0.1]
+    ran = run(compiled('panda', goal_mode=WANTED), ARM, tmp_path, [
+        '+100 load rbd_controller', '+200 switch +rbd_controller', f'+1 {RUNNING}',
+        f'+100 {stream("velocities", [0.0] * 6 + [0.5])}', '+1000 see',
+        f'+1 {stream("positions", there)}', '+1500 see', f'+1 {stream("positions", there[:6])}',
+        f'+1 {stream("velocities", [99.0] * 7)}', '+100 see'],
+        cycles=0, parameters={'mode': WANTED})
+    assert ran.answers() == ['ok'] * 3 + ['ok', *ran.answers()[4:]], ran.output[-3000:]
+    q, cycles = ran.motion[:, :, 0], ran.cycles()
+    np.testing.assert_allclose(q[cycles[4], 6] - START[6], 0.05 + 0.0125, atol=0.01)
+    np.testing.assert_allclose(q[cycles[4], :6], START[:6], atol=0.01)
+    np.testing.assert_allclose(q[cycles[6]], there, atol=0.01)
+    assert '6 positions for 7 joints: one for each is needed' in ran.output
+    assert 'velocity 99 of joint panda_joint1' in ran.output
+    assert np.abs(ran.motion[:, :, 1]).max() < 1.0

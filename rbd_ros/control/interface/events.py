@@ -70,6 +70,7 @@ class Kind(enum.IntEnum):
     READING = 23  # of the force-torque sensor
     TARE = 24  # what that reads at rest is its bias
     PAUSE = 25  # a trajectory comes to rest on its way, or goes on
+    STREAM = 26  # positions or velocities of the joints, one message of many
 
 
 class Event(Record):

@@ -29,6 +29,9 @@ __all__ = ['Feed', 'handle_feed', 'Turn']
 #: pieces of the trajectory in use that a new one leaves, until the step takes it over
 _KEPT = 16
 
+#: s ahead, at most, to the end of a part of a stream of trajectories
+WINDOW = 0.3
+
 #: pieces already gone that stay, for a clock that is set back
 _BEHIND = 8
 
@@ -76,6 +79,12 @@ def handle_feed(feed: Feed, points: Points, ring: Ring, path: Path) -> None:
         _catch_up(feed, points, ring, path)
 
 
+def _is_window(points: Points) -> bool:
+    """Return whether points that were begun before now, and end soon, are a part of a stream."""
+    return (points.first > 0.0 and points.goal == 0.0 and points.rates > 0.0
+            and points.end - points.begin <= WINDOW and points.times[0] == 0.0)
+
+
 def _start(feed: Feed, points: Points, ring: Ring, path: Path) -> None:
     """Announce a trajectory in the ring."""
     if path.kind != PathKind.RING:
@@ -89,8 +98,9 @@ def _start(feed: Feed, points: Points, ring: Ring, path: Path) -> None:
     ring.first, ring.pieces = feed.first, points.pieces
     ring.start, ring.end = points.begin, points.end
     last = int(points.count) - 1
+    ring.window = 1.0 if _is_window(points) else 0.0
     for j in range(len(ring.final)):
-        ring.final[j] = points.q[last, j] + points.shift[j]
+        ring.final[j] = points.q[last, j] + points.shift[j] + ring.window * points.beyond[j]
         ring.held[j] = points.held[j]
     ring.goal, ring.goal_time = points.goal, min(points.goal_time, NONE)
     for k in range(3):

@@ -28,10 +28,13 @@ import numpy.typing as npt
 from rbd_ros.control.interface.events import Event, Kind
 from rbd_ros.control.references.feeder import Feeder
 from rbd_ros.control.references.joint_reference import JointReference
+from rbd_ros.control.references.joint_stream import Streamed
 from rbd_ros.control.references.points import PointLimits, Points, STREAM_HORIZON, Use
 from rbd_ros.control.references.polynomials import Task
 from rbd_ros.control.references.results import Tolerances
-from rbd_ros.control.references.trajectory import Knots, load_points, PointHandler, points_of
+from rbd_ros.control.references.trajectory import (
+    Knots, load_points, PointHandler, points_of, refusal)
+from rbd_ros.control.references.words import PointWord
 
 __all__ = ['JointIntake']
 
@@ -83,11 +86,29 @@ class JointIntake:
         """
         one = self._one.points
         one.count, one.rates, one.times[0] = 1.0, 2.0, 0.0
-        one.q[0] = q
+        one.q[0], one.held[:] = q, 0.0
         one.qd[0] = 0.0 if qd is None else qd
         one.qdd[0] = 0.0 if qdd is None else qdd
         self._one.do(Task.CHECK)
         self._put(u, now, within)
+
+    def stream(self, u: Event, now: float, numbers: Sequence[float], of: Streamed) -> None:
+        """
+        Make a message of a stream of numbers.
+
+        :param u: receives it.
+        :param now: control time, s.
+        :param numbers: one for each joint.
+        :param of: what they are.
+        :raises GoalError: if they are refused.
+        """
+        one, given = self._one.points, len(numbers)
+        if given != len(self._joints):
+            raise refusal(PointWord.COUNT, given, len(self._joints), of)
+        one.count, one.rates, one.times[0], one.held[:] = 1.0, of, 0.0, of  # positions or rates
+        (one.qd if of else one.q)[0] = numbers
+        self._one.do(Task.CHECK)
+        u.kind, u.now, u.numbers[0], u.joints[int(of)] = Kind.STREAM, now, of, numbers
 
     def _put(self, u: Event, now: float, within: float) -> None:
         """Make an event of the only point."""

@@ -68,6 +68,8 @@ class JointReference(Record):
     share: float = field('', '', 'of its speed that a trajectory may have for the energy of a '
                                  'contact', 1.0)
     received: float = field('', 's', 'control time of the last set-point of a stream', NEVER)
+    streamed: float = field('', 's', 'control time of the last numbers of a stream', NEVER)
+    gap: float = field('', 's', 'between these, the longest one of late')
     time: float = field('', 's', 'control time of the last step; NEVER: none since the start',
                         NEVER)
     profile: JointProfile = group(JointProfile)

@@ -34,7 +34,8 @@ from rbd_ros.control.references.pieces import Halt, join_late, PathKind, Ring, v
 from rbd_ros.control.references.results import ResultCode
 from rbd_ros.control.references.words import ReferenceWord
 
-__all__ = ['cancel_goal', 'check_goal', 'pause_path', 'take_pieces', 'take_set_point']
+__all__ = ['cancel_goal', 'check_goal', 'keep_even_speed', 'pause_path', 'take_pieces',
+           'take_set_point']
 
 #: share of a velocity limit at which a joint of a stream that hardly moves goes to its point
 _CREEP = 0.001
@@ -46,8 +47,14 @@ _MOST_WITHIN = 1e6
 _LOST = 1e300
 
 
-def _keep_even_speed(x: JointReference, p: JointLimits, within: float) -> None:
-    """Set the speeds of which v t + v^2/2a is the way: braking begins after that time."""
+def keep_even_speed(x: JointReference, p: JointLimits, within: float) -> None:
+    """
+    Set the speeds of which v t + v^2/2a is the way: braking begins after that time.
+
+    :param x: the reference.
+    :param p: its limits.
+    :param within: that time, s.
+    """
     for j in range(len(x.profile.pace)):
         q, qd, a = x.profile.state[0, j], x.profile.state[1, j], positive(p.acceleration[j])
         end = x.profile.target[0, j]
@@ -86,7 +93,7 @@ def take_set_point(x: JointReference, p: JointLimits, u: Event, y: Result) -> No
     x.source, x.timed_out = Source.STREAM, 0.0
     x.received = u.now
     if within > 0.0:
-        _keep_even_speed(x, p, within)
+        keep_even_speed(x, p, within)
         x.received = NONE  # a point that was due at some time stays the target
 
 

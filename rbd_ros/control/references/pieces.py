@@ -55,6 +55,8 @@ class Ring(Record):
     end: float = field('', 's', 'control time at which it ends')
     goal: float = field('', '', 'number of its goal; 0: none')
     goal_time: float = field('', 's', 'after the end within which the goal must be reached')
+    window: float = field('', '', '1 for a part of a stream of trajectories, which is joined '
+                                  'smoothly')
     of: Vector = field(f'{PIECES}', '', 'number of the trajectory of each piece')
     serial: Vector = field(f'{PIECES}', '', 'serial number of each piece', -1.0)
     begin: Vector = field(f'{PIECES}', 's', 'control time at which each piece begins')
@@ -179,7 +181,8 @@ def join_late(path: Path, ring: Ring, state: Matrix, time: float, now: float) ->
     Let a trajectory begin where the reference is, if that has moved on since it was made.
 
     It was made from the reference of some time ago. From where this is now, one polynomial leads
-    to the end of a piece not far ahead.
+    to the end of a piece not far ahead. A part of a stream is joined in that way, too: its next
+    point may be so near that a small error would need a large acceleration.
 
     :param path: the trajectory, which was just taken over.
     :param ring: its pieces.
@@ -189,7 +192,7 @@ def join_late(path: Path, ring: Ring, state: Matrix, time: float, now: float) ->
     """
     path.joined = NEVER
     late = time - ring.begin[slot_of(path.first, PIECES)]
-    if not late > 0.0:
+    if not late > 0.0 and not ring.window > 0.0:
         return
     ahead = max(_JOIN, _JOIN_TIMES * late)
     k = _find(path, ring, now)

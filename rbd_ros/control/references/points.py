@@ -31,8 +31,9 @@ from rbd_ros.control.parameters.settings import Settings
 from rbd_ros.control.references.joint_profile import clamped, positive
 from rbd_ros.control.references.words import PointWord
 
-__all__ = ['check_points', 'check_speeds', 'fill_point_limits', 'hold_others', 'merge_tolerances',
-           'PointLimits', 'Points', 'refuse', 'sort_points', 'STREAM_HORIZON', 'Use', 'Verdict']
+__all__ = ['check_points', 'check_speeds', 'fill_point_limits', 'hold_others', 'LATENESS',
+           'merge_tolerances', 'PointLimits', 'Points', 'refuse', 'rest_after', 'sort_points',
+           'STREAM_HORIZON', 'Use', 'Verdict']
 
 #: rad/s and rad/s^2 (m/s, m/s^2) that no reference may ask for, whatever the joint can do
 _MAX_SPEED, _MAX_ACCELERATION = 1e3, 1e5
@@ -51,7 +52,7 @@ STREAM_HORIZON = 0.1
 
 #: how late the next point of a stream may come before the reference stops, as a share of the time
 #: that the point lies ahead
-_LATENESS = 0.5
+LATENESS = 0.5
 
 
 class Use(enum.IntEnum):
@@ -84,6 +85,7 @@ class Points(Record):
     ahead: Vector = field('k', '1/s', 'what later points add to the equation of a velocity')
     shift: Vector = field('n', 'rad', 'full turns between the points and the reference')
     held: Vector = field('n', '', '1 for joints that the points leave out: they come to rest')
+    beyond: Vector = field('n', 'rad or m', 'way from the last point until its velocity is gone')
     start: Matrix = field('3 n', 'rad or m, /s, /s^2', 'the reference at their beginning')
     piece: Matrix = field('6 n', '', 'coefficients of the piece that was wanted')
     path: Matrix = field('3 n', 'rad or m, /s, /s^2', 'tolerances of the goal on its way')
@@ -262,6 +264,21 @@ def _merged(value: float, usual: float) -> float:
     return min(value, NONE) if value > 0.0 else NONE
 
 
+def rest_after(p: PointLimits, j: int, q: float, qd: float) -> float:
+    """
+    Return where a joint comes to rest as fast as it may.
+
+    :param p: what the reference may do.
+    :param j: number of the joint.
+    :param q: position.
+    :param qd: velocity.
+    """
+    rest = q + qd * abs(qd) / positive(2.0 * p.acceleration[j])
+    if p.continuous[j] > 0.0:
+        return rest
+    return clamped(rest, min(q, p.lower[j]), max(q, p.upper[j]))  # not beyond if it was inside
+
+
 def hold_others(points: Points, p: PointLimits) -> None:
     """
     Let joints that the points leave out come to rest as fast as they may.
@@ -272,9 +289,7 @@ def hold_others(points: Points, p: PointLimits) -> None:
     for j in range(len(points.held)):
         if points.held[j] > 0.0:
             q, qd = points.start[0, j], points.start[1, j]
-            rest = q + qd * abs(qd) / positive(2.0 * p.acceleration[j])
-            if not p.continuous[j] > 0.0:  # not beyond a limit if it was inside
-                rest = clamped(rest, min(q, p.lower[j]), max(q, p.upper[j]))
+            rest = rest_after(p, j, q, qd)
             for i in range(int(points.count)):
                 points.q[i, j] = rest
 
@@ -302,4 +317,4 @@ def sort_points(points: Points, p: PointLimits, verdict: Verdict) -> None:
         points.use = Use.SET_POINT
     else:
         # It is one to pass at a speed that lasts until the next one comes, somewhat late.
-        points.use, points.within = Use.PASSED, left + _LATENESS * ahead
+        points.use, points.within = Use.PASSED, left + LATENESS * ahead

@@ -38,7 +38,7 @@ from rbd_ros.control.interface.events import NOBODY
 from rbd_ros.control.numerics.angles import turn
 from rbd_ros.control.references.points import (
     check_points, check_speeds, hold_others, merge_tolerances, PointLimits, Points, refuse,
-    sort_points, Verdict)
+    rest_after, sort_points, Verdict)
 from rbd_ros.control.references.words import PointWord
 
 __all__ = ['handle_points', 'knot_time', 'make_piece', 'Task']
@@ -154,6 +154,10 @@ def _begin(points: Points, p: PointLimits, verdict: Verdict) -> None:
     points.end = before
     hold_others(points, p)
     for j in range(len(points.shift)):
+        last = points.q[count - 1, j]
+        points.beyond[j] = 0.0
+        if points.rates > 0.0:
+            points.beyond[j] = rest_after(p, j, last, points.qd[count - 1, j]) - last
         points.shift[j] = 0.0
         if p.continuous[j] > 0.0 and not points.held[j] > 0.0:
             q, here = points.q[0, j], points.start[0, j]

@@ -32,6 +32,7 @@ from rbd_ros.control.references.goal_watch import abort_goal
 from rbd_ros.control.references.joint_profile import fill_joint_limits, JointLimits
 from rbd_ros.control.references.joint_reference import hold_joint_reference, JointReference
 from rbd_ros.control.references.joint_requests import take_pieces, take_set_point
+from rbd_ros.control.references.joint_stream import take_stream
 from rbd_ros.control.references.pieces import Ring
 from rbd_ros.control.references.pose_profile import TaskLimits
 from rbd_ros.control.references.task_reference import (
@@ -132,7 +133,8 @@ def take_reference(x: References, p: ReferenceLimits, limits: MonitorParameters,
     :param ring: pieces of trajectories.
     :param joints: the present state.
     :param structure: which joints are controlled.
-    :param u: a set-point, pieces, a pose, a twist, a wrench, or what was refused outside.
+    :param u: a set-point, numbers of a stream, pieces, a pose, a twist, a wrench, or what was
+        refused outside.
     :param y: gets the answer and an accusation.
     :param state: of the supervisor, see ``StateCode``.
     :param law: in force, see ``LawCode``.
@@ -146,6 +148,8 @@ def take_reference(x: References, p: ReferenceLimits, limits: MonitorParameters,
     y.answer = 0.0
     if u.kind == Kind.SET_POINT:
         take_set_point(x.joint, p.joint, u, y)
+    elif u.kind == Kind.STREAM:
+        take_stream(x.joint, p.joint, u, y)
     elif u.kind == Kind.PIECES:
         take_pieces(x.joint, ring, u, y)
     elif u.kind == Kind.POSE:

@@ -74,6 +74,7 @@ class PointWord(enum.IntEnum):
     TOO_LARGE = 383  # largest, most, which of the two
     FAR = 384  # position, most
     NO_TURN = 385  # length of the quaternion
+    COUNT = 386  # how many numbers, of how many joints, which of the two
 
 
 #: result codes of an action for words that are no plain bad goal
@@ -154,6 +155,9 @@ TEXTS: dict[int, Callable[[str, float, float, float], str]] = {
     PointWord.TOO_LARGE: Sentence(
         'the target {c|twist|wrench} has {a:g}, which is beyond {b:g}'),
     PointWord.FAR: Sentence('the target position {a:g} m is beyond {b:g} m'),
+    PointWord.COUNT: Sentence(
+        '{a:.0f} {c|positions|velocities} for {b:.0f} joints: one for each is needed, in the '
+        'order of the parameter joints'),
     PointWord.NO_TURN: Sentence('the quaternion has length {a:.4g}'),
     ReferenceWord.OTHER_MODE: lambda mode, _a, _b, _c: other_mode(mode),
 }

@@ -190,7 +190,8 @@ def _request(x: State, u: Event, p: Parameters, ring: Ring, k: Kernels, w: Work,
         hear(x.command.supervisor, p.command.supervisor, y, u.steady)
     elif u.kind == Kind.TARE:
         tare(x.sensor, p.sensor, u, y)
-    elif Kind.SET_POINT <= u.kind <= Kind.WRENCH or u.kind == Kind.REFUSED:
+    elif (Kind.SET_POINT <= u.kind <= Kind.WRENCH or u.kind == Kind.STREAM
+          or u.kind == Kind.REFUSED):
         take_reference(x.references, p.references, p.monitors, ring, x.joints, p.structure, u, y,
                        int(x.command.supervisor.state), int(x.laws.law))
         hear(x.command.supervisor, p.command.supervisor, y, x.steady)

@@ -17,6 +17,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 import time
 from typing import TYPE_CHECKING
 
@@ -28,6 +29,7 @@ from rbd_ros.control.load.payload_check import PayloadCheck
 from rbd_ros.control.modes.modes import names_in, Takes, taking
 from rbd_ros.control.parameters.stiffness_message import stiffness_changes
 from rbd_ros.control.paths.plans import PathPlan
+from rbd_ros.control.references.joint_stream import Streamed
 from rbd_ros.control.references.results import GoalError, ResultCode
 from rbd_ros.control.references.trajectory import Knots, read_points
 from rbd_ros.control.supervisor.states import State
@@ -120,6 +122,8 @@ class ReferenceInputs:
         self._frames, self._payload_check = RobotFrames(controller), PayloadCheck(controller)
         self._listen(JointTrajectory, '~/joint_trajectory', self._on_trajectory)
         self._listen(MultiDOFJointTrajectory, _PATH, self._on_path)
+        for name, of in (('positions', Streamed.POSITIONS), ('velocities', Streamed.VELOCITIES)):
+            self._listen(Float64MultiArray, f'~/target_{name}', partial(self._on_stream, of))
         self._listen(PoseStamped, '~/target_pose', self._on_pose)
         self._listen(TwistStamped, '~/target_twist', self._on_twist)
         self._listen(WrenchStamped, '~/target_wrench', self._on_wrench)
@@ -232,6 +236,11 @@ class ReferenceInputs:
         topic = self._node.resolve_topic_name(name)
         self._warn(f'{topic}: rejected, {reason}')
         self._refuse(f'{topic}: {reason}')
+
+    def _on_stream(self, of: Streamed, message: Float64MultiArray) -> None:
+        controller, numbers = self._controller, list(message.data)
+        self._require(Takes.TRAJECTORY)
+        controller.post(lambda now, steady: controller.take_stream(now, steady, numbers, of))
 
     def _on_pose(self, message: PoseStamped) -> None:
         self._require(Takes.TARGET)
