@@ -17,6 +17,7 @@ import asyncio
 from types import SimpleNamespace
 from unittest.mock import MagicMock
 
+from controller_rig import Arm
 from joint_page import Handle, handles, PERIOD
 import numpy as np
 import pytest
@@ -27,7 +28,7 @@ from rbd_ros.nodes.dashboard import dead_man, target
 from rbd_ros.nodes.dashboard.dead_man import TIMEOUT
 from rbd_ros.nodes.dashboard.moving_point import LONGEST_TICK
 from rbd_ros.nodes.dashboard.moving_pose import MovingPose, SPEED, TURN
-from rbd_ros.nodes.dashboard.target import TargetHandle
+from rbd_ros.nodes.dashboard.target import LEAD, TargetHandle
 from scipy.spatial.transform import Rotation
 
 MODEL = rbd_ros.load_urdf(find_resource('package://rbd_ros/urdf/seven_joint_arm.urdf'))
@@ -62,6 +63,7 @@ class Rig:
         self.handle = TargetHandle(server, ROBOT, 'tool0', self.telemetry, self.operator,
                                    self.settings)
         self.gizmo = self.handle._gizmo
+        self.follows = False  # whether the frame is where the last target is
 
     def on(self):
         """Switch it on."""
@@ -85,6 +87,11 @@ class Rig:
             self.handle.send()
             if k % 5 == 0:
                 self.handle.update()
+            if self.follows and self.sent:
+                _, p, wxyz = self.sent[-1]
+                H = np.eye(4)
+                H[:3, :3], H[:3, 3] = turn(wxyz).as_matrix(), p
+                self.handle._pose = lambda H=H: H
             self.clock += PERIOD
         self.handle.update()
 
@@ -177,6 +184,7 @@ def test_another_robot_follows_while_the_button_is_held(monkeypatch):
     rig.drag(goal)
     rig.run(3.0)
     assert not rig.sent and 'Hold to follow' in rig.words
+    rig.follows = True
     rig.run(1.0, held=True)
     released = rig.clock
     rig.run(3.0)
@@ -185,9 +193,11 @@ def test_another_robot_follows_while_the_button_is_held(monkeypatch):
     assert rig.sent[-1][0] <= released + TIMEOUT
     assert 0.05 < np.linalg.norm(path[-1] - path[0]) < 0.2
     moved = np.array([0.1, 0.5, 0.0, -1.0, 0.2, 0.6, 0.0])  # meanwhile others have moved it
-    rig.q, count = moved, len(rig.sent)
+    rig.q = moved
+    rig.sent.clear()
+    del rig.handle._pose
     rig.run(1.0, held=True)
-    first = rig.sent[count][1]
+    first = rig.sent[0][1]
     assert np.linalg.norm(first - ROBOT.pose(moved, 'tool0')[:3, 3]) <= SPEED * LONGEST_TICK
     rig.run(20.0, held=True)
     np.testing.assert_allclose(rig.sent[-1][1], goal, atol=1e-12)
@@ -226,3 +236,115 @@ def test_a_pose_moves_and_turns_on_the_shortest_way(seed):
         before, moved = now, pose.position
     np.testing.assert_allclose(pose.position, goal, atol=1e-9)
     assert (before.inv() * last).magnitude() < 1e-6 and full > 0.0
+
+
+def test_a_frame_that_cannot_follow_is_waited_for(monkeypatch):
+    """The target stays near, and is where the frame is after release; noise moves nothing."""
+    rig = Rig(monkeypatch, simulated=False).on()
+    H = ROBOT.pose(Q, 'tool0')
+    rig.drag(H[:3, 3] + (0.4, 0.0, 0.0))
+    rig.run(8.0, held=True)
+    away = max(np.linalg.norm(p - H[:3, 3]) for _, p, _ in rig.sent)
+    assert 0.5 * LEAD * SPEED < away <= LEAD * SPEED + 1e-9
+    rig.run(1.0)
+    np.testing.assert_allclose(rig.sent[-1][1], H[:3, 3], atol=1e-12)
+    np.testing.assert_allclose(turn(rig.sent[-1][2]).as_matrix(), H[:3, :3], atol=1e-9)
+    count = len(rig.sent)
+    rig.gizmo.position = (np.nan, 0.0, 0.0)
+    rig.run(1.0, held=True)
+    assert len(rig.sent) == count
+
+
+def test_the_handle_goes_to_another_frame_of_the_controller(monkeypatch):
+    """A target of the old frame would be none of the new one."""
+    rig = Rig(monkeypatch, simulated=False).on()
+    rig.drag(np.add(rig.gizmo.position, (0.3, 0.0, 0.0)))
+    rig.settings.values = {'task.frame': 'link_5'}
+    rig.handle.update()
+    np.testing.assert_allclose(rig.gizmo.position, ROBOT.pose(Q, 'link_5')[:3, 3], atol=1e-12)
+    rig.run(1.0, held=True)
+    assert not rig.sent
+
+
+class Led:
+    """An arm in a mode, and the handle that it follows, on one clock."""
+
+    def __init__(self, monkeypatch, mode, **values):
+        self.arm = Arm(mode=mode, period=PERIOD / 20, **values)
+        self.arm.release()
+        self.rig = rig = Rig(monkeypatch, simulated=False)
+        rig.handle._pose = lambda: self.arm.pose
+        rig.operator.target = lambda p, wxyz: self.arm.aim(
+            np.array(p), (wxyz[1], wxyz[2], wxyz[3], wxyz[0]))
+        rig.clock, self.held, self.arm.each = self.arm.time, False, self.each
+        rig.on()
+
+    def each(self, time):
+        """Let the page look 25 times per second; a held button is signalled 10 times."""
+        k = round(time / self.arm.period)
+        if self.held and k % 50 == 0:
+            asyncio.run(self.rig.buttons['Hold to follow'].held(SimpleNamespace(client_id=1)))
+        if k % 20 == 0:
+            self.rig.clock = time
+            self.rig.handle.send()
+
+    def hold(self, seconds):
+        """Press the button for a time."""
+        self.held = True
+        self.arm.run(seconds)
+        self.held = False
+
+
+@pytest.mark.parametrize('mode', taking(Takes.TARGET))
+def test_an_arm_follows_and_stops_soon_after_release(monkeypatch, mode):
+    """The frame is at rest within the time of the dead-man and a short braking."""
+    led = Led(monkeypatch, mode)
+    arm, before = led.arm, led.arm.pose[:3, 3].copy()
+    led.rig.drag(before + (0.0, 0.0, 0.4))
+    led.hold(2.0)
+    released = arm.pose[:3, 3].copy()
+    print(mode, released - before)
+    assert np.linalg.norm(released - before) > 0.1
+    path = []
+    for _ in range(300):
+        arm.run(0.01)
+        path.append(arm.pose[:3, 3].copy())
+    path = np.array(path)
+    way, last = np.linalg.norm(path - released, axis=1), 0.01 * (1 + np.flatnonzero(
+        np.linalg.norm(np.diff(path, axis=0), axis=1) > 1e-4).max())
+    print(f'{mode}: at rest after {last:.2f} s, {way.max():.3f} m')
+    assert last < TIMEOUT + 1.2 and way.max() < 0.06
+    assert arm.state == 'running', arm.fault
+
+
+@pytest.mark.parametrize('mode', taking(Takes.TARGET))
+def test_an_arm_that_was_blocked_does_not_jump(monkeypatch, mode):
+    """Nobody holds the button when it is free again: it stays within a few centimetres."""
+    led = Led(monkeypatch, mode)
+    arm, before = led.arm, led.arm.pose[:3, 3].copy()
+    led.rig.drag(before + (0.0, 0.0, 0.4))
+    arm.run(0.5)
+    arm.external, arm.still, arm.qd = None, True, np.zeros(7)
+    led.hold(4.0)
+    arm.run(1.0)
+    arm.external, arm.still, away = np.zeros(7), False, []
+    for _ in range(100):
+        arm.run(0.02)
+        away.append(np.linalg.norm(arm.pose[:3, 3] - before))
+    print(f'{mode}: {max(away):.4f} m')
+    assert max(away) < 0.03, arm.fault
+
+
+def test_an_arm_in_soft_springs_does_not_sink_at_each_press(monkeypatch):
+    """A target goes on from the last one, at which the frame hangs."""
+    led = Led(monkeypatch, taking(Takes.TARGET)[1], gravity=[0.0, 0.0, -9.0])
+    arm = led.arm
+    arm.run(3.0)
+    heights = []
+    led.rig.drag(arm.pose[:3, 3] + (0.4, 0.0, 0.0))
+    for _ in range(5):
+        led.hold(0.5)
+        arm.run(2.0)
+        heights.append(arm.pose[2, 3])
+    print(heights, arm.state)
+    assert np.abs(np.diff(heights)).max() < 0.005

@@ -21,7 +21,7 @@ import numpy as np
 import pytest
 from rbd_ros.model.urdf.loader import load_urdf
 from rbd_ros.model.urdf.resources import find_resource
-from rbd_ros.nodes.dashboard.dead_man import TIMEOUT
+from rbd_ros.nodes.dashboard.dead_man import DeadMan, TIMEOUT
 from rbd_ros.nodes.dashboard.joint_drive import LEAD
 
 ARM = load_urdf(find_resource('package://rbd_ros/urdf/seven_joint_arm.urdf'))
@@ -146,3 +146,24 @@ def test_a_driver_that_wraps_turns(monkeypatch):
             wrapped = math.remainder(last, 2.0 * math.pi)
             page.put([wrapped])
     assert last == 3.5 and page.words == 'Move a slider: the robot goes there.'
+
+
+@pytest.mark.parametrize('pause', [0.02, 0.06, 0.1, 0.2, 0.29])
+def test_bursts_of_a_slow_network_release(pause):
+    """Signs that were kept back come in bursts that grow, one in each round trip."""
+    button, now = DeadMan(), 10.0
+    for _ in range(10):
+        now += 0.1
+        button.renew(1, now)
+    assert button.is_held(now)
+    now += 5.0  # long after the release of the button
+    for burst in (2, 4, 8, 16, 32, 64, 128):
+        for k in range(burst):
+            button.renew(1, now + 1e-4 * k)
+            assert k == 0 or not button.is_held(now + 1e-4 * k)
+        assert not button.is_held(now + pause)
+        now += pause
+    now += TIMEOUT + 0.1
+    for k in range(3):
+        button.renew(1, now + 0.1 * k)
+    assert button.is_held(now + 0.2)  # held anew

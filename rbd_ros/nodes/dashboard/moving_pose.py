@@ -48,6 +48,22 @@ class MovingPose:
         """Stop at once; the controller brakes."""
         self._pace = 0.0
 
+    def lead(self, position: ArrayLike, wxyz: ArrayLike) -> float:
+        """Return by how many seconds of motion it is away from a pose."""
+        way, turn = self.away(position, wxyz)
+        return max(way / SPEED, turn / TURN)
+
+    def away(self, position: ArrayLike, wxyz: ArrayLike) -> tuple[float, float]:
+        """Return way and turn to a pose, m and rad."""
+        way = np.asarray(position, float) - self.position
+        return float(np.linalg.norm(way)), 2.0 * self._half_turn(unit(wxyz))
+
+    def _half_turn(self, goal: Array) -> float:
+        """Return the angle between two quaternions: half of the turn, the shorter one."""
+        goal = goal if goal @ self.wxyz >= 0.0 else -goal
+        return 2.0 * math.atan2(float(np.linalg.norm(goal - self.wxyz)),
+                                float(np.linalg.norm(goal + self.wxyz)))
+
     def approach(self, position: ArrayLike, wxyz: ArrayLike, seconds: float) -> bool:
         """
         Move and turn on the shortest way, so that both arrive at the same time.
@@ -59,13 +75,10 @@ class MovingPose:
         """
         way, goal = np.asarray(position, float) - self.position, unit(wxyz)
         goal = goal if goal @ self.wxyz >= 0.0 else -goal  # both mean the same; this one is nearer
-        # between the quaternions: half of the turn
-        angle = 2.0 * math.atan2(float(np.linalg.norm(goal - self.wxyz)),
-                                 float(np.linalg.norm(goal + self.wxyz)))
-        needed = max(float(np.linalg.norm(way)) / SPEED, 2.0 * angle / TURN)
+        angle, needed = self._half_turn(goal), self.lead(position, wxyz)
+        tick = min(max(seconds, 0.0), LONGEST_TICK)
         if needed < 1e-9:
             return False
-        tick = min(max(seconds, 0.0), LONGEST_TICK)
         self._pace = min(self._pace + tick / RAMP, 1.0)
         part = min(self._pace * tick / needed, 1.0)
         self.position = self.position + part * way

@@ -16,6 +16,7 @@
 from __future__ import annotations
 
 import math
+import threading
 import time
 from typing import Any, TYPE_CHECKING
 
@@ -39,7 +40,10 @@ if TYPE_CHECKING:
 
 __all__ = ['TargetHandle']
 
-AT_REST = 1.0  # s without a target after which a motion begins anew, where the frame is
+#: s of motion by which a target is ahead of the frame at most: 3 cm, or 9 degrees
+LEAD = 0.3
+#: m and rad from the last target within which the frame hangs there in its springs
+NEAR, NEAR_TURN = 0.1, 0.3
 HOLD = (f'Keep **Hold to follow** pressed: the frame goes to the target with {SPEED:g} m/s and '
         f'{TURN:g} rad/s at most, until {TIMEOUT:g} s after you let go.')
 
@@ -49,7 +53,7 @@ class TargetHandle:
     A checkbox, and the handle that it shows: it begins where the frame is.
 
     A simulated robot follows the handle at once. Another one follows while a button is held, by
-    targets that move slowly from where its frame is.
+    targets that move slowly from where its frame is, and stay near it.
 
     :param server: of the page.
     :param robot: its kinematics.
@@ -64,8 +68,12 @@ class TargetHandle:
         self._robot, self._named, self._settings = robot, frame, settings
         self._telemetry, self._operator = telemetry, operator
         self._hold, self._moving = DeadMan(), MovingPose()
-        self._simulated = self._ready = False
-        self._now = self._sent = -math.inf  # steady times: of the last look, the last target
+        self._simulated = self._ready = self._following = False
+        self._now = -math.inf  # steady time of the last look
+        self._last: Array | None = None  # target at which the last motion ended
+        self._sag: Array = np.eye(4)  # from the frame to where its springs pull it
+        self._placed = ''  # frame at which the handle was put
+        self._lock = threading.RLock()  # it is switched in threads of the page
         gui, off = server.gui, not operator.allowed
         self._on = gui.add_checkbox(
             'Drag a target', False, disabled=off,
@@ -87,7 +95,10 @@ class TargetHandle:
 
     def show(self) -> None:
         """Put the target where the frame is, and let it be dragged."""
-        self._simulated = self._operator.simulated
+        with self._lock:
+            self._simulated, self._placed = self._operator.simulated, self.frame
+            self._release()
+            self._last = None
         H = self._pose() if self._on.value else None
         if H is not None:
             self._gizmo.position, self._gizmo.wxyz = H[:3, 3], quaternion(H[:3, :3])
@@ -102,30 +113,66 @@ class TargetHandle:
 
     def send(self) -> None:
         """Let another robot follow while the button is held; to be called 25 times per second."""
-        before, self._now = self._now, time.monotonic()
-        if self._simulated or not self._ready or not self._hold.is_held(self._now):
-            self._moving.rest()
-            return
-        if self._now - self._sent > AT_REST:
-            H = self._pose()
+        with self._lock:
+            before, self._now = self._now, time.monotonic()
+            H = self._pose() if self._is_wanted() else None
             if H is None:
+                self._release()
                 return
-            self._moving.begin(H[:3, 3], quaternion(H[:3, :3]))
-        if self._moving.approach(self._gizmo.position, self._gizmo.wxyz, self._now - before):
-            self._operator.target(self._moving.position.tolist(), self._moving.wxyz.tolist())
-        self._sent = self._now
+            if not self._following:
+                self._begin(H)
+            # it waits for a frame that cannot follow, and would jump when it can again
+            seconds = min(self._now - before, max(LEAD - self._moving.lead(*self._ends(H)), 0.0))
+            if self._moving.approach(self._gizmo.position, self._gizmo.wxyz, seconds):
+                self._operator.target(self._moving.position.tolist(), self._moving.wxyz.tolist())
+
+    def _is_wanted(self) -> bool:
+        """Return whether the robot shall move, and to numbers: a browser may send others."""
+        return bool(self._ready and self._on.value and not self._simulated
+                    and self._hold.is_held(self._now)
+                    and all(map(math.isfinite, (*self._gizmo.position, *self._gizmo.wxyz))))
+
+    def _begin(self, H: Array) -> None:
+        """Go on from the last target if the frame hangs there in its springs, else from it."""
+        self._sag, self._following = np.eye(4), True
+        self._moving.begin(*self._ends(H))
+        if self._last is not None:
+            ends = self._last[:3, 3], quaternion(self._last[:3, :3])
+            way, turn = self._moving.away(*ends)
+            if way <= NEAR and turn <= NEAR_TURN:
+                self._sag[:3, 3] = self._last[:3, 3] - H[:3, 3]
+                self._sag[:3, :3] = self._last[:3, :3] @ H[:3, :3].T
+                self._moving.begin(*ends)
+
+    def _ends(self, H: Array) -> tuple[Array, Array]:
+        """Return where the target is that holds the frame where it is."""
+        return H[:3, 3] + self._sag[:3, 3], np.array(quaternion(self._sag[:3, :3] @ H[:3, :3]))
+
+    def _release(self) -> None:
+        """End a motion: the target is where the frame is, however far away the last one was."""
+        # a controller that takes nothing now holds, or is stopped
+        H = self._pose() if self._following and self._ready else None
+        self._following = False
+        if H is not None:
+            position, wxyz = self._ends(H)
+            self._operator.target(position.tolist(), wxyz.tolist())
+            self._last = np.eye(4)
+            self._last[:3, 3], self._last[:3, :3] = position, self._sag[:3, :3] @ H[:3, :3]
+        self._moving.rest()
 
     def update(self) -> None:
         """Say what is missing, and where the target is."""
         on = bool(self._on.value) and self._operator.allowed
         # a simulator that comes while this is on switches no dead-man off
         self._simulated = self._operator.simulated and (self._simulated or not on)
-        if on and not self._gizmo.visible:
+        if on and (not self._gizmo.visible or self._placed != self.frame):
             self.show()
         H = self._pose() if on else None
         lack = missing(self._telemetry, Takes.TARGET, seen=H is not None,
                        crowded=self._operator.is_aim_crowded) if on else ''
         self._ready = on and not lack
+        if not self._ready:
+            self._last = None  # others may have sent targets, or moved it
         self._words.visible = on
         self._button.visible = on and not self._simulated
         self._button.disabled = self._simulated or not self._ready
