@@ -99,6 +99,8 @@ def test_each_robot_has_its_own(dashboard):
             page._operator.steer(False)
             assert f'/{name}/controller/joint_trajectory' not in {
                 each.topic_name for each in node.publishers}
+        hidden = [name for name, _ in other.get_node_names_and_namespaces() if '_mail' in name]
+        assert len(set(hidden)) == len(hidden) == len(POSES)
         names = {handle.name for tab in node.tabs for handle in tab.page._drawn.drawn}
         assert len(names) == sum(len(tab.page._drawn.drawn) for tab in node.tabs)
     finally:
@@ -136,6 +138,15 @@ def test_robots_that_cannot_be_told_apart_are_refused(dashboard, robots):
     """Before anything is served."""
     with pytest.raises(RbdError, match='parameter robots'):
         dashboard(robots)
+
+
+@pytest.mark.parametrize('name, value', [
+    ('robot_description_file', 'arm.urdf'), ('robot_description', '<robot/>'),
+    ('joints', '[joint_1]'), ('frame', 'tool0')])
+def test_what_belongs_to_one_robot_is_refused_for_several(dashboard, name, value):
+    """The limits of one are not those of the other."""
+    with pytest.raises(RbdError, match=f'{name} belongs to one robot'):
+        dashboard(POSES, **{name: value})
 
 
 def test_one_robot_in_a_namespace_has_the_page_for_itself(dashboard):

@@ -37,12 +37,13 @@ class Mailroom:
     A hidden node that no executor spins, for the mailboxes of another one.
 
     :param node: whose names and remappings hold.
+    :param name: by which it differs from others of the same node.
     """
 
-    def __init__(self, node: Node) -> None:
+    def __init__(self, node: Node, name: str = '') -> None:
         self._owner = node
         # Without the global arguments, which would give it the name of its owner.
-        self._node = Node(f'_{node.get_name()}_mail', namespace=node.get_namespace(),
+        self._node = Node(f'_{node.get_name()}_mail{name}', namespace=node.get_namespace(),
                           context=node.context, use_global_arguments=False,
                           enable_rosout=False, start_parameter_services=False)
 

@@ -64,6 +64,7 @@ PARAMETERS: dict[str, tuple[Any, str]] = {
     'spacing': (1.5, 'Distance of robots that are shown side by side, m. 0: where they are by '
                      'their descriptions.'),
 }
+OF_ONE_ROBOT = 'robot_description', 'robot_description_file', 'joints', 'frame'
 NAMESPACE = re.compile('/?[A-Za-z][A-Za-z0-9_]*(/[A-Za-z][A-Za-z0-9_]*)*')
 #: Of several robots: by how much further away the camera is for each one more, where it looks,
 #: and the width of the floor around them, m.
@@ -89,6 +90,10 @@ class Dashboard(Node):
                 raise RbdError('parameter robots: namespaces, such as [left, right]')
             if len({_word(each) for each in self._namespaces}) < len(self._namespaces):
                 raise RbdError('parameter robots: each namespace once')
+            for name in OF_ONE_ROBOT:  # it would hold for the limits of the others, too
+                if self._value(name):
+                    raise RbdError(f'parameter robots: {name} belongs to one robot; leave it out, '
+                                   'each namespace has its own')
         self.tabs = [RobotTab(self, self._value, each) for each in self._namespaces]
 
     @property

@@ -145,7 +145,8 @@ class Telemetry:
         node.create_subscription(
             GoalStatusArray, f'{controller}/follow_joint_trajectory/_action/status',
             self._goals.take, LATCHED)
-        room, self._reader = Mailroom(node), JointStateReader()
+        room = Mailroom(node, within.replace('/', '_'))
+        self._reader = JointStateReader()
         self._states = room.open(JointState, f'{within}joint_states', MOST_WAITING)
         self._commands = room.open(Float64MultiArray, f'{controller}/commands', MOST_WAITING)
         self._newest = [
