@@ -156,6 +156,21 @@ def test_a_velocity_that_nobody_repeats_ends_exactly(speed):
     assert robot.reference[-1][0][1] == 0.0
 
 
+@pytest.mark.parametrize('wanted', [-0.5, 0.2, 0.0])
+def test_one_other_velocity_ends_exactly(wanted):
+    """From 1 rad/s: the way until it is as slow as wanted, 0.1 s of that, and its braking."""
+    robot = Servoed()
+    robot.run([(0.01 * k, lambda now: robot.rig.stream(now, [1.0, 0.0], Streamed.VELOCITIES))
+               for k in range(1, 61)], 0.6)
+    q, v = (robot.rig.state[k, 0] for k in range(2))
+    robot.rig.stream(robot.now, [wanted, 0.0], Streamed.VELOCITIES)
+    robot.run([], 1.0)
+    slower = (v * v - wanted * max(wanted, 0.0)) / (2.0 * MOST)
+    end = q + slower + 0.1 * wanted + wanted * abs(wanted) / (2.0 * MOST)
+    assert robot.reference[-1][0][0] == pytest.approx(end, abs=1e-9)
+    assert not robot.reference[-1][1].any()
+
+
 def test_reversal_and_halt():
     """Another direction or zero brakes at once, and nothing beyond a limit is asked for."""
     robot = Servoed()

@@ -310,6 +310,10 @@ def test_goal_switches_only_where_it_may(monkeypatch):
     refused('the controller is braking')
     desk.run(2.0)
     refused('the controller is holding')
+    desk.arm.reset()
+    desk.arm.run(0.01)
+    assert desk.arm.state == 'ramping in'
+    refused(f'a goal switches to {wanted} (goal_mode) only while it is running')
 
 
 def test_controller_refuses_what_it_cannot_pursue(desk):
