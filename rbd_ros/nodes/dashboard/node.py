@@ -131,7 +131,7 @@ class Dashboard(Node):
         count, spacing = len(self.tabs), self._value('spacing')
         group = self._server.gui.add_tab_group()
         for k, (tab, name) in enumerate(zip(self.tabs, self._namespaces, strict=True)):
-            place = (0.0, spacing * (0.5 * (count - 1) - k), 0.0)  # the first one is left
+            place = (0.0, spacing * (0.5 * (count - 1) - k), 0.0)  # the first one at +y
             tab.open(ServerPart(self._server, _word(name), place), group.add_tab(name))
         add_floor(self._server.scene, FLOOR + math.ceil(spacing * count))
         eye = np.array(VIEW_DIRECTION) * (1.0 + FURTHER * (count - 1))
