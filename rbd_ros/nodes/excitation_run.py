@@ -43,6 +43,8 @@ Array = npt.NDArray[np.float64]
 
 WAIT = 10.0  # s for the robot and its controller to be there
 SPARE = 20.0  # s after the end of a motion within which its result must come
+#: s to wait for the answer to a goal that is to be cancelled, and to its cancelling
+_WITHDRAWAL, _CANCELLING = 5.0, 2.0
 _KIND = 'sensor_msgs/msg/JointState'
 
 
@@ -123,7 +125,8 @@ class ExcitationRun:
         """
         Follow a motion to its end.
 
-        An interruption, such as Ctrl-C, cancels it: the controller then stops and holds.
+        An interruption, such as Ctrl-C, cancels it, also one that comes before the controller has
+        answered: it then stops and holds.
 
         :param record: folder of a bag that gets the joint states, also of a motion that failed.
         :raises RbdError: if the controller refuses or aborts it, with its reason.
@@ -132,7 +135,11 @@ class ExcitationRun:
                    f'no action server at {self._action}; start the controller, or give --action')
         goal = FollowJointTrajectory.Goal(trajectory=self._message(motion))
         sent = self._client.send_goal_async(goal)
-        self._wait(sent.done, self._patience, f'{self._action} does not answer')
+        try:
+            self._wait(sent.done, self._patience, f'{self._action} does not answer')
+        except BaseException:
+            self._withdraw(sent)
+            raise
         handle = sent.result()
         if not handle.accepted:
             raise RbdError(f'{self._action} rejected the motion; is the controller active?')
@@ -178,10 +185,18 @@ class ExcitationRun:
             return time.monotonic()
         return float(stamp.sec + 1e-9 * stamp.nanosec)
 
+    def _withdraw(self, sent: Any) -> None:
+        """Cancel a goal that is not answered yet: accepted later, it would move the robot."""
+        self._spin_until(sent.done, _WITHDRAWAL)
+        if sent.done() and sent.result().accepted:
+            self._cancel(sent.result())
+
     def _cancel(self, handle: Any) -> None:
-        cancelled = handle.cancel_goal_async()
-        end = time.monotonic() + 2.0
-        while not cancelled.done() and time.monotonic() < end:
+        self._spin_until(handle.cancel_goal_async().done, _CANCELLING)
+
+    def _spin_until(self, done: Callable[[], bool], seconds: float) -> None:
+        end = time.monotonic() + seconds
+        while not done() and time.monotonic() < end:
             self._executor.spin_once(timeout_sec=0.1)
 
     def _message(self, motion: _Motion) -> JointTrajectory:

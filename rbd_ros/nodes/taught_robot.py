@@ -62,7 +62,9 @@ class TaughtRobot:
             'rbd_teach', context=self._context, start_parameter_services=False,
             enable_rosout=False)
         node.create_subscription(JointState, topic, self._on_state, _STATES)
-        node.create_subscription(String, 'robot_description', self._on_description, _LATCHED)
+        # of the robot whose states these are
+        self._described = f'{topic.rpartition("/")[0]}/robot_description'
+        node.create_subscription(String, self._described, self._on_description, _LATCHED)
         node.create_subscription(String, f'{controller}/mode', self._on_mode, _LATCHED)
         self._executor = SingleThreadedExecutor(context=self._context)
         self._executor.add_node(node)
@@ -108,7 +110,7 @@ class TaughtRobot:
     def description(self) -> str:
         """Return the robot's description."""
         self._await(lambda: bool(self._description),
-                    f'no robot description on /robot_description within {self._wait:g} s; is the '
+                    f'no robot description on {self._described} within {self._wait:g} s; is the '
                     'robot there? Otherwise give --urdf')
         return self._description
 

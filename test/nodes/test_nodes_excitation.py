@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+import signal
 import threading
 import time
 
@@ -28,11 +29,12 @@ import pytest
 from rbd_env.pace import patient
 import rbd_ros
 from rbd_ros.command_line.excitation_plan import Path as Motion
+from rbd_ros.command_line.signals import as_interrupts
 from rbd_ros.errors import RbdError
 from rbd_ros.identification import read_recording
 from rbd_ros.nodes.excitation_run import ExcitationRun
 import rclpy
-from rclpy.action import ActionServer
+from rclpy.action import ActionServer, CancelResponse, GoalResponse
 from rclpy.executors import MultiThreadedExecutor
 from sensor_msgs.msg import JointState
 
@@ -45,7 +47,7 @@ class Robot:
     """Publishes joint states, and takes any goal; its answer is set by the test."""
 
     def __init__(self) -> None:
-        self.code, self.text, self.goals = 0, '', []
+        self.code, self.text, self.goals, self.cancelled = 0, '', [], False
         self.pace, self.seconds, self.begin = 1.0, 0.5, time.time()
         self.context = rclpy.Context()
         rclpy.init(context=self.context)
@@ -53,7 +55,10 @@ class Robot:
         self.states = self.node.create_publisher(JointState, TOPIC, 10)
         self.node.create_timer(0.02, self.publish)
         self.server = ActionServer(
-            self.node, FollowJointTrajectory, ACTION, self.execute)
+            self.node, FollowJointTrajectory, ACTION, self.execute, goal_callback=self.answer,
+            cancel_callback=lambda _: CancelResponse.ACCEPT)
+        self.asked, self.may_answer = threading.Event(), threading.Event()
+        self.may_answer.set()
         self.executor = MultiThreadedExecutor(2, context=self.context)
         self.executor.add_node(self.node)
         self.thread = threading.Thread(target=self.executor.spin, daemon=True)
@@ -67,10 +72,21 @@ class Robot:
         state.effort = [1.0] * 7
         self.states.publish(state)
 
+    def answer(self, _: object) -> GoalResponse:
+        self.asked.set()
+        self.may_answer.wait(60.0)
+        return GoalResponse.ACCEPT
+
     def execute(self, handle: object) -> FollowJointTrajectory.Result:
         self.goals.append(handle.request)
-        time.sleep(self.seconds)
-        handle.succeed() if self.code == 0 else handle.abort()
+        end = time.monotonic() + self.seconds
+        while time.monotonic() < end and not handle.is_cancel_requested:
+            time.sleep(0.01)
+        if handle.is_cancel_requested:
+            self.cancelled = True
+            handle.canceled()
+        else:
+            handle.succeed() if self.code == 0 else handle.abort()
         return FollowJointTrajectory.Result(error_code=self.code, error_string=self.text)
 
     def close(self) -> None:
@@ -124,3 +140,24 @@ def test_a_slow_simulation_is_waited_for(robot: Robot, tmp_path: Path) -> None:
         with pytest.raises(RbdError, match='not ended in time'):
             run.follow(motion, tmp_path / 'late')
     assert len(robot.goals) == 2 and (tmp_path / 'late').exists()
+
+
+def test_an_interruption_before_the_answer_cancels_the_goal(robot: Robot) -> None:
+    """Ctrl-C while the controller has not answered yet: what it accepts later is cancelled."""
+    robot.seconds = patient(30.0)
+    robot.may_answer.clear()
+    motion = Motion(JOINTS, np.array([0.0, 10.0]), *np.zeros((3, 2, 7)))
+    with ExcitationRun(JOINTS, ACTION, TOPIC, patient(60.0), patient(60.0)) as run:
+        run.position()
+
+        def interrupt() -> None:
+            robot.asked.wait(patient(30.0))
+            signal.raise_signal(signal.SIGTERM)
+            robot.may_answer.set()
+        threading.Thread(target=interrupt, daemon=True).start()
+        with as_interrupts(), pytest.raises(KeyboardInterrupt):
+            run.follow(motion)
+    end = time.monotonic() + patient(10.0)
+    while not robot.cancelled and time.monotonic() < end:
+        time.sleep(0.02)
+    assert robot.cancelled

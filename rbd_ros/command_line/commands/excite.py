@@ -33,6 +33,7 @@ from typing import Annotated, Optional, TYPE_CHECKING
 
 from rbd_ros.command_line.options import AsJson, Robot, Seed
 from rbd_ros.command_line.output import number, progress, show, table
+from rbd_ros.command_line.signals import as_interrupts
 import typer
 
 if TYPE_CHECKING:
@@ -126,7 +127,7 @@ def _move(robot: str, loaded: Loaded, scene: Scene, path: Planned, action: str, 
     except ImportError as error:
         raise RbdError(f'--run needs ROS 2 ({error}); source it, or use ./run rbd excite'
                        ) from None
-    with ExcitationRun(path.joints, action, topic) as driven:
+    with as_interrupts(), ExcitationRun(path.joints, action, topic) as driven:
         way = approach(scene, driven.position(), path)
         typer.echo(f'The robot moves to the start for {way.t[-1]:.1f} s, then for '
                    f'{path.t[-1]:.1f} s. Keep clear of it, the stop in your hand.', err=True)

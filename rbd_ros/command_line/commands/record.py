@@ -27,18 +27,17 @@ that can be read up to its last chunk.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-import signal
-from threading import Event
 from typing import Annotated, Optional, TYPE_CHECKING
 
 from rbd_ros.command_line.options import AsJson
 from rbd_ros.command_line.output import console, show, table, warn
+from rbd_ros.command_line.signals import noted
 import typer
 
 if TYPE_CHECKING:
+    from threading import Event
+
     from rbd_ros.nodes.recorder import Recorder
 
 #: s between two lines of progress.
@@ -74,7 +73,7 @@ def run(
     except ImportError as error:
         raise RbdError(f'recording needs ROS 2 ({error}); source it, or use ./run rbd record'
                        ) from None
-    with _interrupts() as ended, McapFile(path) as file, Recorder(
+    with noted() as ended, McapFile(path) as file, Recorder(
             file, wanted, controller) as recorder:
         _record(recorder, seconds, ended)
         told = recorder.recorded
@@ -91,19 +90,6 @@ def run(
          table(f'{told.seconds:.1f} s', ('topic', '>messages', '>per second'), [
              [name, count, count / told.seconds] for name, count in told.topics.items()]),
          f'written to {path}, {size / 1e6:.2f} MB; next: rbd plot {path}, or rbd replay {path}')
-
-
-@contextmanager
-def _interrupts() -> Iterator[Event]:
-    """Note Ctrl-C and SIGTERM; raised in the middle of a chunk, they would cut the file."""
-    ended = Event()
-    before = {each: signal.signal(each, lambda *_: ended.set())
-              for each in (signal.SIGINT, signal.SIGTERM)}
-    try:
-        yield ended
-    finally:
-        for each, handler in before.items():
-            signal.signal(each, handler)
 
 
 def _record(recorder: Recorder, seconds: float | None, ended: Event) -> None:

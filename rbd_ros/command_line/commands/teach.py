@@ -33,6 +33,7 @@ from typing import Annotated, Optional, TYPE_CHECKING
 
 from rbd_ros.command_line.options import AsJson
 from rbd_ros.command_line.output import show, warn
+from rbd_ros.command_line.signals import as_interrupts
 import typer
 
 if TYPE_CHECKING:
@@ -221,8 +222,8 @@ def play(
     gentle: Annotated[float, typer.Option(
         '--approach', help='Share of the limits on the way to the first point.')] = 0.25,
     acceleration: Acceleration = 4.0, torque: Torque = 0.8,
-    action: Annotated[str, typer.Option(
-        help='Name of the action.')] = '/controller/follow_joint_trajectory',
+    action: Annotated[Optional[str], typer.Option(
+        help='Name of the action; by default follow_joint_trajectory of --controller.')] = None,
     topic: Topic = '/joint_states', controller: Controller = '/controller',
 ) -> None:
     """Repeat it on the robot, after a confirmation; Ctrl-C stops it smoothly."""
@@ -233,8 +234,10 @@ def play(
     with listener(topic, controller) as robot:
         loaded = loaded_robot(urdf, robot)
     found, bounds = _planned(file, loaded, speed, acceleration, torque)
-    move_robot(loaded, found, bounds, gentle=gentle, loops=loop, action=action, topic=topic,
-               name=file.name, near=urdf or '-')
+    with as_interrupts():
+        move_robot(loaded, found, bounds, gentle=gentle, loops=loop,
+                   action=action or f'{controller}/follow_joint_trajectory', topic=topic,
+                   name=file.name, near=urdf or '-')
 
 
 @app.command('export')

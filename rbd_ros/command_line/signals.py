@@ -1,0 +1,48 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+"""Signals that end a command: while a robot moves, each of them must stop it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+import signal
+from threading import Event
+
+__all__ = ['as_interrupts', 'noted']
+
+
+@contextmanager
+def as_interrupts() -> Iterator[None]:
+    """Take SIGTERM, and the SIGHUP of a terminal that has gone, for Ctrl-C."""
+    with _handled(signal.default_int_handler, signal.SIGTERM, signal.SIGHUP):
+        yield
+
+
+@contextmanager
+def noted() -> Iterator[Event]:
+    """Note Ctrl-C and SIGTERM; raised in the middle of a chunk, they would cut a file."""
+    ended = Event()
+    with _handled(lambda *_: ended.set(), signal.SIGINT, signal.SIGTERM):
+        yield ended
+
+
+@contextmanager
+def _handled(handler: signal._HANDLER, *which: signal.Signals) -> Iterator[None]:
+    before = {each: signal.signal(each, handler) for each in which}
+    try:
+        yield
+    finally:
+        for each, former in before.items():
+            signal.signal(each, former)
