@@ -19,6 +19,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
 from rbd_ros.command_line.motion_page import motion_page
 from rbd_ros.command_line.output import number, table
 from rbd_ros.command_line.robots import load, Loaded
@@ -30,11 +31,17 @@ from rbd_ros.teaching.repeat import approach, Repeated
 import typer
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from rbd_ros.compiler import Array
     from rbd_ros.identification.excitation import Bounds
     from rbd_ros.nodes.taught_robot import TaughtRobot
     from rich.console import Group
 
 __all__ = ['lesson_table', 'listener', 'loaded_robot', 'move']
+
+#: rad or m that the robot may move while somebody reads what it will do.
+_MOVED = 0.01
 
 
 def listener(topic: str, controller: str) -> TaughtRobot:
@@ -84,8 +91,10 @@ def move(loaded: Loaded, found: Repeated, bounds: Bounds, *, gentle: float, loop
     from rbd_ros.nodes.excitation_run import ExcitationRun
     robot = Dynamics(loaded.model)
     joints = loaded.model.independent_joint_names
-    with ExcitationRun(joints, action, topic) as driven:
-        way = approach(robot, driven.position(), found.once, bounds, gentle)
+    with (listener(topic, action.rpartition('/')[0]) as seen,
+          ExcitationRun(joints, action, topic) as driven):
+        starts = _starts(seen, joints)
+        way = approach(robot, starts, found.once, bounds, gentle)
         legs = [found.once] if way is None else [way, found.once]
         first = 0.0 if way is None else way.t[-1]
         times = 'until Ctrl-C' if loops == 0 else f'{loops} times' if loops > 1 else 'once'
@@ -97,6 +106,11 @@ def move(loaded: Loaded, found: Repeated, bounds: Bounds, *, gentle: float, loop
                 typer.echo(f'To see it move before the robot does, open {address}', err=True)
             if typer.prompt('Type yes to move the robot', default='no', err=True) != 'yes':
                 raise RbdError('not confirmed; the robot has not moved')
+        now = _starts(seen, joints)
+        if np.abs(now - starts).max() > _MOVED:
+            way = approach(robot, now, found.once, bounds, gentle)
+            typer.echo('The robot has moved meanwhile; its way to the start was planned anew'
+                       + ('.' if way is None else f': {way.t[-1]:.1f} s.'), err=True)
         if way is not None:
             driven.follow(way)
         count = 0
@@ -104,3 +118,10 @@ def move(loaded: Loaded, found: Repeated, bounds: Bounds, *, gentle: float, loop
             count += 1
             typer.echo(f'round {count}' + (f' of {loops}' if loops else ''), err=True)
             driven.follow(found.once if count == loops else found.cycle())
+
+
+def _starts(seen: TaughtRobot, joints: Sequence[str]) -> Array:
+    """Return where the robot is, and where the controller's reference is, if it says so."""
+    here = seen.position(joints)
+    reference = seen.reference(joints)
+    return np.stack([here, here if reference is None else reference])

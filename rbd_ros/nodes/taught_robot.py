@@ -22,6 +22,7 @@ import threading
 import time
 from types import TracebackType
 
+from control_msgs.msg import JointTrajectoryControllerState
 import numpy as np
 import numpy.typing as npt
 from rbd_ros.control.modes.modes import Follows, MODES
@@ -37,6 +38,7 @@ __all__ = ['TaughtRobot']
 Array = npt.NDArray[np.float64]
 
 WAIT = 10.0  # s for the robot to be there
+FRESH = 0.5  # s for which a reference of the controller is known
 _STATES = QoSProfile(depth=1000, reliability=ReliabilityPolicy.BEST_EFFORT)
 _LATCHED = QoSProfile(depth=1, reliability=ReliabilityPolicy.RELIABLE,
                       durability=DurabilityPolicy.TRANSIENT_LOCAL)
@@ -55,6 +57,8 @@ class TaughtRobot:
         self._topic, self._wait = topic, wait
         self._last: dict[str, float] = {}
         self._description = self._mode = ''
+        self._reference: dict[str, float] = {}
+        self._referred = -np.inf  # steady time of the reference
         self._samples: list[tuple[float, dict[str, float]]] | None = None
         self._context = rclpy.Context()
         rclpy.init(context=self._context)
@@ -66,6 +70,8 @@ class TaughtRobot:
         self._described = f'{topic.rpartition("/")[0]}/robot_description'
         node.create_subscription(String, self._described, self._on_description, _LATCHED)
         node.create_subscription(String, f'{controller}/mode', self._on_mode, _LATCHED)
+        node.create_subscription(JointTrajectoryControllerState, f'{controller}/controller_state',
+                                 self._on_reference, 1)
         self._executor = SingleThreadedExecutor(context=self._context)
         self._executor.add_node(node)
         self._ending = threading.Event()
@@ -97,6 +103,10 @@ class TaughtRobot:
     def _on_description(self, message: String) -> None:
         self._description = message.data
 
+    def _on_reference(self, message: JointTrajectoryControllerState) -> None:
+        self._reference = dict(zip(message.joint_names, message.reference.positions))
+        self._referred = time.monotonic()
+
     def _on_mode(self, message: String) -> None:
         self._mode = message.data
 
@@ -121,6 +131,16 @@ class TaughtRobot:
                     f'{self._wait:g} s; start the driver, or give --topic')
         here = self._last
         return np.array([here[name] for name in joints], float)
+
+    def reference(self, joints: Sequence[str]) -> Array | None:
+        """Return what the controller follows; None if it has not said so just now."""
+        end = time.monotonic() + FRESH
+        while time.monotonic() < end:
+            there = self._reference
+            if time.monotonic() - self._referred < FRESH and set(joints) <= there.keys():
+                return np.array([there[name] for name in joints], float)
+            time.sleep(0.01)
+        return None
 
     def begin(self) -> None:
         """Begin to keep what is shown."""

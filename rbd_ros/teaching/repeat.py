@@ -97,15 +97,18 @@ def approach(robot: Dynamics, here: Array, motion: Motion, bounds: Bounds,
     """
     Return the straight way to where a motion begins; None if the robot is there.
 
-    :param here: where the robot is.
+    :param here: where the robot is, (n,); or (count, n), also where the controller's reference
+        is, at which the way really begins. The longest of these ways is returned.
     :param speed: share of the limits.
     """
-    if np.abs(motion.q[0] - here).max() <= _SAME:
+    starts = np.atleast_2d(here)
+    if np.abs(motion.q[0] - starts).max() <= _SAME:
         return None
     # it may stand a little beyond a limit, and must get back from there
-    wide = bounds._replace(lower=np.minimum(bounds.lower, here),
-                           upper=np.maximum(bounds.upper, here))
-    return timed(robot, _straight(here, motion.q[0], 0), wide, speed)[0]
+    wide = bounds._replace(lower=np.minimum(bounds.lower, starts.min(axis=0)),
+                           upper=np.maximum(bounds.upper, starts.max(axis=0)))
+    return max((timed(robot, _straight(start, motion.q[0], 0), wide, speed)[0]
+                for start in starts), key=lambda way: float(way.t[-1]))
 
 
 def joined(motions: list[Motion]) -> Motion:

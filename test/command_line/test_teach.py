@@ -51,6 +51,8 @@ class Robot:
     sent: list[Motion] = []  # noqa: RUF012
     here = np.array(HOME)
     mode = ''
+    step = 0.01
+    off = 0.0
 
     def __init__(self, *_: object) -> None:
         self.led = 0
@@ -68,7 +70,11 @@ class Robot:
     def position(self, joints: object = None) -> np.ndarray:
         """Return a place; at each look it was led a little further."""
         self.led += 1
-        return self.here + 0.01 * (self.led - 1)
+        return self.here + self.step * (self.led - 1)
+
+    def reference(self, joints: object) -> np.ndarray:
+        """Return what its controller follows."""
+        return self.here + self.off
 
     def stiffness_warning(self) -> str:
         """Return what was said of the mode."""
@@ -96,7 +102,7 @@ def robot(monkeypatch: pytest.MonkeyPatch) -> type[Robot]:
         monkeypatch.setitem(sys.modules, f'rbd_ros.nodes.{name}', module)
     for name in ('viser', 'viser.transforms'):
         monkeypatch.setitem(sys.modules, name, None)
-    Robot.sent, Robot.mode = [], ''
+    Robot.sent, Robot.mode, Robot.step, Robot.off = [], '', 0.01, 0.0
     return Robot
 
 
@@ -133,7 +139,7 @@ def test_nothing_moves_without_a_yes(robot: type[Robot], lesson: Path) -> None:
 
 def test_play(robot: type[Robot], lesson: Path) -> None:
     """First to the start, slowly; then each round, which closes, and the last one ends."""
-    robot.here = np.array(HOME) - 0.3
+    robot.here, robot.step = np.array(HOME) - 0.3, 0.0
     said = rbd('teach', 'play', lesson, '--loop', 3, '--speed', 0.5, stdin='yes\n')[1]
     assert '25% of its speed limits' in said and 'round 3 of 3' in said
     way, one, two, last = robot.sent
@@ -147,6 +153,19 @@ def test_play(robot: type[Robot], lesson: Path) -> None:
     for words, text in ((('--speed', 0), 'must be positive'), (('--approach', 2), 'at most 1'),
                         (('--torque', 3), 'at most 1'), (('--torque', 0.01), 'own weight')):
         assert text in rbd('teach', 'play', lesson, *words, code=2, stdin='yes\n')[1]
+
+
+def test_the_way_begins_where_the_robot_is(robot: type[Robot], lesson: Path) -> None:
+    """One that moved before the yes is looked at again; the reference counts where it is off."""
+    robot.here, robot.step = np.array(HOME) - 0.3, 0.0
+    assert 'planned anew' not in rbd('teach', 'play', lesson, stdin='yes\n')[1]
+    usual = robot.sent[0]
+    robot.off = -0.3
+    rbd('teach', 'play', lesson, stdin='yes\n')
+    assert robot.sent[2].t[-1] > 1.2 * usual.t[-1]
+    robot.step, robot.off = -0.1, 0.0
+    assert 'planned anew' in rbd('teach', 'play', lesson, stdin='yes\n')[1]
+    assert robot.sent[4].q[0, 0] < robot.here[0] - 0.09
 
 
 def test_edit(lesson: Path) -> None:

@@ -127,9 +127,10 @@ def make(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Any:
     Driven.legs, Driven.failure = [], ''
 
     def panel(*, simulated: bool = True, allowed: bool = True) -> tuple[TeachPanel, Gui, Any]:
-        here = SimpleNamespace(q=HOME.copy())
+        here = SimpleNamespace(q=HOME.copy(), reference={})
         telemetry = SimpleNamespace(controller='/controller', joint_states='/joint_states',
-                                    position=lambda model: here.q)
+                                    position=lambda model: here.q, age=lambda what: 0.0,
+                                    reference_positions=here.reference)
         operator = SimpleNamespace(allowed=allowed, simulated=simulated)
         gui = Gui()
         return TeachPanel(gui, ROBOT, telemetry, operator, tmp_path), gui, here
@@ -197,6 +198,22 @@ def test_a_real_robot_is_asked_for_twice(make: Any) -> None:
     assert panel.is_playing
     gui.made[PLAY].click()
     assert 'was cancelled' in ended(panel) and not Driven.legs
+
+
+def test_the_way_begins_at_the_reference(make: Any) -> None:
+    """Where the reference is farther off than the robot, the way to the start takes longer."""
+    times = []
+    for off in (None, -0.6):
+        panel, gui, here = make()
+        for k in range(2):
+            here.q = HOME + 0.1 * k
+            gui.made['Add a point'].click()
+        if off is not None:
+            here.reference.update(zip(panel.lesson.joints, HOME + off))
+        gui.made[PLAY].click()
+        ended(panel)
+        times.append(Driven.legs[-2].t[-1])
+    assert times[1] > 1.5 * times[0]
 
 
 def test_refusals_are_words(make: Any) -> None:

@@ -20,6 +20,7 @@ from __future__ import annotations
 import threading
 import time
 
+from control_msgs.msg import JointTrajectoryControllerState
 from isolation import own_domain
 import pytest
 from rbd_env.pace import patient
@@ -30,6 +31,7 @@ import rclpy
 from rclpy.qos import DurabilityPolicy, QoSProfile
 from sensor_msgs.msg import JointState
 from std_msgs.msg import String
+from trajectory_msgs.msg import JointTrajectoryPoint
 
 LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 STIFF = next(name for name, mode in MODES.items() if mode.follows is Follows.JOINTS)
@@ -44,6 +46,8 @@ def test_what_is_heard() -> None:
         node.create_publisher(String, '/robot_description', LATCHED).publish(
             String(data='<robot/>'))
         node.create_publisher(String, '/controller/mode', LATCHED).publish(String(data=STIFF))
+        follows = node.create_publisher(
+            JointTrajectoryControllerState, '/controller/controller_state', 1)
         ended, count = threading.Event(), 0
 
         def publish() -> None:
@@ -63,6 +67,12 @@ def test_what_is_heard() -> None:
             while STIFF not in robot.stiffness_warning():
                 assert time.monotonic() < end
                 time.sleep(0.01)
+            assert robot.reference(['b', 'a']) is None
+            while (found := robot.reference(['b', 'a'])) is None:
+                assert time.monotonic() < end
+                follows.publish(JointTrajectoryControllerState(
+                    joint_names=['a', 'b'], reference=JointTrajectoryPoint(positions=[0.3, 0.4])))
+            assert found.tolist() == [0.4, 0.3]
             robot.begin()
             time.sleep(0.3)
             t, q = robot.shown(['a', 'b'])

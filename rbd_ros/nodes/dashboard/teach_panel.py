@@ -29,7 +29,7 @@ from rbd_ros.errors import RbdError
 from rbd_ros.nodes.dashboard.operator import VIEW_ONLY
 from rbd_ros.nodes.dashboard.poses import plain
 from rbd_ros.nodes.excitation_run import ExcitationRun
-from rbd_ros.nodes.taught_robot import TaughtRobot
+from rbd_ros.nodes.taught_robot import FRESH, TaughtRobot
 from rbd_ros.teaching.demonstration import shown_points
 from rbd_ros.teaching.lesson import Lesson, Point
 from rbd_ros.teaching.lesson_file import read_lesson, write_lesson
@@ -37,6 +37,7 @@ from rbd_ros.teaching.repeat import approach, repeated
 from rbd_ros.teaching.strokes import limits_of
 
 if TYPE_CHECKING:
+    from rbd_ros.compiler import Array
     from rbd_ros.dynamics.robot import Dynamics
     from rbd_ros.nodes.dashboard.operator import Operator
     from rbd_ros.nodes.dashboard.telemetry import Telemetry
@@ -182,7 +183,8 @@ class TeachPanel:
                                    f'{self._telemetry.controller}/follow_joint_trajectory',
                                    self._telemetry.joint_states) as driven:
                     driven.ended = self._ending.is_set
-                    way = approach(self._robot, driven.position(), found.once, bounds)
+                    way = approach(self._robot, self._starts(driven.position()), found.once,
+                                   bounds)
                     for leg in [*([] if way is None else [way]),
                                 *(rounds - 1) * [found.cycle()], found.once]:
                         driven.follow(leg)
@@ -193,6 +195,14 @@ class TeachPanel:
         self._said = 'Playing. ' + '; '.join(found.slowed)
         self._thread = threading.Thread(target=run, name='teach', daemon=True)
         self._thread.start()
+
+    def _starts(self, here: Array) -> Array:
+        """Return where the robot is, and where the controller's reference is, if it says so."""
+        reference = self._telemetry.reference_positions
+        known = self._telemetry.age('reference') < FRESH and set(self.lesson.joints) <= (
+            reference.keys())
+        return np.stack([here, [reference[name] for name in self.lesson.joints] if known
+                         else here])
 
     def _list(self) -> None:
         """Show the points."""
