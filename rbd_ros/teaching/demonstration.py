@@ -23,11 +23,14 @@ the limits of the joints. Smoothing takes as wide a window as that allows.
 from __future__ import annotations
 
 import numpy as np
+import numpy.typing as npt
 
 from rbd_ros.compiler import Array
 from rbd_ros.errors import RbdError
+from rbd_ros.model.model import Model
 from rbd_ros.teaching.lesson import Point
 from rbd_ros.teaching.strokes import extremes, through
+from rbd_ros.teaching.turns import endless, LONGEST, unwrapped
 
 __all__ = ['shown_points', 'TOLERANCE']
 
@@ -46,14 +49,14 @@ _STILL = 0.01
 _SMOOTHED, _THINNED, _MARGINS = 0.25, 0.2, (0.25, 0.4, 0.55)
 
 
-def shown_points(t: Array, q: Array, lower: Array, upper: Array, tolerance: float = TOLERANCE,
+def shown_points(t: Array, q: Array, model: Model, tolerance: float = TOLERANCE,
                  ) -> list[Point]:
     """
     Return the points of a motion that was shown.
 
     :param t: times of the samples, s, (count,).
     :param q: positions, (count, n).
-    :param lower: limits of the joints, (n,); ``upper`` likewise.
+    :param model: the robot, with the limits of its joints.
     :raises RbdError: if nothing moved, or time did not go on.
     """
     if not tolerance > 0.0:
@@ -62,11 +65,12 @@ def shown_points(t: Array, q: Array, lower: Array, upper: Array, tolerance: floa
     t, q = t[fresh], q[fresh]
     if len(t) < 2:
         raise RbdError('fewer than two joint states were seen; is the robot there?')
-    even, values = _moving(*_evenly(t, q))
+    lower, upper, turning = np.array(model.lower), np.array(model.upper), endless(model)
+    even, values = _moving(*_evenly(t, unwrapped(q, turning)))
     for margin in _MARGINS:
         inner = _inner(lower, upper, margin * tolerance)
         smooth = np.clip(_smoothed(np.clip(values, *inner), _SMOOTHED * tolerance), *inner)
-        chosen = _thinned(even, smooth, _THINNED * tolerance)
+        chosen = _thinned(even, smooth, _THINNED * tolerance, turning)
         low, high = extremes(through(even[chosen], smooth[chosen]))
         if (low >= lower).all() and (high <= upper).all():
             break
@@ -82,7 +86,8 @@ def shown_points(t: Array, q: Array, lower: Array, upper: Array, tolerance: floa
 
 def _inner(lower: Array, upper: Array, margin: float) -> tuple[Array, Array]:
     """Return limits with a margin, where there is room for one."""
-    middle = np.where(np.isfinite(lower + upper), 0.5 * (lower + upper), 0.0)
+    both = np.isfinite(lower) & np.isfinite(upper)
+    middle = 0.5 * (np.where(both, lower, 0.0) + np.where(both, upper, 0.0))
     return (np.minimum(lower + margin, np.maximum(middle, lower)),
             np.maximum(upper - margin, np.minimum(middle, upper)))
 
@@ -120,13 +125,19 @@ def _smoothed(q: Array, most: float) -> Array:
     return q
 
 
-def _thinned(t: Array, q: Array, most: float) -> list[int]:
-    """Return which samples to keep, so that the curve through them misses none by more."""
+def _thinned(t: Array, q: Array, most: float, turning: npt.NDArray[np.bool_]) -> list[int]:
+    """
+    Return which samples to keep, so that the curve through them misses none by more.
+
+    :param turning: joints that turn without end, whose steps must be short.
+    """
     chosen = [0, len(t) - 1]
     while True:
         off = np.abs(through(t[chosen], q[chosen])(t) - q).max(axis=1)
         more = [start + int(off[start:end].argmax()) for start, end in zip(
             chosen, chosen[1:], strict=False) if off[start:end].max() > most]
+        more += [(start + end) // 2 for start, end in zip(chosen, chosen[1:], strict=False)
+                 if end > start + 1 and (np.abs(q[end] - q[start])[turning] > LONGEST).any()]
         if not more:
             return chosen
         chosen = sorted({*chosen, *more})

@@ -78,12 +78,12 @@ class Lesson:
         if len(point.positions) != len(self.joints):
             raise RbdError(f'a point needs {len(self.joints)} positions, of '
                            f'{", ".join(self.joints)}; got {len(point.positions)}')
-        return replace(self, points=(*self.points[:place], point, *self.points[place:]))
+        return self._with(*self.points[:place], point, *self.points[place:])
 
     def without(self, number: int) -> Lesson:
         """Return the lesson without a point."""
         place = self._place(number)
-        return replace(self, points=self.points[:place] + self.points[place + 1:])
+        return self._with(*self.points[:place], *self.points[place + 1:])
 
     def moved(self, number: int, to: int) -> Lesson:
         """Return the lesson with a point at another place in the order."""
@@ -96,6 +96,11 @@ class Lesson:
         place = self._place(number)
         point = replace(self.points[place], **values)  # type: ignore[arg-type]
         return replace(self, points=(*self.points[:place], point, *self.points[place + 1:]))
+
+    def _with(self, *points: Point) -> Lesson:
+        """Return it with other points; the first has no time, since no point is before it."""
+        first = (replace(point, time=None) for point in points[:1])
+        return replace(self, points=(*first, *points[1:]))
 
     def _place(self, number: int, more: int = 0) -> int:
         most = len(self.points) + more

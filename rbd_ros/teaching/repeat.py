@@ -18,6 +18,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 import math
 from typing import NamedTuple
 
@@ -30,11 +31,14 @@ from rbd_ros.identification.excitation import Bounds
 from rbd_ros.teaching.lesson import Lesson, Point
 from rbd_ros.teaching.motion import Motion
 from rbd_ros.teaching.strokes import Stroke, timed
+from rbd_ros.teaching.turns import endless, near, unwrapped
 
 __all__ = ['APPROACH', 'approach', 'Repeated', 'repeated']
 
 #: Share of the limits on the way to the start.
 APPROACH = 0.25
+#: s that a step must last to count.
+_BRIEFEST = 1e-3
 #: rad or m that need no way.
 _SAME = 1e-9
 #: How many times slower a stroke must be for somebody to be told.
@@ -73,6 +77,11 @@ def repeated(robot: Dynamics, lesson: Lesson, bounds: Bounds, speed: float = 1.0
         raise RbdError(f'the lesson has {len(lesson.points)} points; two are the least')
     lesson = lesson.ordered(robot.model.independent_joint_names)
     _refuse_points(lesson, bounds)
+    turning = endless(robot.model)
+    lesson = replace(lesson, points=tuple(replace(point, positions=tuple(q.tolist()))
+                     for point, q in zip(lesson.points, unwrapped(
+                         np.array([point.positions for point in lesson.points]), turning),
+                         strict=True)))
     parts, slowed = [], []
     for part in _parts(lesson):
         if isinstance(part, Stroke):
@@ -86,6 +95,7 @@ def repeated(robot: Dynamics, lesson: Lesson, bounds: Bounds, speed: float = 1.0
     if not parts:
         raise RbdError('all points of the lesson are the same')
     end, start = (np.array(lesson.points[k].positions) for k in (-1, 0))
+    start = near(start, end, turning)
     back = None
     if np.abs(start - end).max() > _SAME:
         back, _ = timed(robot, _straight(end, start, len(lesson.points)), bounds, speed)
@@ -101,7 +111,7 @@ def approach(robot: Dynamics, here: Array, motion: Motion, bounds: Bounds,
         is, at which the way really begins. The longest of these ways is returned.
     :param speed: share of the limits.
     """
-    starts = np.atleast_2d(here)
+    starts = near(np.atleast_2d(here), motion.q[0], endless(robot.model))
     if np.abs(motion.q[0] - starts).max() <= _SAME:
         return None
     # it may stand a little beyond a limit, and must get back from there
@@ -159,6 +169,10 @@ def _stroke(run: list[Point], first: int) -> Iterator[Stroke]:
 
 def _refuse_points(lesson: Lesson, bounds: Bounds) -> None:
     for number, point in enumerate(lesson.points, 1):
+        for what, seconds in (('time', point.time), ('dwell', point.dwell or None)):
+            if seconds is not None and seconds < _BRIEFEST:
+                raise RbdError(f'point {number}: its {what} is {seconds:g} s, too short to count; '
+                               f'it must be {_BRIEFEST:g} s or more')
         for joint, value, low, high in zip(lesson.joints, point.positions, bounds.lower,
                                            bounds.upper, strict=True):
             if not low <= value <= high:

@@ -34,9 +34,13 @@ from rbd_ros.errors import RbdError
 from rbd_ros.identification.excitation import Bounds
 from rbd_ros.model.model import Model
 from rbd_ros.teaching.motion import Motion, torques
+from rbd_ros.teaching.turns import endless, finer
 
-__all__ = ['extremes', 'limits_of', 'Stroke', 'through', 'timed']
+__all__ = ['extremes', 'limits_of', 'SPEED', 'Stroke', 'through', 'timed']
 
+#: Share of the velocity limits: the controller refuses points that need more, unless its
+#: parameter reference.velocity allows it.
+SPEED = 0.9
 #: Torques are computed at so many times between two points, or this often in a second.
 _SAMPLES, _RATE = 16, 50.0
 #: Factor by which a stroke is slowed down until its torques fit, and how slow it may become.
@@ -86,8 +90,9 @@ def limits_of(model: Model, *, acceleration: float, torque: float) -> Bounds:
     if not (acceleration > 0.0 and 0.0 < torque <= 1.0):
         raise RbdError(f'the acceleration ({acceleration:g}) must be positive, the share of the '
                        f'torque ({torque:g}) positive and at most 1')
-    return Bounds(np.array(model.lower), np.array(model.upper), np.array(model.velocity_limit),
-                  np.full(model.nv, acceleration), torque * np.array(model.effort_limit))
+    return Bounds(np.array(model.lower), np.array(model.upper),
+                  SPEED * np.array(model.velocity_limit), np.full(model.nv, acceleration),
+                  torque * np.array(model.effort_limit))
 
 
 def timed(robot: Dynamics, stroke: Stroke, bounds: Bounds, speed: float) -> tuple[Motion, float]:
@@ -112,7 +117,8 @@ def timed(robot: Dynamics, stroke: Stroke, bounds: Bounds, speed: float) -> tupl
         if slow > _SLOWEST * max(wanted, least):
             raise RbdError(f'after point {stroke.first} the robot cannot carry its own weight '
                            'within the torque limits, however slowly it moves')
-    return _scaled(curve, stroke.t, slow, joints), slow / wanted
+    t = finer(curve, stroke.t, endless(robot.model))
+    return _scaled(curve, t, slow, joints), slow / wanted
 
 
 def _scaled(curve: Any, t: Array, slow: float, joints: tuple[str, ...]) -> Motion:

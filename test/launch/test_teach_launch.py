@@ -128,8 +128,7 @@ class TestTeaching(unittest.TestCase):
             time.sleep(0.5)
             t, q = robot.shown(JOINTS)
         self.assertGreater(np.ptp(q, axis=0).max(), 0.1)
-        lesson = Lesson(JOINTS, tuple(shown_points(
-            t, q, np.array(MODEL.lower), np.array(MODEL.upper))))
+        lesson = Lesson(JOINTS, tuple(shown_points(t, q, MODEL)))
         write_lesson(self.file, lesson)
         self.rbd('teach', 'edit', self.file, '--name', '1=start')
         self.rbd('teach', 'export', self.file, '--urdf', ROOT / 'urdf' / 'seven_joint_arm.urdf',

@@ -61,7 +61,7 @@ def random_lesson(seed: int) -> Lesson:
     points: list[Point] = []
     for _ in range(rng.integers(2, 5)):
         if rng.random() < 0.4:
-            points += shown_points(*random_shown(rng), LOW, HIGH, TOLERANCE)
+            points += shown_points(*random_shown(rng), MODEL, TOLERANCE)
         else:
             points.append(Point(tuple(rng.uniform(LOW, HIGH) * 0.9)))
         if rng.random() < 0.5:
@@ -125,7 +125,7 @@ def test_shown_motions_are_repeated(seed: int) -> None:
     """Every sample is passed within the tolerance at its time, with far fewer points."""
     rng = np.random.default_rng(100 + seed)
     t, q = random_shown(rng)
-    points = shown_points(t, q, LOW, HIGH, TOLERANCE)
+    points = shown_points(t, q, MODEL, TOLERANCE)
     assert len(points) < 0.3 * len(t)
     loose = limits_of(replace(MODEL, velocity_limit=(1e3,) * 7, effort_limit=(1e6,) * 7),
                       acceleration=1e6, torque=1.0)
@@ -141,7 +141,7 @@ def test_shown_motions_are_repeated(seed: int) -> None:
 def test_slower_is_said() -> None:
     """A shown motion that is asked for too fast is slowed down, and that is said."""
     rng = np.random.default_rng(7)
-    lesson = Lesson(NAMES, tuple(shown_points(*random_shown(rng), LOW, HIGH, TOLERANCE)))
+    lesson = Lesson(NAMES, tuple(shown_points(*random_shown(rng), MODEL, TOLERANCE)))
     slow, fast = (repeated(ROBOT, lesson, BOUNDS, speed) for speed in (0.02, 50.0))
     assert not slow.slowed
     assert len(fast.slowed) == 1 and 'times slower than asked for' in fast.slowed[0]
@@ -227,6 +227,9 @@ def test_editing() -> None:
         lesson.added(Point((1.0, 2.0)))
     with pytest.raises(RbdError, match='it moves a; the robot has b'):
         lesson.ordered(['b'])
+    shown = Lesson(('a',), tuple(Point((float(k),), time=0.1 if k else None) for k in range(4)))
+    for edited in (shown.without(1), shown.moved(3, 1), shown.added(Point((1.0,), time=1.0), 1)):
+        assert edited.points[0].time is None and edited.points[2].time == 0.1
 
 
 def test_what_cannot_be_repeated() -> None:
@@ -236,6 +239,8 @@ def test_what_cannot_be_repeated() -> None:
     for points, speed, words in (
             ((home,), 1.0, 'two are the least'), ((home, home), 1.0, 'are the same'),
             ((home, beyond), 1.0, r'point 2: "joint_2" is at 9, not between'),
+            ((home, replace(home, positions=(0.1,) * 7, time=1e-30)), 1.0, 'point 2: its time is'),
+            ((home, replace(home, positions=(0.1,) * 7, dwell=1e-9)), 1.0, 'its dwell is 1e-09 s'),
             ((home, replace(home, positions=(0.1,) * 7)), 0.0, 'must be positive')):
         with pytest.raises(RbdError, match=words):
             repeated(ROBOT, Lesson(NAMES, points), BOUNDS, speed)
@@ -246,9 +251,39 @@ def test_what_cannot_be_repeated() -> None:
         repeated(ROBOT, Lesson(NAMES, tuple(swing)), BOUNDS)
     still = np.zeros((100, 7))
     with pytest.raises(RbdError, match='no joint moved'):
-        shown_points(np.linspace(0.0, 1.0, 100), still, LOW, HIGH)
+        shown_points(np.linspace(0.0, 1.0, 100), still, MODEL)
     with pytest.raises(RbdError, match='fewer than two joint states'):
-        shown_points(np.zeros(3), np.zeros((3, 7)), LOW, HIGH)
+        shown_points(np.zeros(3), np.zeros((3, 7)), MODEL)
+
+
+def test_joints_that_turn_without_end() -> None:
+    """A driver that wraps, points half a turn apart, and loops: steps are short, as followed."""
+    free = replace(MODEL, lower=(-np.inf, *LOW[1:]), upper=(np.inf, *HIGH[1:]))
+    robot, bounds = Dynamics(free), limits_of(free, acceleration=4.0, torque=0.8)
+    t = np.linspace(0.0, 8.0, 900)
+    turn = 10.0 * (t / 8.0)**3 * (10.0 - 15.0 * t / 8.0 + 6.0 * (t / 8.0)**2)
+    q = np.zeros((900, 7))
+    q[:, 0] = (turn + np.pi) % (2.0 * np.pi) - np.pi
+    points = shown_points(t, q, free, TOLERANCE)
+    assert points[-1].positions[0] == pytest.approx(10.0, abs=TOLERANCE)
+    assert max(np.diff([point.positions[0] for point in points])) < 0.6 * np.pi
+    found = repeated(robot, Lesson(NAMES, tuple(points)), bounds)
+    assert found.back is not None
+    assert abs(found.back.q[-1, 0] - found.back.q[0, 0]) < np.pi
+    assert np.cos(found.back.q[-1, 0]) == pytest.approx(np.cos(points[0].positions[0]))
+    for here in (-9.0, 3.0, 3.14, 40.0):
+        way = approach(robot, np.array([here, *[0.0] * 6]), found.once, bounds)
+        assert way is not None and abs(way.q[-1, 0] - way.q[0, 0]) < 1.01 * np.pi
+        assert np.abs(np.diff(way.q[:, 0])).max() <= 0.5 * np.pi + 1e-9
+    ends = [Point((x, *[0.0] * 6)) for x in (3.0, -3.0, 0.14)]
+    once = repeated(robot, Lesson(NAMES, tuple(ends)), bounds).once
+    assert once.q[:, 0].max() == pytest.approx(2.0 * np.pi + 0.14)
+    assert once.q[:, 0].min() == 3.0 and np.abs(np.diff(once.q[:, 0])).max() <= 0.5 * np.pi + 1e-9
+
+
+def test_speed_stays_below_the_barrier() -> None:
+    """A tenth of the velocity limits is left to the controller."""
+    np.testing.assert_allclose(BOUNDS.speed, 0.9 * np.array(MODEL.velocity_limit))
 
 
 def test_a_trajectory_message() -> None:

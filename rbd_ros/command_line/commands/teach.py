@@ -109,14 +109,12 @@ def _kept(robot: TaughtRobot, lesson: Lesson) -> Lesson:
 
 
 def _shown(robot: TaughtRobot, loaded: Loaded, lesson: Lesson, tolerance: float) -> Lesson:
-    import numpy as np
     from rbd_ros.errors import RbdError
     from rbd_ros.teaching.demonstration import shown_points
     robot.begin()
     _typed('show the motion; Enter ends it> ')
     try:
-        points = shown_points(*robot.shown(lesson.joints), np.array(loaded.model.lower),
-                              np.array(loaded.model.upper), tolerance)
+        points = shown_points(*robot.shown(lesson.joints), loaded.model, tolerance)
     except RbdError as error:
         warn(str(error))
         return lesson

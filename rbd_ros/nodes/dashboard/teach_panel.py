@@ -134,8 +134,7 @@ class TeachPanel:
         taught, self._shown = self._shown, None
         with taught:
             t, q = taught.shown(self.lesson.joints)
-        model = self._robot.model
-        points = shown_points(t, q, np.array(model.lower), np.array(model.upper))
+        points = shown_points(t, q, self._robot.model)
         for point in points:
             self.lesson = self.lesson.added(point)
         self._said = f'Kept {len(points)} points.'
