@@ -19,6 +19,7 @@ from __future__ import annotations
 
 from contextlib import nullcontext
 from pathlib import Path
+import threading
 import time
 from types import SimpleNamespace
 from typing import Any
@@ -35,6 +36,7 @@ from rbd_ros.nodes.dashboard.operator import VIEW_ONLY
 from rbd_ros.nodes.dashboard.recorder_panel import END, RecorderPanel, START
 from rbd_ros.nodes.dashboard.teach_panel import AGAIN, PLAY, SHOW, SHOWN, TeachPanel
 from rbd_ros.teaching.lesson_file import read_lesson
+from rbd_ros.teaching.repeat import repeated
 import rclpy
 from sensor_msgs.msg import JointState
 
@@ -48,7 +50,7 @@ class Handle(SimpleNamespace):
 
     def on_click(self, action: Any) -> None:
         """Keep what a click does."""
-        self.click = lambda: action(None)
+        self.click = lambda browser=1: action(SimpleNamespace(client_id=browser))
 
 
 class Gui:
@@ -194,10 +196,50 @@ def test_a_real_robot_is_asked_for_twice(make: Any) -> None:
     panel.update()
     assert panel.words.content == AGAIN and not panel.is_playing
     Driven.failure = 'wait'
+    gui.made[PLAY].click(2)
+    assert not panel.is_playing, 'another browser confirmed'
     gui.made[PLAY].click()
     assert panel.is_playing
     gui.made[PLAY].click()
     assert 'was cancelled' in ended(panel) and not Driven.legs
+
+
+def test_the_end_of_the_page_ends_the_motion(make: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """When the dashboard ends, the goal is cancelled before."""
+    at_exit: list[Any] = []
+    monkeypatch.setattr(teach_panel.atexit, 'register', at_exit.append)
+    panel, gui, here = make()
+    for k in range(2):
+        here.q = HOME + 0.1 * k
+        gui.made['Add a point'].click()
+    Driven.failure = 'wait'
+    gui.made[PLAY].click()
+    assert panel.is_playing
+    for end in at_exit:
+        end()
+    assert not panel.is_playing and 'was cancelled' in ended(panel)
+
+
+def test_presses_at_the_same_time(make: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two browsers press Play while the first motion is being planned: one thread leads it."""
+    panel, gui, here = make()
+    for k in range(2):
+        here.q = HOME + 0.1 * k
+        gui.made['Add a point'].click()
+    Driven.failure, planned = 'wait', []
+
+    def slow(*given: Any) -> Any:
+        planned.append(given)
+        time.sleep(0.3)
+        return repeated(*given)
+    monkeypatch.setattr(teach_panel, 'repeated', slow)
+    presses = [threading.Thread(target=gui.made[PLAY].click, args=(k,)) for k in range(2)]
+    for press in presses:
+        press.start()
+    for press in presses:
+        press.join()
+    panel.end()
+    assert len(planned) == 1
 
 
 def test_the_way_begins_at_the_reference(make: Any) -> None:

@@ -17,6 +17,7 @@
 
 from __future__ import annotations
 
+import atexit
 from collections.abc import Callable
 from pathlib import Path
 import re
@@ -69,8 +70,8 @@ class TeachPanel:
         self._folder = folder
         self.lesson = Lesson(tuple(robot.model.independent_joint_names), ())
         self._shown: TaughtRobot | None = None
-        self._asked = -CONFIRM  # steady time of the first press
-        self._ending = threading.Event()
+        self._asked: dict[int, float] = {}  # steady time of the first press, by browser
+        self._ending, self._lock = threading.Event(), threading.Lock()
         self._thread: threading.Thread | None = None
         self._said = ''
         off = not operator.allowed
@@ -88,18 +89,25 @@ class TeachPanel:
             self.words = gui.add_markdown('')
         for button, action in ((self.buttons['Add a point'], self.add),
                                (self.buttons[SHOW], self.show), (delete, self.delete),
-                               (self.play_button, self.play), (save, self.save),
-                               (load, self.load)):
-            button.on_click(self._guarded(action))
+                               (save, self.save), (load, self.load)):
+            button.on_click(self._guarded(self._alone(action)))
+        self.play_button.on_click(self._guarded(self.play))
+        atexit.register(self.end)  # the controller would go on without this page
         self._list()
 
-    def _guarded(self, action: Callable[[], None]) -> Callable[[object], None]:
-        def run(_: object) -> None:
+    def _alone(self, action: Callable[[], None]) -> Callable[[int], None]:
+        def run(_: int) -> None:
+            with self._lock:  # browsers press at the same time
+                action()
+        return run
+
+    def _guarded(self, action: Callable[[int], None]) -> Callable[[Any], None]:
+        def run(event: Any) -> None:
             if not self._operator.allowed:  # a browser may press a grey button
                 self._said = VIEW_ONLY
                 return
             try:
-                action()
+                action(event.client_id)
             except (RbdError, OSError) as error:
                 self._said = f'**{plain(str(error))}**'
             self._list()
@@ -162,16 +170,31 @@ class TeachPanel:
             raise RbdError('a lesson needs a name')
         return self._folder / f'{name}.yaml'
 
-    def play(self) -> None:
-        """Repeat the lesson, or stop that; a real robot moves after a second press only."""
-        if self.is_playing:
+    def play(self, browser: int) -> None:
+        """
+        Repeat the lesson, or stop that; a real robot moves after a second press only.
+
+        :param browser: number of that in which it was pressed; another one does not confirm.
+        """
+        if self.is_playing:  # at once, whatever else is being done
             self._ending.set()
             return
+        with self._lock:
+            if not self.is_playing:  # nobody was faster
+                self._play(browser)
+
+    def end(self) -> None:
+        """Stop playing, and wait until the controller was told."""
+        self._ending.set()
+        if self._thread is not None:
+            self._thread.join(5.0)
+
+    def _play(self, browser: int) -> None:
         now = time.monotonic()
-        if not self._operator.simulated and now - self._asked > CONFIRM:
-            self._asked, self._said = now, AGAIN
+        if not self._operator.simulated and now - self._asked.get(browser, -CONFIRM) > CONFIRM:
+            self._asked[browser], self._said = now, AGAIN
             return
-        self._asked = -CONFIRM
+        self._asked.clear()
         bounds = limits_of(self._robot.model, acceleration=ACCELERATION, torque=TORQUE)
         found = repeated(self._robot, self.lesson, bounds, 0.01 * float(self.speed.value))
         rounds = int(self.rounds.value)
@@ -186,6 +209,8 @@ class TeachPanel:
                                    bounds)
                     for leg in [*([] if way is None else [way]),
                                 *(rounds - 1) * [found.cycle()], found.once]:
+                        if self._ending.is_set():
+                            raise RbdError('the motion was cancelled')
                         driven.follow(leg)
                 self._said = 'Played.'
             except RbdError as error:
