@@ -85,7 +85,8 @@ def test_answers_are_those_of_the_node(sent: Run) -> None:
     assert re.fullmatch('canceled 0 (with feedback )?canceled by the client', found[11])
     assert found[12:14] == ['ok', 'ok']
     assert found[14:16] == ['accepted', 'aborted -1 the mode is hold; set the parameter mode to '
-                                        'computed_torque or joint_impedance']
+                                        'computed_torque or joint_impedance, or goal_mode, so '
+                                        'that goals switch to it']
     assert found[17] == 'accepted'
     assert re.fullmatch('aborted -1 (with feedback )?the controller stopped: stop requested: '
                         '~/stop', found[19])
