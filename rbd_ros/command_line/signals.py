@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 import signal
-from threading import Event
+import threading
 
 __all__ = ['as_interrupts', 'noted']
 
@@ -31,15 +31,18 @@ def as_interrupts() -> Iterator[None]:
 
 
 @contextmanager
-def noted() -> Iterator[Event]:
+def noted() -> Iterator[threading.Event]:
     """Note Ctrl-C and SIGTERM; raised in the middle of a chunk, they would cut a file."""
-    ended = Event()
+    ended = threading.Event()
     with _handled(lambda *_: ended.set(), signal.SIGINT, signal.SIGTERM):
         yield ended
 
 
 @contextmanager
 def _handled(handler: signal._HANDLER, *which: signal.Signals) -> Iterator[None]:
+    if threading.current_thread() is not threading.main_thread():  # signals are not its matter
+        yield
+        return
     before = {each: signal.signal(each, handler) for each in which}
     try:
         yield

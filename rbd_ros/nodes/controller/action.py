@@ -233,6 +233,7 @@ class TrajectoryAction:
                 if controller is None else 'too many goals came at once'))
             return
         if plan.mode:
+            _ready(controller)  # a stop may have come since it was judged
             self._switch(plan.mode)
         if isinstance(plan.points, WayPoints):
             self._start_path(key, plan, plan.points, controller)
