@@ -203,7 +203,7 @@ def test_commands_of_the_document(
     write_rests(tmp_path / 'my_poses', 6)
     names = rbd_ros.load_urdf(ARM).independent_joint_names
     write_lesson(tmp_path / 'my_lesson.yaml', Lesson(names, tuple(
-        Point((0.1 * k,) * 7) for k in range(3))))
+        Point((-0.1 * k,) * 7) for k in range(3))))
     monkeypatch.chdir(tmp_path)
     text = (ROOT / 'docs' / 'command_line.md').read_text()
     lines = [line for block in re.findall(r'```sh\n(.*?)```', text, re.DOTALL)

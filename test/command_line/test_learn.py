@@ -24,6 +24,8 @@ from pathlib import Path
 import re
 import subprocess
 import sys
+import time
+import urllib.error
 import urllib.request
 
 from command_rig import data, rbd
@@ -66,6 +68,19 @@ def test_mistakes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.slow
+def fetched(page: str) -> dict[str, object]:
+    """Return what a server answers, which prints its address before it listens."""
+    end = time.monotonic() + patient(60)
+    while True:
+        try:
+            with urllib.request.urlopen(page, timeout=patient(60)) as answer:
+                return json.load(answer)
+        except urllib.error.URLError:
+            if time.monotonic() > end:
+                raise
+        time.sleep(0.2)
+
+
 def test_jupyterlab_opens_the_notebook(tmp_path: Path) -> None:
     """The printed address, on this machine only, leads to the notebook."""
     pytest.importorskip('jupyterlab', reason='jupyterlab is not installed')
@@ -81,7 +96,6 @@ def test_jupyterlab_opens_the_notebook(tmp_path: Path) -> None:
                     break
             assert address
             page = f'http://127.0.0.1:{address[1]}/api/contents/rnea.ipynb?{address[2]}'
-            with urllib.request.urlopen(page, timeout=patient(60)) as answer:
-                assert json.load(answer)['type'] == 'notebook'
+            assert fetched(page)['type'] == 'notebook'
         finally:
             process.terminate()

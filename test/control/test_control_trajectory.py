@@ -124,7 +124,8 @@ def test_points_are_reordered_by_name():
 
 
 @pytest.mark.parametrize(('names', 'text'), [
-    (('a', 'x'), '(unknown: x; missing: b)'), (('b',), '(missing: a)'),
+    (('a', 'x'), '(unknown: x; missing: b)'), (
+        ('b',), '(missing: a); allow_partial_joints_goal lets a message leave joints out'),
     (('a', 'b', 'b'), '(given twice: b)'), (('a', 'b', 'y', 'x'), '(unknown: y, x)')])
 def test_names_that_differ_are_told(names, text):
     """Each kind of difference is named with its joints, and nothing else."""

@@ -269,7 +269,7 @@ def test_bags_that_cannot_serve(tmp_path, arm):
     (tmp_path / 'text' / 'metadata.yaml').write_text('a: 1\n')
     (tmp_path / 'cut.mcap').write_bytes(b'\x89MCAP0\r\n')
     cases = [
-        (tmp_path / 'cut.mcap', 'cannot be read as a rosbag'),
+        (tmp_path / 'cut.mcap', 'was cut off before its first chunk'),
         (tmp_path / 'nothing', 'nothing does not exist; give the folder'),
         (tmp_path / 'text', 'cannot be read as a rosbag'),
         (write(tmp_path / 'a', model, rows, topic='/other'), r'no topic .*topics: /other'),

@@ -87,6 +87,7 @@ def test_what_the_node_changes_is_live_or_has_a_reason() -> None:
         'velocity_limits': 'other parameters follow from it',
         'barrier.velocity': 'other parameters follow from it',
         'contact.reaction': 'only numbers are changed inside ros2_control',
+        'goal_mode': 'only numbers are changed inside ros2_control',
         'dynamics_divider': 'nothing inside ros2_control uses it',
         'state_divider': 'nothing inside ros2_control uses it',
         'activation_timeout': 'nothing inside ros2_control uses it'}
