@@ -130,8 +130,11 @@ class TestEndings(unittest.TestCase):
         """Expect: braking, a ramp to zero, zero several times, nothing more."""
         after = [c for c in client.commands if begin < c.time <= end]
         zeros = [c for c in after if not c.effort.any()]
-        # The middleware keeps the newest command only: who stands still misses those before it.
-        self.assertGreaterEqual(len(zeros), 1 if client.stalled(begin) else REPEATS)
+        # The middleware keeps the newest command only: who stands still misses those before it,
+        # and a loop that is late sends fewer in the time that it has; both leave a gap.
+        gap = max(np.diff([c.time for c in after[-3 * REPEATS:]]), default=np.inf)
+        late = client.stalled(begin) > 0.0 or gap > 3.0 / arm.RATE
+        self.assertGreaterEqual(len(zeros), 1 if late else REPEATS, gap)
         self.assertTrue(all(not c.effort.any() for c in after[-min(REPEATS, len(zeros)):]))
         self.assertLess(zeros[0].time - begin, BRAKE + lost + RELEASE + client.margin(begin))
         limit, period = 10.0 * arm.LIMIT, 1.0 / arm.RATE
