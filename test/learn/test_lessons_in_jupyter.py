@@ -17,6 +17,8 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 from rbd_env.pace import patient
 from rbd_ros.learn.lessons import lesson, NAMES, notebook
@@ -32,7 +34,8 @@ def test_a_lesson_runs_in_jupyter(name: str) -> None:
     book = nbformat.reads(notebook(lesson(name).text), 4)
     nbformat.validate(book)
     assert not any(cell.get('outputs') for cell in book.cells)
-    nbclient.NotebookClient(book, timeout=patient(120), kernel_name='python3').execute()
+    seconds = math.ceil(patient(120))  # nbclient takes no fractions
+    nbclient.NotebookClient(book, timeout=seconds, kernel_name='python3').execute()
     outputs = [output for cell in book.cells for output in cell.get('outputs', ())]
     shown = [output['data'] for output in outputs if 'data' in output]
     assert any('srcdoc=' in data.get('text/html', '') for data in shown)
