@@ -32,11 +32,11 @@ author = 'the rbd_ros developers'
 # the repository is the source, so that a link works on the site as it does in the repository
 root_doc = 'docs/index'
 include_patterns = ['README.md', 'CONTRIBUTING.md', 'CHANGELOG.rst', 'QUALITY_DECLARATION.md',
-                    'docs/*.md', 'docs/developers/*.md']
+                    'docs/*.md', 'docs/developers/*.md', 'rbd_ros/learn/*.md']
 # Sphinx looks through every folder that is not named here, also where no page can be
-exclude_patterns = ['.*', 'build', 'install', 'log', 'rbd_ros', 'test', 'tools']
+exclude_patterns = ['.*', 'build', 'install', 'log', 'rbd_ros/[!l]*', 'test', 'tools']
 extensions = ['myst_parser', 'sphinx.ext.autodoc', 'sphinx_copybutton', 'api_reference',
-              'source_lines', 'gallery']
+              'source_lines', 'gallery', 'lessons']
 myst_heading_anchors = 4
 myst_enable_extensions = ['colon_fence']
 myst_fence_as_directive = ['math']
@@ -55,12 +55,14 @@ html_math_renderer = 'mathml'
 html_static_path = ['_static']
 html_css_files = ['pages.css']
 
-#: A letter with one or two dots in TeX, and the dots as characters that join the letter.
-DOTTED = re.compile(r'\\(d?)dot *(?:\{([a-z])\}|([a-z]))')
-DOT, TWO_DOTS = '\u0307', '\u0308'
+#: A letter with one or two dots or a ring in TeX, and these as characters that join the letter.
+DOTTED = re.compile(r'\\(dot|ddot|mathring) *(?:\{([a-zA-Z])\}|([a-zA-Z]))')
+ACCENTS = {'dot': '\u0307', 'ddot': '\u0308', 'mathring': '\u030a'}
 #: An alphabet that no formula uses: docutils takes each of its letters for one identifier.
 PLACEHOLDERS = 0x10428
-ITALIC = 0x1D44E    # the mathematical italic a
+ITALIC = {**{chr(ord('a') + k): chr(0x1D44E + k) for k in range(26)},
+          **{chr(ord('A') + k): chr(0x1D434 + k) for k in range(26)},
+          'h': '\u210e'}  # which had its place in Unicode before the others
 
 
 def mathml(formula, *, block):
@@ -73,8 +75,7 @@ def mathml(formula, *, block):
     dotted = []
 
     def hide(match):
-        letter = chr(ITALIC + ord(match[2] or match[3]) - ord('a'))
-        dotted.append(letter + (TWO_DOTS if match[1] else DOT))
+        dotted.append(ITALIC[match[2] or match[3]] + ACCENTS[match[1]])
         return chr(PLACEHOLDERS + len(dotted) - 1)
     text = str(latex2mathml.tex2mathml(DOTTED.sub(hide, formula), as_block=block))
     for k, letter in enumerate(dotted):

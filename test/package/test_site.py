@@ -31,6 +31,7 @@ from linted import ROOT
 from PIL import Image
 import pytest
 import rbd_ros
+from rbd_ros.learn.lessons import lessons
 
 pytestmark = pytest.mark.slow
 
@@ -153,6 +154,21 @@ def test_the_gallery_has_every_example(site: Path, pages: dict[Path, Page]) -> N
     cards = (site / 'docs' / 'gallery.html').read_text().split('<div class="example docutils')[1:]
     assert len(cards) == len(list((ROOT / 'examples').glob('*.py')))
     assert all('<img' in card for card in cards)
+
+
+def test_every_lesson_is_a_page(site: Path, pages: dict[Path, Page]) -> None:
+    """Its formulas are drawn, its answers folded, its exercises open."""
+    found = {(link.target, link.text) for link in pages[site / 'docs' / 'lessons.html'].links}
+    for each in lessons():
+        assert (f'../rbd_ros/learn/{each.name}.html', each.title) in found
+        text = (site / 'rbd_ros' / 'learn' / f'{each.name}.html').read_text()
+        assert f'rbd learn {each.name}' in re.sub('<[^>]*>', '', text) and '<math' in text
+        folds = re.findall(r'<details>(.*?)</details>', text, re.DOTALL)
+        assert len(folds) == each.text.count('```python answer') >= 2
+        assert all('highlight-python' in fold for fold in folds)
+        assert text.count('your answer') - ''.join(folds).count('your answer') >= 2
+    rnea = (site / 'rbd_ros' / 'learn' / 'rnea.html').read_text()
+    assert '<mi>\U0001d446\u030a</mi>' in rnea  # S with its ring is one letter
 
 
 def test_the_first_page_moves() -> None:

@@ -38,7 +38,7 @@ def build(root: Path, target: Path) -> int:
     """
     return subprocess.run(
         [sys.executable, '-m', 'sphinx', '--quiet', '--fail-on-warning', '--nitpicky',
-         '--conf-dir', str(root / 'docs'), '--doctree-dir', f'{target}.doctrees',
+         '--jobs', 'auto', '--conf-dir', str(root / 'docs'), '--doctree-dir', f'{target}.doctrees',
          str(root), str(target)], check=False).returncode
 
 
