@@ -32,7 +32,7 @@ from rbd_ros.dynamics.robot import Dynamics
 from rbd_ros.errors import RbdError
 from rbd_ros.identification.bag import BagError
 from rbd_ros.identification.drive import drive_columns, terms_of
-from rbd_ros.identification.recording import Recording
+from rbd_ros.identification.recording import longest_gap, Recording
 
 __all__ = ['Equations', 'equations', 'Motion', 'settle']
 
@@ -128,7 +128,7 @@ def settle(recording: Recording, cutoff: float, effort_delay: float = 0.0) -> Mo
         raise RbdError(f'cutoff of {cutoff:g} Hz must be positive and at most '
                        f'{0.4 / step:.4g} Hz, 0.4 times the rate of the recording')
     gap = float(np.diff(t).max())
-    if gap > 0.5 / cutoff + 1.5 * step:
+    if gap > longest_gap(t, cutoff):
         raise BagError(f'the recording has a gap of {gap:.3g} s after '
                        f'{t[int(np.diff(t).argmax())] - t[0]:.3f} s; record again, or use a '
                        'smaller cutoff')

@@ -16,6 +16,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
 
@@ -139,6 +140,30 @@ def read_recording(
     if Path(path).suffix == '.csv':
         return read_table(path, model)
     return read_joint_states(path, model, topic)
+
+
+def longest_gap(t: Array, cutoff: float) -> float:
+    """
+    Return the time between two samples, s, over which a curve through them is still the motion.
+
+    :param t: times of all samples, s.
+    :param cutoff: of the filter that follows, Hz.
+    """
+    return 0.5 / cutoff + 1.5 * float(np.median(np.diff(t)))
+
+
+def unbroken(recording: Recording, cutoff: float) -> Recording:
+    """
+    Return the longest part of a recording that has no gap; all of it, if there is none.
+
+    :param cutoff: of the filter that follows, Hz.
+    """
+    t = recording.t
+    if len(t) < 2 or not cutoff > 0.0:
+        return recording
+    ends = [0, *(np.flatnonzero(np.diff(t) > longest_gap(t, cutoff)) + 1).tolist(), len(t)]
+    begin, end = max(pairwise(ends), key=lambda part: t[part[1] - 1] - t[part[0]])
+    return Recording(*(values[begin:end] for values in recording))
 
 
 def smooth(recording: Recording, cutoff: float, effort_delay: float = 0.0) -> Recording:

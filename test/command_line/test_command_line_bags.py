@@ -23,7 +23,6 @@ import shutil
 import subprocess
 import sys
 
-from benchmark.bags import write
 from command_rig import app, ARM, data, rbd
 from controlled_arm import write_controlled
 from linted import ROOT
@@ -38,6 +37,7 @@ from rbd_ros.teaching.lesson import Lesson, Point
 from rbd_ros.teaching.lesson_file import write_lesson
 from resting_arm import write_rests
 from rosbags.rosbag2 import Writer
+from swaying_arm import swaying
 import yaml
 
 pytestmark = pytest.mark.slow
@@ -52,25 +52,6 @@ ROBOT = ('record',)
 def motion(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a bag of the arm swaying with a payload of 1.7 kg, without noise."""
     return swaying(tmp_path_factory.mktemp('bags') / 'motion', felt=1.0)
-
-
-def swaying(bag: Path, felt: float, second: float = 1.0, mass: float = 1.7) -> Path:
-    """Write the bag; of friction and damping the efforts have a share."""
-    model = rbd_ros.load_urdf(ARM)
-    robot = rbd_ros.Dynamics(model, payload_frame='tool0')
-    robot.set_payload(mass, [0.03, -0.02, 0.1], mass / 1.7 * np.diag([0.02, 0.03, 0.015]))
-    rng = np.random.default_rng(1)
-    speed, sway, phase = rng.uniform([[2.0], [0.3], [0.0]], [[7.0], [0.7], [6.0]], (3, 7))
-    t = 100.0 + 0.005 * np.arange(1200)
-    # Two sines of each joint: one alone leaves combinations of inertias open.
-    w = [speed, 0.37 * speed]
-    turn = [rate * t[:, None] + phase for rate in w]
-    q = sway * (np.sin(turn[0]) + second * np.sin(turn[1]))
-    qd = sway * (w[0] * np.cos(turn[0]) + second * w[1] * np.cos(turn[1]))
-    qdd = -sway * (w[0]**2 * np.sin(turn[0]) + second * w[1]**2 * np.sin(turn[1]))
-    tau = robot.inverse_dynamics(q, qd, qdd) + felt * (
-        np.array(model.damping) * qd + np.array(model.friction) * np.sign(qd))
-    return write(bag, model, zip(t, q, qd, tau))
 
 
 def test_identify_payload(motion: Path) -> None:

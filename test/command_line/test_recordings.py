@@ -19,18 +19,23 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from benchmark.bags import write
 from command_rig import ARM, data, rbd
 from controlled_arm import RATE, SECONDS, write_controlled
 from mcap.reader import make_reader
 import numpy as np
 import pytest
 from rbd_ros.control.modes.modes import MODES, Takes, taking
-from rbd_ros.identification.bag import read_in_order, topics
-from rbd_ros.recording.mcap_file import CHUNK, is_whole, mend
+from rbd_ros.identification.bag import read_in_order, topics, typestore
+from rbd_ros.model.urdf.loader import load_urdf
+from rbd_ros.recording.mcap_file import CHUNK, is_whole, McapFile, mend
+from resting_arm import write_rests
 from rosbags.highlevel import AnyReader
+from swaying_arm import swaying
 
 pytestmark = pytest.mark.slow
 
+STORE = typestore()
 FOLLOWING = taking(Takes.TRAJECTORY)[0]
 FLOATING = next(name for name, mode in MODES.items() if not mode.takes)
 
@@ -83,6 +88,68 @@ def test_commands_read_what_is_left(run: Path, tmp_path: Path) -> None:
     cut.write_bytes(run.read_bytes()[:60])
     error = rbd('plot', cut, '--out', tmp_path / 'a.png', code=2)[1]
     assert 'before its first chunk' in error
+
+
+def as_recording(bag: Path, file: Path, left_out: tuple[float, float] = (0.0, 0.0)) -> Path:
+    """Write the messages of a bag as rbd record does, but for those between two times."""
+    with McapFile(file) as out, AnyReader([bag]) as reader:
+        numbers = {each.topic: out.add_topic(each.topic, each.msgtype, STORE.generate_msgdef(
+            each.msgtype, ros_version=2)[0]) for each in reader.connections}
+        for each, when, data in reader.messages():
+            if not left_out[0] <= 1e-9 * when < left_out[1]:
+                out.write(numbers[each.topic], when, when, bytes(data))
+    return file
+
+
+@pytest.fixture(scope='module')
+def swayed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a bag of the arm swaying with a payload of 1.7 kg."""
+    return swaying(tmp_path_factory.mktemp('bags') / 'swayed', felt=1.0)
+
+
+@pytest.mark.parametrize('words', [
+    ('identify', '--payload', 'tool0'), ('identify',), ('contact', '--frame', 'tool0')],
+    ids=['payload', 'robot', 'contact'])
+def test_commands_read_a_recording_as_a_bag(
+    swayed: Path, tmp_path: Path, words: tuple[str, ...],
+) -> None:
+    """What they find in a file of rbd record is what they find in a bag of the same messages."""
+    file = as_recording(swayed, tmp_path / 'run.mcap')
+    command, *rest = words
+    assert data(command, file, '--urdf', ARM, *rest) == data(
+        command, swayed, '--urdf', ARM, *rest)
+
+
+def test_the_tool_of_a_recording(tmp_path: Path) -> None:
+    """Tool and bias are found in a file of rbd record as in a bag."""
+    bag = write_rests(tmp_path / 'rests', 6)
+    file = as_recording(bag, tmp_path / 'run.mcap')
+    words = ('--urdf', ARM, '--frame', 'tool0')
+    assert data('tool', file, *words) == data('tool', bag, *words)
+
+
+@pytest.mark.parametrize('words', [('--payload', 'tool0'), ()], ids=['payload', 'robot'])
+def test_gaps_are_left_out(swayed: Path, tmp_path: Path, words: tuple[str, ...]) -> None:
+    """Of a recording with a gap the longest part without one is used, and that is said."""
+    file = as_recording(swayed, tmp_path / 'gap.mcap', (100.8, 101.6))
+    rest = as_recording(swayed, tmp_path / 'rest.mcap', (0.0, 101.6))
+    command = ('identify', file, '--urdf', ARM, *words)
+    said = rbd(*command)[1]
+    assert 'the longest of 0.805 s' in said and 'is used, 4.4 of 6 s' in said
+    assert data(*command) == data('identify', rest, '--urdf', ARM, *words)
+
+
+def test_contacts_of_a_robot_that_rests(tmp_path: Path) -> None:
+    """Thresholds of a joint that does not move are for rest; those of none are refused."""
+    model = load_urdf(ARM)
+    t = 100.0 + 0.005 * np.arange(1400)
+    qd = np.zeros((len(t), 7))
+    bag = write(tmp_path / 'still', model, zip(t, qd, qd, qd))
+    assert 'no joint moves' in rbd('contact', bag, '--urdf', ARM, code=2)[1]
+    qd[:, 2] = np.sin(t)
+    bag = write(tmp_path / 'one', model, zip(t, -np.cos(t)[:, None] * (np.arange(7) == 2), qd, qd))
+    said = rbd('contact', bag, '--urdf', ARM)[1]
+    assert said.count('is never faster than 0.1') == 6 and 'joint_3 is never' not in said
 
 
 def test_replay(run: Path) -> None:

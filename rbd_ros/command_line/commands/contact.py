@@ -30,7 +30,7 @@ from pathlib import Path
 from typing import Annotated, Optional
 
 from rbd_ros.command_line.options import AsJson
-from rbd_ros.command_line.output import number, progress, show, table
+from rbd_ros.command_line.output import number, progress, show, table, warn
 import typer
 
 
@@ -55,7 +55,7 @@ def run(
     import numpy as np
     from rbd_ros.command_line.robots import load
     from rbd_ros.control.observers.calibration import (
-        calibrated_contact, calibrated_wrench, observed_torques)
+        calibrated_contact, calibrated_wrench, moving, observed_torques)
     from rbd_ros.dynamics.robot import Dynamics
     from rbd_ros.errors import RbdError
     from rbd_ros.identification.recording import read_joint_states
@@ -77,6 +77,10 @@ def run(
         if frame is not None:
             directions = calibrated_wrench(robot, frame, seen, speed, found, margin)
         step()
+    for joint, moves in zip(model.independent_joint_names, moving(seen.qd, speed), strict=True):
+        if not moves:
+            warn(f'{joint} is never faster than {2.0 * friction_speed:g}: its friction is not '
+                 'found, and its threshold is one for rest')
     text = _yaml(found | directions, bandwidth)
     if out is not None:
         out.write_text(text)

@@ -111,7 +111,7 @@ def run(
     if effort is Effort.joint:
         none = (0.0,) * model.nv
         model = replace(model, damping=none, friction=none)
-    recorded = read_recording(recording, model, topic)
+    recorded = _unbroken(read_recording(recording, model, topic), cutoff)
     robot = Dynamics(model)
     if payload is not None:
         with progress('reading and fitting', 1) as step:
@@ -120,12 +120,25 @@ def run(
             _payload(robot, payload, Recording(*(values[::every] for values in motion)), as_json)
             step()
         return
-    other = None if check is None else read_recording(check, model, topic)
+    other = (None if check is None
+             else _unbroken(read_recording(check, model, topic), cutoff))
     kind = 'sensor' if effort is Effort.joint else friction.value
     found, seen = _fitted(robot, recorded, other, kind, cutoff, effort_delay, partial)
     _report(robot, found, seen, as_json)
     _write(loaded.text, model, found, seen, {
         'plot': plot, 'urdf': write_urdf, 'params': write_params}, recording.name, quiet=as_json)
+
+
+def _unbroken(recorded: Recording, cutoff: float) -> Recording:
+    """Return what can be filtered as one motion; say what is left out."""
+    import numpy as np
+    from rbd_ros.identification.recording import unbroken
+    used = unbroken(recorded, cutoff)
+    if len(used.t) < len(recorded.t):
+        warn(f'the recording has gaps, the longest of {np.diff(recorded.t).max():.3g} s; the '
+             f'longest part without one is used, {np.ptp(used.t):.3g} of '
+             f'{np.ptp(recorded.t):.3g} s')
+    return used
 
 
 def _payload(robot: Dynamics, frame: str, recording: Recording, as_json: bool) -> None:

@@ -33,8 +33,8 @@ from rbd_ros.errors import RbdError
 if TYPE_CHECKING:
     from rbd_ros.dynamics.robot import Dynamics
 
-__all__ = ['calibrated_contact', 'calibrated_wrench', 'LEAST_SAMPLES', 'MARGIN', 'Observed',
-           'observed_torques']
+__all__ = ['calibrated_contact', 'calibrated_wrench', 'LEAST_SAMPLES', 'MARGIN', 'moving',
+           'Observed', 'observed_torques']
 
 Array = npt.NDArray[np.float64]
 
@@ -137,13 +137,27 @@ def calibrated_contact(qd: Array, observed: Array, speed: Array, margin: float =
     if len(qd) < LEAST_SAMPLES:
         raise RbdError(f'{len(qd)} states are not enough: record at least a minute of motion '
                        f'without contact and without gaps, {LEAST_SAMPLES} states or more')
+    moves = moving(qd, speed)
+    if not moves.any():
+        raise RbdError('no joint moves: what is seen at rest says nothing of motion without '
+                       'contact')
     for j in range(qd.shape[1]):
-        moves = np.abs(qd[:, j]).max() > 2.0 * speed[j]  # else friction is not in the motion
-        dry, viscous, offset, rest = _mean(rubs[:, j], slides[:, j], observed[:, j], bool(moves))
+        dry, viscous, offset, rest = _mean(rubs[:, j], slides[:, j], observed[:, j],
+                                           bool(moves[j]))
         level, slope = _spread(np.abs(qd[:, j]), np.abs(rest))
         for name, value in zip(found, (margin * level, margin * slope, dry, viscous, offset)):
             found[name].append(float(value))
     return found
+
+
+def moving(qd: Array, speed: Array) -> npt.NDArray[np.bool_]:
+    """
+    Return of each joint whether its friction is in the motion.
+
+    :param qd: velocities, a row for each state.
+    :param speed: over which dry friction rises, ``friction.speed``.
+    """
+    return np.asarray(np.abs(qd).max(axis=0, initial=0.0) > 2.0 * speed)
 
 
 def calibrated_wrench(robot: Dynamics, frame: str, seen: Observed, speed: Array,
