@@ -16,16 +16,15 @@
 
 from collections import Counter
 
-from action_rig import Desk, duration
-from control_msgs.action import FollowJointTrajectory
+from action_rig import Desk
 from control_msgs.msg import JointTolerance
-from moveit_rig import ENDS, random_plan
+from moveit_client import Planner
+from moveit_rig import ENDS
 import numpy as np
 import pytest
 from rbd_ros.control.interface.causes import Cause
 from rbd_ros.control.references.results import ResultCode
 from rclpy.action import CancelResponse
-from trajectory_msgs.msg import JointTrajectoryPoint
 
 #: rad and rad/s by which the arm of a right model may be off its plan
 NEAR, SLOW = 2e-3, 2e-2
@@ -37,7 +36,8 @@ class Manager:
     def __init__(self, monkeypatch, seed=0, **values):
         self.desk = desk = Desk(monkeypatch, stiffness=[400.0], damping=[40.0], **values)
         desk.start()
-        self.rng, self.results = np.random.default_rng(seed), Counter()
+        self.planner, self.results = Planner(desk.arm.robot.joints, seed), Counter()
+        self.rng = self.planner.rng
         answer = desk.server.notify_execute
 
         def counted(handle, finish):
@@ -45,23 +45,20 @@ class Manager:
             answer(handle, finish)
         desk.server.notify_execute = counted
 
+    @property
+    def plan(self):
+        """Return the last plan."""
+        return self.planner.plan
+
     def send(self, seconds=1.0, size=0.15, **fields):
-        """Plan from the measured state and send: stamp zero, no tolerances, 200 full points."""
-        desk = self.desk
-        self.plan = random_plan(self.rng, desk.arm.q.copy(), seconds, size)
-        knots, goal = self.plan.knots(), FollowJointTrajectory.Goal(**fields)
-        order = self.rng.permutation(7)  # that of the planning group
-        goal.trajectory.joint_names = [desk.arm.robot.joints[k] for k in order]
-        goal.trajectory.points = [JointTrajectoryPoint(
-            positions=q[order].tolist(), velocities=qd[order].tolist(),
-            accelerations=qdd[order].tolist(), time_from_start=duration(float(time)))
-            for time, q, qd, qdd in zip(knots.times, knots.q, knots.qd, knots.qdd, strict=True)]
-        self.begun, self.handle = desk.arm.time, desk.send(goal)[1]
+        """Plan from the measured state and send."""
+        goal = self.planner.goal(self.desk.arm.q, seconds, size, **fields)
+        self.begun, self.handle = self.desk.arm.time, self.desk.send(goal)[1]
         return self.handle
 
     def wait(self):
-        """Wait for as long as MoveIt does, 1.2 times the plan and 1 s; return how it ended."""
-        self.desk.run(1.2 * self.plan.seconds + 1.0)
+        """Wait for as long as MoveIt does; return how it ended."""
+        self.desk.run(self.planner.allowed)
         return ENDS.get(self.handle.ended, 'TIMED_OUT')
 
     def cancel(self):
