@@ -17,15 +17,18 @@
 import math
 
 from action_rig import Desk, duration, Handle
+from bad_goals import FLAWS, good_goal
 from control_msgs.msg import JointTolerance
 from controller_rig import SOFT
 import numpy as np
 import pytest
 from rbd_ros.control.interface.causes import Cause
-from rbd_ros.control.modes.modes import Follows, MODES, own_mode, Takes, taking
+from rbd_ros.control.modes.modes import DEFAULT, Follows, MODES, own_mode, Takes, taking
 from rbd_ros.control.references.results import GoalError, ResultCode
+from rbd_ros.control.references.trajectory import check_times, Knots
 from rbd_ros.nodes.controller.inputs import knots_of
 from rclpy.action import CancelResponse, GoalResponse
+from trajectory_msgs.msg import JointTrajectoryPoint
 
 ACCEPT, REJECT = GoalResponse.ACCEPT, GoalResponse.REJECT
 
@@ -100,7 +103,7 @@ def test_refusals_name_their_reason(desk):
     fast.trajectory.points[0].velocities = [0.0] * 6 + [-1.01 * slow]
     desk.arm.controller.p.references.joint.velocity[6] = slow
     refused(fast, f'{joints[6]} would move at')
-    refused(desk.goal((0.2, 0.02), start=desk.arm.time - 0.25), 'lies in the past',
+    refused(desk.goal((0.2, 0.02), start=desk.arm.time - 0.25), 'ended 0.05 s ago',
             ResultCode.OLD_HEADER_TIMESTAMP)
     refused(desk.goal((0.2, 0.02), path_tolerance=[JointTolerance(name='x')]), 'unknown joint x',
             ResultCode.INVALID_JOINTS)
@@ -314,6 +317,43 @@ def test_goal_switches_only_where_it_may(monkeypatch):
     desk.arm.run(0.01)
     assert desk.arm.state == 'ramping in'
     refused(f'a goal switches to {wanted} (goal_mode) only while it is running')
+
+
+@pytest.mark.parametrize('seed', range(3))
+def test_random_bad_goals_switch_nothing(monkeypatch, seed):
+    """Whatever is wrong with a goal, the mode stays; a good one between them switches it."""
+    first, wanted = DEFAULT, taking(Takes.TRAJECTORY)[0]
+    desk, rng = Desk(monkeypatch, first, goal_mode=wanted, **SOFT), np.random.default_rng(seed)
+    desk.start()
+
+    def handle_of(sent):
+        goal = desk.goal(start=0.0 if sent.stamp is None else desk.arm.time + sent.stamp)
+        goal.trajectory.joint_names = sent.names
+        goal.trajectory.points = [
+            JointTrajectoryPoint(positions=row, time_from_start=duration(time))
+            for time, row in zip(sent.times, sent.rows, strict=True)]
+        goal.goal_tolerance = [JointTolerance(name=desk.arm.robot.joints[0],
+                                              position=sent.tolerance)]
+        return desk.send(goal)[1]
+    desk.arm.run(4.0)  # stamps may lie before the present
+    for flaw in rng.permutation(len(FLAWS)):
+        sent = good_goal(rng, desk.arm.robot.joints, desk.arm.q)
+        FLAWS[flaw](rng, sent)
+        handle = handle_of(sent)
+        desk.run(0.04)
+        assert handle.ended == 'aborted' and handle.result.error_code < 0, sent
+        assert desk.arm.controller.mode == first and not desk.action.goals, sent
+    handle = handle_of(good_goal(rng, desk.arm.robot.joints, desk.arm.q))
+    desk.run(0.04)
+    assert not handle.ended and desk.arm.controller.mode == wanted
+
+
+def test_times_closer_than_the_clock_can_tell_switch_nothing():
+    """Of two points a nanosecond apart, so many seconds after 1970, one is not after the other."""
+    knots = Knots(np.array([1.0, 1.0 + 1e-9]), np.zeros((2, 7)), None, None)
+    check_times(knots, 100.0, 100.0)
+    with pytest.raises(GoalError, match='closer together than the clock can tell'):
+        check_times(knots, 1.7e9, 1.7e9)
 
 
 def test_controller_refuses_what_it_cannot_pursue(desk):

@@ -358,6 +358,17 @@ private:
     return set(words.at(0), rclcpp::Parameter(words.at(1), words.at(2) == "true"));
   }
 
+  /// Controller, parameter.
+  std::string get(const Words & words)
+  {
+    for (const auto & loaded : manager_->get_loaded_controllers()) {
+      if (loaded.info.name == words.at(0)) {
+        return loaded.c->get_node()->get_parameter(words.at(1)).value_to_string();
+      }
+    }
+    return "no controller " + words.at(0);
+  }
+
   std::string set(const std::string & controller, const rclcpp::Parameter & parameter)
   {
     for (const auto & loaded : manager_->get_loaded_controllers()) {
@@ -442,6 +453,7 @@ private:
     {"pause", [this](const Words & words) {return pause(words);}},
     {"follow", [this](const Words & words) {return follow(words);}},
     {"mode", [this](const Words & words) {return set_mode(words);}},
+    {"get", [this](const Words & words) {return get(words);}},
     {"set", [this](const Words & words) {return set_numbers(words);}},
     {"flag", [this](const Words & words) {return set_flag(words);}},
     {"blind", [this](const Words & words) {return blind(words);}},

@@ -169,7 +169,8 @@ private:
     return message;
   }
 
-  /// Action, file, and a tolerance of positions at the end if it is not the usual one.
+  /// Action, file, a tolerance of positions at the end if it is not the usual one (0), and how many
+  /// seconds from now it begins.
   std::string goal(const Words & words)
   {
     if (!action_) {
@@ -186,6 +187,10 @@ private:
         goal.goal_tolerance.back().name = joint;
         goal.goal_tolerance.back().position = std::stod(words[2]);
       }
+    }
+    if (words.size() > 3) {
+      goal.trajectory.header.stamp =
+        node_->now() + rclcpp::Duration::from_seconds(std::stod(words[3]));
     }
     feedback_ = 0;
     auto options = rclcpp_action::Client<Follow>::SendGoalOptions();

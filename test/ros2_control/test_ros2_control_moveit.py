@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import re
 
+from bad_goals import FLAWS, good_goal, Sent
 import numpy as np
 import pytest
 from rbd_ros.control.modes.modes import DEFAULT, Takes, taking
@@ -107,3 +108,30 @@ def test_streams_of_numbers(tmp_path) -> None:
     assert '6 positions for 7 joints: one for each is needed' in ran.output
     np.testing.assert_allclose(q[-1], there, atol=0.01)  # 99 rad/s are refused, too
     assert np.abs(ran.motion[:, :, 1]).max() < 1.0
+
+
+def test_random_bad_goals_switch_nothing(tmp_path) -> None:
+    """Whatever is wrong with a goal, the mode stays; a good one after them switches it."""
+    rng, script = np.random.default_rng(7), []
+
+    def send(name: str, sent: Sent) -> None:
+        rows = [[time, *row] for time, row in zip(sent.times, sent.rows, strict=True)]
+        file = written(tmp_path / name, sent.names, *rows)
+        stamp = '' if sent.stamp is None else repr(sent.stamp)
+        script.extend([f'+10 goal {ACTION} {file} {sent.tolerance} {stamp}', '+1 result',
+                       '+20 get rbd_controller mode'])
+    for k in rng.permutation(len(FLAWS)):
+        goal = good_goal(rng, JOINTS, START)
+        FLAWS[k](rng, goal)
+        send(FLAWS[k].__name__, goal)
+    send('good', good_goal(rng, JOINTS, START))
+    ran = run(compiled('panda', goal_mode=WANTED), ARM, tmp_path / 'run', [
+        '+100 load rbd_controller', '+200 switch +rbd_controller', f'+1 {RUNNING}', *script],
+        cycles=0, parameters={'mode': DEFAULT})
+    answers = ran.answers()[3:]
+    for k in range(0, 3 * len(FLAWS), 3):
+        accepted, result, mode = answers[k:k + 3]
+        assert accepted == 'accepted' and result.startswith('aborted -'), script[k]
+        assert mode == DEFAULT, (script[k], result)
+    assert answers[-2].startswith('succeeded') and answers[-1] == WANTED, answers[-3:]
+    assert 'aborted -3 the trajectory ended' in ' '.join(answers)  # OLD_HEADER_TIMESTAMP

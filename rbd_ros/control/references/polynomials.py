@@ -41,7 +41,7 @@ from rbd_ros.control.references.points import (
     rest_after, sort_points, Verdict)
 from rbd_ros.control.references.words import PointWord
 
-__all__ = ['handle_points', 'knot_time', 'make_piece', 'Task']
+__all__ = ['find_coming', 'handle_points', 'knot_time', 'make_piece', 'Task']
 
 #: s in which a point that is due now is reached; the reference is limited anyway
 _AT_ONCE = 1e-3
@@ -57,6 +57,7 @@ class Task(enum.IntEnum):
     BEGIN = 4  # from the start
     PIECE = 5  # make the one that is wanted
     TOLERANCES = 6  # see merge_tolerances
+    COMING = 7  # see find_coming
 
 
 def handle_points(points: Points, p: PointLimits, verdict: Verdict) -> None:
@@ -83,6 +84,8 @@ def handle_points(points: Points, p: PointLimits, verdict: Verdict) -> None:
         make_piece(points, int(points.wanted), points.piece, 0)
     elif points.task == Task.TOLERANCES:
         merge_tolerances(points, p, verdict)
+    elif points.task == Task.COMING:
+        find_coming(points, verdict)
 
 
 def _unwrap(points: Points, p: PointLimits) -> None:
@@ -132,8 +135,13 @@ def knot_time(points: Points, k: int) -> float:
     return time if time > points.begin else points.begin + _AT_ONCE
 
 
-def _begin(points: Points, p: PointLimits, verdict: Verdict) -> None:
-    """Join the reference and the points that are still to come."""
+def find_coming(points: Points, verdict: Verdict) -> None:
+    """
+    Find the points that are still to come.
+
+    :param points: ``begin`` is the control time, ``offset`` that of time_from_start 0.
+    :param verdict: says if there is none, or if the clock cannot tell them apart.
+    """
     count, first = int(points.count), 0
     while first < count and not points.times[first] + points.offset > points.begin:
         first += 1
@@ -152,6 +160,14 @@ def _begin(points: Points, p: PointLimits, verdict: Verdict) -> None:
             return
         before = time
     points.end = before
+
+
+def _begin(points: Points, p: PointLimits, verdict: Verdict) -> None:
+    """Join the reference and the points that are still to come."""
+    find_coming(points, verdict)
+    if verdict.word != 0.0:
+        return
+    count = int(points.count)
     hold_others(points, p)
     for j in range(len(points.shift)):
         last = points.q[count - 1, j]

@@ -27,8 +27,8 @@ from rbd_ros.control.references.polynomials import handle_points, Task
 from rbd_ros.control.references.results import GoalError, ResultCode
 from rbd_ros.control.references.words import POINT_CODES, PointWord, TEXTS
 
-__all__ = ['check_speed', 'Knots', 'load_points', 'PointHandler', 'points_of', 'read_points',
-           'refusal', 'Trajectory']
+__all__ = ['check_speed', 'check_times', 'Knots', 'load_points', 'PointHandler', 'points_of',
+           'read_points', 'refusal', 'Trajectory']
 
 Array = npt.NDArray[np.float64]
 
@@ -205,6 +205,20 @@ def check_speed(knots: Knots, limit: Array, joints: Sequence[str]) -> None:
     limits = PointLimits({'n': len(joints)})
     limits.pace[:] = limit
     PointHandler(points_of(knots), limits, joints).do(Task.SPEEDS)
+
+
+def check_times(knots: Knots, start_time: float, now: float) -> None:
+    """
+    Refuse what is over, or too close together for the clock.
+
+    :param knots: points.
+    :param start_time: control time of time_from_start 0.
+    :param now: control time.
+    :raises GoalError: as when they begin.
+    """
+    points = points_of(knots)
+    points.offset, points.begin = start_time, now
+    PointHandler(points, PointLimits({'n': knots.q.shape[1]})).do(Task.COMING)
 
 
 class Trajectory(PointHandler):

@@ -36,7 +36,7 @@ from rbd_ros.control.paths.curve import WayPoints
 from rbd_ros.control.paths.plans import PathPlan
 from rbd_ros.control.references.goals import read_tolerances, Tolerances
 from rbd_ros.control.references.results import GoalError, Outcome, ResultCode, Status
-from rbd_ros.control.references.trajectory import check_speed, Knots
+from rbd_ros.control.references.trajectory import check_speed, check_times, Knots
 from rbd_ros.control.references.words import other_mode
 from rbd_ros.control.supervisor.states import State
 from rbd_ros.nodes.callback_guard import last_line
@@ -188,9 +188,8 @@ class TrajectoryAction:
         check_speed(knots, controller.p.references.joint.velocity, joints)
         start = start_time(goal.trajectory, self._node.get_clock(),
                            simulated=self._loop_node.simulated)
-        if start is not None and start + knots.times[-1] < self._loop_node.control_time():
-            raise GoalError(ResultCode.OLD_HEADER_TIMESTAMP,
-                            'the last point of the trajectory lies in the past')
+        now = self._loop_node.control_time()
+        check_times(knots, now if start is None else start, now)
         return _Plan(goal, knots, _tolerances(goal, controller), start, mode)
 
     def _read_path(self, goal: FollowJointTrajectory.Goal, controller: Controller) -> _Plan:

@@ -1,0 +1,105 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""Goals with random flaws, none of which can be followed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+Array = npt.NDArray[np.float64]
+
+#: rad/s and rad beyond every limit
+_FAST, _FAR = 80.0, 30.0
+
+
+@dataclass
+class Sent:
+    """A goal as it is sent."""
+
+    names: list[str]
+    times: list[float]
+    rows: list[list[float]]  # positions
+    stamp: float | None = None  # s from now; None: no stamp
+    tolerance: float = 0.0  # of positions at the end; 0: the usual one
+
+
+def good_goal(rng: np.random.Generator, joints: Sequence[str], q: Array) -> Sent:
+    """Return a goal that can be followed, near a position."""
+    times = np.cumsum(rng.uniform(0.3, 0.6, rng.integers(2, 5)))
+    rows = q + rng.uniform(-0.02, 0.02, (len(times), len(q)))
+    return Sent(list(joints), times.tolist(), rows.tolist())
+
+
+def _any_joint(rng: np.random.Generator, sent: Sent) -> int:
+    return int(rng.integers(len(sent.names)))
+
+
+def _unknown(rng: np.random.Generator, sent: Sent) -> None:
+    sent.names[_any_joint(rng, sent)] = 'elsewhere'
+
+
+def _twice(rng: np.random.Generator, sent: Sent) -> None:
+    j = _any_joint(rng, sent)
+    sent.names[j] = sent.names[j - 1]
+
+
+def _left_out(rng: np.random.Generator, sent: Sent) -> None:
+    j = _any_joint(rng, sent)
+    del sent.names[j]
+    for row in sent.rows:
+        del row[j]
+
+
+def _uneven(rng: np.random.Generator, sent: Sent) -> None:
+    del sent.rows[int(rng.integers(len(sent.rows)))][-1]
+
+
+def _far(rng: np.random.Generator, sent: Sent) -> None:
+    sent.rows[-1][0] += _FAR
+
+
+def _fast(rng: np.random.Generator, sent: Sent) -> None:
+    sent.times[-1] = sent.times[-2] + 0.01 / _FAST
+    sent.rows[-1][0] = sent.rows[-2][0] + 0.01
+
+
+def _backwards(rng: np.random.Generator, sent: Sent) -> None:
+    sent.times.reverse()
+
+
+def _together(rng: np.random.Generator, sent: Sent) -> None:
+    sent.times[-1], sent.rows[-1] = sent.times[-2], list(sent.rows[-2])
+
+
+def _empty(rng: np.random.Generator, sent: Sent) -> None:
+    sent.times, sent.rows = [], []
+
+
+def _over(rng: np.random.Generator, sent: Sent) -> None:
+    sent.stamp = -sent.times[-1] - float(rng.uniform(0.05, 1.0))
+
+
+def _no_tolerance(rng: np.random.Generator, sent: Sent) -> None:
+    sent.tolerance = float(rng.choice([np.nan, np.inf]))
+
+
+#: what is done to a good one
+FLAWS: tuple[Callable[[np.random.Generator, Sent], None], ...] = (
+    _unknown, _twice, _left_out, _uneven, _far, _fast, _backwards, _together, _empty, _over,
+    _no_tolerance)
