@@ -182,7 +182,7 @@ class TestMoveIt(unittest.TestCase):
             self.attempt(step)
 
     def plan_from_another_mode(self) -> None:
-        """200 points are followed to their end; the goal has switched the mode."""
+        """Follow 200 points to their end; the goal has switched the mode."""
         sent = self.send(1.5)
         self.assertEqual(sent.end(), REACHED)
         np.testing.assert_allclose(self.rest(), self.planner.plan.end, atol=NEAR)
@@ -197,7 +197,7 @@ class TestMoveIt(unittest.TestCase):
                 message.desired.positions, message.actual.positions), atol=1e-12)
 
     def replaced(self) -> None:
-        """A continuation from where the arm is ends the plan before; it is reached."""
+        """Replace a plan by a continuation from where the arm is, which is reached."""
         first = self.send(LONG)
         self.client.wait(lambda: first.since() > 0.2 * LONG, 'a part of the way')
         second = self.send(1.0, 0.1)
@@ -207,7 +207,7 @@ class TestMoveIt(unittest.TestCase):
         np.testing.assert_allclose(self.rest(), self.planner.plan.end, atol=NEAR)
 
     def cancelled(self) -> None:
-        """The stop button: the arm comes to rest on its way."""
+        """Press the stop button: the arm comes to rest on its way."""
         sent = self.send(LONG, 0.3)
         self.client.wait(lambda: sent.since() > 0.2 * LONG, 'a part of the way')
         sent.cancel()
@@ -216,7 +216,7 @@ class TestMoveIt(unittest.TestCase):
         self.assertGreater(np.abs(self.rest() - self.planner.plan.end).max(), 0.05)
 
     def partial(self) -> None:
-        """A group of two joints moves; the others stay."""
+        """Move a group of two joints; the others stay."""
         self.assertEqual(self.send(1.0, 0.2, group=[6, 3]).end(), REACHED)
         np.testing.assert_allclose(self.rest(), self.planner.plan.end, atol=NEAR)
 
@@ -238,7 +238,7 @@ class TestMoveIt(unittest.TestCase):
         return lambda values: made.publish(Float64MultiArray(data=values.tolist()))
 
     def windows(self) -> None:
-        """Each step is added to the last command; the arm rests where they end."""
+        """Add each step to the last command; the arm rests where they end."""
         servo, start, sent = ServoStream(PERIOD, LATENCY), self.rest(), []
         publisher = self.client.trajectory
 
@@ -251,7 +251,7 @@ class TestMoveIt(unittest.TestCase):
         np.testing.assert_allclose(self.rest(), sent[-2], atol=2.0 * NEAR)
 
     def velocities(self) -> None:
-        """The arm moves for as long as they come, and not much longer."""
+        """Move for as long as they come, and not much longer."""
         publish, start = self.numbers('target_velocities'), self.rest()
         begun = time.monotonic()
         took = self.jog(lambda _: publish(JOG))
@@ -261,7 +261,7 @@ class TestMoveIt(unittest.TestCase):
         self.assertLess(moved.max(), most + NEAR / np.abs(JOG).min())
 
     def positions(self) -> None:
-        """Each step is added to the measured position: the arm lags, but goes that way."""
+        """Add each step to the measured position: the arm lags, but goes that way."""
         publish, start = self.numbers('target_positions'), self.rest()
         took = self.jog(lambda _: publish(self.q - JOG * PERIOD))
         moved = (self.rest() - start) / -JOG
