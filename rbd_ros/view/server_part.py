@@ -39,6 +39,10 @@ class ServerPart:
         self.origin: Array = np.array(origin, float)
         self.scene = ScenePart(server.scene, f'/{name}', self.origin)
 
+    def remove(self) -> None:
+        """Take all of it out of the scene."""
+        self.scene.root.remove()
+
     def __getattr__(self, name: str) -> Any:
         return getattr(self._server, name)
 
@@ -53,12 +57,12 @@ class ScenePart:
     """
 
     def __init__(self, scene: Any, root: str, origin: Array) -> None:
-        self._scene, self._root = scene, root
-        scene.add_frame(root, show_axes=False, position=origin)
+        self._scene, self._path = scene, root
+        self.root = scene.add_frame(root, show_axes=False, position=origin)
 
     def __getattr__(self, name: str) -> Any:
         add = getattr(self._scene, name)
-        return lambda path, *words, **more: add(f'{self._root}{path}', *words, **more)
+        return lambda path, *words, **more: add(f'{self._path}{path}', *words, **more)
 
 
 def origin_of(server: Any) -> Array:

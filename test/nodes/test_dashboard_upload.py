@@ -13,6 +13,7 @@
 # limitations under the License.
 """A description that is given to the page: what is wrong with it, and the robot beside."""
 
+import re
 from types import SimpleNamespace
 
 import msgspec
@@ -21,7 +22,9 @@ from ports import free_port
 import pytest
 import rbd_ros
 from rbd_ros.model.urdf.resources import find_resource
-from rbd_ros.nodes.dashboard.upload import is_harmless, LARGEST, MOST_BODIES, UploadedRobot
+from rbd_ros.nodes.dashboard.given_robot import (
+    LARGEST, MOST_BODIES, read_robot, without_other_files)
+from rbd_ros.nodes.dashboard.upload import UploadedRobot
 from rbd_ros.view.frames import is_wanted, MOST_PARTS, read_frame
 from rbd_ros.view.scene import RobotScene
 from rbd_ros.view.server import start_server, stop_server
@@ -56,13 +59,14 @@ def server():
 def rig(server):
     """Give the robot of the page, and what takes another one."""
     RobotScene(server, MODEL, read_shapes(URDF))
-    operator = SimpleNamespace(allowed=True, simulated=True)
-    upload = UploadedRobot(server, MODEL, operator)
+    page = SimpleNamespace(takes=True, simulated=[])
+    upload = UploadedRobot(server, lambda _: (0.0, 1.5, 0.0), lambda: page.takes,
+                           page.simulated.append)
 
     def give(text, name='my_robot.urdf'):
         upload.take(UploadedFile(name, text if isinstance(text, bytes) else text.encode()))
         return upload.words.content
-    yield SimpleNamespace(upload=upload, operator=operator, give=give, server=server)
+    yield SimpleNamespace(upload=upload, page=page, give=give, server=server)
     upload.remove()
 
 
@@ -73,9 +77,9 @@ def test_a_robot_is_shown_beside_the_other(rig):
     assert 'a\\_chain' in words and '2 moving bodies' in words and 'only looked at' in words
     assert 'Nothing is wrong' in words
     drawn, parts = rig.upload._drawn, rig.upload._parts
-    assert drawn.pose('l0')[0][1] >= 1.0
+    assert drawn.pose('l0')[0].tolist() == [0.0, 1.5, 0.0]
     np.testing.assert_array_equal(rig.server.initial_camera.position, before)
-    assert len(parts) == 3 and (parts[0].min, parts[0].max) == (-1.0, 1.0)
+    assert len(parts) == 4 and (parts[0].min, parts[0].max) == (-1.0, 1.0)
     straight = drawn.pose('l2')[0]
     parts[0].value = 0.5
     parts[0]._impl.update_cb[0](None)
@@ -83,7 +87,7 @@ def test_a_robot_is_shown_beside_the_other(rig):
     np.testing.assert_allclose(moved, [0.2 * np.sin(0.5), 0.0, 0.2 * np.cos(0.5) - 0.2],
                                atol=1e-9)
     rig.give(chain(3))
-    assert len(rig.upload._parts) == 4 and rig.upload._drawn is not drawn
+    assert len(rig.upload._parts) == 5 and rig.upload._drawn is not drawn
     rig.upload.remove()
     assert not rig.upload._parts and rig.upload._drawn is None and rig.upload.words.content == ''
 
@@ -117,17 +121,53 @@ def test_a_description_cannot_fetch_files_of_the_machine(rig, tmp_path):
     for address in (str(mesh), f'file://{mesh}', 'cube.stl', f'package://rbd_ros/../../{mesh}'):
         visual = f'<visual><geometry><mesh filename="{address}"/></geometry></visual>'
         text = chain(1, visual)
-        assert not any(map(is_harmless, read_shapes(text)))
+        assert read_shapes(text) and read_shapes(without_other_files(text)) == []
+        assert address not in read_robot(text.encode()).text
         rig.give(text)
         assert rig.upload._drawn.drawn == [] and rig.upload._drawn.problems == []
         assert all(box.visible for box in rig.upload._drawn.boxes)
 
 
-def test_only_beside_a_simulated_robot(rig):
-    """A page of a real robot, or one that only watches, takes nothing."""
-    for allowed, simulated in ((True, False), (False, True)):
-        rig.operator.allowed, rig.operator.simulated = allowed, simulated
-        assert rig.give(chain(1)) == '' and rig.upload._drawn is None
+def test_only_where_files_are_taken(rig):
+    """A page of a real robot, or one that is busy, takes nothing."""
+    rig.page.takes = False
+    assert rig.give(chain(1)) == '' and rig.upload._drawn is None
+
+
+def press(rig, label):
+    """Press a button that came with the robot."""
+    [button] = [each for each in rig.upload._parts if getattr(each, 'label', '') == label]
+    for callback in button._impl.update_cb:
+        callback(None)
+    return button
+
+
+def test_a_robot_is_handed_on_to_be_simulated(rig):
+    """By a button, with a text that names no file of the machine."""
+    visual = '<visual><geometry><mesh filename="/etc/cube.stl"/></geometry></visual>'
+    rig.give(chain(2, visual))
+    assert not rig.page.simulated and not press(rig, 'Simulate it').disabled
+    [robot] = rig.page.simulated
+    assert robot.model.nb == 2 and 'cube' not in robot.text and robot.refusal == ''
+
+
+FREE = '<joint name="j{0}" type="floating"><parent link="l{0}"/><child link="l{1}"/></joint>'
+
+
+@pytest.mark.parametrize(('text', 'reason', 'advice'), [
+    (re.sub('(?s)<inertial>.*?</inertial>', '', chain(1)), 'l1', 'give it mass and inertia'),
+    (chain(1).replace(' effort="9"', ''), 'j0', 'add them from the data sheet'),
+    (chain(0), 'no movable joint', 'revolute, continuous or prismatic'),
+    (f'<robot name="free">{LINK.format("l0", 1, "")}{LINK.format("l1", 1, "")}'
+     f'{FREE.format(0, 1)}</robot>', 'more than one coordinate', 'params_file'),
+    (find_resource('package://rbd_ros/urdf/five_bar.urdf').read_text(), 'closed loops',
+     'params_file')], ids=['no inertia', 'no limits', 'no joint', 'floating', 'loops'])
+def test_what_cannot_be_simulated_is_refused(rig, text, reason, advice):
+    """It is shown all the same, with the reason and what to do; the button does nothing."""
+    words = rig.give(text)
+    assert 'not simulated' in words and reason in words and advice in words
+    assert rig.upload._drawn is not None
+    assert press(rig, 'Simulate it').disabled and not rig.page.simulated
 
 
 def test_frames_of_a_file():

@@ -47,6 +47,10 @@ class Mailroom:
                           context=node.context, use_global_arguments=False,
                           enable_rosout=False, start_parameter_services=False)
 
+    def close(self) -> None:
+        """Take no more."""
+        self._node.destroy_node()
+
     def open(self, kind: type[Any], topic: str, depth: int = 1) -> Mailbox:
         """
         Return a new mailbox, best effort.

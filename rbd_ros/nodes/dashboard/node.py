@@ -28,6 +28,8 @@ from typing import Any
 
 import numpy as np
 from rbd_ros.errors import RbdError
+from rbd_ros.nodes.dashboard.pose_file import state_folder
+from rbd_ros.nodes.dashboard.robot_beside import RobotBeside
 from rbd_ros.nodes.dashboard.robot_tab import RobotTab
 from rbd_ros.nodes.executors import kind_that_works, make_executor, spin_in_thread
 from rbd_ros.nodes.process_end import ProcessEnd
@@ -95,6 +97,8 @@ class Dashboard(Node):
                     raise RbdError(f'parameter robots: {name} belongs to one robot; leave it out, '
                                    'each namespace has its own')
         self.tabs = [RobotTab(self, self._value, each) for each in self._namespaces]
+        #: What takes another robot; None: this page takes none.
+        self.beside: RobotBeside | None = None
 
     @property
     def problem(self) -> str:
@@ -118,7 +122,11 @@ class Dashboard(Node):
             self.tabs[0].open(self._server)
         else:
             self._open_tabs()
-        if (port := self._server.get_port()) != self._value('port'):
+        port = self._server.get_port()
+        if self._value('allow_commands'):
+            self.beside = RobotBeside(self, self._server, self.tabs,
+                                      state_folder('dropped') / str(port))
+        if port != self._value('port'):
             self.get_logger().warning(
                 f'port {self._value("port")} is in use by another program: the page is on {port}')
         self.get_logger().info(
@@ -142,9 +150,13 @@ class Dashboard(Node):
         """Show the present, or what is missing; to be called some 25 times per second."""
         for tab in self.tabs:
             tab.update()
+        if self.beside is not None:
+            self.beside.update()
 
     def close(self) -> None:
-        """End the server."""
+        """End the server, and what was started beside the robot."""
+        if self.beside is not None:
+            self.beside.close()
         stop_server(self._server)
 
     def _value(self, name: str) -> Any:

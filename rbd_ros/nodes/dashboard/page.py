@@ -40,8 +40,8 @@ from rbd_ros.nodes.dashboard.teach_panel import TeachPanel
 from rbd_ros.nodes.dashboard.telemetry import BasePose, STALE_AFTER, Telemetry
 from rbd_ros.nodes.dashboard.torque_table import TorqueTable
 from rbd_ros.view.figures import bars
-from rbd_ros.view.scene import RobotScene
-from rbd_ros.view.server_part import ServerPart
+from rbd_ros.view.scene import RobotScene, viewpoint
+from rbd_ros.view.server_part import origin_of, ServerPart
 from rbd_ros.view.shapes import read_shapes
 
 if TYPE_CHECKING:
@@ -116,6 +116,22 @@ class Page:
                                  state_folder('lessons'))
         with self._gui.add_folder(guide.TITLE, expand_by_default=False):
             self._guide = self._gui.add_html('')
+
+    @property
+    def simulated(self) -> bool:
+        """Return whether the robot that moves is a simulated one, which the page may drive."""
+        return self._operator.simulated
+
+    @property
+    def edge(self) -> float:
+        """Return where the room of the robot ends in the world, along y, m."""
+        return float(origin_of(self._server)[1]) + 0.5 * viewpoint(self._model).floor
+
+    def close(self) -> None:
+        """End what was begun here; the page is not shown again."""
+        self._record.end()
+        self._teach.end()
+        self._telemetry.close()
 
     def update(self) -> None:
         """Show the present; to be called some 25 times per second."""

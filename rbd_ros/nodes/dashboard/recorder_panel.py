@@ -80,6 +80,7 @@ class RecorderPanel:
         self._ending.set()
         if self._thread is not None:
             self._thread.join(5.0)
+        atexit.unregister(self.end)
 
     def update(self) -> None:
         """Show how far it is; to be called some times per second."""

@@ -90,6 +90,11 @@ class RobotTab:
                 self._node.get_logger().error(self.problem)
                 self._notice.content = f'**The robot cannot be shown.** {self.problem}'
 
+    def close(self) -> None:
+        """End what was begun on the page."""
+        if self.page is not None:
+            self.page.close()
+
     def _make(self, urdf: str) -> Page:
         """
         Return the page of a robot.

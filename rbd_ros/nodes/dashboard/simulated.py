@@ -20,7 +20,6 @@ from typing import Any, TYPE_CHECKING
 
 from rbd_ros.nodes.dashboard.adjust import by_hand
 from rbd_ros.nodes.dashboard.pull import LinkPull
-from rbd_ros.nodes.dashboard.upload import UploadedRobot
 
 if TYPE_CHECKING:
     from rbd_ros.nodes.dashboard.operator import Operator
@@ -35,7 +34,7 @@ HOME_PAUSE, HOME_TIMEOUT = 0.5, 4.0  # s, earliest and latest reset on the way h
 
 class SimulatedRobot:
     """
-    The way home, pushes, a pause, and a look at another robot; shown where there is a simulator.
+    The way home, pushes and a pause; shown where there is a simulator.
 
     :param server: of the page.
     :param drawn: the robot in the scene.
@@ -60,7 +59,6 @@ class SimulatedRobot:
             self._pull = LinkPull(server, drawn, operator)
             paused = gui.add_checkbox('Pause the simulator', False, disabled=off)
             paused.on_update(by_hand(lambda: operator.pause(paused.value)))
-            UploadedRobot(server, drawn.model, operator)
 
     def send(self) -> None:
         """Push while the push lasts; to be called some 25 times per second."""

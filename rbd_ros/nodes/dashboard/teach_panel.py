@@ -188,6 +188,7 @@ class TeachPanel:
         self._ending.set()
         if self._thread is not None:
             self._thread.join(5.0)
+        atexit.unregister(self.end)
 
     def _play(self, browser: int) -> None:
         now = time.monotonic()

@@ -145,7 +145,7 @@ class Telemetry:
         node.create_subscription(
             GoalStatusArray, f'{controller}/follow_joint_trajectory/_action/status',
             self._goals.take, LATCHED)
-        room = Mailroom(node, within.replace('/', '_'))
+        self._room = room = Mailroom(node, within.replace('/', '_'))
         self._reader = JointStateReader()
         self._states = room.open(JointState, f'{within}joint_states', MOST_WAITING)
         self._commands = room.open(Float64MultiArray, f'{controller}/commands', MOST_WAITING)
@@ -155,6 +155,10 @@ class Telemetry:
                 (JointTrajectoryControllerState, f'{controller}/controller_state',
                  self.on_reference),
                 (Odometry, f'{simulator}/odometry', self.on_odometry))]
+
+    def close(self) -> None:
+        """Give up the mailboxes; the subscriptions end with the node."""
+        self._room.close()
 
     def take(self) -> None:
         """Take what has come since the last look."""

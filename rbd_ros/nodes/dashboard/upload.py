@@ -11,35 +11,36 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
 # See the License for the specific language governing permissions and
 # limitations under the License.
-"""A robot whose description is dropped into the page: checked and looked at, never driven."""
+"""A URDF that somebody gives to the page: checked, and shown beside the robot."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 import threading
 from typing import Any, TYPE_CHECKING
 
 import numpy as np
 from rbd_ros.errors import RbdError
 from rbd_ros.model.positions import neutral
-from rbd_ros.model.urdf.document import read_xml
-from rbd_ros.model.urdf.loader import load_urdf
+from rbd_ros.nodes.dashboard.given_robot import GivenRobot, read_robot
 from rbd_ros.nodes.dashboard.poses import plain
-from rbd_ros.robot_check import ERROR, examine
 from rbd_ros.view.joint_sliders import joint_sliders
-from rbd_ros.view.scene import RobotScene, viewpoint
-from rbd_ros.view.shapes import read_shapes, Shape
+from rbd_ros.view.scene import RobotScene
+from rbd_ros.view.shapes import read_shapes
 
 if TYPE_CHECKING:
     from rbd_ros.model.model import Model
-    from rbd_ros.nodes.dashboard.operator import Operator
 
-__all__ = ['UploadedRobot']
+__all__ = ['FILE_KINDS', 'UploadedRobot']
 
-LARGEST, MOST_BODIES = 2**22, 60  # bytes of a description; larger robots take long to check
-MOST_LISTED = 5  # elements of a finding, named one by one
+FILE_KINDS = '.urdf,.xml'
 ROOT = '/uploaded'
-HOW = ('It is **only looked at**: simulator and controller still have the other robot. To drive '
-       'it: `ros2 launch rbd_ros controller.launch.py urdf:=FILE dashboard:=true`')
+HOW = ('It is **only looked at**, until you press Simulate it: then it has a simulator and a '
+       'controller of its own.')
+REFUSED = ('**It can be looked at, but not simulated** before this is changed in the file:\n\n{}'
+           '\n\nWhat its file cannot say, a parameter file can: '
+           '`ros2 launch rbd_ros controller.launch.py simulate:=true urdf:=FILE '
+           'params_file:=FILE`')
 
 
 class UploadedRobot:
@@ -47,23 +48,23 @@ class UploadedRobot:
     A button that takes a URDF, what is wrong with it, and the robot beside the other one.
 
     :param server: of the page.
-    :param model: the robot of the page, beside which there is room.
-    :param operator: knows whether the robot of the page is simulated.
+    :param place: returns where in the world there is room for a robot, m.
+    :param takes: returns whether files are taken now.
+    :param simulate: is told which robot shall be simulated.
     """
 
-    def __init__(self, server: Any, model: Model, operator: Operator) -> None:
-        self._server, self._operator = server, operator
-        self._aside = float(viewpoint(model).floor) / 2.0
+    def __init__(self, server: Any, place: Callable[[Model], tuple[float, float, float]],
+                 takes: Callable[[], bool], simulate: Callable[[GivenRobot], None]) -> None:
+        self._server, self._place, self._takes, self._simulate = server, place, takes, simulate
         self._drawn: RobotScene | None = None
         self._parts: list[Any] = []  # of the panel, that come and go with the robot
         self._lock = threading.Lock()  # files are taken in threads of the page
         gui = server.gui
-        with gui.add_folder('Look at another robot', expand_by_default=False):
-            self.button = gui.add_upload_button(
-                'URDF file', mime_type='.urdf,.xml', disabled=not operator.allowed,
-                hint='it is checked and shown beside the robot')
-            self.words = gui.add_markdown('')
-            self._room = gui.add_folder('Its joints', visible=False)
+        self.button = gui.add_upload_button(
+            'URDF file', mime_type=FILE_KINDS,
+            hint='it is checked and shown beside the robot; or drop it onto the page')
+        self.words = gui.add_markdown('')
+        self._room = gui.add_folder('Its joints', visible=False)
         self.button.on_upload(lambda _: self.take(self.button.value))
 
     def take(self, file: Any) -> None:
@@ -72,40 +73,35 @@ class UploadedRobot:
 
         :param file: with ``name`` and ``content``, bytes.
         """
-        if not (self._operator.allowed and self._operator.simulated):
+        if not self._takes():
             return
         with self._lock:
             self._clear()
             self.words.content = f'Checking {plain(file.name)} ...'
             try:
-                if len(file.content) > LARGEST:
-                    raise RbdError(f'it is larger than {LARGEST // 2**20} MB')
-                text = file.content.decode('utf-8')
-                read_xml(text, 'it')  # a plain word would be taken for the name of a file
-                model = load_urdf(text, limits_optional=True)
-                if model.nb > MOST_BODIES:
-                    raise RbdError(f'it has {model.nb} moving bodies, more than {MOST_BODIES}')
-                found = report(text)
-                shapes = [each for each in read_shapes(text) if is_harmless(each)]
-                self._show(model, shapes)
-            except (RbdError, UnicodeDecodeError) as error:
+                robot = read_robot(file.content)
+                self._show(robot)
+            except RbdError as error:
                 self.words.content = f'**{plain(file.name)} cannot be shown.** {plain(str(error))}'
                 return
             self.words.content = '\n\n'.join([
-                f'**{plain(model.name)}**: {model.nb} moving bodies.', found, HOW])
+                f'**{plain(robot.model.name)}**: {robot.model.nb} moving bodies.',
+                REFUSED.format(robot.refusal) if robot.refusal else f'{robot.report}\n\n{HOW}'])
 
-    def _show(self, model: Model, shapes: list[Shape]) -> None:
-        self._drawn = drawn = RobotScene(
-            self._server, model, shapes, root=ROOT,
-            beside=(0.0, self._aside + 0.5 * float(viewpoint(model).floor), 0.0))
+    def _show(self, robot: GivenRobot) -> None:
+        model = robot.model
+        self._drawn = drawn = RobotScene(self._server, model, read_shapes(robot.text), root=ROOT,
+                                         beside=self._place(model))
         q = np.array(neutral(model), float)
         gui = self._server.gui
         self._room.visible = True
         with self._room:
+            start = gui.add_button('Simulate it', color='green', disabled=bool(robot.refusal))
             self._parts = joint_sliders(gui, model, q, lambda: drawn.show(q))
             gone = gui.add_button('Remove it')
+        start.on_click(lambda _: None if robot.refusal else self._simulate(robot))
         gone.on_click(lambda _: self.remove())
-        self._parts.append(gone)
+        self._parts += start, gone
         drawn.show(q)
 
     def remove(self) -> None:
@@ -122,25 +118,3 @@ class UploadedRobot:
             part.remove()
         self._parts = []
         self._room.visible = False
-
-
-def is_harmless(shape: Shape) -> bool:
-    """Return whether a shape is none, or a mesh of a package: a file names no other file here."""
-    return shape.kind != 'mesh' or (
-        shape.file.startswith('package://') and '..' not in shape.file.split('/'))
-
-
-def report(text: str) -> str:
-    """
-    Return what the tests of ``rbd check`` find, as Markdown.
-
-    :param text: a URDF.
-    """
-    lines = []
-    for test, elements in examine(text):
-        if elements:
-            more = f' and {len(elements) - MOST_LISTED} more' * (len(elements) > MOST_LISTED)
-            kind = 'Error' if test.severity == ERROR else 'Warning'
-            named = ', '.join(map(plain, elements[:MOST_LISTED]))
-            lines.append(f'- {kind}, {test.name}: {named}{more}. {test.advice}')
-    return '\n'.join(lines) or 'Nothing is wrong with it.'

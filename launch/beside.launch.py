@@ -1,0 +1,45 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""
+Start a simulated robot beside another one: what it says stays in its namespace.
+
+Transforms and diagnostics, which robots share otherwise, are in the namespace, too. If the
+simulator or the controller ends, so does the other.
+"""
+
+from launch import LaunchDescription
+from launch.actions import (
+    DeclareLaunchArgument, IncludeLaunchDescription, RegisterEventHandler, Shutdown)
+from launch.event_handlers import OnProcessExit
+from launch.launch_description_sources import PythonLaunchDescriptionSource
+from launch.substitutions import LaunchConfiguration, PathJoinSubstitution
+from launch_ros.actions import SetRemap
+from launch_ros.substitutions import FindPackageShare
+from rbd_ros.nodes.shared_topics import SHARED
+
+ARGUMENTS = {'namespace': 'namespace of nodes and topics', 'urdf': 'URDF file of the robot'}
+
+
+def generate_launch_description() -> LaunchDescription:
+    """Include the launch file of one robot."""
+    one = PathJoinSubstitution([FindPackageShare('rbd_ros'), 'launch', 'controller.launch.py'])
+    return LaunchDescription([
+        *(DeclareLaunchArgument(name, description=text) for name, text in ARGUMENTS.items()),
+        RegisterEventHandler(OnProcessExit(on_exit=[Shutdown(reason='a process has ended')])),
+        *(SetRemap(f'/{name}', name) for name in SHARED),
+        IncludeLaunchDescription(PythonLaunchDescriptionSource(one), launch_arguments={
+            'simulate': 'true',
+            **{name: LaunchConfiguration(name) for name in ARGUMENTS}}.items()),
+    ])

@@ -1,0 +1,112 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+"""A description that somebody gives to the page: who knows whose; read with care."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple, TYPE_CHECKING
+from xml.etree import ElementTree
+
+from rbd_ros.control.robot import make_robot
+from rbd_ros.errors import RbdError
+from rbd_ros.model.urdf.document import read_xml
+from rbd_ros.model.urdf.loader import load_urdf
+from rbd_ros.nodes.dashboard.poses import plain
+from rbd_ros.robot_check import ERROR, examine, Finding
+
+if TYPE_CHECKING:
+    from rbd_ros.model.model import Model
+
+__all__ = ['GivenRobot', 'LARGEST', 'MOST_BODIES', 'read_robot', 'without_other_files']
+
+LARGEST, MOST_BODIES = 2**22, 60  # bytes of a description; larger robots take long to check
+MOST_LISTED = 5  # elements of a finding, named one by one
+
+
+class GivenRobot(NamedTuple):
+    """
+    A robot that can be shown.
+
+    :param text: its URDF, which names no files but those of packages.
+    :param model: the robot.
+    :param report: what the tests of ``rbd check`` find, as Markdown.
+    :param refusal: why it cannot be simulated, as Markdown; empty: it can.
+    """
+
+    text: str
+    model: Model
+    report: str
+    refusal: str
+
+
+def read_robot(content: bytes) -> GivenRobot:
+    """
+    Return the robot of a file.
+
+    :param content: of the file.
+    :raises RbdError: for a file that is no robot, or one that is too large.
+    """
+    if len(content) > LARGEST:
+        raise RbdError(f'it is larger than {LARGEST // 2**20} MB')
+    try:
+        text = content.decode('utf-8')
+    except UnicodeDecodeError as error:
+        raise RbdError(f'it is not text in utf-8 ({error.reason})') from error
+    read_xml(text, 'it')  # a plain word would be taken for the name of a file
+    model = load_urdf(text, limits_optional=True, on_warning=lambda _: None)  # examined below
+    if model.nb > MOST_BODIES:
+        raise RbdError(f'it has {model.nb} moving bodies, more than {MOST_BODIES}')
+    found = [each for each in examine(text) if each.elements]
+    return GivenRobot(without_other_files(text), model,
+                      '\n'.join(map(_line, found)) or 'Nothing is wrong with it.',
+                      _refusal(model, found))
+
+
+def without_other_files(text: str) -> str:
+    """
+    Return a URDF without shapes that name files of the machine, other than those of packages.
+
+    :param text: a URDF, without entities.
+    """
+    robot = ElementTree.fromstring(text)
+    for link in robot.iter('link'):
+        for shape in (*link.findall('visual'), *link.findall('collision')):
+            if not all(_is_of_package(each) for each in shape.iter('mesh')):
+                link.remove(shape)
+    return ElementTree.tostring(robot, encoding='unicode')
+
+
+def _is_of_package(mesh: Any) -> bool:
+    address = mesh.get('filename', '')
+    return address.startswith('package://') and '..' not in address.split('/')
+
+
+def _refusal(model: Model, found: list[Finding]) -> str:
+    """Return why neither simulator nor controller would take a robot."""
+    errors = [_line(each) for each in found if each.test.severity == ERROR]
+    if not errors:
+        try:
+            make_robot(model)
+        except RbdError as error:
+            errors = [f'- {plain(str(error))}']
+    return '\n'.join(errors)
+
+
+def _line(finding: Finding) -> str:
+    """Return a finding in a line of a list."""
+    test, elements = finding
+    more = f' and {len(elements) - MOST_LISTED} more' * (len(elements) > MOST_LISTED)
+    kind = 'Error' if test.severity == ERROR else 'Warning'
+    named = ', '.join(map(plain, elements[:MOST_LISTED]))
+    return f'- {kind}, {test.name}: {named}{more}. {test.advice}'
