@@ -54,6 +54,13 @@ def broken(change: Any) -> dict[str, Any]:
     lambda d: d['configById'][PLOT].pop('paths'), lambda d: d['layout'].update(direction='up'),
     lambda d: d['layout'].pop('second'), lambda d: d['layout'].update(splitPercentage=120),
     lambda d: d['configById'][PLOT].update(xAxisVal='time'),
+    lambda d: d['configById'][PLOT].update(title='Torques'),
+    lambda d: d['configById'][PLOT]['paths'][0].pop('enabled'),
+    lambda d: d['configById'][PLOT]['paths'][0].update(timestampMethod='stamp'),
+    lambda d: d['configById']['3D!robot']['layers']['grid'].update(layerId='foxglove.Gird'),
+    lambda d: d['configById']['3D!robot']['topics']['/robot_description'].update(visible=1),
+    lambda d: d['configById']['DiagnosticSummary!all'].update(minLevel='error'),
+    lambda d: d['configById'].update({'Plots!command': d['configById'].pop(PLOT)}),
     lambda d: d['configById']['3D!robot']['cameraState'].pop('fovy')])
 def test_a_wrong_shape_is_found(change: Any) -> None:
     """Each fault of the shape is one for the check."""
