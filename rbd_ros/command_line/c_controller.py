@@ -18,7 +18,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 import re
-from typing import cast
 
 import numpy as np
 import numpy.typing as npt
@@ -36,13 +35,9 @@ from rbd_ros.control.joint_states.words import ArrivalWord
 from rbd_ros.control.kernels.kernels import LawKernels
 from rbd_ros.control.laws.words import LawWord
 from rbd_ros.control.load.words import LoadWord
-from rbd_ros.control.modes.mode_file import read_modes
 from rbd_ros.control.observers.words import ObserverWord
-from rbd_ros.control.parameters.assembly import build_robot, build_settings, check_values
-from rbd_ros.control.parameters.file import check_file
-from rbd_ros.control.parameters.row import Value
+from rbd_ros.control.parameters.assembly import settings_of_file
 from rbd_ros.control.parameters.settings import Settings
-from rbd_ros.control.parameters.table import defaults
 from rbd_ros.control.references.feeding import Turn
 from rbd_ros.control.references.goal_watch import GoalStatus
 from rbd_ros.control.references.joint_stream import Streamed
@@ -110,18 +105,8 @@ def controller_settings(text: str, params: str, warn: Callable[[str], None]) -> 
     :param warn: gets the warnings about the robot.
     :raises SettingError: for what the controller would refuse.
     """
-    given = check_file(params, NODE) if params else {}
-    modes = read_modes(str(given.get('mode_file', '')))
-    values = defaults(modes)
-    values.update((name, cast(Value, value)) for name, value in given.items() if name in values)
-    try:
-        check_values(values, modes)
-        # Times of firmware are those of its own clock.
-        return build_settings(build_robot(values, text, warn, modes), values, simulated=False)
-    except SettingError as error:
-        hint = (f'params_file "{params}"' if params else 'the defaults are not enough: write a '
-                'file with "rbd config", and name it with --params')
-        raise SettingError(f'{hint}: {error}') from error
+    # Times of firmware are those of its own clock.
+    return settings_of_file(text, params, NODE, warn, simulated=False, named_by='--params')
 
 
 def law_kernels(settings: Settings) -> LawKernels:

@@ -131,11 +131,11 @@ def test_library(folder: Path) -> None:
 
 def test_only_rbd_is_on_the_path(folder: Path) -> None:
     """The nodes need ROS; without it a shell must not find them, and ros2 run must."""
-    assert not {'controller', 'simulator', 'dashboard', 'make_config', 'stand'} & {
+    assert not {'controller', 'simulator', 'dashboard', 'make_config', 'path_server', 'stand'} & {
         file.name for file in (folder / 'venv' / 'bin').iterdir()}
     nodes = folder / 'venv' / 'lib' / 'rbd_ros'
     assert {file.name for file in nodes.iterdir() if os.access(file, os.X_OK)} >= {
-        'controller', 'simulator', 'dashboard', 'make_config', 'stand'}
+        'controller', 'simulator', 'dashboard', 'make_config', 'path_server', 'stand'}
 
 
 def test_command(folder: Path) -> None:

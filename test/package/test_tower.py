@@ -53,7 +53,8 @@ FLOORS = (
     'control.references', 'control.step', 'control.fleet.closed_loop', 'control.paths', 'control',
     'control.paths.plans', 'control.load.payload_check', 'control.fleet', 'loop',
     'sim', 'view', 'learn', 'robot_check', 'nodes', 'nodes.simulator', 'nodes.controller',
-    'nodes.controller.node', 'nodes.controller.process', 'public', 'command_line')
+    'nodes.controller.node', 'nodes.controller.process', 'nodes.path_server', 'public',
+    'command_line')
 #: Packages that only a machine with ROS has.
 ROS = ('ament_index_python', 'rclpy', 'rcl_interfaces', 'launch', 'launch_ros', 'lifecycle_msgs')
 MESSAGES = ('_msgs', '_srvs', '_interfaces')

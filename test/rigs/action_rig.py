@@ -21,6 +21,7 @@ from builtin_interfaces.msg import Duration, Time
 from control_msgs.action import FollowJointTrajectory
 from controller_rig import Arm
 import numpy as np
+from rbd_ros.control.robot_now import ControlledRobot
 from rbd_ros.nodes.controller import action, goal_feedback
 from rbd_ros.nodes.controller.path_planner import PathPlanner
 from rclpy.action import GoalResponse
@@ -76,7 +77,8 @@ class Desk:
             simulated=True, control_time=lambda: self.arm.time, fail=self.failed.append),
             nullcontext())
         self.timer = self.timers[0]
-        self.planner = PathPlanner(node, self.arm.controller)
+        self.planner = PathPlanner(node, ControlledRobot(self.arm.controller),
+                                   self.arm.controller.kernels['report'])
         self.action.attach(self.arm.controller, self.planner)
 
     def _set(self, changes):

@@ -19,6 +19,7 @@ from types import SimpleNamespace
 from controller_rig import Arm
 from rbd_ros.control.parameters.settings import Settings
 from rbd_ros.control.parameters.validation import refusals
+from rbd_ros.control.robot_now import ControlledRobot
 from rbd_ros.nodes.controller import inputs
 from rbd_ros.nodes.controller.path_planner import PathPlanner
 
@@ -46,7 +47,8 @@ class Listeners:
         monkeypatch.setattr(inputs, 'time', SimpleNamespace(monotonic=lambda: self.arm.time))
         monkeypatch.setattr(inputs, 'BoundedInput', lambda _node, kind, topic, taken, *_: (
             self.topics.update({topic.removeprefix('/arm/'): taken})))
-        self.planner = PathPlanner(node, self.controller)
+        self.planner = PathPlanner(node, ControlledRobot(self.controller),
+                                   self.controller.kernels['report'])
         inputs.ReferenceInputs(node, self.controller, self.planner)
 
     def _timer(self, _, look, **__):

@@ -433,6 +433,18 @@ private:
     return "ok";
   }
 
+  /// A file that somebody else writes, and s to wait for it.
+  std::string wait_for_file(const Words & words)
+  {
+    for (int k = 0; k < 50 * std::stoi(words.at(1)); ++k) {
+      if (std::ifstream(words.at(0))) {
+        return "ok";
+      }
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    }
+    return "no file";
+  }
+
   /// What that command was answered.
   std::string answer(const Words &) {return aside_.valid() ? aside_.get() : "no such step came";}
 
@@ -461,6 +473,7 @@ private:
     {"see", [this](const Words & words) {return see(words);}},
     {"until", [this](const Words & words) {return until(words);}},
     {"rest", [this](const Words & words) {return rest(words);}},
+    {"file", [this](const Words & words) {return wait_for_file(words);}},
     {"amid", [this](const Words & words) {return amid(words);}},
     {"answer", [this](const Words & words) {return answer(words);}},
   };

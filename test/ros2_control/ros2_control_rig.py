@@ -23,6 +23,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from dataclasses import dataclass
 import fcntl
 from functools import cache, cached_property
@@ -490,12 +491,23 @@ def settings_of(name: str, added: str = '', **changed: object) -> Settings:
     """
     arm = arm_of(name)
     urdf = arm.urdf.replace('</robot>', f'{added}</robot>')
-    values = {**_COMMON, **_PARAMETERS[name], 'joints': list(arm.joints), 'task.frame': arm.tip,
-              **changed}
     with tempfile.NamedTemporaryFile('w', suffix='.yaml') as file:
-        json.dump({'/controller': {'ros__parameters': values}}, file)
+        file.write(parameter_file(name, **changed))
         file.flush()
         return controller_settings(urdf, file.name, lambda _: None)
+
+
+def parameter_file(name: str, **changed: object) -> str:
+    """
+    Return the parameter file of the controller of a robot.
+
+    :param name: of it.
+    :param changed: parameters that are not as usual.
+    """
+    arm = arm_of(name)
+    values = {**_COMMON, **_PARAMETERS[name], 'joints': list(arm.joints), 'task.frame': arm.tip,
+              **changed}
+    return json.dumps({'/controller': {'ros__parameters': values}})
 
 
 @cache
@@ -513,7 +525,7 @@ def compiled(name: str, added: str = '', **changed: object) -> Built:
 def run(program: Built, arm: Arm, folder: Path, script: Sequence[str], *, cycles: int,
         parameters: Mapping[str, object] | None = None, rate: int = 1000,
         controllers: Mapping[str, Mapping[str, object]] | None = None, pace: str = 'hurry',
-        mock: bool = False) -> Run:
+        mock: bool = False, domain: bool = True) -> Run:
     """
     Run the manager for some cycles.
 
@@ -527,6 +539,7 @@ def run(program: Built, arm: Arm, folder: Path, script: Sequence[str], *, cycles
     :param controllers: others by name: their parameters, with ``type``.
     :param pace: how time passes, see manager.cpp.
     :param mock: whether the hardware is mock_components instead of MuJoCo.
+    :param domain: whether it gets a ROS domain of its own; else the caller has one.
     """
     folder.mkdir(parents=True, exist_ok=True)
     (folder / 'robot.urdf').write_text(arm.at_rest() if mock else arm.description(folder))
@@ -541,7 +554,7 @@ def run(program: Built, arm: Arm, folder: Path, script: Sequence[str], *, cycles
     for name, each in others.items():
         file[name] = {'ros__parameters': {k: v for k, v in each.items() if k != 'type'}}
     (folder / 'parameters.yaml').write_text(json.dumps(file))  # YAML without aliases
-    with own_domain():
+    with own_domain() if domain else nullcontext():
         done = subprocess.run(
             [program.manager, folder / 'robot.urdf', folder / 'script', folder,
              str(rate), str(cycles), pace, '--ros-args', '--params-file',

@@ -23,18 +23,20 @@ from typing import cast
 import numpy as np
 from rbd_ros.compiler import Bound
 from rbd_ros.control.kernels.kernels import LawKernels
+from rbd_ros.control.modes.mode_file import read_modes
 from rbd_ros.control.modes.modes import Mode
+from rbd_ros.control.parameters.file import check_file
 from rbd_ros.control.parameters.row import Value
 from rbd_ros.control.parameters.rules import activation_refusals
 from rbd_ros.control.parameters.settings import Settings
-from rbd_ros.control.parameters.table import with_modes
+from rbd_ros.control.parameters.table import defaults, with_modes
 from rbd_ros.control.parameters.validation import refusals
 from rbd_ros.control.robot import make_robot, Robot
 from rbd_ros.errors import SettingError
 from rbd_ros.model.urdf import load_urdf
 
 __all__ = ['build_robot', 'build_settings', 'check_values', 'compile_kernels',
-           'describe_end', 'describe_output']
+           'describe_end', 'describe_output', 'settings_of_file']
 
 _PART = {
     'none': 'the total torque', 'gravity': 'the torque without gravity',
@@ -94,6 +96,32 @@ def build_settings(robot: Robot, values: Mapping[str, Value], *, simulated: bool
     settings = Settings(robot, values, simulated=simulated)
     _refuse(settings.refusals())
     return settings
+
+
+def settings_of_file(text: str, params: str, node: str, warn: Callable[[str], None], *,
+                     simulated: bool, named_by: str) -> Settings:
+    """
+    Return the settings of a robot whose controller is elsewhere, by its parameter file.
+
+    :param text: URDF of the robot.
+    :param params: the file, empty: none.
+    :param node: name of the controller in it.
+    :param warn: gets the warnings about the robot.
+    :param simulated: whether the control clock is that of a simulator.
+    :param named_by: how the user names a file.
+    :raises SettingError: for what the controller would refuse.
+    """
+    given = check_file(params, node) if params else {}
+    modes = read_modes(str(given.get('mode_file', '')))
+    values = defaults(modes)
+    values.update((name, cast(Value, value)) for name, value in given.items() if name in values)
+    try:
+        check_values(values, modes)
+        return build_settings(build_robot(values, text, warn, modes), values, simulated=simulated)
+    except SettingError as error:
+        hint = (f'params_file "{params}"' if params else 'the defaults are not enough: write a '
+                f'file with "rbd config", and name it with {named_by}')
+        raise SettingError(f'{hint}: {error}') from error
 
 
 def compile_kernels(settings: Settings) -> dict[str, Bound]:

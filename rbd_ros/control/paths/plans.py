@@ -16,8 +16,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 import numpy.typing as npt
 from rbd_ros.control.kernels.tip import AXES
@@ -28,9 +26,7 @@ from rbd_ros.control.paths.postures import Postures
 from rbd_ros.control.paths.way_points import curve_from
 from rbd_ros.control.references.results import GoalError, ResultCode
 from rbd_ros.control.references.trajectory import Knots
-
-if TYPE_CHECKING:
-    from rbd_ros.control.controller import Controller
+from rbd_ros.control.robot_now import RobotNow
 
 __all__ = ['PathPlan']
 
@@ -48,19 +44,18 @@ class PathPlan:
     """
     One path, from the present reference of the joints.
 
-    :param controller: of the robot; it is read, nothing is changed.
+    :param robot: as it is now; it is read, nothing is changed.
     :param postures: of the robot.
     :param points: way-points that were read.
     :raises GoalError: if a path cannot begin here.
     """
 
-    def __init__(self, controller: Controller, postures: Postures, points: WayPoints) -> None:
-        settings = controller.settings
-        self._controller, self._changes = controller, controller.changes
-        controller.refresh()
+    def __init__(self, robot: RobotNow, postures: Postures, points: WayPoints) -> None:
+        settings = robot.settings
+        self._robot, self._changes = robot, robot.changes
+        robot.refresh()
         self._begin = self._reference()
-        x = controller.x
-        postures.renew(x.joints.q, x.load.gravity, x.load.payload)
+        postures.renew(robot.q, robot.gravity, robot.payload)
         here = postures.at(self._begin)
         axes = settings.task_axes
         if len(axes) > len(settings.robot.joints):
@@ -75,7 +70,7 @@ class PathPlan:
 
     def _reference(self) -> Array:
         """Return where the reference of the joints stands."""
-        q, qd, _ = self._controller.x.references.joint.profile.state.copy()
+        q, qd = self._robot.reference
         if not np.abs(qd).max() <= _REST:
             raise GoalError(ResultCode.INVALID_GOAL, 'the reference still moves: a path begins '
                             'at rest. Wait for the end of the motion, or stop it')
@@ -91,15 +86,17 @@ class PathPlan:
         """
         return self._following.work(limit)
 
-    def knots(self, now: float, start: float | None) -> Knots:
+    def knots(self, now: float, start: float | None, *, whole: bool = False) -> Knots:
         """
         Return the motion of the joints; in the thread of the controller, before it begins.
 
         :param now: control time, s.
         :param start: control time at which the path is to begin; None: now.
+        :param whole: have its start among the points, for a controller that does not begin where
+            its reference is.
         :raises GoalError: if it cannot begin any more.
         """
-        if self._controller.changes != self._changes:
+        if self._robot.changes != self._changes:
             raise GoalError(ResultCode.INVALID_GOAL, 'while the path was checked, the controller '
                             'got something else (a reference, a parameter, a payload, a reset): '
                             'send it again')
@@ -111,7 +108,7 @@ class PathPlan:
                 f'the path would have begun {now - start:.3g} s ago, before it was checked: '
                 'leave the stamp zero, or choose a later one'))
         knots = self._following.knots
-        if start is None or start <= now + _AT_ONCE:
+        if not whole and (start is None or start <= now + _AT_ONCE):
             return knots
         return _from_rest(self._begin, knots)
 

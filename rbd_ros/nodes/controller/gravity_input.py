@@ -31,6 +31,7 @@ from rbd_ros.control.joint_states.ages import gravity_age
 from rbd_ros.control.load.payload import PayloadError, rotation
 from rbd_ros.control.load.tilt import find_down, Tilt
 from rbd_ros.control.load.words import TEXTS
+from rbd_ros.control.robot_now import ControlledRobot
 from rbd_ros.nodes.controller.bounded_services import NO_TYPE_DESCRIPTIONS
 from rbd_ros.nodes.controller.bounded_topics import BoundedInput
 from rbd_ros.nodes.controller.robot_frames import RobotFrames
@@ -84,7 +85,7 @@ class GravityInput:
         settings = controller.settings
         self._owner, self._controller, self._clock = owner, controller, control_time
         self._robot = settings.robot
-        self._frames = RobotFrames(controller)
+        self._frames = RobotFrames(ControlledRobot(controller))
         self._kind = settings.text('gravity_source')
         self._age = gravity_age(settings)
         self._tilt = Tilt({})

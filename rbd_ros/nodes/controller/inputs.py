@@ -32,6 +32,7 @@ from rbd_ros.control.paths.plans import PathPlan
 from rbd_ros.control.references.joint_stream import Streamed
 from rbd_ros.control.references.results import GoalError, ResultCode
 from rbd_ros.control.references.trajectory import Knots, read_points
+from rbd_ros.control.robot_now import ControlledRobot
 from rbd_ros.control.supervisor.states import State
 from rbd_ros.errors import RbdError, SettingError
 from rbd_ros.nodes.controller.bounded_topics import BoundedInput
@@ -119,7 +120,8 @@ class ReferenceInputs:
         self._joints = controller.settings.robot.joints
         self._guards: dict[str, ReferenceGuard] = {}
         self._inputs: list[BoundedInput] = []
-        self._frames, self._payload_check = RobotFrames(controller), PayloadCheck(controller)
+        self._frames = RobotFrames(ControlledRobot(controller))
+        self._payload_check = PayloadCheck(controller)
         self._listen(JointTrajectory, '~/joint_trajectory', self._on_trajectory)
         self._listen(MultiDOFJointTrajectory, _PATH, self._on_path)
         for name, of in (('positions', Streamed.POSITIONS), ('velocities', Streamed.VELOCITIES)):

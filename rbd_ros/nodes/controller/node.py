@@ -37,6 +37,7 @@ from rbd_ros.control.parameters.assembly import (
 from rbd_ros.control.parameters.settings import Settings
 from rbd_ros.control.parameters.table import with_modes
 from rbd_ros.control.robot import Robot
+from rbd_ros.control.robot_now import ControlledRobot
 from rbd_ros.errors import RbdError, SettingError
 from rbd_ros.loop.rcl import LoopUnavailable
 from rbd_ros.loop.words import Starting
@@ -258,7 +259,7 @@ class ControllerNode(GuardedNode, LifecycleNode):
         output = make_output(settings.text('command_type'), self.loop_node,
                              self.resolve_topic_name('~/commands'), qos)
         gravity = GravityInput(self, controller, self.loop_node.control_time)
-        planner = PathPlanner(self, controller)
+        planner = PathPlanner(self, ControlledRobot(controller), kernels['report'])
         self._parts = [ReferenceInputs(self, controller, planner), planner,
                        Reports(self, controller, kernels['report']), gravity,
                        SensorService(self, controller), PauseService(self, controller)]

@@ -40,7 +40,8 @@ from rclpy.clock import Clock, ClockType
 from trajectory_msgs.msg import MultiDOFJointTrajectory, MultiDOFJointTrajectoryPoint
 
 if TYPE_CHECKING:
-    from rbd_ros.control.controller import Controller
+    from rbd_ros.compiler import Bound
+    from rbd_ros.control.robot_now import RobotNow
     from rclpy.node import Node
 
 __all__ = ['PathPlanner']
@@ -64,17 +65,17 @@ class _Job:
 class PathPlanner:
     """Check the paths of one configured robot, one at a time."""
 
-    def __init__(self, node: Node, controller: Controller) -> None:
+    def __init__(self, node: Node, robot: RobotNow, report: Bound) -> None:
         """
         Begin without a path.
 
         :param node: its executor calls.
-        :param controller: of the configured robot.
+        :param robot: the configured one, as it is now.
+        :param report: kernel 'report' of it.
         """
-        self._node, self._controller = node, controller
-        self._robot = controller.settings.robot
-        self._frames = RobotFrames(controller)
-        self._postures = Postures(controller.kernels['report'], self._robot)
+        self._node, self._robot, self._tip = node, robot, robot.settings.robot.tip
+        self._frames = RobotFrames(robot)
+        self._postures = Postures(report, robot.settings.robot)
         self._job: _Job | None = None
         self._timer = node.create_timer(  # runs while there is a path to check
             _PERIOD, self.work, clock=Clock(clock_type=ClockType.STEADY_TIME), autostart=False)
@@ -100,7 +101,7 @@ class PathPlanner:
                 raise GoalError(ResultCode.INVALID_GOAL, f'way-point {k} has '
                                 f'{len(point.transforms)} transforms, not one')
         return read_way_points(
-            message.joint_names, self._robot.tip,
+            message.joint_names, self._tip,
             [point.time_from_start.sec + 1e-9 * point.time_from_start.nanosec
              for point in points],
             np.array([_seven(point.transforms[0]) for point in points]).reshape(-1, 7),
@@ -119,7 +120,7 @@ class PathPlanner:
         if before is not None:
             before.checked(GoalError(ResultCode.INVALID_GOAL, 'pre-empted by a new path'))
         try:
-            self._job = _Job(PathPlan(self._controller, self._postures, points), checked, key)
+            self._job = _Job(PathPlan(self._robot, self._postures, points), checked, key)
         except RbdError as error:
             checked(_refusal(error))
             return
@@ -165,8 +166,8 @@ class PathPlanner:
         :param q: of the controlled joints.
         :param qd: their velocities.
         """
-        state = self._controller.x
-        self._postures.renew(state.joints.q, state.load.gravity, state.load.payload)
+        robot = self._robot
+        self._postures.renew(robot.q, robot.gravity, robot.payload)
         seen = self._postures.at(q)
         angular, linear = np.split(seen.J @ qd, 2)
         x, y, z, w = quaternion(seen.R)

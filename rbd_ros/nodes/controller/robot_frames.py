@@ -16,15 +16,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 import numpy.typing as npt
 from rbd_ros.control.references.results import GoalError, ResultCode
+from rbd_ros.control.robot_now import RobotNow
 from rbd_ros.dynamics.robot import Dynamics
-
-if TYPE_CHECKING:
-    from rbd_ros.control.controller import Controller
 
 __all__ = ['RobotFrames']
 
@@ -34,14 +30,13 @@ Array = npt.NDArray[np.float64]
 class RobotFrames:
     """Frames that a header may name: the base, links and every other frame of the robot."""
 
-    def __init__(self, controller: Controller) -> None:
+    def __init__(self, now: RobotNow) -> None:
         """
         Take the model.
 
-        :param controller: gives the present positions.
+        :param now: gives the present positions.
         """
-        self._controller = controller
-        self._robot = controller.settings.robot
+        self._now, self._robot = now, now.settings.robot
         # Uncompiled: nothing is compiled while active.
         self._dynamics = Dynamics(self._robot.model, backend='reference')
 
@@ -56,8 +51,8 @@ class RobotFrames:
         if not name or name == model.body_names[0]:
             return np.eye(3), np.zeros(3)
         if model.frame(name.lstrip('/')).body != 0:  # else it does not move
-            self._controller.refresh()
-        T = self._dynamics.pose(self._controller.x.joints.q.copy(), name.lstrip('/'))
+            self._now.refresh()
+        T = self._dynamics.pose(self._now.q, name.lstrip('/'))
         return T[:3, :3], T[:3, 3]
 
     def in_payload(self, name: str) -> tuple[Array, Array]:
@@ -71,7 +66,7 @@ class RobotFrames:
             return np.eye(3), np.zeros(3)
         model = self._robot.model
         moves = model.frame(name).body != model.frame(carrier).body
-        if moves and not self._controller.ready:
+        if moves and not self._now.ready:
             raise GoalError(ResultCode.INVALID_GOAL, f'"{name}" moves relative to the payload '
                                                      f'frame "{carrier}", and there is no '
                                                      'fresh joint state to convert with')

@@ -1,0 +1,128 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""
+``ros2 run rbd_ros path_server``: timed paths of the tip for any controller of joint trajectories.
+
+Beside ros2_control nothing that takes long may run in an update, and to check a path takes long.
+This node offers the topic and the action of paths that the controller's node has, checks each path
+with the same code, and hands the joint motion to the action of the controller.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+import sys
+
+from rbd_ros.control.kernels.kernels import LawKernels
+from rbd_ros.control.parameters.assembly import settings_of_file
+from rbd_ros.errors import RbdError
+from rbd_ros.nodes.controller.description_source import DescriptionSource
+from rbd_ros.nodes.controller.path_planner import PathPlanner
+from rbd_ros.nodes.executors import kind_that_works, make_executor, spin_in_thread
+from rbd_ros.nodes.path_server.follower import Follower
+from rbd_ros.nodes.path_server.path_goals import PathGoals
+from rbd_ros.nodes.path_server.robot_elsewhere import RobotElsewhere
+from rbd_ros.nodes.process_end import ProcessEnd
+from rbd_ros.nodes.process_start import initialise
+import rclpy
+from rclpy.clock import Clock, ClockType
+from rclpy.node import Node
+
+__all__ = ['main', 'PathServer']
+
+#: of the controller in its parameter file
+_SECTION = '/controller'
+_PERIOD = 0.2  # s between two looks for a description
+
+
+class PathServer(Node):
+    """Wait for the description, then serve."""
+
+    def __init__(self, failed: Callable[[str], None]) -> None:
+        """
+        Declare the parameters.
+
+        :param failed: gets a reason why nothing can be served.
+        """
+        super().__init__('path_server')
+        self._failed = failed
+        for name in ('robot_description', 'robot_description_file', 'params_file'):
+            self.declare_parameter(name, '')
+        name = str(self.declare_parameter('controller', 'controller').value)
+        self._controller = self.resolve_topic_name(name)
+        self.serves = False
+        self._description = DescriptionSource(self, in_use=lambda: self.serves)
+        self._timer = self.create_timer(_PERIOD, self._start,
+                                        clock=Clock(clock_type=ClockType.STEADY_TIME))
+
+    def _start(self) -> None:
+        """Begin to serve once there is a description."""
+        if not self._description.is_known():
+            return
+        self.destroy_timer(self._timer)
+        try:
+            self._serve()
+        except (RbdError, ValueError) as error:
+            self._failed(str(error))
+
+    def _serve(self) -> None:
+        text, origin = self._description.find()
+        log = self.get_logger()
+        settings = settings_of_file(
+            text, str(self.get_parameter('params_file').value), _SECTION, log.warning,
+            simulated=bool(self.get_parameter('use_sim_time').value),
+            named_by='-p params_file:=FILE')
+        robot = settings.robot
+        kernels = LawKernels(robot, driver_adds=settings.text('driver_adds'),
+                             driver_knows_payload=settings.flag('driver_knows_payload'),
+                             axes=settings.task_axes)
+        planner = PathPlanner(self, RobotElsewhere(self, settings, self._controller),
+                              kernels.compile('report'))
+        action = f'{self._controller}/follow_joint_trajectory'
+        self._goals = PathGoals(self, planner, Follower(self, action), robot.joints, robot.tip)
+        self._description.configured, self.serves = text, True
+        log.info(f'robot "{robot.model.name}" from {origin}: paths of {robot.tip} are checked '
+                 f'here and followed by {action}')
+
+
+def main(args: list[str] | None = None) -> int:
+    """
+    Run until the process is interrupted.
+
+    :returns: 0 after a clean end, 1 if it did not start or failed.
+    """
+    end = ProcessEnd()
+    try:
+        end.start()
+        initialise(args)
+        node = PathServer(end.fail)
+        executor = make_executor(kind_that_works('events', node))
+        executor.add_node(node)
+        spin_in_thread(executor, 'path_server', end.fail)
+        end.wait()
+        end.close()
+        executor.shutdown(timeout_sec=1.0)
+    except KeyboardInterrupt:
+        end.close()
+    except RbdError as error:
+        end.failure = str(error)
+    if end.failure:
+        rclpy.logging.get_logger('path_server').fatal(end.failure)
+    rclpy.try_shutdown()
+    return 1 if end.failure else 0
+
+
+if __name__ == '__main__':
+    sys.exit(main())

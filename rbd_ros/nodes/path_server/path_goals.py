@@ -1,0 +1,201 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""
+Paths by topic and action: checked here as the controller's node does, followed by the controller.
+
+A goal that cannot be followed is aborted before anything moves, with the first point that fails.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from functools import partial
+
+from control_msgs.action import FollowJointTrajectory
+import numpy as np
+from rbd_ros.control.paths.curve import WayPoints
+from rbd_ros.control.paths.plans import PathPlan
+from rbd_ros.control.references.results import GoalError, Outcome, ResultCode, Status
+from rbd_ros.control.references.trajectory import Knots
+from rbd_ros.errors import RbdError
+from rbd_ros.nodes.controller.goal_server import GoalServer
+from rbd_ros.nodes.controller.path_planner import PathPlanner
+from rbd_ros.nodes.path_server.follower import Errand, Follower
+from rclpy.action import CancelResponse, GoalResponse
+from rclpy.action.server import ServerGoalHandle
+from rclpy.node import Node
+from trajectory_msgs.msg import (
+    JointTrajectory, JointTrajectoryPoint, MultiDOFJointTrajectory)
+
+__all__ = ['PathGoals']
+
+_MAX_GOALS = 200  # goals that are not answered yet, or whose results are still kept
+_RESULTS_KEPT = 10  # s that the result of a goal can be asked for
+_TOPIC = '~/cartesian_trajectory'
+
+
+class PathGoals:
+    """Serve topic and action."""
+
+    def __init__(self, node: Node, planner: PathPlanner, follower: Follower,
+                 joints: tuple[str, ...], tip: str) -> None:
+        """
+        Offer both.
+
+        :param node: its executor calls.
+        :param planner: checks paths.
+        :param follower: gets the motion of a checked one.
+        :param joints: that are controlled.
+        :param tip: the frame that moves.
+        """
+        self._node, self._planner, self._follower = node, planner, follower
+        self._joints, self._tip = list(joints), tip
+        self._handles: dict[Hashable, ServerGoalHandle] = {}
+        self._errands: dict[Hashable, Errand] = {}
+        node.create_subscription(MultiDOFJointTrajectory, _TOPIC, self._on_message, 1)
+        self._server = GoalServer(
+            node, FollowJointTrajectory, '~/follow_joint_trajectory',
+            execute_callback=lambda _: FollowJointTrajectory.Result(),
+            goal_callback=self._on_goal, handle_accepted_callback=self._on_accepted,
+            cancel_callback=self._on_cancel, result_timeout=_RESULTS_KEPT)
+
+    # -- a path arrives ------------------------------------------------------------------------
+
+    def _on_message(self, message: MultiDOFJointTrajectory) -> None:
+        if not message.points:  # come to rest, and follow none that is being checked
+            self._planner.drop(None)
+            self._follower.cancel()
+            return
+        self._check(None, FollowJointTrajectory.Goal(multi_dof_trajectory=message))
+
+    def _on_goal(self, _: FollowJointTrajectory.Goal) -> GoalResponse:
+        if self._server.known >= _MAX_GOALS:
+            self._node.get_logger().warning(f'goal rejected: {_MAX_GOALS} goals have come within '
+                                            f'{_RESULTS_KEPT} s', throttle_duration_sec=1.0)
+            return GoalResponse.REJECT
+        return GoalResponse.ACCEPT
+
+    def _on_accepted(self, handle: ServerGoalHandle) -> None:
+        key = bytes(handle.goal_id.uuid)
+        self._handles[key] = handle
+        handle.execute()
+        self._check(key, handle.request)
+
+    def _check(self, key: Hashable, goal: FollowJointTrajectory.Goal) -> None:
+        """Begin to check the path of a goal; without a key it came by topic."""
+        try:
+            points = self._read(goal)
+        except RbdError as error:
+            self._checked(key, goal, error if isinstance(error, GoalError) else GoalError(
+                ResultCode.INVALID_GOAL, str(error)))
+            return
+        self._planner.begin(points, partial(self._checked, key, goal), key)
+
+    def _read(self, goal: FollowJointTrajectory.Goal) -> WayPoints:
+        if goal.trajectory.points or goal.trajectory.joint_names:
+            raise GoalError(ResultCode.INVALID_GOAL, 'paths of a frame (multi_dof_trajectory) are '
+                            'followed here: send trajectories of joints to the controller')
+        if goal.component_path_tolerance or goal.component_goal_tolerance:
+            raise GoalError(ResultCode.INVALID_GOAL, 'tolerances of a path are those of joints: '
+                                                     'path_tolerance and goal_tolerance')
+        return self._planner.read(goal.multi_dof_trajectory)
+
+    def _checked(self, key: Hashable, goal: FollowJointTrajectory.Goal,
+                 plan: PathPlan | GoalError) -> None:
+        """Hand a path that can be followed to the controller."""
+        stamp = goal.multi_dof_trajectory.header.stamp
+        try:
+            if isinstance(plan, GoalError):
+                raise plan
+            knots = plan.knots(self._node.get_clock().now().nanoseconds * 1e-9,
+                               (stamp.sec + 1e-9 * stamp.nanosec) or None, whole=True)
+        except GoalError as error:
+            self._ended(key, Outcome(Status.ABORTED, error.code, str(error)))
+            return
+        motion = FollowJointTrajectory.Goal(
+            trajectory=_trajectory(self._joints, knots),
+            path_tolerance=goal.path_tolerance, goal_tolerance=goal.goal_tolerance,
+            goal_time_tolerance=goal.goal_time_tolerance)
+        motion.trajectory.header.stamp = stamp
+        errand = Errand(partial(self._told, key), partial(self._ended, key))
+        if key in self._handles:
+            self._errands[key] = errand
+        self._follower.begin(motion, errand)
+
+    # -- and is followed ------------------------------------------------------------------------
+
+    def _on_cancel(self, handle: ServerGoalHandle) -> CancelResponse:
+        key = bytes(handle.goal_id.uuid)
+        if self._planner.drop(key):
+            # answered once rclpy has noted that this was wanted
+            self._node.executor.create_task(self._ended, key, Outcome(
+                Status.CANCELED, ResultCode.SUCCESSFUL, 'canceled while the path was checked'))
+        elif key in self._errands:
+            self._errands[key].cancel()
+        else:
+            return CancelResponse.REJECT
+        return CancelResponse.ACCEPT
+
+    def _told(self, key: Hashable, feedback: FollowJointTrajectory.Feedback) -> None:
+        """Pass feedback on, with where the tip is and where it should be."""
+        handle = self._handles.get(key)
+        if handle is None or not handle.is_active:
+            return
+        for name, point in (('desired', feedback.desired), ('actual', feedback.actual)):
+            found = dict(zip(feedback.joint_names, zip(point.positions, point.velocities)))
+            if set(self._joints) <= found.keys():
+                q, qd = np.array([found[joint] for joint in self._joints]).T
+                tip = self._planner.point(q, qd)
+                tip.time_from_start = point.time_from_start
+                setattr(feedback, f'multi_dof_{name}', tip)
+        feedback.multi_dof_joint_names = [self._tip]
+        handle.publish_feedback(feedback)
+
+    def _ended(self, key: Hashable, outcome: Outcome) -> None:
+        """Answer a goal; what came by topic is told in the log."""
+        self._errands.pop(key, None)
+        log = self._node.get_logger()
+        text = f'path {outcome.status.value} ({outcome.code.name}): {outcome.text}'
+        if outcome.status is Status.ABORTED:
+            log.warning(text)
+        else:
+            log.info(text)
+        handle = self._handles.pop(key, None)
+        if handle is None:
+            return
+
+        def finish(goal: ServerGoalHandle) -> FollowJointTrajectory.Result:
+            if outcome.status is Status.SUCCEEDED:
+                goal.succeed()
+            elif outcome.status is Status.CANCELED and goal.is_cancel_requested:
+                goal.canceled()
+            else:
+                goal.abort()
+            return FollowJointTrajectory.Result(
+                error_code=int(outcome.code), error_string=outcome.text)
+        self._server.notify_execute(handle, finish)
+
+
+def _trajectory(joints: list[str], knots: Knots) -> JointTrajectory:
+    """Return a motion of the joints as a message."""
+    assert knots.qd is not None and knots.qdd is not None
+    message = JointTrajectory(joint_names=joints)
+    for t, q, qd, qdd in zip(knots.times.tolist(), knots.q.tolist(), knots.qd.tolist(),
+                             knots.qdd.tolist()):
+        point = JointTrajectoryPoint(positions=q, velocities=qd, accelerations=qdd)
+        whole = int(t)
+        point.time_from_start.sec, point.time_from_start.nanosec = whole, int(1e9 * (t - whole))
+        message.points.append(point)
+    return message

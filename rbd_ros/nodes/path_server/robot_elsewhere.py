@@ -1,0 +1,155 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""A robot whose controller is another process, as its topics show it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+import time
+
+from control_msgs.msg import JointTrajectoryControllerState
+import numpy as np
+import numpy.typing as npt
+from rbd_ros.control.load.load import payload_of
+from rbd_ros.control.parameters.settings import Settings
+from rbd_ros.control.references.results import GoalError, ResultCode
+from rclpy.node import Node
+from rclpy.qos import QoSProfile, ReliabilityPolicy
+from sensor_msgs.msg import JointState
+
+__all__ = ['RobotElsewhere']
+
+Array = npt.NDArray[np.float64]
+
+FRESH = 0.5  # s for which a message says where the robot is
+
+#: rad/s or m/s below which a measured joint stands, and rad or m by which it then may seem to move
+_STANDS, _NOISE = 0.02, 0.002
+
+_STATES = QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT)
+
+
+class RobotElsewhere:
+    """
+    What is known of a robot: ``control.robot_now.RobotNow``.
+
+    Its joints are held where ``controller_state`` of the controller says. Where nobody says so,
+    they are taken to be held where they are measured, which is less exact.
+    """
+
+    def __init__(self, node: Node, settings: Settings, controller: str) -> None:
+        """
+        Listen.
+
+        :param node: resolves ``joint_states``, and logs.
+        :param settings: of the robot.
+        :param controller: name of its controller.
+        """
+        robot, self.settings, self._node = settings.robot, settings, node
+        self.changes = 0
+        self.gravity, self.payload = np.array(robot.model.gravity), payload_of(settings)
+        self._names = list(robot.model.independent_joint_names)
+        self._needed = [name for name in (robot.joints if robot.assembly else self._names)
+                        if name not in robot.fixed]
+        self._place = np.array(robot.assembly or [robot.fixed.get(name, 0.0)
+                                                  for name in self._names])
+        self._held: Array | None = None  # where joints stand, if nobody says where they are held
+        self._measured: dict[str, tuple[float, float]] = {}
+        self._state: JointTrajectoryControllerState | None = None
+        self._told = self._seen = -np.inf  # steady times
+        self._topics = (node.resolve_topic_name('joint_states'), f'{controller}/controller_state')
+        node.create_subscription(JointState, self._topics[0], self._on_joints, _STATES)
+        node.create_subscription(JointTrajectoryControllerState, self._topics[1], self._on_state,
+                                 _STATES)
+
+    def _on_joints(self, message: JointState) -> None:
+        speeds = message.velocity if len(message.velocity) else [0.0] * len(message.name)
+        self._take(dict(zip(message.name, zip(message.position, speeds))))
+
+    def _on_state(self, message: JointTrajectoryControllerState) -> None:
+        self._state, self._told = message, time.monotonic()
+        there = message.feedback
+        speeds = there.velocities if len(there.velocities) else [0.0] * len(there.positions)
+        self._take(dict(zip(message.joint_names, zip(there.positions, speeds))))
+
+    def _take(self, measured: dict[str, tuple[float, float]]) -> None:
+        self._measured = self._measured | measured
+        self._seen = time.monotonic()
+
+    @property
+    def ready(self) -> bool:
+        """Return whether there is a fresh state."""
+        return (time.monotonic() - self._seen < FRESH
+                and all(name in self._measured for name in self._needed))
+
+    def refresh(self) -> None:
+        """Ask for a fresh state."""
+        if self.ready:
+            return
+        missing = [name for name in self._needed if name not in self._measured]
+        raise GoalError(ResultCode.INVALID_GOAL, (
+            f'no states of {", ".join(missing) or "the joints"} within {FRESH:g} s on '
+            f'{" or ".join(self._topics)}'))
+
+    @property
+    def q(self) -> Array:
+        """Return the measured positions of all joints."""
+        for k, name in enumerate(self._names):
+            if name in self._measured:
+                self._place[k] = self._measured[name][0]
+        return self._place.copy()
+
+    @property
+    def reference(self) -> tuple[Array, Array]:
+        """
+        Return position and velocity to which the controlled joints are held.
+
+        :raises GoalError: if the controller holds none.
+        """
+        state = self._state
+        if state is None or not time.monotonic() - self._told < FRESH:
+            return self._standing()
+        there = state.reference
+        if not len(there.positions):
+            raise GoalError(ResultCode.INVALID_GOAL, 'the controller holds no joints now '
+                            f'({self._topics[1]} has no reference): switch to a mode that '
+                            'follows joint trajectories')
+        speeds = there.velocities if len(there.velocities) else [0.0] * len(there.positions)
+        return self._ordered(dict(zip(state.joint_names, zip(there.positions, speeds))))
+
+    def _standing(self) -> tuple[Array, Array]:
+        """Return where joints are measured; once they stand, noise does not move them."""
+        self.refresh()
+        q, qd = self._ordered(self._measured)
+        if np.abs(qd).max() > _STANDS:
+            self._held = None
+            return q, qd
+        if self._held is None or np.abs(q - self._held).max() > _NOISE:
+            self._held = q
+            self._node.get_logger().warning(
+                f'nothing on {self._topics[1]}: the path begins where the joints are measured, '
+                'not where the controller holds them. By that difference, what is left of its '
+                'error, its reference steps when the path begins')
+        return self._held.copy(), np.zeros(len(q))
+
+    def _ordered(self, known: Mapping[str, tuple[float, float]]) -> tuple[Array, Array]:
+        joints = self.settings.robot.joints
+        missing = [name for name in joints if name not in known]
+        if missing:
+            raise GoalError(ResultCode.INVALID_JOINTS, f'the controller does not hold '
+                            f'{", ".join(missing)}: joints of the parameter file and of the '
+                            'controller must be the same')
+        q, qd = np.array([known[name] for name in joints], float).T
+        return q, qd

@@ -1,0 +1,319 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""Paths for a controller elsewhere: what it is asked for, and what clients hear of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+import threading
+import time
+
+from action_msgs.msg import GoalStatus
+from control_msgs.action import FollowJointTrajectory
+from control_msgs.msg import JointTolerance, JointTrajectoryControllerState
+from geometry_msgs.msg import Quaternion, Transform, Vector3
+from isolation import own_domain
+import numpy as np
+import pytest
+from rbd_ros import Dynamics, load_urdf
+from rbd_ros.nodes.description import BUILT_IN_POSE, built_in_robot
+from rbd_ros.nodes.path_server.node import PathServer
+from rcl_interfaces.msg import Log
+import rclpy
+from rclpy.action import ActionClient, ActionServer, CancelResponse
+from rclpy.executors import MultiThreadedExecutor, SingleThreadedExecutor
+from rclpy.qos import qos_profile_sensor_data
+from sensor_msgs.msg import JointState
+from trajectory_msgs.msg import MultiDOFJointTrajectory, MultiDOFJointTrajectoryPoint
+
+WAIT = 60.0  # s for what must come; a busy machine may need them
+START = np.array(BUILT_IN_POSE)
+UP = np.array([0.0, 0.0, 0.05])
+Result = FollowJointTrajectory.Result
+
+
+class Elsewhere:
+    """A controller that another process would have: its action and where it holds the joints."""
+
+    def __init__(self, node) -> None:
+        self.node, self.joints = node, [f'joint_{k}' for k in range(1, 8)]
+        self.asked, self.reference, self.speed, self.cancelled = [], START.copy(), 0.0, False
+        self.holds = self.tells = True
+        self.answer = Result(error_string='goal reached')
+        self.go = threading.Event()  # lets a goal end
+        self.go.set()
+        self.states = node.create_publisher(
+            JointTrajectoryControllerState, 'controller/controller_state', 10)
+        self.measured = node.create_publisher(
+            JointState, 'joint_states', qos_profile_sensor_data)
+        node.create_timer(0.02, self._tell)
+        self.server = ActionServer(
+            node, FollowJointTrajectory, 'controller/follow_joint_trajectory', self._follow,
+            cancel_callback=self._cancel)
+
+    def _tell(self) -> None:
+        if self.tells:
+            state = JointTrajectoryControllerState(joint_names=self.joints[::-1])
+            if self.holds:
+                state.reference.positions = self.reference[::-1].tolist()
+                state.reference.velocities = [self.speed] * 7
+            self.states.publish(state)
+        noise = np.random.default_rng().uniform(-5e-4, 5e-4, 7)
+        self.measured.publish(JointState(
+            name=self.joints, position=(self.reference + 1e-3 + noise).tolist(),
+            velocity=[self.speed] * 7))
+
+    def leave(self) -> None:
+        """Take the action away, between two callbacks of its executor."""
+        self.node.executor.create_task(self.server.destroy)
+
+    def _cancel(self, _) -> CancelResponse:
+        self.cancelled = True
+        self.go.set()
+        return CancelResponse.ACCEPT
+
+    def _follow(self, handle) -> Result:
+        self.asked.append(handle.request)
+        trajectory = handle.request.trajectory
+        feedback = FollowJointTrajectory.Feedback(joint_names=trajectory.joint_names)
+        feedback.desired = feedback.actual = trajectory.points[len(trajectory.points) // 2]
+        handle.publish_feedback(feedback)
+        assert self.go.wait(WAIT)
+        if self.cancelled:
+            while not handle.is_cancel_requested:
+                time.sleep(0.01)
+            handle.canceled()
+        elif self.answer.error_code:
+            handle.abort()
+        else:
+            handle.succeed()
+        return self.answer
+
+
+class Site:
+    """The server, a controller, and a client of both."""
+
+    def __init__(self, node, elsewhere) -> None:
+        self.elsewhere, self.logged = elsewhere, []
+        self.dynamics = Dynamics(load_urdf(str(built_in_robot())), backend='reference')
+        self.pose = self.dynamics.pose(START, 'tool0')
+        self.client = ActionClient(node, FollowJointTrajectory,
+                                   'path_server/follow_joint_trajectory')
+        self.topic = node.create_publisher(
+            MultiDOFJointTrajectory, 'path_server/cartesian_trajectory', 1)
+        node.create_subscription(Log, '/rosout', self._on_log, 1000)
+        assert self.client.wait_for_server(WAIT)
+        self.until_refused('before way-point 0')
+
+    def _on_log(self, message) -> None:
+        if message.name == 'path_server':
+            self.logged.append(message.msg)
+
+    def path(self, *ways: tuple[float, np.ndarray]) -> MultiDOFJointTrajectory:
+        """Return a path: after each time, the tip that far from the start, with its axes."""
+        message = MultiDOFJointTrajectory(joint_names=['tool0'])
+        half = np.arctan2(self.pose[0, 2], self.pose[0, 0]) / 2.0  # it is turned about y alone
+        for seconds, way in ways:
+            x, y, z = (self.pose[:3, 3] + way).tolist()
+            point = MultiDOFJointTrajectoryPoint(transforms=[Transform(
+                translation=Vector3(x=x, y=y, z=z),
+                rotation=Quaternion(y=np.sin(half), w=np.cos(half)))])
+            point.time_from_start.sec = int(seconds)
+            point.time_from_start.nanosec = round((seconds % 1.0) * 1e9)
+            message.points.append(point)
+        return message
+
+    def send(self, message: MultiDOFJointTrajectory, **fields):
+        """Send a goal; return its handle, its result to come, and its feedback."""
+        feedback: list = []
+        sent = self.client.send_goal_async(
+            FollowJointTrajectory.Goal(multi_dof_trajectory=message, **fields),
+            feedback_callback=lambda each: feedback.append(each.feedback))
+        until(sent.done)
+        assert sent.result().accepted
+        return sent.result(), sent.result().get_result_async(), feedback
+
+    def until_refused(self, text: str) -> None:
+        """Send what no robot reaches, until it is refused because of what the server now knows."""
+        until(lambda: text in self.outcome(self.path((1.0, 40.0 * UP)))[1].error_string)
+
+    def outcome(self, message: MultiDOFJointTrajectory, **fields):
+        """Return how a goal ends."""
+        result = self.send(message, **fields)[1]
+        until(result.done)
+        return result.result().status, result.result().result
+
+
+def until(done: Callable[[], bool]) -> None:
+    """Wait for something."""
+    end = time.monotonic() + WAIT
+    while not done():
+        assert time.monotonic() < end, 'it does not come'
+        time.sleep(0.01)
+
+
+@pytest.fixture
+def site() -> Iterator[Site]:
+    """Return all three, in threads."""
+    with own_domain():
+        rclpy.init(args=['--ros-args', '-p', f'robot_description_file:={built_in_robot()}',
+                         '-p', 'params_file:=config/controller.yaml'])
+        failures: list[str] = []
+        nodes = [PathServer(failures.append), rclpy.create_node('elsewhere'),
+                 rclpy.create_node('client')]
+        executors = []
+        for node in nodes:
+            executors.append(SingleThreadedExecutor() if node is nodes[0]
+                             else MultiThreadedExecutor(4))
+            executors[-1].add_node(node)
+        threads = [threading.Thread(target=each.spin) for each in executors]
+        for thread in threads:
+            thread.start()
+        elsewhere = Elsewhere(nodes[1])
+        try:
+            yield Site(nodes[2], elsewhere)
+        finally:
+            elsewhere.go.set()
+            for executor in executors:
+                executor.shutdown()
+            for thread in threads:
+                thread.join()
+            rclpy.shutdown()
+        assert not failures
+
+
+def test_a_path_becomes_a_motion_of_the_joints(site: Site) -> None:
+    """From the reference, along the line by another forward kinematics; all is passed on."""
+    status, result = site.outcome(
+        site.path((0.8, UP), (1.6, -UP)),
+        goal_tolerance=[JointTolerance(name='joint_1', position=0.1)])
+    assert (status, result) == (GoalStatus.STATUS_SUCCEEDED, site.elsewhere.answer)
+    goal, = site.elsewhere.asked
+    assert goal.goal_tolerance[0].position == 0.1
+    points = goal.trajectory.points
+    q, qd, qdd = (np.array([getattr(point, name) for point in points])
+                  for name in ('positions', 'velocities', 'accelerations'))
+    t = np.array([each.time_from_start.sec + 1e-9 * each.time_from_start.nanosec
+                  for each in points])
+    assert t[0] == 0.0 and t[-1] == pytest.approx(1.6) and np.diff(t).max() < 0.0401
+    np.testing.assert_array_equal(q[0], START)  # not where the joints are measured
+    for ends in (qd[[0, -1]], qdd[[0, -1]]):
+        np.testing.assert_allclose(ends, 0.0, atol=1e-6)
+    tips = np.array([site.dynamics.pose(each, 'tool0') for each in q])
+    np.testing.assert_allclose(tips[:, :2, 3], np.broadcast_to(site.pose[:2, 3], (len(q), 2)),
+                               atol=1e-8)
+    np.testing.assert_allclose(tips[-1, :3, 3], site.pose[:3, 3] - UP, atol=1e-8)
+    np.testing.assert_allclose(tips[:, :3, :3], np.broadcast_to(
+        site.pose[:3, :3], (len(q), 3, 3)), atol=1e-8)
+
+
+def test_feedback_has_the_tip(site: Site) -> None:
+    """That of the controller is passed on, in the order of its joints."""
+    _, result, feedback = site.send(site.path((1.0, UP)))
+    until(result.done)
+    until(lambda: bool(feedback))
+    message = feedback[0]
+    assert message.multi_dof_joint_names == ['tool0']
+    q = dict(zip(message.joint_names, message.desired.positions))
+    there = site.dynamics.pose(np.array([q[name] for name in site.elsewhere.joints]), 'tool0')
+    place = message.multi_dof_desired.transforms[0].translation
+    np.testing.assert_allclose([place.x, place.y, place.z], there[:3, 3], atol=1e-9)
+    assert message.multi_dof_actual.velocities[0].linear.z > 0.01
+
+
+def test_refusals_reach_the_client_and_not_the_controller(site: Site) -> None:
+    """The first point that fails, a wrong frame, joints, a reference that moves or is missing."""
+    def refused(message, text, **fields):
+        status, result = site.outcome(message, **fields)
+        assert status == GoalStatus.STATUS_ABORTED
+        assert result.error_code < 0 and text in result.error_string, result
+    wrong = site.path((1.0, UP))
+    wrong.joint_names = ['elbow']
+    refused(wrong, 'joint_names must be ["tool0"]')
+    joints = FollowJointTrajectory.Goal().trajectory
+    joints.joint_names = ['joint_1']
+    refused(site.path((1.0, UP)), 'send trajectories of joints to the controller',
+            trajectory=joints)
+    late = site.path((1.0, UP))
+    late.header.stamp.sec = 1
+    refused(late, 'would have begun')
+    site.elsewhere.speed = 0.1
+    site.until_refused('the reference still moves')
+    site.elsewhere.holds = False
+    site.until_refused('the controller holds no joints now')
+    assert not site.elsewhere.asked
+
+
+def test_the_answer_of_the_controller_is_passed_on(site: Site) -> None:
+    """An abort with its code and text; then that the controller has gone."""
+    site.elsewhere.answer = Result(error_code=Result.PATH_TOLERANCE_VIOLATED,
+                                   error_string='joint_2 is 0.3 rad off')
+    status, result = site.outcome(site.path((1.0, UP)))
+    assert (status, result) == (GoalStatus.STATUS_ABORTED, site.elsewhere.answer)
+    site.elsewhere.leave()
+    until(lambda: site.outcome(site.path((1.0, UP)))[1].error_string.startswith(
+        'the action /controller/follow_joint_trajectory is not there'))
+
+
+def test_a_controller_that_vanishes_ends_its_path(site: Site) -> None:
+    """Nobody waits for ever."""
+    site.elsewhere.go.clear()
+    _, result, _ = site.send(site.path((1.0, UP)))
+    until(lambda: bool(site.elsewhere.asked))
+    site.elsewhere.leave()
+    until(result.done)
+    assert 'has vanished' in result.result().result.error_string
+
+
+def test_cancelled(site: Site) -> None:
+    """While it is followed the controller is asked to stop; while it is checked it hears none."""
+    site.elsewhere.go.clear()
+    handle, result, _ = site.send(site.path((1.0, UP)))
+    until(lambda: bool(site.elsewhere.asked))
+    handle.cancel_goal_async()
+    until(result.done)
+    assert result.result().status == GoalStatus.STATUS_CANCELED and site.elsewhere.cancelled
+    ways = [(2.0 * k, (-1)**k * UP) for k in range(1, 200)]  # s that take long to check
+    handle, result, _ = site.send(site.path(*ways))
+    handle.cancel_goal_async()
+    until(result.done)
+    assert result.result().status == GoalStatus.STATUS_CANCELED
+    assert result.result().result.error_string == 'canceled while the path was checked'
+    assert len(site.elsewhere.asked) == 1
+
+
+def test_topic(site: Site) -> None:
+    """A path by topic is followed; an empty one ends it, and the log tells."""
+    site.elsewhere.go.clear()
+    until(lambda: site.topic.get_subscription_count() > 0)
+    site.topic.publish(site.path((1.0, UP)))
+    until(lambda: bool(site.elsewhere.asked))
+    site.topic.publish(MultiDOFJointTrajectory())
+    until(lambda: site.elsewhere.cancelled)
+    until(lambda: any(text.startswith('path canceled') for text in site.logged))
+    site.topic.publish(site.path((1.0, 40.0 * UP)))
+    until(lambda: any('before way-point 0' in text for text in site.logged))
+
+
+def test_measured_joints_where_nobody_tells_the_reference(site: Site) -> None:
+    """With a warning; noise of standing joints does not end the check."""
+    site.elsewhere.tells = False
+    time.sleep(0.7)
+    status, _ = site.outcome(site.path((2.0, UP)))
+    assert status == GoalStatus.STATUS_SUCCEEDED
+    first = np.array(site.elsewhere.asked[0].trajectory.points[0].positions)
+    np.testing.assert_allclose(first, START + 1e-3, atol=6e-4)
+    until(lambda: any('the path begins where the joints are measured' in text
+                      for text in site.logged))
