@@ -26,10 +26,11 @@ from rbd_ros.control.laws.way_back import (
     begin_return, forget_way, go_back, KEPT, note_way, WayBack, WayBackLimits)
 from rbd_ros.control.observers.calibration import (
     calibrated_contact, calibrated_wrench, MARGIN, Observed)
-from rbd_ros.control.observers.contact import (
-    check_contact, Contact, ContactParameters, ContactRoom, energy_share, energy_speed,
-    find_energy, find_wrench, returns_clear)
+from rbd_ros.control.observers.contact import check_contact, returns_clear
+from rbd_ros.control.observers.contact_records import Contact, ContactParameters, ContactRoom
 from rbd_ros.control.observers.external import external_wrench
+from rbd_ros.control.observers.frame_contact import (
+    energy_share, energy_speed, find_energy, find_wrench)
 from rbd_ros.control.observers.standstill import is_doubtful, Standstill
 
 ARM = Path(__file__).parents[2] / 'urdf' / 'seven_joint_arm.urdf'
@@ -323,10 +324,13 @@ def test_directions_get_thresholds_that_free_motion_stays_below():
 def test_a_joint_that_did_not_move_has_no_friction():
     """It cannot be told from an offset."""
     rng = np.random.default_rng(6)
-    v, torque = 1e-4 * rng.normal(size=(2000, 1)), 0.7 + 0.1 * rng.uniform(-1, 1, (2000, 1))
-    found = calibrated_contact(v, torque, np.full(1, 0.05))
-    assert found['contact.coulomb'] == [0.0] and found['contact.viscous'] == [0.0]
+    v = rng.normal(size=(2000, 2)) * (1e-4, 1.0)
+    torque = 0.7 + 0.1 * rng.uniform(-1, 1, (2000, 2))
+    found = calibrated_contact(v, torque, np.full(2, 0.05))
+    assert found['contact.coulomb'][0] == 0.0 and found['contact.viscous'][0] == 0.0
     assert found['contact.offset'][0] == pytest.approx(0.7, abs=0.01)
+    with pytest.raises(RbdError, match='no joint moves'):
+        calibrated_contact(v[:, :1], torque[:, :1], np.full(1, 0.05))
 
 
 def test_a_calibration_that_cannot_be_made_says_why():

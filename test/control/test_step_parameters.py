@@ -28,7 +28,8 @@ from rbd_ros.control.laws.stops import fill_stops, StopLimits
 from rbd_ros.control.laws.way_back import fill_way_back, WayBackLimits
 from rbd_ros.control.load.load import fill_load, LoadLimits
 from rbd_ros.control.monitors.monitor_parameters import fill_monitors, MonitorParameters
-from rbd_ros.control.observers.contact import ContactParameters, fill_contact
+from rbd_ros.control.observers.contact import fill_contact
+from rbd_ros.control.observers.contact_records import ContactParameters
 from rbd_ros.control.observers.observer import fill_observer, ObserverParameters
 from rbd_ros.control.observers.standstill import fill_standstill, StandstillParameters
 from rbd_ros.control.parameters.row import INTEGERS, Parameter, STRINGS, Value

@@ -24,30 +24,24 @@ as a wrench, which has thresholds for each direction.
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
 
 import numpy as np
 
-from rbd_ros.compiler import Bound
-from rbd_ros.compiler.procedure import Kernel, Matrix, Vector
-from rbd_ros.compiler.records import field, group, Record
+from rbd_ros.compiler.procedure import Vector
 from rbd_ros.control.interface.cause_codes import CauseCode
 from rbd_ros.control.interface.events import (
     accuse, Joints, NEVER, NOBODY, NONE, Result, Structure, tell)
 from rbd_ros.control.numerics.places import place_of
+from rbd_ros.control.observers.contact_records import (
+    Contact, ContactKernel, ContactParameters, ContactRoom, REACTIONS)
+from rbd_ros.control.observers.frame_contact import find_energy, find_wrench
 from rbd_ros.control.observers.momentum import (
-    is_finite_momentum, is_time, Momentum, MomentumKernel, reset_momentum, settled,
-    update_momentum)
+    is_finite_momentum, is_time, MomentumKernel, reset_momentum, settled, update_momentum)
 from rbd_ros.control.observers.words import ObserverWord
 from rbd_ros.control.parameters.settings import Settings
 
-__all__ = ['check_contact', 'Contact', 'contact_kernel', 'ContactKernel', 'ContactParameters',
-           'ContactRoom', 'energy_share', 'energy_speed', 'feel_contact', 'fill_contact',
-           'find_energy', 'find_wrench', 'is_watched', 'REACTIONS', 'restart_contact',
+__all__ = ['check_contact', 'feel_contact', 'fill_contact', 'is_watched', 'restart_contact',
            'returns_clear']
-
-#: what may follow a contact, in the order of their codes
-REACTIONS = ('off', 'report', 'stop', 'float', 'comply', 'retract')
 
 #: s without an observation after which what was observed is forgotten
 _GAP = 0.1
@@ -58,91 +52,13 @@ _ENDED = 0.5
 #: s of the way back after which something that still presses is a second contact
 _CLEAR = 0.3
 
-#: share of the largest singular value of J below which a direction fades, squared
-_FADES = 1e-6
-
 #: largest bandwidth times the filter of differenced velocities
 _COARSE = 0.3
-
-#: m/s below which a motion has no direction
-_REST = 1e-3
 
 _TINY = 1e-300
 
 #: from which on a hyperbolic tangent is 1
 _FLAT = 20.0
-
-
-class ContactParameters(Record):
-    """What counts as a contact."""
-
-    reaction: float = field('', '', 'what follows one, see REACTIONS')
-    bandwidth: float = field('', '1/s', 'of the observer')
-    velocity_filter: float = field('', 's', 'filter of velocities that are differences')
-    energy: float = field('', 'J', 'that the motion of the frame may have; 0: any')
-    torque: Vector = field('n', 'N.m or N', 'observed at a joint, beyond which it is a contact')
-    torque_speed: Vector = field('n', 'N.m.s/rad or N.s/m', 'by which that grows with the speed')
-    coulomb: Vector = field('n', 'N.m or N', 'dry friction that shows without a contact')
-    viscous: Vector = field('n', 'N.m.s/rad or N.s/m', 'viscous friction that does')
-    friction_speed: Vector = field('n', 'rad/s or m/s', 'over which dry friction rises', 1.0)
-    offset: Vector = field('n', 'N.m or N', 'that shows without a contact')
-    wrench: Vector = field('6', 'N.m, N', 'at the frame, beyond which it is a contact; 0: any')
-
-
-class ContactRoom(Record):
-    """Room for what lasts for one step."""
-
-    A: Matrix = field('6 6', '', 'J J^T, then its factor')
-    H: Matrix = field('n n', 'kg.m^2', 'inertia of the controlled joints, then its factor')
-    b: Vector = field('6', '', 'right side, then the wrench')
-    u: Vector = field('n', 'm', 'way of the frame along its motion for that of each joint')
-    c: Vector = field('n', '', 'H^-1 u')
-
-
-class Contact(Record):
-    """What is felt of a contact, and the last one that was found."""
-
-    time: float = field('', 's', 'control time of the last observation', NEVER)
-    touching: float = field('', '', '1 from a contact until it has ended')
-    excess: float = field('', '', 'largest share of its threshold that is felt now')
-    joint: float = field('', '', 'of the controlled joints that feels it most', NOBODY)
-    axis: float = field('', '', 'direction of the frame, if that feels it most', NOBODY)
-    count: float = field('', '', 'contacts since the activation')
-    found: float = field('', 's', 'control time of the last contact', NEVER)
-    found_joint: float = field('', '', 'joint that felt it most', NOBODY)
-    found_axis: float = field('', '', 'direction of the frame, if that felt it most', NOBODY)
-    found_torque: float = field('', 'N.m or N', 'that it felt')
-    found_force: float = field('', 'N', 'at the frame that explains it')
-    mass: float = field('', 'kg', 'that the frame has in the direction of its motion')
-    speed: float = field('', 'm/s', 'of the frame')
-    energy: float = field('', 'J', 'of a contact of the frame with something rigid')
-    external: Vector = field('n', 'N.m or N', 'observed torque without friction')
-    mean: Vector = field('n', 'N.m or N', 'what shows without a contact, filtered alike')
-    gain: Vector = field('n', '1/s', 'bandwidth of the last observation')
-    wrench: Vector = field('6', 'N.m, N', 'at the frame that explains the torque')
-    momentum: Momentum = group(Momentum)
-
-
-class ContactKernel(NamedTuple):
-    """The kernel 'contact': where the frame goes."""
-
-    run: Kernel
-    q: Vector
-    qd: Vector
-    acting: Vector
-    payload: Vector
-    J: Matrix
-    velocity: Vector
-
-
-def contact_kernel(bound: Bound) -> ContactKernel:
-    """
-    Return the kernel with its arrays.
-
-    :param bound: kernel 'contact'.
-    """
-    x, y = bound.inputs, bound.outputs
-    return ContactKernel(bound, x['q'], x['qd'], x['gravity'], x['payload'], y['J'], y['velocity'])
 
 
 def fill_contact(p: ContactParameters, settings: Settings) -> None:
@@ -252,44 +168,6 @@ def check_contact(x: Contact, p: ContactParameters, now: float, y: Result) -> No
         _say(x, p.reaction, now, y)
 
 
-def energy_speed(x: Contact, p: ContactParameters) -> float:
-    """
-    Return the speed at which the frame has the energy that it may have, m/s.
-
-    :param x: contact, which has felt the state.
-    :param p: its bound.
-    """
-    if p.energy > 0.0 and x.mass > 0.0:
-        speed = math.sqrt(2.0 * p.energy / x.mass)
-        if speed <= NONE:
-            return speed
-    return NONE
-
-
-def energy_share(x: Contact, p: ContactParameters, J: Matrix, target: Matrix,
-                 rate: float) -> float:
-    """
-    Return the share of its speed that a trajectory of the joints may have for the same.
-
-    :param x: contact, which has felt the state.
-    :param p: its bound.
-    :param J: Jacobian of the frame.
-    :param target: position, velocity and acceleration that the trajectory asks for now.
-    :param rate: share of its speed that this velocity is.
-    """
-    most, total = energy_speed(x, p), 0.0
-    if not most < NONE:
-        return 1.0
-    for k in range(3):
-        v = 0.0
-        for i in range(len(x.external)):
-            v += J[3 + k, i] * target[1, i]
-        total += v * v
-    speed = math.sqrt(total)
-    share = rate * most / speed if _REST < speed <= NONE else 1.0
-    return share if share < 1.0 else 1.0
-
-
 def returns_clear(x: Contact, since: float, now: float, y: Result) -> None:
     """
     Accuse what still presses when the robot has gone back for a while: it is caught.
@@ -319,71 +197,6 @@ def _observe(x: Contact, p: ContactParameters, kernel: MomentumKernel, joints: J
         if known:
             x.mean[i] += settled(x.gain[i] * elapsed) * (p.offset[i] - rubs - x.mean[i])
         x.external[i] = x.momentum.torque[i] - x.mean[i]
-
-
-def find_wrench(w: Vector, room: ContactRoom, J: Matrix, torque: Vector) -> None:
-    """
-    Find the wrench that explains torques, tau = J^T w; what nothing transmits fades to zero.
-
-    :param w: gets it, moment first, in the axes of the frame; what is not finite changes nothing.
-    :param room: for a matrix.
-    :param J: Jacobian of the frame.
-    :param torque: N.m.
-    """
-    n, trace = len(torque), 0.0
-    for i in range(6):
-        for k in range(6):
-            total = 0.0
-            for j in range(n):
-                total += J[i, j] * J[k, j]
-            room.A[i, k] = total
-        trace += room.A[i, i]
-    for i in range(6):
-        room.A[i, i] += _FADES * trace + _TINY
-        total = 0.0
-        for j in range(n):
-            total += J[i, j] * torque[j]
-        room.b[i] = total
-    solved = _solve(room.A, room.b)
-    for i in range(6):
-        if solved and abs(room.b[i]) <= NONE:
-            w[i] = room.b[i]
-
-
-def find_energy(x: Contact, room: ContactRoom, H: Matrix, J: Matrix, velocity: Vector,
-                s: Structure) -> None:
-    """
-    Find the mass of the frame in the direction of its motion, 1/(u' J H^-1 J' u), and m v^2/2.
-
-    :param x: gets them.
-    :param room: for a matrix.
-    :param H: rows of the inertia matrix of the controlled joints.
-    :param J: Jacobian of the frame.
-    :param velocity: of the frame, angular part first, in its axes.
-    :param s: which joints are which.
-    """
-    n = len(x.external)
-    speed = math.sqrt(velocity[3] * velocity[3] + velocity[4] * velocity[4]
-                      + velocity[5] * velocity[5])
-    x.speed, x.mass, x.energy = speed if _is_number(speed) else 0.0, 0.0, 0.0
-    if not (_REST < speed <= NONE):
-        return
-    for i in range(n):
-        total = 0.0
-        for k in range(3):
-            total += J[3 + k, i] * velocity[3 + k] / speed
-        room.u[i] = total
-        room.c[i] = total
-        for j in range(n):
-            room.H[i, j] = H[i, place_of(s, j)]
-    if not _solve(room.H, room.c):
-        return
-    mobility = 0.0
-    for i in range(n):
-        mobility += room.u[i] * room.c[i]
-    if 1.0 / NONE < mobility <= NONE:
-        x.mass = 1.0 / mobility
-        x.energy = 0.5 * x.mass * speed * speed
 
 
 def _compare(x: Contact, p: ContactParameters, joints: Joints, s: Structure) -> None:
@@ -424,34 +237,6 @@ def _tanh(a: float) -> float:
     """Return the hyperbolic tangent."""
     e = math.exp(2.0 * min(max(a, -_FLAT), _FLAT))
     return (e - 1.0) / (e + 1.0)
-
-
-def _solve(A: Matrix, b: Vector) -> bool:
-    """Solve with a positive definite matrix, by its Cholesky factor; return whether it is one."""
-    n = len(b)
-    for j in range(n):
-        total = A[j, j]
-        for k in range(j):
-            total -= A[j, k] * A[j, k]
-        if not 0.0 < total <= NONE:
-            return False
-        A[j, j] = math.sqrt(total)
-        for i in range(j + 1, n):
-            total = A[i, j]
-            for k in range(j):
-                total -= A[i, k] * A[j, k]
-            A[i, j] = total / A[j, j]
-    for i in range(n):
-        total = b[i]
-        for k in range(i):
-            total -= A[i, k] * b[k]
-        b[i] = total / A[i, i]
-    for i in range(n - 1, -1, -1):
-        total = b[i]
-        for k in range(i + 1, n):
-            total -= A[k, i] * b[k]
-        b[i] = total / A[i, i]
-    return True
 
 
 def _are_numbers(values: Vector) -> bool:

@@ -38,7 +38,8 @@ from rbd_ros.control.load.load import check_gravity, share_load, update_load
 from rbd_ros.control.monitors.guards import is_alive
 from rbd_ros.control.monitors.monitors import check_plausible, check_watch
 from rbd_ros.control.observers.contact import (
-    check_contact, energy_share, energy_speed, feel_contact, is_watched, returns_clear)
+    check_contact, feel_contact, is_watched, returns_clear)
+from rbd_ros.control.observers.frame_contact import energy_share, energy_speed
 from rbd_ros.control.observers.observer import ignore_load, observe
 from rbd_ros.control.observers.standstill import (
     check_standstill, is_doubtful, is_standstill_calm, predict_suspect, replace_frozen,

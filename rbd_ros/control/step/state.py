@@ -42,8 +42,9 @@ from rbd_ros.control.load.load import derive_load, fill_load, Load, LoadLimits
 from rbd_ros.control.monitors.guards import DeadMan
 from rbd_ros.control.monitors.monitor_parameters import fill_monitors, MonitorParameters
 from rbd_ros.control.monitors.monitors import Plausible, Watch
-from rbd_ros.control.observers.contact import (
-    Contact, contact_kernel, ContactKernel, ContactParameters, ContactRoom, fill_contact)
+from rbd_ros.control.observers.contact import fill_contact
+from rbd_ros.control.observers.contact_records import (
+    Contact, contact_kernel, ContactKernel, ContactParameters, ContactRoom)
 from rbd_ros.control.observers.momentum import momentum_kernel, MomentumKernel
 from rbd_ros.control.observers.observer import fill_observer, Observer, ObserverParameters
 from rbd_ros.control.observers.standstill import (
