@@ -176,9 +176,10 @@ def parts(monkeypatch, node):
     made.build_robot.return_value, made.build_settings.return_value = robot, made.settings
     made.compile_kernels.return_value = {'joint': 1, 'report': 'report kernel'}
     made.Controller.return_value.settings = made.settings
+    made.offered_services.return_value = ['a service']
     for name in ('build_robot', 'build_settings', 'compile_kernels', 'check_values',
                  'Controller', 'make_output', 'GravityInput', 'ReferenceInputs', 'Reports',
-                 'SensorService', 'PathPlanner', 'PauseService', 'lock_memory'):
+                 'PathPlanner', 'offered_services', 'lock_memory'):
         monkeypatch.setattr(controller, name, getattr(made, name))
     monkeypatch.setattr(controller.parameters, 'read', lambda *_: values)
     node._description.find.return_value = ('<robot/>', 'a file')
@@ -214,11 +215,9 @@ def test_configuration_makes_and_attaches_everything(node, parts):
     parts.ReferenceInputs.assert_called_once_with(node, made, planner)
     parts.Reports.assert_called_once_with(node, made, 'report kernel')
     assert node.gravity_input is parts.GravityInput.return_value
-    parts.SensorService.assert_called_once_with(node, made)
-    parts.PauseService.assert_called_once_with(node, made)
+    parts.offered_services.assert_called_once_with(node, made)
     assert node._parts == [parts.ReferenceInputs.return_value, planner, parts.Reports.return_value,
-                           node.gravity_input, parts.SensorService.return_value,
-                           parts.PauseService.return_value]
+                           node.gravity_input, 'a service']
     assert calls(node.all)[-3:] == ['action.attach', 'announcer.attach', 'loop.attach']
     node.loop_node.attach.assert_called_once_with(made, parts.make_output.return_value, 17.0)
     node.action.attach.assert_called_once_with(made, planner)

@@ -27,7 +27,7 @@ import pytest
 from rbd_ros.control.interface.causes import Cause
 from rbd_ros.control.load.payload import rotation
 from rbd_ros.control.references.results import ResultCode
-from rbd_ros.nodes.controller import pause_service
+from rbd_ros.nodes.controller import loop_services
 from rbd_ros.nodes.controller.reports import quaternion
 from rclpy.action import CancelResponse
 from std_srvs.srv import SetBool
@@ -309,10 +309,10 @@ def test_pause_service(desk, monkeypatch):
     node = SimpleNamespace(
         get_logger=lambda: SimpleNamespace(warning=logged.append, info=logged.append),
         create_service=lambda _, name, callback: offered.update({name: callback}))
-    monkeypatch.setattr(pause_service, 'BoundedService', lambda *_: None)
-    monkeypatch.setattr(pause_service, 'Responder', lambda *_: None)
+    monkeypatch.setattr(loop_services, 'BoundedService', lambda *_: None)
+    monkeypatch.setattr(loop_services, 'Responder', lambda *_: None)
     monkeypatch.setattr(arm.controller, 'wake', lambda: arm.controller.serve(arm.now, arm.time))
-    pause_service.PauseService(node, arm.controller)
+    assert len(loop_services.offered_services(node, arm.controller)) == 1  # it has no sensor
 
     def pause(wanted):
         return offered['~/pause'](SetBool.Request(data=wanted), SetBool.Response())

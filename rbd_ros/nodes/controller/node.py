@@ -53,14 +53,13 @@ from rbd_ros.nodes.controller.diagnostics import Diagnostics
 from rbd_ros.nodes.controller.gravity_input import GravityInput
 from rbd_ros.nodes.controller.inputs import ReferenceInputs
 from rbd_ros.nodes.controller.loop_node import LoopNode
+from rbd_ros.nodes.controller.loop_services import offered_services
 from rbd_ros.nodes.controller.native_loop_node import NativeLoopNode
 from rbd_ros.nodes.controller.outputs import command_qos, make_output, message_type
 from rbd_ros.nodes.controller.parameter_changes import ParameterChanges
 from rbd_ros.nodes.controller.path_planner import PathPlanner
-from rbd_ros.nodes.controller.pause_service import PauseService
 from rbd_ros.nodes.controller.realtime import freeze_garbage, lock_memory, thaw_garbage
 from rbd_ros.nodes.controller.reports import Reports
-from rbd_ros.nodes.controller.sensor_service import SensorService
 from rbd_ros.nodes.controller.transitions import TransitionNode
 from rbd_ros.nodes.executors import kind_that_works
 from rbd_ros.nodes.log import LogQueue, QueuedLogger
@@ -262,7 +261,7 @@ class ControllerNode(GuardedNode, LifecycleNode):
         planner = PathPlanner(self, ControlledRobot(controller), kernels['report'])
         self._parts = [ReferenceInputs(self, controller, planner), planner,
                        Reports(self, controller, kernels['report']), gravity,
-                       SensorService(self, controller), PauseService(self, controller)]
+                       *offered_services(self, controller)]
         self.gravity_input = gravity
         self.action.attach(controller, planner)
         self._announcer.attach(controller)

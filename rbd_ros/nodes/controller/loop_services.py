@@ -1,0 +1,111 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""Services by which the control loop is asked for something, and answers for itself."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, TYPE_CHECKING
+
+from rbd_ros.nodes.controller.bounded_services import BoundedService
+from rbd_ros.nodes.controller.loop_answers import ask_loop
+from rbd_ros.nodes.controller.responses import Responder
+from std_srvs.srv import SetBool, Trigger
+
+if TYPE_CHECKING:
+    from rbd_ros.control.controller import Controller
+    from rclpy.node import Node
+
+__all__ = ['LoopService', 'Offer', 'offered_services', 'PAUSE', 'TARE']
+
+
+@dataclass(frozen=True)
+class Offer:
+    """
+    What a service offers.
+
+    :param kind: type of the service; its response has ``success`` and ``message``.
+    :param name: of the service.
+    :param ask: what is done in the control thread for a request, at control and steady time;
+        returns the reason of a refusal, or nothing.
+    :param done: what is said when it was not refused.
+    """
+
+    kind: type
+    name: str
+    ask: Callable[[Controller, Any, float, float], str]
+    done: Callable[[Controller, Any], str]
+
+
+def _bias(controller: Controller, _: Trigger.Request) -> str:
+    """Return the bias as the parameters have it."""
+    bias = controller.p.sensor.sign * controller.x.sensor.bias
+    force, moment = (', '.join(f'{x:.6g}' for x in part) for part in (bias[3:], bias[:3]))
+    return f'force_torque.force_bias: [{force}], force_torque.moment_bias: [{moment}]'
+
+
+#: lets a trajectory rest on its way, and go on
+PAUSE = Offer(
+    SetBool, '~/pause',
+    lambda controller, request, now, steady: controller.pause(now, steady, request.data),
+    lambda _, request: ('the trajectory comes to rest on its path' if request.data
+                        else 'the trajectory goes on'))
+
+#: finds the bias of the force-torque sensor; nothing moves
+TARE = Offer(Trigger, '~/tare_force_torque',
+             lambda controller, _, now, steady: controller.tare(now, steady), _bias)
+
+
+class LoopService:
+    """Serve one configured robot."""
+
+    def __init__(self, node: Node, controller: Controller, offer: Offer) -> None:
+        """
+        Offer the service.
+
+        :param node: the lifecycle node.
+        :param controller: of the configured robot.
+        :param offer: what it is.
+        """
+        self._node, self._controller, self._offer = node, controller, offer
+        warn = node.get_logger().warning
+        self._service = node.create_service(offer.kind, offer.name, self._on_request)
+        self._bounded = BoundedService(node, self._service, warn, Responder(warn))
+
+    def destroy(self) -> None:
+        """End serving."""
+        self._bounded.destroy()
+        self._node.destroy_service(self._service)
+
+    def _on_request(self, request: Any, response: Any) -> Any:
+        controller, offer = self._controller, self._offer
+        refused = ask_loop(controller, lambda now, steady: offer.ask(
+            controller, request, now, steady))
+        response.success = not refused
+        response.message = refused or offer.done(controller, request)
+        self._node.get_logger().info(f'{offer.name}: {response.message}')
+        return response
+
+
+def offered_services(node: Node, controller: Controller) -> list[LoopService]:
+    """
+    Offer what there is for a robot.
+
+    :param node: the lifecycle node.
+    :param controller: of the configured robot.
+    """
+    offers = (PAUSE, TARE) if controller.settings.robot.sensor else (PAUSE,)
+    return [LoopService(node, controller, each) for each in offers]
