@@ -311,5 +311,6 @@ def test_a_robot_without_sliders(monkeypatch):
     rig.drive.sliders[0].put(0.5)
     for _ in range(100):
         rig.run(PERIOD, follows=False)
-        rig.telemetry.reference_positions['j'] = rig.sent[-1][1][0] if rig.sent else 0.0
+        there = rig.sent[-1][1][0] if rig.sent else 0.0
+        rig.telemetry.reference_positions['j'] = rig.telemetry.positions['j'] = there
     assert rig.sent[-1][1].tolist() == [0.5]

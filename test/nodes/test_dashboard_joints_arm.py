@@ -19,10 +19,10 @@ import numpy as np
 import pytest
 from rbd_ros.control.modes.modes import Takes, taking
 from rbd_ros.nodes.dashboard.dead_man import TIMEOUT
-from rbd_ros.nodes.dashboard.joint_drive import USUAL
+from rbd_ros.nodes.dashboard.joint_drive import ANGULAR_LAG, LEAD, USUAL
 from rbd_ros.nodes.dashboard.operator import SET_POINT_AHEAD
 
-MODE = taking(Takes.TRAJECTORY)[0]
+MODE, SPRINGS = taking(Takes.TRAJECTORY)[:2]
 TICKS = 20  # periods of the controller for one picture
 
 
@@ -51,6 +51,11 @@ class Driven:
             self.page.put(self.arm.q, self.arm.reference[0])
             self.page.drive.send()
             self.page.drive.update()
+
+    def block(self, blocked):
+        """Hold the arm where it is, or set it free."""
+        self.arm.external = None if blocked else np.zeros(len(SPEED))
+        self.arm.still, self.arm.qd = blocked, np.zeros(len(SPEED))
 
     held = False
 
@@ -125,7 +130,7 @@ def test_the_arm_stops_when_the_button_is_released(driven, name):
 
 def test_an_arm_that_hangs_in_its_springs_does_not_sink_at_each_start(driven):
     """Set-points begin at what the controller follows, not at where the robot is."""
-    both = driven(simulated=False, mode='joint_impedance', gravity=[0.0, 0.0, -9.0], **SOFT)
+    both = driven(simulated=False, mode=SPRINGS, gravity=[0.0, 0.0, -9.0], **SOFT)
     arm, page = both.arm, both.page
     arm.run(3.0)
     sag = np.abs(arm.q - arm.reference[0]).max()
@@ -142,3 +147,46 @@ def test_an_arm_that_hangs_in_its_springs_does_not_sink_at_each_start(driven):
         arm.run(1.5)
     assert arm.reference[0][6] > first[6] + 0.05
     np.testing.assert_allclose(arm.reference[0][:6], first[:6], atol=1e-9)
+
+
+def test_an_arm_that_is_blocked_is_waited_for(driven):
+    """However long and often the button is held, its springs are stretched by so much."""
+    both = driven(simulated=False, mode=SPRINGS, **SOFT)
+    arm, page = both.arm, both.page
+    arm.run(0.5)
+    stands, first = arm.q.copy(), arm.reference[0].copy()
+    both.block(True)
+    page.drive.sliders[0].put(float(stands[0] + 1.5))
+    for _ in range(3):
+        both.held = True
+        arm.run(2.0)
+        assert f'does not follow: {MODEL.joint_names[0]} is' in page.drive.words.content
+        both.held = False
+        arm.run(1.0)
+        assert 'does not follow' not in page.drive.words.content
+    wound = arm.reference[0] - first
+    most = ANGULAR_LAG + LEAD * USUAL / 100.0 * SPEED[0]
+    print(wound.round(3), most)
+    assert 0.5 * ANGULAR_LAG < wound[0] < 1.1 * most and np.abs(wound[1:]).max() < 0.01
+    both.block(False)  # it goes no further than its reference, and then on
+    arm.run(3.0)
+    assert arm.q[0] < stands[0] + 1.2 * most
+    both.held = True
+    arm.run(4.0)
+    assert arm.q[0] > stands[0] + 1.0 and arm.state == 'running', arm.fault
+
+
+def test_a_blocked_arm_can_be_driven_back(driven):
+    """What brings the set-point nearer to the robot is sent."""
+    both = driven(simulated=False, mode=SPRINGS, **SOFT)
+    arm, page = both.arm, both.page
+    arm.run(0.5)
+    both.block(True)
+    first = arm.reference[0][0]
+    page.drive.sliders[0].put(float(arm.q[0] + 1.5))
+    both.held = True
+    arm.run(2.0)
+    assert arm.reference[0][0] > first + 0.1
+    page.drive.sliders[0].put(float(arm.q[0] - 0.1))
+    arm.run(2.0)
+    assert arm.reference[0][0] < first

@@ -46,6 +46,8 @@ SLOWEST, USUAL, FASTEST = 5, 20, 50  # percent of the velocity limits
 #: which somebody else has moved it
 AT_REST, ELSEWHERE = 1.0, 0.1
 LEAD = 0.2  # s of motion by which the set-point is ahead of the controller's reference at most
+#: rad and m by which it goes further from a robot that does not follow, as task.*_lead of tasks
+ANGULAR_LAG, LINEAR_LAG = 0.2, 0.05
 FRESH = 0.5  # s for which a reference of the controller is known
 HOLD = ('Move a slider, then keep **Hold to move** pressed. The robot begins to stop at most '
         f'{TIMEOUT:g} s after you let go, or after this page is closed or cut off.')
@@ -53,6 +55,8 @@ READY = 'Move a slider: the robot goes there.'
 NO_REFERENCE = ('The controller does not say what it follows. The node does so on '
                 '`~/controller_state`, unless `state_divider` is 0; the plugin of ros2_control '
                 'does not.')
+WAITING = ('The robot does not follow: {} is {:.2g} {} behind. Something is in its way, or its '
+           'springs are too soft for its friction.')
 MOVED = 'Somebody else has moved the robot: the sliders are where it is now.'
 
 
@@ -77,8 +81,13 @@ class JointDrive:
         self.joints = tuple(name for name in single_joints(model) if name in joints)
         self.point = MovingPoint(model, self.joints)
         self.target: Array = self.point.q.copy()
+        #: where the reference is, seen from the robot, when it is driven at first: what it hangs
+        self._hang: Array = np.zeros(len(self.joints))
+        self._units = ['m' if slides else 'rad' for slides in self.point.slides]
+        self._lag = np.where(self.point.slides, LINEAR_LAG, ANGULAR_LAG)
         self._hold, self._jogs = DeadMan(), {-1.0: DeadMan(), 1.0: DeadMan()}
         self._simulated = self._driving = self._moving = False
+        self._is_waiting = False  # for a robot that does not follow
         self._jogged = ''  # joint for which a jog button was pressed
         self._lock = threading.RLock()  # sliders are moved in threads of the page
         self._shown: Array = self.point.q.copy()  # where the sliders are
@@ -187,9 +196,28 @@ class JointDrive:
             self.ask({self._jogged: float(self.point.q[k])})
         else:
             self.point.approach(self.target, seconds, share)
+        self._wait_for_the_robot(old, share)
         if not np.array_equal(old, self.point.q):
             self._operator.set_point(self.joints, self.point.q.tolist())
             self._sent = self._now
+
+    def _wait_for_the_robot(self, old: Array, share: float) -> None:
+        """Go back to the old set-point if the new one leaves a blocked robot further behind."""
+        # what springs store while a robot is held up is let go when it gets free
+        measured = self._measured()
+        if measured is None:
+            return
+        robot = self.point.near(measured + self._hang)
+        behind = np.abs(self.point.q - robot)
+        most = self._lag + LEAD * share * self.point.speed
+        blocked = np.flatnonzero((behind > most) & (behind > np.abs(old - robot)))
+        if len(blocked):
+            self.point.begin(old)
+            k = blocked[0]
+            self.words.content = WAITING.format(self.joints[k], behind[k], self._units[k])
+            self._is_waiting = True
+        elif not np.array_equal(old, self.point.q):
+            self._is_waiting = False
 
     def _jog(self) -> float:
         """Return the sense in which a joint is jogged; 0: none, or another one than was meant."""
@@ -208,7 +236,7 @@ class JointDrive:
         """End a motion: the controller holds, wherever the last set-point is."""
         if self._moving and self._now - self._sent <= AT_REST:
             self._operator.hold(self.joints)
-        self._moving = False
+        self._moving = self._is_waiting = False
         self.point.rest()
 
     def update(self) -> None:
@@ -233,7 +261,7 @@ class JointDrive:
                 each.disabled = not driving
         self._button.visible = not self._simulated and self._operator.allowed
         self._button.disabled = self._simulated or not driving
-        if not driving or self.words.content != MOVED:
+        if not driving or not (self._is_waiting or self.words.content == MOVED):
             self.words.content = lack or (
                 '' if not driving else READY if self._simulated else HOLD)
         shown = self.target if driving else self._measured()
@@ -244,8 +272,11 @@ class JointDrive:
         """Ask for what is: set-point and target are where the controller's reference is."""
         # not where the robot is: one that hangs in its springs would sink again at each start
         reference = self._reference()
+        measured = self._measured()
         if reference is not None:
             self.point.begin(reference)
+            if measured is not None:
+                self._hang = self.point.q - self.point.near(measured)
             for k in np.flatnonzero(self.point.endless):
                 self._place(int(k), float(reference[k]))
         self.target = self.point.q.copy()

@@ -56,6 +56,8 @@ class MovingPoint:
             math.isinf(low) and math.isinf(high)
             and model.joint[model.joint_index(name)].type_name == 'revolute'
             for name, low, high in zip(joints, self.lower, self.upper, strict=True)], bool)
+        self.slides = np.array([model.joint[model.joint_index(name)].type_name == 'prismatic'
+                                for name in joints], bool)
         self._pace = 0.0  # of its speed, 0 to 1
 
     def near(self, q: ArrayLike) -> Array:
