@@ -275,8 +275,8 @@ def _require(file: str, given: dict[str, Any]) -> None:
     missing = [name for name in ('driver_adds', 'effort_is_torque') if name not in given]
     if missing:
         raise RuntimeError(f'params_file "{file}" does not give {" and ".join(missing)}: choose a '
-                           'value; docs/connect_your_robot.md and the file that make_config '
-                           'prints explain them')
+                           'value, in the file that make_config printed by removing the # from '
+                           'one line of each; docs/connect_your_robot.md explains them')
     reasons = activation_refusals({**defaults(), **given})
     if reasons:
         raise RuntimeError(f'params_file "{file}": ' + '; '.join(reasons))

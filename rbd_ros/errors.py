@@ -25,8 +25,9 @@ from typing import Any
 
 def nearest(name: str, known: Iterable[str]) -> str:
     """Return a question that offers the known name most like a mistyped one, or nothing."""
-    near = difflib.get_close_matches(name, list(known), 1)
-    return f'; did you mean "{near[0]}"?' if near else ''
+    spelled = {each.casefold(): each for each in known}
+    near = difflib.get_close_matches(name.casefold(), list(spelled), 1)
+    return f'; did you mean "{spelled[near[0]]}"?' if near else ''
 
 
 def nearest_file(path: str) -> str:

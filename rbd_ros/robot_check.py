@@ -35,7 +35,7 @@ from rbd_ros.errors import ModelError, RbdError
 from rbd_ros.model.model import Model
 from rbd_ros.model.positions import random_position
 from rbd_ros.model.urdf import load_urdf
-from rbd_ros.model.urdf.check import fault_of, Note
+from rbd_ros.model.urdf.check import fault_of, LARGEST_PART, Note
 from rbd_ros.model.urdf.document import read_xml
 from rbd_ros.model.urdf.elements import Link, read_link
 from rbd_ros.view.shapes import missing_meshes, read_shapes
@@ -121,6 +121,14 @@ def _incomplete_limits(subject: Subject) -> list[str]:
     return []
 
 
+def _sizes(subject: Subject) -> list[str]:
+    """Return joints that are too far away, and links whose density no solid has."""
+    model = subject.model
+    far = {name: math.hypot(*X.r.to_list()) for name, X in zip(model.joint_names, model.X_T[1:])}
+    return [f'joint "{name}" is {length:.3g} m from the joint before it'
+            for name, length in far.items() if length > LARGEST_PART] + _density(subject)
+
+
 def _density(subject: Subject) -> list[str]:
     """Return links whose ellipsoid of equal inertia is denser or lighter than any solid."""
     found = []
@@ -128,6 +136,8 @@ def _density(subject: Subject) -> list[str]:
         inertial = link.inertial
         if inertial is None or inertial.mass <= 0.0 or fault_of(inertial) is not None:
             continue
+        if inertial.moments.trace() > inertial.mass * LARGEST_PART**2:
+            continue    # the loader has noted it
         moments = np.linalg.eigvalsh(np.array(inertial.moments.to_list(), float))
         squares = 2.5 / inertial.mass * (moments.sum() - 2.0 * moments)   # half axes, squared
         volume = 4.0 / 3.0 * math.pi * math.sqrt(max(float(np.prod(squares)), 0.0))
@@ -185,8 +195,9 @@ def _singular(subject: Subject) -> list[str]:
         return [str(error)]
     d = np.sqrt(np.maximum(np.diagonal(H, axis1=1, axis2=2), 0.0))
     if not d.all():
-        joint = model.independent_joint_names[int(np.argmin(d.min(axis=0)))]
-        return [f'{joint} moves nothing with inertia']
+        still = d.min(axis=0) == 0.0
+        return [f'{name} moves nothing with inertia' for name in model.independent_joint_names
+                if still[model.velocity_slice(name)].any()]
     least = np.linalg.eigvalsh(H / d[:, :, None] / d[:, None, :])[:, 0].min()
     return [f'the smallest eigenvalue of the scaled inertia matrix is {least:.1e}'
             ] if least < SINGULAR else []
@@ -230,9 +241,9 @@ TESTS = (
     Test('loops', 'Can closed loops be assembled, and move?', ERROR,
          'check lengths, frames, axes and joint limits of the links in the loop, and the type of '
          'the loop joint', find=_open_loops),
-    Test('size', 'Are inertias those of parts of normal size and density?', WARNING,
-         'check the units: kg and kg m^2, not g or mm; check the mass',
-         ('inertia of a part larger',), _density),
+    Test('size', 'Are parts of normal size and density?', WARNING,
+         'check the units: kg, m and kg m^2, not g or mm; check the mass',
+         ('inertia of a part larger',), _sizes),
     Test('placeholder', 'Are inertias measured or computed, not left at a default?', WARNING,
          'replace the default of the exporter with real values', find=_placeholders),
     Test('angles', 'Are all angles in radians?', WARNING,

@@ -21,6 +21,7 @@ import json
 import math
 import os
 from pathlib import Path
+import re
 import shutil
 import subprocess
 import sys
@@ -149,6 +150,30 @@ def test_check_finds_a_planted_fault(test: str) -> None:
     assert named in ' '.join(wrong[test]['findings']) and wrong[test]['advice']
     shown = rbd('check', '-', '--strict', stdin=text, code=1)[0]
     assert 'do: ' in shown and named in shown.replace('\n', ' ')
+
+
+@pytest.mark.parametrize(('before', 'after', 'findings'), [
+    ('<origin xyz="0.5 0 0"/>', '<origin xyz="500 0 0"/>',
+     ['joint "elbow" is 500 m from the joint before it']),
+    ('ixx="0.01" iyy="0.05" izz="0.05"', 'ixx="1e4" iyy="5e4" izz="5e4"',
+     ['link "upper" (line 3) of 235 m']),
+])
+def test_check_says_once_what_is_in_millimetres(
+        before: str, after: str, findings: list[str]) -> None:
+    """Lengths and inertias in mm are named with the size that they mean in m."""
+    assert PLANAR.count(before) == 1
+    found = data('check', '-', stdin=PLANAR.replace(before, after), code=0)
+    size = next(each for each in found['tests'] if each['test'] == 'size')
+    assert size['findings'] == findings and 'not g or mm' in size['advice']
+
+
+def test_check_names_every_joint_that_moves_nothing() -> None:
+    """A robot without any inertia is answered with all of its joints."""
+    bare = re.sub('<inertial>.*?</inertial>', '', PLANAR, flags=re.DOTALL)
+    found = data('check', '-', stdin=bare, code=1)
+    singular = next(each for each in found['tests'] if each['test'] == 'singular')
+    assert singular['findings'] == [
+        f'{joint} moves nothing with inertia' for joint in ('shoulder', 'elbow')]
 
 
 # --- torque, ops, config ---------------------------------------------------------------------

@@ -250,7 +250,7 @@ def test_exactly_the_minimum_rate_is_enough(period, good):
     """At the minimum a stream proves itself and a window is not low; below it neither holds."""
     age = Age(0.125, probes=4, minimum_rate=64.0)
     assert (age.feed(8.0, 5, period, offset=16.0)[-1] is FRESH) is good
-    assert good or '63.5 Hz is below the minimum 64' in age.reason
+    assert good or '63.5 Hz is below minimum_rate 64 Hz' in age.reason
     rate, joints = Rate(SIZES), Joints(SIZES)
     for k in range(70):
         count_state(rate, joints, 64.0, 8.0 + k * period)

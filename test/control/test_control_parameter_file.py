@@ -193,6 +193,23 @@ def test_limits_that_are_not_described(tmp_path):
     assert 'torque_limits' not in checked(tmp_path, text)
 
 
+def test_doubts_about_the_description_stand_in_the_file(tmp_path):
+    """What the loader finds doubtful is told at the head, and nothing where there is no doubt."""
+    urdf = (ROOT / 'urdf' / 'seven_joint_arm.urdf').read_text()
+    assert 'rbd check' not in config_text(urdf, 'arm.urdf')
+    text = config_text(urdf.replace('effort="', 'effort="0" was="'), 'arm.urdf', choices=ANSWERS)
+    head = ' '.join(text.partition('/**:')[0].replace('#', '').split())
+    assert '"rbd check" says what to do:' in head and 'effort limit is zero' in head
+    assert checked(tmp_path, text)['joints'] == [f'joint_{k}' for k in range(1, 8)]
+
+
+def test_names_are_quoted_alike():
+    """One short name, which YAML might take for something else, puts all into quotes."""
+    assert "joints: ['shoulder', 'elbow', 'y']" in parameter_file(**ROBOT)
+    long = {**ROBOT, 'joints': ('shoulder', 'elbow_1', 'wrist_1')}
+    assert 'joints: [shoulder, elbow_1, wrist_1]' in parameter_file(**long)
+
+
 def test_wrong_answers_are_refused():
     """An answer or a rate that does not exist is named."""
     with pytest.raises(SettingError, match='driver_adds must be one of none, gravity'):

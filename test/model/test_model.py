@@ -324,6 +324,8 @@ def test_unknown_names_are_answered_with_the_nearest(kind, find):
     near = {'joint': 'joint_2', 'body': 'body_2', 'frame': 'body_2'}[kind]
     with pytest.raises(UnknownName, match=f'no {kind} "{near}x"; did you mean "{near}"'):
         find(model, f'{near}x')
+    with pytest.raises(UnknownName, match=f'did you mean "{near}"'):
+        find(model, near.upper())
 
 
 def test_lookups():

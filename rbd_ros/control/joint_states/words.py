@@ -87,7 +87,7 @@ AGE_TEXTS: dict[int, Text] = {
     ArrivalWord.LEAP: lambda j, a, b, c: f'stamps jumped ahead of reception by {a:.4g} s',
     ArrivalWord.BURST: lambda j, a, b, c: 'messages arrive in a burst',
     ArrivalWord.STAMP_RATE: lambda j, a, b, c: f'stamps advanced {a:.4g} s within {b:.4g} s',
-    ArrivalWord.LOW_RATE: lambda j, a, b, c: f'{a:.4g} Hz is below the minimum {b:.4g}',
+    ArrivalWord.LOW_RATE: lambda j, a, b, c: f'{a:.4g} Hz is below minimum_rate {b:.4g} Hz',
 }
 
 

@@ -36,13 +36,14 @@ def config_text(urdf: str, origin: str, *, joints: list[str] | None = None, rate
     :param choices: answers that are known already.
     :param everything: whether every other parameter follows as a comment.
     """
-    model = load_urdf(urdf, limits_optional=True, on_warning=lambda _: None)
+    doubts: list[str] = []
+    model = load_urdf(urdf, limits_optional=True, on_warning=doubts.append)
     robot = make_robot(model, joints or ())
     return parameter_file(
         robot=model.name, joints=robot.joints, effort=robot.pick(model.effort_limit),
         velocity=robot.pick(model.velocity_limit), tip=robot.tip, origin=origin, rate=rate,
         choices=choices, everything=everything,
-        assembly=_closed(robot) if model.loops else None)
+        assembly=_closed(robot) if model.loops else None, doubts=doubts)
 
 
 def _closed(robot: Robot) -> dict[str, float]:

@@ -61,7 +61,8 @@ CHOICES: Mapping[str, tuple[str, Mapping[str, str]]] = {
 def parameter_file(*, robot: str, joints: Sequence[str], effort: Sequence[float],
                    velocity: Sequence[float], tip: str, origin: str, rate: float = 500.0,
                    choices: Mapping[str, str] | None = None, everything: bool = False,
-                   assembly: Mapping[str, float] | None = None) -> str:
+                   assembly: Mapping[str, float] | None = None,
+                   doubts: Sequence[str] = ()) -> str:
     """
     Return the text of a parameter file for a real robot.
 
@@ -75,6 +76,7 @@ def parameter_file(*, robot: str, joints: Sequence[str], effort: Sequence[float]
     :param choices: answers that are known already, by parameter.
     :param everything: whether every other parameter follows, as a comment with its default.
     :param assembly: of a robot with closed loops, a position that closes them, by joint.
+    :param doubts: what is doubtful in the description.
     :raises SettingError: for an answer that does not exist, or a rate out of bounds.
     """
     chosen = dict(choices or {})
@@ -85,7 +87,8 @@ def parameter_file(*, robot: str, joints: Sequence[str], effort: Sequence[float]
     reason = PARAMETERS['nominal_rate'].refusal(rate)
     if reason:
         raise SettingError(reason)
-    parts = [_header(robot, origin), *(_choice(name, chosen.get(name)) for name in CHOICES),
+    parts = [_header(robot, origin, doubts),
+             *(_choice(name, chosen.get(name)) for name in CHOICES),
              _joints(joints, effort, velocity), *([_assembly(assembly)] if assembly else []),
              _rates(rate), _rest(tip)]
     text = '\n'.join(parts)
@@ -101,12 +104,15 @@ def _line(setting: str, remark: str) -> str:
     return f'{_MARGIN}{setting:<36} # {remark}'
 
 
-def _header(robot: str, origin: str) -> str:
+def _header(robot: str, origin: str, doubts: Sequence[str]) -> str:
     text = (f'Controller of the robot "{robot}", made from {origin}. Numbers are those of the '
             'description: compare them with the data sheet. Answer each question below by '
             'removing the # from one line. docs/controller_reference.md describes every '
             'parameter.')
-    return '\n'.join([_comment(text, ''), '/**:', '  controller:', '    ros__parameters:'])
+    doubtful = ['Something in the description looks wrong; "rbd check" says what to do:', *doubts]
+    return '\n'.join([
+        _comment(text, ''), *(_comment(each, '') for each in doubtful if doubts),
+        '/**:', '  controller:', '    ros__parameters:'])
 
 
 def _choice(name: str, answer: str | None) -> str:
@@ -129,9 +135,10 @@ def _number(value: float) -> str:
     return repr(round(float(value), 6))
 
 
-def _quoted(name: str) -> str:
-    """Return a name that YAML takes for a text, whatever it is."""
-    return name if name.replace('_', '').isalnum() and len(name) > 5 else f"'{name}'"
+def _quoted(*names: str) -> list[str]:
+    """Return names that YAML takes for texts, whatever they are, all of them in one style."""
+    plain = all(each.replace('_', '').isalnum() and len(each) > 5 for each in names)
+    return [each if plain else f"'{each}'" for each in names]
 
 
 def _limits(name: str, values: Sequence[float], joints: Sequence[str], remark: str) -> str:
@@ -149,7 +156,7 @@ def _limits(name: str, values: Sequence[float], joints: Sequence[str], remark: s
 def _joints(joints: Sequence[str], effort: Sequence[float], velocity: Sequence[float]) -> str:
     rates = [_RATE_PER_LIMIT * value for value in effort]
     return '\n'.join([
-        '', _list('joints', [_quoted(name) for name in joints], 'the order of the commands'),
+        '', _list('joints', _quoted(*joints), 'the order of the commands'),
         _comment('Movable joints that are left out must be published in joint_states, or be '
                  'given in fixed_positions.joints and fixed_positions.values.'),
         _limits('torque_limits', effort, joints, 'N.m, of the total torque'),
@@ -158,7 +165,7 @@ def _joints(joints: Sequence[str], effort: Sequence[float], velocity: Sequence[f
 
 
 def _assembly(closed: Mapping[str, float]) -> str:
-    names = ', '.join(map(_quoted, closed))
+    names = ', '.join(_quoted(*closed))
     values = ', '.join(map(_number, closed.values()))
     return '\n'.join([
         '', _comment('The robot has closed loops. If nobody publishes its passive joints, give a '
@@ -191,7 +198,7 @@ def _rest(tip: str) -> str:
                  'none), and integral action.'),
         _line('# rotor_inertia: [0.1]', 'kg.m^2, one for all joints or one per joint'),
         _line('# integral: [1000.0]', f'1/s^3, Ki of {users("integral")}'),
-        _line(f'task.frame: {_quoted(tip)}', 'frame that laws of the tip move; of the payload'),
+        _line(f'task.frame: {_quoted(tip)[0]}', 'frame that laws of the tip move; of the payload'),
         _line('# driver_knows_payload: true', "whether the driver's gravity includes the "
                                               'payload'),
         _line('# payload.mass: 0.0', 'kg; payload.com and payload.inertia likewise'), ''])

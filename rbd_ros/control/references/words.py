@@ -140,7 +140,8 @@ TEXTS: dict[int, Callable[[str, float, float, float], str]] = {
     PointWord.NOT_FINITE: Sentence('{a|positions|velocities|accelerations} are not all finite'),
     PointWord.TIMES: Sentence('time_from_start must be finite and increase strictly: in point '
                               '{c:.0f} it is {a:.9g} s, after {b:.9g} s'),
-    PointWord.OUTSIDE: Sentence('position {a:.6g} of joint {joint} is outside [{b:.6g}, {c:.6g}]'),
+    PointWord.OUTSIDE: Sentence(
+        'position {a:.6g} of joint {joint} is outside [{b:.6g}, {c:.6g}] rad or m'),
     PointWord.VELOCITY: Sentence(
         'velocity {a:.6g} of joint {joint} in point {c:.0f} is beyond {b:.6g}'),
     PointWord.ACCELERATION: Sentence(

@@ -148,9 +148,10 @@ def check_inertias(links: Iterable[Link], notes: Notes, *, strict: bool) -> None
     for link in links:
         if link.inertial is None:
             continue
-        if link.inertial.moments.trace() > link.inertial.mass * LARGEST_PART**2 > 0.0:
+        mass, moments = link.inertial.mass, link.inertial.moments
+        if moments.trace() > mass * LARGEST_PART**2 > 0.0:
             notes.add(f'inertia of a part larger than {LARGEST_PART:g} m; the units are kg and '
-                      'kg m^2', link.element)
+                      'kg m^2', f'{link.element} of {math.sqrt(moments.trace() / mass):.3g} m')
         fault = fault_of(link.inertial)
         if fault is None:
             continue
