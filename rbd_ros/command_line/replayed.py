@@ -30,10 +30,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from rbd_ros.command_line.recorded_inputs import INPUTS, RecordedInputs
 from rbd_ros.compiler import Array
 from rbd_ros.control.controller import Controller
 from rbd_ros.control.interface.causes import Cause
-from rbd_ros.control.load.payload import payload_vector
 from rbd_ros.control.modes.mode_file import read_modes
 from rbd_ros.control.parameters.assembly import build_robot, build_settings, compile_kernels
 from rbd_ros.control.parameters.row import Value
@@ -53,8 +53,8 @@ _PATIENCE = 0.1
 #: s without a reference after which another one begins
 _GAP = 0.5
 _IDLE = (State.INACTIVE, State.RELEASED, State.FAULT)
-#: what is not fed to the step: it needs frames at the time of the message
-_TARGETS = ('target_pose', 'target_twist', 'target_wrench')
+#: what the recorded controller tells once somebody has started it
+_STARTED = (State.PROBING, State.RAMPING_IN, State.RUNNING)
 #: fields of rcl_interfaces/ParameterValue by its type
 _VALUES = ('', 'bool_value', 'integer_value', 'double_value', 'string_value', 'byte_array_value',
            'bool_array_value', 'integer_array_value', 'double_array_value', 'string_array_value')
@@ -91,9 +91,9 @@ def replay(path: Path, name: str, joint_states: str = '/joint_states') -> Replay
     :param joint_states: topic of the robot's states.
     :raises RbdError: if the recording has too little for it.
     """
-    own = ('controller_state', 'state', 'payload', 'force_torque', 'dead_man', *_TARGETS)
     messages = read_in_order(path, {PARAMETER_EVENTS, '/robot_description', joint_states,
-                                    *(f'{name}/{each}' for each in own)})
+                                    *(f'{name}/{each}' for each in (
+                                        'controller_state', 'state', *INPUTS))})
     return _Replay(path, name, joint_states, messages).run()
 
 
@@ -120,13 +120,16 @@ class _Replay:
         settings = build_settings(self._robot, self._values, simulated=True)
         self._sent: Array | None = None
         self._controller = Controller(settings, compile_kernels(settings), self._publish)
+        self._notes: dict[str, None] = {}
+        self._inputs = RecordedInputs(
+            self._controller, build_settings(self._robot, self._values, simulated=False),
+            lambda text: self._notes.update({text: None}))
         self._reports = [message for topic, _, message, _ in messages
                          if topic == f'{name}/controller_state']
         self._spans = list(_spans(self._reports))
         self._fed: tuple[int, str] | None = None
         self._torques: dict[tuple[int, int], Array] = {}
         self._timeline: list[tuple[float, str, str]] = []
-        self._notes: dict[str, None] = {}
         self._told = ''  # state of the recorded controller
         self._since = 0.0  # when it was told
         self._now = 0.0
@@ -151,15 +154,15 @@ class _Replay:
     def run(self) -> Replayed:
         """Feed all messages, and compare."""
         handlers = {self._states_topic: self._on_joint_state,
-                    PARAMETER_EVENTS: self._on_parameters, f'{self._name}/state': self._on_state,
-                    f'{self._name}/payload': self._on_payload,
-                    f'{self._name}/force_torque': self._on_reading,
-                    f'{self._name}/dead_man': self._on_dead_man,
-                    **{f'{self._name}/{each}': self._on_target for each in _TARGETS}}
+                    PARAMETER_EVENTS: self._on_parameters, f'{self._name}/state': self._on_state}
         for topic, when, message, data in self._messages:
             if topic in handlers:
                 handlers[topic](when, message, data)
-                self._look()
+            elif (own := topic.removeprefix(f'{self._name}/')) in INPUTS:
+                self._inputs.take(own, self._now, message)
+            else:
+                continue  # read before
+            self._look()
         return self._compared()
 
     def _look(self) -> None:
@@ -181,6 +184,7 @@ class _Replay:
         self._now = now
         self._follow_the_recorded()
         self._feed()
+        self._inputs.begin(now)
         self._sent = None
         self._controller.take_message(now, now, data)
         if self._sent is not None:
@@ -190,7 +194,7 @@ class _Replay:
         """Ask for what nobody can see in a recording: starts, and stops that somebody called."""
         controller, now = self._controller, self._now
         wanted = State(self._told) if self._told else State.INACTIVE
-        if wanted not in _IDLE and controller.state in _IDLE and wanted is not State.BRAKING:
+        if wanted in _STARTED and controller.state in _IDLE:
             latched = controller.state is State.FAULT
             refused = (controller.reset if latched else controller.activate)(now, now)
             if refused:
@@ -232,29 +236,6 @@ class _Replay:
         if message.data != self._told:
             self._told, self._since = message.data, self._now
             self._timeline.append((self._now, self._told, 'recorded'))
-
-    def _on_payload(self, when: int, message: Any, data: bytes) -> None:
-        if message.header.frame_id.lstrip('/') not in ('', self._robot.payload_frame):
-            self._notes['a payload in another frame than payload.frame is not replayed'] = None
-            return
-        load = message.inertia
-        self._controller.take_payload(self._now, self._now, payload_vector(
-            load.m, (load.com.x, load.com.y, load.com.z),
-            (load.ixx, load.ixy, load.ixz, load.iyy, load.iyz, load.izz)))
-
-    def _on_reading(self, when: int, message: Any, data: bytes) -> None:
-        force, moment, stamp = (message.wrench.force, message.wrench.torque,
-                                message.header.stamp)
-        self._controller.take_reading(
-            self._now, self._now, (moment.x, moment.y, moment.z, force.x, force.y, force.z),
-            (stamp.sec, stamp.nanosec))
-
-    def _on_dead_man(self, when: int, message: Any, data: bytes) -> None:
-        self._controller.press(self._now, bool(message.data))
-
-    def _on_target(self, when: int, message: Any, data: bytes) -> None:
-        self._notes['targets of the tip (~/target_pose, _twist, _wrench) are not replayed: the '
-                    'torques of their modes differ'] = None
 
     def _compared(self) -> Replayed:
         begin = min((_time(each) for each in self._reports), default=0.0)

@@ -25,10 +25,10 @@ _SHARED = ('/joint_states', '/robot_description', PARAMETER_EVENTS, '/diagnostic
            '/tf_static')
 #: Of the controller: what it gets, what it sends, what it tells of itself.
 _OWN = (
-    'joint_trajectory', 'cartesian_trajectory', 'target_pose', 'target_twist', 'target_wrench',
-    'target_stiffness', 'payload', 'imu', 'force_torque', 'dead_man',
-    'commands', 'controller_state', 'mode', 'state', 'fault', 'saturation',
-    'external_torque', 'external_wrench', 'measured_wrench', 'frame_pose',
+    'joint_trajectory', 'cartesian_trajectory', 'target_positions', 'target_velocities',
+    'target_pose', 'target_twist', 'target_wrench', 'target_stiffness', 'payload', 'imu',
+    'force_torque', 'dead_man', 'commands', 'controller_state', 'mode', 'state', 'fault',
+    'saturation', 'external_torque', 'external_wrench', 'measured_wrench', 'frame_pose',
     'operational_space/condition')
 
 

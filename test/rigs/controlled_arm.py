@@ -17,13 +17,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, NamedTuple
 
 from command_rig import ARM
 import numpy as np
 from rbd_ros import Dynamics
+from rbd_ros.compiler import Array
 from rbd_ros.control.controller import Controller
 from rbd_ros.control.parameters.assembly import build_robot, build_settings, compile_kernels
 from rbd_ros.control.parameters.table import defaults
@@ -83,30 +86,57 @@ def header(t: float) -> Any:
         STORE.types['builtin_interfaces/msg/Time'](ns // 10**9, ns % 10**9), '')
 
 
-def write_controlled(path: Path, mode: str, *, spoken: dict[str, object] | None = None) -> Path:
+class Said(NamedTuple):
+    """
+    A message to the controller, and what it means.
+
+    :param first: s after it has begun to run; -1: from the beginning.
+    :param last: until which it is repeated with every fifth state.
+    :param topic: of the controller, and ``kind`` its type.
+    :param make: the message, of a header, the time and the joints.
+    :param take: hands the same to the controller, of the time and the joints.
+    """
+
+    first: float
+    last: float
+    topic: str
+    kind: str
+    make: Callable[[Any, float, Array], Any]
+    take: Callable[[Controller, float, Array], None]
+
+
+def write_controlled(path: Path, mode: str, *, spoken: dict[str, object] | None = None,
+                     given: dict[str, object] | None = None, said: Sequence[Said] = (),
+                     down: Array | None = None) -> Path:
     """
     Write a run: the arm starts, moves if the mode follows trajectories, and is pushed a little.
 
     :param spoken: parameters that the recording says, where they are not those in force.
+    :param given: parameters in force that are not the usual ones.
+    :param said: messages to the controller.
+    :param down: gravity in the base, m/s^2, where the base is tilted.
     """
     values = defaults() | {
         'driver_adds': 'none', 'release_torque': 'gravity', 'nominal_rate': RATE, 'mode': mode,
-        'effort_is_torque': True, 'state_divider': DIVIDER}
+        'effort_is_torque': True, 'state_divider': DIVIDER} | (given or {})
     robot = build_robot(values, ARM.read_text(), lambda _: None)
     settings = build_settings(robot, values, simulated=True)
-    arm, gravity = SimulatedRobot(robot.model), Dynamics(robot.model).gravity
+    model = robot.model if down is None else replace(robot.model, gravity=tuple(down.tolist()))
+    arm, gravity = SimulatedRobot(model), Dynamics(model).gravity
     arm.place(START)
     controller = Controller(settings, compile_kernels(settings), lambda torque: arm.command(
         torque.copy()))
     out, t, told = Written(path), 100.0, ''
-    said = values | (spoken or {})
+    told_of = values | (spoken or {})
     out.write('/parameter_events', KIND, t, parameter_event(
-        '/controller', round(1e9 * t), list(said), [as_parameter(each) for each in said.values()]))
+        '/controller', round(1e9 * t), list(told_of),
+        [as_parameter(each) for each in told_of.values()]))
     out.text('/robot_description', t, ARM.read_text())
     out.text('/controller/state', t, controller.state.value)
     controller.activate(t, t)
     controller.snapshots.watched, asked = True, False
     arm.brake(True)
+    ran = np.inf
     for k in range(round(RATE * SECONDS)):
         t = 100.0 + k / RATE
         if controller.working:
@@ -116,6 +146,7 @@ def write_controlled(path: Path, mode: str, *, spoken: dict[str, object] | None 
             controller.take_points(t, t, read_points(
                 robot.joints, robot.joints, [1.0, 2.2], [START + 0.3, START - 0.1], [[], []],
                 [[], []]), t)
+        ran = min(ran, t) if controller.state.value == 'running' else ran
         effort = arm.joint_torque if controller.working else gravity(arm.q)
         stamped = header(t)
         message = STORE.types[JOINT_STATE](
@@ -123,6 +154,11 @@ def write_controlled(path: Path, mode: str, *, spoken: dict[str, object] | None 
         data = bytes(STORE.serialize_cdr(message, JOINT_STATE))
         out.write('/joint_states', JOINT_STATE, t, data)
         controller.take_message(t, t, data)
+        for each in said:
+            if k % 5 == 0 and each.first <= max(t - ran, -1.0) <= each.last:
+                out.write(f'/controller/{each.topic}', each.kind, t, each.make(
+                    stamped, t, arm.q.copy()))
+                each.take(controller, t, arm.q.copy())
         if controller.state.value != told:
             told = controller.state.value
             out.text('/controller/state', t, told)
