@@ -16,7 +16,7 @@
 from __future__ import annotations
 
 from rbd_ros.control.speaker import Speaker
-from rbd_ros.control.supervisor.latch import Latch, Latched, latched
+from rbd_ros.control.supervisor.latch import Latch, latched
 
 __all__ = ['FaultSentences']
 
@@ -26,13 +26,12 @@ class FaultSentences:
     One sentence for each latched cause.
 
     :param faults: causes as the step latches them.
-    :param speaker: makes the sentences, and hears what was cleared.
+    :param speaker: makes the sentences.
     """
 
     def __init__(self, faults: Latch, speaker: Speaker) -> None:
         self._faults, self._speaker = faults, speaker
-        self._latched: list[Latched] = []  # what the sentences were made of
-        self._seen = b''  # how these stood in the record
+        self._seen = b''  # the causes as they stood in the record when the sentences were made
         #: sentences by the names of their causes, first one first
         self.by_cause: dict[str, str] = {}
 
@@ -42,12 +41,8 @@ class FaultSentences:
         if seen == self._seen:
             return
         self._seen = seen  # one step may clear a cause and find another one
-        known, self._latched = self._latched, latched(self._faults)
-        if known != self._latched[:len(known)]:  # they were cleared
-            self._speaker.recovered = self.text()
-        self.by_cause = {
-            each.cause.name: self.by_cause[each.cause.name] if each in known else
-            self._speaker.fault(each) for each in self._latched}
+        self.by_cause = {each.cause.name: self._speaker.fault(each)
+                         for each in latched(self._faults)}
 
     def text(self) -> str:
         """Return all sentences in one line."""

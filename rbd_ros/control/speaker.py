@@ -33,7 +33,7 @@ from rbd_ros.control.references import words as reference_words
 from rbd_ros.control.references.words import ReferenceWord
 from rbd_ros.control.step.state import Parameters, State
 from rbd_ros.control.step.words import FlowWord
-from rbd_ros.control.supervisor.latch import Latched
+from rbd_ros.control.supervisor.latch import Latched, latched
 from rbd_ros.control.supervisor.states import State as SupervisorState
 from rbd_ros.control.supervisor.words import supervisor_text, SupervisorWord
 
@@ -66,8 +66,7 @@ class Speaker:
         self.outside: dict[str, str] = {}
         #: why the last reference was refused
         self.refused = ''
-        #: faults that were cleared last
-        self.recovered = ''
+        self._told: dict[Cause, tuple[Latched, str]] = {}  # sentences of faults that have come
 
     def said(self, y: Result) -> list[tuple[str, str]]:
         """
@@ -113,7 +112,8 @@ class Speaker:
         if word == FlowWord.MODE:
             return self._modes[int(a)]
         if word == FlowWord.RECOVERS:
-            return f'recovers by itself: {self.recovered}'
+            ended = latched(self._x.command.supervisor.recovered)
+            return f'recovers by itself: {"; ".join(map(self.fault, ended))}'
         if word in (ReferenceWord.OTHER_MODE, ReferenceWord.NOT_RUNNING):
             x = self._x
             return _TEXTS[word](self._modes[int(x.mode)] if word == ReferenceWord.OTHER_MODE else
@@ -132,10 +132,17 @@ class Speaker:
 
     def fault(self, fault: Latched) -> str:
         """
-        Return the sentence of a cause, with what was seen.
+        Return the sentence of a cause, with what was seen when it was first told.
 
         :param fault: cause and words.
         """
+        known, text = self._told.get(fault.cause, (None, ''))
+        if known != fault:
+            text = self._make(fault)
+            self._told[fault.cause] = fault, text
+        return text
+
+    def _make(self, fault: Latched) -> str:
         if fault.word == FlowWord.OUTSIDE:
             detail = self.outside.get(fault.cause.name, '')
         elif fault.cause in _STALE and fault.word not in tuple(SupervisorWord):

@@ -260,6 +260,25 @@ def test_a_recovery_names_what_was_lost():
     assert warning.startswith('recovers by itself: no fresh joint state within state_timeout')
 
 
+def test_a_recovery_is_named_before_anybody_has_looked(monkeypatch):
+    """A thread of machine code has gone on when its words are read: they name the right loss."""
+    arm = Arm(ramp_time=0.1, recover_lost_state=True)
+    arm.release()
+    arm.run(0.5)
+    for gap in 0.4, 0.6:
+        arm.time += gap
+        arm.run(2 * arm.period)
+        lost = arm.controller.fault_text()
+        assert arm.state != 'running' and f'a gap of {gap + arm.period:g} s' in lost
+        arm.controller.events.clear()
+        with monkeypatch.context() as busy:
+            busy.setattr(arm.controller._fault_sentences, 'update', lambda: None)
+            arm.run(2.0)
+        assert arm.state == 'running'
+        assert ('warning', f'recovers by itself: {lost}') in arm.controller.events
+        arm.run(0.5)
+
+
 def test_refused_references_are_told_once_per_state_and_second():
     """Thousands of references to a robot that holds are a line per second, with their number."""
     arm = Arm(mode='computed_torque', ramp_time=0.1)
