@@ -58,9 +58,9 @@ Rigid-body dynamics of a robot from its URDF: look at it, check it, compute with
     rbd torque robot.urdf --q 0,0.4,0,-1.2,0,0.8,0
 
 A ROBOT is a URDF or xacro file, a package:// address, a name such as panda (rbd robots lists
-them), or - for standard input. Every command has --json for scripts and --help with an example.
-Exit codes: 0 fine, 1 the command ran and found something wrong, 2 it could not run (usage, or
-input that cannot be read).
+them), or - for standard input. Every command has --help, and --json for scripts unless it asks
+questions. Exit codes: 0 fine, 1 the command ran and found something wrong, 2 it could not run
+(usage, or input that cannot be read), 130 it was interrupted by Ctrl-C.
 """
 
 
@@ -92,7 +92,8 @@ def help_text(text: str | None) -> str:
 
     :param text: a docstring.
     """
-    paragraphs = (text or '').strip().split('\n\n')
+    escaped = (text or '').strip().replace('[', r'\[')  # rich takes brackets for its markup
+    paragraphs = escaped.split('\n\n')
     return '\n\n'.join(f'\b\n{each}' if each.startswith(' ') else each.replace('\n', ' ')
                        for each in paragraphs)
 

@@ -104,9 +104,9 @@ class _Replay:
                  messages: Sequence[tuple[str, int, Any, bytes]]) -> None:
         self._messages, self._name, self._states_topic = messages, name, joint_states
         topics = {topic for topic, *_ in messages}
-        for topic, why in ((joint_states, 'no states of the robot'),
-                           (f'{name}/controller_state', 'no torques and references'),
-                           (f'{name}/state', 'nothing tells when the controller ran'),
+        for topic, why in ((joint_states, 'no state of the robot'),
+                           (f'{name}/controller_state', 'no torque and no reference'),
+                           (f'{name}/state', 'nothing that tells when the controller ran'),
                            ('/robot_description', 'no robot')):
             if topic not in topics:
                 raise BagError(f'{path}: {topic} is missing, so that there is {why}; rbd record '

@@ -248,7 +248,7 @@ def test_config(planar: Path, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize('words, text', [
     (('info', 'nothing.urdf'), 'file "nothing.urdf" not found'),
-    (('info', '{folder}'), 'not found (searched: '),
+    (('info', '{folder}'), 'is a folder; name the URDF or xacro file in it'),
     (('info', '{empty}'), 'not well-formed XML'),
     (('check', 'nothing.urdf'), 'not found (searched: '),
     (('config', 'nothing.urdf'), 'not found (searched: '),
@@ -277,6 +277,7 @@ def test_usage() -> None:
         text = rbd(command.name, '--help')[0]
         assert f'rbd {command.name} ' in text.split('Usage: ')[1].split('\n', 1)[1], command.name
         assert '--json' in text, command.name
+    assert 'rbd_ros[learn]' in rbd('learn', '--help')[0]  # no markup, which would vanish
 
 
 # --- the installed command -------------------------------------------------------------------

@@ -167,6 +167,8 @@ def test_plot_of_joint_states(motion: Path, tmp_path: Path) -> None:
     pytest.importorskip('matplotlib', reason='matplotlib is not installed')
     text = rbd('plot', motion, '--out', tmp_path / 'run.png')[0]
     assert 'joint_7' in text and '0.0%' in text and '-' in text
+    said = rbd('plot', motion, '--out', tmp_path / 'run.png', '--urdf', 'delta')[1]
+    assert '"delta" has none of these joints' in said
 
 
 def test_commands_of_the_document(

@@ -272,6 +272,7 @@ def test_bags_that_cannot_serve(tmp_path, arm):
         (tmp_path / 'cut.mcap', 'was cut off before its first chunk'),
         (tmp_path / 'nothing', 'nothing does not exist; give the folder'),
         (tmp_path / 'text', 'cannot be read as a rosbag'),
+        (tmp_path, 'has no metadata.yaml: ros2 bag record has not made this folder'),
         (write(tmp_path / 'a', model, rows, topic='/other'), r'no topic .*topics: /other'),
         (write(tmp_path / 'b', model, rows, kind=NUMBER), 'has type std_msgs/msg/Float64'),
         (write(tmp_path / 'c', model, rows, names='abcdefg'), r'has joint "joint_1".*a, b, c'),

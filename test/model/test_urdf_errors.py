@@ -180,6 +180,9 @@ REFUSED = {
     'package without path': ('package://arm', r'must read package://<package>/<path>'),
     'no such package': ('package://nowhere/a.urdf',
                         r'file "package://nowhere/a.urdf" not found .* set AMENT_PREFIX_PATH'),
+    'no such file in a package': ('package://rbd_ros/urdf/seven_joint_am.urdf',
+                                  r'not found .*; did you mean "seven_joint_arm.urdf"\?'),
+    'a folder': ('.', r'"\." is a folder; name the URDF or xacro file in it'),
 }
 
 

@@ -252,7 +252,9 @@ def test_help_names_every_subcommand() -> None:
     ('rbd compare robot.urdf', cli.PEERS), ('rbd info robot.urdf', ('runtime',)),
     ('rbd --json bench robot.urdf', cli.PEERS), ('prepare', cli.EVERYTHING),
     ('docs', ('runtime', 'docs')), ('ros2 topic list', ('runtime',)),
-    ('rbd learn rnea', cli.LEARNING),
+    ('rbd learn rnea', cli.LEARNING), ('rbd learn', ('runtime',)),
+    ('rbd learn --list', ('runtime',)), ('rbd learn --help', ('runtime',)),
+    ('rbd compare -h', ('runtime',)),
     ('test', cli.EVERYTHING), ('test scale -x', ('runtime',))])
 def test_a_command_gets_what_it_needs(words: str, groups: tuple[str, ...]) -> None:
     """Commands that compare with other libraries bring these along; the others do not."""

@@ -59,6 +59,8 @@ SUBCOMMANDS = {
     'docs': (('runtime', 'docs'), 'rbd_env.docs'),
     'release': (('runtime',), 'rbd_env.release'),
 }
+# words that ask rbd for help, which needs nothing else
+FOR_HELP = {'-h', '--help'}
 # what rbd compares with; its other commands need none of it
 PEERS = ('runtime', 'robots', 'benchmark')
 COMPARING = ('compare', 'bench')
@@ -89,13 +91,21 @@ def groups_of(arguments: list[str]) -> tuple[str, ...]:
         return EVERYTHING
     if arguments[:2] == ['test', 'scale']:  # which has an environment of its own
         return ('runtime',)
+    if name == 'rbd' and FOR_HELP.intersection(arguments):
+        return ('runtime',)
     if name == 'rbd' and set(arguments[1:]).intersection(COMPARING):
         return PEERS
-    if name == 'rbd' and 'learn' in arguments[1:]:
+    if name == 'rbd' and opens_lesson(arguments[1:]):
         return LEARNING
     if name in SUBCOMMANDS:
         return SUBCOMMANDS[name][0]
     return WITH_ROBOTS if any(map(takes_robots, arguments[1:])) else ('runtime',)
+
+
+def opens_lesson(words: list[str]) -> bool:
+    """Return whether words of rbd name a lesson to open; without one it lists them."""
+    return 'learn' in words and not all(
+        word.startswith('-') for word in words[words.index('learn') + 1:])
 
 
 def takes_robots(word: str) -> bool:

@@ -69,7 +69,8 @@ FRAME_QUANTITIES = ('pose', 'jacobian', 'jacobian_rate')
 
 def run(
     robot: Robot,
-    out: Annotated[Path, typer.Option(metavar='DIR', help='Folder to write to.')],
+    out: Annotated[Path, typer.Option(
+        metavar='DIR', file_okay=False, help='Folder to write to.')],
     quantity: Annotated[Optional[list[str]], typer.Option(
         help='A quantity of the Python API, such as gravity; may be repeated. Default: those of '
              'joint space.')] = None,

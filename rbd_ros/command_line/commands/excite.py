@@ -13,7 +13,7 @@
 # limitations under the License.
 
 """
-Plan a motion that tells the parameters of a robot, and run it.
+Plan a motion that reveals the parameters of a robot, and run it.
 
     rbd excite robot.urdf --out excite.yaml
     rbd view robot.urdf --plan excite.yaml

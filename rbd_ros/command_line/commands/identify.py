@@ -26,7 +26,7 @@ possible. rbd excite plans a motion for it. The excitation shows whether the mot
 below 100 is good; above 10000 the result is mostly noise.
 
 Measured and predicted torques are compared on motion that was not used: the recording --check,
-or the last quarter of the one.
+or the last quarter of this one.
 
 Torque sensors in the joints (Franka, KUKA LBR, the simulator with effort_source joint) do not
 measure friction: use --effort joint.

@@ -42,7 +42,8 @@ def run(
     folder: Annotated[Path, typer.Option(
         help='Where the notebook is written, or is already.')] = Path('rbd_lessons'),
     browser: Annotated[bool, typer.Option(
-        ' /--no-browser', help='Print the address only, for a browser elsewhere.')] = True,
+        ' /--no-browser', show_default=False,
+        help='Print the address only, for a browser elsewhere.')] = True,
     as_json: AsJson = False,
 ) -> None:
     """List the lessons, or open one."""

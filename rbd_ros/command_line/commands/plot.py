@@ -29,7 +29,7 @@ from pathlib import Path
 from typing import Annotated, Optional
 
 from rbd_ros.command_line.options import AsJson
-from rbd_ros.command_line.output import progress, show, table
+from rbd_ros.command_line.output import progress, show, table, warn
 import typer
 
 
@@ -56,6 +56,8 @@ def run(
         draw(recorded, limits, out, bag.name)
         step()
     found = summary(recorded, limits)
+    if limits and limits.keys().isdisjoint(each['joint'] for each in found):
+        warn(f'"{model.name}" has none of these joints: is it the robot that was recorded?')
     rows = [[each['joint'], each['rms_error'], each['largest_error'], each['largest_torque'],
              each['limit'], f'{each["saturated"]:.1%}'] for each in found]
     show({'file': str(out), 'samples': len(recorded.t), 'seconds': recorded.t[-1],

@@ -17,12 +17,12 @@ Record what the robot and its controller say, as a file that Foxglove and rbd re
 
     rbd record
     rbd record --out run.mcap --for 20
-    rbd record --topics /joint_states,/my_camera/info --all
+    rbd record --topics /my_camera/image,/my_camera/info
 
-It only listens. Without --topics it records what rbd plot, identify, tool, contact and replay
-need, and what the page of Foxglove shows: joint states, description, commands, references, states,
-faults, forces, diagnostics and parameters. Ctrl-C ends it. A process that is killed leaves a file
-that can be read up to its last chunk.
+It only listens. Without options it records what rbd plot, identify, tool, contact and replay
+need, and what the layout for Foxglove shows: joint states, description, commands, references,
+states, faults, forces, diagnostics and parameters. Ctrl-C ends it. A process that is killed leaves
+a file that can be read up to its last chunk.
 """
 
 from __future__ import annotations
@@ -48,8 +48,8 @@ def run(
     out: Annotated[Optional[Path], typer.Option(
         metavar='FILE.mcap', help='File to write; by default its name is the time.')] = None,
     topics: Annotated[Optional[list[str]], typer.Option(
-        metavar='A,B', help='Topics to record besides; can be repeated.')] = None,
-    only: Annotated[bool, typer.Option('--only', help='Record those of --topics alone.')] = False,
+        metavar='A,B', help='More topics to record; can be repeated.')] = None,
+    only: Annotated[bool, typer.Option('--only', help='Record those topics only.')] = False,
     every: Annotated[bool, typer.Option('--all', help='Record every topic.')] = False,
     seconds: Annotated[Optional[float], typer.Option(
         '--for', metavar='S', help='How long; by default until Ctrl-C.')] = None,

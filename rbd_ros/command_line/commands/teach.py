@@ -66,7 +66,7 @@ def record(
         metavar='RAD', help='How far a repeated motion may be from the shown one.')] = 0.01,
     topic: Topic = '/joint_states', controller: Controller = '/controller',
 ) -> None:
-    """Keep points, or motions, while the robot is led by hand; a file is gone on with."""
+    """Keep points, or motions, while the robot is led by hand; an existing file is continued."""
     from rbd_ros.command_line.taught import lesson_table, listener, loaded_robot
     from rbd_ros.teaching.lesson import Lesson
     from rbd_ros.teaching.lesson_file import read_lesson, write_lesson
@@ -140,7 +140,7 @@ def edit(
         metavar='N=TEXT', help='Name of a point; can be repeated.')] = None,
     as_json: AsJson = False,
 ) -> None:
-    """List the points; name, rest, delete, move and insert in this order."""
+    """List the points; options change them, in this order: name, dwell, delete, move, insert."""
     from rbd_ros.command_line.taught import lesson_table
     from rbd_ros.teaching.lesson import Point
     from rbd_ros.teaching.lesson_file import read_lesson, write_lesson

@@ -38,7 +38,7 @@ def run(
     qd: Annotated[Optional[str], typer.Option(help='Velocities.', metavar='NUMBERS')] = None,
     qdd: Annotated[Optional[str], typer.Option(help='Accelerations.', metavar='NUMBERS')] = None,
     gravity: Annotated[str, typer.Option(
-        help='Free fall in the base frame, m/s^2.', metavar='X,Y,Z')] = '0,0,-9.81',
+        help='Gravity in the base frame, m/s^2.', metavar='X,Y,Z')] = '0,0,-9.81',
     floating_base: Floating = False,
     as_json: AsJson = False,
 ) -> None:

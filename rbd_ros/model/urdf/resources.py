@@ -67,10 +67,14 @@ def find_resource(address: str | os.PathLike[str], *,
         install = './run prepare' if os.environ.get('RBD_ROS_RUN') else f'pip install {package}'
         raise ModelError(f'file "{text}" not found: the package "{package}" with descriptions of '
                          f'robots is not installed, or has no such file; to install it: {install}')
+    if any(candidate.is_dir() for candidate in candidates):
+        raise ModelError(f'"{text}" is a folder; name the URDF or xacro file in it')
     searched = ', '.join(map(str, dict.fromkeys(candidates))) or 'no folder of that package'
     hint = nearest(text, known_robots())
     if text.startswith('package://'):
-        hint = '; source the workspace or set AMENT_PREFIX_PATH'
+        there = next((each for each in candidates if each.parent.is_dir()), None)
+        hint = (nearest_file(str(there)) if there else
+                '; source the workspace or set AMENT_PREFIX_PATH')
     elif not hint:
         hint = nearest_file(str(candidates[0]))
     raise ModelError(f'file "{text}" not found (searched: {searched}){hint}')
