@@ -164,9 +164,11 @@ def _start(scene: Scene, bounds: Bounds, seed: int) -> Array:
         if (load < 0.8 * bounds.torque).all() and scene.clear(q[None]):
             return np.asarray(q)
     least, names = scene.clearance.nearest(np.array(inner[:1]), scene.margin)
-    raise RbdError(f'no clear posture was found to start from; at the first that was tried, '
-                   f'"{names[0][0]}" is {least[0]:.4f} m from "{names[0][1]}". Give --start, '
-                   f'--floor, or --ignore {names[0][0]}:{names[0][1]}')
+    (one, two), distance = names[0], least[0]
+    found = (f'"{one}" overlaps "{two}" by {-distance:.4f} m' if distance < 0.0 else
+             f'"{one}" is {distance:.4f} m from "{two}"')
+    raise RbdError('no clear posture was found to start from; at the first that was tried, '
+                   f'{found}. Give --start, --floor, or --ignore {one}:{two}')
 
 
 def approach(scene: Scene, here: Array, path: Path) -> Path:
@@ -228,7 +230,8 @@ def read_plan(file: File, model: Model) -> Path:
         rows = [np.array([each[word] for each in points], float)
                 for word in ('positions', 'velocities', 'accelerations')]
     except (yaml.YAMLError, KeyError, TypeError, ValueError, UnicodeDecodeError) as error:
-        raise RbdError(f'{file} is no plan of rbd excite: {error!r}') from None
+        raise RbdError(f'{file} is no plan of rbd excite: no goal of FollowJointTrajectory can be '
+                       f'read from it ({error!r})') from None
     wanted = model.independent_joint_names
     if sorted(names) != sorted(wanted):
         raise RbdError(f'{file} moves {", ".join(map(str, names))}; "{model.name}" has '

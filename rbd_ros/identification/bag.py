@@ -90,8 +90,8 @@ def _opened(path: Path, what: str) -> Iterator[Any]:
         raise BagError(f'{path} does not exist; give the folder that ros2 bag record made, or '
                        'the file that rbd record wrote')
     if path.is_dir() and not (path / 'metadata.yaml').exists():
-        raise BagError(f'{path} has no metadata.yaml: ros2 bag record has not made this folder, or '
-                       'was killed; then ros2 bag reindex writes one')
+        raise BagError(f'{path} has no metadata.yaml: ros2 bag record has not made this folder, '
+                       'or was killed; then ros2 bag reindex writes one')
     with _whole(path) as whole:
         try:
             reader = AnyReader([whole], default_typestore=store)

@@ -145,3 +145,5 @@ def test_command(folder: Path) -> None:
     assert 'torque_limits' in run(folder, 'rbd', 'config', robot)
     assert '0 failed' in run(folder, 'rbd', 'check', robot)
     assert json.loads(run(folder, 'rbd', 'learn', 'rnea', '--json'))['written']
+    (folder / 'lesson.yaml').write_text('joints: [joint_1]\npoints:\n- positions: [0.5]\n')
+    assert json.loads(run(folder, 'rbd', 'teach', 'edit', 'lesson.yaml', '--json'))['points']
