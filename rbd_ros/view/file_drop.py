@@ -56,7 +56,7 @@ if (!window.takesDroppedFiles) {
     ? 'One file, please: a URDF. Meshes are taken from packages of the machine'
     : !kinds.split(',').some((kind) => files[0].name.toLowerCase().endsWith(kind))
     ? `${files[0].name}: a URDF is taken, with a name that ends with ${kinds.replace(',', ' or ')}`
-    : files[0].size > largest
+    : !files[0].size ? `${files[0].name} is empty` : files[0].size > largest
     ? `${files[0].name} is larger than ${largest / 2 ** 20} MB` : '';
   const isFile = (event) => event.dataTransfer && [...event.dataTransfer.types].includes('Files');
   const on = (kind, action) => window.addEventListener(kind, action, true);

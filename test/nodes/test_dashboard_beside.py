@@ -193,7 +193,13 @@ def test_not_beside_a_real_robot(make):
     rig.until(lambda: rig.beside._room.visible, 'a page that takes files')
     driver = stranger('driver', '/arm')
     driver.create_publisher(JointState, 'joint_states', 1)
-    rig.until(lambda: not rig.beside._takes(), 'the driver')
+    rig.beside.simulate(read_robot(PENDULUM))
+    end = time.monotonic() + patient(60.0)
+    while rig.beside._takes():  # the page is not updated meanwhile
+        assert time.monotonic() < end
+        time.sleep(0.02)
+    rig.node.update()
+    assert rig.beside.companion is None
     rig.beside.simulate(read_robot(PENDULUM))
     rig.until(lambda: not rig.beside._room.visible, 'a page without the folder')
     assert rig.beside.companion is None
@@ -215,4 +221,5 @@ def test_a_namespace_that_nobody_uses(make):
     rig.until(lambda: free_namespace(rig.node) == 'dropped_2', 'another name')
     rig.other.create_publisher(JointState, '/dropped_2/joint_states', 1)
     rig.until(lambda: free_namespace(rig.node) == 'dropped_3', 'another name')
+    assert rig.simulate().namespace == 'dropped_3'
     other.destroy_node()

@@ -38,6 +38,7 @@ __all__ = ['Companion', 'free_namespace', 'own_node']
 
 NAME = 'dropped'
 LEFT, TOP, WIDTH = 15, 15, 320  # pixels: place and width of the panel
+LONGEST_TITLE = 30  # characters
 END_PATIENCE = 4.0  # s to wait for its processes when the dashboard ends
 
 
@@ -73,7 +74,7 @@ class Companion:
         self._part = ServerPart(server, self.namespace, place)
         self._panel = server.gui.add_panel()
         self._panel.float(x=LEFT, y=TOP, width=WIDTH)
-        self.robot.open(self._part, self._panel.add_tab(title))
+        self.robot.open(self._part, self._panel.add_tab(title[:LONGEST_TITLE] or NAME))
 
     def update(self) -> None:
         """Show the present; to be called some 25 times per second."""

@@ -85,7 +85,7 @@ class RobotBeside:
     def update(self) -> None:
         """Do what was asked for, and show the present; some 25 times per second."""
         asked, self._asked = self._asked, None
-        if asked is not None and self.companion is None:
+        if asked is not None and self._takes():  # the robot may have become a real one
             self._start(asked)
         end, self._end_asked = self._end_asked, False
         if self.companion is not None:
