@@ -12,13 +12,13 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Advice about states that do not arrive."""
+"""Advice about states that do not arrive, and commands that nobody takes."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
-__all__ = ['missing_states']
+__all__ = ['missing_states', 'nobody_listens']
 
 
 def missing_states(account: str, *, topic: str, publishers: int,
@@ -39,3 +39,20 @@ def missing_states(account: str, *, topic: str, publishers: int,
         text += (f'. {", ".join(not_controlled)}: not controlled; if nobody publishes a '
                  'joint, give its position in fixed_positions')
     return text
+
+
+def nobody_listens(topic: str, kind: str, found: Collection[str]) -> str:
+    """
+    Return what to do if nobody takes the commands; nothing if somebody does.
+
+    :param topic: of the commands, resolved.
+    :param kind: type of the commands.
+    :param found: types with which others listen to that topic.
+    """
+    if kind in found:
+        return ''
+    if found:
+        return (f'commands on {topic} are {kind}, but its listeners take '
+                f'{" and ".join(sorted(found))}: set command_type to what the driver takes')
+    return (f'nobody listens to {topic} ({kind}), so the robot gets no torque: start the driver, '
+            'or name its topic with commands:=/its/topic')

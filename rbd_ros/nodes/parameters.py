@@ -131,6 +131,10 @@ def refusal_text(node: Node, name: str, kind: str, error: Exception) -> str:
     hint = '; write numbers with a decimal point' if whole else ''
     if kind == rows.INTEGERS:
         hint = f'; write [{given.value}]' if given.type_ == Parameter.Type.INTEGER else ''
+    elif kind == rows.STRINGS:
+        hint = f'; write [{given.value}]' if given.type_ == Parameter.Type.STRING else ''
+    elif kind == rows.STRING:
+        hint = '; put it in quotes' if whole else ''
     return f'parameter {name} must be of type {kind}, got {_plain(given.value)!r}{hint}'
 
 

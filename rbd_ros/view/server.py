@@ -18,6 +18,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from contextlib import redirect_stdout
 import io
+import socket
 from typing import Any
 
 from rbd_ros.errors import RbdError
@@ -40,8 +41,10 @@ def start_server(
     :param port: on which it listens; if it is in use, the next free one.
     :param token: that a browser has to show first; empty: none.
     :param names: host names by which the page may be opened, besides localhost and addresses.
-    :raises RbdError: if viser is missing, or the server would listen to foreign pages.
+    :raises RbdError: if viser is missing, the server would listen to foreign pages, or it cannot
+        listen there at all.
     """
+    _prove_usable(host, port)
     try:
         import viser
     except ImportError as error:
@@ -66,6 +69,18 @@ def start_server(
     scene.add_light_hemisphere('/sky', sky_color=SKY_COLOUR, ground_color=GROUND_COLOUR,
                                intensity=SKY_INTENSITY, position=(0.0, 0.0, 1.0))
     return server
+
+
+def _prove_usable(host: str, port: int) -> None:
+    """Refuse what viser would answer with a traceback of its thread."""
+    if not 0 < port < 65536:
+        raise RbdError(f'port {port} is outside 1 to 65535')
+    try:
+        with socket.socket(socket.AF_INET6 if ':' in host else socket.AF_INET) as probe:
+            probe.bind((host, 0))
+    except OSError as error:
+        raise RbdError(f'cannot listen on {host}: {error.strerror}; give an address of this '
+                       'machine, such as 127.0.0.1, or 0.0.0.0 for all of them') from error
 
 
 def set_colours(server: Any, *, dark: bool = False) -> None:

@@ -408,6 +408,7 @@ class Start:
         self.arm = controller_rig.Arm(ramp_time=0.02, **values)
         self.clock, self.each, self.others, self.logged = 100.0, lambda: None, 0, []
         self.stopped, self.publishers, self.deaf, self.hear = [], 1, [], None
+        self.takes = {'std_msgs/msg/Float64MultiArray'}  # types with which a driver listens
         self.begin, self.ending, self.gravity_input = 100.0, threading.Event(), None
         monkeypatch.setattr(activation, 'time', SimpleNamespace(monotonic=lambda: self.clock))
         node = SimpleNamespace(
@@ -418,6 +419,9 @@ class Start:
             create_subscription=self._listen, destroy_subscription=self.deaf.append,
             get_publishers_info_by_topic=lambda _: [SimpleNamespace(
                 node_namespace='/', node_name=name) for name in ('first', 'second')],
+            get_subscriptions_info_by_topic=lambda topic: [
+                SimpleNamespace(topic_type=kind) for kind in self.takes
+                if topic == '/arm/commands'],
             get_logger=lambda: SimpleNamespace(
                 error=self.logged.append, warning=self.logged.append))
         self.made = activation.Activation(node, self.arm.controller, host=self)
@@ -477,6 +481,20 @@ def test_activation_ends_with_torque(monkeypatch):
     start.each = lambda: start.arm.run(0.01)
     assert start.made.run() and start.arm.sent
     assert not (start.stopped or start.logged or start.made.latched)
+
+
+@pytest.mark.parametrize(('takes', 'said'), [
+    ((), 'nobody listens to /arm/commands (std_msgs/msg/Float64MultiArray), so the robot gets no '
+         'torque: start the driver, or name its topic with commands:=/its/topic'),
+    (('sensor_msgs/msg/JointState',),
+     'commands on /arm/commands are std_msgs/msg/Float64MultiArray, but its listeners take '
+     'sensor_msgs/msg/JointState: set command_type to what the driver takes')])
+def test_activation_without_a_driver_warns(monkeypatch, takes, said):
+    """Torques that nobody takes, for a mistyped topic or another type, are no secret."""
+    start = Start(monkeypatch)
+    start.takes = takes
+    start.each = lambda: start.arm.run(0.01)
+    assert start.made.run() and start.logged == [said] and not start.stopped
 
 
 def test_activation_without_states_says_why(monkeypatch):

@@ -145,6 +145,10 @@ def test_values_given_at_the_start_that_cannot_be_taken():
     assert parameters.refusal_text(node, 'b', 'double', SettingError('no')).endswith("got 'x'")
     text = parameters.refusal_text(node, 'a', 'integer_array', SettingError('no'))
     assert text == 'parameter a must be of type integer_array, got 3; write [3]'
+    text = parameters.refusal_text(node, 'b', 'string_array', SettingError('no'))
+    assert text == "parameter b must be of type string_array, got 'x'; write [x]"
+    text = parameters.refusal_text(node, 'a', 'string', SettingError('no'))
+    assert text == 'parameter a must be of type string, got 3; put it in quotes'
     assert parameters.refusal_text(node, 'z', 'double', SettingError('no')) == 'parameter z: no'
     text, = parameters.unknown_warnings(node, ['bb'])
     assert text.startswith('parameter b is unknown and has no effect') and 'bb' in text

@@ -27,6 +27,7 @@ from ports import free_port
 import pytest
 from rbd_env.pace import patient
 import rbd_ros
+from rbd_ros.errors import RbdError
 from rbd_ros.spatial import RigidInertia, Sym3, Vec3
 from rbd_ros.view import scene as scenes, shapes
 from rbd_ros.view.server import start_server, stop_server
@@ -127,6 +128,16 @@ def test_view_command() -> None:
     assert found['problems'] == [] and json.dumps(found)
     said, _ = rbd('view', ARM, '--port', port, '--seconds', '0')
     assert said.startswith('seven_joint_arm: open http://127.0.0.1:') and 'in a browser' in said
+
+
+@pytest.mark.parametrize(('host', 'port', 'said'), [
+    ('127.0.0.1', 99999, 'port 99999 is outside 1 to 65535'),
+    ('127.0.0.1', 0, 'port 0 is outside'),
+    ('192.0.2.1', 8080, 'cannot listen on 192.0.2.1: .*; give an address of this machine')])
+def test_addresses_that_no_server_can_have(host: str, port: int, said: str) -> None:
+    """They are refused with a sentence; 192.0.2.1 is kept for documents (RFC 5737)."""
+    with pytest.raises(RbdError, match=said):
+        start_server(host, port)
 
 
 def test_without_viser(monkeypatch: pytest.MonkeyPatch) -> None:

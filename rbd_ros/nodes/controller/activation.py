@@ -27,7 +27,7 @@ import threading
 import time
 from typing import Protocol, TYPE_CHECKING
 
-from rbd_ros.control.advice import missing_states
+from rbd_ros.control.advice import missing_states, nobody_listens
 from rbd_ros.control.interface.causes import Cause
 from rbd_ros.control.supervisor.states import State
 from rbd_ros.nodes.controller.gravity_input import GravityInput
@@ -159,6 +159,7 @@ class Activation:
             float(node.get_parameter('activation_timeout').value))
         if (begun and not self._cancelled.is_set()
                 and controller.state not in (*_WAITING, State.FAULT)):
+            self._look_for_a_driver()
             return True
         fault = controller.fault_text()
         reason = fault or self._missing_input()
@@ -166,6 +167,16 @@ class Activation:
         self.latched = bool(fault)
         self._refuse(reason)
         return False
+
+    def _look_for_a_driver(self) -> None:
+        """Warn if nobody takes the torques: a driver may still come, but this is rarely meant."""
+        topic = self._node.resolve_topic_name('~/commands')
+        kind = message_type(self._controller.settings.text('command_type'))
+        name = f'{kind.__module__.partition(".")[0]}/msg/{kind.__name__}'
+        advice = nobody_listens(topic, name, {
+            each.topic_type for each in self._node.get_subscriptions_info_by_topic(topic)})
+        if advice:
+            self._node.get_logger().warning(advice)
 
     def _refuse(self, reason: str) -> None:
         if self._cancelled.is_set():

@@ -31,7 +31,7 @@ TITLE = 'Identify the robot'
 DONE, OPEN = '&#10003;', '&#9675;'  # a tick, an empty circle
 COMMANDS = (
     ('Plan a motion and look at it. Nothing moves.', 'rbd excite robot.urdf --out excite.yaml'),
-    ('Keep people and things away. It moves after you typed yes; Ctrl-C ends it.',
+    ('Keep people and things away. It moves after you type yes; Ctrl-C ends it.',
      'rbd excite robot.urdf --plan excite.yaml --run --record used'),
     ('Another motion, to judge the result by.',
      'rbd excite robot.urdf --seed 1 --run --record other'),

@@ -27,11 +27,13 @@ import sys
 from typing import Any
 
 import numpy as np
+from rbd_ros.control.parameters.row import BOOL, DOUBLE, INTEGER, STRING, STRINGS
 from rbd_ros.errors import RbdError
 from rbd_ros.nodes.dashboard.pose_file import state_folder
 from rbd_ros.nodes.dashboard.robot_beside import RobotBeside
 from rbd_ros.nodes.dashboard.robot_tab import RobotTab
 from rbd_ros.nodes.executors import kind_that_works, make_executor, spin_in_thread
+from rbd_ros.nodes.parameters import refusal_text, unknown_warnings
 from rbd_ros.nodes.process_end import ProcessEnd
 from rbd_ros.nodes.process_start import initialise
 from rbd_ros.view.scene import add_floor, VIEW_DIRECTION
@@ -39,6 +41,7 @@ from rbd_ros.view.server import start_server, stop_server
 from rbd_ros.view.server_part import ServerPart
 from rcl_interfaces.msg import ParameterDescriptor
 import rclpy
+from rclpy.exceptions import InvalidParameterTypeException
 from rclpy.node import Node
 from rclpy.parameter import Parameter
 
@@ -66,6 +69,8 @@ PARAMETERS: dict[str, tuple[Any, str]] = {
     'spacing': (1.5, 'Distance of robots that are shown side by side, m. 0: where they are by '
                      'their descriptions.'),
 }
+#: Types of their values, in words; lists of words have no default.
+KINDS = {str: STRING, bool: BOOL, int: INTEGER, float: DOUBLE}
 OF_ONE_ROBOT = 'robot_description', 'robot_description_file', 'joints', 'frame'
 NAMESPACE = re.compile('/?[A-Za-z][A-Za-z0-9_]*(/[A-Za-z][A-Za-z0-9_]*)*')
 #: Of several robots: by how much further away the camera is for each one more, where it looks,
@@ -80,12 +85,10 @@ class Dashboard(Node):
         """
         Declare the parameters and listen for descriptions.
 
-        :raises RbdError: for robots that cannot be told apart.
+        :raises RbdError: for a value of another type, and for robots that cannot be told apart.
         """
         super().__init__('dashboard')
-        for name, (value, text) in PARAMETERS.items():
-            self.declare_parameter(
-                name, value, ParameterDescriptor(description=text, read_only=True))
+        self._declare()
         self._namespaces = tuple(self._value('robots') or ('',))
         if len(self._namespaces) > 1:
             if not all(map(NAMESPACE.fullmatch, self._namespaces)):
@@ -99,6 +102,18 @@ class Dashboard(Node):
         self.tabs = [RobotTab(self, self._value, each) for each in self._namespaces]
         #: What takes another robot; None: this page takes none.
         self.beside: RobotBeside | None = None
+
+    def _declare(self) -> None:
+        """Declare the parameters; name those that are of another type, or that nobody knows."""
+        for name, (value, text) in PARAMETERS.items():
+            try:
+                self.declare_parameter(
+                    name, value, ParameterDescriptor(description=text, read_only=True))
+            except InvalidParameterTypeException as error:
+                raise RbdError(refusal_text(
+                    self, name, KINDS.get(type(value), STRINGS), error)) from error
+        for warning in unknown_warnings(self, PARAMETERS):
+            self.get_logger().warning(warning)
 
     @property
     def problem(self) -> str:
@@ -129,10 +144,13 @@ class Dashboard(Node):
         if port != self._value('port'):
             self.get_logger().warning(
                 f'port {self._value("port")} is in use by another program: the page is on {port}')
+        everywhere = self._value('host') in ('0.0.0.0', '::')  # it is no address to open
+        address = '127.0.0.1' if everywhere else self._value('host')
         self.get_logger().info(
-            f'open http://{self._value("host")}:{port}'
+            f'open http://{address}:{port}'
             + (f'/?token={token} in a browser' if token
-               else ' in a browser (view only: allow_commands is false)'))
+               else ' in a browser (view only: allow_commands is false)')
+            + ('; on another machine with the address of this one' if everywhere else ''))
 
     def _open_tabs(self) -> None:
         """Give each robot a tab of the panel, and a place in the scene beside the others."""

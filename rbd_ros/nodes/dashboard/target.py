@@ -183,10 +183,10 @@ class TargetHandle:
 
     def _text(self, H: Array, lack: str) -> str:
         """Return frame, target and distance in words."""
-        x, y, z = (float(part) for part in self._gizmo.position)
-        away = math.dist((x, y, z), H[:3, 3])
-        found = (f'Target of `{self.frame}`: x {x:.3f}, y {y:.3f}, z {z:.3f} m in the base, '
-                 f'{away:.3f} m from it.')
+        away = math.dist(self._gizmo.position, H[:3, 3])
+        x, y, z = (round(float(part), 3) + 0.0 for part in self._gizmo.position)  # no -0
+        found = (f'Target of `{self.frame}`: x {x:.3f}, y {y:.3f}, z {z:.3f} m in the base. '
+                 f'The frame is {away:.3f} m away from it.')
         return ' '.join(filter(None, (found, lack or ('' if self._simulated else HOLD))))
 
     def _pose(self) -> Array | None:
