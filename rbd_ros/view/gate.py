@@ -37,6 +37,7 @@ from urllib.parse import parse_qsl, urlencode
 
 from rbd_ros.errors import RbdError
 from rbd_ros.view.frames import is_wanted, read_frame
+from rbd_ros.view.page_head import add_to_head
 
 __all__ = ['Gate', 'guarded', 'prove_guarded']
 
@@ -252,8 +253,9 @@ def _reply(gate: Gate, connection: Any, asked: Any) -> Any:
 
 
 def _dressed(response: Any) -> Any:
-    """Add our headers to a response; None, for a websocket, stays None."""
+    """Add our headers, and lines to the head of a page; None, for a websocket, stays None."""
     if response is not None:
+        add_to_head(response)
         for name, value in PAGE_HEADERS.items():
             response.headers[name] = value
     return response

@@ -66,6 +66,8 @@ def start_server(
     # Light from everywhere. The default of viser, a picture of surroundings, does the same, but a
     # browser without a graphics card works on it for 10 s before it shows a robot.
     scene.configure_environment_map(hdri=None)
+    # Shadows would fall on the robot alone, and take a third of the time of a picture.
+    scene.configure_default_lights(cast_shadow=False)
     scene.add_light_hemisphere('/sky', sky_color=SKY_COLOUR, ground_color=GROUND_COLOUR,
                                intensity=SKY_INTENSITY, position=(0.0, 0.0, 1.0))
     return server

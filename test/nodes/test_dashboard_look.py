@@ -92,6 +92,25 @@ def test_a_button_moves_the_camera_of_the_one_who_pressed_it(drawn, name):
         PRESETS[name].back)
 
 
+@pytest.mark.parametrize(('width', 'height'), [(390, 844), (1200, 900)])
+def test_whoever_opens_the_page_in_a_high_window_sees_the_robot_above_the_panel(
+        drawn, width, height):
+    """The camera of a phone is put there; that of another window is where the scene says."""
+    server, client = MagicMock(), MagicMock()
+    Look(server, drawn, 'tool0')
+    [greet] = server.on_client_connect.call_args.args
+    camera = client.camera
+    camera.fov, camera.image_width, camera.image_height = FOV, width, height
+    camera.position = untouched = object()
+    greet(client)
+    if width > height:
+        assert camera.position is untouched
+    else:
+        links = np.array([drawn.pose(link)[0] for link in drawn.links])
+        at = seen(links, camera.position, camera.look_at, width, height)
+        assert (at > 0.0).all() and (at < [width, ABOVE * height]).all()
+
+
 def test_a_robot_beside_others_is_looked_at_where_it_stands(drawn):
     """The camera stands as far aside as the robot."""
     clients = MagicMock(), MagicMock()

@@ -16,6 +16,7 @@
 
 from contextlib import redirect_stdout
 from functools import cached_property
+import gzip
 import io
 import socket
 import threading
@@ -29,6 +30,7 @@ from rbd_env.pace import patient
 from rbd_ros.errors import RbdError
 from rbd_ros.view import gate as gates
 from rbd_ros.view.frames import is_like, is_wanted, read_frame
+from rbd_ros.view.page_head import SCRIPT, STYLE
 from rbd_ros.view.server import start_server, stop_server
 
 viser = pytest.importorskip('viser', reason='viser is not installed: use ./run')
@@ -324,3 +326,17 @@ def test_signs_of_a_held_button():
     assert is_wanted(sign, {'a': None}) and not is_wanted(sign, {'b': None})
     assert read(uuid='a', frequency='ten') is None and read(uuid='a') is None
     assert read(uuid=['a'], frequency=10.0) is None
+
+
+@pytest.mark.parametrize('encoding', ['gzip', 'identity'])
+def test_our_lines_come_first_in_the_head_of_the_page(open_page, encoding):
+    """They are whole, before what viser does, and the length is that of what is sent."""
+    asked = urllib.request.Request(f'http://127.0.0.1:{open_page.port}/',
+                                   headers={'Accept-Encoding': encoding})
+    with urllib.request.urlopen(asked, timeout=patient(20)) as answer:
+        body = answer.read()
+        assert answer.headers.get_all('Content-Length') == [str(len(body))]
+    text = gzip.decompress(body) if encoding == 'gzip' else body
+    head = text.partition(b'<head>')[2]
+    assert head.startswith(STYLE + SCRIPT) and text.count(SCRIPT) == 1
+    assert b'data-p=' in head.removeprefix(STYLE + SCRIPT)  # the page of viser

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple, TYPE_CHECKING
 
 import numpy as np
 from rbd_ros.view.server import set_colours
-from rbd_ros.view.server_part import origin_of
+from rbd_ros.view.server_part import origin_of, ServerPart
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -93,6 +93,13 @@ class Look:
             dark = server.gui.add_checkbox('Dark page', False)
         places.on_click(lambda event: self.go(event.client, event.target.value))
         dark.on_update(lambda _: set_colours(server, dark=dark.value))
+        if not isinstance(server, ServerPart):  # where robots stand side by side, it is for all
+            server.on_client_connect(self._greet)
+
+    def _greet(self, client: Any) -> None:
+        """Put the robot above the panel where the window is high, as that of a phone."""
+        if client.camera.image_width < client.camera.image_height:
+            self.go(client, 'Fit')
 
     def go(self, client: Any, name: str) -> None:
         """Put the camera of the one who asked to a place."""

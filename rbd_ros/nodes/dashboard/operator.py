@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
+import math
 import threading
 import time
 from typing import Any, NamedTuple, TYPE_CHECKING
@@ -40,6 +41,7 @@ __all__ = ['VIEW_ONLY', 'Operator']
 VIEW_ONLY = 'Nothing is sent: allow_commands is false, this page only watches.'
 ANSWER_TIMEOUT = 5.0  # s to wait for an answer
 SET_POINT_AHEAD = 60_000_000  # ns until a set-point is due: one and a half pictures
+LOOK_PERIOD = 0.1  # s for which it is known who moves the robot: the page asks several times
 MAX_PENDING = 20  # requests whose answers are waited for; the oldest makes room
 
 
@@ -67,6 +69,7 @@ class Operator:
                  joint_states: str = 'joint_states') -> None:
         self._node, self.allowed = node, allowed
         self._ends = f'{controller}/commands', joint_states, simulator
+        self._simulated, self._looked = False, -math.inf  # and when, a steady time
         self.answer = '' if allowed else VIEW_ONLY  # what became of the last command
         self._sent: deque[_Request] = deque()
         self._lock = threading.Lock()  # buttons are pressed in threads of the page
@@ -116,9 +119,12 @@ class Operator:
 
     @property
     def simulated(self) -> bool:
-        """Return whether the robot that moves is a simulated one."""
-        return self.allowed and is_simulated(
-            self._node, *map(self._node.resolve_topic_name, self._ends))
+        """Return whether the robot that moves is a simulated one, or was just now."""
+        if self.allowed and time.monotonic() > self._looked + LOOK_PERIOD:
+            self._simulated = is_simulated(
+                self._node, *map(self._node.resolve_topic_name, self._ends))
+            self._looked = time.monotonic()
+        return self._simulated
 
     def home(self) -> None:
         """Put the simulated robot back to where it started."""

@@ -1,0 +1,73 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+"""
+What is added to the head of the page, before what viser does there.
+
+A browser without a graphics card computes each pixel of the scene on the processor. With a quarter
+of them, drawn twice as large, it draws twice as often, and words and plots stay sharp.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+import gzip
+from typing import Any
+
+__all__ = ['add_to_head']
+
+#: On a phone the panel is as wide as the window; viser would cover two thirds of its width.
+STYLE = b"""<style>@media (max-width: 36em) { [style*="width: 20em"] { width: 100% !important; } }
+</style>
+"""
+#: Viser takes the number of pixels from its address, once. An address that has one is left alone.
+SCRIPT = b"""<script>(() => {
+    const gl = document.createElement('canvas').getContext('webgl2');
+    if (!gl) return;
+    const names = gl.getExtension('WEBGL_debug_renderer_info');
+    const name = gl.getParameter(names ? names.UNMASKED_RENDERER_WEBGL : gl.RENDERER);
+    gl.getExtension('WEBGL_lose_context')?.loseContext();
+    const address = new URL(location.href);
+    if (!/swiftshader|llvmpipe|softpipe|software|basic render/i.test(name)
+        || address.searchParams.has('fixedDpr')) return;
+    const before = location.href;
+    address.searchParams.set('fixedDpr', '0.5');
+    history.replaceState(null, '', address);
+    new MutationObserver((_, watch) => {
+        if (!document.querySelector('#root > *')) return;
+        watch.disconnect();
+        history.replaceState(null, '', before);  // not for a bookmark
+    }).observe(document, {childList: true, subtree: true});
+})();</script>
+"""
+
+
+def add_to_head(response: Any) -> None:
+    """
+    Put style and script into a response that is a page.
+
+    :param response: of the server, with ``headers`` and ``body``.
+    """
+    if response.headers.get('Content-Type', '').startswith('text/html'):
+        response.body = _with_head(
+            response.body, response.headers.get('Content-Encoding') == 'gzip')
+        del response.headers['Content-Length']
+        response.headers['Content-Length'] = str(len(response.body))
+
+
+@lru_cache(4)
+def _with_head(body: bytes, zipped: bool) -> bytes:
+    """Return a page with our lines at the beginning of its head."""
+    page = gzip.decompress(body) if zipped else body
+    page = page.replace(b'<head>', b'<head>' + STYLE + SCRIPT, 1)
+    return gzip.compress(page) if zipped else page
