@@ -149,23 +149,29 @@ def test_an_arm_that_hangs_in_its_springs_does_not_sink_at_each_start(driven):
     np.testing.assert_allclose(arm.reference[0][:6], first[:6], atol=1e-9)
 
 
-def test_an_arm_that_is_blocked_is_waited_for(driven):
+@pytest.mark.parametrize('ticks', [False, True])
+def test_an_arm_that_is_blocked_is_waited_for(driven, ticks):
     """However long and often the button is held, its springs are stretched by so much."""
-    both = driven(simulated=False, mode=SPRINGS, **SOFT)
+    both = driven(simulated=False, mode=SPRINGS, tracking_limits=[3.0], **SOFT)
     arm, page = both.arm, both.page
     arm.run(0.5)
     stands, first = arm.q.copy(), arm.reference[0].copy()
     both.block(True)
     page.drive.sliders[0].put(float(stands[0] + 1.5))
-    for _ in range(3):
+    for _ in range(4):
         both.held = True
         arm.run(2.0)
         assert f'does not follow: {MODEL.joint_names[0]} is' in page.drive.words.content
         both.held = False
         arm.run(1.0)
         assert 'does not follow' not in page.drive.words.content
+        if ticks:
+            page.drive.box.put(False)
+            page.drive.update()
+            page.on()
+            page.drive.sliders[0].put(float(stands[0] + 1.5))
     wound = arm.reference[0] - first
-    most = ANGULAR_LAG + LEAD * USUAL / 100.0 * SPEED[0]
+    most = (1.0 + 0.5 * ticks) * ANGULAR_LAG + LEAD * USUAL / 100.0 * SPEED[0]
     print(wound.round(3), most)
     assert 0.5 * ANGULAR_LAG < wound[0] < 1.1 * most and np.abs(wound[1:]).max() < 0.01
     both.block(False)  # it goes no further than its reference, and then on

@@ -276,7 +276,9 @@ class JointDrive:
         if reference is not None:
             self.point.begin(reference)
             if measured is not None:
-                self._hang = self.point.q - self.point.near(measured)
+                # bounded: switched on anew each time, a blocked robot would be wound up further
+                self._hang = np.clip(self.point.q - self.point.near(measured),
+                                     -0.5 * self._lag, 0.5 * self._lag)
             for k in np.flatnonzero(self.point.endless):
                 self._place(int(k), float(reference[k]))
         self.target = self.point.q.copy()
