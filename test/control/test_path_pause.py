@@ -146,6 +146,29 @@ def test_velocity_is_the_derivative_while_it_slows_down(arm):
                                qdd[moving][5:], atol=0.15 * np.abs(qdd).max())
 
 
+def test_each_step_moves_by_the_velocity_that_is_told(arm):
+    """
+    At an even speed, slowing down and coming back: the way of a step is the velocity at its end.
+
+    One that fell behind by the rate of the step before would still move when it is said to rest.
+    """
+    c, q, speed = arm.controller, arm.reference[0].copy(), np.linspace(0.1, 0.2, 7)
+    times = np.array([0.4, 2.0, 2.4])
+    c.take_points(arm.now, arm.time, Knots(
+        times, q + speed * np.array([0.2, 1.8, 2.0])[:, None],
+        np.array([speed, speed, STILL]), np.zeros((3, 7))), arm.now)
+    arm.run(0.6)
+    log = []
+    arm.each = lambda time: log.append(arm.reference.copy())
+    for paused in (True, False):
+        arm.controller.pause(arm.now, arm.time, paused=paused)
+        arm.run(0.4)
+    q, qd, _ = (np.array(each) for each in zip(*log))
+    rates = qd[:, 0] / speed[0]
+    assert rates.min() == 0.0 and rates[-1] > 0.5 and ((0.0 < rates) & (rates < 0.99)).sum() > 20
+    np.testing.assert_allclose(np.diff(q, axis=0) / arm.period, qd[1:], atol=1e-9)
+
+
 def test_goals_wait_for_a_pause(arm):
     """Its times are those of the path: a goal of 0.6 s is reached after a pause of 5 s."""
     c, q = arm.controller, arm.reference[0].copy()
