@@ -17,31 +17,43 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import suppress
+import re
 import threading
 import time
+from types import SimpleNamespace
 
 from action_msgs.msg import GoalStatus
 from control_msgs.action import FollowJointTrajectory
 from control_msgs.msg import JointTolerance, JointTrajectoryControllerState
-from geometry_msgs.msg import Quaternion, Transform, Vector3
+from geometry_msgs.msg import PoseStamped, Quaternion, Transform, Vector3
 from isolation import own_domain
 import numpy as np
 import pytest
 from rbd_ros import Dynamics, load_urdf
+from rbd_ros.control.modes.modes import Takes, taking
 from rbd_ros.nodes.description import BUILT_IN_POSE, built_in_robot
+from rbd_ros.nodes.path_server import follower
 from rbd_ros.nodes.path_server.node import PathServer
+from rbd_ros.nodes.path_server.robot_elsewhere import FRESH
 from rcl_interfaces.msg import Log
 import rclpy
 from rclpy.action import ActionClient, ActionServer, CancelResponse
-from rclpy.executors import MultiThreadedExecutor, SingleThreadedExecutor
-from rclpy.qos import qos_profile_sensor_data
+from rclpy.exceptions import InvalidHandle
+from rclpy.executors import Executor, MultiThreadedExecutor, SingleThreadedExecutor
+from rclpy.qos import DurabilityPolicy, qos_profile_sensor_data, QoSProfile
+from rclpy.task import Future
 from sensor_msgs.msg import JointState
+from std_msgs.msg import String
+from std_srvs.srv import SetBool
 from trajectory_msgs.msg import MultiDOFJointTrajectory, MultiDOFJointTrajectoryPoint
 
 WAIT = 60.0  # s for what must come; a busy machine may need them
 START = np.array(BUILT_IN_POSE)
 UP = np.array([0.0, 0.0, 0.05])
 Result = FollowJointTrajectory.Result
+TIP_MODE = taking(Takes.TARGET)[0]
+LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 
 
 class Elsewhere:
@@ -52,6 +64,10 @@ class Elsewhere:
         self.asked, self.reference, self.speed, self.cancelled = [], START.copy(), 0.0, False
         self.holds = self.tells = True
         self.answer = Result(error_string='goal reached')
+        self.poses = []
+        node.create_subscription(PoseStamped, 'controller/target_pose', self.poses.append, 100)
+        self.words = {each: node.create_publisher(String, f'controller/{each}', LATCHED)
+                      for each in ('mode', 'state')}
         self.go = threading.Event()  # lets a goal end
         self.go.set()
         self.states = node.create_publisher(
@@ -74,10 +90,6 @@ class Elsewhere:
         self.measured.publish(JointState(
             name=self.joints, position=(self.reference + 1e-3 + noise).tolist(),
             velocity=[self.speed] * 7))
-
-    def leave(self) -> None:
-        """Take the action away, between two callbacks of its executor."""
-        self.node.executor.create_task(self.server.destroy)
 
     def _cancel(self, _) -> CancelResponse:
         self.cancelled = True
@@ -106,7 +118,7 @@ class Site:
     """The server, a controller, and a client of both."""
 
     def __init__(self, node, elsewhere) -> None:
-        self.elsewhere, self.logged = elsewhere, []
+        self.node, self.elsewhere, self.logged = node, elsewhere, []
         self.dynamics = Dynamics(load_urdf(str(built_in_robot())), backend='reference')
         self.pose = self.dynamics.pose(START, 'tool0')
         self.client = ActionClient(node, FollowJointTrajectory,
@@ -150,10 +162,12 @@ class Site:
         until(lambda: text in self.outcome(self.path((1.0, 40.0 * UP)))[1].error_string)
 
     def outcome(self, message: MultiDOFJointTrajectory, **fields):
-        """Return how a goal ends."""
-        result = self.send(message, **fields)[1]
-        until(result.done)
-        return result.result().status, result.result().result
+        """Return how a goal ends; again if a busy machine has kept the states back."""
+        while True:
+            result = self.send(message, **fields)[1]
+            until(result.done)
+            if not result.result().result.error_string.startswith('no states of '):
+                return result.result().status, result.result().result
 
 
 def until(done: Callable[[], bool]) -> None:
@@ -162,6 +176,12 @@ def until(done: Callable[[], bool]) -> None:
     while not done():
         assert time.monotonic() < end, 'it does not come'
         time.sleep(0.01)
+
+
+def spin(executor: Executor) -> None:
+    """Run an executor until it is shut down, in the middle of whatever it does."""
+    with suppress(InvalidHandle):
+        executor.spin()
 
 
 @pytest.fixture
@@ -178,7 +198,7 @@ def site() -> Iterator[Site]:
             executors.append(SingleThreadedExecutor() if node is nodes[0]
                              else MultiThreadedExecutor(4))
             executors[-1].add_node(node)
-        threads = [threading.Thread(target=each.spin) for each in executors]
+        threads = [threading.Thread(target=spin, args=[each]) for each in executors]
         for thread in threads:
             thread.start()
         elsewhere = Elsewhere(nodes[1])
@@ -257,24 +277,39 @@ def test_refusals_reach_the_client_and_not_the_controller(site: Site) -> None:
 
 
 def test_the_answer_of_the_controller_is_passed_on(site: Site) -> None:
-    """An abort with its code and text; then that the controller has gone."""
+    """An abort with its code and text."""
     site.elsewhere.answer = Result(error_code=Result.PATH_TOLERANCE_VIOLATED,
                                    error_string='joint_2 is 0.3 rad off')
     status, result = site.outcome(site.path((1.0, UP)))
     assert (status, result) == (GoalStatus.STATUS_ABORTED, site.elsewhere.answer)
-    site.elsewhere.leave()
-    until(lambda: site.outcome(site.path((1.0, UP)))[1].error_string.startswith(
-        'the action /controller/follow_joint_trajectory is not there'))
 
 
-def test_a_controller_that_vanishes_ends_its_path(site: Site) -> None:
-    """Nobody waits for ever."""
-    site.elsewhere.go.clear()
-    _, result, _ = site.send(site.path((1.0, UP)))
-    until(lambda: bool(site.elsewhere.asked))
-    site.elsewhere.leave()
-    until(result.done)
-    assert 'has vanished' in result.result().result.error_string
+@pytest.mark.parametrize('how', ['vanishes', 'is silent'])
+def test_nobody_waits_for_ever(monkeypatch: pytest.MonkeyPatch, how: str) -> None:
+    """A controller that is not there, vanishes or is silent ends its path; late, it stops."""
+    clock, accepted, ended, cancelled = [0.0], Future(), [], []
+    client = SimpleNamespace(ready=False, server_is_ready=lambda: client.ready,
+                             send_goal_async=lambda *_, **__: accepted)
+    monkeypatch.setattr(follower, 'ActionClient', lambda *_: client)
+    monkeypatch.setattr(follower, 'time', SimpleNamespace(monotonic=lambda: clock[0]))
+    looks = []
+    node = SimpleNamespace(create_timer=lambda _, look, **__: looks.append(look))
+    made = follower.Follower(node, '/arm/follow_joint_trajectory')
+    made.begin(FollowJointTrajectory.Goal(), follower.Errand(lambda _: None, ended.append))
+    assert 'the action /arm/follow_joint_trajectory is not there' in ended.pop().text
+    client.ready = True
+    made.begin(FollowJointTrajectory.Goal(), follower.Errand(lambda _: None, ended.append))
+    clock[0] = follower.ANSWER - 0.1
+    looks[0]()
+    assert not ended
+    clock[0] += 0.2
+    client.ready = how != 'vanishes'
+    looks[0]()
+    assert ('has vanished' if how == 'vanishes' else 'has not answered') in ended.pop().text
+    accepted.set_result(SimpleNamespace(
+        accepted=True, cancel_goal_async=lambda: cancelled.append(True), get_result_async=Future))
+    made._answered(follower.Errand(lambda _: None, ended.append, unwanted=True), accepted)
+    assert cancelled and not ended
 
 
 def test_cancelled(site: Site) -> None:
@@ -310,10 +345,91 @@ def test_topic(site: Site) -> None:
 def test_measured_joints_where_nobody_tells_the_reference(site: Site) -> None:
     """With a warning; noise of standing joints does not end the check."""
     site.elsewhere.tells = False
-    time.sleep(0.7)
+    time.sleep(FRESH + 0.3)
     status, _ = site.outcome(site.path((2.0, UP)))
     assert status == GoalStatus.STATUS_SUCCEEDED
     first = np.array(site.elsewhere.asked[0].trajectory.points[0].positions)
     np.testing.assert_allclose(first, START + 1e-3, atol=6e-4)
     until(lambda: any('the path begins where the joints are measured' in text
                       for text in site.logged))
+
+
+# -- modes of the tip -----------------------------------------------------------------------------
+
+def lead_tip(site: Site) -> None:
+    """Have the controller in a mode of the tip: no joint is held."""
+    site.elsewhere.holds = False
+    site.elsewhere.words['state'].publish(String(data='running'))
+    time.sleep(0.3)
+    site.elsewhere.words['mode'].publish(String(data=TIP_MODE))
+    until(lambda: 'no joint is led' in site.outcome(
+        site.path((1.0, 40.0 * UP)), goal_tolerance=[JointTolerance()])[1].error_string)
+
+
+def test_the_tip_is_led_by_poses(site: Site) -> None:
+    """Along the line from where the joints are measured; joints get nothing."""
+    lead_tip(site)
+    status, result = site.outcome(site.path((1.0, UP)))
+    assert status == GoalStatus.STATUS_SUCCEEDED
+    left = re.match('the frame is (.*) m and .* rad from the end of the path', result.error_string)
+    assert left and abs(float(left[1]) - UP[2]) < 5e-3  # this one does not move
+    assert not site.elsewhere.asked
+    places = np.array([[p.x, p.y, p.z] for p in (
+        each.pose.position for each in site.elsewhere.poses)])
+    begin = site.dynamics.pose(START + 1e-3, 'tool0')[:3, 3]
+    np.testing.assert_allclose(places[0], begin, atol=2e-3)
+    np.testing.assert_allclose(places[-1], site.pose[:3, 3] + UP, atol=1e-9)
+    assert (np.diff(places[:, 2]) > -1e-9).all() and len(places) > 20
+    assert np.abs(places[:, :2] - site.pose[:2, 3]).max() < 3e-3
+
+
+@pytest.mark.parametrize('what', ['mode', 'state', 'publisher'])
+def test_what_ends_a_path_of_poses(site: Site, what: str) -> None:
+    """Another mode, a stop, somebody else's poses: nothing is sent any more."""
+    lead_tip(site)
+    _, result, _ = site.send(site.path((6.0, UP)))
+    until(lambda: len(site.elsewhere.poses) > 5)
+    if what == 'publisher':
+        site.node.create_publisher(PoseStamped, 'controller/target_pose', 1)
+    else:
+        site.elsewhere.words[what].publish(String(data='fault'))
+    until(result.done)
+    assert result.result().status == GoalStatus.STATUS_ABORTED
+    assert {'mode': 'the mode has become fault', 'state': 'the controller is fault',
+            'publisher': 'somebody else publishes /controller/target_pose'}[what] in (
+        result.result().result.error_string)
+    time.sleep(0.3)
+    sent = len(site.elsewhere.poses)
+    time.sleep(0.3)
+    assert len(site.elsewhere.poses) == sent
+
+
+def test_a_path_of_poses_is_paused_and_cancelled(site: Site) -> None:
+    """It stands, goes on, and comes to rest on the line; feedback has the tip."""
+    lead_tip(site)
+    service = site.node.create_client(SetBool, 'path_server/pause')
+    assert service.wait_for_service(WAIT)
+
+    def pause(wanted: bool) -> SetBool.Response:
+        done = service.call_async(SetBool.Request(data=wanted))
+        until(done.done)
+        return done.result()
+
+    def height() -> float:
+        return site.elsewhere.poses[-1].pose.position.z
+    assert not pause(True).success
+    handle, result, feedback = site.send(site.path((6.0, UP)))
+    begin = site.pose[2, 3]
+    until(lambda: site.elsewhere.poses and height() > begin + 0.005)
+    assert pause(True).success
+    time.sleep(1.0)
+    rested = height()
+    time.sleep(0.5)
+    assert height() == rested < begin + 0.045 and not result.done()
+    assert pause(False).success
+    until(lambda: height() > rested + 1e-3)
+    handle.cancel_goal_async()
+    until(result.done)
+    assert result.result().status == GoalStatus.STATUS_CANCELED
+    assert 'at rest on the path' in result.result().result.error_string
+    assert feedback[-1].multi_dof_desired.transforms[0].translation.z > begin

@@ -30,7 +30,7 @@ import numpy as np
 import numpy.typing as npt
 from rbd_ros.control.paths.curve import WayPoints
 from rbd_ros.control.paths.plans import PathPlan
-from rbd_ros.control.paths.postures import Postures
+from rbd_ros.control.paths.postures import Posture, Postures
 from rbd_ros.control.paths.way_points import MOST_POINTS, read_way_points, too_many
 from rbd_ros.control.references.results import GoalError, ResultCode
 from rbd_ros.errors import RbdError
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from rbd_ros.control.robot_now import RobotNow
     from rclpy.node import Node
 
-__all__ = ['PathPlanner']
+__all__ = ['PathPlanner', 'tip_point']
 
 Array = npt.NDArray[np.float64]
 Checked = Callable[[PathPlan | GoalError], None]
@@ -166,16 +166,32 @@ class PathPlanner:
         :param q: of the controlled joints.
         :param qd: their velocities.
         """
+        seen = self.pose(q)
+        return tip_point(seen.p, seen.R, np.kron(np.eye(2), seen.R) @ (seen.J @ qd))
+
+    def pose(self, q: Array) -> Posture:
+        """
+        Return how joints put the tip.
+
+        :param q: of the controlled joints.
+        """
         robot = self._robot
         self._postures.renew(robot.q, robot.gravity, robot.payload)
-        seen = self._postures.at(q)
-        angular, linear = np.split(seen.J @ qd, 2)
-        x, y, z, w = quaternion(seen.R)
-        return MultiDOFJointTrajectoryPoint(
-            transforms=[Transform(translation=_vector(seen.p),
-                                  rotation=Quaternion(x=x, y=y, z=z, w=w))],
-            velocities=[Twist(linear=_vector(seen.R @ linear),
-                              angular=_vector(seen.R @ angular))])
+        return self._postures.at(q)
+
+
+def tip_point(p: Array, R: Array, velocity: Array) -> MultiDOFJointTrajectoryPoint:
+    """
+    Return a pose of the tip and its velocity as a message.
+
+    :param p: its origin in the base.
+    :param R: its axes as columns.
+    :param velocity: angular, linear; base axes.
+    """
+    x, y, z, w = quaternion(R)
+    return MultiDOFJointTrajectoryPoint(
+        transforms=[Transform(translation=_vector(p), rotation=Quaternion(x=x, y=y, z=z, w=w))],
+        velocities=[Twist(linear=_vector(velocity[3:]), angular=_vector(velocity[:3]))])
 
 
 def _refusal(error: RbdError) -> GoalError:

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+import time
 
 from action_msgs.msg import GoalStatus
 from control_msgs.action import FollowJointTrajectory
@@ -31,6 +32,7 @@ from rclpy.task import Future
 __all__ = ['Errand', 'Follower']
 
 _PERIOD = 0.5  # s between two looks whether the controller is still there
+ANSWER = 5.0  # s within which it must take a motion, or refuse it
 _STATUS = {GoalStatus.STATUS_SUCCEEDED: Status.SUCCEEDED,
            GoalStatus.STATUS_CANCELED: Status.CANCELED}
 
@@ -48,6 +50,7 @@ class Errand:
     ended: Callable[[Outcome], None]
     handle: ClientGoalHandle | None = None  # once it is accepted
     unwanted: bool = False
+    asked: float = 0.0  # steady time
 
     def cancel(self) -> None:
         """Let the controller come to rest; now, or when it has taken the motion."""
@@ -80,6 +83,7 @@ class Follower:
         if not self._client.server_is_ready():
             errand.ended(self._gone('is not there'))
             return
+        errand.asked = time.monotonic()
         self._errands.append(errand)
         sent = self._client.send_goal_async(
             goal, feedback_callback=lambda message: errand.told(message.feedback))
@@ -111,9 +115,13 @@ class Follower:
 
     def _look(self) -> None:
         """End what nobody will answer any more."""
-        if self._errands and not self._client.server_is_ready():
-            for errand in list(self._errands):
+        gone = bool(self._errands) and not self._client.server_is_ready()
+        for errand in list(self._errands):
+            if gone:
                 self._end(errand, self._gone('has vanished'))
+            elif errand.handle is None and time.monotonic() - errand.asked > ANSWER:
+                errand.cancel()  # should it still take it
+                self._end(errand, self._gone(f'has not answered within {ANSWER:g} s'))
 
     def _gone(self, what: str) -> Outcome:
         return Outcome(Status.ABORTED, ResultCode.INVALID_GOAL, f'the action {self._name} {what}: '

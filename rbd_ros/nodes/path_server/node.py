@@ -32,6 +32,7 @@ from rbd_ros.nodes.controller.description_source import DescriptionSource
 from rbd_ros.nodes.controller.path_planner import PathPlanner
 from rbd_ros.nodes.executors import kind_that_works, make_executor, spin_in_thread
 from rbd_ros.nodes.path_server.follower import Follower
+from rbd_ros.nodes.path_server.guide import Guide
 from rbd_ros.nodes.path_server.path_goals import PathGoals
 from rbd_ros.nodes.path_server.robot_elsewhere import RobotElsewhere
 from rbd_ros.nodes.process_end import ProcessEnd
@@ -39,6 +40,7 @@ from rbd_ros.nodes.process_start import initialise
 import rclpy
 from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
+from std_srvs.srv import SetBool
 
 __all__ = ['main', 'PathServer']
 
@@ -88,13 +90,23 @@ class PathServer(Node):
         kernels = LawKernels(robot, driver_adds=settings.text('driver_adds'),
                              driver_knows_payload=settings.flag('driver_knows_payload'),
                              axes=settings.task_axes)
-        planner = PathPlanner(self, RobotElsewhere(self, settings, self._controller),
-                              kernels.compile('report'))
+        now = RobotElsewhere(self, settings, self._controller)
+        planner = PathPlanner(self, now, kernels.compile('report'))
         action = f'{self._controller}/follow_joint_trajectory'
-        self._goals = PathGoals(self, planner, Follower(self, action), robot.joints, robot.tip)
+        self._guide = Guide(self, now, planner, self._controller)
+        self._goals = PathGoals(self, now, planner, Follower(self, action), self._guide)
+        self.create_service(SetBool, '~/pause', self._on_pause)
         self._description.configured, self.serves = text, True
         log.info(f'robot "{robot.model.name}" from {origin}: paths of {robot.tip} are checked '
                  f'here and followed by {action}')
+
+    def _on_pause(self, request: SetBool.Request, response: SetBool.Response) -> SetBool.Response:
+        refused = self._guide.pause(request.data)
+        response.success = not refused
+        response.message = (
+            f'{refused}; a motion of the joints is paused by {self._controller}/pause'
+            if refused else 'the path comes to rest' if request.data else 'the path goes on')
+        return response
 
 
 def main(args: list[str] | None = None) -> int:

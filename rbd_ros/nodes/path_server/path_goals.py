@@ -20,7 +20,7 @@ A goal that cannot be followed is aborted before anything moves, with the first 
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from functools import partial
 
 from control_msgs.action import FollowJointTrajectory
@@ -33,6 +33,8 @@ from rbd_ros.errors import RbdError
 from rbd_ros.nodes.controller.goal_server import GoalServer
 from rbd_ros.nodes.controller.path_planner import PathPlanner
 from rbd_ros.nodes.path_server.follower import Errand, Follower
+from rbd_ros.nodes.path_server.guide import check_tip_speed, Guide
+from rbd_ros.nodes.path_server.robot_elsewhere import RobotElsewhere
 from rclpy.action import CancelResponse, GoalResponse
 from rclpy.action.server import ServerGoalHandle
 from rclpy.node import Node
@@ -49,21 +51,22 @@ _TOPIC = '~/cartesian_trajectory'
 class PathGoals:
     """Serve topic and action."""
 
-    def __init__(self, node: Node, planner: PathPlanner, follower: Follower,
-                 joints: tuple[str, ...], tip: str) -> None:
+    def __init__(self, node: Node, robot: RobotElsewhere, planner: PathPlanner,
+                 follower: Follower, guide: Guide) -> None:
         """
         Offer both.
 
         :param node: its executor calls.
+        :param robot: as it is now.
         :param planner: checks paths.
-        :param follower: gets the motion of a checked one.
-        :param joints: that are controlled.
-        :param tip: the frame that moves.
+        :param follower: gets the joint motion of a checked one.
+        :param guide: leads the tip where the controller is in a mode of the tip.
         """
-        self._node, self._planner, self._follower = node, planner, follower
-        self._joints, self._tip = list(joints), tip
+        self._node, self._robot, self._planner = node, robot, planner
+        self._follower, self._guide = follower, guide
+        self._joints, self._tip = list(robot.settings.robot.joints), robot.settings.robot.tip
         self._handles: dict[Hashable, ServerGoalHandle] = {}
-        self._errands: dict[Hashable, Errand] = {}
+        self._cancels: dict[Hashable, Callable[[], None]] = {}  # of goals that are followed
         node.create_subscription(MultiDOFJointTrajectory, _TOPIC, self._on_message, 1)
         self._server = GoalServer(
             node, FollowJointTrajectory, '~/follow_joint_trajectory',
@@ -77,6 +80,7 @@ class PathGoals:
         if not message.points:  # come to rest, and follow none that is being checked
             self._planner.drop(None)
             self._follower.cancel()
+            self._guide.cancel()
             return
         self._check(None, FollowJointTrajectory.Goal(multi_dof_trajectory=message))
 
@@ -110,29 +114,44 @@ class PathGoals:
         if goal.component_path_tolerance or goal.component_goal_tolerance:
             raise GoalError(ResultCode.INVALID_GOAL, 'tolerances of a path are those of joints: '
                                                      'path_tolerance and goal_tolerance')
+        if self._robot.leads_tip and (goal.path_tolerance or goal.goal_tolerance):
+            raise GoalError(ResultCode.INVALID_GOAL, f'in {self._robot.mode} no joint is led: '
+                            'tolerances of joints do not count')
         return self._planner.read(goal.multi_dof_trajectory)
 
     def _checked(self, key: Hashable, goal: FollowJointTrajectory.Goal,
                  plan: PathPlan | GoalError) -> None:
         """Hand a path that can be followed to the controller."""
         stamp = goal.multi_dof_trajectory.header.stamp
+        start = (stamp.sec + 1e-9 * stamp.nanosec) or None
         try:
             if isinstance(plan, GoalError):
                 raise plan
-            knots = plan.knots(self._node.get_clock().now().nanoseconds * 1e-9,
-                               (stamp.sec + 1e-9 * stamp.nanosec) or None, whole=True)
+            if self._robot.leads_tip:
+                check_tip_speed(plan.curve, self._robot.settings)
+            knots = plan.knots(self._node.get_clock().now().nanoseconds * 1e-9, start, whole=True)
         except GoalError as error:
             self._ended(key, Outcome(Status.ABORTED, error.code, str(error)))
             return
+        told, ended = partial(self._told, key), partial(self._ended, key)
+        if self._robot.leads_tip:
+            cancel = self._guide.begin(plan.curve, start, told, ended)
+        else:
+            errand = Errand(told, ended)
+            cancel = errand.cancel
+            self._follower.begin(self._motion(goal, knots), errand)
+        if key in self._handles:
+            self._cancels[key] = cancel
+
+    def _motion(self, goal: FollowJointTrajectory.Goal,
+                knots: Knots) -> FollowJointTrajectory.Goal:
+        """Return what the controller is asked for."""
         motion = FollowJointTrajectory.Goal(
             trajectory=_trajectory(self._joints, knots),
             path_tolerance=goal.path_tolerance, goal_tolerance=goal.goal_tolerance,
             goal_time_tolerance=goal.goal_time_tolerance)
-        motion.trajectory.header.stamp = stamp
-        errand = Errand(partial(self._told, key), partial(self._ended, key))
-        if key in self._handles:
-            self._errands[key] = errand
-        self._follower.begin(motion, errand)
+        motion.trajectory.header.stamp = goal.multi_dof_trajectory.header.stamp
+        return motion
 
     # -- and is followed ------------------------------------------------------------------------
 
@@ -142,8 +161,8 @@ class PathGoals:
             # answered once rclpy has noted that this was wanted
             self._node.executor.create_task(self._ended, key, Outcome(
                 Status.CANCELED, ResultCode.SUCCESSFUL, 'canceled while the path was checked'))
-        elif key in self._errands:
-            self._errands[key].cancel()
+        elif key in self._cancels:
+            self._cancels[key]()
         else:
             return CancelResponse.REJECT
         return CancelResponse.ACCEPT
@@ -165,7 +184,7 @@ class PathGoals:
 
     def _ended(self, key: Hashable, outcome: Outcome) -> None:
         """Answer a goal; what came by topic is told in the log."""
-        self._errands.pop(key, None)
+        self._cancels.pop(key, None)
         log = self._node.get_logger()
         text = f'path {outcome.status.value} ({outcome.code.name}): {outcome.text}'
         if outcome.status is Status.ABORTED:

@@ -23,22 +23,26 @@ from control_msgs.msg import JointTrajectoryControllerState
 import numpy as np
 import numpy.typing as npt
 from rbd_ros.control.load.load import payload_of
+from rbd_ros.control.modes.modes import Takes, taking
 from rbd_ros.control.parameters.settings import Settings
 from rbd_ros.control.references.results import GoalError, ResultCode
 from rclpy.node import Node
-from rclpy.qos import QoSProfile, ReliabilityPolicy
+from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 from sensor_msgs.msg import JointState
+from std_msgs.msg import String
 
 __all__ = ['RobotElsewhere']
 
 Array = npt.NDArray[np.float64]
 
-FRESH = 0.5  # s for which a message says where the robot is
+FRESH = 2.0  # s for which a message says where the robot is
 
 #: rad/s or m/s below which a measured joint stands, and rad or m by which it then may seem to move
 _STANDS, _NOISE = 0.02, 0.002
 
 _STATES = QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT)
+_LATCHED = QoSProfile(depth=1, reliability=ReliabilityPolicy.RELIABLE,
+                      durability=DurabilityPolicy.TRANSIENT_LOCAL)
 
 
 class RobotElsewhere:
@@ -46,7 +50,8 @@ class RobotElsewhere:
     What is known of a robot: ``control.robot_now.RobotNow``.
 
     Its joints are held where ``controller_state`` of the controller says. Where nobody says so,
-    they are taken to be held where they are measured, which is less exact.
+    they are taken to be held where they are measured, which is less exact. In a mode of the tip no
+    joint is held: a path then begins where the tip is measured.
     """
 
     def __init__(self, node: Node, settings: Settings, controller: str) -> None:
@@ -59,6 +64,8 @@ class RobotElsewhere:
         """
         robot, self.settings, self._node = settings.robot, settings, node
         self.changes = 0
+        self.mode = self.state = ''  # of the controller, if it tells
+        self._tip_modes = taking(Takes.TARGET, robot.own_modes)
         self.gravity, self.payload = np.array(robot.model.gravity), payload_of(settings)
         self._names = list(robot.model.independent_joint_names)
         self._needed = [name for name in (robot.joints if robot.assembly else self._names)
@@ -73,6 +80,21 @@ class RobotElsewhere:
         node.create_subscription(JointState, self._topics[0], self._on_joints, _STATES)
         node.create_subscription(JointTrajectoryControllerState, self._topics[1], self._on_state,
                                  _STATES)
+        node.create_subscription(String, f'{controller}/mode', self._on_mode, _LATCHED)
+        node.create_subscription(String, f'{controller}/state', self._on_supervisor, _LATCHED)
+
+    def _on_mode(self, message: String) -> None:
+        self.mode = message.data
+        self.changes += 1
+
+    def _on_supervisor(self, message: String) -> None:
+        self.state = message.data
+        self.changes += 1
+
+    @property
+    def leads_tip(self) -> bool:
+        """Return whether the controller is in a mode of the tip."""
+        return self.mode in self._tip_modes
 
     def _on_joints(self, message: JointState) -> None:
         speeds = message.velocity if len(message.velocity) else [0.0] * len(message.name)
@@ -119,6 +141,8 @@ class RobotElsewhere:
         :raises GoalError: if the controller holds none.
         """
         state = self._state
+        if self.leads_tip:
+            return self._standing(warn=False)
         if state is None or not time.monotonic() - self._told < FRESH:
             return self._standing()
         there = state.reference
@@ -129,20 +153,26 @@ class RobotElsewhere:
         speeds = there.velocities if len(there.velocities) else [0.0] * len(there.positions)
         return self._ordered(dict(zip(state.joint_names, zip(there.positions, speeds))))
 
-    def _standing(self) -> tuple[Array, Array]:
+    def _standing(self, *, warn: bool = True) -> tuple[Array, Array]:
         """Return where joints are measured; once they stand, noise does not move them."""
         self.refresh()
-        q, qd = self._ordered(self._measured)
+        q, qd = self.measured
         if np.abs(qd).max() > _STANDS:
             self._held = None
             return q, qd
         if self._held is None or np.abs(q - self._held).max() > _NOISE:
             self._held = q
-            self._node.get_logger().warning(
-                f'nothing on {self._topics[1]}: the path begins where the joints are measured, '
-                'not where the controller holds them. By that difference, what is left of its '
-                'error, its reference steps when the path begins')
+            if warn:
+                self._node.get_logger().warning(
+                    f'nothing on {self._topics[1]}: the path begins where the joints are '
+                    'measured, not where the controller holds them. By that difference, what is '
+                    'left of its error, its reference steps when the path begins')
         return self._held.copy(), np.zeros(len(q))
+
+    @property
+    def measured(self) -> tuple[Array, Array]:
+        """Return position and velocity of the controlled joints."""
+        return self._ordered(self._measured)
 
     def _ordered(self, known: Mapping[str, tuple[float, float]]) -> tuple[Array, Array]:
         joints = self.settings.robot.joints
