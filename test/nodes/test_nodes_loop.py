@@ -475,6 +475,15 @@ def test_another_controller_that_sends_ends_the_start(monkeypatch):
             in start.logged[-1])
 
 
+def test_another_controller_that_sends_all_the_time_is_told_alone(monkeypatch):
+    """Nothing is said of waiting: it ends the start at once."""
+    start = Start(monkeypatch)
+    start.others, start.each = 1, lambda: start.hear and start.hear(b'a command')
+    assert not start.made.output_is_free() and start.made.latched
+    [told] = start.logged
+    assert told.startswith('cannot activate: somebody else sends commands')
+
+
 def test_activation_ends_with_torque(monkeypatch):
     """States that come bring the controller to torque; nothing is stopped or said."""
     start = Start(monkeypatch)

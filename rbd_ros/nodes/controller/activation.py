@@ -46,6 +46,7 @@ __all__ = ['Activation']
 DISCOVERY_TIME = 1.0
 
 _REPEAT_AFTER = 5.0  # s after which the reason for waiting is repeated
+_HEARING = 0.5  # s within which somebody who sends is heard
 _ANY = QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT)  # matches every publisher
 _WAITING = (State.INACTIVE, State.PROBING, State.RELEASED)
 
@@ -131,6 +132,9 @@ class Activation:
                 if now - logged >= _REPEAT_AFTER:
                     if logged < 0.0:
                         listening.callback(self._listen(topic, heard))
+                        host.wait(lambda: self._cancelled.is_set() or heard.is_set(), _HEARING)
+                        if heard.is_set():  # then there is nothing to wait for
+                            continue
                     logged = now
                     node.get_logger().warning(text)
                 host.wait(lambda: self._cancelled.is_set() or heard.is_set(), 0.1)
