@@ -61,7 +61,7 @@ def random_position(model: Model, rng: Random) -> list[float]:
 def _within(low: float, high: float, value: float, rng: Random) -> float:
     """Return a number between two limits, of which the value is drawn where one is infinite."""
     if math.isfinite(low) and math.isfinite(high):
-        return float(rng.uniform(low, high))
+        return 2.0 * float(rng.uniform(0.5 * low, 0.5 * high))  # the range itself may overflow
     if value < low:
         return low + (low - value)          # mirrored: as far beyond the one limit there is
     return high - (value - high) if value > high else value

@@ -18,11 +18,11 @@ from __future__ import annotations
 
 import time
 
-__all__ = ['default_topics', 'named_by_time', 'PARAMETER_EVENTS']
+__all__ = ['default_topics', 'named_by_time', 'PARAMETER_EVENTS', 'topics_of']
 
 PARAMETER_EVENTS = '/parameter_events'
-_SHARED = ('/joint_states', '/robot_description', PARAMETER_EVENTS, '/diagnostics', '/tf',
-           '/tf_static')
+_OF_A_ROBOT = ('joint_states', 'robot_description')
+_OF_ALL = ('diagnostics', 'tf', 'tf_static')  # a robot may have its own, too
 #: Of the controller: what it gets, what it sends, what it tells of itself.
 _OWN = (
     'joint_trajectory', 'cartesian_trajectory', 'target_positions', 'target_velocities',
@@ -38,7 +38,26 @@ def default_topics(controller: str) -> tuple[str, ...]:
 
     :param controller: name of its node, with the namespace.
     """
-    return _SHARED + tuple(f'{controller}/{name}' for name in _OWN)
+    beside = {'': None, controller.rpartition('/')[0]: None}  # in this order
+    return tuple(f'{each}/{name}' for each in beside for name in _OF_A_ROBOT + _OF_ALL) + _own(
+        controller)
+
+
+def topics_of(controller: str, joint_states: str) -> tuple[str, ...]:
+    """
+    Return the topics of one robot, of which others may be there.
+
+    :param controller: name of its node, with the namespace.
+    :param joint_states: topic of the robot.
+    """
+    robot = joint_states.rpartition('/')[0]
+    beside = {'': None, robot: None}
+    return (joint_states, f'{robot}/robot_description', *(
+        f'{each}/{name}' for each in beside for name in _OF_ALL), *_own(controller))
+
+
+def _own(controller: str) -> tuple[str, ...]:
+    return (PARAMETER_EVENTS, *(f'{controller}/{name}' for name in _OWN))
 
 
 def named_by_time() -> str:

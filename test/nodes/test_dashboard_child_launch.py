@@ -153,3 +153,13 @@ def test_without_ros2(monkeypatch, tmp_path):
     with pytest.raises(RbdError, match='ros2 is not found'):
         ChildLaunch(['x'], tmp_path / 'log')
     assert not (tmp_path / 'log').exists()
+
+
+def test_one_that_is_still_ending_writes_to_no_other_log(make):
+    """What it says last is not taken for an error of the next one."""
+    last = 'echo "[x-1] [ERROR] [1.0] [a]: the old one"'
+    old, _ = make(f"trap 'sleep 1; {last}; exit' INT")
+    old.interrupt()
+    new, _ = make()
+    wait(lambda: not old.is_running(), 'the end of the old one')
+    assert new.is_running() and new.error() == ''

@@ -23,7 +23,7 @@ from rbd_ros.errors import RbdError
 from rbd_ros.model.urdf.loader import load_urdf
 from rbd_ros.model.urdf.resources import find_resource
 from rbd_ros.nodes.dashboard.dead_man import TIMEOUT
-from rbd_ros.nodes.dashboard.pose_file import LONGEST_NAME, MOST_POSES, PoseFile, poses_folder
+from rbd_ros.nodes.dashboard.pose_file import LONGEST_NAME, MOST_POSES, PoseFile, state_folder
 from rbd_ros.nodes.dashboard.poses import MIDDLE, plain, Poses, START, ZERO
 
 ARM = load_urdf(find_resource('package://rbd_ros/urdf/seven_joint_arm.urdf'))
@@ -110,9 +110,9 @@ def test_a_folder_that_cannot_be_written_is_named(tmp_path):
 def test_the_folder_is_that_of_the_user(monkeypatch, tmp_path):
     """XDG_STATE_HOME, or where it is by default."""
     monkeypatch.setenv('XDG_STATE_HOME', str(tmp_path))
-    assert poses_folder() == tmp_path / 'rbd_ros' / 'poses'
+    assert state_folder('poses') == tmp_path / 'rbd_ros' / 'poses'
     monkeypatch.delenv('XDG_STATE_HOME')
-    assert poses_folder().is_relative_to(os.path.expanduser('~'))
+    assert state_folder('poses').is_relative_to(os.path.expanduser('~'))
 
 
 def test_a_pose_is_saved_and_gone_to(rig):

@@ -107,6 +107,23 @@ def test_what_is_no_robot_is_named(rig, text, reason):
     assert rig.upload._drawn is None and not rig.upload._room.visible
 
 
+def test_a_default_namespace_is_no_part_of_a_name():
+    """Links are found in it, so that files of the machine are left out; it is read as before."""
+    mesh = '<visual><geometry><mesh filename="{}"/></geometry></visual>'
+    text = chain(1, mesh.format('file:///etc/hostname')).replace(
+        '<robot ', '<robot xmlns="http://www.ros.org" xmlns:x="http://x.org" ').replace(
+        '</robot>', '<x:link name="l0"/></robot>')
+    given = read_robot(text.encode())
+    assert 'hostname' not in given.text and not given.refusal
+    assert read_robot(given.text.encode()).model.nb == given.model.nb == 1
+
+
+def test_limits_as_far_as_numbers_go(rig):
+    """They are checked as others are."""
+    words = rig.give(chain(1).replace('lower="-1" upper="1"', 'lower="-1e308" upper="1e308"'))
+    assert 'a\\_chain' in words
+
+
 def test_what_is_wrong_with_a_robot_is_named(rig):
     """By the tests of rbd check, with their advice."""
     words = rig.give(chain(2, mass=1e6))

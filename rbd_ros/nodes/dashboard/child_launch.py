@@ -60,6 +60,7 @@ class ChildLaunch:
                            'start the dashboard again')
         self.log = log
         self._interrupted: float | None = None  # steady time
+        log.unlink(missing_ok=True)  # one that is still ending writes to the old file
         with log.open('wb') as output:
             self._process = subprocess.Popen(
                 [sys.executable, '-I', '-c', TIED, str(os.getpid()), program, 'launch', *words],

@@ -70,7 +70,8 @@ class Companion:
         spin_in_thread(self._executor, self.namespace, self._node.get_logger().warning)
         values = {'robot_description': urdf, 'controller': 'controller', 'simulator': 'simulator',
                   'allow_commands': True}
-        self.robot = RobotTab(self._node, values.get)
+        # what is kept of it is not mixed up with files of a robot that may have the same name
+        self.robot = RobotTab(self._node, values.get, kept=lambda kind: folder / kind)
         self._part = ServerPart(server, self.namespace, place)
         self._panel = server.gui.add_panel()
         self._panel.float(x=LEFT, y=TOP, width=WIDTH)

@@ -23,13 +23,15 @@ from typing import Any, TYPE_CHECKING
 from rbd_ros.control.modes.modes import MODES
 from rbd_ros.nodes.dashboard.adjust import by_hand
 from rbd_ros.nodes.dashboard.joint_drive import JointDrive
-from rbd_ros.nodes.dashboard.pose_file import PoseFile, poses_folder
+from rbd_ros.nodes.dashboard.pose_file import PoseFile
 from rbd_ros.nodes.dashboard.poses import Poses
 from rbd_ros.nodes.dashboard.settings import READ_PERIOD
 from rbd_ros.nodes.dashboard.simulated import SimulatedRobot
 from rbd_ros.nodes.dashboard.target import TargetHandle
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from rbd_ros.dynamics.robot import Dynamics
     from rbd_ros.nodes.dashboard.operator import Operator
     from rbd_ros.nodes.dashboard.settings import Settings
@@ -55,7 +57,7 @@ class Drive:
 
     def __init__(self, server: Any, drawn: RobotScene, robot: Dynamics, frame: str,
                  joints: Sequence[str], telemetry: Telemetry, operator: Operator,
-                 settings: Settings) -> None:
+                 settings: Settings, poses: Path) -> None:
         self._telemetry, self._operator = telemetry, operator
         self._mode_shown, self._look_again = '', math.inf  # and when to look, a steady time
         gui, off = server.gui, not operator.allowed
@@ -68,7 +70,7 @@ class Drive:
             reset.on_click(lambda _: operator.reset())
             self._target = TargetHandle(server, robot, frame, telemetry, operator, settings)
         self._joints = JointDrive(gui, robot.model, joints, telemetry, operator)
-        self._poses = Poses(gui, self._joints, PoseFile(robot.model.name, poses_folder()),
+        self._poses = Poses(gui, self._joints, PoseFile(robot.model.name, poses),
                             allowed=operator.allowed)
         self._simulated = SimulatedRobot(server, drawn, frame, telemetry, operator)
 

@@ -15,6 +15,7 @@
 
 from __future__ import annotations
 
+import io
 from typing import Any, NamedTuple, TYPE_CHECKING
 from xml.etree import ElementTree
 
@@ -79,12 +80,27 @@ def without_other_files(text: str) -> str:
 
     :param text: a URDF, without entities.
     """
-    robot = ElementTree.fromstring(text)
+    robot = _without_default_namespace(text)
     for link in robot.iter('link'):
         for shape in (*link.findall('visual'), *link.findall('collision')):
             if not all(_is_of_package(each) for each in shape.iter('mesh')):
                 link.remove(shape)
     return ElementTree.tostring(robot, encoding='unicode')
+
+
+def _without_default_namespace(text: str) -> Any:
+    """Return the root element; what has no prefix is called as it is written."""
+    plain_ones, root = set(), None
+    for event, found in ElementTree.iterparse(io.StringIO(text), ('start-ns', 'end')):
+        if event == 'end':
+            root = found
+        elif not found[0]:
+            plain_ones.add(found[1])
+    for each in root.iter():
+        address, _, name = each.tag[1:].partition('}')
+        if address in plain_ones:
+            each.tag = name
+    return root
 
 
 def _is_of_package(mesh: Any) -> bool:

@@ -45,6 +45,8 @@ from rbd_ros.view.server_part import origin_of, ServerPart
 from rbd_ros.view.shapes import read_shapes
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import NDArray
     from rbd_ros.model.model import Model
 
@@ -71,11 +73,13 @@ class Page:
     :param operator: what can be sent.
     :param settings: parameters of the controller.
     :param near: file of the description, for meshes; None: there is none.
+    :param kept: returns the folder of a kind of files, as poses and lessons.
     """
 
     def __init__(self, server: Any, model: Model, urdf: str, frame: str,
                  joints: tuple[str, ...], telemetry: Telemetry, operator: Operator,
-                 settings: Settings, near: Path | None = None) -> None:
+                 settings: Settings, near: Path | None = None,
+                 kept: Callable[[str], Path] = state_folder) -> None:
         self._model, self._frame, self._joints = model, frame, joints
         self._telemetry, self._operator = telemetry, operator
         self._server, self._gui = server, server.gui
@@ -92,7 +96,7 @@ class Page:
         self._status = self._gui.add_html(Status('waiting', 'Waiting for the robot').html())
         self._answer = self._gui.add_markdown(operator.answer)
         self._drive = Drive(server, self._drawn, self._robot, frame, joints, telemetry,
-                            operator, settings)
+                            operator, settings, kept('poses'))
         if self._drawn.problems:  # below the button that stops
             self._gui.add_markdown(problems_text(self._drawn.problems))
         self._adjust = Adjust(self._gui, operator, settings)
@@ -111,9 +115,9 @@ class Page:
         self._torques = TorqueTable(self._gui, self._robot, frame, joints, self._limits,
                                     telemetry.motion)
         self._record = RecorderPanel(self._gui, telemetry.controller, telemetry.joint_states,
-                                     state_folder('recordings'))
+                                     kept('recordings'))
         self._teach = TeachPanel(self._gui, self._robot, telemetry, operator,
-                                 state_folder('lessons'))
+                                 kept('lessons'))
         with self._gui.add_folder(guide.TITLE, expand_by_default=False):
             self._guide = self._gui.add_html('')
 

@@ -25,7 +25,7 @@ from typing import Any
 from rbd_ros.errors import RbdError
 import yaml
 
-__all__ = ['PoseFile', 'poses_folder', 'state_folder']
+__all__ = ['PoseFile', 'state_folder']
 
 LONGEST_NAME = 40  # characters of the name of a pose
 MOST_POSES = 200
@@ -40,11 +40,6 @@ def state_folder(kind: str) -> Path:
     """
     base = os.environ.get('XDG_STATE_HOME', '')
     return (Path(base) if base else Path.home() / '.local' / 'state') / 'rbd_ros' / kind
-
-
-def poses_folder() -> Path:
-    """Return where files of poses are kept."""
-    return state_folder('poses')
 
 
 class PoseFile:

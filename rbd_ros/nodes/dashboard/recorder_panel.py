@@ -26,7 +26,7 @@ from typing import Any
 from rbd_ros.errors import RbdError
 from rbd_ros.nodes.recorder import Recorded, Recorder
 from rbd_ros.recording.mcap_file import McapFile
-from rbd_ros.recording.topics import default_topics, named_by_time
+from rbd_ros.recording.topics import named_by_time, topics_of
 
 __all__ = ['RecorderPanel']
 
@@ -95,9 +95,7 @@ class RecorderPanel:
     def _record(self) -> None:
         path = self._path
         assert path is not None
-        beside = self._joint_states.rpartition('/')[0]  # of a robot in a namespace
-        topics = [*default_topics(self._controller), self._joint_states,
-                  f'{beside}/robot_description']
+        topics = topics_of(self._controller, self._joint_states)
         try:
             self._folder.mkdir(parents=True, exist_ok=True)
             with McapFile(path) as file, Recorder(file, topics, self._controller) as recorder:

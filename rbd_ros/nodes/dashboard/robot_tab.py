@@ -26,12 +26,15 @@ from rbd_ros.model.urdf.loader import load_urdf
 from rbd_ros.model.urdf.resources import find_resource
 from rbd_ros.nodes.dashboard.operator import Operator
 from rbd_ros.nodes.dashboard.page import Page
+from rbd_ros.nodes.dashboard.pose_file import state_folder
 from rbd_ros.nodes.dashboard.settings import Settings
 from rbd_ros.nodes.dashboard.telemetry import LATCHED, Telemetry
 from rbd_ros.nodes.description import description_text
 from std_msgs.msg import String
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from rclpy.node import Node
 
 __all__ = ['RobotTab']
@@ -48,10 +51,13 @@ class RobotTab:
     :param node: gives subscriptions.
     :param value: returns a parameter by its name.
     :param namespace: of controller, simulator and topics; empty: that of the node.
+    :param kept: returns the folder of a kind of files, as poses and lessons.
     """
 
-    def __init__(self, node: Node, value: Callable[[str], Any], namespace: str = '') -> None:
+    def __init__(self, node: Node, value: Callable[[str], Any], namespace: str = '',
+                 kept: Callable[[str], Path] = state_folder) -> None:
         self._node, self._value, self._namespace = node, value, namespace
+        self._kept = kept
         #: What is wrong with the robot; empty: nothing.
         self.problem = ''
         self.page: Page | None = None
@@ -113,7 +119,8 @@ class RobotTab:
                             joint_states=telemetry.joint_states)
         file = value('robot_description_file')
         return Page(self._server, model, urdf, frame, joints, telemetry, operator,
-                    Settings(node, controller), find_resource(file) if file else None)
+                    Settings(node, controller), find_resource(file) if file else None,
+                    self._kept)
 
     def _description(self) -> str:
         """Return the text of the robot, empty while there is none."""

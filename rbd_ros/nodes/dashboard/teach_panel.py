@@ -184,8 +184,13 @@ class TeachPanel:
                 self._play(browser)
 
     def end(self) -> None:
-        """Stop playing, and wait until the controller was told."""
+        """Stop playing, and wait until the controller was told; a motion that is shown is lost."""
         self._ending.set()
+        with self._lock:
+            taught, self._shown = self._shown, None
+        if taught is not None:
+            with taught:
+                pass
         if self._thread is not None:
             self._thread.join(5.0)
         atexit.unregister(self.end)
