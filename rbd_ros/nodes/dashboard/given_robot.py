@@ -90,7 +90,8 @@ def without_other_files(text: str) -> str:
 
 def _without_default_namespace(text: str) -> Any:
     """Return the root element; what has no prefix is called as it is written."""
-    plain_ones, root = set(), None
+    plain_ones: set[str] = set()
+    root: Any = None
     for event, found in ElementTree.iterparse(io.StringIO(text), ('start-ns', 'end')):
         if event == 'end':
             root = found
