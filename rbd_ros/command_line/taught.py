@@ -88,11 +88,11 @@ def move(loaded: Loaded, found: Repeated, bounds: Bounds, *, gentle: float, loop
     :param name: of the lesson, to show.
     :param near: as the user named the robot, whose meshes are near it; '-': on no file.
     """
-    from rbd_ros.nodes.excitation_run import ExcitationRun
+    from rbd_ros.nodes.driven_robot import DrivenRobot
     robot = Dynamics(loaded.model)
     joints = loaded.model.independent_joint_names
     with (listener(topic, action.rpartition('/')[0]) as seen,
-          ExcitationRun(joints, action, topic) as driven):
+          DrivenRobot(joints, action, topic) as driven):
         starts = _starts(seen, joints)
         way = approach(robot, starts, found.once, bounds, gentle)
         legs = [found.once] if way is None else [way, found.once]

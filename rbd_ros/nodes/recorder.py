@@ -24,16 +24,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 import importlib
 import time
-from types import TracebackType
 from typing import Any, NamedTuple
 
+from rbd_ros.nodes.own_node import OwnNode
 from rbd_ros.nodes.recorded_parameters import KIND, parameter_event
 from rbd_ros.recording.definitions import definition
 from rbd_ros.recording.mcap_file import McapFile
 from rbd_ros.recording.topics import PARAMETER_EVENTS
-import rclpy
 from rclpy.event_handler import SubscriptionEventCallbacks
-from rclpy.executors import SingleThreadedExecutor
 from rclpy.parameter_client import AsyncParameterClient
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 
@@ -65,9 +63,9 @@ class Recorded(NamedTuple):
                 f'{self.bytes / 1e6:.2f} MB, {self.lost} lost')
 
 
-class Recorder:
+class Recorder(OwnNode):
     """
-    Topics that are recorded, as a context with a node of its own.
+    Topics that are recorded.
 
     :param file: gets the messages; whoever opened it closes it.
     :param topics: names; None for all that there are.
@@ -75,30 +73,16 @@ class Recorder:
     """
 
     def __init__(self, file: McapFile, topics: Sequence[str] | None, controller: str) -> None:
+        super().__init__('rbd_record', enable_rosout=False, start_parameter_services=False)
         self._file, self._wanted = file, None if topics is None else set(topics)
         self._begin = time.monotonic()
         self._looked = -LOOK
         self._topics: dict[str, _Topic] = {}
         #: what cannot be recorded, and why, by topic
         self.refused: dict[str, str] = {}
-        self._context = rclpy.Context()
-        rclpy.init(context=self._context)
-        self._node = rclpy.create_node('rbd_record', context=self._context, enable_rosout=False,
-                                       start_parameter_services=False)
-        self._executor = SingleThreadedExecutor(context=self._context)
-        self._executor.add_node(self._node)
         self._controller = controller
         self._parameters = AsyncParameterClient(self._node, controller)
         self._asked = False
-
-    def __enter__(self) -> Recorder:
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
-                 trace: TracebackType | None) -> None:
-        self._executor.shutdown()
-        self._node.destroy_node()
-        rclpy.shutdown(context=self._context)
 
     def spin(self, seconds: float) -> None:
         """Record for some time."""

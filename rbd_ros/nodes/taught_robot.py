@@ -27,8 +27,7 @@ import numpy as np
 import numpy.typing as npt
 from rbd_ros.control.modes.modes import Follows, MODES
 from rbd_ros.errors import RbdError
-import rclpy
-from rclpy.executors import SingleThreadedExecutor
+from rbd_ros.nodes.own_node import OwnNode
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 from sensor_msgs.msg import JointState
 from std_msgs.msg import String
@@ -44,9 +43,9 @@ _LATCHED = QoSProfile(depth=1, reliability=ReliabilityPolicy.RELIABLE,
                       durability=DurabilityPolicy.TRANSIENT_LOCAL)
 
 
-class TaughtRobot:
+class TaughtRobot(OwnNode):
     """
-    A listener with a thread of its own, as a context; it sends nothing.
+    A listener with a thread of its own; it sends nothing.
 
     :param topic: of the joint states.
     :param controller: name of the controller's node.
@@ -54,17 +53,14 @@ class TaughtRobot:
     """
 
     def __init__(self, topic: str, controller: str, wait: float = WAIT) -> None:
+        super().__init__('rbd_teach', start_parameter_services=False, enable_rosout=False)
         self._topic, self._wait = topic, wait
         self._last: dict[str, float] = {}
         self._description = self._mode = ''
         self._reference: dict[str, float] = {}
         self._referred = -np.inf  # steady time of the reference
         self._samples: list[tuple[float, dict[str, float]]] | None = None
-        self._context = rclpy.Context()
-        rclpy.init(context=self._context)
-        node = self._node = rclpy.create_node(
-            'rbd_teach', context=self._context, start_parameter_services=False,
-            enable_rosout=False)
+        node = self._node
         node.create_subscription(JointState, topic, self._on_state, _STATES)
         # of the robot whose states these are
         self._described = f'{topic.rpartition("/")[0]}/robot_description'
@@ -72,22 +68,15 @@ class TaughtRobot:
         node.create_subscription(String, f'{controller}/mode', self._on_mode, _LATCHED)
         node.create_subscription(JointTrajectoryControllerState, f'{controller}/controller_state',
                                  self._on_reference, 1)
-        self._executor = SingleThreadedExecutor(context=self._context)
-        self._executor.add_node(node)
         self._ending = threading.Event()
         self._thread = threading.Thread(target=self._spin, daemon=True)
         self._thread.start()
-
-    def __enter__(self) -> TaughtRobot:
-        return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
                  trace: TracebackType | None) -> None:
         self._ending.set()
         self._thread.join()
-        self._executor.shutdown()
-        self._node.destroy_node()
-        rclpy.shutdown(context=self._context)
+        super().__exit__(kind, error, trace)
 
     def _spin(self) -> None:
         while not self._ending.is_set():

@@ -91,10 +91,18 @@ class Lesson:
         self._place(to)
         return self.without(number).added(point, to)
 
-    def changed(self, number: int, **values: object) -> Lesson:
-        """Return the lesson with other values of a point."""
+    def changed(self, number: int, *, name: str | None = None,
+                dwell: float | None = None) -> Lesson:
+        """
+        Return the lesson with another name of a point, or another rest there.
+
+        :param name: None: that which it has.
+        :param dwell: s; None: that which it has.
+        """
         place = self._place(number)
-        point = replace(self.points[place], **values)  # type: ignore[arg-type]
+        before = self.points[place]
+        point = replace(before, name=before.name if name is None else name,
+                        dwell=before.dwell if dwell is None else dwell)
         return replace(self, points=(*self.points[:place], point, *self.points[place + 1:]))
 
     def _with(self, *points: Point) -> Lesson:

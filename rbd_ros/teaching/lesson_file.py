@@ -25,12 +25,13 @@ from __future__ import annotations
 from collections.abc import Callable
 import math
 from pathlib import Path
+import re
 
 from rbd_ros.errors import nearest, RbdError
 from rbd_ros.teaching.lesson import Lesson, Point
 import yaml
 
-__all__ = ['LessonError', 'lesson_text', 'read_lesson', 'write_lesson']
+__all__ = ['has_comments', 'LessonError', 'lesson_text', 'read_lesson', 'write_lesson']
 
 _HEAD = """\
 # A motion that was taught. rbd teach play runs it, rbd teach edit changes it, and so may you:
@@ -40,6 +41,8 @@ _HEAD = """\
 #   dwell      s to rest at the point
 #   name       for you
 """
+#: of YAML, in quotes
+_TEXT = r'"(\\.|[^"\\])*"|\'[^\']*\''
 _KEYS = ('positions', 'time', 'dwell', 'name')
 
 
@@ -53,6 +56,12 @@ def write_lesson(path: Path, lesson: Lesson) -> None:
     part = path.with_name(path.name + '.part')
     part.write_text(lesson_text(lesson))
     part.replace(path)
+
+
+def has_comments(path: Path) -> bool:
+    """Return whether somebody wrote comments into a file, which another one does not have."""
+    own = path.read_text().replace(_HEAD, '')
+    return re.search(r'(^|\s)#', re.sub(_TEXT, '', own)) is not None
 
 
 def lesson_text(lesson: Lesson) -> str:

@@ -220,9 +220,9 @@ class FakeRobot:
 def test_nothing_moves_without_a_yes(plan: tuple[Path, dict], tmp_path: Path,
                                      monkeypatch: pytest.MonkeyPatch) -> None:
     """Any other answer ends it; after a yes the robot moves to the start first, then along."""
-    module = ModuleType('rbd_ros.nodes.excitation_run')
-    module.ExcitationRun = FakeRobot
-    monkeypatch.setitem(sys.modules, 'rbd_ros.nodes.excitation_run', module)
+    module = ModuleType('rbd_ros.nodes.driven_robot')
+    module.DrivenRobot = FakeRobot
+    monkeypatch.setitem(sys.modules, 'rbd_ros.nodes.driven_robot', module)
     bag = tmp_path / 'bag'
     words = ['excite', str(ARM), '--plan', str(plan[0]), '--run', '--record', str(bag)]
     for answer in ('no\n', '\n', 'y\n', 'YES\n'):

@@ -96,7 +96,7 @@ class Robot:
 @pytest.fixture
 def robot(monkeypatch: pytest.MonkeyPatch) -> type[Robot]:
     """Put the robot where the commands look for one; no page is served."""
-    for name, word in (('taught_robot', 'TaughtRobot'), ('excitation_run', 'ExcitationRun')):
+    for name, word in (('taught_robot', 'TaughtRobot'), ('driven_robot', 'DrivenRobot')):
         module = ModuleType(name)
         setattr(module, word, Robot)
         monkeypatch.setitem(sys.modules, f'rbd_ros.nodes.{name}', module)
@@ -118,6 +118,17 @@ def test_points_are_kept(robot: type[Robot], tmp_path: Path) -> None:
     assert read_lesson(file).points[:2] == first.points and len(read_lesson(file).points) == 3
     said = rbd('teach', 'record', tmp_path / 'none.yaml', stdin='q\n')
     assert 'nothing was kept' in said[1] and not (tmp_path / 'none.yaml').exists()
+
+
+def test_comments_that_are_lost_are_named(tmp_path: Path) -> None:
+    """A change writes the whole file anew, and says so; a look does not."""
+    file = tmp_path / 'own.yaml'
+    write_lesson(file, Lesson(JOINTS, (Point((0.0,) * 7),)))
+    assert 'lost' not in rbd('teach', 'edit', file, '--name', '1=home')[1]
+    file.write_text(file.read_text() + '# mine\n')
+    assert 'lost' not in rbd('teach', 'edit', file)[1] and '# mine' in file.read_text()
+    said = rbd('teach', 'edit', file, '--dwell', '1=0.5')[1]
+    assert 'comments of yours' in said and 'are lost' in said and '# mine' not in file.read_text()
 
 
 def test_motions_are_kept(robot: type[Robot], tmp_path: Path) -> None:

@@ -41,7 +41,7 @@ import numpy as np
 import pytest
 from rbd_ros import Dynamics, load_urdf
 from rbd_ros.command_line.app import app
-from rbd_ros.nodes.excitation_run import write_states
+from rbd_ros.nodes.driven_robot import write_states
 import rclpy
 from rclpy.action import ActionClient
 from rclpy.qos import QoSProfile

@@ -124,7 +124,7 @@ class Shown:
 @pytest.fixture
 def make(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Any:
     """Return what makes a panel."""
-    monkeypatch.setattr(teach_panel, 'ExcitationRun', Driven)
+    monkeypatch.setattr(teach_panel, 'DrivenRobot', Driven)
     monkeypatch.setattr(teach_panel, 'TaughtRobot', Shown)
     Driven.legs, Driven.failure = [], ''
 
@@ -158,6 +158,18 @@ def test_a_lesson_on_the_page(make: Any, tmp_path: Path) -> None:
     gui.made['Point'].value = 2
     gui.made['Delete the point'].click()
     assert [point.positions[0] for point in panel.lesson.points] == [0.0, 0.2]
+    gui.made['Rest, s'].value = 0.5
+    gui.made['Rest at the point'].click()
+    assert [point.dwell for point in panel.lesson.points] == [0.0, 0.5]
+    assert ', rest 0.5 s' in panel.list.content
+    gui.made['Move it up'].click()
+    assert [point.dwell for point in panel.lesson.points] == [0.5, 0.0]
+    assert gui.made['Point'].value == 1
+    gui.made['Move it up'].click()
+    panel.update()
+    assert 'there is no point 0' in panel.words.content and gui.made['Point'].value == 1
+    gui.made['Move it down'].click()
+    assert [point.dwell for point in panel.lesson.points] == [0.0, 0.5]
     gui.made[SHOW].click()
     panel.update()
     assert gui.made[SHOW].label == SHOWN

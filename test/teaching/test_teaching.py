@@ -27,7 +27,8 @@ import pytest
 from rbd_ros import Dynamics, load_urdf, RbdError
 from rbd_ros.teaching.demonstration import shown_points
 from rbd_ros.teaching.lesson import Lesson, Point
-from rbd_ros.teaching.lesson_file import lesson_text, LessonError, read_lesson, write_lesson
+from rbd_ros.teaching.lesson_file import (
+    has_comments, lesson_text, LessonError, read_lesson, write_lesson)
 from rbd_ros.teaching.motion import Motion, torques, trajectory_text
 from rbd_ros.teaching.repeat import approach, joined, repeated
 from rbd_ros.teaching.strokes import limits_of
@@ -173,11 +174,26 @@ def test_files(seed: int, tmp_path: Path) -> None:
     other = tuple(np.random.default_rng(seed).permutation(NAMES).tolist())
     assert lesson.ordered(other).ordered(NAMES) == lesson
     for tiny in (1e-7, -3e22, 5e-324, 0.1 + 0.2):
-        odd = lesson.changed(1, positions=(tiny,) * 7)
+        odd = lesson.without(1).added(replace(lesson.points[0], positions=(tiny,) * 7), 1)
         write_lesson(tmp_path / 'b.yaml', odd)
         assert read_lesson(tmp_path / 'b.yaml') == odd
         values = yaml.safe_load(lesson_text(odd))['points'][0]['positions']
         assert values == [tiny] * 7
+    assert not has_comments(tmp_path / 'b.yaml')
+
+
+@pytest.mark.parametrize('line, own', [
+    ('- {positions: [1.0, 2.0]}  # above the table', True), ('#- {positions: [1.0, 2.0]}', True),
+    ('- {positions: [1.0, 2.0], name: "bin # 2"}', False),
+    ("- {positions: [1.0, 2.0], name: 'bin # 2'}", False),
+    ('- {positions: [1.0, 2.0], name: bin#2}', False),
+    (r'- {positions: [1.0, 2.0], name: "a \" # b"}', False)])
+def test_comments_of_somebody(line: str, own: bool, tmp_path: Path) -> None:
+    """A sign within a name is none, nor are the lines that every file begins with."""
+    file = tmp_path / 'a.yaml'
+    write_lesson(file, Lesson(('a', 'b'), ()))
+    file.write_text(file.read_text().replace('points: []', f'points:\n{line}'))
+    assert has_comments(file) is own
 
 
 GOOD = 'joints: [a, b]\npoints:\n- {positions: [0.0, 1.0]}\n- {positions: [1.0, 2.0], time: 0.5}\n'

@@ -123,11 +123,11 @@ def _move(robot: str, loaded: Loaded, scene: Scene, path: Planned, action: str, 
     if record.exists():
         raise RbdError(f'{record} exists already; name another folder with --record')
     try:
-        from rbd_ros.nodes.excitation_run import ExcitationRun
+        from rbd_ros.nodes.driven_robot import DrivenRobot
     except ImportError as error:
         raise RbdError(f'--run needs ROS 2 ({error}); source it, or use ./run rbd excite'
                        ) from None
-    with as_interrupts(), ExcitationRun(path.joints, action, topic) as driven:
+    with as_interrupts(), DrivenRobot(path.joints, action, topic) as driven:
         way = approach(scene, driven.position(), path)
         typer.echo(f'The robot moves to the start for {way.t[-1]:.1f} s, then for '
                    f'{path.t[-1]:.1f} s. Keep clear of it, the stop in your hand.', err=True)

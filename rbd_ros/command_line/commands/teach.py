@@ -69,7 +69,7 @@ def record(
     """Keep points, or motions, while the robot is led by hand; an existing file is continued."""
     from rbd_ros.command_line.taught import lesson_table, listener, loaded_robot
     from rbd_ros.teaching.lesson import Lesson
-    from rbd_ros.teaching.lesson_file import read_lesson, write_lesson
+    from rbd_ros.teaching.lesson_file import read_lesson
     with listener(topic, controller) as robot:
         loaded = loaded_robot(urdf, robot)
         joints = loaded.model.independent_joint_names
@@ -89,8 +89,16 @@ def record(
     if not lesson.points:
         typer.echo('nothing was kept; no file was written', err=True)
         return
-    write_lesson(file, lesson)
+    _write(file, lesson)
     show({}, False, lesson_table(lesson, str(file)), f'written to {file}')
+
+
+def _write(file: Path, lesson: Lesson) -> None:
+    """Write a lesson; say what the file has no more."""
+    from rbd_ros.teaching.lesson_file import has_comments, write_lesson
+    if file.exists() and has_comments(file):
+        warn(f'comments of yours in {file} are lost: the whole file is written anew; names stay')
+    write_lesson(file, lesson)
 
 
 def _typed(prompt: str) -> str:
@@ -143,7 +151,7 @@ def edit(
     """List the points; options change them, in this order: name, dwell, delete, move, insert."""
     from rbd_ros.command_line.taught import lesson_table
     from rbd_ros.teaching.lesson import Point
-    from rbd_ros.teaching.lesson_file import read_lesson, write_lesson
+    from rbd_ros.teaching.lesson_file import read_lesson
     before = lesson = read_lesson(file)
     for word in name or []:
         place, text = _pair('--name', word, '=')
@@ -161,7 +169,7 @@ def edit(
         lesson = lesson.added(Point(tuple(
             _number('--insert', each) for each in text.replace(',', ' ').split())), place)
     if lesson != before:
-        write_lesson(file, lesson)
+        _write(file, lesson)
     show({'joints': list(lesson.joints), 'points': [vars(point) for point in lesson.points]},
          as_json, lesson_table(lesson, str(file)),
          *([f'written to {file}'] if lesson != before else []))

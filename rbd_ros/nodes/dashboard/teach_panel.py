@@ -13,7 +13,7 @@
 # limitations under the License.
 
 
-"""Lessons on the page: keep points and motions, list, delete, save, load, play."""
+"""Lessons on the page: keep points and motions, list and change them, save, load, play."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ import numpy as np
 from rbd_ros.errors import RbdError
 from rbd_ros.nodes.dashboard.operator import VIEW_ONLY
 from rbd_ros.nodes.dashboard.poses import plain
-from rbd_ros.nodes.excitation_run import ExcitationRun
+from rbd_ros.nodes.driven_robot import DrivenRobot
 from rbd_ros.nodes.taught_robot import FRESH, TaughtRobot
 from rbd_ros.teaching.demonstration import shown_points
 from rbd_ros.teaching.lesson import Lesson, Point
@@ -80,7 +80,10 @@ class TeachPanel:
                 'Add a point', SHOW)}
             self.list = gui.add_markdown('')
             self.number = gui.add_number('Point', 1, min=1, step=1, disabled=off)
-            delete = gui.add_button('Delete the point', disabled=off)
+            delete, sooner, later = (gui.add_button(word, disabled=off) for word in (
+                'Delete the point', 'Move it up', 'Move it down'))
+            self.dwell = gui.add_number('Rest, s', 0.0, min=0.0, step=0.1, disabled=off)
+            rest = gui.add_button('Rest at the point', disabled=off)
             self.speed = gui.add_slider('Speed, %', 5, 200, 5, 50, disabled=off)
             self.rounds = gui.add_number('Rounds', 1, min=1, step=1, disabled=off)
             self.play_button = gui.add_button(PLAY, color='orange', disabled=off)
@@ -89,7 +92,8 @@ class TeachPanel:
             self.words = gui.add_markdown('')
         for button, action in ((self.buttons['Add a point'], self.add),
                                (self.buttons[SHOW], self.show), (delete, self.delete),
-                               (save, self.save), (load, self.load)):
+                               (sooner, lambda: self.move(-1)), (later, lambda: self.move(1)),
+                               (rest, self.rest), (save, self.save), (load, self.load)):
             button.on_click(self._guarded(self._alone(action)))
         self.play_button.on_click(self._guarded(self.play))
         atexit.register(self.end)  # the controller would go on without this page
@@ -151,6 +155,16 @@ class TeachPanel:
         """Delete the point with the number that was typed."""
         self.lesson = self.lesson.without(int(self.number.value))
 
+    def move(self, by: int) -> None:
+        """Move the point with the number that was typed in the order; the number goes with it."""
+        here = int(self.number.value)
+        self.lesson = self.lesson.moved(here, here + by)
+        self.number.value = here + by
+
+    def rest(self) -> None:
+        """Let the robot rest at the point with the number that was typed."""
+        self.lesson = self.lesson.changed(int(self.number.value), dwell=float(self.dwell.value))
+
     def save(self) -> None:
         """Write the lesson."""
         write_lesson(self._file(), self.lesson)
@@ -207,7 +221,7 @@ class TeachPanel:
 
         def run() -> None:
             try:
-                with ExcitationRun(self.lesson.joints,
+                with DrivenRobot(self.lesson.joints,
                                    f'{self._telemetry.controller}/follow_joint_trajectory',
                                    self._telemetry.joint_states) as driven:
                     driven.ended = self._ending.is_set
@@ -239,6 +253,8 @@ class TeachPanel:
         points = self.lesson.points
         rows = [f'{k}. {" ".join(f"{x:.2f}" for x in point.positions)}'
                 + ('' if point.time is None else f', {point.time:.2f} s')
+                + (f', rest {point.dwell:g} s' if point.dwell else '')
+                + (f', {plain(point.name)}' if point.name else '')
                 for k, point in enumerate(points, 1)]
         more = len(rows) - MOST_LISTED
         if more > 0:

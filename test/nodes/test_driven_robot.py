@@ -32,7 +32,7 @@ from rbd_ros.command_line.excitation_plan import Path as Motion
 from rbd_ros.command_line.signals import as_interrupts
 from rbd_ros.errors import RbdError
 from rbd_ros.identification import read_recording
-from rbd_ros.nodes.excitation_run import ExcitationRun
+from rbd_ros.nodes.driven_robot import DrivenRobot
 import rclpy
 from rclpy.action import ActionServer, CancelResponse, GoalResponse
 from rclpy.executors import MultiThreadedExecutor
@@ -110,7 +110,7 @@ def test_a_motion_is_sent_and_recorded(robot: Robot, tmp_path: Path) -> None:
     t = np.array([0.0, 0.25, 1.5])
     q = np.arange(21.0).reshape(3, 7)
     motion = Motion(JOINTS, t, q, 2.0 * q, 3.0 * q)
-    with ExcitationRun(JOINTS, ACTION, TOPIC, patient(60.0), patient(60.0)) as run:
+    with DrivenRobot(JOINTS, ACTION, TOPIC, patient(60.0), patient(60.0)) as run:
         np.testing.assert_allclose(run.position(), 0.1 * np.arange(7))
         run.follow(motion, tmp_path / 'bag')
         robot.code, robot.text = -4, 'joint_2 is too far away'
@@ -133,7 +133,7 @@ def test_a_slow_simulation_is_waited_for(robot: Robot, tmp_path: Path) -> None:
     """The time of a motion is that of the stamps; one that does not end is cancelled."""
     robot.pace, robot.seconds = 0.1, 2.0
     motion = Motion(JOINTS, np.array([0.0, 0.1]), *np.zeros((3, 2, 7)))
-    with ExcitationRun(JOINTS, ACTION, TOPIC, patient(60.0), 0.4) as run:
+    with DrivenRobot(JOINTS, ACTION, TOPIC, patient(60.0), 0.4) as run:
         run.position()
         run.follow(motion)
         robot.begin, robot.pace = time.time(), 10.0
@@ -147,7 +147,7 @@ def test_an_interruption_before_the_answer_cancels_the_goal(robot: Robot) -> Non
     robot.seconds = patient(30.0)
     robot.may_answer.clear()
     motion = Motion(JOINTS, np.array([0.0, 10.0]), *np.zeros((3, 2, 7)))
-    with ExcitationRun(JOINTS, ACTION, TOPIC, patient(60.0), patient(60.0)) as run:
+    with DrivenRobot(JOINTS, ACTION, TOPIC, patient(60.0), patient(60.0)) as run:
         run.position()
 
         def interrupt() -> None:

@@ -12,13 +12,12 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Sends planned motions to the controller through its action, and records the joint states."""
+"""A robot that planned motions are sent to; on the way its joint states can be recorded."""
 
 from __future__ import annotations
 
 from pathlib import Path
 import time
-from types import TracebackType
 from typing import Any, Protocol, TYPE_CHECKING
 
 from builtin_interfaces.msg import Duration
@@ -26,9 +25,8 @@ from control_msgs.action import FollowJointTrajectory
 import numpy as np
 import numpy.typing as npt
 from rbd_ros.errors import RbdError
-import rclpy
+from rbd_ros.nodes.own_node import OwnNode
 from rclpy.action import ActionClient
-from rclpy.executors import SingleThreadedExecutor
 from rclpy.qos import QoSProfile, ReliabilityPolicy
 from rclpy.serialization import serialize_message
 from sensor_msgs.msg import JointState
@@ -37,7 +35,7 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-__all__ = ['ExcitationRun']
+__all__ = ['DrivenRobot']
 
 Array = npt.NDArray[np.float64]
 
@@ -60,9 +58,9 @@ class _Motion(Protocol):
     def qdd(self) -> Array: ...
 
 
-class ExcitationRun:
+class DrivenRobot(OwnNode):
     """
-    A client of the controller, as a context.
+    A robot that planned motions are sent to, by the action of its controller.
 
     :param joints: names, in the order of the motions.
     :param action: name of the action.
@@ -73,13 +71,9 @@ class ExcitationRun:
 
     def __init__(self, joints: Sequence[str], action: str, topic: str,
                  wait: float = WAIT, spare: float = SPARE) -> None:
+        super().__init__('rbd_drive')
         self._joints, self._topic = list(joints), topic
         self._patience, self._spare = wait, spare
-        self._context = rclpy.Context()
-        rclpy.init(context=self._context)
-        self._node = rclpy.create_node('rbd_excite', context=self._context)
-        self._executor = SingleThreadedExecutor(context=self._context)
-        self._executor.add_node(self._node)
         self._states: list[JointState] = []
         self._recording = False
         #: whether somebody wants a motion to be cancelled
@@ -89,15 +83,6 @@ class ExcitationRun:
             depth=10000, reliability=ReliabilityPolicy.BEST_EFFORT))
         self._action, self._client = action, ActionClient(
             self._node, FollowJointTrajectory, action)
-
-    def __enter__(self) -> ExcitationRun:
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
-                 trace: TracebackType | None) -> None:
-        self._executor.shutdown()
-        self._node.destroy_node()
-        rclpy.shutdown(context=self._context)
 
     def _take(self, message: JointState) -> None:
         if set(self._joints) <= set(message.name):
