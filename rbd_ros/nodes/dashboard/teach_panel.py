@@ -222,8 +222,8 @@ class TeachPanel:
         def run() -> None:
             try:
                 with DrivenRobot(self.lesson.joints,
-                                   f'{self._telemetry.controller}/follow_joint_trajectory',
-                                   self._telemetry.joint_states) as driven:
+                                 f'{self._telemetry.controller}/follow_joint_trajectory',
+                                 self._telemetry.joint_states) as driven:
                     driven.ended = self._ending.is_set
                     way = approach(self._robot, self._starts(driven.position()), found.once,
                                    bounds)
