@@ -23,6 +23,7 @@ other robot.
 
 import os
 from pathlib import Path
+import re
 import shlex
 from typing import Any
 
@@ -235,6 +236,7 @@ def _speaks_of(file: str, node: str) -> bool:
 
 def _check(context: LaunchContext) -> list[Action]:
     """Refuse what cannot be used before anything starts: launch leaves behind what it started."""
+    _check_words(context)
     if _legged(context):
         return []
     simulated = _wanted().evaluate(context)
@@ -260,6 +262,18 @@ def _check(context: LaunchContext) -> list[Action]:
             SetLaunchConfiguration('autostart', autostart),
             *([] if autostart == 'true' else [LogInfo(msg=WAITING.format(
                 ros2=_ros2(), node=_node(context)))])]
+
+
+def _check_words(context: LaunchContext) -> None:
+    """Refuse a port and a namespace that the nodes would refuse, each in its own words."""
+    port = LaunchConfiguration('dashboard_port').perform(context)
+    if not port.isdecimal() or not 0 < int(port) < 65536:
+        raise RuntimeError(f'dashboard_port:={port}: a port is a number from 1 to 65535')
+    name = LaunchConfiguration('namespace').perform(context)
+    parts = name.strip('/').split('/') if name.strip('/') else []
+    if not all(re.fullmatch('[A-Za-z_][A-Za-z0-9_]*', each) for each in parts):
+        raise RuntimeError(f'namespace:={name}: a namespace has letters, digits and _ only, and '
+                           'does not begin with a digit')
 
 
 def _read(context: LaunchContext, file: str) -> dict[str, Any]:

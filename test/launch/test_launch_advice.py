@@ -212,17 +212,22 @@ def expect_quiet_end(text: str) -> None:
     assert released < left, text
 
 
-def test_missing_file(ros2: str, env: dict[str, str]) -> None:
-    """A file of parameters that is not there ends the launch, and nothing is left behind."""
+@pytest.mark.parametrize(('given', 'answer'), [
+    ('params_file:=/no/such.yaml', 'params_file "/no/such.yaml" does not exist'),
+    ('dashboard_port:=80x', 'dashboard_port:=80x: a port is a number from 1 to 65535'),
+    ('namespace:=left/arm-1', 'namespace:=left/arm-1: a namespace has letters, digits and _ only'),
+])
+def test_refused_arguments(ros2: str, env: dict[str, str], given: str, answer: str) -> None:
+    """What cannot be used ends the launch with a sentence, and nothing is left behind."""
     process = subprocess.Popen(
-        [ros2, 'launch', 'rbd_ros', 'controller.launch.py', 'params_file:=/no/such.yaml'],
+        [ros2, 'launch', 'rbd_ros', 'controller.launch.py', 'dashboard:=true', given],
         env=env, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
         start_new_session=True)
     said, _ = process.communicate(timeout=patient(120))
     with pytest.raises(ProcessLookupError):  # nobody of its session is alive
         os.killpg(process.pid, signal.SIGKILL)
     assert process.returncode != 0
-    assert 'params_file "/no/such.yaml" does not exist' in said
+    assert answer in said
 
 
 def test_wrong_parameters(ros2: str, env: dict[str, str], tmp_path: Path) -> None:
