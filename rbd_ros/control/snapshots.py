@@ -57,11 +57,11 @@ class Noted(Record):
     wrench: Vector = field('6', 'N.m, N', 'what the surroundings exert on the tool by it')
 
 
-def note_state(noted: Noted, x: State, p: Parameters) -> bool:
+def note_state(noted: Noted, x: State, p: Parameters) -> None:
     """
-    Take a state after its step; return whether it was noted.
+    Take a state after its step.
 
-    :param noted: gets it.
+    :param noted: gets it; ``count`` is 0 if it was noted.
     :param x: state of the controller.
     :param p: its parameters.
     """
@@ -70,7 +70,7 @@ def note_state(noted: Noted, x: State, p: Parameters) -> bool:
         noted.total[j] += x.command.torque.limiter.last[j]
     noted.count += 1.0
     if noted.count < noted.divider:
-        return False
+        return
     noted.stamp_s, noted.stamp_ns, noted.now, noted.steady = x.stamp_s, x.stamp_ns, x.now, x.steady
     noted.driven = 1.0 if due_now(x.command.supervisor) != Due.NOTHING else 0.0
     noted.tracks = 1.0 if law_tracks(x.laws) else 0.0
@@ -90,7 +90,6 @@ def note_state(noted: Noted, x: State, p: Parameters) -> bool:
     for i in range(6):
         noted.wrench[i] = x.sensor.wrench[i]
     noted.count = 0.0
-    return True
 
 
 class Snapshot(NamedTuple):
@@ -146,5 +145,6 @@ class Snapshots:
     def note(self) -> None:
         """Record a state after its step."""
         self._noted.divider = self.divider
-        if note_state(self._noted, self._x, self._p):
+        note_state(self._noted, self._x, self._p)
+        if self._noted.count == 0.0:
             self.kept.append(Snapshot.of(self.noted))

@@ -72,10 +72,11 @@ def happen(loop: Loop, kind: int, now: float, steady: float) -> None:
     loop.exchange()
     if loop.y.send > 0.0:
         _send(loop)
-    if loop.mail.notes.cycle > 0.0 and loop.noted.divider > 0.0 and note_state(
-            loop.noted, loop.x, loop.p):
-        push(loop.said.snapshots_at, loop.said.snapshots, loop.said.noted)
-        loop.c.post(loop.io.heed)
+    if loop.mail.notes.cycle > 0.0 and loop.noted.divider > 0.0:
+        note_state(loop.noted, loop.x, loop.p)
+        if loop.noted.count == 0.0:
+            push(loop.said.snapshots_at, loop.said.snapshots, loop.said.noted)
+            loop.c.post(loop.io.heed)
 
 
 def _send(loop: Loop) -> None:

@@ -25,6 +25,7 @@ from types import SimpleNamespace
 from unittest.mock import MagicMock
 import urllib.request
 
+from control_msgs.msg import JointTrajectoryControllerState
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 from geometry_msgs.msg import WrenchStamped
 from isolation import own_domain
@@ -120,6 +121,22 @@ def test_words_follow_what_is_heard(node, monkeypatch):
     telemetry.on_diagnostics(supervisor(name='left/controller'))  # of another robot
     assert 'The controller has vanished' in told(telemetry)[1]
     assert telemetry.latency.arrays()[1].tolist() == [0.42]
+
+
+def test_a_controller_without_diagnostics(node, monkeypatch):
+    """The plugin of ros2_control is heard by its reports: what it does is told all the same."""
+    telemetry = Telemetry(node, 'rbd_controller', 'simulator')
+    states = JointState(name=list(MODEL.joint_names), position=[0.1] * 7, effort=[1.0] * 7)
+    telemetry.on_states(states)
+    telemetry.state, telemetry.mode = 'running', 'hold'
+    assert 'No controller yet' in told(telemetry)[1]
+    telemetry.on_reference(JointTrajectoryControllerState())
+    level, words = told(telemetry)
+    assert level == 'good' and 'State running , mode hold' in words
+    late = time.monotonic() + 4.0
+    monkeypatch.setattr(time, 'monotonic', lambda: late)
+    telemetry.on_states(states)
+    assert 'The controller has vanished' in told(telemetry)[1]
 
 
 def test_a_robot_on_its_feet(node):

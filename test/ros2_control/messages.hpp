@@ -32,6 +32,7 @@
 #include <vector>
 
 #include "control_msgs/action/follow_joint_trajectory.hpp"
+#include "control_msgs/msg/joint_trajectory_controller_state.hpp"
 #include "geometry_msgs/msg/inertia_stamped.hpp"
 #include "geometry_msgs/msg/pose_stamped.hpp"
 #include "geometry_msgs/msg/twist_stamped.hpp"
@@ -129,7 +130,8 @@ public:
       {"press", std::bind(&Messages::press, this, _1)},
       {"imu", std::bind(&Messages::imu, this, _1)},
       {"payload", std::bind(&Messages::payload, this, _1)},
-      {"sensed", std::bind(&Messages::sensed, this, _1)}};
+      {"sensed", std::bind(&Messages::sensed, this, _1)},
+      {"reported", std::bind(&Messages::reported, this, _1)}};
   }
 
   /// What a node is asked behind a message is answered behind it, too.
@@ -345,6 +347,46 @@ private:
       text << " " << each;
     }
     return text.str();
+  }
+
+  /// Topic, file, how many: states of the controller, a line of JSON each.
+  std::string reported(const Words & words)
+  {
+    using State = control_msgs::msg::JointTrajectoryControllerState;
+    std::ofstream file(words.at(1));
+    file.precision(17);
+    const auto list = [&file](const char * name, const std::vector<double> & numbers) {
+        file << ", \"" << name << "\": [";
+        for (std::size_t k = 0; k < numbers.size(); ++k) {
+          file << (k > 0 ? ", " : "") << numbers[k];
+        }
+        file << "]";
+      };
+    const int wanted = std::stoi(words.at(2));
+    int count = 0;
+    std::promise<void> enough;
+    const auto topic = node_->create_subscription<State>(
+      words.at(0), rclcpp::QoS(100), [&](const State & message) {
+        if (count == wanted) {
+          return;
+        }
+        file << "{\"stamp\": " << rclcpp::Time(message.header.stamp).nanoseconds() <<
+          ", \"first\": \"" << message.joint_names.at(0) << "\"";
+        list("q", message.feedback.positions);
+        list("qd", message.feedback.velocities);
+        list("torque", message.output.effort);
+        list("reference", message.reference.positions);
+        list("speed", message.reference.velocities);
+        list("acceleration", message.reference.accelerations);
+        list("error", message.error.positions);
+        list("speed_error", message.error.velocities);
+        file << "}\n";
+        if (++count == wanted) {
+          enough.set_value();
+        }
+      });
+    return executor_.spin_until_future_complete(enough.get_future(), kPatience) ==
+           rclcpp::FutureReturnCode::SUCCESS ? "ok" : "only " + std::to_string(count);
   }
 
   /// Topic: somebody else publishes poses there, too. Without a topic: nobody does any more.

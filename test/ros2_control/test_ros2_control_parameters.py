@@ -89,7 +89,7 @@ def test_what_the_node_changes_is_live_or_has_a_reason() -> None:
         'contact.reaction': 'only numbers are changed inside ros2_control',
         'goal_mode': 'only numbers are changed inside ros2_control',
         'dynamics_divider': 'nothing inside ros2_control uses it',
-        'state_divider': 'nothing inside ros2_control uses it',
+        'state_divider': 'only numbers of the step are changed inside ros2_control',
         'activation_timeout': 'nothing inside ros2_control uses it'}
     assert len(names) >= 60
 

@@ -163,8 +163,9 @@ def why_fixed(settings: Settings, numbers: Numbers, live: Collection[str]) -> di
     found |= {row.name: 'only numbers are changed inside ros2_control'
               for row in with_modes(settings.robot.own_modes).values()
               if not row.structural and row.choices and row.name != 'mode'}
+    found['state_divider'] = 'only numbers of the step are changed inside ros2_control'
     for row in _candidates(settings):
-        if row.name in live:
+        if row.name in live or row.name in found:
             continue
         size = joints if row.each_joint else _size(settings[row.name])
         found[row.name] = 'other parameters follow from it'

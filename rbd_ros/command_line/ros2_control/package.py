@@ -37,6 +37,7 @@ from rbd_ros.control.references.feeding import Feed, handle_feed
 from rbd_ros.control.references.points import PointLimits, Points, Verdict
 from rbd_ros.control.references.polynomials import handle_points
 from rbd_ros.control.references.targets import handle_target, Target
+from rbd_ros.control.snapshots import note_state, Noted
 from rbd_ros.control.step.state import derive_parameters
 from rbd_ros.errors import SettingError
 
@@ -47,8 +48,10 @@ _SOURCES = {'controller.hpp.in': 'include/@package@/controller.hpp',
             'ring.hpp.in': 'include/@package@/ring.hpp',
             'mailbox.hpp.in': 'include/@package@/mailbox.hpp',
             'exchange.hpp.in': 'include/@package@/exchange.hpp',
+            'reports.hpp.in': 'include/@package@/reports.hpp',
             'topics.hpp.in': 'include/@package@/topics.hpp',
-            'controller.cpp.in': 'src/controller.cpp', 'topics.cpp.in': 'src/topics.cpp',
+            'controller.cpp.in': 'src/controller.cpp', 'reports.cpp.in': 'src/reports.cpp',
+            'topics.cpp.in': 'src/topics.cpp',
             'CMakeLists.txt.in': 'CMakeLists.txt', 'package.xml.in': 'package.xml',
             'plugins.xml.in': '@package@_plugins.xml', 'README.md.in': 'README.md',
             'controllers.yaml.in': 'config/controllers.yaml'}
@@ -98,7 +101,7 @@ def ros2_control_package(settings: Settings, prefix: str) -> dict[str, str]:
 
 
 def _intake(controller: Controller) -> dict[Callable[..., object], Sequence[Record]]:
-    """Return the procedures that make events of messages, with records of their sizes."""
+    """Return the procedures that make events of messages, and notes of states, with records."""
     x, p = controller.x.references, controller.p.references
     sizes = {**controller.x.sizes, 'k': MOST_POINTS}
     points, verdict = Points(sizes), Verdict(sizes)
@@ -108,7 +111,8 @@ def _intake(controller: Controller) -> dict[Callable[..., object], Sequence[Reco
             find_down: (Tilt(sizes), controller.x.states.sources, controller.p.states.ages),
             judge_body: (Body(sizes),), restart_load: (controller.x.load, controller.p.load),
             derive_parameters: (controller.p,), judge_gains: (GainCase(sizes),),
-            judge_spring: (SpringCase(sizes),)}
+            judge_spring: (SpringCase(sizes),),
+            note_state: (Noted(sizes), controller.x, controller.p)}
 
 
 def _with(text: str, names: dict[str, str]) -> str:

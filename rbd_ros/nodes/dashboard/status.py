@@ -97,11 +97,13 @@ def _of_controller(telemetry: Telemetry, commands: bool) -> Status:
                       'is the driver or the simulator running, and not paused?')
     if telemetry.age('balance') < STALE_AFTER:
         return Status('good', 'The node <b>stand</b> keeps the robot on its feet.')
-    if telemetry.age('controller') == float('inf'):
+    # the plugin of ros2_control has no diagnostics
+    age = min(telemetry.age('controller'), telemetry.age('reference'))
+    if age == float('inf'):
         return Status('waiting', '<b>No controller yet.</b> Waiting for its diagnostics.')
-    if telemetry.age('controller') > STALE_AFTER:
+    if age > STALE_AFTER:
         return Status('fault', '<b>The controller has vanished.</b> Nothing was heard from it for '
-                      f'{telemetry.age("controller"):.0f} s: the robot depends on its driver.', (),
+                      f'{age:.0f} s: the robot depends on its driver.', (),
                       'start it again.')
     state = telemetry.state or 'unknown'
     headline = (f'State <b>{escape(state)}</b>, mode '
