@@ -104,7 +104,7 @@ def test_the_time_of_the_dead_man(seed):
     rng = np.random.default_rng(seed)
     button, now, until, last, burst = DeadMan(), 50.0, -np.inf, {}, -np.inf
     for _ in range(300):
-        now += float(rng.choice([0.001, 0.029, 0.0301, 0.05, 0.1, 0.2, 0.2999, 0.31, 2.0]))
+        now += float(rng.choice([0.001, 0.049, 0.0501, 0.1, 0.2, 0.2999, 0.31, 2.0]))
         who = int(rng.integers(2))
         if rng.random() < 0.7:
             gap = now - last.get(who, -np.inf)

@@ -23,9 +23,8 @@ __all__ = ['DeadMan', 'HOLD_RATE', 'renewing', 'SHORTEST_GAP', 'TIMEOUT']
 HOLD_RATE = 10.0  # Hz, of the signs that a browser sends while a button is held
 TIMEOUT = 0.3  # s after the last sign of a held button at which it counts as released
 #: s between two signs, below which the button counts as released: those that a slow network kept
-#: back come in bursts, perhaps long after it was. A busy browser sends a sign late, and the next
-#: one soon after it, but not before 0.05 s have passed: viser sees to that.
-SHORTEST_GAP = 0.03
+#: back come in bursts, perhaps long after it was
+SHORTEST_GAP = 0.05
 
 
 class DeadMan:
