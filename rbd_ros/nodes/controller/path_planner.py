@@ -116,9 +116,7 @@ class PathPlanner:
         :param checked: called with the plan, or with the reason of its refusal.
         :param key: by which it can be given up.
         """
-        before, self._job = self._job, None
-        if before is not None:
-            before.checked(GoalError(ResultCode.INVALID_GOAL, 'pre-empted by a new path'))
+        self.give_up('pre-empted by a new path')
         try:
             self._job = _Job(PathPlan(self._robot, self._postures, points), checked, key)
         except RbdError as error:
@@ -130,6 +128,16 @@ class PathPlanner:
     def busy(self) -> bool:
         """Return whether a path is being checked."""
         return self._job is not None
+
+    def give_up(self, why: str) -> None:
+        """
+        Refuse the path that is being checked, whose ever it is.
+
+        :param why: the reason.
+        """
+        job, self._job = self._job, None
+        if job is not None:
+            job.checked(GoalError(ResultCode.INVALID_GOAL, why))
 
     def drop(self, key: Hashable) -> bool:
         """

@@ -149,6 +149,11 @@ class Guide:
             self._timer.reset()
         return walk.cancel
 
+    @property
+    def busy(self) -> bool:
+        """Return whether there is a path."""
+        return self._walk is not None
+
     def cancel(self) -> None:
         """Come to rest on the path, if there is one."""
         if self._walk is not None:

@@ -24,6 +24,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 import sys
+import time
 
 from rbd_ros.control.kernels.kernels import LawKernels
 from rbd_ros.control.parameters.assembly import settings_of_file
@@ -39,6 +40,7 @@ from rbd_ros.nodes.process_end import ProcessEnd
 from rbd_ros.nodes.process_start import initialise
 import rclpy
 from rclpy.clock import Clock, ClockType
+from rclpy.executors import Executor
 from rclpy.node import Node
 from std_srvs.srv import SetBool
 
@@ -47,6 +49,7 @@ __all__ = ['main', 'PathServer']
 #: of the controller in its parameter file
 _SECTION = '/controller'
 _PERIOD = 0.2  # s between two looks for a description
+_LEAVE = 1.0  # s in which the controller must have heard that nobody leads it any more
 
 
 class PathServer(Node):
@@ -65,6 +68,7 @@ class PathServer(Node):
         name = str(self.declare_parameter('controller', 'controller').value)
         self._controller = self.resolve_topic_name(name)
         self.serves = False
+        self._goals: PathGoals | None = None
         self._description = DescriptionSource(self, in_use=lambda: self.serves)
         self._timer = self.create_timer(_PERIOD, self._start,
                                         clock=Clock(clock_type=ClockType.STEADY_TIME))
@@ -100,6 +104,16 @@ class PathServer(Node):
         log.info(f'robot "{robot.model.name}" from {origin}: paths of {robot.tip} are checked '
                  f'here and followed by {action}')
 
+    def leave(self) -> None:
+        """Let the controller come to rest, and take no more paths."""
+        if self._goals is not None:
+            self._goals.leave()
+
+    @property
+    def rests(self) -> bool:
+        """Return whether the controller follows nothing that came from here."""
+        return self._goals is None or self._goals.rests
+
     def _on_pause(self, request: SetBool.Request, response: SetBool.Response) -> SetBool.Response:
         refused = self._guide.pause(request.data)
         response.success = not refused
@@ -107,6 +121,14 @@ class PathServer(Node):
             f'{refused}; a motion of the joints is paused by {self._controller}/pause'
             if refused else 'the path comes to rest' if request.data else 'the path goes on')
         return response
+
+
+def _leave(node: PathServer, executor: Executor) -> None:
+    """Cancel what is followed, in the thread of the node, and wait for it."""
+    limit = time.monotonic() + _LEAVE
+    left = executor.create_task(node.leave)
+    while not (left.done() and node.rests) and time.monotonic() < limit:
+        time.sleep(0.01)
 
 
 def main(args: list[str] | None = None) -> int:
@@ -124,6 +146,7 @@ def main(args: list[str] | None = None) -> int:
         executor.add_node(node)
         spin_in_thread(executor, 'path_server', end.fail)
         end.wait()
+        _leave(node, executor)
         end.close()
         executor.shutdown(timeout_sec=1.0)
     except KeyboardInterrupt:

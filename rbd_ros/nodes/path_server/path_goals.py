@@ -32,6 +32,7 @@ from rbd_ros.control.references.trajectory import Knots
 from rbd_ros.errors import RbdError
 from rbd_ros.nodes.controller.goal_server import GoalServer
 from rbd_ros.nodes.controller.path_planner import PathPlanner
+from rbd_ros.nodes.controller.publisher_guards import ReferenceGuard
 from rbd_ros.nodes.path_server.follower import Errand, Follower
 from rbd_ros.nodes.path_server.guide import check_tip_speed, Guide
 from rbd_ros.nodes.path_server.robot_elsewhere import RobotElsewhere
@@ -67,7 +68,9 @@ class PathGoals:
         self._joints, self._tip = list(robot.settings.robot.joints), robot.settings.robot.tip
         self._handles: dict[Hashable, ServerGoalHandle] = {}
         self._cancels: dict[Hashable, Callable[[], None]] = {}  # of goals that are followed
-        node.create_subscription(MultiDOFJointTrajectory, _TOPIC, self._on_message, 1)
+        self._guard, self._leaving = ReferenceGuard(), False
+        self._topic = node.resolve_topic_name(_TOPIC)
+        node.create_subscription(MultiDOFJointTrajectory, self._topic, self._on_message, 1)
         self._server = GoalServer(
             node, FollowJointTrajectory, '~/follow_joint_trajectory',
             execute_callback=lambda _: FollowJointTrajectory.Result(),
@@ -77,14 +80,40 @@ class PathGoals:
     # -- a path arrives ------------------------------------------------------------------------
 
     def _on_message(self, message: MultiDOFJointTrajectory) -> None:
-        if not message.points:  # come to rest, and follow none that is being checked
-            self._planner.drop(None)
-            self._follower.cancel()
-            self._guide.cancel()
-            return
-        self._check(None, FollowJointTrajectory.Goal(multi_dof_trajectory=message))
+        crowded = self._guard.publishers(self._node.count_publishers(self._topic))
+        if crowded or not message.points:  # whoever asks for it
+            self.stop('stopped by an empty message' if not message.points else
+                      f'somebody else publishes {self._topic}')
+        if not self._guard.accept():
+            self._node.get_logger().warning(
+                f'{self._topic} has {self._guard.count} publishers: paths of theirs are dropped',
+                throttle_duration_sec=1.0)
+        elif message.points and not self._leaving:
+            self._check(None, FollowJointTrajectory.Goal(multi_dof_trajectory=message))
+
+    def stop(self, why: str) -> None:
+        """
+        Come to rest, and follow no path that is being checked, whether by topic or action.
+
+        :param why: the reason for whoever has sent that one.
+        """
+        self._planner.give_up(f'{why} while the path was checked')
+        self._follower.cancel()
+        self._guide.cancel()
+
+    def leave(self) -> None:
+        """Come to rest and take no more paths: the process ends."""
+        self._leaving = True
+        self.stop('the path server has ended')
+
+    @property
+    def rests(self) -> bool:
+        """Return whether nothing is being followed."""
+        return not (self._follower.busy or self._guide.busy)
 
     def _on_goal(self, _: FollowJointTrajectory.Goal) -> GoalResponse:
+        if self._leaving:
+            return GoalResponse.REJECT
         if self._server.known >= _MAX_GOALS:
             self._node.get_logger().warning(f'goal rejected: {_MAX_GOALS} goals have come within '
                                             f'{_RESULTS_KEPT} s', throttle_duration_sec=1.0)

@@ -16,7 +16,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Sequence
+from itertools import zip_longest
 import time
 
 from control_msgs.msg import JointTrajectoryControllerState
@@ -34,6 +35,7 @@ from std_msgs.msg import String
 __all__ = ['RobotElsewhere']
 
 Array = npt.NDArray[np.float64]
+Joints = dict[str, tuple[float, float]]  # position and velocity of each
 
 FRESH = 2.0  # s for which a message says where the robot is
 
@@ -73,9 +75,9 @@ class RobotElsewhere:
         self._place = np.array(robot.assembly or [robot.fixed.get(name, 0.0)
                                                   for name in self._names])
         self._held: Array | None = None  # where joints stand, if nobody says where they are held
-        self._measured: dict[str, tuple[float, float]] = {}
+        self._measured: Joints = {}
         self._state: JointTrajectoryControllerState | None = None
-        self._told = self._seen = -np.inf  # steady times
+        self._told, self._seen = -np.inf, dict[str, float]()  # steady times; of each joint
         self._topics = (node.resolve_topic_name('joint_states'), f'{controller}/controller_state')
         node.create_subscription(JointState, self._topics[0], self._on_joints, _STATES)
         node.create_subscription(JointTrajectoryControllerState, self._topics[1], self._on_state,
@@ -97,33 +99,34 @@ class RobotElsewhere:
         return self.mode in self._tip_modes
 
     def _on_joints(self, message: JointState) -> None:
-        speeds = message.velocity if len(message.velocity) else [0.0] * len(message.name)
-        self._take(dict(zip(message.name, zip(message.position, speeds))))
+        self._take(_by_joint(message.name, message.position, message.velocity))
 
     def _on_state(self, message: JointTrajectoryControllerState) -> None:
         self._state, self._told = message, time.monotonic()
         there = message.feedback
-        speeds = there.velocities if len(there.velocities) else [0.0] * len(there.positions)
-        self._take(dict(zip(message.joint_names, zip(there.positions, speeds))))
+        self._take(_by_joint(message.joint_names, there.positions, there.velocities))
 
-    def _take(self, measured: dict[str, tuple[float, float]]) -> None:
-        self._measured = self._measured | measured
-        self._seen = time.monotonic()
+    def _take(self, measured: Joints) -> None:
+        good = {name: pair for name, pair in measured.items() if np.isfinite(pair).all()}
+        self._measured |= good
+        self._seen |= dict.fromkeys(good, time.monotonic())
 
     @property
     def ready(self) -> bool:
-        """Return whether there is a fresh state."""
-        return (time.monotonic() - self._seen < FRESH
-                and all(name in self._measured for name in self._needed))
+        """Return whether there is a fresh state of every joint."""
+        return not self._stale
+
+    @property
+    def _stale(self) -> list[str]:
+        oldest = time.monotonic() - FRESH
+        return [name for name in self._needed if self._seen.get(name, -np.inf) <= oldest]
 
     def refresh(self) -> None:
         """Ask for a fresh state."""
-        if self.ready:
-            return
-        missing = [name for name in self._needed if name not in self._measured]
-        raise GoalError(ResultCode.INVALID_GOAL, (
-            f'no states of {", ".join(missing) or "the joints"} within {FRESH:g} s on '
-            f'{" or ".join(self._topics)}'))
+        if self._stale:
+            raise GoalError(ResultCode.INVALID_GOAL, (
+                f'no states of {", ".join(self._stale)} within {FRESH:g} s on '
+                f'{" or ".join(self._topics)}'))
 
     @property
     def q(self) -> Array:
@@ -138,20 +141,23 @@ class RobotElsewhere:
         """
         Return position and velocity to which the controlled joints are held.
 
-        :raises GoalError: if the controller holds none.
+        :raises GoalError: if the controller holds none, or has ceased to tell where.
         """
         state = self._state
         if self.leads_tip:
             return self._standing(warn=False)
-        if state is None or not time.monotonic() - self._told < FRESH:
+        if state is None:
             return self._standing()
+        if not time.monotonic() - self._told < FRESH:  # measured, they would step to their error
+            raise GoalError(ResultCode.INVALID_GOAL, (
+                f'nothing on {self._topics[1]} within {FRESH:g} s, where the controller had told '
+                'where it holds the joints: is it still active?'))
         there = state.reference
         if not len(there.positions):
             raise GoalError(ResultCode.INVALID_GOAL, 'the controller holds no joints now '
                             f'({self._topics[1]} has no reference): switch to a mode that '
                             'follows joint trajectories')
-        speeds = there.velocities if len(there.velocities) else [0.0] * len(there.positions)
-        return self._ordered(dict(zip(state.joint_names, zip(there.positions, speeds))))
+        return self._ordered(_by_joint(state.joint_names, there.positions, there.velocities))
 
     def _standing(self, *, warn: bool = True) -> tuple[Array, Array]:
         """Return where joints are measured; once they stand, noise does not move them."""
@@ -174,7 +180,7 @@ class RobotElsewhere:
         """Return position and velocity of the controlled joints."""
         return self._ordered(self._measured)
 
-    def _ordered(self, known: Mapping[str, tuple[float, float]]) -> tuple[Array, Array]:
+    def _ordered(self, known: Joints) -> tuple[Array, Array]:
         joints = self.settings.robot.joints
         missing = [name for name in joints if name not in known]
         if missing:
@@ -183,3 +189,10 @@ class RobotElsewhere:
                             'controller must be the same')
         q, qd = np.array([known[name] for name in joints], float).T
         return q, qd
+
+
+def _by_joint(names: Sequence[str], positions: Sequence[float],
+              velocities: Sequence[float]) -> Joints:
+    """Return arrays of a message by joint: without velocities all stand; a missing one is NaN."""
+    speeds = velocities if len(velocities) else [0.0] * len(positions)
+    return dict(zip(names, zip_longest(positions, speeds, fillvalue=np.nan)))
