@@ -222,8 +222,8 @@ def test_bad_recordings(controlled: Path, tmp_path: Path, monkeypatch: pytest.Mo
     """Each ends with one line: no bag, no topic, a wrong ending, a missing package."""
     for words, text in (
             (('plot', tmp_path / 'none'), 'none does not exist; give the folder'),
-            (('plot', tmp_path), 'cannot be read as a rosbag'),
-            (('identify', tmp_path, '--urdf', ARM), 'cannot be read as a rosbag'),
+            (('plot', tmp_path), 'has no metadata.yaml'),
+            (('identify', tmp_path, '--urdf', ARM), 'has no metadata.yaml'),
             (('identify', controlled, '--urdf', ARM), 'no topic "/joint_states"'),
             (('plot', controlled, '--topic', '/no'), 'no topic "/no"'),
             (('plot', controlled, '--out', tmp_path / 'run.bmp'), 'must end with one of .png')):
