@@ -29,7 +29,7 @@ from websockets.sync.client import ClientConnection, connect
 
 OPTIONS = ('--headless=new', '--no-sandbox', '--remote-debugging-port=0', '--no-first-run',
            '--no-default-browser-check', '--disable-background-networking',
-           '--disable-dev-shm-usage', '--use-angle=swiftshader', '--enable-unsafe-swiftshader',
+           '--disable-dev-shm-usage', '--enable-unsafe-swiftshader',
            # a name of a stranger that leads to this machine
            '--host-resolver-rules=MAP evil.example 127.0.0.1')
 #: JavaScript: the middle of an element in sight, or why the mouse does not reach it
@@ -83,7 +83,8 @@ class Browser:
         if not found:
             self._process.kill()
             raise BrowserError(f'{program} did not start: {"".join(self._told)[-2000:]}')
-        self._wire: ClientConnection = connect(found[1], max_size=None, open_timeout=patience)
+        self._wire: ClientConnection = connect(
+            found[1], max_size=None, open_timeout=patience, ping_interval=None)
         self._number = 0
         self.pages: dict[str, Page] = {}
 

@@ -90,6 +90,18 @@ def tick(page: Page, label: str) -> None:
     wait(changed, label)
 
 
+def select(page: Page, label: str, option: str) -> None:
+    """Choose an option of the list beside a label; its folder may still be opening."""
+    def chosen() -> bool:
+        if field(page, label).value != option:
+            field(page, label).click()
+            for each in page.find_all('[role="option"]'):
+                if each.text == option and each.box[2]:  # of the list that is open
+                    each.click()
+        return field(page, label).value == option
+    wait(chosen, option)
+
+
 def fill(page: Page, label: str, value: str, number: int = 1) -> None:
     """Type a number into the input beside a label, in the place of what is there."""
     def typed() -> bool:

@@ -19,7 +19,7 @@ import signal
 import subprocess
 import time
 
-from chrome import press, wait
+from chrome import press, select, wait
 from geometry_msgs.msg import PoseStamped
 import numpy as np
 from ports import free_port
@@ -116,18 +116,10 @@ class Watcher:
         assert not failures
 
 
-def clicked(element):
-    """Click; what moves, as a folder that opens makes it, is clicked later."""
-    element.click()
-    return True
-
-
-def choose(page, old, new):
+def choose(page, mode):
     """Choose a mode, and wait for the controller's own word for it."""
-    wait(lambda: clicked(page.find(f'input[value="{old}"]')), 'the box of modes')
-    wait(lambda: [each for each in page.find_all('[role="option"]')
-                  if each.text == new], 'the list of modes')[0].click()
-    wait(lambda: f'mode {new}' in page.text, 'the new mode')
+    select(page, 'Mode', mode)
+    wait(lambda: f'mode {mode}' in page.text, 'the new mode')
 
 
 def reset(page):
