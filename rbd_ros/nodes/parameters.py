@@ -35,8 +35,8 @@ from rclpy.exceptions import (
 from rclpy.node import Node
 from rclpy.parameter import Parameter
 
-__all__ = ['check_changes', 'declare', 'OwnModes', 'read', 'refusal_text', 'undeclared',
-           'unknown_warnings']
+__all__ = ['check_changes', 'declare', 'declare_fixed', 'OwnModes', 'read', 'refusal_text',
+           'undeclared', 'unknown_warnings']
 
 _TYPES = {
     rows.BOOL: ParameterType.PARAMETER_BOOL,
@@ -47,6 +47,8 @@ _TYPES = {
     rows.DOUBLES: ParameterType.PARAMETER_DOUBLE_ARRAY,
     rows.STRINGS: ParameterType.PARAMETER_STRING_ARRAY,
 }
+
+_KINDS = {str: rows.STRING, bool: rows.BOOL, int: rows.INTEGER, float: rows.DOUBLE}
 
 
 def undeclared(node: Node, changes: Iterable[Parameter]) -> str:
@@ -113,6 +115,25 @@ class OwnModes:
             declare(node, {name: row for name, row in self._rows.items()
                            if not node.has_parameter(name)})
         return modes
+
+
+def declare_fixed(node: Node, parameters: Mapping[str, tuple[Any, str]]) -> None:
+    """
+    Declare parameters that hold from the start to the end; warn of others that were given.
+
+    :param node: the node.
+    :param parameters: default and meaning by name; the type stands for a list without a default.
+    :raises SettingError: for a value of another type; says what to write.
+    """
+    for name, (value, text) in parameters.items():
+        try:
+            node.declare_parameter(
+                name, value, ParameterDescriptor(description=text, read_only=True))
+        except InvalidParameterTypeException as error:
+            kind = _KINDS.get(type(value), rows.STRINGS)
+            raise SettingError(refusal_text(node, name, kind, error)) from error
+    for warning in unknown_warnings(node, parameters):
+        node.get_logger().warning(warning)
 
 
 def refusal_text(node: Node, name: str, kind: str, error: Exception) -> str:

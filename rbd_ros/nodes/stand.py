@@ -23,6 +23,7 @@ from __future__ import annotations
 
 import math
 import sys
+from typing import Any
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from nav_msgs.msg import Odometry
@@ -33,6 +34,7 @@ from rbd_ros.model.urdf.resources import find_resource
 from rbd_ros.nodes.description import description_text
 from rbd_ros.nodes.diagnostic_names import BALANCE
 from rbd_ros.nodes.executors import kind_that_works, make_executor, spin_in_thread
+from rbd_ros.nodes.parameters import declare_fixed
 from rbd_ros.nodes.process_end import ProcessEnd
 from rbd_ros.nodes.process_start import initialise
 from rbd_ros.sim import read_balls
@@ -44,6 +46,12 @@ from sensor_msgs.msg import JointState
 
 __all__ = ['main', 'Stand']
 
+LOWEST_RATE, HIGHEST_RATE = 10.0, 10000.0  # Hz
+#: Default and meaning of each parameter.
+PARAMETERS: dict[str, tuple[Any, str]] = {
+    'robot_description_file': ('', 'URDF of a robot with a floating base.'),
+    'scene_file': ('', 'File with its feet, as that of the simulator.'),
+    'rate': (500.0, 'Rate of the joint states, Hz.')}
 #: rad between the up of the world and that of the trunk from which on the robot has fallen
 FALLEN = 1.0
 DEPTH = 10  # messages that wait
@@ -59,12 +67,14 @@ class Stand(Node):
 
     def __init__(self) -> None:
         super().__init__('stand')
-        file = self.declare_parameter('robot_description_file', '').value
-        scene = self.declare_parameter('scene_file', '').value
-        rate = self.declare_parameter('rate', 500.0).value
+        declare_fixed(self, PARAMETERS)
+        file, scene, rate = (self.get_parameter(name).value for name in PARAMETERS)
         if not file or not scene:
             raise SettingError('robot_description_file and scene_file must be given; '
                                'config/legged has examples')
+        if not LOWEST_RATE <= rate <= HIGHEST_RATE:
+            raise SettingError(f'parameter rate must be {LOWEST_RATE:g} to {HIGHEST_RATE:g} Hz, '
+                               f'got {rate:g}')
         model = load_urdf(description_text('', file), floating_base=True,
                           on_warning=lambda text: None)
         feet = read_balls(find_resource(scene).read_text(), model, scene)

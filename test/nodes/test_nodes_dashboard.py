@@ -868,22 +868,6 @@ def test_the_process_ends_after_two_signals(node, file, code, tmp_path):
     assert 'Traceback' not in words and ('2 links' in words) == (file == 'bad')
 
 
-@pytest.mark.parametrize(('given', 'said'), [
-    ('robots:=left', "parameter robots must be of type string_array, got 'left'; write [left]"),
-    ('port:=99999', 'port 99999 is outside 1 to 65535')])
-def test_what_cannot_be_used_ends_the_process_with_one_line(node, given, said):
-    """A mistyped parameter is answered with its name and what to write, not with a traceback."""
-    done = subprocess.run(
-        [sys.executable, '-m', 'rbd_ros.nodes.dashboard.node', '--ros-args', '-p', given,
-         '-p', 'alow_commands:=true'], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-        text=True, check=False, timeout=patient(60.0))
-    assert done.returncode == 1 and said in done.stdout.splitlines()[-1], done.stdout
-    assert 'Traceback' not in done.stdout
-    if 'must be of type' not in said:
-        assert 'parameter alow_commands is unknown and has no effect; did you mean "allow' in (
-            done.stdout)
-
-
 def test_of_many_missing_meshes_some_are_named():
     """The page is not filled with them."""
     text = problems_text([f'link_{k}: no mesh file' for k in range(8)])

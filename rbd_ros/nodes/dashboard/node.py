@@ -27,21 +27,18 @@ import sys
 from typing import Any
 
 import numpy as np
-from rbd_ros.control.parameters.row import BOOL, DOUBLE, INTEGER, STRING, STRINGS
 from rbd_ros.errors import RbdError
 from rbd_ros.nodes.dashboard.pose_file import state_folder
 from rbd_ros.nodes.dashboard.robot_beside import RobotBeside
 from rbd_ros.nodes.dashboard.robot_tab import RobotTab
 from rbd_ros.nodes.executors import kind_that_works, make_executor, spin_in_thread
-from rbd_ros.nodes.parameters import refusal_text, unknown_warnings
+from rbd_ros.nodes.parameters import declare_fixed
 from rbd_ros.nodes.process_end import ProcessEnd
 from rbd_ros.nodes.process_start import initialise
 from rbd_ros.view.scene import add_floor, VIEW_DIRECTION
 from rbd_ros.view.server import start_server, stop_server
 from rbd_ros.view.server_part import ServerPart
-from rcl_interfaces.msg import ParameterDescriptor
 import rclpy
-from rclpy.exceptions import InvalidParameterTypeException
 from rclpy.node import Node
 from rclpy.parameter import Parameter
 
@@ -69,8 +66,6 @@ PARAMETERS: dict[str, tuple[Any, str]] = {
     'spacing': (1.5, 'Distance of robots that are shown side by side, m. 0: where they are by '
                      'their descriptions.'),
 }
-#: Types of their values, in words; lists of words have no default.
-KINDS = {str: STRING, bool: BOOL, int: INTEGER, float: DOUBLE}
 OF_ONE_ROBOT = 'robot_description', 'robot_description_file', 'joints', 'frame'
 NAMESPACE = re.compile('/?[A-Za-z][A-Za-z0-9_]*(/[A-Za-z][A-Za-z0-9_]*)*')
 #: Of several robots: by how much further away the camera is for each one more, where it looks,
@@ -88,7 +83,7 @@ class Dashboard(Node):
         :raises RbdError: for a value of another type, and for robots that cannot be told apart.
         """
         super().__init__('dashboard')
-        self._declare()
+        declare_fixed(self, PARAMETERS)
         self._namespaces = tuple(self._value('robots') or ('',))
         if len(self._namespaces) > 1:
             if not all(map(NAMESPACE.fullmatch, self._namespaces)):
@@ -102,18 +97,6 @@ class Dashboard(Node):
         self.tabs = [RobotTab(self, self._value, each) for each in self._namespaces]
         #: What takes another robot; None: this page takes none.
         self.beside: RobotBeside | None = None
-
-    def _declare(self) -> None:
-        """Declare the parameters; name those that are of another type, or that nobody knows."""
-        for name, (value, text) in PARAMETERS.items():
-            try:
-                self.declare_parameter(
-                    name, value, ParameterDescriptor(description=text, read_only=True))
-            except InvalidParameterTypeException as error:
-                raise RbdError(refusal_text(
-                    self, name, KINDS.get(type(value), STRINGS), error)) from error
-        for warning in unknown_warnings(self, PARAMETERS):
-            self.get_logger().warning(warning)
 
     @property
     def problem(self) -> str:

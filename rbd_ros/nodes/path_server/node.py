@@ -32,6 +32,7 @@ from rbd_ros.errors import RbdError
 from rbd_ros.nodes.controller.description_source import DescriptionSource
 from rbd_ros.nodes.controller.path_planner import PathPlanner
 from rbd_ros.nodes.executors import kind_that_works, make_executor, spin_in_thread
+from rbd_ros.nodes.parameters import declare_fixed
 from rbd_ros.nodes.path_server.follower import Follower
 from rbd_ros.nodes.path_server.guide import Guide
 from rbd_ros.nodes.path_server.path_goals import PathGoals
@@ -48,6 +49,12 @@ __all__ = ['main', 'PathServer']
 
 #: of the controller in its parameter file
 _SECTION = '/controller'
+#: Default and meaning of each parameter.
+PARAMETERS = {
+    'robot_description': ('', 'URDF text. If empty, the file, or the topic robot_description.'),
+    'robot_description_file': ('', 'URDF file, if robot_description is empty.'),
+    'params_file': ('', 'Parameter file of the controller.'),
+    'controller': ('controller', 'Name of the controller that follows the paths.')}
 _PERIOD = 0.2  # s between two looks for a description
 _LEAVE = 1.0  # s in which the controller must have heard that nobody leads it any more
 
@@ -60,13 +67,12 @@ class PathServer(Node):
         Declare the parameters.
 
         :param failed: gets a reason why nothing can be served.
+        :raises SettingError: for a parameter of another type.
         """
         super().__init__('path_server')
         self._failed = failed
-        for name in ('robot_description', 'robot_description_file', 'params_file'):
-            self.declare_parameter(name, '')
-        name = str(self.declare_parameter('controller', 'controller').value)
-        self._controller = self.resolve_topic_name(name)
+        declare_fixed(self, PARAMETERS)
+        self._controller = self.resolve_topic_name(str(self.get_parameter('controller').value))
         self.serves = False
         self._goals: PathGoals | None = None
         self._description = DescriptionSource(self, in_use=lambda: self.serves)
