@@ -27,6 +27,7 @@ from rbd_ros.control.references.results import GoalError
 from rbd_ros.nodes.description import built_in_robot
 from rbd_ros.nodes.path_server import robot_elsewhere
 from sensor_msgs.msg import JointState
+from std_msgs.msg import String
 
 PARAMETERS = Path(__file__).parents[2] / 'config' / 'controller.yaml'
 JOINTS = [f'joint_{k}' for k in range(1, 8)]
@@ -119,3 +120,13 @@ def test_a_controller_that_falls_silent_holds_nothing_that_is_known(bench: Bench
     bench.state(0.2)
     np.testing.assert_array_equal(bench.reference()[0], [0.2] * 7)
     assert len(bench.warned) == 1
+
+
+@pytest.mark.parametrize('word', ['mode', 'state'])
+def test_what_is_told_again_is_no_change(bench: Bench, word: str) -> None:
+    """Only another mode or state makes a path that is being checked outdated."""
+    seen = []
+    for text in ('one', 'one', 'other', 'other', 'one'):
+        bench.callbacks[f'/arm/{word}'](String(data=text))
+        seen.append(bench.robot.changes)
+    assert seen == [1, 1, 2, 2, 3] and getattr(bench.robot, word) == 'one'

@@ -45,6 +45,7 @@ pytestmark = [pytest.mark.slow,
 ARM = replace(arm_of('panda'), friction=0.0)
 JOINTS = list(ARM.joints)
 WAIT = 120.0  # s for what must come
+NOT_YET = ('no states', 'is not there', 'send it again')  # while server and controller start
 RUNNING = f'until {tuple(State).index(State.RUNNING)} 6000'
 WAY = np.array([0.0, 0.08, -0.05])
 BROADCASTER = {'type': 'joint_state_broadcaster/JointStateBroadcaster'}
@@ -123,7 +124,7 @@ def served(folder: Path, controller: str, script: list[str],
                 found = []
                 for each in paths:
                     ended = client.send(each)
-                    while 'no states' in ended[1] or 'is not there' in ended[1]:  # not up yet
+                    while any(text in ended[1] for text in NOT_YET):
                         assert not ran.done(), ran.result()
                         time.sleep(0.2)
                         ended = client.send(each)

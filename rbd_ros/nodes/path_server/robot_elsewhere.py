@@ -86,12 +86,12 @@ class RobotElsewhere:
         node.create_subscription(String, f'{controller}/state', self._on_supervisor, _LATCHED)
 
     def _on_mode(self, message: String) -> None:
+        self.changes += message.data != self.mode  # it may be told again and again
         self.mode = message.data
-        self.changes += 1
 
     def _on_supervisor(self, message: String) -> None:
+        self.changes += message.data != self.state
         self.state = message.data
-        self.changes += 1
 
     @property
     def leads_tip(self) -> bool:
