@@ -17,8 +17,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+import json
 import math
 from pathlib import Path as File
+import re
 from typing import NamedTuple
 
 import numpy as np
@@ -33,11 +35,11 @@ from rbd_ros.model.positions import neutral
 from rbd_ros.model.urdf.collisions import load_collisions
 from rbd_ros.sim.contact.clearance import Clearance
 from rbd_ros.sim.contact.mesh import read_mesh
-from rbd_ros.teaching.motion import goal_text as plan_text, Motion as Path, torques
+from rbd_ros.teaching.motion import goal_text, Motion as Path, torques
 import yaml
 
-__all__ = ['approach', 'bounds_of', 'excitation_of', 'extremes', 'Path', 'plan_text', 'planned',
-           'read_plan', 'Scene']
+__all__ = ['approach', 'bounds_of', 'Checks', 'excitation_of', 'extremes', 'Path', 'plan_text',
+           'planned', 'read_checks', 'read_plan', 'Scene']
 
 #: Time between the points of a plan, s; polynomials of degree five join them.
 STEP = 0.05
@@ -45,6 +47,32 @@ STEP = 0.05
 GENTLE = 0.25
 #: Postures that are tried as a start.
 _POSTURES = 60
+#: In front of the options in the first line of a plan: a comment, as a goal has no place for them.
+_CHECKED = ', checked with '
+
+
+class Checks(NamedTuple):
+    """
+    Options by which a plan is checked; a plan that is written keeps them.
+
+    :param floor: its height, or None.
+    :param ignore: pairs ``A:B`` of links that may overlap.
+    """
+
+    speed: float
+    torque: float
+    range: float
+    floor: float | None
+    margin: float
+    ignore: tuple[str, ...]
+
+    def words(self) -> str:
+        """Return them as they are typed."""
+        return ' '.join([
+            *(f'--{name} {getattr(self, name):g}' for name in (
+                'speed', 'torque', 'range', 'margin')),
+            '--no-floor' if self.floor is None else f'--floor {self.floor:g}',
+            *(f'--ignore {pair}' for pair in self.ignore)])
 
 
 class Scene(NamedTuple):
@@ -214,6 +242,32 @@ def excitation_of(scene: Scene, path: Path) -> float:
         return math.inf
     values = np.linalg.svd(A / size, compute_uv=False)
     return float(values[0] / values[-1]) if values[-1] > 0.0 else math.inf
+
+
+def plan_text(path: Path, title: str, checks: Checks) -> str:
+    """Return a plan as a file: a goal of FollowJointTrajectory, with the options in a comment."""
+    return goal_text(path, f'{title}{_CHECKED}{json.dumps(checks._asdict())}')
+
+
+def read_checks(file: File) -> Checks | None:
+    """
+    Return the options that a plan was made with; None for a goal that says nothing of them.
+
+    :raises RbdError: if they cannot be read.
+    """
+    with file.open(errors='replace') as lines:
+        found = re.match(rf'#.*?{_CHECKED}(.*)', lines.readline())
+    if found is None:
+        return None
+    try:
+        read = json.loads(found[1])
+        floor = read.pop('floor')
+        ignore = tuple(map(str, read.pop('ignore')))
+        return Checks(**{name: float(value) for name, value in read.items()},
+                      floor=None if floor is None else float(floor), ignore=ignore)
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise RbdError(f'{file}: its first line does not tell the options that it was checked '
+                       f'with ({error}); delete that line, and give the options again') from None
 
 
 def read_plan(file: File, model: Model) -> Path:

@@ -42,7 +42,7 @@ from rbd_ros.control.references.trajectory import read_points
 from rbd_ros.control.supervisor.states import State
 from rbd_ros.errors import RbdError
 from rbd_ros.identification.bag import BagError, read_in_order
-from rbd_ros.recording.topics import PARAMETER_EVENTS
+from rbd_ros.recording.topics import needed_to_replay, PARAMETER_EVENTS
 
 __all__ = ['replay', 'Replayed', 'worst']
 
@@ -104,10 +104,7 @@ class _Replay:
                  messages: Sequence[tuple[str, int, Any, bytes]]) -> None:
         self._messages, self._name, self._states_topic = messages, name, joint_states
         topics = {topic for topic, *_ in messages}
-        for topic, why in ((joint_states, 'no state of the robot'),
-                           (f'{name}/controller_state', 'no torque and no reference'),
-                           (f'{name}/state', 'nothing that tells when the controller ran'),
-                           ('/robot_description', 'no robot')):
+        for topic, why in needed_to_replay(name, joint_states).items():
             if topic not in topics:
                 raise BagError(f'{path}: {topic} is missing, so that there is {why}; rbd record '
                                'records it')

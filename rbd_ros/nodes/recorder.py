@@ -15,8 +15,8 @@
 """
 Records topics as they are on the network, without reading the messages.
 
-It only listens: subscriptions ask for no more than publishers offer, and the parameters of the
-controller are read once, so that a recording can be replayed.
+It only listens: subscriptions ask for no more than publishers offer, and where changes of
+parameters are recorded, those of the controller are read once, so that it can be replayed.
 """
 
 from __future__ import annotations
@@ -82,7 +82,8 @@ class Recorder(OwnNode):
         self.refused: dict[str, str] = {}
         self._controller = controller
         self._parameters = AsyncParameterClient(self._node, controller)
-        self._asked = False
+        #: whether the parameters are asked for no more, or not at all
+        self._asked = self._wanted is not None and PARAMETER_EVENTS not in self._wanted
 
     def spin(self, seconds: float) -> None:
         """Record for some time."""
@@ -100,6 +101,11 @@ class Recorder(OwnNode):
             time.monotonic() - self._begin, self._file.messages, self._file.size,
             sum(each.lost for each in self._topics.values()),
             {name: each.count for name, each in sorted(self._topics.items())})
+
+    @property
+    def kinds(self) -> dict[str, str]:
+        """Return the types of what has been recorded, by topic."""
+        return {name: each.kind for name, each in self._topics.items() if each.count}
 
     def _look(self) -> None:
         """Subscribe to what has appeared, and ask for parameters once."""
@@ -146,8 +152,8 @@ class _Topic:
     def __init__(self, file: McapFile, name: str, kinds: Sequence[str]) -> None:
         if len(kinds) != 1:
             raise ValueError(f'it has several types: {", ".join(kinds)}')
-        self._file, self._name, self._kind = file, name, kinds[0]
-        self._type = _message_class(self._kind)
+        self._file, self._name, self.kind = file, name, kinds[0]
+        self._type = _message_class(self.kind)
         self._number: int | None = None
         self._subscription: Any = None
         self._asked: tuple[bool, bool] | None = None
@@ -194,8 +200,8 @@ class _Topic:
         """
         if self._number is None:
             self._number = self._file.add_topic(
-                self._name, self._kind,
-                definition(self._kind, lambda name: _message_class(
+                self._name, self.kind,
+                definition(self.kind, lambda name: _message_class(
                     name.replace('/', '/msg/')).get_fields_and_field_types()), self._qos)
         received = received or time.time_ns()
         self._file.write(self._number, received, sent or received, data)

@@ -113,6 +113,37 @@ def test_a_plan_that_is_read_is_checked_again(plan: tuple[Path, dict], tmp_path:
     assert 'is no plan' in rbd('excite', ARM, '--plan', tmp_path / 'none.yaml', code=2)[1]
 
 
+def test_a_plan_keeps_its_options(plan: tuple[Path, dict], tmp_path: Path) -> None:
+    """What it was made with holds when it is read; an option that is given comes first."""
+    model, file = rbd_ros.load_urdf(ARM), tmp_path / 'floor.yaml'
+    path = excitation_plan.read_plan(plan[0], model)
+    made = excitation_plan.read_checks(plan[0])
+    assert made == excitation_plan.Checks(0.6, 0.8, 0.9, 0.0, 0.02, ())
+
+    def written(**changes: object) -> Path:
+        file.write_text(excitation_plan.plan_text(path, 'as made', made._replace(**changes)))
+        return file
+
+    # each of these is refused by itself, and only what the file says is different
+    floor = ('--floor', '0.35', '--ignore', 'link_1:floor')
+    below = r's "link_\d" comes within'
+    pairs = tuple(f'link_{k}:floor' for k in range(1, 8))
+    assert re.search(below, rbd('excite', ARM, '--plan', plan[0], *floor, code=2)[1])
+    assert re.search(below, rbd('excite', ARM, '--plan', written(
+        floor=0.35, ignore=('link_1:floor',)), code=2)[1])
+    told = rbd('excite', ARM, '--plan', written(floor=0.35, ignore=pairs))[1]
+    assert '--floor 0.35 --ignore link_1:floor' in told and '--ignore link_7:floor' in told
+    rbd('excite', ARM, '--plan', written(floor=0.35), '--no-floor')
+    rbd('excite', ARM, '--plan', written(floor=0.35), '--floor', '0')
+    assert 'the velocity of' in rbd('excite', ARM, '--plan', written(speed=0.2), code=2)[1]
+    rbd('excite', ARM, '--plan', written(speed=0.2), '--speed', '0.6')
+    file.write_text(file.read_text().replace('"speed": 0.2', '"speed": "much"'))
+    assert 'its first line does not tell' in rbd('excite', ARM, '--plan', file, code=2)[1]
+    file.write_text('\n'.join(plan[0].read_text().splitlines()[1:]))  # another's goal
+    assert re.search(below, rbd('excite', ARM, '--plan', file, *floor, code=2)[1])
+    rbd('excite', ARM, '--plan', file)
+
+
 def test_bad_options_are_named(tmp_path: Path) -> None:
     """Each with what would be accepted."""
     bare = tmp_path / 'bare.urdf'

@@ -29,6 +29,7 @@ from rbd_ros.control.modes.modes import MODES, Takes, taking
 from rbd_ros.identification.bag import read_in_order, topics, typestore
 from rbd_ros.model.urdf.loader import load_urdf
 from rbd_ros.recording.mcap_file import CHUNK, is_whole, McapFile, mend
+from rbd_ros.recording.topics import next_steps
 from resting_arm import write_rests
 from rosbags.highlevel import AnyReader
 from swaying_arm import swaying
@@ -88,6 +89,24 @@ def test_commands_read_what_is_left(run: Path, tmp_path: Path) -> None:
     cut.write_bytes(run.read_bytes()[:60])
     error = rbd('plot', cut, '--out', tmp_path / 'a.png', code=2)[1]
     assert 'before its first chunk' in error
+
+
+def test_next_steps() -> None:
+    """Only commands that can read what was recorded are named, with the options they need."""
+    state, joints = 'control_msgs/msg/JointTrajectoryControllerState', 'sensor_msgs/msg/JointState'
+    whole = {'/joint_states': joints, '/robot_description': 'std_msgs/msg/String',
+             '/controller/controller_state': state, '/controller/state': 'std_msgs/msg/String',
+             '/parameter_events': 'rcl_interfaces/msg/ParameterEvent'}
+    assert next_steps('a.mcap', whole, '/controller') == 'rbd plot a.mcap, or rbd replay a.mcap'
+    for topic in whole:
+        rest = {name: kind for name, kind in whole.items() if name != topic}
+        assert next_steps('a.mcap', rest, '/controller') == 'rbd plot a.mcap'
+    assert next_steps('a.mcap', {'/camera': 'std_msgs/msg/String'}, '/controller') == (
+        'open it in Foxglove')
+    left = {name if name in ('/robot_description', '/parameter_events') else f'/left{name}': kind
+            for name, kind in whole.items()}
+    assert next_steps('a.mcap', left, '/left/controller').endswith(
+        'rbd replay a.mcap --controller /left/controller --topic /left/joint_states')
 
 
 def as_recording(bag: Path, file: Path, left_out: tuple[float, float] = (0.0, 0.0)) -> Path:

@@ -159,6 +159,24 @@ def test_all_that_is_said(robot: Robot, tmp_path: Path) -> None:
     assert values['label'].string_value == 'left'
 
 
+def test_only_what_was_asked_for(robot: Robot, tmp_path: Path) -> None:
+    """Parameters are asked for by whoever records their changes, and by nobody else."""
+    states = robot.node.create_publisher(JointState, '/joint_states', LATCHED)
+    states.publish(JointState(name=['a'], position=[1.0]))
+    kind = 'sensor_msgs/msg/JointState'
+    one, all_of_it = tmp_path / 'one.mcap', tmp_path / 'all.mcap'
+    with (McapFile(one) as file, Recorder(file, ['/joint_states'], '/controller') as only,
+          McapFile(all_of_it) as other, Recorder(other, None, '/controller') as every):
+        for _ in range(2):  # both have looked again since the parameters could be had
+            heard(only, robot, {'/joint_states': 1})
+            heard(every, robot, {'/joint_states': 1, '/parameter_events': 1})
+            only.spin(0.6)
+            robot.executor.spin_once(timeout_sec=0.1)
+        assert only.kinds == {'/joint_states': kind}
+        assert every.kinds['/joint_states'] == kind and '/parameter_events' in every.kinds
+    assert set(topics(one)) == {'/joint_states'}
+
+
 @pytest.mark.parametrize('number', (signal.SIGINT, signal.SIGTERM, signal.SIGKILL),
                          ids=('interrupt', 'terminate', 'kill'))
 def test_the_end_of_the_command(robot: Robot, tmp_path: Path, number: int) -> None:

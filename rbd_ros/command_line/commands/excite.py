@@ -21,7 +21,8 @@ Plan a motion that reveals the parameters of a robot, and run it.
 
 The motion starts and ends at rest, keeps shares of the limits of the URDF, and stays clear of the
 floor and of the robot itself. It is planned for a small condition number of the regressor. The
-file is a goal of the action FollowJointTrajectory. With --run a page plays it, with the way to its
+file is a goal of the action FollowJointTrajectory; its first line keeps the options by which it
+is checked, so that they need not be given again. With --run a page plays it, with the way to its
 start, and it is sent to the controller after you have typed yes. All limits, the dead-man switch
 and the stops of the controller stay in force. Joint states are recorded; rbd identify reads them.
 """
@@ -37,16 +38,18 @@ from rbd_ros.command_line.signals import as_interrupts
 import typer
 
 if TYPE_CHECKING:
-    from rbd_ros.command_line.excitation_plan import Path as Planned, Scene
+    from rbd_ros.command_line.excitation_plan import Checks, Path as Planned, Scene
     from rbd_ros.command_line.robots import Loaded
 
 
 def run(
+    context: typer.Context,
     robot: Robot,
     out: Annotated[Optional[Path], typer.Option(
         metavar='FILE', help='Plan to write, as a goal of FollowJointTrajectory.')] = None,
     plan: Annotated[Optional[Path], typer.Option(
-        metavar='FILE', help='Plan that was written before; it is checked again.')] = None,
+        metavar='FILE', help='Plan that was written before; it is checked again, with its own '
+                             'options where none are given.')] = None,
     start: Annotated[Optional[str], typer.Option(
         metavar='Q', help='Posture at both ends: numbers, or pairs joint=number.')] = None,
     duration: Annotated[float, typer.Option(metavar='S', help='How long it moves.')] = 20.0,
@@ -76,13 +79,17 @@ def run(
 ) -> None:
     """Plan, show, and after a confirmation run."""
     from rbd_ros.command_line.excitation_plan import (
-        bounds_of, plan_text, planned, read_plan, Scene)
+        bounds_of, Checks, plan_text, planned, read_plan, Scene)
     from rbd_ros.command_line.robots import load, vector
     loaded = load(robot, quiet=as_json)
     model = loaded.model
-    bounds = bounds_of(model, speed=speed, acceleration=acceleration, torque=torque,
-                       share=range_share)
-    scene = Scene.of(loaded.text, model, None if no_floor else floor, ignore or [], margin)
+    checks = Checks(speed, torque, range_share, None if no_floor else floor, margin,
+                    tuple(ignore or ()))
+    if plan is not None:
+        checks = _kept(context, plan, checks)
+    bounds = bounds_of(model, speed=checks.speed, acceleration=acceleration,
+                       torque=checks.torque, share=checks.range)
+    scene = Scene.of(loaded.text, model, checks.floor, checks.ignore, checks.margin)
     if plan is not None:
         path = read_plan(plan, model)
     else:
@@ -91,10 +98,29 @@ def run(
             path = planned(scene, bounds, given, duration, seed, evaluations, step)
     scene.refuse(path, bounds)
     if out is not None:
-        out.write_text(plan_text(path, f'rbd excite, seed {seed}'))
+        out.write_text(plan_text(path, f'rbd excite, seed {seed}', checks))
     _show(scene, path, as_json, robot, out)
     if move:
         _move(robot, loaded, scene, path, action, topic, record)
+
+
+def _kept(context: typer.Context, plan: Path, given: Checks) -> Checks:
+    """Return the options of a plan, but those that were given now."""
+    from rbd_ros.command_line.excitation_plan import read_checks
+    kept = read_checks(plan)
+    if kept is None:
+        return given
+    names = {'range': ('range_share',), 'floor': ('floor', 'no_floor')}
+    now = {each: getattr(given, each) for each in given._fields
+           if any(_typed(context, name) for name in names.get(each, (each,)))}
+    found = kept._replace(**now)
+    typer.echo(f'checked as the plan says: {found.words()}', err=True)
+    return found
+
+
+def _typed(context: typer.Context, name: str) -> bool:
+    source = context.get_parameter_source(name)
+    return source is not None and source.name == 'COMMANDLINE'
 
 
 def _show(scene: Scene, path: Planned, as_json: bool, robot: str, out: Path | None) -> None:

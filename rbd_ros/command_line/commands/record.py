@@ -60,7 +60,7 @@ def run(
     """Record topics."""
     from rbd_ros.errors import RbdError
     from rbd_ros.recording.mcap_file import McapFile
-    from rbd_ros.recording.topics import default_topics, named_by_time
+    from rbd_ros.recording.topics import default_topics, named_by_time, next_steps
     given = [name for each in topics or [] for name in each.split(',') if name]
     if only and not given:
         raise RbdError('--only needs topics; give some with --topics')
@@ -89,7 +89,8 @@ def run(
     show({'file': str(path), **told._asdict(), 'bytes': size}, as_json,
          table(f'{told.seconds:.1f} s', ('topic', '>messages', '>per second'), [
              [name, count, count / told.seconds] for name, count in told.topics.items()]),
-         f'written to {path}, {size / 1e6:.2f} MB; next: rbd plot {path}, or rbd replay {path}')
+         f'written to {path}, {size / 1e6:.2f} MB; next: '
+         f'{next_steps(str(path), recorder.kinds, controller)}')
 
 
 def _record(recorder: Recorder, seconds: float | None, ended: Event) -> None:
