@@ -112,10 +112,10 @@ def test_the_handle_begins_at_the_frame_that_the_controller_moves(monkeypatch):
         np.testing.assert_allclose(turn(rig.gizmo.wxyz).as_matrix(), H[:3, :3], atol=1e-9)
         x, y, z = H[:3, 3]
         assert rig.words.startswith(f'Target of `{frame}`: x {x:.3f}, y {y:.3f}, z {z:.3f} m')
-        assert '0.000 m from it' in rig.words
+        assert '0.000 m away from it' in rig.words
     rig.drag(H[:3, 3] + (0.3, 0.0, 0.4))
     rig.handle.update()
-    assert '0.500 m from it' in rig.words
+    assert '0.500 m away from it' in rig.words
 
 
 def test_a_handle_waits_for_a_position(monkeypatch):

@@ -17,7 +17,7 @@
 from contextlib import nullcontext
 import threading
 from types import SimpleNamespace
-from unittest.mock import Mock
+from unittest.mock import ANY, Mock
 
 import controller_rig
 import pytest
@@ -210,7 +210,8 @@ def test_configuration_makes_and_attaches_everything(node, parts):
     assert (qos.deadline.nanoseconds, qos.liveliness_lease_duration.nanoseconds) == (
         300_000_000, 400_000_000)
     parts.GravityInput.assert_called_once_with(node, made, node.loop_node.control_time)
-    parts.PathPlanner.assert_called_once_with(node, made)
+    parts.PathPlanner.assert_called_once_with(node, ANY, 'report kernel')
+    assert parts.PathPlanner.call_args[0][1].settings is made.settings  # the robot of this one
     planner = parts.PathPlanner.return_value
     parts.ReferenceInputs.assert_called_once_with(node, made, planner)
     parts.Reports.assert_called_once_with(node, made, 'report kernel')
