@@ -48,6 +48,8 @@ PARTS = {
                   'the controller next to an echo in C on rcl, quiet and on a busy machine'),
     'ros2_control': ('benchmark.ros2_control',
                      'the update of a generated controller inside a controller manager'),
+    'page': ('benchmark.page',
+             'pictures per second of the dashboard in a browser, and what its process takes'),
     'floor': ('benchmark.node.forms',
               'what each executor, message form and middleware costs a bare node'),
 }
