@@ -31,12 +31,33 @@ from stalls import run_again_after_a_stall
 DOMAINS = range(1, 102)
 FIRST_PORT = 22200
 
+#: Ports of DDS: that of domain 0, how far domains are apart, the first participant's, and how
+#: many participants are looked for.
+DDS_PORT, DDS_DOMAIN, DDS_PARTICIPANT, PARTICIPANTS = 7400, 250, 10, 20
+
+
+def is_in_use(domain: int) -> bool:
+    """
+    Return whether a node runs in a domain on this machine, such as one that a person started.
+
+    Each participant of DDS listens on the first free port of its domain.
+    """
+    first = DDS_PORT + DDS_DOMAIN * domain + DDS_PARTICIPANT
+    for port in range(first, first + 2 * PARTICIPANTS, 2):
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+            try:
+                probe.bind(('', port))
+            except OSError:
+                return True
+    return False
+
 
 def reserve_domain() -> tuple[int, socket.socket]:
     """
-    Return a domain that no other test run on this machine uses, and what holds it.
+    Return a domain that nobody on this machine uses, and what holds it.
 
     A bound TCP port is the reservation: the system ends it with the process, however it ends.
+    Nodes that were not started by a test reserve nothing; their messages would change results.
     """
     for domain in random.sample(DOMAINS, len(DOMAINS)):
         holder = socket.socket()
@@ -45,8 +66,10 @@ def reserve_domain() -> tuple[int, socket.socket]:
         except OSError:
             holder.close()
             continue
-        return domain, holder
-    raise RuntimeError('all ROS domains from 1 to 101 are reserved by other test runs')
+        if not is_in_use(domain):
+            return domain, holder
+        holder.close()
+    raise RuntimeError('all ROS domains from 1 to 101 are in use on this machine')
 
 
 @contextmanager

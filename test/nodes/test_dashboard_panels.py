@@ -17,12 +17,11 @@ from pathlib import Path
 from types import SimpleNamespace
 from unittest.mock import MagicMock
 
+from dashboard_page import MODEL
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
-from isolation import own_domain
 import numpy as np
 import pytest
 import rbd_ros
-from rbd_ros.model.urdf.resources import find_resource
 from rbd_ros.nodes.dashboard.drawings import Drawings, MAX_HALF_AXIS
 from rbd_ros.nodes.dashboard.guide import COMMANDS, DONE, guide, OPEN, steps
 from rbd_ros.nodes.dashboard.telemetry import Telemetry
@@ -30,26 +29,13 @@ from rbd_ros.nodes.dashboard.torque_table import NOT_FOR, TorqueTable, WAITING
 from rbd_ros.nodes.diagnostic_names import SUPERVISOR
 from rbd_ros.view.figures import quaternion
 from rbd_ros.view.torques import Motion
-import rclpy
 from sensor_msgs.msg import JointState
 
-MODEL = rbd_ros.load_urdf(find_resource('package://rbd_ros/urdf/seven_joint_arm.urdf'))
 ROBOT = rbd_ros.Dynamics(MODEL, payload_frame='tool0')
 SPRINGS = {'cartesian_impedance.linear_stiffness': [800.0, 400.0, 200.0],
            'cartesian_impedance.angular_stiffness': [20.0],
            'joint_impedance.stiffness': [100.0], 'stiffness': [100.0]}
 Q = np.array([0.3, 0.8, -0.4, -1.1, 0.5, 0.9, 0.2])
-
-
-@pytest.fixture(scope='module')
-def node():
-    """Give a node in a domain of its own."""
-    with own_domain():
-        rclpy.init()
-        made = rclpy.create_node('test')
-        yield made
-        made.destroy_node()
-        rclpy.shutdown()
 
 
 def fresh(*_, **given):

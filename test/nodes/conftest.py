@@ -1,0 +1,57 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""What several tests of nodes start: a node, or the node of the dashboard without a server."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from unittest.mock import MagicMock
+
+from isolation import own_domain
+import pytest
+from rbd_ros.nodes.dashboard import node as process
+import rclpy
+from rclpy.node import Node
+
+
+@pytest.fixture(scope='module')
+def node() -> Iterator[Node]:
+    """Give a node in a domain of its own."""
+    with own_domain():
+        rclpy.init()
+        made = rclpy.create_node('test')
+        yield made
+        made.destroy_node()
+        rclpy.shutdown()
+
+
+@pytest.fixture
+def dashboard(
+    node: Node, monkeypatch: pytest.MonkeyPatch,
+) -> Iterator[Callable[..., process.Dashboard]]:
+    """Give a function that makes the dashboard with parameters, without a server."""
+    monkeypatch.setattr(process, 'start_server', lambda host, port, **_: MagicMock())
+    made: list[process.Dashboard] = []
+
+    def make(**parameters: object) -> process.Dashboard:
+        monkeypatch.setattr(process, 'PARAMETERS', {
+            name: (parameters.get(name, value), text)
+            for name, (value, text) in process.PARAMETERS.items()})
+        made.append(process.Dashboard())
+        made[-1].open()
+        return made[-1]
+    yield make
+    for each in made:
+        each.destroy_node()
