@@ -16,9 +16,10 @@
 """
 A recorded run, computed once more: the same states through the same step, without ROS.
 
-The clock is that of the stamps, so that a late recorder changes nothing. What the joints followed
-is taken from the controller's state, whether a topic or an action had asked for it; between two
-reports it is interpolated. Torques are compared wherever both controllers run.
+The clock is that of the recorded controller, see :mod:`rbd_ros.command_line.replayed_clock`: a
+late recorder changes nothing, and a late state does what it did. What the joints followed is taken
+from the controller's state, whether a topic or an action had asked for it; between two reports it
+is interpolated. Torques are compared wherever both controllers run.
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from rbd_ros.command_line.recorded_inputs import INPUTS, RecordedInputs
+from rbd_ros.command_line.replayed_clock import ControlClock
 from rbd_ros.compiler import Array
 from rbd_ros.control.controller import Controller
 from rbd_ros.control.interface.causes import Cause
@@ -41,7 +43,7 @@ from rbd_ros.control.parameters.table import with_modes
 from rbd_ros.control.references.trajectory import read_points
 from rbd_ros.control.supervisor.states import State
 from rbd_ros.errors import RbdError
-from rbd_ros.identification.bag import BagError, read_in_order
+from rbd_ros.identification.bag import BagError, read_in_order, read_sent
 from rbd_ros.recording.topics import needed_to_replay, PARAMETER_EVENTS
 
 __all__ = ['replay', 'Replayed', 'worst']
@@ -124,6 +126,15 @@ class _Replay:
         self._reports = [message for topic, _, message, _ in messages
                          if topic == f'{name}/controller_state']
         self._spans = list(_spans(self._reports))
+        self._clock = ControlClock(
+            np.unique([_time(message) for topic, _, message, _ in messages
+                       if topic == joint_states]),
+            [(_time(each), each.output.effort) for each in self._reports],
+            [(1e-9 * when, getattr(message, 'data', getattr(message, 'effort', ())))
+             for when, message in read_sent(path, f'{name}/commands')])
+        if self._clock.lost:
+            self._notes[f'{self._clock.lost} joint states that the controller answered are not in '
+                        'the recording: the recorder lost them'] = None
         self._fed: tuple[int, str] | None = None
         self._torques: dict[tuple[int, int], Array] = {}
         self._timeline: list[tuple[float, str, str]] = []
@@ -175,7 +186,7 @@ class _Replay:
 
     def _on_joint_state(self, when: int, message: Any, data: bytes) -> None:
         stamp = message.header.stamp
-        now = stamp.sec + 1e-9 * stamp.nanosec or 1e-9 * when
+        now = self._clock.at(_time(message) or 1e-9 * when)
         if now <= self._now:
             return  # another part of the robot, or one again
         self._now = now
@@ -208,18 +219,22 @@ class _Replay:
             self._fed = None
             return
         place = next((k for k, span in enumerate(self._spans)
-                      if _time(span[0]) <= now < _time(span[-1])), None)
+                      if self._when(span[0]) <= now < self._when(span[-1])), None)
         if place is None or self._fed == (place, controller.mode):
             return
         self._fed = place, controller.mode
-        rest = [each for each in self._spans[place] if _time(each) > now]
+        rest = [each for each in self._spans[place] if self._when(each) > now]
         points = [each.reference for each in rest]
         knots = read_points(rest[0].joint_names, self._robot.joints,
-                            [_time(each) - now for each in rest],
+                            [self._when(each) - now for each in rest],
                             [each.positions.tolist() for each in points],
                             [each.velocities.tolist() for each in points],
                             [each.accelerations.tolist() for each in points])
         controller.take_points(now, now, knots, now)
+
+    def _when(self, report: Any) -> float:
+        """Return the control time of a report."""
+        return self._clock.at(_time(report))
 
     def _on_parameters(self, when: int, message: Any, data: bytes) -> None:
         changed = {key: value for key, value in _changes(message) if key in self._rows}
@@ -235,14 +250,15 @@ class _Replay:
             self._timeline.append((self._now, self._told, 'recorded'))
 
     def _compared(self) -> Replayed:
-        begin = min((_time(each) for each in self._reports), default=0.0)
+        begin = min((self._when(each) for each in self._reports), default=0.0)
         running = _running(self._timeline, self._now)
         rows = []
         for each in self._reports:
             stamp = each.header.stamp
             torque = self._torques.get((stamp.sec, stamp.nanosec))
-            if torque is not None and any(a <= _time(each) <= b for a, b in running):
-                rows.append((_time(each) - begin, each.output.effort, torque))
+            t = self._when(each)
+            if torque is not None and any(a <= t <= b for a, b in running):
+                rows.append((t - begin, each.output.effort, torque))
         n = len(self._robot.joints)
         t, recorded, torque = (np.array([row[k] for row in rows], float) for k in range(3))
         return Replayed(

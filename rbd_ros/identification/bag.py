@@ -158,3 +158,27 @@ def read_in_order(path: str | Path, wanted: Container[str]) -> list[tuple[str, i
         found = [each for each in reader.connections if each.topic in wanted]
         return [(each.topic, when, reader.deserialize(raw, each.msgtype), bytes(raw))
                 for each, when, raw in reader.messages(connections=found)] if found else []
+
+
+def read_sent(path: str | Path, topic: str) -> list[tuple[int, Any]]:
+    """
+    Return time of sending in ns and contents of the messages of a topic, in the order of sending.
+
+    :param path: file of ``rbd record``; of what tells no such times nothing is returned.
+    """
+    file = Path(path)
+    if file.suffix != '.mcap':
+        return []
+    try:
+        from mcap.exceptions import McapError
+        from mcap.reader import make_reader
+    except ImportError:
+        return []
+    store = typestore()
+    with _whole(file) as whole, whole.open('rb') as stream:
+        try:
+            return sorted(((message.publish_time, store.deserialize_cdr(message.data, schema.name))
+                           for schema, _, message in make_reader(stream).iter_messages([topic])
+                           if schema is not None), key=lambda each: each[0])
+        except (McapError, *_DAMAGED) as error:
+            raise BagError(f'{path}: {topic} cannot be read: {error}') from error

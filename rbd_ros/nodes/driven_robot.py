@@ -145,8 +145,11 @@ class DrivenRobot(OwnNode):
                 write_states(record, self._topic, self._states)
         answer = result.result().result
         if answer.error_code != FollowJointTrajectory.Result.SUCCESSFUL:
+            node = self._action.rpartition('/')[0]
+            todo = f'; {node}/reset: ros2 service call {node}/reset std_srvs/srv/Trigger' if (
+                '~/reset' in answer.error_string) else ''
             raise RbdError(f'the controller ended the motion: {answer.error_string} (code '
-                           f'{answer.error_code})')
+                           f'{answer.error_code}){todo}')
 
     def _wait_for_end(self, done: Callable[[], bool], seconds: float) -> None:
         """Wait for the end of a motion, by the stamps of the states: a simulation may be slow."""

@@ -181,6 +181,23 @@ def test_replay(run: Path) -> None:
         assert [what for each, what in states if each == who][-2:] == ['ramping in', 'running']
 
 
+def held_up(k: int) -> float:
+    """Return how late a state is on a machine that stands still now and then, up to 14 ms."""
+    t, begin = k / RATE, (k // 40) * 40 / RATE
+    end = begin + (0.002 + 0.012 * (k // 40 * 7 % 5) / 4.0)
+    return max(0.0, end - t) + 1e-5 * (k % 40)
+
+
+def test_replay_of_a_busy_machine(tmp_path: Path) -> None:
+    """A late state meets the reference that it met; those that are not recorded are counted."""
+    file = write_controlled(tmp_path / 'late.mcap', FOLLOWING, late=held_up,
+                            lost=range(1003, 1006))
+    found = data('replay', file)
+    assert found['within_tolerance'] and found['compared'] > 50
+    assert max(found['largest_share']) < 1e-3
+    assert [note for note in found['notes'] if note.startswith('3 joint states that the contr')]
+
+
 def test_replay_finds_another_controller(tmp_path: Path) -> None:
     """With a load that the recorded one did not know of the torques differ; the code is 1."""
     file = write_controlled(tmp_path / 'other.mcap', FOLLOWING, spoken={'payload.mass': 2.0})

@@ -171,7 +171,9 @@ def test_stop_and_what_comes_after_it(manager):
     assert code(first)[1].startswith('the controller stopped: ')
     second = manager.send()
     assert manager.wait() == 'ABORTED'
-    assert code(second) == (ResultCode.INVALID_GOAL, 'the controller is holding')
+    assert code(second) == (
+        ResultCode.INVALID_GOAL, 'the controller is holding (stop requested: ~/stop): when it has '
+        'come to rest, call ~/reset')
     manager.desk.arm.reset()
     manager.desk.run(1.0)
     third = manager.send()

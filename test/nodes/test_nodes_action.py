@@ -310,9 +310,10 @@ def test_goal_switches_only_where_it_may(monkeypatch):
     refused(f'the mode cannot be switched to {wanted}: gains too high')
     desk.refuses = ''
     desk.arm.stop()
-    refused('the controller is braking')
+    refused('the controller is braking (')
     desk.run(2.0)
-    refused('the controller is holding')
+    refused('the controller is holding (')
+    refused('): when it has come to rest, call ~/reset')
     desk.arm.reset()
     desk.arm.run(0.01)
     assert desk.arm.state == 'ramping in'

@@ -17,7 +17,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -39,6 +39,7 @@ from rbd_ros.sim import SimulatedRobot
 STORE = typestore()
 START = np.array([0.0, 0.5, 0.0, -1.0, 0.0, 0.5, 0.0])
 RATE, DIVIDER, SECONDS = 250.0, 10, 6.0
+COMMANDS = 'std_msgs/msg/Float64MultiArray'
 _TEXT = 'std_msgs/msg/String'
 _FIELDS = {bool: (1, 'bool_value'), int: (2, 'integer_value'), float: (3, 'double_value'),
            str: (4, 'string_value')}
@@ -66,13 +67,13 @@ class Written:
         self.file = McapFile(path)
         self._topics: dict[str, int] = {}
 
-    def write(self, topic: str, kind: str, t: float, content: Any) -> None:
-        """Write a message, or the bytes of one."""
+    def write(self, topic: str, kind: str, t: float, content: Any, seen: float = 0.0) -> None:
+        """Write a message, or the bytes of one, that was sent at a time and seen s later."""
         if topic not in self._topics:
             self._topics[topic] = self.file.add_topic(topic, kind, STORE.generate_msgdef(
                 kind, ros_version=2)[0])
         data = content if isinstance(content, bytes) else bytes(STORE.serialize_cdr(content, kind))
-        self.file.write(self._topics[topic], round(1e9 * t), round(1e9 * t), data)
+        self.file.write(self._topics[topic], round(1e9 * (t + seen)), round(1e9 * t), data)
 
     def text(self, topic: str, t: float, text: str) -> None:
         """Write a text."""
@@ -107,7 +108,8 @@ class Said(NamedTuple):
 
 def write_controlled(path: Path, mode: str, *, spoken: dict[str, object] | None = None,
                      given: dict[str, object] | None = None, said: Sequence[Said] = (),
-                     down: Array | None = None) -> Path:
+                     down: Array | None = None, late: Callable[[int], float] | None = None,
+                     lost: Container[int] = ()) -> Path:
     """
     Write a run: the arm starts, moves if the mode follows trajectories, and is pushed a little.
 
@@ -115,6 +117,8 @@ def write_controlled(path: Path, mode: str, *, spoken: dict[str, object] | None 
     :param given: parameters in force that are not the usual ones.
     :param said: messages to the controller.
     :param down: gravity in the base, m/s^2, where the base is tilted.
+    :param late: s that a state comes late, by its number; torques are recorded, too.
+    :param lost: numbers of the states that are not recorded.
     """
     values = defaults() | {
         'driver_adds': 'none', 'release_torque': 'gravity', 'nominal_rate': RATE, 'mode': mode,
@@ -143,7 +147,8 @@ def write_controlled(path: Path, mode: str, *, spoken: dict[str, object] | None 
             arm.brake(False)
         if controller.state.value == 'running' and controller.tracks and not asked:
             asked = True
-            controller.take_points(t, t, read_points(
+            after = t if late is None else controller.x.now
+            controller.take_points(after, after, read_points(
                 robot.joints, robot.joints, [1.0, 2.2], [START + 0.3, START - 0.1], [[], []],
                 [[], []]), t)
         ran = min(ran, t) if controller.state.value == 'running' else ran
@@ -152,8 +157,13 @@ def write_controlled(path: Path, mode: str, *, spoken: dict[str, object] | None 
         message = STORE.types[JOINT_STATE](
             stamped, list(robot.joints), arm.q.copy(), arm.v.copy(), np.array(effort))
         data = bytes(STORE.serialize_cdr(message, JOINT_STATE))
-        out.write('/joint_states', JOINT_STATE, t, data)
-        controller.take_message(t, t, data)
+        if k not in lost:
+            out.write('/joint_states', JOINT_STATE, t, data)
+        now = t if late is None else t + late(k)
+        if controller.take_message(now, now, data) and late is not None:
+            out.write('/controller/commands', COMMANDS, now + 1e-4, STORE.types[COMMANDS](
+                STORE.types['std_msgs/msg/MultiArrayLayout']([], 0),
+                controller.x.command.torque.limiter.sent.copy()), seen=0.003 * (k % 7))
         for each in said:
             if k % 5 == 0 and each.first <= max(t - ran, -1.0) <= each.last:
                 out.write(f'/controller/{each.topic}', each.kind, t, each.make(

@@ -19,10 +19,10 @@ Compute a recorded run once more, and compare the torques.
     rbd record --out run.mcap
     rbd replay run.mcap
 
-The recorded joint states go through the controller's step again, with the recorded description,
-parameters and references, without ROS or a robot. Differences mean that the controller has other
-code or other inputs than it had: the release has changed, or something was not recorded. Begin to
-record before the controller starts, or while the robot rests.
+The recorded joint states go through the controller's step again, as late as they came, with the
+recorded description, parameters and references, without ROS or a robot. Differences mean that the
+controller has other code or other inputs than it had: the release has changed, or something was
+not recorded. Begin to record before the controller starts, or while the robot rests.
 """
 
 from __future__ import annotations
@@ -73,7 +73,8 @@ def run(
              for t, state, who in found.states]),
          f'{"the same" if good else "NOT the same"} within {tolerance:.1%} of the torque limits',
          *([] if good else [
-             'if states came late while it moved, record with the parameter state_divider 1: '
-             'between two reports, what the joints followed is interpolated']))
+             'if states came late while it moved, record the commands, too, as rbd record does, '
+             'and set the parameter state_divider to 1: between two reports, what the joints '
+             'followed is interpolated']))
     if not good:
         raise typer.Exit(1)

@@ -354,7 +354,7 @@ def _ready(controller: Controller | None) -> tuple[Controller, str]:
     if controller is None:
         raise GoalError(ResultCode.INVALID_GOAL, 'the controller is not configured')
     if not controller.working:
-        raise GoalError(ResultCode.INVALID_GOAL, f'the controller is {controller.state.value}')
+        raise GoalError(ResultCode.INVALID_GOAL, _not_working(controller))
     own, mode = controller.settings.robot.own_modes, controller.accepted.text('goal_mode')
     if controller.mode in taking(Takes.TRAJECTORY, own):
         return controller, ''
@@ -365,6 +365,15 @@ def _ready(controller: Controller | None) -> tuple[Controller, str]:
                         f'controller is {controller.state.value}: a goal switches to {mode} '
                         f'(goal_mode) only while it is {State.RUNNING.value}')
     return controller, mode
+
+
+def _not_working(controller: Controller) -> str:
+    """Return the state of a controller that does not work, why, and what to do."""
+    text, fault = f'the controller is {controller.state.value}', controller.fault_text()
+    if fault:
+        return f'{text} ({fault}): when it has come to rest, call ~/reset'
+    return f'{text}: activate it' if controller.state in (
+        State.INACTIVE, State.RELEASED) else text
 
 
 def _tolerances(goal: FollowJointTrajectory.Goal, controller: Controller) -> Tolerances:
