@@ -147,6 +147,7 @@ class Motion:
         self._tracks: dict[tuple[str, ...], Track] = {}
         self.sent = Track()  # torques of the controlled joints, in place of positions
         self.newest = -math.inf  # time of the last state
+        self.needs_sent = False  # each torque that is sent; the last one is enough otherwise
 
     def add(self, t: float, names: Sequence[str], q: Sequence[float], qd: Sequence[float],
             tau: Sequence[float]) -> None:
@@ -227,10 +228,11 @@ class Comparison:
 
     def carry(self, settings: Mapping[str, Any]) -> None:
         """
-        Give the robot gravity and payload of the controller.
+        Give the robot gravity and payload of the controller; ask for what its efforts lack.
 
         :param settings: parameters of the controller.
         """
+        self._motion.needs_sent = settings.get('effort_is_torque') is False
         mass = float(settings.get('payload.mass') or 0.0)
         frame = settings.get('payload.frame') or settings.get('task.frame') or self._frame
         self.elsewhere = mass > 0.0 and frame != self._frame

@@ -20,6 +20,7 @@ from isolation import own_domain
 import numpy as np
 import pytest
 from rbd_env.pace import patient
+from rbd_ros.nodes.codec import read_plain_array
 from rbd_ros.nodes.dashboard.mailbox import Mailroom
 from rbd_ros.nodes.dashboard.telemetry import Telemetry
 import rclpy
@@ -79,6 +80,8 @@ def test_messages_wait_and_no_executor_is_woken(node):
 def test_states_and_commands_are_taken_in_the_order_in_which_they_came(node):
     """A torque belongs to the state before it; what the page shows is the newest of both."""
     telemetry = Telemetry(node, 'controller', 'simulator')
+    telemetry.motion.needs_sent = True
+    telemetry.take()
     states = node.create_publisher(JointState, '/room/elsewhere', 100)
     commands = node.create_publisher(Float64MultiArray, '/room/controller/commands', 100)
     force = node.create_publisher(WrenchStamped, '/room/controller/external_wrench', 10)
@@ -107,6 +110,33 @@ def test_states_and_commands_are_taken_in_the_order_in_which_they_came(node):
     t = 5.0 + 0.002 * 30
     (q, *_), tau = telemetry.motion.at(t)['b'], telemetry.motion.sent_at(t)
     np.testing.assert_allclose((q, tau[0]), (3.0, 300.0), rtol=1e-3)
+
+
+def test_only_the_last_command_is_taken_unless_all_are_needed(node):
+    """Of many between two looks; who needs them all gets those that follow."""
+    telemetry = Telemetry(node, 'controller', 'simulator')
+    taken = []
+    telemetry._read_command = taken.append
+    send = node.create_publisher(Float64MultiArray, '/room/controller/commands', 100)
+
+    def heard():
+        send.publish(Float64MultiArray(data=[-1.0]))
+        telemetry.take()
+        return taken
+    for needed in (False, True, False):
+        telemetry.motion.needs_sent = needed
+        telemetry.take()
+        taken.clear()
+        wait(heard)  # by the subscription that is new
+        time.sleep(0.2)
+        telemetry.take()
+        taken.clear()
+        for k in range(20):
+            send.publish(Float64MultiArray(data=[float(k)]))
+        time.sleep(0.5)
+        wait(lambda: telemetry.take() or taken)
+        assert read_plain_array(taken[-1]).tolist() == [19.0]
+        assert len(taken) == (20 if needed else 1)
 
 
 def test_commands_of_motors_and_states_of_another_kind_are_no_torques(node):

@@ -93,6 +93,7 @@ def compared(settings: dict[str, Any], *, rate: float = 500.0, velocities: bool 
             q, still if adds == 'gravity' else qd, still)))
         if k % round(rate / 5.0) == 0:
             found.update(settings)
+    assert motion.needs_sent == ('driver_adds' in settings)  # who reads topics takes only these
     return found
 
 

@@ -61,7 +61,11 @@ class Mailroom:
         """
         quality = QoSProfile(depth=depth, reliability=ReliabilityPolicy.BEST_EFFORT)
         return Mailbox(self._node.create_subscription(
-            kind, self._owner.resolve_topic_name(topic), lambda _: None, quality, raw=True))
+            kind, self._owner.resolve_topic_name(topic), lambda _: None, quality, raw=True), depth)
+
+    def give_up(self, box: Mailbox) -> None:
+        """Take no more of one."""
+        self._node.destroy_subscription(box.subscription)
 
 
 class Mailbox:
@@ -69,15 +73,17 @@ class Mailbox:
     Messages of one topic that wait.
 
     :param subscription: raw; nobody else takes from it.
+    :param depth: messages that wait at most.
     """
 
-    def __init__(self, subscription: Subscription[Any]) -> None:
-        self._subscription, self._kind = subscription, subscription.msg_type
+    def __init__(self, subscription: Subscription[Any], depth: int) -> None:
+        self.subscription, self.depth = subscription, depth
+        self._kind = subscription.msg_type
 
     def take(self) -> list[tuple[int, bytes]]:
         """Empty it: when each message was received, ns, and its bytes, the oldest first."""
         found = []
-        handle = self._subscription.handle
+        handle = self.subscription.handle
         with handle:
             while (each := handle.take_message(self._kind, True)) is not None:
                 found.append((each[1]['received_timestamp'], each[0]))

@@ -148,7 +148,8 @@ class Telemetry:
         self._room = room = Mailroom(node, within.replace('/', '_'))
         self._reader = JointStateReader()
         self._states = room.open(JointState, f'{within}joint_states', MOST_WAITING)
-        self._commands = room.open(Float64MultiArray, f'{controller}/commands', MOST_WAITING)
+        self._command_topic = f'{controller}/commands'
+        self._commands = room.open(Float64MultiArray, self._command_topic)
         self._newest = [
             (room.open(kind, topic), take) for kind, topic, take in (
                 (WrenchStamped, f'{controller}/external_wrench', self.on_wrench),
@@ -162,6 +163,11 @@ class Telemetry:
 
     def take(self) -> None:
         """Take what has come since the last look."""
+        # taking them all costs as much as the states do, so that only who needs them gets them
+        depth = MOST_WAITING if self.motion.needs_sent else 1
+        if self._commands.depth != depth:
+            self._room.give_up(self._commands)
+            self._commands = self._room.open(Float64MultiArray, self._command_topic, depth)
         arrived = [*((at, self._read_state, data) for at, data in self._states.take()),
                    *((at, self._read_command, data) for at, data in self._commands.take())]
         for _, read, data in sorted(arrived, key=lambda each: each[0]):
