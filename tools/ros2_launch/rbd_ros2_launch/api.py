@@ -16,11 +16,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
+import signal
+from typing import Any
 
 from ament_index_python.packages import get_package_share_directory, PackageNotFoundError
-from launch import LaunchDescription, LaunchService
+from launch import launch_service, LaunchDescription, LaunchService
 from launch.actions import IncludeLaunchDescription
 from launch.launch_description_sources import AnyLaunchDescriptionSource
 from launch.utilities import perform_substitutions
@@ -99,13 +101,29 @@ def run(path: Path, arguments: Sequence[str], *, noninteractive: bool, debug: bo
     """
     Run a launch file until its processes end or the user interrupts.
 
+    SIGTERM ends it as Ctrl-C does: launch itself would be gone at once, and its processes run on.
+
     :returns: the exit code of the launch service.
     """
     service = LaunchService(argv=list(arguments), noninteractive=noninteractive, debug=debug)
+    _end_by_sigterm(lambda: service.shutdown(force_sync=True))
     service.include_launch_description(LaunchDescription([
         IncludeLaunchDescription(
             AnyLaunchDescriptionSource(str(path)), launch_arguments=parse(arguments))]))
     return int(service.run())
+
+
+def _end_by_sigterm(end: Callable[[], object]) -> None:
+    """Let SIGTERM call a function; launch has no place to say so, and a fixed answer to it."""
+    class Signals(launch_service.AsyncSafeSignalManager):  # type: ignore[misc]
+
+        def handle(self, signum: int, handler: Any) -> Any:
+            if signum == signal.SIGTERM and handler is not None:
+                signal.signal(signal.SIGTERM, lambda *_: None)  # it is told by a file descriptor
+                return super().handle(signum, lambda _: end())
+            return super().handle(signum, handler)
+
+    launch_service.AsyncSafeSignalManager = Signals
 
 
 def introspect(path: Path) -> str:
