@@ -41,7 +41,7 @@ from launch_ros.substitutions import FindPackageShare
 from rbd_ros.control.parameters.file import check_file, read_file
 from rbd_ros.control.parameters.rules import activation_refusals
 from rbd_ros.control.parameters.table import defaults
-from rbd_ros.errors import nearest, nearest_file, RbdError, SettingError
+from rbd_ros.errors import nearest, nearest_file, RbdError, ROBOT_FILES, SettingError
 from rbd_ros.model.urdf.known_robots import known_robot, known_robots
 from rbd_ros.model.urdf.loader import load_urdf
 from rbd_ros.model.urdf.resources import find_resource
@@ -243,7 +243,8 @@ def _check(context: LaunchContext) -> list[Action]:
     urdf = LaunchConfiguration('urdf').perform(context)
     file = LaunchConfiguration('params_file').perform(context)
     if urdf and '://' not in urdf and urdf not in known_robots() and not Path(urdf).is_file():
-        raise RuntimeError(f'urdf:={urdf}: there is no such file{nearest_file(urdf)}')
+        raise RuntimeError(f'urdf:={urdf}: there is no such file'
+                           f'{nearest_file(urdf, ROBOT_FILES)}')
     if not file and not simulated:
         topic = _node(context).removesuffix('controller') + 'robot_description'
         raise RuntimeError(REFUSED.format(

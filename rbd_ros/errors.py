@@ -30,12 +30,21 @@ def nearest(name: str, known: Iterable[str]) -> str:
     return f'; did you mean "{spelled[near[0]]}"?' if near else ''
 
 
-def nearest_file(path: str) -> str:
-    """Return a hint about a file that is not there: its folder, or a name there like it."""
+#: Endings of the files that describe a robot, and of those with parameters, plans and lessons.
+ROBOT_FILES, YAML_FILES = ('.urdf', '.xacro', '.xml'), ('.yaml', '.yml')
+
+
+def nearest_file(path: str, kinds: tuple[str, ...] = ()) -> str:
+    """
+    Return a hint about a file that is not there: its folder, or a name there like it.
+
+    :param kinds: endings of the files that can be meant; none: any.
+    """
     file = Path(path).expanduser().absolute()
     if not file.parent.is_dir():
         return f'; there is no folder {file.parent}'
-    return nearest(file.name, os.listdir(file.parent)) or f'; {file.parent} has none like it'
+    names = [name for name in os.listdir(file.parent) if not kinds or name.endswith(kinds)]
+    return nearest(file.name, names) or f'; {file.parent} has none like it'
 
 
 class RbdError(Exception):

@@ -22,6 +22,7 @@ so that ``rbd --help`` and shell completion answer at once.
 
 from __future__ import annotations
 
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 import warnings
@@ -30,7 +31,7 @@ from rbd_ros.command_line.commands import (
     bench, check, codegen, compare, config, contact, doctor, excite, identify, info, learn, ops,
     plot, record, replay, robots, teach, tool, torque, view)
 from rbd_ros.command_line.output import warn
-from rbd_ros.errors import RbdError
+from rbd_ros.errors import nearest_file, RbdError
 from rbd_ros.version import VERSION
 import typer
 from typer.core import TyperGroup
@@ -82,6 +83,9 @@ class Commands(TyperGroup):
             if error.strerror is None or error.filename is None:
                 raise
             text = f'{error.strerror}: {error.filename}'
+            if isinstance(error, FileNotFoundError):
+                name = str(error.filename)
+                text += nearest_file(name, tuple(filter(None, [Path(name).suffix])))
         typer.echo(f'rbd {ctx.invoked_subcommand}: error: {text}', err=True)
         raise typer.Exit(USAGE)
 

@@ -122,6 +122,26 @@ def test_a_folder_that_is_not_there(tmp_path: Path) -> None:
         find_resource(tmp_path / 'none' / 'arm.urdf')
 
 
+def test_the_kind_of_a_file(tmp_path: Path) -> None:
+    """A robot is offered for a robot, parameters for parameters, and neither for the other."""
+    for name in ('my_robot.urdf', 'my_robots.yaml', 'my_robot.stl'):
+        (tmp_path / name).write_text('a: 1\n')
+    for name, words in (
+            ('my_robot.yaml', 'a robot is a URDF or xacro file, not YAML'),
+            ('my_robots.urdf', 'did you mean "my_robot.urdf"?'),
+            ('my_robott', 'did you mean "my_robot.urdf"?'),
+            ('my_robott.stl', 'did you mean "my_robot.stl"?')):
+        with pytest.raises(RbdError, match=re.escape(words)):
+            find_resource(tmp_path / name)
+    with pytest.raises(RbdError, match='did you mean "my_robots.yaml"'):
+        check_file(str(tmp_path / 'my_robot.yml'), '/controller')
+    with pytest.raises(RbdError, match='it does not begin with <: give a URDF or xacro file'):
+        load_urdf(tmp_path / 'my_robots.yaml')
+    with pytest.raises(RbdError) as caught:
+        check_file(str(tmp_path / 'none_of_them.yaml'), '/controller')
+    assert 'urdf' not in str(caught.value)
+
+
 def test_there_are_many() -> None:
     """Fifteen at least, each with something to do."""
     assert len(promised()) >= 15

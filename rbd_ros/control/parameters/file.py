@@ -29,7 +29,7 @@ import re
 from rbd_ros.control.parameters.row import DOUBLE, DOUBLES, INTEGERS, Parameter, STRINGS
 from rbd_ros.control.parameters.table import NAMES_OF_MODES, PARAMETERS
 from rbd_ros.control.parameters.validation import refusals
-from rbd_ros.errors import nearest, nearest_file, SettingError
+from rbd_ros.errors import nearest, nearest_file, SettingError, YAML_FILES
 import yaml
 
 __all__ = ['check_file', 'read_file']
@@ -103,7 +103,8 @@ def read_file(path: str, node: str = '') -> dict[str, Given]:
     try:
         text = Path(path).read_text(encoding='utf-8')
     except FileNotFoundError:
-        raise SettingError(f'params_file "{path}" does not exist{nearest_file(path)}') from None
+        raise SettingError(f'params_file "{path}" does not exist'
+                           f'{nearest_file(path, YAML_FILES)}') from None
     except (OSError, UnicodeDecodeError) as error:
         raise SettingError(f'params_file "{path}" cannot be read: {error}') from error
     where = f'params_file "{path}"'

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from rbd_ros.errors import ModelError, nearest_file
+from rbd_ros.errors import ModelError, nearest_file, ROBOT_FILES
 from rbd_ros.model.urdf.known_robots import known_robots
 from rbd_ros.model.urdf.resources import find_resource
 
@@ -42,7 +42,7 @@ def read_description(file: str) -> str:
         return path.read_text(encoding='utf-8')
     except FileNotFoundError:
         raise ModelError(f'cannot read the robot description "{path}": No such file or directory'
-                         f'{nearest_file(str(path))}') from None
+                         f'{nearest_file(str(path), ROBOT_FILES)}') from None
     except OSError as error:
         raise ModelError(f'cannot read the robot description "{path}": {error.strerror}; give an '
                          'existing file') from error

@@ -119,7 +119,10 @@ def read_xml(
     try:
         parser.Parse(data.encode() if isinstance(data, str) else data, True)
     except (expat.ExpatError, UnicodeError, LookupError) as error:
-        raise ModelError(f'{origin} is not well-formed XML: {error}') from None
+        begin = data[:200].lstrip()
+        hint = '' if begin.startswith(b'<' if isinstance(begin, bytes) else '<') else (
+            '; it does not begin with <: give a URDF or xacro file')
+        raise ModelError(f'{origin} is not well-formed XML: {error}{hint}') from None
     if reader.root is None:
         raise ModelError(f'{origin} has no XML element; give the text of a URDF')
     return reader.root

@@ -22,7 +22,7 @@ from pathlib import Path
 import sys
 from urllib.parse import unquote, urlsplit
 
-from rbd_ros.errors import ModelError, nearest, nearest_file
+from rbd_ros.errors import ModelError, nearest, nearest_file, ROBOT_FILES, YAML_FILES
 from rbd_ros.model.urdf.known_robots import known_robots
 
 #: Packages of robot descriptions that pip installs, and that examples and tests use.
@@ -73,11 +73,19 @@ def find_resource(address: str | os.PathLike[str], *,
     hint = nearest(text, known_robots())
     if text.startswith('package://'):
         there = next((each for each in candidates if each.parent.is_dir()), None)
-        hint = (nearest_file(str(there)) if there else
+        hint = (nearest_file(str(there), _like(text)) if there else
                 '; source the workspace or set AMENT_PREFIX_PATH')
+    elif text.endswith(YAML_FILES):
+        hint = '; a robot is a URDF or xacro file, not YAML'
     elif not hint:
-        hint = nearest_file(str(candidates[0]))
+        hint = nearest_file(str(candidates[0]), _like(text))
     raise ModelError(f'file "{text}" not found (searched: {searched}){hint}')
+
+
+def _like(name: str) -> tuple[str, ...]:
+    """Return the endings of files that can be meant by a name: meshes and pictures have others."""
+    ending = os.path.splitext(name)[1]
+    return ROBOT_FILES if not ending or ending in ROBOT_FILES else ()
 
 
 def _package_folders(package: str, near: str | os.PathLike[str] | None) -> Iterator[Path]:
