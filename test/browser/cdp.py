@@ -211,10 +211,10 @@ class Page:
         return str(self.run('document.body.innerText'))
 
     def find_all(self, selector: str) -> list[Element]:
-        """Return the elements of a CSS selector, or of an XPath that begins with a slash."""
+        """Return the elements of a CSS selector, or of an XPath, which begins with / or (."""
         name = json.dumps(selector)
         expression = f'[...document.querySelectorAll({name})]'
-        if selector.startswith('/'):
+        if selector.startswith(('/', '(')):
             expression = (f'(() => {{ const r = document.evaluate({name}, document, null, 7, null)'
                           '; return [...Array(r.snapshotLength).keys()]'
                           '.map(k => r.snapshotItem(k)); })()')
@@ -264,9 +264,9 @@ class Page:
         return base64.b64decode(self.ask('Page.captureScreenshot', format='png')['data'])
 
     def close(self) -> None:
-        """Close it."""
-        self.browser.pages.pop(self._session, None)
-        self.browser.ask('Target.closeTarget', targetId=self._target)
+        """Close it, unless it is."""
+        if self.browser.pages.pop(self._session, None):
+            self.browser.ask('Target.closeTarget', targetId=self._target)
 
 
 class Element:

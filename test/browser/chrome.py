@@ -18,12 +18,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 import io
+import math
 import os
 from pathlib import Path
 import time
 from typing import Any
 
-from cdp import Element, Page, until
+from cdp import BrowserError, Element, Page, until
 import numpy as np
 from PIL import Image
 from rbd_env.pace import patient
@@ -47,20 +48,28 @@ def wait(condition: Callable[[], Any], what: str) -> Any:
     return until(condition, what, PATIENCE)
 
 
+def in_sight(elements: list[Element], what: str) -> Element:
+    """Return the first one that has a size: those in folders that are closed have none."""
+    for each in elements:
+        if each.box[2]:
+            return each
+    raise BrowserError(f'no "{what}" is in sight')
+
+
+def button(page: Page, label: str) -> Element:
+    """Return a button."""
+    return in_sight([each for each in page.find_all('button') if each.text == label], label)
+
+
 def press(page: Page, label: str) -> None:
     """Press a button."""
-    def pressed() -> bool:
-        for button in page.find_all('button'):
-            if button.text == label:
-                button.click()
-                return True
-        return False
-    wait(pressed, label)
+    wait(lambda: _click(button(page, label)), label)
 
 
 def unfold(page: Page, title: str) -> None:
     """Open a folder of the panel, or close it."""
-    wait(lambda: _click(page.find(f'//*[normalize-space(text())="{title}"]')), title)
+    titles = f'//*[normalize-space(text())="{title}"]'
+    wait(lambda: _click(in_sight(page.find_all(titles), title)), title)
 
 
 def _click(element: Element) -> bool:
@@ -70,8 +79,10 @@ def _click(element: Element) -> bool:
 
 def field(page: Page, label: str, number: int = 1) -> Element:
     """Return an input beside what a label begins with, in sight; a vector has three, from 1."""
-    found = page.find(f'//label[starts-with(normalize-space(.), "{label}")]'
-                      f'/following::input[{number}]')
+    labels = f'//label[starts-with(normalize-space(.), "{label}")]'
+    # of all tabs and folders, as its place in the list is needed
+    place = next((k for k, each in enumerate(page.find_all(labels), 1) if each.box[2]), 1)
+    found = page.find(f'({labels})[{place}]/following::input[{number}]')
     found.show()
     return found
 
@@ -103,24 +114,43 @@ def select(page: Page, label: str, option: str) -> None:
 
 
 def fill(page: Page, label: str, value: str, number: int = 1) -> None:
-    """Type a number into the input beside a label, in the place of what is there."""
+    """Type into the input beside a label, in the place of what is there."""
     def typed() -> bool:
         box = field(page, label, number)
         if not box.enabled:
             return False
         box.click()
         box.fill(value)
-        return bool(box.value) and float(box.value) == float(value)
+        return box.value == value or _number(box.value) == _number(value)
     wait(typed, label)
+
+
+def _number(text: str) -> float:
+    """Return a number as it is written, NaN if it is none."""
+    try:
+        return float(text)
+    except ValueError:
+        return math.nan
+
+
+def download(page: Page, label: str, folder: Path) -> Path:
+    """Press a button that saves a file, and return the file when it is whole."""
+    page.browser.ask('Browser.setDownloadBehavior', behavior='allow', downloadPath=str(folder),
+                     browserContextId=page.context)
+    press(page, label)
+    return wait(lambda: [each for each in folder.iterdir()  # another name until it is whole
+                         if each.suffix != '.crdownload' and not each.name.startswith('.')],
+                'the file')[0]
 
 
 @contextmanager
 def held(page: Page, label: str) -> Iterator[None]:
     """Keep a button pressed."""
-    button = wait(lambda: [each for each in page.find_all('button')
-                           if each.text == label and each.enabled], label)[0]
-    button.show()
-    left, top, width, height = button.box
+    def ready() -> Element | None:
+        found = button(page, label)
+        found.show()
+        return found if found.enabled else None
+    left, top, width, height = wait(ready, label).box
     at = left + width / 2.0, top + height / 2.0
     page.mouse('mouseMoved', *at)
     page.mouse('mousePressed', *at, buttons=1)
@@ -139,6 +169,11 @@ def picture(page: Page, name: str = '') -> Any:
     if PICTURES and name:
         (Path(PICTURES) / f'{name}.png').write_bytes(data)
     return np.asarray(Image.open(io.BytesIO(data)).convert('RGB')).astype(np.int16)
+
+
+def blue(image: Any) -> Any:
+    """Return where a picture has the colour of the joints of the built-in arm."""
+    return (image[..., 2] > image[..., 0] + 40) & (image[..., 2] > 80)
 
 
 def scenery(page: Page, name: str = '') -> Any:

@@ -16,9 +16,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 from cdp import Browser, opened, Page
 from chrome import PATIENCE, SIZE
+from demo import watching
 import pytest
 from rbd_env import browser as programs
 
@@ -39,3 +41,10 @@ def empty_page(chromium: Browser) -> Iterator[Page]:
     page = chromium.open(SIZE)
     yield page
     page.close()
+
+
+@pytest.fixture(scope='module')
+def watcher(page: Page) -> Iterator[Any]:
+    """Give a node that hears the robot of the page."""
+    with watching() as made:
+        yield made

@@ -17,49 +17,26 @@ import os
 import signal
 import time
 
-from chrome import COARSE, field, fill, picture, press, scenery, select, tick, unfold, wait
-from demo import choose, MODEL, reset, ROBOT, System, Watcher
+from chrome import blue, field, fill, picture, press, scenery, select, tick, unfold, wait
+from demo import choose, drag_target, pid, reset, revive, ROBOT, shown
+from geometry_msgs.msg import PoseStamped
 from isolation import own_domain
 import numpy as np
 from plots import lines
 import pytest
 from rbd_ros.view.figures import COLOURS
-import rclpy
-from sight import pixel
 
 
 @pytest.fixture(scope='module')
 def page(empty_page, tmp_path_factory):
     """Start robot, controller and dashboard, and open its page."""
-    with own_domain():
-        system = System(tmp_path_factory.mktemp('dashboard') / 'log')
-        try:
-            empty_page.get(system.url + COARSE.replace('/?', '&'))
-            empty_page.system = system
-            wait(lambda: 'State' in empty_page.text, 'the state of the controller')
-            yield empty_page
-        finally:
-            system.end()
-
-
-@pytest.fixture(scope='module')
-def watcher(page):
-    """Give a watcher."""
-    rclpy.init()
-    made = Watcher()
-    yield made
-    made.close()
-    rclpy.shutdown()
+    with own_domain(), shown(empty_page, tmp_path_factory.mktemp('dashboard')) as made:
+        yield made
 
 
 def test_the_robot_is_seen(page):
     """Where the arm is, the page has the colours of its URDF, and the torques have their bars."""
-    def seen():
-        image = scenery(page)
-        blue = (image[..., 2] > image[..., 0] + 40) & (image[..., 2] > 80)
-        return blue.sum() > 1000
-    wait(seen, 'the blue joints of the arm')
-    wait(lambda: 'running' in page.text, 'the supervisor')
+    wait(lambda: blue(scenery(page)).sum() > 1000, 'the blue joints of the arm')
     for k in range(1, 8):
         assert f'joint_{k}' in page.text
     picture(page, 'dashboard')
@@ -105,20 +82,20 @@ def test_the_robot_is_pushed(page, watcher):
         fill(page, 'Push, N', force, number)
 
     def pushed():
-        if 'State running' not in page.text:  # the machine stalled, and the arm fell
-            reset(page)
-        q = watcher.states[-1][1]
+        revive(page)
+        q = watcher.q
         del watcher.states[:-1]
         press(page, 'Push')
-        wait(lambda: np.abs(watcher.states[-1][1] - q).max() > 0.1, 'a motion')
-        moved = next(at for _, at in watcher.states if np.abs(at - q).max() > 0.02) - q
+        wait(lambda: np.abs(watcher.q - q).max() > 0.1, 'a motion')
+        moved = next(
+            state.q for state in watcher.states if np.abs(state.q - q).max() > 0.02) - q
         return q, moved, 'State running' in page.text
     q, moved, _ = wait(lambda: (found := pushed())[2] and found, 'a push without a stall')
     expected = np.linalg.solve(ROBOT.mass_matrix(q), ROBOT.jacobian(q, 'tool0').T @ f)
     assert moved @ expected > 0.8 * np.linalg.norm(moved) * np.linalg.norm(expected)
     time.sleep(1.0)
     # it ends by itself: a tool that is pushed on would be away by metres
-    assert np.abs(watcher.states[-1][1] - q).max() < 1.0
+    assert np.abs(watcher.q - q).max() < 1.0
 
 
 def test_a_mode_is_switched(page):
@@ -128,28 +105,13 @@ def test_a_mode_is_switched(page):
 
 def test_a_target_is_dragged(page, watcher):
     """The handle of the target, pulled with the mouse, sends target poses."""
+    poses = watcher.hear(PoseStamped, 'controller/target_pose')
     tick(page, 'Drag a target')
-    canvas = page.find('canvas')
-    size = canvas.box[2:]
-    wait(lambda: pull(page, canvas, size, watcher), 'a target from the mouse')
-    place = watcher.poses[-1].pose.position
+    drag_target(page, watcher, poses)
+    place = poses[-1].pose.position
     assert np.isfinite([place.x, place.y, place.z]).all()
     picture(page, 'dashboard_target')
     tick(page, 'Drag a target')
-
-
-def pull(page, canvas, size, watcher):
-    """Pull at each of the three handles around the tool until a target pose is sent."""
-    tool, R = watcher.tool
-    for axis in R.T:
-        for reach in (0.12, 0.2, 0.16):
-            x, y = pixel(MODEL, tool + reach * axis, size)
-            left, top, *_ = canvas.box
-            page.drag((left + x, top + y), (left + x + 40.0, top + y - 30.0))
-            time.sleep(0.5)
-            if watcher.poses:
-                return True
-    return False
 
 
 def test_numbers_are_those_of_the_controller_and_are_sent_by_a_button(page, watcher):
@@ -186,28 +148,26 @@ def test_numbers_are_those_of_the_controller_and_are_sent_by_a_button(page, watc
 
 def test_springs_are_seen_and_changed_in_their_units(page, watcher):
     """In an impedance mode wires, numbers in N/m and fields are those of its springs."""
-    if 'State running' not in page.text:  # the machine stalled
-        reset(page)
+    revive(page)
     before = field(page, 'Mode').value
     choose(page, 'cartesian_impedance')
     wait(lambda: 'Stiffness at the tool: 500 N/m, 500 N/m, 500 N/m' in page.text, 'the numbers')
 
-    def blue():
+    def wires():
         image = scenery(page)
         return ((image[..., 2] > image[..., 0] + 60) & (image[..., 2] > image[..., 1] + 40)).sum()
     unfold(page, 'Show')
-    with_wires = blue()
+    with_wires = wires()
     picture(page, 'dashboard_stiffness')
     tick(page, 'Stiffness at the tool')
-    wait(lambda: blue() < with_wires - 100, 'the arm without wires')
+    wait(lambda: wires() < with_wires - 100, 'the arm without wires')
     assert 'Stiffness at the tool: 5' not in page.text
-    without = blue()
+    without = wires()
     tick(page, 'Stiffness at the tool')
 
     def again():
-        if 'State running' not in page.text:  # the machine stalled
-            reset(page)
-        return blue() > without + 100
+        revive(page)
+        return wires() > without + 100
     wait(again, 'the wires')
     unfold(page, 'Show')
     unfold(page, 'Adjust')
@@ -236,15 +196,14 @@ def test_the_simulator_pauses(page, watcher):
     """Its time stops, which the page says, and goes on."""
     tick(page, 'Pause the simulator')
     wait(lambda: 'pause: paused' in page.text, 'the answer')
-    wait(lambda: time.monotonic() > watcher.states[-1][0] + 2.0, 'the end of states')
+    wait(lambda: time.monotonic() > watcher.states[-1].time + 2.0, 'the end of states')
     wait(lambda: 'No joint states' in page.text, 'the loss of states')
     count = len(watcher.states)
     tick(page, 'Pause the simulator')
     wait(lambda: 'continue: running' in page.text, 'the answer')
     wait(lambda: len(watcher.states) > count + 100, 'the states')
     wait(lambda: 'No joint states' not in page.text, 'the states on the page')
-    if 'State running' not in page.text:  # the machine stalled
-        reset(page)
+    revive(page)
 
 
 def test_a_torque_at_its_limit_has_a_red_bar(page, watcher):
@@ -252,7 +211,7 @@ def test_a_torque_at_its_limit_has_a_red_bar(page, watcher):
     page.run("""window.colours = new Set();
         window.looks = setInterval(() => document.querySelectorAll('.torques div div').forEach(
             bar => window.colours.add(bar.style.backgroundColor)), 20);""")
-    q = watcher.states[-1][1]
+    q = watcher.q
     lever = ROBOT.jacobian(q, 'tool0')[3:, 3]  # of a force at the tool, about joint_4
     force = 35.0 * lever / np.linalg.norm(lever) * np.sign(-ROBOT.gravity(q)[3])
     for number, part in enumerate(force, 1):
@@ -260,8 +219,7 @@ def test_a_torque_at_its_limit_has_a_red_bar(page, watcher):
     red = 'rgb({}, {}, {})'.format(*bytes.fromhex(COLOURS[2][1:]))
 
     def seen():
-        if 'State running' not in page.text:  # the last push was too long, or the machine stalled
-            reset(page)
+        revive(page)  # after a push that was too long, too
         press(page, 'Push')
         time.sleep(1.0)
         return red in page.run('[...window.colours]')
@@ -272,8 +230,7 @@ def test_a_torque_at_its_limit_has_a_red_bar(page, watcher):
 
 def test_a_stop_is_carried_out(page):
     """The red button stops the robot, and the page says so."""
-    if 'State running' not in page.text:  # the machine stalled
-        reset(page)
+    revive(page)
     press(page, 'Stop')
     wait(lambda: 'stop requested' in page.text, 'the fault')
     reset(page)
@@ -282,7 +239,7 @@ def test_a_stop_is_carried_out(page):
 
 def test_a_controller_that_vanished_is_named(page):
     """A controller that was killed is missed on the page, which goes on."""
-    os.kill(page.system.pid('controller'), signal.SIGKILL)
+    os.kill(pid(page, 'controller'), signal.SIGKILL)
     wait(lambda: 'The controller has vanished' in page.text, 'the loss')
 
 

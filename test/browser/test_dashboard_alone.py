@@ -14,26 +14,17 @@
 """Dashboards without a controller: a robot that lies on a table, and one that is none."""
 
 from contextlib import contextmanager
-import os
-import signal
 import socket
-import subprocess
 
 from chrome import address, picture, wait
+from demo import MODEL, started, watching
 from isolation import own_domain
 import numpy as np
 from ports import free_port
 import pytest
-from rbd_env.pace import patient
-import rbd_ros
-from rbd_ros.nodes.description import built_in_robot
-from rbd_ros.nodes.executors import spin_in_thread
-import rclpy
-from rclpy.executors import SingleThreadedExecutor
 from sight import pixel
 from visualization_msgs.msg import MarkerArray
 
-MODEL = rbd_ros.load_urdf(built_in_robot())
 BAD = '<robot name="r"><link name="a"/><link name="b"/></robot>'
 #: Without torques it falls at once; steps of 1 ms, but few states.
 FALLING = {'state_rate': '100.0', 'substeps': '10',
@@ -52,18 +43,8 @@ def page(empty_page):
 def running(executable, expected, **parameters):
     """Run a node until the end of the block; its exit code must be the expected one."""
     words = [word for name, value in parameters.items() for word in ('-p', f'{name}:={value}')]
-    process = subprocess.Popen(
-        ['ros2', 'run', 'rbd_ros', executable, '--ros-args', *words],
-        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
-    try:
+    with started('run', 'rbd_ros', executable, '--ros-args', *words) as process:
         yield process
-    finally:
-        os.killpg(process.pid, signal.SIGINT)
-        try:
-            process.wait(patient(20.0))
-        except subprocess.TimeoutExpired:
-            os.killpg(process.pid, signal.SIGKILL)
-            process.wait()
     assert process.returncode == expected
 
 
@@ -77,45 +58,22 @@ def show(page, port):
     page.complaints()  # of the page before, whose server has gone
 
 
-class Contacts:
-    """What the simulator says of its contacts."""
-
-    def __init__(self):
-        self.arrows, self.boxes = [], []
-        self.node = rclpy.create_node('watcher')
-        self.node.create_subscription(MarkerArray, 'simulator/contact_markers', self._on, 10)
-        self._executor = SingleThreadedExecutor()
-        self._executor.add_node(self.node)
-        self.failures = []
-        self._thread = spin_in_thread(self._executor, 'watcher', self.failures.append)
-
-    def _on(self, message):
-        self.arrows = [np.array([(at.x, at.y, at.z) for at in each.points])
-                       for each in message.markers if len(each.points) == 2]
-
-    def close(self):
-        """End the node."""
-        self._executor.shutdown(timeout_sec=1.0)
-        self._thread.join(5.0)
-        self.node.destroy_node()
-        assert not self.failures
-
-
 def test_contact_forces_and_obstacles_are_seen(page, tmp_path):
     """An arm without torque falls on a table: there it lies, with an arrow where it touches."""
     (tmp_path / 'scene.yaml').write_text(
         'boxes: [{name: table, size: [0.6, 0.6, 0.1], position: [0.6, 0.0, 0.2]}]')
     port = free_port()
-    rclpy.init()
-    heard = Contacts()
     with running('simulator', 0, **FALLING, scene_file=tmp_path / 'scene.yaml'), \
-            running('dashboard', 0, port=port):
+            running('dashboard', 0, port=port), watching() as watcher:
+        heard = watcher.hear(MarkerArray, 'simulator/contact_markers')
         show(page, port)
         canvas = wait(lambda: page.find_all('canvas'), 'the scene')[0]
         size = canvas.box[2:]
 
         def arrow():
-            found = max(heard.arrows, key=lambda ends: np.ptp(ends, axis=0).max(), default=None)
+            arrows = [np.array([(at.x, at.y, at.z) for at in each.points])
+                      for each in (heard[-1].markers if heard else ()) if len(each.points) == 2]
+            found = max(arrows, key=lambda ends: np.ptp(ends, axis=0).max(), default=None)
             if found is None:
                 return False
             # near its head: the other end is inside of the arm
@@ -129,8 +87,6 @@ def test_contact_forces_and_obstacles_are_seen(page, tmp_path):
         r, g, b = picture(page)[round(y), round(x)]
         assert max(r, g, b) - min(r, g, b) < 12 and 90 < r < 235
         assert not page.complaints()
-    heard.close()
-    rclpy.shutdown()
 
 
 def test_a_bad_robot_is_a_message_on_the_page(page, tmp_path):

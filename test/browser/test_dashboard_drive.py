@@ -16,17 +16,19 @@
 from itertools import cycle
 import time
 
-from chrome import COARSE, field, fill, held, picture, scenery, tick, unfold, wait
-from demo import choose, MODEL, reset, System, Watcher
+from chrome import fill, held, picture, press, scenery, select, tick, unfold, wait
+from demo import ask, choose, drag_target, MODEL, revive, shown
+from geometry_msgs.msg import PoseStamped
 from isolation import own_domain
 import numpy as np
 import pytest
 from rbd_ros.control.modes.modes import DEFAULT, Takes, taking
+from rbd_ros.nodes.description import BUILT_IN_POSE
+from rbd_ros.spatial import quaternion
 from rbd_ros.view.scene import link_poses
-import rclpy
 from sight import pixel
 
-FOLLOWING = taking(Takes.TRAJECTORY)[0]
+FOLLOWING, AIMING = taking(Takes.TRAJECTORY)[0], taking(Takes.TARGET)[0]
 PULLED = 'link_5'
 SPEED = np.array(MODEL.velocity_limit)
 
@@ -34,25 +36,8 @@ SPEED = np.array(MODEL.velocity_limit)
 @pytest.fixture(scope='module')
 def page(empty_page, tmp_path_factory):
     """Start robot, controller and dashboard, and open its page."""
-    with own_domain():
-        system = System(tmp_path_factory.mktemp('dashboard') / 'log')
-        try:
-            empty_page.get(system.url + COARSE.replace('/?', '&'))
-            empty_page.system = system
-            wait(lambda: 'State running' in empty_page.text, 'the controller')
-            yield empty_page
-        finally:
-            system.end()
-
-
-@pytest.fixture(scope='module')
-def watcher(page):
-    """Give a watcher."""
-    rclpy.init()
-    made = Watcher()
-    yield made
-    made.close()
-    rclpy.shutdown()
+    with own_domain(), shown(empty_page, tmp_path_factory.mktemp('dashboard')) as made:
+        yield made
 
 
 def send_to(page, watcher, joint, goal):
@@ -60,12 +45,9 @@ def send_to(page, watcher, joint, goal):
     name = MODEL.joint_names[joint]
 
     def there():
-        if 'State running' not in page.text:  # the machine stalled, and the sliders jumped
-            reset(page)
-        # of two fields the first is hidden, that of the slider
-        if float(field(page, name, 2).value or 'nan') != goal:
-            fill(page, name, f'{goal:g}', 2)
-        return abs(watcher.states[-1][1][joint] - goal) < 0.02
+        revive(page)
+        ask(page, name, goal)  # again after a stall, at which the sliders jump
+        return abs(watcher.q[joint] - goal) < 0.02
     wait(there, f'{name} at {goal}')
 
 
@@ -76,7 +58,7 @@ def test_a_link_is_pulled_with_the_mouse(page, watcher):
     left, top, width, height = canvas.box
 
     def place():
-        return np.array(pixel(MODEL, link_poses(MODEL, watcher.states[-1][1])[PULLED][0],
+        return np.array(pixel(MODEL, link_poses(MODEL, watcher.q)[PULLED][0],
                               (width, height)))
 
     def golden():
@@ -87,8 +69,7 @@ def test_a_link_is_pulled_with_the_mouse(page, watcher):
     ways = cycle((-12.0, 12.0))
 
     def pulled():
-        if 'State running' not in page.text:  # the machine stalled
-            reset(page)
+        revive(page)
         before, few, way = place(), golden(), next(ways)
         x, y = before + (left, top)
         page.mouse('mouseMoved', x, y)
@@ -117,10 +98,10 @@ def test_a_slider_moves_a_joint(page, watcher):
     choose(page, FOLLOWING)
     wait(lambda: 'Move a slider' in page.text, 'what to do')
     # of one digit: the page takes a zero behind the point away while more is typed
-    goal = round(float(watcher.states[-1][1][0]) + 0.4, 1)
+    goal = round(float(watcher.q[0]) + 0.4, 1)
     del watcher.states[:-1]
     send_to(page, watcher, 0, goal)
-    t, q = zip(*watcher.states, strict=True)
+    t, q = zip(*((state.time, state.q) for state in watcher.states), strict=True)
     # over half a second: times are those of arrival
     slow = [(b - a) / (late - early) for early, a, late, b in zip(t, q, t[250:], q[250:])
             if late - early > 0.3]
@@ -130,10 +111,76 @@ def test_a_slider_moves_a_joint(page, watcher):
 
 def test_a_jog_button_moves_a_joint_while_it_is_held(page, watcher):
     """It begins with the press, and ends after the release."""
-    before = watcher.states[-1][1].copy()
+    before = watcher.q.copy()
     with held(page, '+'):
-        wait(lambda: watcher.states[-1][1][0] > before[0] + 0.1, 'a motion')
+        wait(lambda: watcher.q[0] > before[0] + 0.1, 'a motion')
     time.sleep(2.0)  # it comes to rest
-    there = watcher.states[-1][1].copy()
-    time.sleep(2.0)
-    assert np.abs(watcher.states[-1][1] - there).max() < 0.01
+    assert not watcher.moves(2.0)
+
+
+def go_to(page, watcher, name, pose):
+    """Go to a pose that has a name, and wait until the robot is there."""
+    select(page, 'Pose', name)
+
+    def there():
+        revive(page)
+        press(page, 'Go to the pose')  # again after a stall, at which the sliders jump
+        time.sleep(2.0)
+        return np.abs(watcher.q - pose).max() < 0.02
+    wait(there, f'the pose "{name}"')
+
+
+def test_poses_have_names(page, watcher):
+    """One that every robot has, and one that is saved where the robot is."""
+    unfold(page, 'Poses')
+    go_to(page, watcher, 'zero', np.zeros(7))
+    send_to(page, watcher, 1, 0.5)
+    send_to(page, watcher, 3, -1.1)
+    saved = watcher.q.copy()
+    fill(page, 'Name', 'above')
+    press(page, 'Save where it is')
+    wait(lambda: 'Saved in' in page.text, 'the answer')
+    go_to(page, watcher, 'zero', np.zeros(7))
+    go_to(page, watcher, 'above', saved)
+    unfold(page, 'Poses')
+
+
+def test_the_way_home(page, watcher):
+    """The simulated robot is where it started, and its controller runs again."""
+    tick(page, 'Drive the joints')
+    unfold(page, 'Joints')
+    assert np.abs(watcher.q - BUILT_IN_POSE).max() > 0.05
+
+    def home():
+        revive(page)
+        press(page, 'Back to the start pose')
+        time.sleep(5.0)
+        return np.abs(watcher.q - BUILT_IN_POSE).max() < 0.02 and 'State running' in page.text
+    wait(home, 'the start pose')
+
+
+def test_the_tool_follows_the_target_that_is_dragged(page, watcher):
+    """In a mode that takes targets it goes where the handle was pulled, and turns as that."""
+    choose(page, AIMING)
+    poses = watcher.hear(PoseStamped, 'controller/target_pose')
+
+    def followed():
+        revive(page)
+        tick(page, 'Drag a target')
+        del poses[:]
+        begin = watcher.tool
+        drag_target(page, watcher, poses)
+        time.sleep(4.0)
+        at, turn = poses[-1].pose.position, poses[-1].pose.orientation
+        goal = np.array([at.x, at.y, at.z]), np.array(
+            quaternion.rotation((turn.x, turn.y, turn.z, turn.w)).to_list()).T
+        way, left = (max(np.linalg.norm(a - b) for a, b in zip(goal, pose))
+                     for pose in (begin, watcher.tool))
+        tick(page, 'Drag a target')
+        return way > 0.05 and left < 0.02
+    wait(followed, 'the tool at its target')
+
+
+def test_the_browser_has_no_complaint(page):
+    """Nothing on the page raised an error."""
+    assert not page.complaints()

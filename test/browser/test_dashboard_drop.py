@@ -17,16 +17,13 @@ from pathlib import Path
 import re
 import time
 
-from chrome import COARSE, picture, press, wait
-from demo import System
+from chrome import picture, press, wait
+from demo import shown, watching
 from isolation import own_domain
 import numpy as np
 import pytest
+import rbd_ros
 from rbd_ros.model.urdf.resources import find_resource
-from rbd_ros.nodes.executors import spin_in_thread
-import rclpy
-from rclpy.executors import SingleThreadedExecutor
-from sensor_msgs.msg import JointState
 
 IIWA = find_resource('package://rbd_ros/urdf/iiwa14.urdf')
 PLACE = 300.0, 500.0  # pixels of the window, within the scene
@@ -35,19 +32,10 @@ PLACE = 300.0, 500.0  # pixels of the window, within the scene
 @pytest.fixture(scope='module')
 def page(empty_page, tmp_path_factory):
     """Start robot, controller and dashboard, and open its page."""
-    folder = tmp_path_factory.mktemp('drop')
-    with pytest.MonkeyPatch.context() as environment, own_domain():
-        environment.setenv('XDG_STATE_HOME', str(folder / 'state'))
-        system = System(folder / 'log')
-        empty_page.state = folder / 'state'
-        try:
-            empty_page.get(system.url + COARSE.replace('/?', '&'))
-            wait(lambda: 'State' in empty_page.text, 'the state of the controller')
-            wait(lambda: 'Another robot' in empty_page.text, 'the folder for files')
-            yield empty_page
-        finally:
-            system.end()
-            assert not processes(empty_page)
+    with own_domain(), shown(empty_page, tmp_path_factory.mktemp('drop')) as made:
+        wait(lambda: 'Another robot' in made.text, 'the folder for files')
+        yield made
+    assert not processes(made)
 
 
 def move(page, kind, *files):
@@ -65,7 +53,7 @@ def sheet(page):
 
 def processes(page):
     """Return the numbers of what was started for a dropped robot by this page."""
-    mine = f'XDG_STATE_HOME={page.state}'.encode()
+    mine = f'XDG_STATE_HOME={page.folder}/state'.encode()
     found = []
     for each in Path('/proc').glob('[0-9]*'):
         try:
@@ -133,29 +121,6 @@ def are_running(page, count):
     return page.text.count('State running') == count
 
 
-class Listener:
-    """Where the dropped robot is."""
-
-    def __init__(self, namespace):
-        rclpy.init()
-        self.node = rclpy.create_node('listener')
-        self.position = None
-        self.node.create_subscription(JointState, f'/{namespace}/joint_states', self._on_state, 10)
-        self._executor = SingleThreadedExecutor()
-        self._executor.add_node(self.node)
-        self._thread = spin_in_thread(self._executor, 'listener', print)
-
-    def _on_state(self, message):
-        self.position = np.array(message.position)
-
-    def close(self):
-        """End the node."""
-        self._executor.shutdown(timeout_sec=1.0)
-        self._thread.join(5.0)
-        self.node.destroy_node()
-        rclpy.shutdown()
-
-
 def test_a_robot_is_dropped_simulated_pushed_stopped_and_ended(page):
     """It has a panel of its own; the other robot goes on; no process is left."""
     move(page, 'drop', IIWA)
@@ -164,24 +129,20 @@ def test_a_robot_is_dropped_simulated_pushed_stopped_and_ended(page):
     press(page, 'Simulate it')
     found = wait(lambda: re.search(r'is simulated in the namespace (dropped\w*)', page.text),
                  'the start')
-    listener = Listener(found[1])
-    try:
+    with watching(found[1], joints=rbd_ros.load_urdf(IIWA).joint_names) as listener:
         wait(lambda: are_running(page, 2), 'both controllers')
         assert len(processes(page)) >= 3  # launch, simulator, controller
         picture(page, 'dashboard_drop')
-        wait(lambda: listener.position is not None, 'its states')
         move(page, 'dragOver', IIWA)
         assert 'end that robot first' in sheet(page)
-        before = listener.position
+        before = listener.q
         wait(lambda: button(page, 'Push').click() is None, 'the push')
-        wait(lambda: np.abs(listener.position - before).max() > 0.02, 'a motion')
+        wait(lambda: np.abs(listener.q - before).max() > 0.02, 'a motion')
         wait(lambda: button(page, 'Stop').click() is None, 'the stop')
         wait(lambda: page.text.count('stop requested') > 0, 'the stop of the controller')
         wait(lambda: page.text.count('State running') == 1, 'the other robot, which goes on')
         press(page, 'End it')
         wait(lambda: 'is simulated in the namespace' not in page.text, 'its end on the page')
         wait(lambda: not processes(page), 'the end of its processes')
-    finally:
-        listener.close()
     assert 'iiwa14' not in page.text and button(page, 'Stop').box[0] > PLACE[0]
     assert not page.complaints()

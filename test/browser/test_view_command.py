@@ -22,7 +22,7 @@ import subprocess
 import sys
 
 from cdp import Page
-from chrome import COARSE, picture, scenery, wait
+from chrome import blue, COARSE, picture, scenery, wait
 import numpy as np
 from ports import free_port
 import pytest
@@ -57,10 +57,7 @@ def page(empty_page: Page) -> Iterator[Page]:
 
 def test_the_robot_is_seen(page: Page) -> None:
     """The colours of the arm are there."""
-    def blue() -> bool:
-        image = scenery(page)
-        return bool(((image[..., 2] > image[..., 0] + 40) & (image[..., 2] > 80)).sum() > 1000)
-    wait(blue, 'the blue joints of the arm')
+    wait(lambda: blue(scenery(page)).sum() > 1000, 'the blue joints of the arm')
     picture(page, 'view')
 
 

@@ -1,0 +1,304 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+"""What the page shows: a joint over time, events, history as a file, cameras, dark and small."""
+
+import csv
+from datetime import datetime
+import time
+
+from builtin_interfaces.msg import Duration
+from chrome import (
+    blue, button, download, fill, picture, press, scenery, select, SIZE, tick, unfold, wait)
+from control_msgs.msg import JointTrajectoryControllerState
+from demo import choose, MODEL, reset, revive, ROBOT, shown
+from isolation import own_domain
+import numpy as np
+from plots import lines
+import pytest
+from rbd_ros.control.modes.modes import DEFAULT, Takes, taking
+from rbd_ros.nodes.dashboard.look import fitted, NEAR, PRESETS, THICK
+from rbd_ros.view.scene import link_poses
+from sight import FOV, project
+from std_msgs.msg import Float64MultiArray
+from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
+
+FOLLOWING = taking(Takes.TRAJECTORY)[0]
+K = 3  # the elbow, which carries most
+NAME = MODEL.joint_names[K]
+PUSH = 15.0  # N along x of the tool: what the page begins with
+UPPER, LOWER, EVENT, MEASURED, SECOND, EXPECTED = range(1, 7)  # lines of a plot, after the time
+PLOTTED = {'Position': ('position', 'reference_position'),
+           'Velocity': ('velocity', 'reference_velocity'),
+           'Torque': ('measured_torque', 'commanded_torque', 'expected_torque')}
+PHONE = 390, 844
+#: JavaScript: what is wider than the window; that the browser is slow is said by viser.
+WIDER = """[...document.querySelectorAll('body *')].filter(each => {
+    const box = each.getBoundingClientRect();
+    return box.width && box.height && (box.left < -1 || box.right > innerWidth + 1)
+        && !each.closest('[class*="Notification"]');
+}).map(each => each.outerHTML.slice(0, 200))"""
+
+
+@pytest.fixture(scope='module')
+def page(empty_page, tmp_path_factory):
+    """Start robot, controller and dashboard, and open its page; the robot holds its place."""
+    with own_domain(), shown(empty_page, tmp_path_factory.mktemp('shown')) as made:
+        choose(made, FOLLOWING)
+        yield made
+
+
+@pytest.fixture(scope='module')
+def heard(watcher):
+    """Give what the controller says that it follows and sends, from now on."""
+    return (watcher.hear(JointTrajectoryControllerState, 'controller/controller_state'),
+            watcher.hear(Float64MultiArray, 'controller/commands'))
+
+
+def drawn(page):
+    """Return the lines of the three plots; None: one is not there."""
+    found = [lines(page, f'{title} of {NAME}') for title in PLOTTED]
+    return None if any(each is None or each.shape[1] < 10 for each in found) else found
+
+
+def apart(plot, one, other):
+    """Return by how much two lines differ at most."""
+    return float(np.nanmax(np.abs(plot[one] - plot[other])))
+
+
+def test_a_joint_is_plotted(page, watcher, heard):
+    """Pushed, it leaves its reference, and its torque what the model expects, by the push."""
+    unfold(page, 'Joint over time')
+    select(page, 'Joint', NAME)
+    q = watcher.q
+    push = abs(ROBOT.jacobian(q, 'tool0')[3, K]) * PUSH
+
+    def pushed():
+        revive(page)
+        press(page, 'Push')
+        time.sleep(2.5)  # what is expected comes later
+        found = drawn(page)
+        return (found and apart(found[0], MEASURED, SECOND) > 2e-3
+                and apart(found[1], MEASURED, SECOND) > 0.01
+                and 0.5 * push < apart(found[2], MEASURED, EXPECTED) < 2.0 * push and found)
+    position, velocity, torque = wait(pushed, 'a push in the plots')
+    assert apart(position, MEASURED, SECOND) < 0.1
+    for plot, low, high in ((position, MODEL.lower[K], MODEL.upper[K]),
+                            (velocity, -MODEL.velocity_limit[K], MODEL.velocity_limit[K]),
+                            (torque, -MODEL.effort_limit[K], MODEL.effort_limit[K])):
+        assert (plot[LOWER] == low).all() and (plot[UPPER] == high).all()
+        assert (np.diff(plot[0]) >= 0.0).all() and abs(plot[0, -1] - time.time()) < 10.0
+    np.testing.assert_allclose(np.nanmedian(position[MEASURED:], axis=1), q[K], atol=0.02)
+    # dry friction holds some of it
+    np.testing.assert_allclose(np.nanmedian(torque[MEASURED:], axis=1), ROBOT.gravity(q)[K],
+                               atol=1.5)
+
+
+def test_the_ground_between_limits_is_green(page):
+    """Without limits the lines fill the plot, and nothing is green."""
+    def green():
+        canvas = page.find('.uplot canvas')
+        canvas.show()
+        left, top, width, height = map(round, canvas.box)
+        r, g, b = np.moveaxis(picture(page)[top:top + height, left:left + width], 2, 0)
+        return ((g > r + 8) & (g > b + 8)).mean()
+    wait(lambda: green() > 0.2, 'the band')
+    tick(page, 'Limits')
+    wait(lambda: green() < 0.02, 'its end')
+    assert np.isnan(drawn(page)[0][[UPPER, LOWER]]).all()
+    tick(page, 'Limits')
+    wait(lambda: green() > 0.2, 'the band')
+
+
+def events(page):
+    """Return the rows of the time line, newest first: time of day, kind, words."""
+    return page.run("[...document.querySelectorAll('.events tr')].map("
+                    'row => [...row.cells].map(cell => cell.innerText))')
+
+
+def swing(watcher):
+    """Have the joint follow a motion to and fro."""
+    q, points = watcher.q, []
+    for k, way in enumerate((0.5, -0.5, 0.0), 1):
+        points.append(JointTrajectoryPoint(positions=q + way * (np.arange(7) == K),
+                                           time_from_start=Duration(sec=2 * k)))
+    out = watcher.node.create_publisher(JointTrajectory, 'controller/joint_trajectory', 1)
+    wait(out.get_subscription_count, 'the controller')
+    out.publish(JointTrajectory(joint_names=list(MODEL.joint_names), points=points))
+    time.sleep(7.0)
+    watcher.node.destroy_publisher(out)
+
+
+def test_events_have_a_reason_and_what_to_do(page, watcher):
+    """A mode, a stop and a reset, each with a mark in the plots at its time."""
+    unfold(page, 'Events')
+    fill(page, 'Seconds', '60', 2)
+    choose(page, DEFAULT)
+    choose(page, FOLLOWING)
+    revive(page)
+    swing(watcher)
+    press(page, 'Stop')
+    wait(lambda: 'stop requested' in page.text, 'the stop')
+    reset(page)
+    swing(watcher)
+    wanted = (('stop', 'stop requested', 'Next: reset to go on'),
+              ('reset', 'the faults are cleared'),
+              ('mode', f'from {FOLLOWING} to {DEFAULT}'))
+
+    def told():
+        found = [next((row for row in events(page) if row[1] == kind
+                       and all(each in row[2] for each in words)), None)
+                 for kind, *words in wanted]
+        return all(found) and found
+    clocks = {row[0] for row in wait(told, 'the events')}
+
+    def marked():
+        position = drawn(page)[0]
+        return clocks <= {datetime.fromtimestamp(t).strftime('%H:%M:%S.%f')[:-3]
+                          for t in position[0, position[EVENT] == 1.0]}
+    wait(marked, 'their marks')
+    unfold(page, 'Events')
+    time.sleep(1.0)
+    page.find('.uplot').show()
+    picture(page, 'dashboard_joint')
+
+
+def test_the_history_is_paused_and_scrolled(page):
+    """What stands does not change; what was before is shown; then the present again."""
+    tick(page, 'Pause the plots')
+    time.sleep(1.5)  # what was on its way is drawn
+    stands = drawn(page)
+    time.sleep(3.0)
+    for before, after in zip(stands, drawn(page), strict=True):
+        np.testing.assert_array_equal(before, after)
+    end = stands[0][0, -1]
+    fill(page, 'Seconds', '9', 2)
+    fill(page, 'Back, s', '20', 2)
+    # a machine that stalls has gaps in its history
+    wait(lambda: end - 29.5 < drawn(page)[0][0, 0] < drawn(page)[0][0, -1] < end - 19.0,
+         'the past')
+    fill(page, 'Back, s', '0', 2)
+    wait(lambda: abs(drawn(page)[0][0, -1] - end) < 0.5, 'the time of the pause')
+    tick(page, 'Pause the plots')
+    wait(lambda: drawn(page)[0][0, -1] > end + 5.0, 'the present')
+
+
+def test_the_history_is_saved(page, watcher, heard, tmp_path):
+    """The file has what was said on topics, to the last bit, and what the plots show."""
+    tick(page, 'Pause the plots')
+    time.sleep(1.5)
+    names, *rows = csv.reader(download(page, 'Save as CSV', tmp_path).open())
+    *numbers, notes = zip(*rows, strict=True)
+    table = {name.partition(' ')[0]: np.array([float(x or 'nan') for x in column])
+             for name, column in zip(names, numbers)}
+    assert names[0] == 'time [s since 1970]' and f'commanded_torque.{NAME} [N.m]' in names
+    assert all(any(words in note for note in notes)
+               for words in ('stop: stop requested', 'reset: the faults are cleared'))
+    states = {state.stamp: state for state in watcher.states}
+    # the first ones may have come before all ends of topics had met
+    late = np.flatnonzero(table['stamp'] > watcher.states[0].stamp + 5.0)
+    known = [row for row in late if table['stamp'][row] in states]
+    assert len(known) > 0.9 * len(late) > 100
+    for k, joint in enumerate(MODEL.joint_names):
+        for quantity, of in (('position', 'q'), ('velocity', 'qd'), ('measured_torque', 'tau')):
+            assert [getattr(states[table['stamp'][row]], of)[k] for row in known] == (
+                table[f'{quantity}.{joint}'][known].tolist())
+    references, commands = heard
+    for quantity, said in (
+            ('reference_position', [each.reference.positions[K] for each in references
+                                    if each.reference.positions]),
+            ('commanded_torque', [each.data[K] for each in commands])):
+        kept = table[f'{quantity}.{NAME}'][late]
+        assert np.isin(kept[np.isfinite(kept)], said).mean() > 0.9
+    for plot, quantities in zip(drawn(page), PLOTTED.values(), strict=True):
+        for line, quantity in zip(plot[MEASURED:], quantities, strict=True):
+            # between rows there are marks; where there is no reference, what is measured
+            of = np.isin(plot[0], table['time']) & np.isfinite(line)
+            kept = table[f'{quantity}.{NAME}'][np.searchsorted(table['time'], plot[0, of])]
+            assert of.mean() > 0.5
+            np.testing.assert_array_equal(line[of][np.isfinite(kept)], kept[np.isfinite(kept)])
+    tick(page, 'Pause the plots')
+    select(page, 'Joint', 'choose one')
+    unfold(page, 'Joint over time')
+
+
+def camera(name, q, size):
+    """Return where the camera of a preset stands, and where it looks."""
+    places = {link: at for link, (at, _) in link_poses(MODEL, q).items()}
+    robot = np.array(list(places.values()))
+    share, seen = (NEAR, [places['tool0']]) if PRESETS[name].tool else (THICK, robot)
+    reach = share * np.linalg.norm(np.ptp(robot, axis=0))
+    around = [at + reach * side for at in seen for side in (*np.eye(3), *-np.eye(3))]
+    return fitted(around, PRESETS[name].back, FOV, size[0] / size[1])
+
+
+def agreement(image, name, q, size):
+    """Return which part of what is blue, or should be for a camera, is both."""
+    y, x = np.indices(image.shape[:2])
+    wanted = np.zeros(image.shape[:2], bool)
+    for link in ('link_2', 'link_4', 'link_6'):  # joints across the arm, 6 cm thick
+        u, v, scale = project(*camera(name, q, size), link_poses(MODEL, q)[link][0], size)
+        wanted |= np.hypot(x - u, y - v) < 0.07 * scale
+    found = blue(image)
+    return (found & wanted).sum() / max((found | wanted).sum(), 1)
+
+
+def test_cameras_have_places(page, watcher):
+    """From each the joints are where they are for a camera there, and for no other."""
+    unfold(page, 'View')
+    revive(page)
+    _, _, *size = page.find('canvas').box
+    for name in PRESETS:
+        press(page, name)
+
+        def seen(name=name):
+            image = scenery(page)
+            best = max(PRESETS, key=lambda each: agreement(image, each, watcher.q, size))
+            return best == name and agreement(image, name, watcher.q, size) > 0.3
+        wait(seen, f'the view "{name}"')
+
+
+def test_a_dark_page(page):
+    """All of it is darker, and light again when its box is not ticked."""
+    light = picture(page)
+    assert light.mean() > 150.0
+    tick(page, 'Dark page')
+    panel = SIZE[0] - 300
+    wait(lambda: (picture(page, 'dashboard_dark') - light).mean() < -80.0
+         and picture(page)[:, panel:].mean() < 110.0, 'the dark page')
+    tick(page, 'Dark page')
+    wait(lambda: abs((picture(page) - light).mean()) < 20.0, 'the light page')
+    unfold(page, 'View')
+
+
+def test_a_phone(page):
+    """Nothing is wider than its screen; the robot and Stop are in sight, the panel as wide."""
+    page.ask('Emulation.setDeviceMetricsOverride', width=PHONE[0], height=PHONE[1],
+             deviceScaleFactor=1, mobile=True)
+    page.get(page.url)
+    wait(lambda: 'State running' in page.text, 'the page')
+    left, top, width, height = button(page, 'Stop').box
+    assert 0.0 <= left and left + width <= PHONE[0] and 0.0 < top and top + height < PHONE[1]
+    assert width > 0.8 * PHONE[0]
+    wait(lambda: blue(picture(page)[:round(top)]).sum() > 300, 'the robot above the panel')
+    picture(page, 'dashboard_phone')
+    assert page.run('document.scrollingElement.scrollWidth') <= PHONE[0]
+    for folder in ('Joints', 'Adjust', 'Events', 'View'):
+        unfold(page, folder)
+    time.sleep(1.0)
+    assert not page.run(WIDER)
+
+
+def test_the_browser_has_no_complaint(page):
+    """Nothing on the page raised an error."""
+    assert not page.complaints()
