@@ -35,7 +35,7 @@ PICTURES = os.environ.get('RBD_ROS_PICTURES', '')  # a folder: keep pictures for
 
 #: what viser takes behind the address of a page: one pixel of the scene in place of four, as each
 #: costs time of the processor where there is no graphics card
-COARSE = '' if PICTURES else '/?fixedDpr=0.5'
+COARSE = f'/?fixedDpr={1 if PICTURES else 0.5}'
 
 
 def address(port: int) -> str:
