@@ -42,8 +42,9 @@ from rbd_ros.control.parameters.row import Value
 from rbd_ros.control.parameters.table import with_modes
 from rbd_ros.control.references.trajectory import read_points
 from rbd_ros.control.supervisor.states import State
-from rbd_ros.errors import RbdError
-from rbd_ros.identification.bag import BagError, read_in_order, read_sent
+from rbd_ros.errors import nearest, RbdError
+from rbd_ros.identification.bag import (
+    BagError, read_in_order, read_sent, topics as recorded_topics)
 from rbd_ros.recording.topics import needed_to_replay, PARAMETER_EVENTS
 
 __all__ = ['replay', 'Replayed', 'worst']
@@ -108,8 +109,10 @@ class _Replay:
         topics = {topic for topic, *_ in messages}
         for topic, why in needed_to_replay(name, joint_states).items():
             if topic not in topics:
-                raise BagError(f'{path}: {topic} is missing, so that there is {why}; rbd record '
-                               'records it')
+                raise BagError(f'{path}: {topic} is missing, so that there is {why}; ' + (
+                    f'give --controller or --topic{hint}' if (
+                        hint := nearest(topic, recorded_topics(path)))
+                    else 'rbd record records it'))
         self._values = dict(self._first_values(path))
         text = next(message.data for topic, _, message, _ in messages
                     if topic == '/robot_description')

@@ -29,8 +29,8 @@ from typing import Any
 import warnings
 import zlib
 
-from rbd_ros.errors import RbdError
-from rbd_ros.recording.mcap_file import is_whole, mend
+from rbd_ros.errors import nearest, RbdError
+from rbd_ros.recording.mcap_file import is_whole, MAGIC, mend
 
 __all__ = ['BagError', 'CONTROLLER_STATE', 'JOINT_STATE', 'read_in_order', 'read_messages',
            'topics', 'typestore', 'WRENCH']
@@ -112,6 +112,10 @@ def _whole(path: Path) -> Iterator[Path]:
     if path.suffix != '.mcap' or is_whole(path):
         yield path
         return
+    with path.open('rb') as stream:
+        if not MAGIC.startswith(stream.read(len(MAGIC))):
+            raise BagError(f'{path} is no MCAP file, although its name says so; rbd record writes '
+                           'one')
     with tempfile.TemporaryDirectory() as folder:
         whole = Path(folder) / path.name
         count = mend(path, whole)
@@ -141,7 +145,8 @@ def read_messages(path: str | Path, topic: str, kind: str) -> list[Any]:
         found = [each for each in reader.connections if each.topic == topic]
         if not found:
             known = ', '.join(sorted(reader.topics)) or 'none'
-            raise BagError(f'{path}: no topic "{topic}" (topics: {known})')
+            raise BagError(f'{path}: no topic "{topic}"{nearest(topic, reader.topics)} (topics: '
+                           f'{known})')
         if found[0].msgtype != kind:
             raise BagError(f'{path}: topic "{topic}" has type {found[0].msgtype}, not {kind}')
         return [reader.deserialize(raw, each.msgtype)

@@ -29,11 +29,11 @@ from types import TracebackType
 from rbd_ros.errors import RbdError
 from rbd_ros.version import VERSION
 
-__all__ = ['CHUNK', 'is_whole', 'McapFile', 'mend']
+__all__ = ['CHUNK', 'is_whole', 'MAGIC', 'McapFile', 'mend']
 
 #: Bytes after which a chunk is written: less than a second of an arm with seven joints at 500 Hz.
 CHUNK = 128 * 1024
-_MAGIC = b'\x89MCAP0\r\n'
+MAGIC = b'\x89MCAP0\r\n'
 
 
 class McapFile:
@@ -114,8 +114,8 @@ def is_whole(path: Path) -> bool:
     """Return whether a file has an end: it was not cut off by a crash."""
     with path.open('rb') as stream:
         size = stream.seek(0, 2)
-        stream.seek(max(0, size - len(_MAGIC)))
-        return size > len(_MAGIC) and stream.read() == _MAGIC
+        stream.seek(max(0, size - len(MAGIC)))
+        return size > len(MAGIC) and stream.read() == MAGIC
 
 
 def mend(path: Path, whole: Path) -> int:

@@ -181,6 +181,21 @@ def test_replay(run: Path) -> None:
         assert [what for each, what in states if each == who][-2:] == ['ramping in', 'running']
 
 
+def test_mistyped_names(run: Path, tmp_path: Path) -> None:
+    """Another node, another topic, a file that is no recording: each with what was meant."""
+    for words, text in (
+            (('replay', run, '--controller', '/controler'), 'give --controller or --topic; did '
+             'you mean "/controller/controller_state"?'),
+            (('replay', run, '--topic', '/joint_state'), 'did you mean "/joint_states"?'),
+            (('plot', run, '--topic', '/joint_state', '--out', tmp_path / 'a.png'),
+             'no topic "/joint_state"; did you mean "/joint_states"?'),
+            (('record', '--for', '-1'), '--for is -1 s; it must be positive')):
+        error = rbd(*words, code=2)[1]
+        assert text in error and error.count('\n') == 1, error
+    (tmp_path / 'text.mcap').write_text('hello, world\n')
+    assert 'is no MCAP file' in rbd('replay', tmp_path / 'text.mcap', code=2)[1]
+
+
 def held_up(k: int) -> float:
     """Return how late a state is on a machine that stands still now and then, up to 14 ms."""
     t, begin = k / RATE, (k // 40) * 40 / RATE

@@ -65,6 +65,8 @@ def run(
     if only and not given:
         raise RbdError('--only needs topics; give some with --topics')
     wanted = None if every else [*given, *([] if only else default_topics(controller))]
+    if seconds is not None and not seconds > 0.0:
+        raise RbdError(f'--for is {seconds:g} s; it must be positive')
     path = out or Path(named_by_time())
     if path.suffix != '.mcap':
         raise RbdError(f'--out {path}: its name must end with .mcap')
