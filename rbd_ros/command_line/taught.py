@@ -100,7 +100,7 @@ def move(loaded: Loaded, found: Repeated, bounds: Bounds, *, gentle: float, loop
         times = 'until Ctrl-C' if loops == 0 else f'{loops} times' if loops > 1 else 'once'
         typer.echo(f'The robot moves to the start for {first:.1f} s ({gentle:.0%} of its speed '
                    f'limits), then through {name} {times}, {found.once.t[-1]:.1f} s each. Keep '
-                   'clear of it, the stop in your hand.', err=True)
+                   'clear of it, with the stop within reach.', err=True)
         with motion_page(near, loaded, legs) as address:
             if address:
                 typer.echo(f'To see it move before the robot does, open {address}', err=True)

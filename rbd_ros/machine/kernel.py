@@ -28,7 +28,7 @@ __all__ = ['check_container', 'check_kernel', 'check_locked_memory', 'check_prio
 _SHARE = 0.9
 #: Bytes that a controller with its libraries may have to lock.
 _MEMORY = 2 * 2**30
-_RATHER = ('prefer one of PREEMPT_RT, in which hardly anything holds up a thread of real-time '
+_RATHER = ('prefer one with PREEMPT_RT, in which hardly anything holds up a thread of real-time '
            'priority; on Ubuntu')
 
 

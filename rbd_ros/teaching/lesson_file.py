@@ -35,11 +35,11 @@ __all__ = ['has_comments', 'LessonError', 'lesson_text', 'read_lesson', 'write_l
 
 _HEAD = """\
 # A motion that was taught. rbd teach play runs it, rbd teach edit changes it, and so may you:
-#   positions  rad, or m of a joint that slides; in the order of joints
-#   time       s from the point before, which is passed without a stop. Without it the way to the
-#              point is straight in joint space, from rest to rest
-#   dwell      s to rest at the point
-#   name       for you
+#   positions  rad, or m for a prismatic joint, in the order of joints
+#   time       s since the previous point; the point is passed without a stop. Without a time the
+#              path to the point is straight in joint space, from rest to rest
+#   dwell      s to stay at the point
+#   name       for human readers
 """
 #: of YAML, in quotes
 _TEXT = r'"(\\.|[^"\\])*"|\'[^\']*\''

@@ -27,7 +27,9 @@ from typing import Any
 __all__ = ['add_to_head']
 
 #: On a phone the panel is as wide as the window; viser would cover two thirds of its width.
+#: Names of files are long words: they are broken, not cut off at the edge of the panel.
 STYLE = b"""<style>@media (max-width: 36em) { [style*="width: 20em"] { width: 100% !important; } }
+code { overflow-wrap: anywhere; }
 </style>
 """
 #: Viser takes the number of pixels from its address, once. An address that has one is left alone.

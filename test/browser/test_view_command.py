@@ -70,6 +70,19 @@ def test_a_slider_moves_it(page: Page) -> None:
     wait(lambda: (np.abs(scenery(page) - before).max(axis=2) > 60).sum() > 1000, 'the motion')
 
 
+def test_a_long_name_is_not_cut_off(page: Page) -> None:
+    """The path of a file is broken where the panel ends."""
+    assert page.run("""(() => {
+        const box = document.createElement('div');
+        box.style.width = '10em';
+        box.innerHTML = `<code>/${'a_long_folder/'.repeat(9)}</code>`;
+        document.body.append(box);
+        const wide = box.scrollWidth - box.clientWidth;
+        box.remove();
+        return wide;
+    })()""") <= 1
+
+
 def test_the_browser_has_no_complaint(page: Page) -> None:
     """Nothing on the page raised an error."""
     assert not page.complaints()

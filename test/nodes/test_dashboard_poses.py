@@ -200,4 +200,4 @@ def test_a_robot_that_nobody_has_seen_has_no_pose_to_save(rig):
     made.page.telemetry.positions.clear()
     made.poses.name.value = 'here'
     made.page.buttons['Save where it is'].clicked(None)
-    assert 'Nobody knows' in made.poses.words.content and made.file.read() == {}
+    assert 'is unknown' in made.poses.words.content and made.file.read() == {}

@@ -34,7 +34,7 @@ from rbd_ros.model.urdf.resources import find_resource
 from rbd_ros.nodes.dashboard import recorder_panel, teach_panel
 from rbd_ros.nodes.dashboard.operator import VIEW_ONLY
 from rbd_ros.nodes.dashboard.recorder_panel import END, RecorderPanel, START
-from rbd_ros.nodes.dashboard.teach_panel import AGAIN, PLAY, SHOW, SHOWN, TeachPanel
+from rbd_ros.nodes.dashboard.teach_panel import AGAIN, PLANNING, PLAY, SHOW, SHOWN, TeachPanel
 from rbd_ros.teaching.lesson_file import read_lesson
 from rbd_ros.teaching.repeat import repeated
 import rclpy
@@ -158,10 +158,10 @@ def test_a_lesson_on_the_page(make: Any, tmp_path: Path) -> None:
     gui.made['Point'].value = 2
     gui.made['Delete the point'].click()
     assert [point.positions[0] for point in panel.lesson.points] == [0.0, 0.2]
-    gui.made['Rest, s'].value = 0.5
-    gui.made['Rest at the point'].click()
+    gui.made['Dwell, s'].value = 0.5
+    gui.made['Dwell at the point'].click()
     assert [point.dwell for point in panel.lesson.points] == [0.0, 0.5]
-    assert ', rest 0.5 s' in panel.list.content
+    assert ', dwell 0.5 s' in panel.list.content
     gui.made['Move it up'].click()
     assert [point.dwell for point in panel.lesson.points] == [0.5, 0.0]
     assert gui.made['Point'].value == 1
@@ -175,7 +175,7 @@ def test_a_lesson_on_the_page(make: Any, tmp_path: Path) -> None:
     assert gui.made[SHOW].label == SHOWN
     gui.made[SHOW].click()
     panel.update()
-    assert len(panel.lesson.points) > 4 and 'Kept' in panel.words.content
+    assert len(panel.lesson.points) > 4 and 'Stored' in panel.words.content
     assert 'more' in panel.list.content
     gui.made['Name'].value = 'my ../lesson'
     gui.made['Save'].click()
@@ -185,7 +185,7 @@ def test_a_lesson_on_the_page(make: Any, tmp_path: Path) -> None:
     gui.made['Name'].value = 'none'
     gui.made['Load'].click()
     other.update()
-    assert 'there are: ' in other.words.content
+    assert 'saved ones: ' in other.words.content
     gui.made['Name'].value = 'my ../lesson'
     gui.made['Load'].click()
     assert other.lesson == panel.lesson
@@ -280,7 +280,7 @@ def test_refusals_are_words(make: Any) -> None:
     assert not panel.lesson.points
     panel, gui, here = make()
     here.q = None
-    for name, words in (('Add a point', 'nobody knows'), ('Delete the point', 'no point 1'),
+    for name, words in (('Add a point', 'is unknown'), ('Delete the point', 'no point 1'),
                         (PLAY, 'two are the least')):
         gui.made[name].click()
         panel.update()
@@ -289,6 +289,23 @@ def test_refusals_are_words(make: Any) -> None:
     gui.made['Save'].click()
     panel.update()
     assert 'needs a name' in panel.words.content
+
+
+def test_the_page_says_that_it_plans(make: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A plan may take seconds, in which nothing moves."""
+    panel, gui, here = make()
+    for k in range(2):
+        here.q = HOME + 0.1 * k
+        gui.made['Add a point'].click()
+    said = []
+
+    def planned(*words: Any) -> Any:
+        panel.update()
+        said.append(panel.words.content)
+        return repeated(*words)
+    monkeypatch.setattr(teach_panel, 'repeated', planned)
+    gui.made[PLAY].click()
+    assert said == [PLANNING] and ended(panel) == 'Played.'
 
 
 def recorded(panel: RecorderPanel, done: Any) -> None:

@@ -156,7 +156,7 @@ def _move(robot: str, loaded: Loaded, scene: Scene, path: Planned, action: str, 
     with as_interrupts(), DrivenRobot(path.joints, action, topic) as driven:
         way = approach(scene, driven.position(), path)
         typer.echo(f'The robot moves to the start for {way.t[-1]:.1f} s, then for '
-                   f'{path.t[-1]:.1f} s. Keep clear of it, the stop in your hand.', err=True)
+                   f'{path.t[-1]:.1f} s. Keep clear of it, with the stop within reach.', err=True)
         with motion_page(robot, loaded, (way, path)) as address:
             if address:
                 typer.echo(f'To see it move before the robot does, open {address}', err=True)

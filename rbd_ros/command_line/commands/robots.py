@@ -46,4 +46,4 @@ def run(as_json: AsJson = False) -> None:
                [[row['name'], row['title'], row['licence'], 'yes' if row['installed'] else 'no']
                 for row in rows]),
          *([] if all(row['installed'] for row in rows) else [
-             'for those that are not: pip install example-robot-data (./run does so by itself)']))
+             'to install the others: pip install example-robot-data (./run does so by itself)']))

@@ -21,7 +21,7 @@ Teach a motion by hand and repeat it.
     rbd teach play pick.yaml --speed 0.5 --loop 3
     rbd teach export pick.yaml --urdf robot.urdf --trajectory pick_trajectory.yaml
 
-While the controller floats the arm, lead it by hand. Enter keeps a point, or with --continuous
+While the controller floats the arm, guide it by hand. Enter stores a point, or with --continuous
 begins and ends a motion. The file is plain YAML. It is repeated within the limits of the robot at
 any speed, through the action FollowJointTrajectory.
 """
@@ -77,9 +77,9 @@ def record(
         robot.position(joints)
         if said := robot.stiffness_warning():
             warn(said)
-        keys = ('begins and ends a motion' if continuous else 'keeps a point')
-        typer.echo(f'Enter {keys}, u takes the last point back, q saves and ends.', err=True)
-        while (word := _typed(f'{len(lesson.points)} points> ')) != 'q':
+        keys = ('begins and ends a motion' if continuous else 'stores a point')
+        typer.echo(f'Enter {keys}, u removes the last point, q saves and ends.', err=True)
+        while (word := _typed(_prompt(lesson))) != 'q':
             if word == 'u' and lesson.points:
                 lesson = lesson.without(len(lesson.points))
             elif continuous and not word:
@@ -99,6 +99,11 @@ def _write(file: Path, lesson: Lesson) -> None:
     if file.exists() and has_comments(file):
         warn(f'comments of yours in {file} are lost: the whole file is written anew; names stay')
     write_lesson(file, lesson)
+
+
+def _prompt(lesson: Lesson) -> str:
+    """Return how many points there are, to be typed behind."""
+    return f'{len(lesson.points)} point{"" if len(lesson.points) == 1 else "s"}> '
 
 
 def _typed(prompt: str) -> str:

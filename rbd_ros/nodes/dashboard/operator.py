@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 __all__ = ['VIEW_ONLY', 'Operator']
 
-VIEW_ONLY = 'Nothing is sent: allow_commands is false, this page only watches.'
+VIEW_ONLY = 'Nothing is sent: allow_commands is false, so this page only watches.'
 ANSWER_TIMEOUT = 5.0  # s to wait for an answer
 SET_POINT_AHEAD = 60_000_000  # ns until a set-point is due: one and a half pictures
 LOOK_PERIOD = 0.1  # s for which it is known who moves the robot: the page asks several times

@@ -82,7 +82,7 @@ class PoseFile:
         :raises RbdError: if it has no proper name, or the file cannot be written.
         """
         if not name.strip() or len(name) > LONGEST_NAME or not name.isprintable():
-            raise RbdError(f'a pose needs a name of 1 to {LONGEST_NAME} letters')
+            raise RbdError(f'A pose needs a name of 1 to {LONGEST_NAME} characters.')
         poses = self.read() | {name: dict(pose)}
         if len(poses) > MOST_POSES:
             raise RbdError(f'{self.path} has {MOST_POSES} poses: forget one first')

@@ -29,7 +29,7 @@ __all__ = ['Poses']
 
 START, ZERO, MIDDLE = 'where it was at first', 'zero', 'middle of the limits'
 SWITCH_ON = 'Tick **Drive the joints** first: the page is not driving.'
-NOBODY = 'Nobody knows where the robot is.'
+NOBODY = 'The position of the robot is unknown.'
 SPECIAL = '<>&`[]|#~\\'  # to Markdown or HTML
 TAKEN = 'Every robot has a pose "{}": choose another name.'
 
@@ -92,7 +92,7 @@ class Poses:
             self.words.content = SWITCH_ON
         else:
             self._drive.ask(pose)
-            self.words.content = f'To "{plain(self.choice.value)}".'
+            self.words.content = f'Going to "{plain(self.choice.value)}".'
 
     def save(self) -> None:
         """Keep where the robot is under the name that was typed."""

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 __all__ = ['missing']
 
-NO_STATES = 'No joint states: nobody knows where the robot is.'
+NO_STATES = 'No joint states: the position of the robot is unknown.'
 CHOOSE_MODE = 'The mode is {}: choose {} above.'
 NOT_RUNNING = 'The controller is {}, not running: see the box at the top.'
 OTHERS = ('Another program publishes on the same topic: the controller takes nothing of two. End '

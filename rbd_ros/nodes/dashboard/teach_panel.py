@@ -48,6 +48,7 @@ __all__ = ['TeachPanel']
 SHOW, SHOWN = 'Show a motion', 'End the motion'
 PLAY, STOP = 'Play', 'Stop playing'
 AGAIN = 'A real robot will move. Keep clear of it, and press **Play** again within 5 s.'
+PLANNING = 'Planning the motion.'
 CONFIRM = 5.0  # s for the second press
 ACCELERATION, TORQUE = 4.0, 0.8  # rad/s^2; share of the limits
 MOST_LISTED = 12
@@ -82,8 +83,8 @@ class TeachPanel:
             self.number = gui.add_number('Point', 1, min=1, step=1, disabled=off)
             delete, sooner, later = (gui.add_button(word, disabled=off) for word in (
                 'Delete the point', 'Move it up', 'Move it down'))
-            self.dwell = gui.add_number('Rest, s', 0.0, min=0.0, step=0.1, disabled=off)
-            rest = gui.add_button('Rest at the point', disabled=off)
+            self.dwell = gui.add_number('Dwell, s', 0.0, min=0.0, step=0.1, disabled=off)
+            rest = gui.add_button('Dwell at the point', disabled=off)
             self.speed = gui.add_slider('Speed, %', 5, 200, 5, 50, disabled=off)
             self.rounds = gui.add_number('Rounds', 1, min=1, step=1, disabled=off)
             self.play_button = gui.add_button(PLAY, color='orange', disabled=off)
@@ -132,7 +133,7 @@ class TeachPanel:
         """Keep where the robot is."""
         q = self._telemetry.position(self._robot.model)
         if q is None:
-            raise RbdError('nobody knows where the robot is')
+            raise RbdError('the position of the robot is unknown')
         self.lesson = self.lesson.added(Point(tuple(q.tolist())))
         self._said = ''
 
@@ -141,7 +142,7 @@ class TeachPanel:
         if self._shown is None:
             self._shown = TaughtRobot(self._telemetry.joint_states, self._telemetry.controller)
             self._shown.begin()
-            self._said = 'Lead the robot by hand, then press the button again.'
+            self._said = 'Guide the robot by hand, then press the button again.'
             return
         taught, self._shown = self._shown, None
         with taught:
@@ -149,7 +150,7 @@ class TeachPanel:
         points = shown_points(t, q, self._robot.model)
         for point in points:
             self.lesson = self.lesson.added(point)
-        self._said = f'Kept {len(points)} points.'
+        self._said = f'Stored {len(points)} points.'
 
     def delete(self) -> None:
         """Delete the point with the number that was typed."""
@@ -168,13 +169,13 @@ class TeachPanel:
     def save(self) -> None:
         """Write the lesson."""
         write_lesson(self._file(), self.lesson)
-        self._said = f'Saved as `{self._file()}`; also for `rbd teach play`.'
+        self._said = f'Saved as `{self._file()}`. `rbd teach play` reads it, too.'
 
     def load(self) -> None:
         """Read the lesson with the name that was typed."""
         if not self._file().exists():
             known = ', '.join(sorted(each.stem for each in self._folder.glob('*.yaml')))
-            raise RbdError(f'there is no such lesson; there are: {known or "none"}')
+            raise RbdError(f'there is no such lesson; saved ones: {known or "none"}')
         self.lesson = read_lesson(self._file()).ordered(self.lesson.joints)
         self._said = f'Loaded `{self._file()}`.'
 
@@ -215,6 +216,7 @@ class TeachPanel:
             self._asked[browser], self._said = now, AGAIN
             return
         self._asked.clear()
+        self._said = PLANNING  # seconds for a long lesson, or while kernels are compiled
         bounds = limits_of(self._robot.model, acceleration=ACCELERATION, torque=TORQUE)
         found = repeated(self._robot, self.lesson, bounds, 0.01 * float(self.speed.value))
         rounds = int(self.rounds.value)
@@ -253,10 +255,10 @@ class TeachPanel:
         points = self.lesson.points
         rows = [f'{k}. {" ".join(f"{x:.2f}" for x in point.positions)}'
                 + ('' if point.time is None else f', {point.time:.2f} s')
-                + (f', rest {point.dwell:g} s' if point.dwell else '')
+                + (f', dwell {point.dwell:g} s' if point.dwell else '')
                 + (f', {plain(point.name)}' if point.name else '')
                 for k, point in enumerate(points, 1)]
         more = len(rows) - MOST_LISTED
         if more > 0:
             rows = [*rows[:MOST_LISTED - 1], f'and {more + 1} more']
-        self.list.content = '\n\n'.join(rows) or 'No points yet: lead the robot by hand.'
+        self.list.content = '\n\n'.join(rows) or 'No points yet: guide the robot by hand.'
