@@ -17,17 +17,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-import io
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from rbd_ros.command_line.figure_file import new_figure, save_figure
 from rbd_ros.command_line.output import number, table
-from rbd_ros.command_line.recorded_run import FORMATS
 from rbd_ros.compiler import Array
 from rbd_ros.dynamics.robot import Dynamics
-from rbd_ros.errors import RbdError
 from rbd_ros.identification.equations import Motion
 from rbd_ros.identification.recording import Recording
 from rbd_ros.identification.whole_robot import Identified, predicted_torque
@@ -134,16 +132,7 @@ def draw_torques(seen: Compared, joints: Sequence[str], file: Path, title: str) 
 
     :param file: its ending chooses the format.
     """
-    try:
-        from matplotlib.backends.backend_agg import FigureCanvasAgg
-        from matplotlib.figure import Figure
-    except ImportError as error:
-        raise RbdError('plotting needs the package matplotlib: pip install matplotlib') from error
-    if file.suffix not in FORMATS:
-        raise RbdError(f'"{file}" must end with one of {", ".join(FORMATS)}')
-    figure = Figure(figsize=(11.0, 1.0 + 1.9 * len(joints)), layout='constrained')
-    FigureCanvasAgg(figure)
-    figure.suptitle(title)
+    figure = new_figure(file, 1.0 + 1.9 * len(joints), title)
     grid = figure.subplots(len(joints), 1, sharex=True, squeeze=False)[:, 0]
     before, after = seen.rms('before'), seen.rms('after')
     for k, joint in enumerate(joints):
@@ -155,12 +144,6 @@ def draw_torques(seen: Compared, joints: Sequence[str], file: Path, title: str) 
         grid[k].set_ylabel(f'{joint}, N.m')
         grid[k].legend(loc='upper right', fontsize='x-small')
     grid[-1].set_xlabel('time, s')
-    file.parent.mkdir(parents=True, exist_ok=True)
-    if file.suffix != '.html':
-        figure.savefig(file, dpi=110)
-        return
-    drawn = io.StringIO()
-    figure.savefig(drawn, format='svg')
-    picture = drawn.getvalue()
-    file.write_text('<!doctype html><html><head><meta charset="utf-8"></head><body>'
-                    f'{picture[picture.index("<svg"):]}</body></html>\n')
+    save_figure(figure, file, lambda picture: (
+        '<!doctype html><html><head><meta charset="utf-8"></head><body>'
+        f'{picture}</body></html>\n'))

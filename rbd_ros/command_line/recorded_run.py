@@ -18,14 +18,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 import html
-import io
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from rbd_ros.command_line.figure_file import new_figure, save_figure
 from rbd_ros.compiler import Array
-from rbd_ros.errors import RbdError
 from rbd_ros.identification.bag import (
     BagError, CONTROLLER_STATE, JOINT_STATE, read_messages, topics)
 
@@ -33,7 +32,6 @@ __all__ = ['draw', 'read_run', 'Run', 'summary']
 
 #: Share of its limit from which a torque counts as saturated.
 SATURATED = 0.99
-FORMATS = ('.png', '.svg', '.pdf', '.html')
 
 
 class Run(NamedTuple):
@@ -123,32 +121,16 @@ def draw(run: Run, limits: Mapping[str, float], file: Path, title: str) -> None:
     """
     Write a picture: for each joint its position with the reference, and its torque.
 
-    :param file: its ending chooses the format, one of ``FORMATS``.
+    :param file: its ending chooses the format.
     """
-    try:
-        from matplotlib.backends.backend_agg import FigureCanvasAgg
-        from matplotlib.figure import Figure
-    except ImportError as error:
-        raise RbdError('plotting needs the package matplotlib: pip install matplotlib') from error
-    if file.suffix not in FORMATS:
-        raise RbdError(f'"{file}" must end with one of {", ".join(FORMATS)}')
-    figure = Figure(figsize=(11.0, 1.0 + 1.7 * len(run.joints)), layout='constrained')
-    FigureCanvasAgg(figure)
-    figure.suptitle(title)
+    figure = new_figure(file, 1.0 + 1.7 * len(run.joints), title)
     grid = figure.subplots(len(run.joints), 2, sharex=True, squeeze=False)
     for k, joint in enumerate(run.joints):
         _draw_joint(grid[k], run, k, limits.get(joint, np.inf))
     grid[0][0].legend(loc='upper right', fontsize='small')
     for axes in grid[-1]:
         axes.set_xlabel('time, s')
-    file.parent.mkdir(parents=True, exist_ok=True)
-    if file.suffix != '.html':
-        figure.savefig(file, dpi=110)
-        return
-    drawn = io.StringIO()
-    figure.savefig(drawn, format='svg')
-    picture = drawn.getvalue()
-    file.write_text(_page(title, picture[picture.index('<svg'):], summary(run, limits)))
+    save_figure(figure, file, lambda picture: _page(title, picture, summary(run, limits)))
 
 
 def _draw_joint(axes: Sequence[Any], run: Run, k: int, limit: float) -> None:

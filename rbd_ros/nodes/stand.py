@@ -28,18 +28,15 @@ from typing import Any
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from nav_msgs.msg import Odometry
 import numpy as np
-from rbd_ros.errors import RbdError, SettingError
+from rbd_ros.errors import SettingError
 from rbd_ros.model.urdf import load_urdf
 from rbd_ros.model.urdf.resources import find_resource
 from rbd_ros.nodes.description import description_text
 from rbd_ros.nodes.diagnostic_names import BALANCE
-from rbd_ros.nodes.executors import kind_that_works, make_executor, spin_in_thread
+from rbd_ros.nodes.one_node import run_until_interrupted
 from rbd_ros.nodes.parameters import declare_fixed
-from rbd_ros.nodes.process_end import ProcessEnd
-from rbd_ros.nodes.process_start import initialise
 from rbd_ros.sim import read_balls
 from rbd_ros.sim.stance import Stance
-import rclpy
 from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
 from sensor_msgs.msg import JointState
@@ -153,25 +150,7 @@ def main(args: list[str] | None = None) -> int:
 
     :returns: 0 after a clean end, 1 if it did not start or failed.
     """
-    end = ProcessEnd()
-    try:
-        end.start()
-        initialise(args)
-        node = Stand()
-        executor = make_executor(kind_that_works('events', node))
-        executor.add_node(node)
-        spin_in_thread(executor, 'stand', end.fail)
-        end.wait()
-        end.close()
-        executor.shutdown(timeout_sec=1.0)
-    except KeyboardInterrupt:
-        end.close()
-    except RbdError as error:
-        end.failure = str(error)
-    if end.failure:
-        rclpy.logging.get_logger('stand').fatal(end.failure)
-    rclpy.try_shutdown()
-    return 1 if end.failure else 0
+    return run_until_interrupted('stand', lambda fail: Stand(), args)
 
 
 if __name__ == '__main__':

@@ -31,7 +31,11 @@ import time
 from typing import NamedTuple
 
 from builtin_interfaces.msg import Time
+from launch.actions import IncludeLaunchDescription
+from launch.launch_description_sources import PythonLaunchDescriptionSource
+from launch.substitutions import PathJoinSubstitution
 from launch_ros.actions import Node as NodeAction
+from launch_ros.substitutions import FindPackageShare
 from lifecycle_msgs.msg import Transition
 from lifecycle_msgs.srv import ChangeState, GetState
 import numpy as np
@@ -80,6 +84,13 @@ def controller(namespace: str = '', prefix: str | None = None,
     return NodeAction(package='rbd_ros', executable='controller', name='controller',
                       namespace=namespace, output='screen', prefix=prefix,
                       parameters=[dict(parameters)])
+
+
+def launched(**arguments: str) -> IncludeLaunchDescription:
+    """Return the action that includes ``controller.launch.py`` with arguments."""
+    file = PathJoinSubstitution([FindPackageShare('rbd_ros'), 'launch', 'controller.launch.py'])
+    return IncludeLaunchDescription(
+        PythonLaunchDescriptionSource(file), launch_arguments=arguments.items())
 
 
 def saboteur(folder: Path, namespace: str = '', **parameters: object) -> NodeAction:

@@ -20,7 +20,6 @@ import unittest
 
 from action_msgs.msg import GoalStatus
 from control_msgs.action import FollowJointTrajectory
-from geometry_msgs.msg import Quaternion, Transform, Vector3
 from launch import LaunchDescription
 from launch_testing.actions import ReadyToTest
 import launch_testing.asserts
@@ -28,12 +27,12 @@ import launch_testing.markers
 import numpy as np
 import pytest
 from rbd_ros import Dynamics, load_urdf
-from rbd_ros.nodes.controller.reports import quaternion
 from rclpy.action import ActionClient
 import rig
 from std_srvs.srv import SetBool
 from stepped import PARAMETERS, SteppedCase, URDF
-from trajectory_msgs.msg import MultiDOFJointTrajectory, MultiDOFJointTrajectoryPoint
+from tip_path import tip_path
+from trajectory_msgs.msg import MultiDOFJointTrajectory
 
 Array = np.ndarray
 Result = FollowJointTrajectory.Result
@@ -54,16 +53,7 @@ def generate_test_description() -> LaunchDescription:
 
 def path(pose: Array, *ways: tuple[float, Array]) -> MultiDOFJointTrajectory:
     """Return a path: after each time, the tip that far from a pose, with its axes."""
-    message = MultiDOFJointTrajectory(joint_names=['tool0'])
-    turn = Quaternion(**dict(zip('xyzw', quaternion(pose[:3, :3]))))
-    for seconds, way in ways:
-        x, y, z = (pose[:3, 3] + way).tolist()
-        point = MultiDOFJointTrajectoryPoint(
-            transforms=[Transform(translation=Vector3(x=x, y=y, z=z), rotation=turn)])
-        point.time_from_start.sec = int(seconds)
-        point.time_from_start.nanosec = round((seconds % 1.0) * 1e9)
-        message.points.append(point)
-    return message
+    return tip_path('tool0', pose, *ways)
 
 
 class TestCartesianPaths(SteppedCase):

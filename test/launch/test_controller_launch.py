@@ -20,10 +20,6 @@ import time
 import unittest
 
 from launch import LaunchDescription
-from launch.actions import IncludeLaunchDescription
-from launch.launch_description_sources import PythonLaunchDescriptionSource
-from launch.substitutions import PathJoinSubstitution
-from launch_ros.substitutions import FindPackageShare
 from launch_testing.actions import ReadyToTest
 import launch_testing.asserts
 import launch_testing.markers
@@ -31,6 +27,7 @@ import pytest
 from rbd_env.pace import patient
 import rclpy
 from rclpy.qos import qos_profile_sensor_data
+import rig
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 
@@ -62,9 +59,7 @@ def documented(page: str, *headings: str) -> set[str]:
 @launch_testing.markers.keep_alive
 def generate_test_description() -> LaunchDescription:
     """Start what the README's first command starts."""
-    file = PathJoinSubstitution([FindPackageShare('rbd_ros'), 'launch', 'controller.launch.py'])
-    return LaunchDescription([
-        IncludeLaunchDescription(PythonLaunchDescriptionSource(file)), ReadyToTest()])
+    return LaunchDescription([rig.launched(), ReadyToTest()])
 
 
 class TestController(unittest.TestCase):

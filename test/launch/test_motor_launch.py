@@ -22,10 +22,6 @@ import time
 import unittest
 
 from launch import LaunchDescription
-from launch.actions import IncludeLaunchDescription
-from launch.launch_description_sources import PythonLaunchDescriptionSource
-from launch.substitutions import PathJoinSubstitution
-from launch_ros.substitutions import FindPackageShare
 from launch_testing.actions import ReadyToTest
 import launch_testing.asserts
 import launch_testing.markers
@@ -62,11 +58,8 @@ def generate_test_description() -> LaunchDescription:
     """Start both, with commands that have gains."""
     params = Path(tempfile.mkdtemp()) / 'motors.yaml'
     params.write_text(PARAMETERS)
-    file = PathJoinSubstitution([FindPackageShare('rbd_ros'), 'launch', 'controller.launch.py'])
     return LaunchDescription([
-        IncludeLaunchDescription(PythonLaunchDescriptionSource(file), launch_arguments={
-            'command_type': 'motor_joint_state', 'params_file': str(params)}.items()),
-        ReadyToTest()])
+        rig.launched(command_type='motor_joint_state', params_file=str(params)), ReadyToTest()])
 
 
 class TestMotors(unittest.TestCase):

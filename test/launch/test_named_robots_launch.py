@@ -20,10 +20,7 @@ import subprocess
 import unittest
 
 from launch import LaunchDescription
-from launch.actions import GroupAction, IncludeLaunchDescription
-from launch.launch_description_sources import PythonLaunchDescriptionSource
-from launch.substitutions import PathJoinSubstitution
-from launch_ros.substitutions import FindPackageShare
+from launch.actions import GroupAction
 from launch_testing.actions import ReadyToTest
 import launch_testing.asserts
 import launch_testing.markers
@@ -46,13 +43,9 @@ LEGGED = 'go2'
 @launch_testing.markers.keep_alive
 def generate_test_description() -> LaunchDescription:
     """Start each in a namespace."""
-    file = PathJoinSubstitution([FindPackageShare('rbd_ros'), 'launch', 'controller.launch.py'])
-    return LaunchDescription([*(GroupAction([IncludeLaunchDescription(
-        PythonLaunchDescriptionSource(file),
-        launch_arguments={'robot': robot, 'namespace': robot,
-                          'command_type': 'joint_state'}.items())])
-        for robot in (*ROBOTS, LEGGED)),
-        ReadyToTest()])
+    return LaunchDescription([*(GroupAction([
+        rig.launched(robot=robot, namespace=robot, command_type='joint_state')])
+        for robot in (*ROBOTS, LEGGED)), ReadyToTest()])
 
 
 class TestNamedRobots(unittest.TestCase):

@@ -34,10 +34,6 @@ import unittest
 from foxglove_layout import check_paths, read_layout, TYPES
 from geometry_msgs.msg import WrenchStamped
 from launch import LaunchDescription
-from launch.actions import IncludeLaunchDescription
-from launch.launch_description_sources import PythonLaunchDescriptionSource
-from launch.substitutions import PathJoinSubstitution
-from launch_ros.substitutions import FindPackageShare
 from launch_testing.actions import ReadyToTest
 import launch_testing.asserts
 import launch_testing.markers
@@ -74,9 +70,7 @@ BEHIND = 0.03
 @launch_testing.markers.keep_alive
 def generate_test_description() -> LaunchDescription:
     """Start the simulated arm and its controller."""
-    file = PathJoinSubstitution([FindPackageShare('rbd_ros'), 'launch', 'controller.launch.py'])
-    return LaunchDescription([
-        IncludeLaunchDescription(PythonLaunchDescriptionSource(file)), ReadyToTest()])
+    return LaunchDescription([rig.launched(), ReadyToTest()])
 
 
 class TestTeaching(unittest.TestCase):

@@ -26,18 +26,17 @@ import time
 
 from action_msgs.msg import GoalStatus
 from control_msgs.action import FollowJointTrajectory
-from geometry_msgs.msg import Quaternion, Transform, Vector3
 from isolation import own_domain
 import numpy as np
 import pytest
 from rbd_ros import Dynamics, load_urdf
 from rbd_ros.control.supervisor.states import State
-from rbd_ros.nodes.controller.reports import quaternion
 import rclpy
 from rclpy.action import ActionClient
 from rclpy.executors import SingleThreadedExecutor
 from ros2_control_rig import arm_of, compiled, parameter_file, reason_to_skip, Run, run
-from trajectory_msgs.msg import MultiDOFJointTrajectory, MultiDOFJointTrajectoryPoint
+from tip_path import tip_path
+from trajectory_msgs.msg import MultiDOFJointTrajectory
 
 pytestmark = [pytest.mark.slow,
               pytest.mark.skipif(bool(reason_to_skip()), reason=reason_to_skip() or 'none')]
@@ -57,16 +56,7 @@ LEADER = {'type': 'joint_trajectory_controller/JointTrajectoryController', 'join
 
 def path(pose: np.ndarray, *ways: tuple[float, np.ndarray]) -> MultiDOFJointTrajectory:
     """Return a path: after each time, the tip that far from a pose, with its axes."""
-    message = MultiDOFJointTrajectory(joint_names=[ARM.tip])
-    turn = Quaternion(**dict(zip('xyzw', quaternion(pose[:3, :3]))))
-    for seconds, way in ways:
-        x, y, z = (pose[:3, 3] + way).tolist()
-        point = MultiDOFJointTrajectoryPoint(
-            transforms=[Transform(translation=Vector3(x=x, y=y, z=z), rotation=turn)])
-        point.time_from_start.sec = int(seconds)
-        point.time_from_start.nanosec = round((seconds % 1.0) * 1e9)
-        message.points.append(point)
-    return message
+    return tip_path(ARM.tip, pose, *ways)
 
 
 class Client:

@@ -41,7 +41,7 @@ from rbd_ros.control.references.words import other_mode
 from rbd_ros.control.supervisor.states import State
 from rbd_ros.nodes.callback_guard import last_line
 from rbd_ros.nodes.controller.goal_feedback import GoalFeedback
-from rbd_ros.nodes.controller.goal_server import GoalServer
+from rbd_ros.nodes.controller.goal_server import end_goal, GoalServer
 from rbd_ros.nodes.controller.inputs import knots_of, start_time
 from rbd_ros.nodes.controller.loop_node import LoopNode
 from rbd_ros.nodes.controller.path_planner import PathPlanner
@@ -325,20 +325,7 @@ class TrajectoryAction:
             self._node.get_logger().warning(text)
         else:
             self._node.get_logger().info(text)
-        self._end_goal(handle, outcome)
-
-    def _end_goal(self, handle: ServerGoalHandle, outcome: Outcome) -> None:
-        """Send the result of a goal."""
-        def finish(goal: ServerGoalHandle) -> FollowJointTrajectory.Result:
-            if outcome.status is Status.SUCCEEDED:
-                goal.succeed()
-            elif outcome.status is Status.CANCELED and goal.is_cancel_requested:
-                goal.canceled()
-            else:
-                goal.abort()
-            return FollowJointTrajectory.Result(
-                error_code=int(outcome.code), error_string=outcome.text)
-        self._server.notify_execute(handle, finish)
+        end_goal(self._server, handle, outcome)
 
     @staticmethod
     def _unused(_: ServerGoalHandle) -> FollowJointTrajectory.Result:

@@ -21,10 +21,12 @@ put it back while requests wait ended the process (pybind11: no lock of the inte
 
 from __future__ import annotations
 
+from control_msgs.action import FollowJointTrajectory
+from rbd_ros.control.references.results import Outcome, Status
 from rclpy.action import ActionServer
 from rclpy.action.server import ServerGoalHandle
 
-__all__ = ['GoalServer']
+__all__ = ['end_goal', 'GoalServer']
 
 
 class GoalServer(ActionServer):
@@ -39,3 +41,17 @@ class GoalServer(ActionServer):
         """Answer a goal if there is something to answer; executing alone gives nothing."""
         if execute_callback is not None:
             super().notify_execute(goal_handle, execute_callback)
+
+
+def end_goal(server: GoalServer, handle: ServerGoalHandle, outcome: Outcome) -> None:
+    """Send the result of a goal."""
+    def finish(goal: ServerGoalHandle) -> FollowJointTrajectory.Result:
+        if outcome.status is Status.SUCCEEDED:
+            goal.succeed()
+        elif outcome.status is Status.CANCELED and goal.is_cancel_requested:
+            goal.canceled()
+        else:
+            goal.abort()
+        return FollowJointTrajectory.Result(
+            error_code=int(outcome.code), error_string=outcome.text)
+    server.notify_execute(handle, finish)

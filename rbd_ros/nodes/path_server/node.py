@@ -31,15 +31,12 @@ from rbd_ros.control.parameters.assembly import settings_of_file
 from rbd_ros.errors import RbdError
 from rbd_ros.nodes.controller.description_source import DescriptionSource
 from rbd_ros.nodes.controller.path_planner import PathPlanner
-from rbd_ros.nodes.executors import kind_that_works, make_executor, spin_in_thread
+from rbd_ros.nodes.one_node import run_until_interrupted
 from rbd_ros.nodes.parameters import declare_fixed
 from rbd_ros.nodes.path_server.follower import Follower
 from rbd_ros.nodes.path_server.guide import Guide
 from rbd_ros.nodes.path_server.path_goals import PathGoals
 from rbd_ros.nodes.path_server.robot_elsewhere import RobotElsewhere
-from rbd_ros.nodes.process_end import ProcessEnd
-from rbd_ros.nodes.process_start import initialise
-import rclpy
 from rclpy.clock import Clock, ClockType
 from rclpy.executors import Executor
 from rclpy.node import Node
@@ -143,26 +140,7 @@ def main(args: list[str] | None = None) -> int:
 
     :returns: 0 after a clean end, 1 if it did not start or failed.
     """
-    end = ProcessEnd()
-    try:
-        end.start()
-        initialise(args)
-        node = PathServer(end.fail)
-        executor = make_executor(kind_that_works('events', node))
-        executor.add_node(node)
-        spin_in_thread(executor, 'path_server', end.fail)
-        end.wait()
-        _leave(node, executor)
-        end.close()
-        executor.shutdown(timeout_sec=1.0)
-    except KeyboardInterrupt:
-        end.close()
-    except RbdError as error:
-        end.failure = str(error)
-    if end.failure:
-        rclpy.logging.get_logger('path_server').fatal(end.failure)
-    rclpy.try_shutdown()
-    return 1 if end.failure else 0
+    return run_until_interrupted('path_server', PathServer, args, leave=_leave)
 
 
 if __name__ == '__main__':

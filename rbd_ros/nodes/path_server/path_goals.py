@@ -30,7 +30,7 @@ from rbd_ros.control.paths.plans import PathPlan
 from rbd_ros.control.references.results import GoalError, Outcome, ResultCode, Status
 from rbd_ros.control.references.trajectory import Knots
 from rbd_ros.errors import RbdError
-from rbd_ros.nodes.controller.goal_server import GoalServer
+from rbd_ros.nodes.controller.goal_server import end_goal, GoalServer
 from rbd_ros.nodes.controller.path_planner import PathPlanner
 from rbd_ros.nodes.controller.publisher_guards import ReferenceGuard
 from rbd_ros.nodes.path_server.follower import Errand, Follower
@@ -221,19 +221,8 @@ class PathGoals:
         else:
             log.info(text)
         handle = self._handles.pop(key, None)
-        if handle is None:
-            return
-
-        def finish(goal: ServerGoalHandle) -> FollowJointTrajectory.Result:
-            if outcome.status is Status.SUCCEEDED:
-                goal.succeed()
-            elif outcome.status is Status.CANCELED and goal.is_cancel_requested:
-                goal.canceled()
-            else:
-                goal.abort()
-            return FollowJointTrajectory.Result(
-                error_code=int(outcome.code), error_string=outcome.text)
-        self._server.notify_execute(handle, finish)
+        if handle is not None:
+            end_goal(self._server, handle, outcome)
 
 
 def _trajectory(joints: list[str], knots: Knots) -> JointTrajectory:

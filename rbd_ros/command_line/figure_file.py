@@ -1,0 +1,65 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""Figures of matplotlib as files: pictures, or a web page with the picture in it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+import io
+from pathlib import Path
+from typing import Any
+
+from rbd_ros.errors import RbdError
+
+__all__ = ['new_figure', 'save_figure']
+
+FORMATS = ('.png', '.svg', '.pdf', '.html')
+
+
+def new_figure(file: Path, height: float, title: str) -> Any:
+    """
+    Return an empty figure.
+
+    :param file: in which it will be saved; its ending chooses the format, one of ``FORMATS``.
+    :param height: inch.
+    :raises RbdError: if the format is unknown, or matplotlib is not installed.
+    """
+    try:
+        from matplotlib.backends.backend_agg import FigureCanvasAgg
+        from matplotlib.figure import Figure
+    except ImportError as error:
+        raise RbdError('plotting needs the package matplotlib: pip install matplotlib') from error
+    if file.suffix not in FORMATS:
+        raise RbdError(f'"{file}" must end with one of {", ".join(FORMATS)}')
+    figure = Figure(figsize=(11.0, height), layout='constrained')
+    FigureCanvasAgg(figure)
+    figure.suptitle(title)
+    return figure
+
+
+def save_figure(figure: Any, file: Path, page: Callable[[str], str]) -> None:
+    """
+    Write a figure.
+
+    :param page: returns the web page around an SVG element; for files that end with .html.
+    """
+    file.parent.mkdir(parents=True, exist_ok=True)
+    if file.suffix != '.html':
+        figure.savefig(file, dpi=110)
+        return
+    drawn = io.StringIO()
+    figure.savefig(drawn, format='svg')
+    picture = drawn.getvalue()
+    file.write_text(page(picture[picture.index('<svg'):]))
