@@ -160,7 +160,7 @@ def _mistyped(context: LaunchContext) -> list[Action]:
     known = {argument.name for description in (
         generate_launch_description(), included.get_launch_description(context))
         for argument in description.get_launch_arguments()}
-    return [LogInfo(msg=f'{name}:= is no argument here and does nothing{near}')
+    return [LogInfo(msg=f'{name}:= is not an argument here and has no effect{near}')
             for name in context.launch_configurations
             if name not in known and (near := nearest(name, known))]
 
@@ -212,9 +212,9 @@ def _on_its_feet(context: LaunchContext, name: str, file: str) -> dict[str, str]
     """Return what a robot on legs needs: another node holds it, answering each state in turn."""
     if (LaunchConfiguration('simulate').perform(context) == 'false'
             or LaunchConfiguration('params_file').perform(context)):
-        raise RuntimeError(f'robot:={name} stands on its feet: it is simulated, and the node '
-                           '"stand" holds it, not the controller, which is for robots that are '
-                           'fixed. Leave out simulate and params_file')
+        raise RuntimeError(f'robot:={name} is a legged robot: it is simulated, and held by the '
+                           f'node "stand", not by the controller, which is for robots with a '
+                           f'fixed base. Leave out simulate and params_file')
     return {'legged': 'true', 'simulate': 'true', 'lockstep': 'true',
             'command_type': 'joint_state', 'params_file': file,
             'simulator_params_file': context.launch_configurations.get(

@@ -106,8 +106,8 @@ class Scene(NamedTuple):
         shapes = load_collisions(text, model, read_mesh=lambda file, scale: read_mesh(
             file, scale, hull=True))
         if not shapes:
-            raise RbdError(f'"{model.name}" has no <collision> shapes, so that nobody knows what '
-                           'it would hit; add some, boxes and cylinders are enough')
+            raise RbdError(f'"{model.name}" has no <collision> shapes, so collisions cannot be '
+                           f'checked; add some, boxes and cylinders are enough')
         return cls(robot, Clearance(robot, shapes, floor, pairs), margin)
 
     def words(self) -> str:
@@ -137,7 +137,7 @@ class Scene(NamedTuple):
         miss = self.clearance.first_miss(path.position, float(path.t[-1]), self.margin)
         if miss is not None:
             raise RbdError(f'{miss.text(self.margin)}; choose another --start or --seed, or '
-                           f'name links that may overlap by --ignore {miss.one}:{miss.two}')
+                           f'exclude links that may overlap with --ignore {miss.one}:{miss.two}')
 
 
 def bounds_of(model: Model, *, speed: float, acceleration: float, torque: float, share: float,
@@ -266,7 +266,7 @@ def read_checks(file: File) -> Checks | None:
         return Checks(**{name: float(value) for name, value in read.items()},
                       floor=None if floor is None else float(floor), ignore=ignore)
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise RbdError(f'{file}: its first line does not tell the options that it was checked '
+        raise RbdError(f'{file}: its first line does not give the options that it was checked '
                        f'with ({error}); delete that line, and give the options again') from None
 
 
@@ -284,8 +284,8 @@ def read_plan(file: File, model: Model) -> Path:
         rows = [np.array([each[word] for each in points], float)
                 for word in ('positions', 'velocities', 'accelerations')]
     except (yaml.YAMLError, KeyError, TypeError, ValueError, UnicodeDecodeError) as error:
-        raise RbdError(f'{file} is no plan of rbd excite: no goal of FollowJointTrajectory can be '
-                       f'read from it ({error!r})') from None
+        raise RbdError(f'{file} is not a plan of rbd excite: it contains no goal of '
+                       f'FollowJointTrajectory ({error!r})') from None
     wanted = model.independent_joint_names
     if sorted(names) != sorted(wanted):
         raise RbdError(f'{file} moves {", ".join(map(str, names))}; "{model.name}" has '

@@ -98,17 +98,17 @@ def parts(robot: Dynamics, found: Identified, seen: Compared) -> list[Any]:
     changed = sorted(found.base, key=lambda each: -abs(each.value - each.described)
                      / max(each.deviation, 1e-300))[:LISTED]
     combos = [[_name(each), each.described, each.value, each.low, each.high] for each in changed]
-    told = [table('Remaining torque on motion that was not used (rms, N.m)', (
+    told = [table('Remaining torque on a motion that was not used for the fit (rms, N.m)', (
                 'joint', '>URDF', '>identified', '>% of range', '>noise'), rest),
             table('Drives', ('joint', *(f'>{term}' for term in drives)), rubbing),
             table('Bodies', ('body', '>mass in URDF, kg', '>identified', 'centre in URDF, m',
                              'identified'), bodies),
-            table('What torques depend on, with 95 % intervals: the largest changes', (
+            table('What the torques depend on, with 95 % intervals: the largest changes', (
                 'combination', '>URDF', '>identified', '>from', '>to'), combos),
             f'excitation {number(found.excitation, 3)}, {len(found.base)} combinations of '
             'parameters act on the torques; --json has all']
     if found.never:
-        told.append(f'no motion tells: {_listed(found.never)}; they stay as in the URDF')
+        told.append(f'no motion can reveal: {_listed(found.never)}; they stay as in the URDF')
     return told
 
 

@@ -50,8 +50,8 @@ class RecordedInputs:
         #: position and turn of the last pose that came before the replay ran
         self._early: tuple[list[float], list[float]] | None = None
         if controller.settings.text('gravity_source') == 'tf':
-            note('gravity_source tf is not replayed: without a direction of gravity the replay '
-                 'does not start')
+            note('gravity_source tf is not replayed: without a gravity direction the replay does '
+                 'not start')
 
     def take(self, topic: str, now: float, message: Any) -> None:
         """

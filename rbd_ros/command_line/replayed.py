@@ -109,7 +109,7 @@ class _Replay:
         topics = {topic for topic, *_ in messages}
         for topic, why in needed_to_replay(name, joint_states).items():
             if topic not in topics:
-                raise BagError(f'{path}: {topic} is missing, so that there is {why}; ' + (
+                raise BagError(f'{path}: {topic} is missing, so there is {why}; ' + (
                     f'give --controller or --topic{hint}' if (
                         hint := nearest(topic, recorded_topics(path)))
                     else 'rbd record records it'))
@@ -335,7 +335,7 @@ def worst(found: Replayed) -> Array:
     """Return per joint the largest difference of torques, as a share of its limit."""
     if not len(found.t):
         raise RbdError('there is nothing to compare: the replay never ran while the recorded '
-                       'controller did. Begin to record before the controller starts, or while '
+                       'controller did. Start recording before the controller starts, or while '
                        f'the robot rests. {" ".join(found.notes)}'.strip())
     # a joint without a limit is measured by what was sent
     sent = np.maximum(np.abs(found.recorded).max(axis=0), 1.0)

@@ -104,8 +104,8 @@ def vector(model: Model, option: str, text: str | None, *, velocities: bool = Tr
         for word in words:
             name, sign, value = word.partition('=')
             if not sign:
-                raise SettingError(f'{option}: "{word}" is no pair joint=number; give all '
-                                   'numbers, or pairs only')
+                raise SettingError(f'{option}: "{word}" is not a pair joint=number; give only '
+                                   f'numbers, or only pairs')
             if name not in names:
                 raise UnknownName('joint', name, names)
             start[names.index(name)] = _float(option, value)

@@ -109,7 +109,8 @@ def move(loaded: Loaded, found: Repeated, bounds: Bounds, *, gentle: float, loop
         now = _starts(seen, joints)
         if np.abs(now - starts).max() > _MOVED:
             way = approach(robot, now, found.once, bounds, gentle)
-            typer.echo('The robot has moved meanwhile; its way to the start was planned anew'
+            typer.echo('The robot has moved in the meantime; its way to the start was planned '
+                       'again'
                        + ('.' if way is None else f': {way.t[-1]:.1f} s.'), err=True)
         if way is not None:
             driven.follow(way)

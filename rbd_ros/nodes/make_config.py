@@ -50,7 +50,7 @@ def _description_from_topic(topic: str) -> str:
         node.destroy_node()
         rclpy.try_shutdown()
     if not found:
-        raise SettingError(f'nobody publishes a robot description on {topic} within '
+        raise SettingError(f'there is no robot description on {topic} within '
                            f'{_TIMEOUT:g} s; give a file with --urdf')
     return found[0]
 

@@ -47,7 +47,7 @@ LOWEST_RATE, HIGHEST_RATE = 10.0, 10000.0  # Hz
 #: Default and meaning of each parameter.
 PARAMETERS: dict[str, tuple[Any, str]] = {
     'robot_description_file': ('', 'URDF of a robot with a floating base.'),
-    'scene_file': ('', 'File with its feet, as that of the simulator.'),
+    'scene_file': ('', 'File with its feet, as for the simulator.'),
     'rate': (500.0, 'Rate of the joint states, Hz.')}
 #: rad between the up of the world and that of the trunk from which on the robot has fallen
 FALLEN = 1.0
@@ -136,7 +136,7 @@ class Stand(Node):
             self._upright = upright
             if upright:
                 self._stance.forget()
-                self.get_logger().info('the robot is upright again: its posture of now is kept')
+                self.get_logger().info('the robot is upright again: its current posture is kept')
             else:
                 self.get_logger().error(
                     f'the robot has fallen: its trunk leans by more than {FALLEN:g} rad. Nothing '

@@ -110,7 +110,7 @@ class TaughtRobot(OwnNode):
         """Return the robot's description."""
         self._await(lambda: bool(self._description),
                     f'no robot description on {self._described} within {self._wait:g} s; is the '
-                    'robot there? Otherwise give --urdf')
+                    f'robot running? Otherwise give --urdf')
         return self._description
 
     def position(self, joints: Sequence[str]) -> Array:
@@ -149,5 +149,5 @@ class TaughtRobot(OwnNode):
         if mode is None or mode.follows is Follows.NOTHING:
             return ''
         free = next(name for name, each in MODES.items() if each.follows is Follows.NOTHING)
-        return (f'the controller is in mode {self._mode} and holds the robot; to lead it by '
+        return (f'the controller is in mode {self._mode} and holds the robot; to guide it by '
                 f'hand: ros2 param set /controller mode {free}')

@@ -64,7 +64,7 @@ def shown_points(t: Array, q: Array, model: Model, tolerance: float = TOLERANCE,
     fresh = np.concatenate([[True], np.diff(np.maximum.accumulate(t)) > 0.0]) if len(t) else t > 0
     t, q = t[fresh], q[fresh]
     if len(t) < 2:
-        raise RbdError('fewer than two joint states were seen; is the robot there?')
+        raise RbdError('fewer than two joint states arrived; is the robot running?')
     lower, upper, turning = np.array(model.lower), np.array(model.upper), endless(model)
     even, values = _moving(*_evenly(t, unwrapped(q, turning)))
     for margin in _MARGINS:

@@ -74,7 +74,7 @@ def repeated(robot: Dynamics, lesson: Lesson, bounds: Bounds, speed: float = 1.0
     if not 0.0 < speed < math.inf:
         raise RbdError(f'the speed is {speed:g}; it must be positive')
     if len(lesson.points) < 2:
-        raise RbdError(f'the lesson has {len(lesson.points)} points; two are the least')
+        raise RbdError(f'the lesson has {len(lesson.points)} points; it needs at least two')
     lesson = lesson.ordered(robot.model.independent_joint_names)
     _refuse_points(lesson, bounds)
     turning = endless(robot.model)
@@ -88,7 +88,8 @@ def repeated(robot: Dynamics, lesson: Lesson, bounds: Bounds, speed: float = 1.0
             motion, slower = timed(robot, part, bounds, speed)
             if slower > _TOLD:
                 slowed.append(f'points {part.first} to {part.first + len(part.t) - 1}: '
-                              f'{slower:.3g} times slower than asked for, to stay within limits')
+                              f'{slower:.3g} times slower than requested, to stay within the '
+                              f'limits')
         else:
             motion = _still(part, lesson.joints)
         parts.append(motion)
@@ -171,8 +172,8 @@ def _refuse_points(lesson: Lesson, bounds: Bounds) -> None:
     for number, point in enumerate(lesson.points, 1):
         for what, seconds in (('time', point.time), ('dwell', point.dwell or None)):
             if seconds is not None and seconds < _BRIEFEST:
-                raise RbdError(f'point {number}: its {what} is {seconds:g} s, too short to count; '
-                               f'it must be {_BRIEFEST:g} s or more')
+                raise RbdError(f'point {number}: its {what} is {seconds:g} s, too short; it must '
+                               f'be {_BRIEFEST:g} s or more')
         for joint, value, low, high in zip(lesson.joints, point.positions, bounds.lower,
                                            bounds.upper, strict=True):
             if not low <= value <= high:

@@ -125,7 +125,7 @@ def test_a_robot_is_dropped_simulated_pushed_stopped_and_ended(page):
     """It has a panel of its own; the other robot goes on; no process is left."""
     move(page, 'drop', IIWA)
     wait(lambda: 'iiwa14: 7 moving bodies' in page.text, 'the check of the robot')
-    assert 'only looked at' in page.text and not processes(page)
+    assert 'only shown' in page.text and not processes(page)
     press(page, 'Simulate it')
     found = wait(lambda: re.search(r'is simulated in the namespace (dropped\w*)', page.text),
                  'the start')

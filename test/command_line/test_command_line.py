@@ -257,7 +257,7 @@ def test_config(planar: Path, tmp_path: Path) -> None:
     (('torque', '{arm}', '--q', 'joint_8=1'), 'did you mean "joint_7"'),
     (('torque', '{arm}', '--q', 'joint_1=x'), '"x" is not a number'),
     (('torque', '{arm}', '--qd', 'joint_1=nan'), 'is not finite'),
-    (('torque', '{arm}', '--qd', 'joint_1=1 2'), 'is no pair'),
+    (('torque', '{arm}', '--qd', 'joint_1=1 2'), 'is not a pair'),
     (('torque', '{arm}', '--gravity', 'down'), 'is not three numbers'),
 ], ids=lambda value: ' '.join(value) if isinstance(value, tuple) else '')
 def test_bad_input_is_one_line(words: tuple[str, ...], text: str, tmp_path: Path) -> None:

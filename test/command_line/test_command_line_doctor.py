@@ -72,7 +72,7 @@ def test_wanted_rate_decides(machine: Machine) -> None:
         'doctor', '--rate', '500', code=1)[0]
     machine(ok('a'), late=0.9e-3, cycles=999)
     assert {each['verdict'] for each in data('doctor')['rates']} == {'unknown'}
-    assert 'Settings: fit. The test was too short to tell about 1000 Hz' in rbd('doctor')[0]
+    assert 'Settings: fit. The test was too short to judge 1000 Hz' in rbd('doctor')[0]
 
 
 def test_settings_only(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -96,7 +96,7 @@ def test_words(machine: Machine) -> None:
     assert 'normal priority; machine code; priority refused: no right' in text
     assert '2000 cycles, 3 left out: p50 10.0 us, p99 10.0 us, p99.9 10.0 us, largest' in text
     assert any(line.split()[:4] == ['up', 'to', '10', '2000'] for line in lines)
-    assert 'For 1000 Hz this machine is fit, though it could be better' in text
+    assert 'For 1000 Hz this machine is fit, but it could be better' in text
     found = data('doctor', '--rate', 500)
     assert found['checks'][0] == {'check': 'thing 0', 'verdict': 'could be better',
                                   'found': 'slow [a]', 'advice': 'why ' * 40, 'command': command}

@@ -110,7 +110,7 @@ def test_a_plan_that_is_read_is_checked_again(plan: tuple[Path, dict], tmp_path:
     (tmp_path / 'other.yaml').write_text(yaml.safe_dump(bad))
     assert 'moves elbow' in rbd('excite', ARM, '--plan', tmp_path / 'other.yaml', code=2)[1]
     (tmp_path / 'none.yaml').write_text('a: [')
-    assert 'is no plan' in rbd('excite', ARM, '--plan', tmp_path / 'none.yaml', code=2)[1]
+    assert 'is not a plan' in rbd('excite', ARM, '--plan', tmp_path / 'none.yaml', code=2)[1]
 
 
 def test_a_plan_keeps_its_options(plan: tuple[Path, dict], tmp_path: Path) -> None:
@@ -138,7 +138,7 @@ def test_a_plan_keeps_its_options(plan: tuple[Path, dict], tmp_path: Path) -> No
     assert 'the velocity of' in rbd('excite', ARM, '--plan', written(speed=0.2), code=2)[1]
     rbd('excite', ARM, '--plan', written(speed=0.2), '--speed', '0.6')
     file.write_text(file.read_text().replace('"speed": 0.2', '"speed": "much"'))
-    assert 'its first line does not tell' in rbd('excite', ARM, '--plan', file, code=2)[1]
+    assert 'its first line does not give' in rbd('excite', ARM, '--plan', file, code=2)[1]
     file.write_text('\n'.join(plan[0].read_text().splitlines()[1:]))  # another's goal
     assert re.search(below, rbd('excite', ARM, '--plan', file, *floor, code=2)[1])
     rbd('excite', ARM, '--plan', file)
@@ -319,7 +319,7 @@ def test_view_plays_a_plan(plan: tuple[Path, dict], tmp_path: Path) -> None:
     assert told['duration'] == pytest.approx(12.0)
     bad = tmp_path / 'bad.yaml'
     bad.write_text('nothing: 1')
-    assert 'is no plan' in rbd('view', ARM, '--plan', bad, code=2)[1]
+    assert 'is not a plan' in rbd('view', ARM, '--plan', bad, code=2)[1]
 
 
 def test_a_page_that_cannot_be_served(plan: tuple[Path, dict],

@@ -117,7 +117,7 @@ def test_points_are_kept(robot: type[Robot], tmp_path: Path) -> None:
     rbd('teach', 'record', file, stdin='\nq\n')
     assert read_lesson(file).points[:2] == first.points and len(read_lesson(file).points) == 3
     said = rbd('teach', 'record', tmp_path / 'none.yaml', stdin='q\n')
-    assert 'nothing was kept' in said[1] and not (tmp_path / 'none.yaml').exists()
+    assert 'nothing was stored' in said[1] and not (tmp_path / 'none.yaml').exists()
 
 
 def test_comments_that_are_lost_are_named(tmp_path: Path) -> None:
@@ -128,7 +128,7 @@ def test_comments_that_are_lost_are_named(tmp_path: Path) -> None:
     file.write_text(file.read_text() + '# mine\n')
     assert 'lost' not in rbd('teach', 'edit', file)[1] and '# mine' in file.read_text()
     said = rbd('teach', 'edit', file, '--dwell', '1=0.5')[1]
-    assert 'comments of yours' in said and 'are lost' in said and '# mine' not in file.read_text()
+    assert 'your comments' in said and 'are lost' in said and '# mine' not in file.read_text()
 
 
 def test_motions_are_kept(robot: type[Robot], tmp_path: Path) -> None:
@@ -169,13 +169,13 @@ def test_play(robot: type[Robot], lesson: Path) -> None:
 def test_the_way_begins_where_the_robot_is(robot: type[Robot], lesson: Path) -> None:
     """One that moved before the yes is looked at again; the reference counts where it is off."""
     robot.here, robot.step = np.array(HOME) - 0.3, 0.0
-    assert 'planned anew' not in rbd('teach', 'play', lesson, stdin='yes\n')[1]
+    assert 'planned again' not in rbd('teach', 'play', lesson, stdin='yes\n')[1]
     usual = robot.sent[0]
     robot.off = -0.3
     rbd('teach', 'play', lesson, stdin='yes\n')
     assert robot.sent[2].t[-1] > 1.2 * usual.t[-1]
     robot.step, robot.off = -0.1, 0.0
-    assert 'planned anew' in rbd('teach', 'play', lesson, stdin='yes\n')[1]
+    assert 'planned again' in rbd('teach', 'play', lesson, stdin='yes\n')[1]
     assert robot.sent[4].q[0, 0] < robot.here[0] - 0.09
 
 

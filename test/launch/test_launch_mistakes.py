@@ -32,7 +32,7 @@ ARM = ROOT / 'urdf' / 'seven_joint_arm.urdf'
     (('urdf:=/no/such/folder/arm.urdf', 'simulate:=true'),
      'there is no such file; there is no folder /no/such/folder'),
     (('dashbord:=true', 'robot:=pandaa'),
-     'dashbord:= is no argument here and does nothing; did you mean "dashboard"?'),
+     'dashbord:= is not an argument here and has no effect; did you mean "dashboard"?'),
     (('robot:=pandaa',), 'no robot "pandaa"; did you mean "panda"?'),
     ((f'urdf:={ARM}', f'params_file:={ROOT}/config/controler.yaml'),
      'does not exist; did you mean "controller.yaml"?'),

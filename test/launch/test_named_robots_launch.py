@@ -114,7 +114,7 @@ class TestShutdown(unittest.TestCase):
         for words, code, texts in (
                 (('robot:=list',), 0, [f'{robot.name} ' for robot in known_robots().values()] + [
                     'MPL-2.0']),
-                (('robot:=go2', 'simulate:=false'), 1, ['stands on its feet: it is simulated']),
+                (('robot:=go2', 'simulate:=false'), 1, ['is a legged robot: it is simulated']),
                 (('robot:=go2', 'params_file:=x.yaml'), 1, ['Leave out simulate and params']),
                 (('robot:=pandaa',), 1, ['did you mean "panda"?']),
                 (('robot:=panda', 'urdf:=x.urdf'), 1, ['leave one out']),

@@ -71,7 +71,7 @@ def test_whatever_ends_driving_ends_the_motion(rig, end):
     rig.run(1.0, hold='Hold to move')
     assert len(order) == 1 + (end == 'box')
     if end == 'reference':
-        assert 'does not say what it follows' in rig.words
+        assert 'does not publish its reference' in rig.words
 
 
 def test_the_set_point_waits_for_the_reference(rig):

@@ -281,7 +281,7 @@ def test_refusals_are_words(make: Any) -> None:
     panel, gui, here = make()
     here.q = None
     for name, words in (('Add a point', 'is unknown'), ('Delete the point', 'no point 1'),
-                        (PLAY, 'two are the least')):
+                        (PLAY, 'at least two')):
         gui.made[name].click()
         panel.update()
         assert words in panel.words.content

@@ -74,7 +74,7 @@ def test_a_robot_is_shown_beside_the_other(rig):
     """Away from it, with a slider for each joint; the camera stays where it was."""
     before = np.array(rig.server.initial_camera.position)
     words = rig.give(chain(2))
-    assert 'a\\_chain' in words and '2 moving bodies' in words and 'only looked at' in words
+    assert 'a\\_chain' in words and '2 moving bodies' in words and 'only shown' in words
     assert 'Nothing is wrong' in words
     drawn, parts = rig.upload._drawn, rig.upload._parts
     assert drawn.pose('l0')[0].tolist() == [0.0, 1.5, 0.0]

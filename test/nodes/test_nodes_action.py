@@ -108,7 +108,7 @@ def test_refusals_name_their_reason(desk):
     refused(desk.goal((0.2, 0.02), path_tolerance=[JointTolerance(name='x')]), 'unknown joint x',
             ResultCode.INVALID_JOINTS)
     desk.server.known = 200
-    refused(good, '200 goals have come within 10 s', answer=REJECT)
+    refused(good, '200 goals within 10 s', answer=REJECT)
     desk.server.known = 199
     assert desk.judge(good) is ACCEPT
     desk.arm.apply(mode='gravity_compensation')

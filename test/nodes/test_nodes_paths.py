@@ -267,7 +267,7 @@ def test_goals_are_refused_with_the_first_point(desk):
     assert handle.result.error_code == ResultCode.INVALID_JOINTS
     _, handle = desk.send(goal(path(pose, (1.0, np.zeros(3))), component_path_tolerance=[
         JointComponentTolerance()]))
-    assert 'tolerances of a path are those of joints' in handle.result.error_string
+    assert 'give the tolerances of a path by joint' in handle.result.error_string
 
 
 def test_cancelled_goal_rests_on_its_path(desk):

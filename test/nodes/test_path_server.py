@@ -275,7 +275,7 @@ def test_refusals_reach_the_client_and_not_the_controller(site: Site) -> None:
     refused(wrong, 'joint_names must be ["tool0"]')
     joints = FollowJointTrajectory.Goal().trajectory
     joints.joint_names = ['joint_1']
-    refused(site.path((1.0, UP)), 'send trajectories of joints to the controller',
+    refused(site.path((1.0, UP)), 'send joint trajectories to the controller',
             trajectory=joints)
     late = site.path((1.0, UP))
     late.header.stamp.sec = 1
@@ -283,7 +283,7 @@ def test_refusals_reach_the_client_and_not_the_controller(site: Site) -> None:
     site.elsewhere.speed = 0.1
     site.until_refused('the reference still moves')
     site.elsewhere.holds = False
-    site.until_refused('the controller holds no joints now')
+    site.until_refused('the controller follows no joint reference now')
     assert not site.elsewhere.asked
 
 
@@ -382,7 +382,7 @@ def test_measured_joints_where_nobody_tells_the_reference(site: Site) -> None:
     assert status == GoalStatus.STATUS_SUCCEEDED
     first = np.array(site.elsewhere.asked[0].trajectory.points[0].positions)
     np.testing.assert_allclose(first, START + 1e-3, atol=6e-4)
-    until(lambda: any('the path begins where the joints are measured' in text
+    until(lambda: any('the path starts at the measured joint positions' in text
                       for text in site.logged))
 
 
@@ -394,7 +394,7 @@ def lead_tip(site: Site) -> None:
     site.elsewhere.words['state'].publish(String(data='running'))
     time.sleep(0.3)
     site.elsewhere.words['mode'].publish(String(data=TIP_MODE))
-    until(lambda: 'no joint is led' in site.outcome(
+    until(lambda: 'the joints follow no reference' in site.outcome(
         site.path((1.0, 40.0 * UP)), goal_tolerance=[JointTolerance()])[1].error_string)
 
 

@@ -119,7 +119,7 @@ def test_restarted(bench: Bench) -> None:
     bench.looks(LASTS + follower.PATIENCE - bench.period)
     assert not bench.ended
     bench.looks(bench.period)
-    assert 'should be over' in bench.end().text and bench.cancelled == 1
+    assert 'should have ended' in bench.end().text and bench.cancelled == 1
 
 
 def test_paused(bench: Bench) -> None:
@@ -135,4 +135,4 @@ def test_paused(bench: Bench) -> None:
     bench._look()
     assert not bench.ended
     bench.looks(follower.PATIENCE)
-    assert 'should be over' in bench.end().text
+    assert 'should have ended' in bench.end().text

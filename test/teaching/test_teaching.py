@@ -145,7 +145,7 @@ def test_slower_is_said() -> None:
     lesson = Lesson(NAMES, tuple(shown_points(*random_shown(rng), MODEL, TOLERANCE)))
     slow, fast = (repeated(ROBOT, lesson, BOUNDS, speed) for speed in (0.02, 50.0))
     assert not slow.slowed
-    assert len(fast.slowed) == 1 and 'times slower than asked for' in fast.slowed[0]
+    assert len(fast.slowed) == 1 and 'times slower than requested' in fast.slowed[0]
     shown = sum(point.time or 0.0 for point in lesson.points)
     assert slow.once.t[-1] == pytest.approx(shown / 0.02)
     assert fast.once.t[-1] > shown / 50.0
@@ -253,7 +253,7 @@ def test_what_cannot_be_repeated() -> None:
     home = Point((0.0,) * 7)
     beyond = Point((0.0, 9.0, 0.0, 0.0, 0.0, 0.0, 0.0))
     for points, speed, words in (
-            ((home,), 1.0, 'two are the least'), ((home, home), 1.0, 'are the same'),
+            ((home,), 1.0, 'at least two'), ((home, home), 1.0, 'are the same'),
             ((home, beyond), 1.0, r'point 2: "joint_2" is at 9, not between'),
             ((home, replace(home, positions=(0.1,) * 7, time=1e-30)), 1.0, 'point 2: its time is'),
             ((home, replace(home, positions=(0.1,) * 7, dwell=1e-9)), 1.0, 'its dwell is 1e-09 s'),

@@ -47,7 +47,7 @@ BATCH = 4096
 def run(
     robot: Robot,
     repetitions: Annotated[int, typer.Option(
-        min=1, help='Number of rounds, of which the best counts.')] = 200,
+        min=1, help='Number of rounds; the best one counts.')] = 200,
     floating_base: Floating = False,
     as_json: AsJson = False,
 ) -> None:

@@ -35,7 +35,7 @@ _LABELS = {'ok': '[green]ok[/]     ', 'warning': '[yellow]warning[/]', 'error': 
 
 def run(
     robot: Robot,
-    strict: Annotated[bool, typer.Option('--strict', help='Let warnings fail too.')] = False,
+    strict: Annotated[bool, typer.Option('--strict', help='Treat warnings as errors.')] = False,
     as_json: AsJson = False,
 ) -> None:
     """Check a robot; exit with 1 if something is wrong."""

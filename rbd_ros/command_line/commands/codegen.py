@@ -102,7 +102,7 @@ def run(
         if controller or ros2_control:
             if controller and ros2_control:
                 raise SettingError('--controller and --ros2-control exclude each other: the '
-                                   'second one has the code of the first')
+                                   'second includes the code of the first')
             _refuse_for_controller(quantity=quantity, frame=frame, floating_base=floating_base,
                                    scalar=scalar not in (None, 'double'), target=target)
             files = _controller(loaded.text, params, start, ros2_control)
@@ -157,5 +157,6 @@ def _controller(text: str, params: Path | None, prefix: str, ros2_control: bool)
 def _refuse_for_controller(**given: object) -> None:
     for option, value in given.items():
         if value:
-            raise SettingError(f'--{option.replace("_", "-")} cannot be had with --controller, '
-                               'which has all that it needs, in double, on a fixed base')
+            raise SettingError(f'--{option.replace("_", "-")} cannot be combined with '
+                               f'--controller, which writes all that it needs, in double '
+                               f'precision, for a fixed base')

@@ -46,7 +46,7 @@ def run(
     friction_speed: Annotated[float, typer.Option(
         metavar='RAD/S', help='Speed over which dry friction rises, friction.speed.')] = 0.05,
     margin: Annotated[float, typer.Option(
-        help='Factor between the largest rest that was seen and a threshold.')] = 3.0,
+        help='Factor between the largest value without contact and the threshold.')] = 3.0,
     out: Annotated[Optional[Path], typer.Option(
         metavar='FILE', help='YAML file for the parameters.')] = None,
     as_json: AsJson = False,
@@ -80,7 +80,7 @@ def run(
     for joint, moves in zip(model.independent_joint_names, moving(seen.qd, speed), strict=True):
         if not moves:
             warn(f'{joint} is never faster than {2.0 * friction_speed:g}: its friction is not '
-                 'found, and its threshold is one for rest')
+                 f'identified, and its threshold holds only at rest')
     text = _yaml(found | directions, bandwidth)
     if out is not None:
         out.write_text(text)

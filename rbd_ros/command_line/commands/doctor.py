@@ -42,20 +42,20 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
 _COLOURS = {'ok': 'green', 'unknown': 'dim', 'could be better': 'yellow', 'bad': 'red'}
-_WORDS = {'ok': 'fit', 'could be better': 'fit, though it could be better', 'bad': 'not fit'}
+_WORDS = {'ok': 'fit', 'could be better': 'fit, but it could be better', 'bad': 'not fit'}
 
 
 def run(
     seconds: Annotated[float, typer.Option(
         min=0.0, max=86400.0, help='Time of the test; 0: none.')] = 10.0,
     rate: Annotated[float, typer.Option(
-        metavar='HZ', min=1.0, max=10000.0, help='Rate of the loop that is wanted.')] = 1000.0,
+        metavar='HZ', min=1.0, max=10000.0, help='Rate of the control loop.')] = 1000.0,
     priority: Annotated[int, typer.Option(
         min=0, max=99, help='SCHED_FIFO priority of the test; 0: none.')] = 40,
     cpu: Annotated[Optional[int], typer.Option(
         min=0, help='Core that the test runs on; by default any.')] = None,
     strict: Annotated[bool, typer.Option(
-        '--strict', help='Let what could be better fail too.')] = False,
+        '--strict', help='Also fail on what could be better.')] = False,
     as_json: AsJson = False,
 ) -> None:
     """Examine this machine; exit with 1 if it is not fit."""
@@ -84,10 +84,11 @@ def run(
 def _check(seconds: float, rate: float, cpu: int | None) -> None:
     for name, value in (('--seconds', seconds), ('--rate', rate)):
         if not math.isfinite(value):
-            raise typer.BadParameter(f'{value} is no number of a test', param_hint=f"'{name}'")
+            raise typer.BadParameter(f'{value} is not a valid number for the test',
+                                     param_hint=f"'{name}'")
     if seconds * rate > 1e8:
-        raise typer.BadParameter(f'{seconds * rate:.3g} cycles are more than 1e8: run it for a '
-                                 'shorter time', param_hint="'--seconds'")
+        raise typer.BadParameter(f'{seconds * rate:.3g} cycles are more than 1e8: choose a '
+                                 f'shorter time', param_hint="'--seconds'")
     reason = _refused_core(cpu) if cpu is not None else ''
     if reason:
         raise typer.BadParameter(reason, param_hint="'--cpu'")
@@ -174,7 +175,7 @@ def _conclusion(words: str, rate: float, judged: Finding | None) -> str:
     if judged is None:
         return f'\nSettings: {words}. How late threads are was not measured.'
     if judged.verdict.value == 'unknown':
-        return f'\nSettings: {words}. The test was too short to tell about {rate:g} Hz.'
+        return f'\nSettings: {words}. The test was too short to judge {rate:g} Hz.'
     return (f'\nFor {rate:g} Hz this machine is {words}. This says how late a thread wakes up, '
             'not what\nthe middleware, the driver and other programs add; there is no hard '
             'deadline over topics.')

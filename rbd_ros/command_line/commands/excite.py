@@ -48,8 +48,8 @@ def run(
     out: Annotated[Optional[Path], typer.Option(
         metavar='FILE', help='Plan to write, as a goal of FollowJointTrajectory.')] = None,
     plan: Annotated[Optional[Path], typer.Option(
-        metavar='FILE', help='Plan that was written before; it is checked again, with its own '
-                             'options where none are given.')] = None,
+        metavar='FILE', help='Plan that was written before; it is checked again, with the '
+                             'options it was made with unless you give others.')] = None,
     start: Annotated[Optional[str], typer.Option(
         metavar='Q', help='Posture at both ends: numbers, or pairs joint=number.')] = None,
     duration: Annotated[float, typer.Option(metavar='S', help='How long it moves.')] = 20.0,
@@ -61,7 +61,7 @@ def run(
         '--range', help='Share of the range of each joint.')] = 0.9,
     floor: Annotated[float, typer.Option(
         metavar='M', help='Height of the floor in the base frame.')] = 0.0,
-    no_floor: Annotated[bool, typer.Option('--no-floor', help='There is no floor.')] = False,
+    no_floor: Annotated[bool, typer.Option('--no-floor', help='Plan without a floor.')] = False,
     margin: Annotated[float, typer.Option(
         metavar='M', help='Distance to keep from everything.')] = 0.02,
     ignore: Annotated[Optional[list[str]], typer.Option(

@@ -25,8 +25,8 @@ rotors of the robot are fitted, starting from those of the URDF; the result is a
 possible. rbd excite plans a motion for it. The excitation shows whether the motion was enough:
 below 100 is good; above 10000 the result is mostly noise.
 
-Measured and predicted torques are compared on motion that was not used: the recording --check,
-or the last quarter of this one.
+Measured and predicted torques are compared on a motion that was not used for the fit: the
+recording --check, or the last quarter of this one.
 
 Torque sensors in the joints (Franka, KUKA LBR, the simulator with effort_source joint) do not
 measure friction: use --effort joint.
@@ -83,13 +83,13 @@ def run(
         help='Where efforts are measured; a torque sensor in the joint measures no friction.',
     )] = Effort.motor,
     effort_delay: Annotated[float, typer.Option(
-        metavar='S', help='Time by which efforts lag the positions of the same message.',
+        metavar='S', help='Time by which efforts lag behind the positions in the same message.',
     )] = 0.0,
     friction: Annotated[Friction, typer.Option(
         help='full: friction may depend on the direction and on the load of the gear.',
     )] = Friction.full,
     check: Annotated[Optional[Path], typer.Option(
-        metavar='RECORDING', help='Recording to compare with, which is not used otherwise.',
+        metavar='RECORDING', help='Recording used only for the comparison.',
     )] = None,
     partial: Annotated[bool, typer.Option(
         '--partial', help='Accept a motion that does not determine all parameters.')] = False,
@@ -193,7 +193,7 @@ def _report(robot: Dynamics, found: Identified, seen: Compared, as_json: bool) -
     if found.untold:
         names = [each.name for each in found.untold]
         more = f' and {len(names) - 6} more' if len(names) > 6 else ''
-        warn(f'the motion tells less than the URDF of {", ".join(names[:6])}{more}; move the '
+        warn(f'the motion says less than the URDF about {", ".join(names[:6])}{more}; move the '
              'joints that carry them faster')
     show(data(robot, found, seen), as_json, *parts(robot, found, seen))
 
@@ -205,7 +205,7 @@ def _write(text: str, model: Model, found: Identified, seen: Compared,
     from rbd_ros.identification.written import controller_parameters, corrected_urdf
     if files['plot'] is not None:
         draw_torques(seen, model.independent_joint_names, files['plot'],
-                     f'{title}: torques of motion that was not used')
+                     f'{title}: torques of a motion that was not used for the fit')
     if files['urdf'] is not None:
         files['urdf'].write_text(corrected_urdf(text, model, found))
     if files['params'] is not None:

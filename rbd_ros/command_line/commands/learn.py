@@ -37,10 +37,10 @@ import typer
 
 def run(
     lesson: Annotated[Optional[str], typer.Argument(
-        metavar='LESSON', help='Name of a lesson; none: list them.')] = None,
+        metavar='LESSON', help='Name of a lesson; without one, list them.')] = None,
     listed: Annotated[bool, typer.Option('--list', help='List the lessons.')] = False,
     folder: Annotated[Path, typer.Option(
-        help='Where the notebook is written, or is already.')] = Path('rbd_lessons'),
+        help='Folder of the notebook, new or existing.')] = Path('rbd_lessons'),
     browser: Annotated[bool, typer.Option(
         ' /--no-browser', show_default=False,
         help='Print the address only, for a browser elsewhere.')] = True,
@@ -57,7 +57,7 @@ def run(
         return
     file, written = _write(found(lesson).text, folder / f'{lesson}.ipynb')
     show({'notebook': str(file), 'written': written}, as_json,
-         f'{file} {"is new" if written else "is kept as you left it"}', wrap=False)
+         f'{file} {"is new" if written else "is as you left it"}', wrap=False)
     if not as_json:
         _open(file, browser)
 

@@ -22,7 +22,7 @@ Compute a recorded run once more, and compare the torques.
 The recorded joint states go through the controller's step again, as late as they came, with the
 recorded description, parameters and references, without ROS or a robot. Differences mean that the
 controller has other code or other inputs than it had: the release has changed, or something was
-not recorded. Begin to record before the controller starts, or while the robot rests.
+not recorded. Start recording before the controller starts, or while the robot rests.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def run(
         help='Node of the controller, with its namespace.')] = '/controller',
     topic: Annotated[str, typer.Option(help='Topic of the joint states.')] = '/joint_states',
     tolerance: Annotated[float, typer.Option(
-        help='Difference of torques that is accepted, as a share of their limits.')] = 0.02,
+        help='Accepted difference of torques, as a fraction of their limits.')] = 0.02,
     as_json: AsJson = False,
 ) -> None:
     """Replay a recording."""
@@ -73,8 +73,8 @@ def run(
              for t, state, who in found.states]),
          f'{"the same" if good else "NOT the same"} within {tolerance:.1%} of the torque limits',
          *([] if good else [
-             'if states came late while it moved, record the commands, too, as rbd record does, '
-             'and set the parameter state_divider to 1: between two reports, what the joints '
-             'followed is interpolated']))
+             'if states arrived late while the robot moved, record the commands, too, as rbd '
+             'record does, and set the parameter state_divider to 1: the reference is '
+             'interpolated between two reports']))
     if not good:
         raise typer.Exit(1)

@@ -47,11 +47,11 @@ app = typer.Typer(no_args_is_help=True)
 
 File = Annotated[Path, typer.Argument(metavar='FILE', help='Lesson, a YAML file.')]
 Urdf = Annotated[Optional[str], typer.Option(
-    metavar='ROBOT', help='URDF or xacro file; by default the robot that is there.')]
+    metavar='ROBOT', help='URDF or xacro file; by default that of the running robot.')]
 Topic = Annotated[str, typer.Option(help='Topic of the joint states.')]
 Controller = Annotated[str, typer.Option(help='Node of the controller, with its namespace.')]
 Speed = Annotated[float, typer.Option(
-    help='Times as fast as shown; on straight ways, share of the limits.')]
+    help='Factor of the shown speed; on straight moves, fraction of the limits.')]
 Acceleration = Annotated[float, typer.Option(
     metavar='RAD/S^2', help='Largest acceleration of each joint.')]
 Torque = Annotated[float, typer.Option(help='Share of the effort limits.')]
@@ -61,7 +61,7 @@ Torque = Annotated[float, typer.Option(help='Share of the effort limits.')]
 def record(
     file: File, urdf: Urdf = None,
     continuous: Annotated[bool, typer.Option(
-        '--continuous', help='Keep whole motions, not single points.')] = False,
+        '--continuous', help='Store whole motions, not single points.')] = False,
     tolerance: Annotated[float, typer.Option(
         metavar='RAD', help='How far a repeated motion may be from the shown one.')] = 0.01,
     topic: Topic = '/joint_states', controller: Controller = '/controller',
@@ -87,7 +87,7 @@ def record(
             elif not word:
                 lesson = _kept(robot, lesson)
     if not lesson.points:
-        typer.echo('nothing was kept; no file was written', err=True)
+        typer.echo('nothing was stored; no file was written', err=True)
         return
     _write(file, lesson)
     show({}, False, lesson_table(lesson, str(file)), f'written to {file}')
@@ -97,7 +97,8 @@ def _write(file: Path, lesson: Lesson) -> None:
     """Write a lesson; say what the file has no more."""
     from rbd_ros.teaching.lesson_file import has_comments, write_lesson
     if file.exists() and has_comments(file):
-        warn(f'comments of yours in {file} are lost: the whole file is written anew; names stay')
+        warn(f'your comments in {file} are lost, because the whole file is rewritten; names are '
+             f'kept')
     write_lesson(file, lesson)
 
 
@@ -148,7 +149,7 @@ def edit(
     insert: Annotated[Optional[str], typer.Option(
         metavar='N=Q', help='Point to insert: its number, and its positions.')] = None,
     dwell: Annotated[Optional[list[str]], typer.Option(
-        metavar='N=S', help='Time to rest at a point; can be repeated.')] = None,
+        metavar='N=S', help='Time to stay at a point; can be repeated.')] = None,
     name: Annotated[Optional[list[str]], typer.Option(
         metavar='N=TEXT', help='Name of a point; can be repeated.')] = None,
     as_json: AsJson = False,
@@ -228,10 +229,10 @@ def _planned(file: Path, loaded: Loaded, speed: float, acceleration: float, torq
 def play(
     file: File, urdf: Urdf = None, speed: Speed = 1.0,
     loop: Annotated[int, typer.Option(
-        min=0, help='How many times; 0: until Ctrl-C. The way back to the first point is '
+        min=0, help='How many times; 0: until Ctrl-C. The move back to the first point is '
                     'straight.')] = 1,
     gentle: Annotated[float, typer.Option(
-        '--approach', help='Share of the limits on the way to the first point.')] = 0.25,
+        '--approach', help='Fraction of the limits on the way to the first point.')] = 0.25,
     acceleration: Acceleration = 4.0, torque: Torque = 0.8,
     action: Annotated[Optional[str], typer.Option(
         help='Name of the action; by default follow_joint_trajectory of --controller.')] = None,

@@ -46,15 +46,15 @@ def run(
         help='Topic of the readings, WrenchStamped.')] = '/controller/force_torque',
     topic: Annotated[str, typer.Option(help='Topic of the joint states.')] = '/joint_states',
     support: Annotated[bool, typer.Option(
-        '--support', help='Readings point up when the tool hangs: force_torque.convention '
-                          'support. Otherwise load.')] = False,
+        '--support', help='Readings point up when the tool hangs down: force_torque.convention '
+                          'is support. Otherwise it is load.')] = False,
     in_urdf: Annotated[bool, typer.Option(
         '--in-urdf', help='The URDF has this tool: it becomes force_torque.tool_*, not the '
                           'payload.')] = False,
     gravity: Annotated[str, typer.Option(
         metavar='X,Y,Z', help='Gravity in the base frame, m/s^2.')] = '0,0,-9.81',
     seconds: Annotated[float, typer.Option(
-        metavar='S', help='How long a rest lasts at least.')] = 1.0,
+        metavar='S', help='Shortest duration of a rest.')] = 1.0,
     out: Annotated[Optional[Path], typer.Option(
         metavar='FILE', help='YAML file for the parameters.')] = None,
     as_json: AsJson = False,

@@ -70,8 +70,9 @@ def ros2_control_package(settings: Settings, prefix: str) -> dict[str, str]:
     :param prefix: of every name in the C code; the package is called after it.
     """
     if not re.fullmatch('[a-z][a-z0-9_]+', prefix):
-        raise SettingError(f'prefix "{prefix}" must be a name of ROS packages: small letters, '
-                           'digits and _, two or more, a letter first; name another with --prefix')
+        raise SettingError(f'prefix "{prefix}" must be a valid name of a ROS package: two or '
+                           f'more lower-case letters, digits and _, a letter first; choose '
+                           f'another with --prefix')
     frame, sensor = map(settings.text, ('force_torque.frame', 'force_torque.sensor_name'))
     if frame and not sensor:
         raise SettingError('force_torque.frame: a controller inside ros2_control reads the sensor '

@@ -174,7 +174,7 @@ class TrajectoryAction:
     def _read(self, goal: FollowJointTrajectory.Goal) -> _Plan:
         """Return what the controller needs; a goal that cannot be followed raises GoalError."""
         if self._server.known >= _MAX_GOALS:  # each is named in every message of status
-            raise _TooManyGoals(ResultCode.INVALID_GOAL, f'{_MAX_GOALS} goals have come within '
+            raise _TooManyGoals(ResultCode.INVALID_GOAL, f'{_MAX_GOALS} goals within '
                                 f'{RESULTS_KEPT} s: wait for the answer to a goal')
         controller, mode = _ready(self._controller)
         if goal.multi_dof_trajectory.points or goal.multi_dof_trajectory.joint_names:
@@ -198,8 +198,9 @@ class TrajectoryAction:
             raise GoalError(ResultCode.INVALID_GOAL, 'a goal has a trajectory of the joints or of '
                                                      'a frame (multi_dof_trajectory), not both')
         if goal.component_path_tolerance or goal.component_goal_tolerance:
-            raise GoalError(ResultCode.INVALID_GOAL, 'tolerances of a path are those of joints: '
-                                                     'path_tolerance and goal_tolerance')
+            raise GoalError(
+                ResultCode.INVALID_GOAL,
+                'give the tolerances of a path by joint: path_tolerance and goal_tolerance')
         assert self._planner is not None  # there is one while there is a controller
         points = self._planner.read(goal.multi_dof_trajectory)
         return _Plan(goal, points, _tolerances(goal, controller), start_time(
@@ -224,7 +225,7 @@ class TrajectoryAction:
         """Hand an accepted goal to the control thread."""
         plan, controller = self._judged.pop(id(handle.request), None), self._controller
         if isinstance(plan, _Refusal):
-            self._end_goal(self._handles.pop(key), plan.outcome)
+            end_goal(self._server, self._handles.pop(key), plan.outcome)
             return
         if controller is None or plan is None:
             self._answer(key, Outcome(

@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 __all__ = ['Adjust', 'by_hand']
 
 PAYLOAD_HINT = 'what the controller expects at the payload frame; the robot must carry it'
-PAYLOAD_NOTE = ('The payload is told to the **controller only**: a simulated robot carries none, '
-                'and is pushed up by what the controller adds.')
+PAYLOAD_NOTE = ('The payload is for the **controller only**: a simulated robot carries none, and '
+                'the torque that the controller adds pushes it up.')
 ELSEWHERE = {mode.name for mode in MODES.values() if mode.own}  # modes in which 1/s^2 mean nothing
 STEPS, MANY_STEPS = 40.0, 1e5  # buttons from zero to the largest value: of a ratio, of others
 AXES = 'along or about x, y and z of the controlled frame'
@@ -148,7 +148,7 @@ class Adjust:
             if value is None or name in self.edited:
                 continue
             if value == []:
-                field.hint = 'not given: the controller has made one that fits the robot'
+                field.hint = 'not given: the controller has chosen one that fits the robot'
             elif row.kind == 'vector':
                 field.value = tuple(value) * 3 if len(value) == 1 else tuple(value)
             elif row.kind == 'scalar':
@@ -156,7 +156,7 @@ class Adjust:
             elif len(set(value)) == 1:
                 field.value = float(value[0])
             elif not value:
-                field.hint = 'made for the robot until a number is given'
+                field.hint = 'chosen by the controller until you give a number'
             else:
                 field.hint = 'differs by joint: use ros2 param set'
                 continue

@@ -27,26 +27,27 @@ if TYPE_CHECKING:
 
 __all__ = ['ADVICE', 'advice_for', 'EventWatch']
 
-_STATES = 'look at the driver, the network and the load of the computer, then reset'
-_GRAVITY = 'look at what publishes the gravity direction, then reset'
+_STATES = 'check the driver, the network and the load of the computer, then reset'
+_GRAVITY = 'check what publishes the gravity direction, then reset'
 #: What to do after a fault.
 ADVICE = {
     Cause.STATE_STALE: _STATES, Cause.PRESCRIBED_STALE: _STATES, Cause.LOW_RATE: _STATES,
     Cause.CLOCK_JUMP: 'synchronise the clocks, then reset',
-    Cause.PAUSE_TOO_LONG: 'let the simulated time go on, then reset',
+    Cause.PAUSE_TOO_LONG: 'resume the simulated time, then reset',
     Cause.GRAVITY_STALE: _GRAVITY, Cause.BAD_GRAVITY: _GRAVITY,
-    Cause.IMPLAUSIBLE: 'look at sensors, units, and who else publishes joint states, then reset',
-    Cause.TRACKING: 'look for what is in the way; otherwise it is too soft for its friction. '
-                    'Then reset',
-    Cause.OVER_SPEED: 'look at payload and gains, push less, then reset',
-    Cause.FROZEN: 'look at the sensor of the joint, then reset',
+    Cause.IMPLAUSIBLE: 'check the sensors, the units, and who else publishes joint states, then '
+                       'reset',
+    Cause.TRACKING: 'remove what is in the way; if nothing is, the gains are too low for the '
+                    'friction. Then reset',
+    Cause.OVER_SPEED: 'check payload and gains, push less, then reset',
+    Cause.FROZEN: 'check the sensor of the joint, then reset',
     Cause.BAD_COMMAND: 'correct what was sent, then reset',
     Cause.OPERATOR_STOP: 'reset to go on',
     Cause.DEAD_MAN: 'hold the dead-man switch, then reset',
     Cause.START_CHECK: 'correct what it names, then activate again',
     Cause.WRONG_MODEL: 'check description, payload and signs of the joints, then reset',
-    Cause.SUPERVISION: 'look at the load of the computer, then reset',
-    Cause.FORCE_SENSOR: 'look at the force-torque sensor, then reset',
+    Cause.SUPERVISION: 'check the load of the computer, then reset',
+    Cause.FORCE_SENSOR: 'check the force-torque sensor, then reset',
     Cause.CONTACT: 'free the robot, then reset',
     Cause.DEACTIVATED: 'activate the controller', Cause.SIGNAL: 'start the controller again',
     Cause.EXCEPTION: 'read its log, then start the controller again'}

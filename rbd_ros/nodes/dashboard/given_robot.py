@@ -63,7 +63,7 @@ def read_robot(content: bytes) -> GivenRobot:
     try:
         text = content.decode('utf-8')
     except UnicodeDecodeError as error:
-        raise RbdError(f'it is not text in utf-8 ({error.reason})') from error
+        raise RbdError(f'it is not UTF-8 text ({error.reason})') from error
     read_xml(text, 'it')  # a plain word would be taken for the name of a file
     model = load_urdf(text, limits_optional=True, on_warning=lambda _: None)  # examined below
     if model.nb > MOST_BODIES:

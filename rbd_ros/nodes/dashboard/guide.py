@@ -33,7 +33,7 @@ COMMANDS = (
     ('Plan a motion and look at it. Nothing moves.', 'rbd excite robot.urdf --out excite.yaml'),
     ('Keep people and things away. It moves after you type yes; Ctrl-C ends it.',
      'rbd excite robot.urdf --plan excite.yaml --run --record used'),
-    ('Another motion, to judge the result by.',
+    ('Run another motion, to check the result.',
      'rbd excite robot.urdf --seed 1 --run --record other'),
     ('Find the parameters; the plot compares both models on the other motion.',
      'rbd identify used --check other --urdf robot.urdf --plot torques.html '

@@ -52,7 +52,8 @@ FRESH = 0.5  # s for which a reference of the controller is known
 HOLD = ('Move a slider, then keep **Hold to move** pressed. The robot begins to stop at most '
         f'{TIMEOUT:g} s after you let go, or after this page is closed or cut off.')
 READY = 'Move a slider: the robot goes there.'
-NO_REFERENCE = ('The controller does not say what it follows. It does so on `~/controller_state`, '
+NO_REFERENCE = ('The controller does not publish its reference. It does so on '
+                '`~/controller_state`, '
                 'unless `state_divider` is 0.')
 WAITING = ('The robot does not follow: {} is {:.2g} {} behind. Something is in its way, or its '
            'springs are too soft for its friction.')

@@ -87,10 +87,10 @@ class JointPlots:
         with gui.add_folder(TITLE, expand_by_default=False):
             self._joint = gui.add_dropdown('Joint', (NOBODY, *self._joints))
             self._plots = [self._add(gui, plot) for plot in PLOTS]
-            self._limits = gui.add_checkbox('Limits', True, hint='without them the lines fill '
-                                            'the plots')
-            self._paused = gui.add_checkbox('Pause the plots', False, hint='what happens '
-                                            'meanwhile is recorded all the same')
+            self._limits = gui.add_checkbox(
+                'Limits', True, hint='untick to scale the plots to their lines')
+            self._paused = gui.add_checkbox(
+                'Pause the plots', False, hint='recording continues meanwhile')
             self._span = gui.add_slider('Seconds', SHORTEST, LONGEST, 1, USUAL)
             self._back = gui.add_slider('Back, s', 0, int(KEPT), 1, 0, hint='how long before '
                                         'now, or before the pause, the plots end')

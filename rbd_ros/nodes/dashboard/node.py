@@ -47,14 +47,15 @@ __all__ = ['Dashboard', 'main']
 PERIOD = 0.04  # s between two pictures
 
 PARAMETERS: dict[str, tuple[Any, str]] = {
-    'host': ('127.0.0.1', 'Address to listen at. With 0.0.0.0 every machine in the network can '
+    'host': ('127.0.0.1', 'Address to listen on. With 0.0.0.0 every machine in the network can '
                           'open the page, and drive the robot if allow_commands is true.'),
-    'port': (8080, 'Port of the page, or the next one above that is free.'),
+    'port': (8080, 'Port of the page; if it is taken, the next free one.'),
     'allow_commands': (False, 'Whether the page may send anything.'),
-    'token': ('', 'What whoever opens a page with commands has to know. If empty, a new one at '
+    'token': ('', 'Secret needed to open a page with commands. If empty, a new one at '
                   'each start; the log has it.'),
-    'allowed_hosts': (Parameter.Type.STRING_ARRAY, 'Host names by which the page may be opened, '
-                      'besides localhost and addresses in numbers.'),
+    'allowed_hosts': (
+        Parameter.Type.STRING_ARRAY, 'Host names under which the page may be opened, '
+        'besides localhost and numeric addresses.'),
     'robot_description': ('', 'URDF text. If empty, robot_description_file.'),
     'robot_description_file': ('', 'URDF or xacro file. If empty, the topic robot_description.'),
     'controller': ('controller', 'Name of the controller.'),
@@ -63,8 +64,8 @@ PARAMETERS: dict[str, tuple[Any, str]] = {
     'frame': ('', 'Controlled frame. If empty, the last frame of the chain.'),
     'robots': (Parameter.Type.STRING_ARRAY, 'Namespaces of robots to show side by side, each with '
                'a tab. Default: one robot, in the namespace of this node.'),
-    'spacing': (1.5, 'Distance of robots that are shown side by side, m. 0: where they are by '
-                     'their descriptions.'),
+    'spacing': (1.5, 'Distance between robots shown side by side, m. 0: where their descriptions '
+                     'place them.'),
 }
 OF_ONE_ROBOT = 'robot_description', 'robot_description_file', 'joints', 'frame'
 NAMESPACE = re.compile('/?[A-Za-z][A-Za-z0-9_]*(/[A-Za-z][A-Za-z0-9_]*)*')

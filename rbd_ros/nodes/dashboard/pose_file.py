@@ -67,11 +67,12 @@ class PoseFile:
         except (OSError, ValueError, yaml.YAMLError) as error:
             raise RbdError(f'{self.path} cannot be read: {error}') from error
         if not isinstance(content, dict):
-            raise RbdError(f'{self.path}: it has no poses by name')
+            raise RbdError(f'{self.path}: it has no named poses')
         for name, pose in content.items():
             if not (isinstance(name, str) and isinstance(pose, dict)
                     and all(_is_position(*each) for each in pose.items())):
-                raise RbdError(f'{self.path}: "{name}" is no pose, a finite number for each joint')
+                raise RbdError(f'{self.path}: "{name}" is not a pose: give a finite number for '
+                               f'each joint')
         return {name: {joint: float(q) for joint, q in pose.items()}
                 for name, pose in content.items()}
 

@@ -31,7 +31,7 @@ START, ZERO, MIDDLE = 'where it was at first', 'zero', 'middle of the limits'
 SWITCH_ON = 'Tick **Drive the joints** first: the page is not driving.'
 NOBODY = 'The position of the robot is unknown.'
 SPECIAL = '<>&`[]|#~\\'  # to Markdown or HTML
-TAKEN = 'Every robot has a pose "{}": choose another name.'
+TAKEN = '"{}" is a built-in pose: choose another name.'
 
 
 class Poses:
@@ -87,7 +87,7 @@ class Poses:
             self.words.content = str(error)
             return
         if pose is None:
-            self._list('The pose has gone.')
+            self._list('This pose no longer exists.')
         elif not self._drive.is_driving:
             self.words.content = SWITCH_ON
         else:

@@ -29,8 +29,8 @@ __all__ = ['missing']
 NO_STATES = 'No joint states: the position of the robot is unknown.'
 CHOOSE_MODE = 'The mode is {}: choose {} above.'
 NOT_RUNNING = 'The controller is {}, not running: see the box at the top.'
-OTHERS = ('Another program publishes on the same topic: the controller takes nothing of two. End '
-          'it, or switch this off.')
+OTHERS = ('Another program publishes on the same topic, so the controller drops the messages of '
+          'both. End it, or switch this off.')
 
 
 def missing(telemetry: Telemetry, what: Takes, *, seen: bool, crowded: bool) -> str:

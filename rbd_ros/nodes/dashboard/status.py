@@ -125,7 +125,7 @@ def _stopped(telemetry: Telemetry, headline: str, commands: bool) -> Status:
     act = 'press Reset' if commands else 'call <code>~/reset</code> of the controller'
     over = telemetry.state in (State.HOLDING.value, State.FAULT.value)
     if is_asked_for(telemetry.fault):
-        return Status('warning', headline, (f'Stopped as asked ({escape(telemetry.fault)}).',),
+        return Status('warning', headline, (f'Stopped as requested ({escape(telemetry.fault)}).',),
                       f'{act} to go on.' if over else 'wait, the robot is being stopped.')
     if not over:
         return Status('fault', headline, (), 'wait, the robot is being stopped.')

@@ -35,9 +35,9 @@ WAITING = 'Waiting for joint states with efforts, or for commands.'
 NOT_FOR = 'Not for robots with closed loops or joints with several coordinates.'
 SOURCES = {'': WAITING,
            'effort': 'measured: effort in joint_states',
-           'sent': 'measured: what is sent, and what the driver adds'}
+           'sent': 'measured: the commanded torque and what the driver adds'}
 RIGHT = 'style="text-align:right"'
-ELSEWHERE = 'The payload hangs at another frame and is not counted.'
+ELSEWHERE = 'The payload is at another frame and is not included.'
 
 
 class TorqueTable:
@@ -62,8 +62,9 @@ class TorqueTable:
         self.comparison = Comparison(robot, frame, joints, motion) if simple else None
         with gui.add_folder(TITLE, expand_by_default=False):
             self._words = gui.add_html(WAITING if simple else NOT_FOR)
-            remember = gui.add_button('Remember', hint='keep the differences of now beside those '
-                                      'that follow; nothing is sent', visible=simple)
+            remember = gui.add_button(
+                'Remember', hint='keep the current differences beside later ones; nothing is sent',
+                visible=simple)
             remember.on_click(lambda _: self.remember())
 
     def remember(self) -> None:

@@ -35,10 +35,10 @@ __all__ = ['FILE_KINDS', 'UploadedRobot']
 
 FILE_KINDS = '.urdf,.xml'
 ROOT = '/uploaded'
-HOW = ('It is **only looked at**, until you press Simulate it: then it has a simulator and a '
-       'controller of its own.')
-REFUSED = ('**It can be looked at, but not simulated** before this is changed in the file:\n\n{}'
-           '\n\nWhat its file cannot say, a parameter file can: '
+HOW = ('It is **only shown** until you press Simulate it: then it gets its own simulator and '
+       'controller.')
+REFUSED = ('**It can be shown, but not simulated** until this is changed in the file:\n\n{}'
+           '\n\nWhat a URDF cannot express can be set in a parameter file: '
            '`ros2 launch rbd_ros controller.launch.py simulate:=true urdf:=FILE '
            'params_file:=FILE`')
 

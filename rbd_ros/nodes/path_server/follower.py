@@ -140,7 +140,8 @@ class Follower:
             elif errand.handle is None:
                 what = f'has not answered within {ANSWER:g} s'
             else:
-                what = 'tells nothing of a motion that should be over, as if it was restarted'
+                what = ('reports nothing about a motion that should have ended, as if it had '
+                        'been restarted')
             errand.cancel()  # should it still take it, or follow it
             self._end(errand, self._gone(what))
 

@@ -215,11 +215,11 @@ class Guide:
         if robot.state != State.RUNNING.value:
             return f'the controller is {robot.state}'
         if not robot.ready:
-            return 'no states of the joints come any more'
+            return 'joint states no longer arrive'
         return self._crowd() if self._node.count_publishers(self._topic) > 1 else ''
 
     def _crowd(self) -> str:
-        return f'somebody else publishes {self._topic}: one of both must end'
+        return f'somebody else publishes {self._topic}: stop one of the two'
 
     def _send(self, point: PosePoint, now: float) -> None:
         walk = self._walk

@@ -121,7 +121,7 @@ class PathServer(Node):
         refused = self._guide.pause(request.data)
         response.success = not refused
         response.message = (
-            f'{refused}; a motion of the joints is paused by {self._controller}/pause'
+            f'{refused}; to pause a joint motion, call {self._controller}/pause'
             if refused else 'the path comes to rest' if request.data else 'the path goes on')
         return response
 

@@ -86,7 +86,7 @@ class PathGoals:
                       f'somebody else publishes {self._topic}')
         if not self._guard.accept():
             self._node.get_logger().warning(
-                f'{self._topic} has {self._guard.count} publishers: paths of theirs are dropped',
+                f'{self._topic} has {self._guard.count} publishers: their paths are dropped',
                 throttle_duration_sec=1.0)
         elif message.points and not self._leaving:
             self._check(None, FollowJointTrajectory.Goal(multi_dof_trajectory=message))
@@ -115,7 +115,7 @@ class PathGoals:
         if self._leaving:
             return GoalResponse.REJECT
         if self._server.known >= _MAX_GOALS:
-            self._node.get_logger().warning(f'goal rejected: {_MAX_GOALS} goals have come within '
+            self._node.get_logger().warning(f'goal rejected: {_MAX_GOALS} goals within '
                                             f'{_RESULTS_KEPT} s', throttle_duration_sec=1.0)
             return GoalResponse.REJECT
         return GoalResponse.ACCEPT
@@ -138,14 +138,17 @@ class PathGoals:
 
     def _read(self, goal: FollowJointTrajectory.Goal) -> WayPoints:
         if goal.trajectory.points or goal.trajectory.joint_names:
-            raise GoalError(ResultCode.INVALID_GOAL, 'paths of a frame (multi_dof_trajectory) are '
-                            'followed here: send trajectories of joints to the controller')
+            raise GoalError(
+                ResultCode.INVALID_GOAL, 'this server follows paths of a frame '
+                '(multi_dof_trajectory); send joint trajectories to the controller')
         if goal.component_path_tolerance or goal.component_goal_tolerance:
-            raise GoalError(ResultCode.INVALID_GOAL, 'tolerances of a path are those of joints: '
-                                                     'path_tolerance and goal_tolerance')
+            raise GoalError(
+                ResultCode.INVALID_GOAL,
+                'give the tolerances of a path by joint: path_tolerance and goal_tolerance')
         if self._robot.leads_tip and (goal.path_tolerance or goal.goal_tolerance):
-            raise GoalError(ResultCode.INVALID_GOAL, f'in {self._robot.mode} no joint is led: '
-                            'tolerances of joints do not count')
+            raise GoalError(
+                ResultCode.INVALID_GOAL, f'in {self._robot.mode} the joints follow '
+                f'no reference: joint tolerances are not supported')
         return self._planner.read(goal.multi_dof_trajectory)
 
     def _checked(self, key: Hashable, goal: FollowJointTrajectory.Goal,

@@ -150,13 +150,14 @@ class RobotElsewhere:
             return self._standing()
         if not time.monotonic() - self._told < FRESH:  # measured, they would step to their error
             raise GoalError(ResultCode.INVALID_GOAL, (
-                f'nothing on {self._topics[1]} within {FRESH:g} s, where the controller had told '
-                'where it holds the joints: is it still active?'))
+                f'nothing on {self._topics[1]} within {FRESH:g} s, on which the controller '
+                f'publishes its reference: is it still active?'))
         there = state.reference
         if not len(there.positions):
-            raise GoalError(ResultCode.INVALID_GOAL, 'the controller holds no joints now '
-                            f'({self._topics[1]} has no reference): switch to a mode that '
-                            'follows joint trajectories')
+            raise GoalError(
+                ResultCode.INVALID_GOAL, 'the controller follows no joint reference now '
+                f'({self._topics[1]} has no reference): switch to a mode that follows joint '
+                'trajectories')
         return self._ordered(_by_joint(state.joint_names, there.positions, there.velocities))
 
     def _standing(self, *, warn: bool = True) -> tuple[Array, Array]:
@@ -170,9 +171,9 @@ class RobotElsewhere:
             self._held = q
             if warn:
                 self._node.get_logger().warning(
-                    f'nothing on {self._topics[1]}: the path begins where the joints are '
-                    'measured, not where the controller holds them. By that difference, what is '
-                    'left of its error, its reference steps when the path begins')
+                    f'nothing on {self._topics[1]}: the path starts at the measured joint '
+                    f'positions, not where the controller holds them. Its reference steps by the '
+                    f'difference, its tracking error, when the path starts')
         return self._held.copy(), np.zeros(len(q))
 
     @property
