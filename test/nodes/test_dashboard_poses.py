@@ -152,7 +152,7 @@ def test_a_pose_is_saved_and_gone_to(rig):
     page.buttons['Forget the pose'].clicked(None)
     assert list(made.file.read()) == ['elbow']
     made.go('home')
-    assert 'gone' in poses.words.content
+    assert 'no longer exists' in poses.words.content
     poses.choice.value = ZERO
     page.buttons['Forget the pose'].clicked(None)
     assert 'stays' in poses.words.content

@@ -94,7 +94,7 @@ def test_a_robot_is_shown_beside_the_other(rig):
 
 @pytest.mark.parametrize(('text', 'reason'), [
     ('', 'XML'), ('hello', 'XML'), ('panda', 'XML'), ('/etc/hostname', 'XML'),
-    ('package://rbd_ros/urdf/seven_joint_arm.urdf', 'XML'), (b'\xff\xfe\x00', 'utf'),
+    ('package://rbd_ros/urdf/seven_joint_arm.urdf', 'XML'), (b'\xff\xfe\x00', 'UTF-8'),
     ('<robot name="r"><link name="a"/><link name="b"/></robot>', 'link'),
     ('<!DOCTYPE r [<!ENTITY e "x">]><robot name="r"><link name="a"/></robot>', 'entit'),
     (b' ' * (LARGEST + 1), 'larger than 4 MB'),
