@@ -36,8 +36,8 @@ __all__ = ['Comparison', 'Moment', 'Motion', 'Track']
 
 HALF_WINDOW = 0.05  # s, half of the time over which a state is smoothed
 FEWEST = 7  # states in a window, of a driver that is slow
-PERIOD = 0.04  # s between two points
-SPAN = 300  # points that are compared
+PERIOD = 0.08  # s between two points
+SPAN = 150  # points that are compared
 LONGEST_GAP = 1.0  # s without states after which a plot goes on from the present
 MOST_ROWS = 4000  # states of one kind that are kept
 MOST_TRACKS = 8  # kinds of messages, as in the controller

@@ -24,7 +24,7 @@ import numpy as np
 import pytest
 from rbd_ros import Dynamics
 from rbd_ros.view.stiffness import felt_stiffness, joint_stiffness
-from rbd_ros.view.torques import Comparison, Motion
+from rbd_ros.view.torques import Comparison, Motion, PERIOD
 
 pytestmark = pytest.mark.slow
 
@@ -115,6 +115,6 @@ def test_the_torque_of_a_motion_is_predicted() -> None:
     loop = running()
     found = moved(loop)
     measured, predicted = (part[:, 1] for part in found.points()[1:])
-    assert np.ptp(measured) > 10.0 and len(measured) > 50
+    assert np.ptp(measured) > 10.0 and len(measured) > 2.0 / PERIOD
     print(found.rms().round(3), np.ptp(measured), np.abs(measured - predicted).max())
     assert (found.rms() < 0.1).all()

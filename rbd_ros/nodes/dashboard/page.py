@@ -92,6 +92,7 @@ class Page:
                         for name in joints]
         self._next_slow = self._next_torques = 0.0  # steady times
         self._shown: Array | None = None  # position that is drawn
+        self._figures_late = True  # they are drawn for every other picture of a motion
         self._base: BasePose | None = None  # of the base that is drawn
         self._status = self._gui.add_html(Status('waiting', 'Waiting for the robot').html())
         self._answer = self._gui.add_markdown(operator.answer)
@@ -163,8 +164,11 @@ class Page:
         if self._shown is None or np.abs(q - self._shown).max(initial=0.0) > MOTION_THRESHOLD:
             self._drawn.show(q)
             self._shown = q
-            self._figures.show_ellipsoids(q)
-        elif slow:
+            self._figures_late = not self._figures_late  # which take as long as the robot
+            if not self._figures_late:
+                self._figures.show_ellipsoids(q)
+        elif slow or self._figures_late:
+            self._figures_late = False
             self._figures.show_ellipsoids(q)
         if slow:
             self._figures.record_condition()
