@@ -66,7 +66,7 @@ KINDS: dict[int, str] = {
 def _late(clock: str) -> Sentence:
     return Sentence(
         'joint states are {a*1000:.3g} to {b*1000:.3g} ms old when they arrive' f'{clock}: '
-        'damping, stops and holds assume this from now on, not a delay of {c*1000:.3g} ms. '
+        'damping, stops and holds are made for that from now on, not for delay {c*1000:.3g} ms. '
         'Set delay, and add the time that torques take')
 
 
