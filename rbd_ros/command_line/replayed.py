@@ -133,7 +133,7 @@ class _Replay:
             np.unique([_time(message) for topic, _, message, _ in messages
                        if topic == joint_states]),
             [(_time(each), each.output.effort) for each in self._reports],
-            [(1e-9 * when, getattr(message, 'data', getattr(message, 'effort', ())))
+            [(1e-9 * when, _torques(message))
              for when, message in read_sent(path, f'{name}/commands')])
         if self._clock.lost:
             self._notes[f'{self._clock.lost} joint states that the controller answered are not in '
@@ -259,9 +259,9 @@ class _Replay:
         for each in self._reports:
             stamp = each.header.stamp
             torque = self._torques.get((stamp.sec, stamp.nanosec))
-            t = self._when(each)
-            if torque is not None and any(a <= t <= b for a, b in running):
-                rows.append((t - begin, each.output.effort, torque))
+            now = self._when(each)
+            if torque is not None and any(a <= now <= b for a, b in running):
+                rows.append((now - begin, each.output.effort, torque))
         n = len(self._robot.joints)
         t, recorded, torque = (np.array([row[k] for row in rows], float) for k in range(3))
         return Replayed(
@@ -280,6 +280,12 @@ def _changes(message: Any) -> Iterator[tuple[str, Value]]:
 
 def _time(message: Any) -> float:
     return float(message.header.stamp.sec + 1e-9 * message.header.stamp.nanosec)
+
+
+def _torques(command: Any) -> Array:
+    """Return what was sent, as numbers or as a joint state; nothing for messages of motors."""
+    values = command.data if hasattr(command, 'data') else getattr(command, 'effort', ())
+    return np.asarray(values, float)
 
 
 def _spans(reports: Sequence[Any]) -> Iterator[list[Any]]:

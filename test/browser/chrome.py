@@ -133,6 +133,16 @@ def _number(text: str) -> float:
         return math.nan
 
 
+def download(page: Page, label: str, folder: Path) -> Path:
+    """Press a button that saves a file, and return the file when it is whole."""
+    page.browser.ask('Browser.setDownloadBehavior', behavior='allow', downloadPath=str(folder),
+                     browserContextId=page.context)
+    press(page, label)
+    return wait(lambda: [each for each in folder.iterdir()  # another name until it is whole
+                         if each.suffix != '.crdownload' and not each.name.startswith('.')],
+                'the file')[0]
+
+
 @contextmanager
 def held(page: Page, label: str) -> Iterator[None]:
     """Keep a button pressed."""

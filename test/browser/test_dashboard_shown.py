@@ -11,13 +11,16 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
 # See the License for the specific language governing permissions and
 # limitations under the License.
-"""What the page shows: a joint over time, events, cameras, a dark page, a phone."""
+"""What the page shows: a joint over time, events, history as a file, cameras, dark and small."""
 
+import csv
 from datetime import datetime
 import time
 
+from builtin_interfaces.msg import Duration
 from chrome import (
-    blue, button, fill, picture, press, scenery, select, SIZE, tick, unfold, wait)
+    blue, button, download, fill, picture, press, scenery, select, SIZE, tick, unfold, wait)
+from control_msgs.msg import JointTrajectoryControllerState
 from demo import choose, MODEL, reset, revive, ROBOT, shown
 from isolation import own_domain
 import numpy as np
@@ -27,13 +30,17 @@ from rbd_ros.control.modes.modes import DEFAULT, Takes, taking
 from rbd_ros.nodes.dashboard.look import fitted, NEAR, PRESETS, THICK
 from rbd_ros.view.scene import link_poses
 from sight import FOV, project
+from std_msgs.msg import Float64MultiArray
+from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 FOLLOWING = taking(Takes.TRAJECTORY)[0]
 K = 3  # the elbow, which carries most
 NAME = MODEL.joint_names[K]
 PUSH = 15.0  # N along x of the tool: what the page begins with
 UPPER, LOWER, EVENT, MEASURED, SECOND, EXPECTED = range(1, 7)  # lines of a plot, after the time
-PLOTTED = 'Position', 'Velocity', 'Torque'
+PLOTTED = {'Position': ('position', 'reference_position'),
+           'Velocity': ('velocity', 'reference_velocity'),
+           'Torque': ('measured_torque', 'commanded_torque', 'expected_torque')}
 PHONE = 390, 844
 #: JavaScript: what is wider than the window; that the browser is slow is said by viser.
 WIDER = """[...document.querySelectorAll('body *')].filter(each => {
@@ -51,6 +58,13 @@ def page(empty_page, tmp_path_factory):
         yield made
 
 
+@pytest.fixture(scope='module')
+def heard(watcher):
+    """Give what the controller says that it follows and sends, from now on."""
+    return (watcher.hear(JointTrajectoryControllerState, 'controller/controller_state'),
+            watcher.hear(Float64MultiArray, 'controller/commands'))
+
+
 def drawn(page):
     """Return the lines of the three plots; None: one is not there."""
     found = [lines(page, f'{title} of {NAME}') for title in PLOTTED]
@@ -62,7 +76,7 @@ def apart(plot, one, other):
     return float(np.nanmax(np.abs(plot[one] - plot[other])))
 
 
-def test_a_joint_is_plotted(page, watcher):
+def test_a_joint_is_plotted(page, watcher, heard):
     """Pushed, it leaves its reference, and its torque what the model expects, by the push."""
     unfold(page, 'Joint over time')
     select(page, 'Joint', NAME)
@@ -112,16 +126,31 @@ def events(page):
                     'row => [...row.cells].map(cell => cell.innerText))')
 
 
-def test_events_have_a_reason_and_what_to_do(page):
-    """A stop, a reset and a mode, each with a mark in the plots at its time."""
+def swing(watcher):
+    """Have the joint follow a motion to and fro."""
+    q, points = watcher.q, []
+    for k, way in enumerate((0.5, -0.5, 0.0), 1):
+        points.append(JointTrajectoryPoint(positions=(q + way * (np.arange(7) == K)).tolist(),
+                                           time_from_start=Duration(sec=2 * k)))
+    out = watcher.node.create_publisher(JointTrajectory, 'controller/joint_trajectory', 1)
+    wait(out.get_subscription_count, 'the controller')
+    out.publish(JointTrajectory(joint_names=list(MODEL.joint_names), points=points))
+    time.sleep(7.0)
+    watcher.node.destroy_publisher(out)
+
+
+def test_events_have_a_reason_and_what_to_do(page, watcher):
+    """A mode, a stop and a reset, each with a mark in the plots at its time."""
     unfold(page, 'Events')
-    fill(page, 'Seconds', '90', 2)
+    fill(page, 'Seconds', '60', 2)
+    choose(page, DEFAULT)
+    choose(page, FOLLOWING)
     revive(page)
+    swing(watcher)
     press(page, 'Stop')
     wait(lambda: 'stop requested' in page.text, 'the stop')
     reset(page)
-    choose(page, DEFAULT)
-    choose(page, FOLLOWING)
+    swing(watcher)
     wanted = (('stop', 'stop requested', 'Next: reset to go on'),
               ('reset', 'the faults are cleared'),
               ('mode', f'from {FOLLOWING} to {DEFAULT}'))
@@ -162,6 +191,45 @@ def test_the_history_is_paused_and_scrolled(page):
     wait(lambda: abs(drawn(page)[0][0, -1] - end) < 0.5, 'the time of the pause')
     tick(page, 'Pause the plots')
     wait(lambda: drawn(page)[0][0, -1] > end + 5.0, 'the present')
+
+
+def test_the_history_is_saved(page, watcher, heard, tmp_path):
+    """The file has what was said on topics, to the last bit, and what the plots show."""
+    tick(page, 'Pause the plots')
+    time.sleep(1.5)
+    names, *rows = csv.reader(download(page, 'Save as CSV', tmp_path).open())
+    *numbers, notes = zip(*rows, strict=True)
+    table = {name.partition(' ')[0]: np.array([float(x or 'nan') for x in column])
+             for name, column in zip(names, numbers)}
+    assert names[0] == 'time [s since 1970]' and f'commanded_torque.{NAME} [N.m]' in names
+    assert all(any(words in note for note in notes)
+               for words in ('stop: stop requested', 'reset: the faults are cleared'))
+    states = {state.stamp: state for state in watcher.states}
+    # the first ones may have come before all ends of topics had met
+    late = np.flatnonzero(table['stamp'] > watcher.states[0].stamp + 5.0)
+    known = [row for row in late if table['stamp'][row] in states]
+    assert len(known) > 0.9 * len(late) > 100
+    for k, joint in enumerate(MODEL.joint_names):
+        for quantity, of in (('position', 'q'), ('velocity', 'qd'), ('measured_torque', 'tau')):
+            assert [getattr(states[table['stamp'][row]], of)[k] for row in known] == (
+                table[f'{quantity}.{joint}'][known].tolist())
+    references, commands = heard
+    for quantity, said in (
+            ('reference_position', [each.reference.positions[K] for each in references
+                                    if each.reference.positions]),
+            ('commanded_torque', [each.data[K] for each in commands])):
+        kept = table[f'{quantity}.{NAME}'][late]
+        assert np.isin(kept[np.isfinite(kept)], said).mean() > 0.9
+    for plot, quantities in zip(drawn(page), PLOTTED.values(), strict=True):
+        for line, quantity in zip(plot[MEASURED:], quantities, strict=True):
+            # between rows there are marks; where there is no reference, what is measured
+            of = np.isin(plot[0], table['time']) & np.isfinite(line)
+            kept = table[f'{quantity}.{NAME}'][np.searchsorted(table['time'], plot[0, of])]
+            assert of.mean() > 0.5
+            np.testing.assert_array_equal(line[of][np.isfinite(kept)], kept[np.isfinite(kept)])
+    tick(page, 'Pause the plots')
+    select(page, 'Joint', 'choose one')
+    unfold(page, 'Joint over time')
 
 
 def camera(name, q, size):

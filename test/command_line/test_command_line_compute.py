@@ -102,7 +102,7 @@ def test_codegen_for_other_processors(planar: Path, tmp_path: Path) -> None:
     (('--frame', 'tool'), 'no frame "tool"'),
     (('--target', 'cortex-m44'), 'did you mean "cortex-m4"'),
     (('--target', 'cortex-m4', '--scalar', 'double'), 'no instructions for double: use float'),
-    (('--target', 'wasm', '--controller'), '--target cannot be had with --controller'),
+    (('--target', 'wasm', '--controller'), '--target cannot be combined with --controller'),
 ])
 def test_codegen_refuses(planar: Path, tmp_path: Path, words: tuple[str, ...], text: str) -> None:
     """What cannot be written is refused with its reason, before anything is written."""
@@ -154,8 +154,8 @@ def test_codegen_of_the_controller(planar: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize('words, texts', [
     (('--controller',), ('driver_adds must be given', 'rbd config')),
     (('--controller', '--params', 'no.yaml'), ('"no.yaml" does not exist',)),
-    (('--controller', '--scalar', 'float'), ('--scalar cannot be had with --controller',)),
-    (('--controller', '--frame', 'tip'), ('--frame cannot be had with --controller',)),
+    (('--controller', '--scalar', 'float'), ('--scalar cannot be combined with --controller',)),
+    (('--controller', '--frame', 'tip'), ('--frame cannot be combined with --controller',)),
     (('--params', 'no.yaml'), ('--params is for --controller',)),
 ])
 def test_codegen_refuses_a_controller(planar: Path, tmp_path: Path, words: tuple[str, ...],

@@ -130,7 +130,9 @@ class Site:
                                    'path_server/follow_joint_trajectory')
         self.topic = node.create_publisher(
             MultiDOFJointTrajectory, 'path_server/cartesian_trajectory', 1)
-        node.create_subscription(Log, '/rosout', self._on_log, 1000)
+        # what was logged before both ends had met comes, too
+        node.create_subscription(Log, '/rosout', self._on_log, QoSProfile(
+            depth=1000, durability=DurabilityPolicy.TRANSIENT_LOCAL))
 
     def until_served(self) -> None:
         """Wait for the server, and until it knows where the joints are."""

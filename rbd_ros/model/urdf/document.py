@@ -119,8 +119,8 @@ def read_xml(
     try:
         parser.Parse(data.encode() if isinstance(data, str) else data, True)
     except (expat.ExpatError, UnicodeError, LookupError) as error:
-        begin = data[:200].lstrip()
-        hint = '' if begin.startswith(b'<' if isinstance(begin, bytes) else '<') else (
+        begin = data[:200] if isinstance(data, str) else data[:200].decode('utf-8', 'replace')
+        hint = '' if begin.lstrip().startswith('<') else (
             '; it does not begin with <: give a URDF or xacro file')
         raise ModelError(f'{origin} is not well-formed XML: {error}{hint}') from None
     if reader.root is None:
