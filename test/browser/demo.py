@@ -183,7 +183,7 @@ class Watcher:
         self._thread.join(5.0)
         self.node.destroy_node()
         rclpy.shutdown(context=self._context)
-        assert not failures
+        assert not failures, failures
 
 
 @contextmanager

@@ -136,7 +136,6 @@ def swing(watcher):
     wait(out.get_subscription_count, 'the controller')
     out.publish(JointTrajectory(joint_names=list(MODEL.joint_names), points=points))
     time.sleep(7.0)
-    watcher.node.destroy_publisher(out)
 
 
 def test_events_have_a_reason_and_what_to_do(page, watcher):
