@@ -27,6 +27,11 @@ import sys
 import pytest
 from stalls import run_again_after_a_stall
 
+TESTS = Path(__file__).parents[1]
+
+#: Folders of unit tests whose nodes run against the clock; they take a domain by themselves.
+REAL_TIME = {'loop', 'nodes'}
+
 # Domains above 101 need ports that Linux may hand out to others; 0 is what users use.
 DOMAINS = range(1, 102)
 FIRST_PORT = 22200
@@ -96,9 +101,12 @@ def own_domain() -> Iterator[int]:
 
 
 @pytest.hookimpl(tryfirst=True)
-def pytest_runtest_protocol(item: pytest.Item) -> bool | None:
-    """Run each test below test/launch in its own domain, again if the machine stalled."""
-    if Path(__file__).parents[1] / 'launch' not in item.path.parents:
-        return None
-    with own_domain():
-        return run_again_after_a_stall(item)
+def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> bool | None:
+    """Run what needs it in its own domain, and again if the machine stalled."""
+    folders = {path.name for path in item.path.parents if path.parent == TESTS}
+    if 'launch' in folders:
+        with own_domain():
+            return run_again_after_a_stall(item)
+    if REAL_TIME & folders:
+        return run_again_after_a_stall(item, nextitem)
+    return None

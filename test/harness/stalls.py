@@ -13,12 +13,12 @@
 # limitations under the License.
 
 """
-Launch tests judge reaction times, which say nothing while the machine stands still.
+Tests of nodes judge reaction times, which say nothing while the machine stands still.
 
 A small process sleeps for a short time over and over and tells when it woke late. It is not the
-test's own: a test that holds its interpreter, or waits for a lock, holds nobody else up. A launch
-test that failed with such a stall since its beginning, or just before, is run again, once, with
-no other launch test beside it; it counts as "repeated", and the terminal and the summary say why.
+test's own: a test that holds its interpreter, or waits for a lock, holds nobody else up. A test
+that failed with such a stall since its beginning, or just before, is run again, once, with no
+other of its kind beside it; it counts as "repeated", and the terminal and the summary say why.
 Since its beginning: a state that came late changes what a controller says, and who waits for
 other words fails when patience ends. Its modules are imported anew: what its classes kept of the
 first run is gone. A test that fails without a stall, or again, has failed.
@@ -132,7 +132,7 @@ class Failures:
 
 class Turns:
     """
-    Lets launch tests of this machine run beside each other, or one alone.
+    Lets tests of nodes on this machine run beside each other, or one alone.
 
     Locks on two files: tests share the room, who wants it alone waits in the door until it is
     empty, and nobody passes meanwhile. The system frees them with the process, however it ends.
@@ -165,14 +165,19 @@ class Turns:
             yield
 
 
-def run_again_after_a_stall(item: pytest.Item) -> bool:
-    """Run a test and report it; run it once more, alone, if it failed with a stall."""
+def run_again_after_a_stall(item: pytest.Item, following: pytest.Item | None = None) -> bool:
+    """
+    Run a test and report it; run it once more, alone, if it failed with a stall.
+
+    :param item: the test.
+    :param following: the next one, which keeps the fixtures that both share.
+    """
     begin = time.monotonic(), time.time()
     hook, turns = item.ihook, Turns()
     hook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
     turn = turns.alone() if item.get_closest_marker('alone') else turns.beside()
     with turn, StallMeter() as meter, Failures() as failures:
-        reports = runtestprotocol(item, log=False)
+        reports = runtestprotocol(item, log=False, nextitem=following)
         failed = [report for report in reports if report.failed]
         stall = 0.0
         if failed:  # a plain function fails when its phase ends
@@ -183,7 +188,7 @@ def run_again_after_a_stall(item: pytest.Item) -> bool:
         print_line(item, f'{reason}: run again\n{last_output(failed[0])}')
         with turns.alone():
             import_anew(item)
-            reports = runtestprotocol(item, log=False)
+            reports = runtestprotocol(item, log=False, nextitem=following)
         for report in reports:
             report.user_properties.append(('repeated', reason))
     for report in reports:

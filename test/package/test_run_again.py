@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""A launch test is run again, alone, only if it failed while the machine stalled."""
+"""A test of nodes is run again, alone, only if it failed while the machine stalled."""
 
 from __future__ import annotations
 
