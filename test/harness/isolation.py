@@ -29,8 +29,8 @@ from stalls import run_again_after_a_stall
 
 TESTS = Path(__file__).parents[1]
 
-#: Folders of unit tests whose nodes run against the clock; they take a domain by themselves.
-REAL_TIME = {'loop', 'nodes'}
+#: Folders of tests whose nodes, or pages, run against the clock; they take a domain by themselves.
+REAL_TIME = {'browser', 'loop', 'nodes'}
 
 # Domains above 101 need ports that Linux may hand out to others; 0 is what users use.
 DOMAINS = range(1, 102)
