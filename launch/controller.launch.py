@@ -46,6 +46,10 @@ from rbd_ros.model.urdf.known_robots import known_robot, known_robots
 from rbd_ros.model.urdf.loader import load_urdf
 from rbd_ros.model.urdf.resources import find_resource
 
+LEVELS = ('debug', 'info', 'warn', 'error', 'fatal')
+#: the name of a topic; a part in braces stands for a word that ROS fills in
+TOPIC = r'(~?/)?[A-Za-z_{][\w{}]*(/[A-Za-z_{][\w{}]*)*'
+
 #: every line can be typed as it is printed
 NEXT = """
 The simulated robot floats in gravity compensation. In another terminal, try:
@@ -160,9 +164,14 @@ def _mistyped(context: LaunchContext) -> list[Action]:
     known = {argument.name for description in (
         generate_launch_description(), included.get_launch_description(context))
         for argument in description.get_launch_arguments()}
-    return [LogInfo(msg=f'{name}:= is not an argument here and has no effect{near}')
-            for name in context.launch_configurations
-            if name not in known and (near := nearest(name, known))]
+    others = [name for name in context.launch_configurations if name not in known]
+    return [*(LogInfo(msg=f'{name}:= is not an argument here and has no effect{near}')
+              for name in others if name not in defaults()
+              and (near := nearest(name, known) or nearest(name, defaults()))),
+            *(LogInfo(msg=f'{name}:= is not an argument here and has no effect: it is a parameter '
+                          f'of the controller. Write it in params_file, or type {_ros2()} param '
+                          f'set {_node(context)} {name} VALUE when the controller runs')
+              for name in others if name in defaults())]
 
 
 def _listed() -> PythonExpression:
@@ -266,7 +275,7 @@ def _check(context: LaunchContext) -> list[Action]:
 
 
 def _check_words(context: LaunchContext) -> None:
-    """Refuse a port and a namespace that the nodes would refuse, each in its own words."""
+    """Refuse words that the nodes would refuse, each in its own way, or would not notice."""
     port = LaunchConfiguration('dashboard_port').perform(context)
     if not port.isdecimal() or not 0 < int(port) < 65536:
         raise RuntimeError(f'dashboard_port:={port}: a port is a number from 1 to 65535')
@@ -275,6 +284,18 @@ def _check_words(context: LaunchContext) -> None:
     if not all(re.fullmatch('[A-Za-z_][A-Za-z0-9_]*', each) for each in parts):
         raise RuntimeError(f'namespace:={name}: a namespace has letters, digits and _ only, and '
                            'does not begin with a digit')
+    for argument in ('joint_states', 'commands'):
+        topic = LaunchConfiguration(argument).perform(context)
+        if not re.fullmatch(TOPIC, topic):
+            raise RuntimeError(f'{argument}:={topic}: the name of a topic has letters, digits, _ '
+                               f'and / only, such as /{argument}')
+    level = LaunchConfiguration('log_level').perform(context)
+    if level.rpartition(':=')[2].lower() not in LEVELS:
+        raise RuntimeError(f'log_level:={level}: it must be one of {", ".join(LEVELS)}')
+    if (LaunchConfiguration('urdf').perform(context) and not LaunchConfiguration(
+            'robot').perform(context) and LaunchConfiguration(
+            'use_robot_description').perform(context) == 'true'):
+        raise RuntimeError('urdf and use_robot_description:=true are both given: leave one out')
 
 
 def _read(context: LaunchContext, file: str) -> dict[str, Any]:

@@ -27,6 +27,9 @@ def nearest(name: str, known: Iterable[str]) -> str:
     """Return a question that offers the known name most like a mistyped one, or nothing."""
     spelled = {each.casefold(): each for each in known}
     near = difflib.get_close_matches(name.casefold(), list(spelled), 1)
+    begun = [each for each in spelled if len(name) > 2 and each.startswith(name.casefold())]
+    if not near and len(begun) == 1:  # the rest was left out
+        near = begun
     return f'; did you mean "{spelled[near[0]]}"?' if near else ''
 
 
@@ -41,6 +44,8 @@ def nearest_file(path: str, kinds: tuple[str, ...] = ()) -> str:
     :param kinds: endings of the files that can be meant; none: any.
     """
     file = Path(path).expanduser().absolute()
+    if file.is_dir():
+        return f'; {file} is a folder'
     if not file.parent.is_dir():
         return f'; there is no folder {file.parent}'
     names = [name for name in os.listdir(file.parent) if not kinds or name.endswith(kinds)]

@@ -185,6 +185,17 @@ class SimulatedRobot:
         """
         self._in['braked'][:] = np.asarray(which, dtype=bool)
 
+    def is_held_by(self, which: NDArray[np.bool_]) -> bool:
+        """
+        Return whether brakes in some joints leave the loops no motion, where the robot is now.
+
+        :param which: (nv,) booleans, true for a brake.
+        """
+        if self._loops is None:
+            return bool(which.all())
+        free = self._loops.dynamics.loop_jacobian(self.q)[:, ~which]
+        return bool(np.linalg.matrix_rank(free, tol=1e-6) == free.shape[1])
+
     @property
     def motor_torque(self) -> Array:
         """Return the torque of the actuators in the last step: the limited command."""

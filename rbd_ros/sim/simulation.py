@@ -80,7 +80,8 @@ class Simulation:
     :param robot: the robot.
     :param sensors: its sensors.
     :param joints: names of the joints that take commands, in command order. The others keep their
-        brakes closed, except passive joints of loops. A floating joint has neither motor nor
+        brakes closed, except passive joints of loops, which have none if the brakes of the other
+        joints hold them: those feel the whole weight. A floating joint has neither motor nor
         brake: it is held until the first command, as on a stand, and is free from then on.
     :param schedule: the timing.
     :param frames: the frames of the robot, for ``push``; made on the first push when not given.
@@ -109,6 +110,7 @@ class Simulation:
         self._uncommanded[self._index] = False
         for name in robot.model.looped_joints:      # passive joints: the loops move them
             self._uncommanded[robot.model.velocity_slice(name)] = False
+        self._brakes = self._brakes_there()
         self.time_ns = start_ns
         self.counters = Counters()
         self.paused = False
@@ -272,7 +274,13 @@ class Simulation:
     @property
     def can_brake(self) -> NDArray[np.bool_]:
         """Return which velocities have brakes, (nv,)."""
-        return ~self._floating
+        return self._brakes
+
+    def _brakes_there(self) -> NDArray[np.bool_]:
+        """Return which velocities have brakes: a passive joint only if the robot needs it."""
+        everywhere, driven = ~self._floating, self._uncommanded.copy()
+        driven[self._index] = True
+        return driven if self.robot.is_held_by(driven | self._floating) else everywhere
 
     def hand_out(self) -> Progress:
         """Return all that changes from period to period, besides the state of the robot."""
@@ -322,7 +330,8 @@ class Simulation:
         self._engaged = self._released = self._answered = False
         self._awaited = self._newest_sent = None
         self._asked = self._first_asked = 0.0
-        self.robot.brake(True if self.schedule.brakes else self._uncommanded)
+        self.robot.brake(self._brakes | self._floating if self.schedule.brakes
+                         else self._uncommanded)
         self.pacer.rebase()
 
     def _engage(self, stamp_ns: int | None, now: float) -> None:
@@ -374,7 +383,7 @@ class Simulation:
         self.counters.timeouts += 1
         self._commands.clear()
         self._drive = None
-        self.robot.brake(~self._floating | self.robot.braked)    # a floating base has none
+        self.robot.brake(self._brakes | self.robot.braked)
         self._engaged = self._released = self._answered = False
         self._awaited = None
         self._begun_ns = self.time_ns

@@ -37,6 +37,15 @@ ARM = ROOT / 'urdf' / 'seven_joint_arm.urdf'
     ((f'urdf:={ARM}', f'params_file:={ROOT}/config/controler.yaml'),
      'does not exist; did you mean "controller.yaml"?'),
     ((f'urdf:={ARM}',), 'a real robot needs a parameter file of its own'),
+    (('mode:=hold', 'robot:=pandaa'),
+     'mode:= is not an argument here and has no effect: it is a parameter of the controller'),
+    (('stifness:=[50.0]', 'robot:=pandaa'), 'no effect; did you mean "stiffness"?'),
+    (('log_level:=loud',), 'log_level:=loud: it must be one of debug, info, warn, error, fatal'),
+    (('joint_states:=joint states',), 'joint_states:=joint states: the name of a topic has'),
+    (('commands:=',), 'commands:=: the name of a topic has letters'),
+    ((f'urdf:={ARM}', 'use_robot_description:=true', 'params_file:=config/controller.yaml'),
+     'urdf and use_robot_description:=true are both given: leave one out'),
+    ((f'urdf:={ROOT}/urdf', 'simulate:=true'), 'urdf is a folder'),
 ])
 def test_answer(words: tuple[str, ...], answer: str) -> None:
     """The answer names what was written and what was meant, and no process starts."""

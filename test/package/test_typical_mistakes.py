@@ -31,6 +31,7 @@ from rbd_ros.control.parameters.assembly import build_robot, build_settings
 from rbd_ros.control.parameters.file import check_file
 from rbd_ros.control.parameters.table import defaults
 from rbd_ros.errors import RbdError
+from rbd_ros.model.urdf.description import read_description
 from rbd_ros.model.urdf.known_robots import known_robot
 from rbd_ros.model.urdf.resources import find_resource
 
@@ -114,6 +115,32 @@ def test_name_of_a_robot() -> None:
     with pytest.raises(RbdError) as caught:
         known_robot('pandaa')
     assert re.search(pattern(answer), str(caught.value))
+
+
+@pytest.mark.parametrize(('line', 'words'), [
+    ('autostart: "no"', 'autostart must be true or false, without quotes'),
+    ('gravity: -9.81', r'gravity is a list, such as [0.0, 0.0, -9.81]'),
+    ('mode: gravity', 'did you mean "gravity_compensation"?'),
+    ('driver_adds: none\n      driver_adds: gravity',
+     'driver_adds is given twice, on lines 4 and 5: keep one of them'),
+    ('task.frame: tool0\n      task: {frame: tool1}', 'task.frame is given twice'),
+])
+def test_a_line_of_a_parameter_file(line: str, words: str, tmp_path: Path) -> None:
+    """A line that rcl would take in silence, or refuse without advice, is answered."""
+    with pytest.raises(RbdError, match=re.escape(words)):
+        parameters(f'{HEAD}      {line}\n')(tmp_path)
+
+
+def test_files_with_nothing_to_read(tmp_path: Path) -> None:
+    """An empty description is no description on a topic; what is no text says so."""
+    (tmp_path / 'arm.urdf').write_text(' \n')
+    (tmp_path / 'arm.yaml').write_bytes(b'\xff\xfe\x00')
+    with pytest.raises(RbdError, match='arm.urdf" is empty; give a URDF or xacro file'):
+        read_description(str(tmp_path / 'arm.urdf'))
+    with pytest.raises(RbdError, match='the URDF text is empty'):
+        load_urdf('')
+    with pytest.raises(RbdError, match='arm.yaml" is not text .*save it in UTF-8'):
+        check_file(str(tmp_path / 'arm.yaml'), '/controller')
 
 
 def test_a_folder_that_is_not_there(tmp_path: Path) -> None:

@@ -25,6 +25,8 @@ import rbd_ros
 from rbd_ros.samples import mechanisms
 from rbd_ros.sim import (
     Frames, Imperfections, Physics, Schedule, Sensors, Settings, SimulatedRobot, Simulation)
+from rbd_ros.sim.setting_table import default_values
+import yaml
 
 H = 1e-3
 FOUR_BAR = Path(__file__).parents[1] / 'urdf' / 'four_bar.urdf'
@@ -214,7 +216,8 @@ def test_passive_joints_move_and_are_published():
     assert len(frames.moving(made.q)) == 3
     assert sensors.names == ('joint_1', 'joint_2', 'joint_3')
     sim.pause(True)
-    assert (sim.step(20).position == start).all()             # brakes
+    held = sim.step(20).position
+    assert held[0] == start[0] and np.abs(held - start).max() < 1e-12      # brakes
     sim.pause(False)
     sim.command([15.0])
     sim.pause(True)
@@ -224,6 +227,36 @@ def test_passive_joints_move_and_are_published():
     assert sample.effort.tolist() == [15.0, 0.0, 0.0]
     sim.reset()
     assert (made.q == start).all()
+
+
+def test_brakes_of_the_drives_carry_the_weight():
+    """A parallel robot by name measures gravity before its first command, as trees do."""
+    root = Path(__file__).parents[2]
+    content = yaml.safe_load((root / 'config' / 'five_bar.yaml').read_text())
+    settings = Settings(default_values() | content['/**']['simulator']['ros__parameters'])
+    model = rbd_ros.load_urdf(root / 'urdf' / 'five_bar.urdf')
+    made = SimulatedRobot(model)
+    made.place(settings.initial_positions(model, made.q), fixed=settings.placed_joints(model))
+    sensors = Sensors(made, settings.imperfections())
+    sim = Simulation(made, sensors, settings.joints(model), settings.schedule())
+    sim.pause(True)
+    effort = dict(zip(sensors.names, sim.step(20).effort, strict=True))
+    dynamics = rbd_ros.Dynamics(model)
+    G = dynamics.loop_map(made.q, independent=sim.joints).G
+    assert [effort.pop(name) for name in sim.joints] == pytest.approx(
+        G.T @ dynamics.gravity(made.q), abs=1e-6)
+    assert list(effort.values()) == pytest.approx([0.0] * len(effort), abs=1e-6)
+    assert (sim.can_brake == made.braked).all() and not made.braked.all()
+
+
+def test_passive_joints_keep_brakes_that_the_robot_needs(four_bar):
+    """Where the brakes of the drives would leave a loop free, its passive joints have some."""
+    made, dynamics = four_bar
+    made.place(rigged('four_bar')[1])
+    nothing = np.zeros(made.model.nv, dtype=bool)
+    assert not made.is_held_by(nothing)
+    assert made.is_held_by(np.arange(made.model.nv) == 0)
+    assert not SimulatedRobot(dynamics.model.spanning_tree).is_held_by(nothing)
 
 
 def test_bad_starts_and_drives_are_refused():

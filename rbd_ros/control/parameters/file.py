@@ -26,7 +26,7 @@ from dataclasses import dataclass
 from pathlib import Path
 import re
 
-from rbd_ros.control.parameters.row import DOUBLE, DOUBLES, INTEGERS, Parameter, STRINGS
+from rbd_ros.control.parameters.row import BOOL, DOUBLE, DOUBLES, INTEGERS, Parameter, STRINGS
 from rbd_ros.control.parameters.table import NAMES_OF_MODES, PARAMETERS
 from rbd_ros.control.parameters.validation import refusals
 from rbd_ros.errors import nearest, nearest_file, SettingError, YAML_FILES
@@ -105,8 +105,11 @@ def read_file(path: str, node: str = '') -> dict[str, Given]:
     except FileNotFoundError:
         raise SettingError(f'params_file "{path}" does not exist'
                            f'{nearest_file(path, YAML_FILES)}') from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise SettingError(f'params_file "{path}" cannot be read: {error}') from error
+    except OSError as error:
+        raise SettingError(f'params_file "{path}" cannot be read: {error.strerror}') from error
+    except UnicodeDecodeError as error:
+        raise SettingError(f'params_file "{path}" is not text ({error.reason}); save it in '
+                           'UTF-8') from error
     where = f'params_file "{path}"'
     sections = list(_sections(_parse(text, where), ''))
     if not sections:
@@ -123,7 +126,12 @@ def read_file(path: str, node: str = '') -> dict[str, Given]:
             raise SettingError(f'{where} line {_line(section)}: "{SECTION}" needs parameters, '
                                f'one per line, as name: value')
         named = not name.endswith('*')
+        lines: dict[str, int] = {}
         for key, value in _flat(section, ''):
+            if key in lines:  # rcl takes the last one and says nothing
+                raise SettingError(f'{where}: {key} is given twice, on lines {lines[key]} and '
+                                   f'{_line(value)}: keep one of them')
+            lines[key] = _line(value)
             given[key] = Given(_value(value, f'{where} line {_line(value)}: {key}'),
                                _line(value), named)
     return given
@@ -232,8 +240,14 @@ def _misfit(row: Parameter, value: object) -> str:
     if not reason and row.kind in (DOUBLE, DOUBLES) and whole is not None:
         return (f'{row.name} must be of type {row.kind}: write numbers with a decimal point, '
                 f'{whole}.0 for {whole}')
+    if reason and row.kind == BOOL:
+        return f'{row.name} must be true or false, without quotes; got {value!r}'
     if reason and row.kind == DOUBLES and isinstance(value, (int, float)):
-        return f'{row.name} is a list: write [{float(value)}] for all joints, or one per joint'
+        if row.each_joint:
+            return f'{row.name} is a list: write [{float(value)}] for all joints, or one per joint'
+        if row.size:
+            return f'{row.name} is a list: write [{float(value)}] for all axes, or one per axis'
+        return f'{row.name} is a list' + (f', such as {row.default}' if row.default else '')
     if reason and row.kind == INTEGERS and value == whole:
         return f'{row.name} is a list: write [{value}]'
     if reason and row.kind == STRINGS and any(isinstance(entry, bool) for entry in entries):

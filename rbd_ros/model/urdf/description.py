@@ -39,7 +39,7 @@ def read_description(file: str) -> str:
     if path.suffix == '.xacro':
         return _expanded(path)
     try:
-        return path.read_text(encoding='utf-8')
+        text = path.read_text(encoding='utf-8')
     except FileNotFoundError:
         raise ModelError(f'cannot read the robot description "{path}": No such file or directory'
                          f'{nearest_file(str(path), ROBOT_FILES)}') from None
@@ -49,6 +49,9 @@ def read_description(file: str) -> str:
     except UnicodeDecodeError as error:
         raise ModelError(f'the robot description "{path}" is not text ({error.reason}); give a '
                          'URDF or xacro file in UTF-8') from error
+    if not text.strip():
+        raise ModelError(f'the robot description "{path}" is empty; give a URDF or xacro file')
+    return text
 
 
 def _expanded(path: Path) -> str:

@@ -211,6 +211,8 @@ def read_source(
         return source, 'the URDF text'
     if isinstance(source, str) and (not source.strip() or '\n' in source):
         start = source.strip()[:40]
+        if not start:
+            raise ModelError('the URDF text is empty; give a URDF or xacro file')
         raise ModelError(f'the URDF text is not XML: it starts with "{start}", not with "<"')
     path = find_resource(source)
     if path.suffix == '.xacro':

@@ -102,10 +102,10 @@ def obstacle(simulation: Simulation) -> str:
         return 'motors close their own loop'
     if robot.world is not None:
         return 'there is a world to touch'
-    if not simulation.can_brake.all():
-        return 'the base is free'
     if robot.model.loops:
         return 'closed loops are solved in Python'
+    if not simulation.can_brake.all():
+        return 'the base is free'
     return ''
 
 
