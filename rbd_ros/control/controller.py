@@ -78,8 +78,8 @@ class Controller(Stepping):
         #: makes messages trajectories and set-points
         self.joint_intake = JointIntake(
             references.joint, self.feeder, lower=robot.pick(robot.model.lower),
-            upper=robot.pick(robot.model.upper), continuous=robot.continuous, joints=robot.joints,
-            speed=settings.velocity_limits.tolist(),
+            upper=robot.pick(robot.model.upper), continuous=robot.continuous,
+            joints=robot.spoken(), speed=settings.velocity_limits.tolist(),
             acceleration=settings.joints('reference.acceleration').tolist(),
             linear=settings.flag('reference.linear'))
         self._task_intake = TaskIntake(references.task, self.p.references.task)

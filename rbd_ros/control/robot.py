@@ -25,6 +25,7 @@ from typing import TypeVar
 import numpy as np
 import numpy.typing as npt
 from rbd_ros.algorithms.loops.closure import closed_positions
+from rbd_ros.control.interface.sentences import JointName
 from rbd_ros.control.modes.modes import all_modes, Mode
 from rbd_ros.control.throttle import short_list
 from rbd_ros.dynamics.robot import Dynamics
@@ -166,9 +167,18 @@ class Robot:
     @property
     def units(self) -> list[str]:
         """Return the unit of position of each controlled joint: rad, or m if it slides."""
-        model = self.model
-        return ['m' if model.joint[model.joint_index(name)].type_name == 'prismatic' else 'rad'
-                for name in self.joints]
+        return [name.unit for name in self.spoken()]
+
+    def spoken(self, names: Sequence[str] = ()) -> tuple[JointName, ...]:
+        """
+        Return names of joints that know their units, for sentences.
+
+        :param names: of joints of the model; none: the controlled ones.
+        """
+        joint, place = self.model.joint, self.model.joint_index
+        return tuple(
+            JointName(name, 'm' if joint[place(name)].type_name == 'prismatic' else 'rad')
+            for name in names or self.joints)
 
 
 def _together(inverses: Sequence[Array]) -> tuple[float, ...]:

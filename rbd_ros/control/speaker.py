@@ -118,7 +118,7 @@ class Speaker:
             x = self._x
             return _TEXTS[word](self._modes[int(x.mode)] if word == ReferenceWord.OTHER_MODE else
                                 _STATES[int(x.command.supervisor.state)].value, a, b, c)
-        names = self._intake.joints if word in _OF_MODEL else self.settings.robot.joints
+        names = self._intake.joints if word in _OF_MODEL else self.settings.robot.spoken()
         name = names[joint] if 0 <= joint < len(names) else ''
         if word in tuple(ArrivalWord):
             return self._arrival[word](name, a, b, c)

@@ -109,7 +109,7 @@ class Stepping(StateView):
         self._event, self._result, self._marks = (
             self.u.singles, self.y.singles, self._notes.singles)
         self.feeder = Feeder(self.ring, x.references.joint.path)
-        self._ended = EndedGoals(x.references.joint.goal, robot.joints, modes)
+        self._ended = EndedGoals(x.references.joint.goal, robot.spoken(), modes)
         self.snapshots = Snapshots(x, p)
         self.events: deque[tuple[str, str]] = deque(maxlen=1000)  # kind, text
         self.ended: deque[tuple[Hashable, Outcome]] = deque()  # goals, for whoever asked for them

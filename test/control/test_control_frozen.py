@@ -209,7 +209,7 @@ def test_a_joint_of_a_noisy_arm_that_repeats_itself_is_frozen():
             assert arm.state == 'running'
     (cause, text), = arm.controller.faults().items()
     assert cause == Cause.FROZEN.name
-    assert 'joint_3 repeats the position 0.3 exactly' in text
+    assert 'joint_3 repeats the position 0.3 rad exactly' in text
     assert arm.state == 'braking'
 
 

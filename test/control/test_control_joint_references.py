@@ -302,11 +302,11 @@ def test_stream_of_short_trajectories_is_as_smooth_as_set_points(seed):
 
 
 @pytest.mark.parametrize(('q', 'qd', 'qdd', 'word'), [
-    (3.0000009, 0.0, 0.0, ''), (3.000002, 0.0, 0.0, 'position 3 of joint a is outside'),
+    (3.0000009, 0.0, 0.0, ''), (3.000002, 0.0, 0.0, 'position 3 rad of joint a is outside'),
     (-3.000002, 0.0, 0.0, 'outside'), (math.nan, 0.0, 0.0, 'finite'), (0.0, 2.0199, 0.0, ''),
-    (0.0, -2.0199, 0.0, ''), (0.0, 2.0201, 0.0, 'velocity 2.0201 of joint a in point 1 is beyond'),
+    (0.0, -2.0199, 0.0, ''), (0.0, 2.0201, 0.0, 'velocity 2.0201 rad/s of joint a in point'),
     (0.0, -2.0201, 0.0, 'velocity'), (0.0, 1e308, 0.0, 'velocity'), (0.0, 0.0, 1e5, ''),
-    (0.0, 0.0, -1.001e5, 'acceleration -100100 of joint a in point 1 is beyond 100000'),
+    (0.0, 0.0, -1.001e5, 'acceleration -100100 rad/s^2 of joint a in point 1 is beyond 1'),
     (0.0, 0.0, math.nan, 'acceleration')])
 def test_bounds_of_what_may_be_asked_for(q, qd, qdd, word):
     """A little of slack for rounding and planners; a refused trajectory changes nothing."""

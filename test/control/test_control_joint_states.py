@@ -123,8 +123,8 @@ def test_a_new_kind_inherits_nothing():
         assert [send(k, 0.0), send(k, 0.0)] == ['PROBE', 'STATE']
         assert (stream.x.motion.source == k % 8).all() and stream.x.sources.last == k % 8
     assert send(10, 1.0) == 'REJECTED'
-    assert stream.reason == ('a has two sources that disagree: 0 in messages of '
-                             'a, b, c, x, x, x, x, x and 4 more, 1 in those of '
+    assert stream.reason == ('a has two sources that disagree: 0 rad in messages of '
+                             'a, b, c, x, x, x, x, x and 4 more, 1 rad in those of '
                              'a, b, c, x, x, x, x, x and 5 more')
     assert send(9, 0.0) == 'STATE'
 

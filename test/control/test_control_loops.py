@@ -241,7 +241,7 @@ def test_a_loop_that_does_not_close_is_a_fault():
     rig.offset[1] = 0.1
     rig.run(PERIOD)
     assert rig.causes == [Cause.IMPLAUSIBLE]
-    assert 'loop joint "tip" is open by 0.0496, loop_tolerance 0.02' in rig.fault
+    assert 'loop joint "tip" is open by 0.0496 (rad or m), loop_tolerance 0.02 (rad' in rig.fault
 
 
 def test_no_torque_where_a_loop_is_open_from_the_start():

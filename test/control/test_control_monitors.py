@@ -24,6 +24,7 @@ import numpy as np
 import pytest
 from rbd_ros.control.interface.cause_codes import CauseCode
 from rbd_ros.control.interface.events import Joints, NOBODY, Result
+from rbd_ros.control.interface.sentences import JointName
 from rbd_ros.control.monitors.guards import (
     accepted, check_dead_man, DeadMan, is_alive, press, Refusals, refused)
 from rbd_ros.control.monitors.monitor_parameters import MonitorParameters
@@ -38,13 +39,14 @@ from rbd_ros.control.supervisor.words import supervisor_text, SupervisorWord, TE
 
 PERIOD = 0.001
 SIZES = {'n': 2, 'm': 2}
+NAMES = (JointName('a', 'rad'), JointName('b', 'm'))
 
 
 def said(y):
     """Return the accusations as causes and sentences; none remains."""
     rows, y.accused = list(y.accusations[:int(y.accused)]), 0.0
     return [(CauseCode(int(row[0])), supervisor_text(
-        int(row[1]), 'ab'[int(row[2])], *row[3:], 'LIKELY')) for row in rows]
+        int(row[1]), NAMES[int(row[2])], *row[3:], 'LIKELY')) for row in rows]
 
 
 # -- patience -------------------------------------------------------------------------------------
@@ -142,19 +144,19 @@ def test_a_bound_may_be_exceeded_for_exactly_its_patience():
     assert watched.check(qd=(1.5, 8.0)) == (False, [])
     assert watched.check(dt=0.049, qd=(1.5, 8.0)) == (False, [])
     first, second = (watched.check(dt=0.001, qd=(-1.5, 8.0))[1] for _ in range(2))
-    text = 'a: velocity -1.5 beyond 1'
+    text = 'a: velocity -1.5 rad/s beyond 1 rad/s'
     assert first == [(CauseCode.OVER_SPEED, f'{text}. LIKELY')]  # what to look for is said once,
     assert second == [(CauseCode.OVER_SPEED, text)]
     late = Watched()
     late.check(dt=6.0, qd=(1.5, 8.0))
-    assert (CauseCode.OVER_SPEED, 'a: velocity 1.5 beyond 1') in late.check(
+    assert (CauseCode.OVER_SPEED, 'a: velocity 1.5 rad/s beyond 1 rad/s') in late.check(
         dt=1.0, qd=(1.5, 8.0))[1]  # and soon after the first torque only
 
 
 @pytest.mark.parametrize('follows, error, text', [
-    ('joints', (0.0, -0.2), 'b: tracking error -0.2 beyond 0.1'),
-    ('tip', (0.4, 0.0), 'orientation of the tip: tracking error 0.4 beyond 0.3'),
-    ('tip', (0.1, 0.06), 'position of the tip: tracking error 0.06 beyond 0.05'),
+    ('joints', (0.0, -0.2), 'b: tracking error -0.2 m beyond 0.1 m'),
+    ('tip', (0.4, 0.0), 'orientation of the tip: tracking error 0.4 rad beyond 0.3 rad'),
+    ('tip', (0.1, 0.06), 'position of the tip: tracking error 0.06 m beyond 0.05 m'),
     ('', (9.0, 9.0), '')])
 def test_tracking_errors_count_while_the_law_runs(follows, error, text):
     """The error of the joints or of the tip, of a law that follows them; not while gains ramp."""
@@ -180,13 +182,13 @@ def test_low_rates_are_faults():
 SENSORS = {
     'positions that run away': (
         {'mismatch': 0.2}, {}, CauseCode.IMPLAUSIBLE,
-        f'a: its positions change at {0.2 / WINDOW:.3g} per s, but its velocity is 0'),
+        f'a: its positions change at {0.2 / WINDOW:.3g} rad/s, but its velocity is 0 rad/s'),
     'positions that are too fast': (
         {'mismatch': 0.21, 'allowed': 9.0}, {}, CauseCode.OVER_SPEED,
-        'a: velocity of its positions 2.1 beyond 2'),
+        'a: velocity of its positions 2.1 rad/s beyond 2 rad/s'),
     'a joint out of its range': (
         {}, {'q': (0.0, -3.5)}, CauseCode.IMPLAUSIBLE,
-        'b is at -3.5, far outside its limits (sign, unit or zero of its sensor?)')}
+        'b is at -3.5 m, far outside its limits (sign, unit or zero of its sensor?)')}
 
 
 @pytest.mark.parametrize('what', SENSORS)
@@ -209,7 +211,7 @@ def test_a_sensor_that_repeats_itself():
     watched = Watched()
     assert watched.look(repeats=1) == (False, [])
     assert watched.look(q=(0.0, 1.25), stuck=1)[1] == [
-        (CauseCode.FROZEN, 'b repeats the position 1.25 exactly, which its sensor never did')]
+        (CauseCode.FROZEN, 'b repeats the position 1.25 m exactly, which its sensor never did')]
 
 
 # -- the first motion -----------------------------------------------------------------------------
@@ -227,7 +229,7 @@ class FirstMotion:
     def check(self, now, q=(0.0, 0.0), qd=(0.0, 0.0), rests=1):
         """Return what is wrong."""
         word = check_motion(self.x, self.p, now, q, qd, rests)
-        return supervisor_text(word, 'ab'[int(self.x.joint)], self.x.a, self.x.b, 0.0,
+        return supervisor_text(word, NAMES[int(self.x.joint)], self.x.a, self.x.b, 0.0,
                                '') if word else ''
 
 
@@ -235,7 +237,7 @@ def test_motion_watch_sees_distance_and_acceleration():
     """A joint that drifts half a radian or accelerates hard at the start is named."""
     watch = FirstMotion()
     assert watch.check(0.1, (0.1, 0.4)) == ''
-    assert watch.check(0.2, (0.1, 0.6)).startswith('b moved 0.6')
+    assert watch.check(0.2, (0.1, 0.6)).startswith('b moved 0.6 m within 0.2 s')
     watch = FirstMotion()
     texts = [watch.check(t, qd=(80.0 * t, 0.0)) for t in np.arange(1, 100) * 0.001]
     first = next(i for i, text in enumerate(texts) if text)
@@ -250,9 +252,9 @@ def test_motion_watch_bears_a_motion_that_is_wanted():
     assert watch.check(0.1, (0.9, 0.0), (3.0, 0.0), rests=0) == ''
     assert watch.check(0.2, (1.3, 0.0), (3.1, 0.0)) == ''
     assert watch.check(0.3, (1.39, 0.0), (3.21, 0.0)) == ''
-    assert 'moves at 3.21 per s by itself' in watch.check(0.4, (1.39, 0.0), (3.21, 0.0))
+    assert 'moves at 3.21 rad/s by itself' in watch.check(0.4, (1.39, 0.0), (3.21, 0.0))
     assert watch.check(0.5, (0.41, 0.0)) == ''
-    assert watch.check(0.6, (0.39, 0.0)).startswith('a moved 0.51 within 0.6 s')
+    assert watch.check(0.6, (0.39, 0.0)).startswith('a moved 0.51 rad within 0.6 s')
 
 
 def test_motion_watch_bears_the_push_of_a_barrier():

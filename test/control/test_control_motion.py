@@ -98,7 +98,7 @@ def test_eleven_errors_are_too_many_however_many_are_right():
     stream.settle(50, 0.1)
     assert not fails_within(5)
     assert fails_within(1)
-    assert 'bends jumped from 0 to 10' in stream.implausible
+    assert 'bends jumped from 0 (rad or m) to 10 (rad or m) within 0.0001 s' in stream.implausible
 
 
 def test_two_sources_may_be_late_against_each_other():

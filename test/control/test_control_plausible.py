@@ -195,7 +195,7 @@ def test_velocities_differenced_from_a_jump_prove_nothing(lies):
     found = lies.tell(0.2, lambda k: (START + (k >= 1) * jump, (k == 1) * jump / PERIOD))
     assert found is not None and found < 0.05
     assert lies.causes[0] is Cause.IMPLAUSIBLE
-    assert 'joint_4 jumped from -1.2 to -0.9' in lies.fault
+    assert 'joint_4 jumped from -1.2 rad to -0.9 rad' in lies.fault
 
 
 # -- positions --------------------------------------------------------------------------------
@@ -208,7 +208,7 @@ def test_three_of_four_states_elsewhere(lies):
     found = lies.tell(1.0, lambda k: (START + (k % 4 != 3) * away, np.zeros(7)))
     assert found is not None and found < 0.05
     assert lies.causes[0] is Cause.IMPLAUSIBLE
-    assert 'joint_4 jumped from -1.2 to -0.5' in lies.fault
+    assert 'joint_4 jumped from -1.2 rad to -0.5 rad' in lies.fault
 
 
 @pytest.mark.parametrize('size', [0.7, -0.06])
@@ -300,7 +300,7 @@ def test_one_joint_in_two_messages():
         if arm.state != 'running':
             break
     assert arm.causes == [Cause.IMPLAUSIBLE]
-    assert 'joint_3 has two sources that disagree: 0.3 in messages of ' in arm.fault
+    assert 'joint_3 has two sources that disagree: 0.3 rad in messages of ' in arm.fault
     assert 'joint_1' in arm.fault and 'finger' in arm.fault
     np.testing.assert_allclose(arm.sent[-1], arm.dynamics.gravity(arm.q), atol=1e-9)
 

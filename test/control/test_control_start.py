@@ -139,8 +139,8 @@ def test_a_driver_in_degrees_is_refused():
     """Positions far beyond the limits that would fit in degrees are reported as such."""
     driven = Driven('panda')
     driven.mangle = lambda q, qd, effort: (np.degrees(q), np.degrees(qd), effort)
-    expect_refusal(driven, 'panda_joint4 is at -120.3 rad, its limits are -3.072 and -0.0698',
-                   'Does the driver publish degrees?')
+    expect_refusal(driven, 'panda_joint4 is at -120.3 rad, its limits are -3.072 rad and -0.0698 '
+                   'rad', 'Does the driver publish degrees?')
 
 
 class Checked:
@@ -237,9 +237,9 @@ def test_rates_are_refused_told_or_nothing_to_tell(rate, minimum, nominal, word,
 def test_another_mounting_is_found_by_the_effort(name):
     """Torque sensors feel another gravity: refused, with the vector that explains them."""
     expect_refusal(Driven(name, plant=CEILING, sensors=True, noise=0.02), 'sign reversed?',
-                   'Gravity [0.0, 0.0, 9.8] would fit', 'on a ceiling?')
+                   'Gravity [0.0, 0.0, 9.8] m/s^2 would fit', 'on a ceiling?')
     expect_refusal(Driven(name, plant={'gravity': (9.81, 0.0, 0.0)}, sensors=True),
-                   'Gravity [9.8, 0.0, 0.0] would fit')
+                   'Gravity [9.8, 0.0, 0.0] m/s^2 would fit')
 
 
 def test_what_no_gravity_explains_is_told_with_likely_causes():

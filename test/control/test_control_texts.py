@@ -107,8 +107,8 @@ def test_less_than_asked_for_is_said():
     """A damping that somebody chose and the loop cannot carry is reported with both numbers."""
     settings = configured(ARM, **SLOW, brake_damping=[6.0])
     assert len(notices(settings)) == 1
-    assert notices(settings)[0].startswith('brake_damping in N.m.s/rad is reduced')
-    assert ' instead of 6' in notices(settings)[0]
+    assert notices(settings)[0].startswith('brake_damping is reduced')
+    assert ' N.m.s/rad instead of 6 N.m.s/rad' in notices(settings)[0]
 
 
 # -- states that do not come --------------------------------------------------------------------
@@ -164,6 +164,6 @@ def test_what_is_sent_and_what_remains_is_said(values, output, end):
     settings = Arm().settings(**values)
     text = describe_output(settings, '/c')
     assert output in text and ('payload' in text) is (values['driver_adds'] != 'none')
-    assert f'joint_1 {settings.torque_limits[0]:g}, joint_2' in text
+    assert f'joint_1 {settings.torque_limits[0]:g} N.m, joint_2' in text
     text = describe_end(settings)
     assert end in text and 'brakes for 0.5 s, then ramps within 0.5 s' in text

@@ -192,9 +192,9 @@ def test_reversal_and_halt():
 @pytest.mark.parametrize(('numbers', 'of', 'text'), [
     ([0.0], Streamed.POSITIONS, '1 positions for 2 joints: one for each is needed'),
     ([0.0] * 3, Streamed.VELOCITIES, '3 velocities for 2 joints'),
-    ([4.0, 0.0], Streamed.POSITIONS, 'position 4 of joint a is outside'),
+    ([4.0, 0.0], Streamed.POSITIONS, 'position 4 rad of joint a is outside'),
     ([0.0, math.nan], Streamed.POSITIONS, 'not all finite'),
-    ([9.0, 0.0], Streamed.VELOCITIES, 'velocity 9 of joint a in point 0 is beyond')])
+    ([9.0, 0.0], Streamed.VELOCITIES, 'velocity 9 rad/s of joint a in point 0 is beyond')])
 def test_bad_numbers_are_refused(numbers, of, text):
     """With the reason; what runs goes on."""
     with pytest.raises(GoalError, match=text):

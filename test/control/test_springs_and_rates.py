@@ -219,7 +219,7 @@ def test_low_torque_rates_are_told_with_what_springs_need() -> None:
     told = told_of_rates(chosen)
     print(told)
     assert f'springs of {TIP}: after a push of 10 % of torque_limits' in told
-    joint7 = float(re.search(r'panda_joint7 ([.0-9]+) instead of 120', told)[1])
+    joint7 = float(re.search(r'panda_joint7 ([.0-9]+) N.m/s instead of 120 N.m/s', told)[1])
     pushed = chosen.pushed()
     assert joint7 == pytest.approx(pushed.rates[6], rel=1e-3)
     assert f'{pushed.largest["rz"]:.3g} N.m at rz' in told

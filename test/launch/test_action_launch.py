@@ -197,7 +197,7 @@ class TestAction(SteppedCase):
         self.bench.run(0.1)
         self.bench.block()
         self.expect(sent, GoalStatus.STATUS_ABORTED, Result.PATH_TOLERANCE_VIOLATED,
-                    r'joint_\d: position error .* exceeds the path tolerance 0.05')
+                    r'joint_\d: position error .* exceeds the path tolerance 0.05 rad')
         self.bench.stuck = False
         self.bench.run(1.0)
         self.assertEqual(self.client.last('state'), 'running')
@@ -212,7 +212,7 @@ class TestAction(SteppedCase):
                          goal_tolerance=tolerances(0.02), path_tolerance=tolerances(-1.0))
         self.bench.block()
         self.expect(sent, GoalStatus.STATUS_ABORTED, Result.GOAL_TOLERANCE_VIOLATED,
-                    r'exceeds the goal tolerance 0.02')
+                    r'exceeds the goal tolerance 0.02 rad')
         self.assertGreater(self.bench.now - begin, 790_000_000)
 
     def test_default_goal_tolerance(self) -> None:

@@ -371,7 +371,7 @@ class TestFaults(unittest.TestCase):
         wanted = GRAVITY[0] - speed[0]  # an inertia of more than 0.6 kg.m^2, a rate of 10 1/s
         self.client.wait(lambda: self.client.commands[-1].effort[0] <= wanted, 'braking', 20.0)
         self.driver.behave()
-        self.expect_braking(begin, 'joint_1: velocity 3 beyond 2.2', 0.02)
+        self.expect_braking(begin, 'joint_1: velocity 3 rad/s beyond 2.2 rad/s', 0.02)
         time.sleep(0.2)
         torque = self.client.commands[-1].effort
         self.assertTrue((np.abs(torque - GRAVITY) <= 0.3 * LIMIT + 1e-9).all())  # hold_torque
@@ -395,8 +395,8 @@ class TestFaults(unittest.TestCase):
         def run(message: JointState, since: float) -> None:
             message.position[0] += 3.0 * 2.2 * since
         # Where the machine stands still meanwhile, the way is too long for one step.
-        self.cannot_be_true(run, r'joint_1: its positions change at \S+ per s, but its velocity '
-                            r'is 0|joint_1 jumped from \S+ to \S+ within \S+ s')
+        self.cannot_be_true(run, r'joint_1: its positions change at \S+ rad/s, but its '
+                            r'velocity is 0 rad/s|joint_1 jumped from \S+ rad to \S+ rad within ')
         other = self.client.node.create_publisher(JointState, 'joint_states', 50)
 
         def second(message: JointState, _since: float) -> None:
@@ -404,9 +404,9 @@ class TestFaults(unittest.TestCase):
                                      stamp=rig.to_ns(message.header.stamp) + 1000)
             twin.position[3] += 0.3
             other.publish(twin)
-        self.cannot_be_true(second, r'joint_4 jumped from \S+ to \S+ within \S+ s: a faulty '
-                            r'sensor, or two publishers \(/joint_states has 2 publishers: '
-                            rf'.*/{self.client.node.get_name()}\b')
+        self.cannot_be_true(second, r'joint_4 jumped from \S+ rad to \S+ rad within \S+ s: '
+                            r'a faulty sensor, or two publishers \(/joint_states has 2 '
+                            rf'publishers: .*/{self.client.node.get_name()}\b')
         self.driver.behave()
         self.client.node.destroy_publisher(other)
 

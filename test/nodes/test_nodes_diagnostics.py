@@ -323,7 +323,7 @@ def test_reference_and_goals(subject):
     error[:] = 0.0
     error[3] = -0.125
     level, _, values = subject.look('reference')
-    assert level == OK and values['largest error'] == '0.125'
+    assert level == OK and values['largest error'] == '0.125 rad'
     assert values['last goal'] == 'aborted (PATH_TOLERANCE_VIOLATED): late'
     assert (values['goals under way'], values['goals refused'], values['last refusal']) == (
         '1', '2', 'too fast')

@@ -21,6 +21,7 @@ from typing import Any
 
 from rbd_ros.control.interface.cause_codes import CauseCode
 from rbd_ros.control.interface.events import Event, Joints, NONE, Result, Structure
+from rbd_ros.control.interface.sentences import JointName
 from rbd_ros.control.joint_states.arrival import Arrival, arrive, is_ready, StateLimits, States
 from rbd_ros.control.joint_states.diagnosis import diagnose, diagnosis_text, missing_joints
 from rbd_ros.control.joint_states.intake import Intake
@@ -28,7 +29,7 @@ from rbd_ros.control.joint_states.sources import SOURCES
 from rbd_ros.control.joint_states.words import arrival_texts
 from rbd_ros.control.supervisor.supervisor import Diagnosis
 
-NAMES = ('a', 'b', 'c')
+NAMES = (JointName('a', 'rad'), JointName('b', 'm'), JointName('c', 'rad'))
 
 
 class JointStream:

@@ -24,6 +24,7 @@ import numpy.typing as npt
 from rbd_ros.compiler.procedure import bind, Vector
 from rbd_ros.compiler.records import field, Record
 from rbd_ros.control.interface.events import Event, Joints, Kind, NONE, Result, Structure
+from rbd_ros.control.interface.sentences import JointName
 from rbd_ros.control.references.feeder import Feeder
 from rbd_ros.control.references.goal_outcomes import EndedGoals
 from rbd_ros.control.references.goals import Tolerances
@@ -46,7 +47,7 @@ from rbd_ros.control.references.trajectory import Knots, Trajectory
 Array = npt.NDArray[np.float64]
 
 SIZES = {'n': 2, 'm': 2}
-NAMES = ('a', 'b')
+NAMES = (JointName('a', 'rad'), JointName('b', 'm'))
 
 #: what is asked of a reference besides the kinds of events
 ADVANCE, START, REST, STOP, GIVE_WAY, CHECK = range(100, 106)

@@ -78,8 +78,8 @@ def test_answers_are_those_of_the_node(sent: Run) -> None:
         'accepted', "aborted -2 joints ['elbow', " + ', '.join(f"'{each}'" for each in JOINTS[1:])
         + f'] are not the controlled ones {JOINTS} (unknown: elbow; missing: panda_joint1)',
         'accepted', found[6]]
-    assert re.fullmatch('aborted -1 panda_joint1 would move at 95, beyond its reference.velocity '
-                        r'[\d.]+', found[6])
+    assert re.fullmatch('aborted -1 panda_joint1 would move at 95 rad/s, beyond its '
+                        r'reference.velocity [\d.]+ rad/s', found[6])
     assert found[7:11] == ['accepted', 'succeeded 0 with feedback goal reached', 'accepted', 'ok']
     # feedback comes by the clock, and hurried cycles may end before it
     assert re.fullmatch('canceled 0 (with feedback )?canceled by the client', found[11])

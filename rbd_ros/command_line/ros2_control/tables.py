@@ -89,7 +89,9 @@ def tables(controller: Controller, package: str, prefix: str) -> str:
         array('constexpr const char *', 'kJoints', map(text, robot.joints)),
         array('constexpr std::size_t', 'kPlaces', map(str, robot.index)),  # among all joints
         array('constexpr bool', 'kEndless', map(plain, robot.continuous)),
-        _names('kJointNames', robot.joints), _names('kModelJoints', independent), '',
+        _names('kJointNames', robot.joints), _names('kModelJoints', independent),
+        _names('kJointUnits', robot.units),
+        _names('kModelUnits', [each.unit for each in robot.spoken(independent)]), '',
         'struct Measured', '{', '  const char * name;', '  std::size_t place;', '};',
         array('constexpr Measured', 'kMeasured', [
             f'{{{text(name)}, {k}}}' for k, name in enumerate(independent)

@@ -15,18 +15,59 @@
 """
 Sentences with places for what they are about, as data: every form of the controller says the same.
 
-A place is ``{joint}``; or one of the three numbers ``a``, ``b``, ``c``, with a format of C and
-Python (``{a:.4g}``), after another one was added or multiplied if need be (``{a+1:.0f}``); or a
-choice by a number, counted from 0 (``{a|position|velocity}``).
+A place is ``{joint}``; ``{unit}``, the unit of its position, or ``{effort}``, that of its effort;
+or one of the three numbers ``a``, ``b``, ``c``, with a format of C and Python (``{a:.4g}``), after
+another one was added or multiplied if need be (``{a+1:.0f}``); or a choice by a number, counted
+from 0 (``{a|position|velocity}``).
 """
 
 from __future__ import annotations
 
 import re
 
-__all__ = ['Sentence']
+__all__ = ['effort_unit', 'JointName', 'Sentence', 'unit_of']
 
-_PLACE = re.compile(r'{(joint|[abc](?:[+*][-0-9.e]+)?(?::[-+.0-9]*[efg]|(?:\|[^{}|]*)+)?)}')
+_PLACE = re.compile(r'{(joint|unit|effort|'
+                    r'[abc](?:[+*][-0-9.e]+)?(?::[-+.0-9]*[efg]|(?:\|[^{}|]*)+)?)}')
+
+
+#: unit of the effort by that of the position
+_EFFORT = {'rad': 'N.m', 'm': 'N'}
+
+
+class JointName(str):
+    """
+    The name of a joint that knows its unit.
+
+    :param name: of the joint.
+    :param unit: of its position: rad, or m if it slides.
+    """
+
+    unit: str
+
+    def __new__(cls, name: str, unit: str = '(rad or m)') -> JointName:
+        """Make it of its name."""
+        made = super().__new__(cls, name)
+        made.unit = unit
+        return made
+
+
+def unit_of(joint: str) -> str:
+    """
+    Return the unit of the position of a joint.
+
+    :param joint: its name; of a plain one the unit is not known.
+    """
+    return joint.unit if isinstance(joint, JointName) else '(rad or m)'
+
+
+def effort_unit(unit: str) -> str:
+    """
+    Return the unit of the effort of a joint.
+
+    :param unit: of its position.
+    """
+    return _EFFORT.get(unit, '(N.m or N)')
 
 
 class Sentence:
@@ -47,7 +88,7 @@ class Sentence:
         """
         Return the sentence.
 
-        :param joint: name.
+        :param joint: name; its unit is known if it is a :class:`JointName`.
         :param a: first number.
         :param b: second number.
         :param c: third number.
@@ -58,7 +99,11 @@ class Sentence:
 
 def _filled(place: str, joint: str, values: dict[str, float]) -> str:
     if place == 'joint':
-        return joint
+        return str(joint)
+    if place == 'unit':
+        return unit_of(joint)
+    if place == 'effort':
+        return effort_unit(unit_of(joint))
     if '|' in place:
         name, *cases = place.split('|')
         return cases[min(max(int(values[name]), 0), len(cases) - 1)]

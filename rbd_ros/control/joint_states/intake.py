@@ -312,4 +312,5 @@ def fill_structure(structure: Structure, joints: Joints, settings: Settings) -> 
         if name in fixed:
             joints.q[j] = fixed[name]
     silence = max(settings.number('state_timeout'), settings.number('prescribed_timeout'))
-    return Intake(names, robot.joints, fixed=tuple(fixed), followers=followers, silence=silence)
+    return Intake(robot.spoken(names), robot.joints, fixed=tuple(fixed), followers=followers,
+                  silence=silence)

@@ -21,6 +21,7 @@ import enum
 from typing import Protocol
 
 from rbd_ros.compiler.procedure import Vector
+from rbd_ros.control.interface.sentences import Sentence, unit_of
 from rbd_ros.control.throttle import short_list
 
 __all__ = ['AGE_TEXTS', 'arrival_texts', 'ArrivalWord', 'Kinds', 'mask', 'named', 'Text']
@@ -157,12 +158,12 @@ def arrival_texts(kinds: Kinds) -> dict[int, Text]:
         word.EFFORTS: lambda j, a, b, c: f'{a:.0f} efforts for {b:.0f} names',
         word.NOT_FINITE: lambda j, a, b, c: (
             f'the position of {", ".join(named(kinds.joints, a, b, c))} is not finite'),
-        word.JUMP: lambda j, a, b, c: (
-            f'{j} jumped from {a:.4g} to {b:.4g} within {c:.3g} s: a faulty sensor, or two '
-            'publishers'),
+        word.JUMP: Sentence(
+            '{joint} jumped from {a:.4g} {unit} to {b:.4g} {unit} within {c:.3g} s: a faulty '
+            'sensor, or two publishers'),
         word.DISAGREE: lambda j, a, b, c: (
-            f'{j} has two sources that disagree: {a:.4g} in messages of '
-            f'{short_list(kinds.names(c // 64))}, {b:.4g} in those of '
+            f'{j} has two sources that disagree: {a:.4g} {unit_of(j)} in messages of '
+            f'{short_list(kinds.names(c // 64))}, {b:.4g} {unit_of(j)} in those of '
             f'{short_list(kinds.names(c % 64))}'),
         word.BAD_TIME: lambda j, a, b, c: 'its time or its stamp is no time',
         word.UNREADABLE: lambda j, a, b, c: f'unreadable: {kinds.unreadable}',

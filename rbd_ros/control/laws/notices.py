@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import math
 
+from rbd_ros.control.interface.sentences import effort_unit
 from rbd_ros.control.laws.design import Design, design, DesignLimits, fill_design
 from rbd_ros.control.parameters.gains import gain_reasons
 from rbd_ros.control.parameters.pushes import PUSH
@@ -61,18 +62,19 @@ def notices(settings: Settings) -> list[str]:
     if unwatched:
         texts.append(f'the speed of {", ".join(unwatched)} is not supervised: give '
                      'velocity in <limit> of the URDF, or velocity_limits')
-    narrow = [f'{joint} {b:.3g} {unit} instead of {a:.3g}' for joint, unit, a, b in zip(
+    narrow = [f'{joint} {b:.3g} {unit} instead of {a:.3g} {unit}' for joint, unit, a, b in zip(
         robot.joints, robot.units, settings.joints('barrier.margin'),
         settings.barrier_margins) if b < a]
     if narrow and _asked(settings, 'barrier.margin'):
         texts.append('barrier.margin is reduced to a tenth of the range of the joint: '
                      f'{", ".join(narrow)}')
     for name, used in _DAMPERS.items():
-        less = [f'{joint} {b:.3g} instead of {a:.3g}' for joint, a, b in zip(
-            robot.joints, settings.joints(name), getattr(x, used)) if b < a]
+        less = [f'{joint} {b:.3g} {_damping(unit)} instead of {a:.3g} {_damping(unit)}'
+                for joint, unit, a, b in zip(robot.joints, robot.units, settings.joints(name),
+                                             getattr(x, used)) if b < a]
         if less and _asked(settings, name):
-            texts.append(f'{name} in N.m.s/rad is reduced, because more would oscillate '
-                         f'{_late(x)}: {", ".join(less)}')
+            texts.append(f'{name} is reduced, because more would oscillate {_late(x)}: '
+                         f'{", ".join(less)}')
     if not settings.number('delay'):  # else they are refused
         texts += [f'if joint states have no velocities: {reason}'
                   for reason in [*gain_reasons(settings.values, differenced=True),
@@ -98,20 +100,26 @@ def _late_dampers(settings: Settings) -> list[str]:
     pushed = settings.pushed()
     if pushed is None:
         return []
-    low = [f'{joint} {needed:.4g} instead of {rate:.4g} N{"" if unit == "m" else ".m"}/s'
+    low = [f'{joint} {needed:.4g} {effort_unit(unit)}/s instead of {rate:.4g} '
+           f'{effort_unit(unit)}/s'
            for joint, needed, rate, unit in zip(settings.robot.joints, pushed.rates,
                                                 settings.torque_rates, settings.robot.units)
            if needed > rate]
     if not low:
         return []
     slides = dict(zip(settings.robot.joints, settings.robot.units)) | dict.fromkeys('xyz', 'm')
-    pushes = [f'{push:.3g} {"N" if slides.get(place) == "m" else "N.m"} at {place}'
+    pushes = [f'{push:.3g} {effort_unit(slides.get(place, "rad"))} at {place}'
               for place, push in pushed.largest.items()]
     return [f'torque_rate_limits are low for the springs of {settings.text("mode")}: after a push '
             f'of {100.0 * PUSH:g} % of torque_limits that ends at once their dampers need '
             f'{", ".join(low)}. In half of the sampled poses the damping holds for pushes '
             f'up to {", ".join(pushes)}: give torque_rate_limits that the robot can take, softer '
             'springs, or rotor_inertia where the description has no rotors']
+
+
+def _damping(unit: str) -> str:
+    """Return the unit of the damping of a joint by that of its position."""
+    return f'{effort_unit(unit)}.s/{unit}'
 
 
 def _late(x: Design) -> str:

@@ -19,6 +19,8 @@ from __future__ import annotations
 from collections.abc import Callable
 import enum
 
+from rbd_ros.control.interface.sentences import Sentence
+
 __all__ = ['LawWord', 'TEXTS']
 
 
@@ -30,7 +32,7 @@ class LawWord(enum.IntEnum):
 
 #: texts of a joint's name and three numbers
 TEXTS: dict[int, Callable[[str, float, float, float], str]] = {
-    LawWord.HOLD_YIELDS: lambda joint, way, _b, _c: (
-        f'the hold yields to a push: {joint} has moved by {way:.3g} so far. If nobody is '
+    LawWord.HOLD_YIELDS: Sentence(
+        'the hold yields to a push: {joint} has moved by {a:.3g} {unit} so far. If nobody is '
         'pushing, the payload or the description is wrong'),
 }

@@ -66,4 +66,5 @@ class PayloadCheck:
         judge_weight(needed, controller.settings.torque_limits, mass, verdict)
         if verdict.answer:
             _, joint, *numbers = verdict.words[0]
-            raise PayloadError(TEXTS[LoadWord.TOO_HEAVY](self._robot.joints[int(joint)], *numbers))
+            raise PayloadError(TEXTS[LoadWord.TOO_HEAVY](
+                self._robot.spoken()[int(joint)], *numbers))

@@ -25,7 +25,7 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-from rbd_ros.control.load.words import LoadWord, TEXTS
+from rbd_ros.control.load.words import LoadWord, SHORT, TEXTS
 from rbd_ros.control.parameters.gains import gain_reasons
 from rbd_ros.control.parameters.settings import Settings
 from rbd_ros.control.start.start import BEYOND, BEYOND_SHARE, Start
@@ -59,7 +59,7 @@ def load_text(word: int, joint: int, numbers: tuple[float, float, float], settin
         return _positions(settings, start)
     if word == LoadWord.START_MISMATCH:
         return f'{_mismatch(settings, start)}. {_explanation(settings, start)}'
-    names = _loop_of_row(settings) if word in _OF_LOOPS else settings.robot.joints
+    names = _loop_of_row(settings) if word in _OF_LOOPS else settings.robot.spoken()
     return TEXTS[word](names[joint] if joint >= 0 else '', *numbers)
 
 
@@ -80,9 +80,10 @@ def _positions(settings: Settings, start: Start) -> str:
     def inside(x: Array) -> npt.NDArray[np.bool_]:
         return (lower - margin <= x) & (x <= upper + margin)
     wrong = np.flatnonzero(~inside(q)).tolist()
-    parts = [f'{robot.joints[j]} is at {q[j]:.4g} {robot.units[j]}, its limits are '
-             f'{lower[j]:.4g} and {upper[j]:.4g}' for j in wrong]
-    turns = np.array([unit == 'rad' for unit in robot.units])
+    units = robot.units
+    parts = [f'{robot.joints[j]} is at {q[j]:.4g} {units[j]}, its limits are {lower[j]:.4g} '
+             f'{units[j]} and {upper[j]:.4g} {units[j]}' for j in wrong]
+    turns = np.array([unit == 'rad' for unit in units])
     hint = 'Another robot, another zero position, or an offset of the encoders?'
     if turns[wrong].all() and inside(np.where(turns, np.radians(q), q)).all():
         hint = 'Does the driver publish degrees? joint_states must be in rad'
@@ -95,12 +96,13 @@ def _mismatch(settings: Settings, start: Start) -> str:
     """Return which efforts are not those of gravity."""
     tolerance = settings.number('start.tolerance') * settings.torque_limits
     parts = []
-    for name, effort, predicted, most in zip(settings.robot.joints, start.effort, start.predicted,
-                                             tolerance, strict=True):
+    for name, effort, predicted, most in zip(settings.robot.spoken(), start.effort,
+                                             start.predicted, tolerance, strict=True):
         if abs(effort - predicted) <= most:
             continue
         hint = ' (sign reversed?)' if abs(effort + predicted) <= most else ''
-        parts.append(f'{name}: measured {effort:.4g} N.m, predicted {predicted:.4g}{hint}')
+        said = SHORT[LoadWord.START_MISMATCH](name, effort, predicted, 0.0)
+        parts.append(f'{said}{hint}')
     return '; '.join(parts)
 
 
@@ -113,8 +115,8 @@ def _explanation(settings: Settings, start: Start) -> str:
     entries = ', '.join(f'{x + 0.0:.1f}' for x in vector.round(1))
     ceiling = vector @ settings.numbers('gravity') < 0.0
     where = ' (on a ceiling?)' if ceiling else ''
-    return (f'Gravity [{entries}] would fit: if the robot is mounted like that{where}, set the '
-            'parameter gravity')
+    return (f'Gravity [{entries}] m/s^2 would fit: if the robot is mounted like that{where}, set '
+            'the parameter gravity')
 
 
 def gravity_that_fits(effort: Array, columns: Array, tolerance: Array) -> Array | None:
@@ -142,7 +144,7 @@ def likely_causes(settings: Settings) -> str:
     """
     vector = ', '.join(f'{x:g}' for x in settings.numbers('gravity'))
     source = settings.text('gravity_source')
-    gravity = f'gravity [{vector}]' if source == 'parameter' else f'gravity_source {source}'
+    gravity = f'gravity [{vector}] m/s^2' if source == 'parameter' else f'gravity_source {source}'
     return (f'Likely causes: {gravity} does not match the mounting; the sign of a joint is '
             f'wrong; driver_adds "{settings.text("driver_adds")}" does not match the driver; '
             f'the load is not payload.mass {settings.number("payload.mass"):g} kg')

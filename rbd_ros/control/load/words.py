@@ -43,10 +43,10 @@ class LoadWord(enum.IntEnum):
     START_NO_EFFORT = 463
     START_NOT_COMPARED = 464
     START_UNMEASURED = 465
-    START_BRAKED = 466  # joint with the largest load; N.m: its gravity torque
-    START_MATCH = 467  # N.m: largest difference
-    START_MISMATCH = 468  # the first wrong joint; N.m: measured, predicted
-    TOO_HEAVY = 470  # joint that cannot hold it; N.m: needed, its limit; kg: mass
+    START_BRAKED = 466  # joint with the largest load; N.m or N: its gravity torque
+    START_MATCH = 467  # joint with the largest difference; N.m or N: it
+    START_MISMATCH = 468  # the first wrong joint; N.m or N: measured, predicted
+    TOO_HEAVY = 470  # joint that cannot hold it; N.m or N: needed, its limit; kg: mass
     NO_ORIENTATION = 471
     BAD_QUATERNION = 472  # its length
     LOOP_OPEN = 480  # row of the loops; rad or m: gap, tolerance
@@ -86,7 +86,7 @@ def _rate_low(joint: str, rate: float, minimum: float, nominal: float) -> str:
 def _rate_far(joint: str, rate: float, minimum: float, nominal: float) -> str:
     slow = '; below half of it, the control loop may oscillate' if 2.0 * rate < nominal else ''
     return (f'start check: joint states arrive at {rate:.4g} Hz, but nominal_rate is '
-            f'{nominal:g} Hz: set it to {rate:.0f}. Damping and the steps of the limiter are '
+            f'{nominal:g} Hz: set it to {rate:.0f} Hz. Damping and the steps of the limiter are '
             f'designed for it{slow}')
 
 
@@ -106,7 +106,7 @@ TEXTS: dict[int, Callable[[str, float, float, float], str]] = {
     LoadWord.MASSLESS: Sentence('a payload without mass has no inertia'),
     LoadWord.TOO_HEAVY: Sentence(
         'a payload of {c:g} kg cannot be held: at the present pose {joint} would need {a:.4g} '
-        'N.m, its limit is {b:.4g} N.m'),
+        '{effort}, its limit is {b:.4g} {effort}'),
     LoadWord.NO_ORIENTATION: Sentence('the IMU reports that it has no orientation'),
     LoadWord.BAD_QUATERNION: Sentence('its quaternion has length {a:.4g}, not 1'),
     LoadWord.GRAVITY_OLD: lambda joint, timeout, b, c: f'{timeout:g} s',
@@ -117,16 +117,16 @@ TEXTS: dict[int, Callable[[str, float, float, float], str]] = {
     LoadWord.START_UNMEASURED: lambda joint, a, b, c: (
         'start check: no effort was measured at rest; the first torque is g(q) if the robot is '
         'at rest'),
-    LoadWord.START_BRAKED: lambda joint, torque, b, c: (
-        f'start check: the measured effort is about zero although gravity requires {torque:.3g} '
-        f'N.m ({joint}): the brakes hold the robot, or the effort does not include gravity; the '
-        'first torque is g(q)'),
-    LoadWord.START_MATCH: lambda joint, worst, b, c: (
-        f'start check: measured effort agrees within {worst:.3g} N.m; the first torque is its '
+    LoadWord.START_BRAKED: Sentence(
+        'start check: the measured effort is about zero although gravity requires {a:.3g} '
+        '{effort} ({joint}): the brakes hold the robot, or the effort does not include gravity; '
+        'the first torque is g(q)'),
+    LoadWord.START_MATCH: Sentence(
+        'start check: measured effort agrees within {a:.3g} {effort}; the first torque is its '
         'median, bounded by what g(q) explains'),
     LoadWord.LOOP_OPEN: lambda loop, gap, most, c: (
-        f'loop joint "{loop}" is open by {gap:.3g}, loop_tolerance {most:g} (rad or m): zero or '
-        'sign of a sensor, or lengths of the description?'),
+        f'loop joint "{loop}" is open by {gap:.3g} (rad or m), loop_tolerance {most:g} (rad or '
+        'm): zero or sign of a sensor, or lengths of the description?'),
     LoadWord.LOOP_LOST: lambda loop, gap, b, c: (
         f'loop joint "{loop}" stays open by {gap:.3g} (rad or m) with the driven joints where '
         'they are: no passive joints close it near those before. Zero or sign of a sensor, '
@@ -142,6 +142,7 @@ SHORT: dict[int, Sentence] = {
     LoadWord.GAINS_FOR_DELAY: Sentence(
         'the gains may be unstable with a delay of {a*1000:.3g} ms: lower them, or the delay'),
     LoadWord.START_POSITIONS: Sentence(
-        '{joint} is at {a:.4g}, far outside its limits. Another robot, another zero position, '
-        'another unit, or an offset of the encoders?'),
-    LoadWord.START_MISMATCH: Sentence('{joint}: measured {a:.4g} N.m, predicted {b:.4g}')}
+        '{joint} is at {a:.4g} {unit}, far outside its limits. Another robot, another zero '
+        'position, another unit, or an offset of the encoders?'),
+    LoadWord.START_MISMATCH: Sentence(
+        '{joint}: measured {a:.4g} {effort}, predicted {b:.4g} {effort}')}

@@ -30,21 +30,23 @@ AXES = ('rx', 'ry', 'rz', 'x', 'y', 'z')
 class ObserverWord(enum.IntEnum):
     """What a joint that stands still is accused of, and what is felt of a contact."""
 
-    STANDS = 400  # a: by how much it should have moved
-    MOVES_UNSEEN = 401  # a: where it stands
+    STANDS = 400  # a: by how much it should have moved, rad or m
+    MOVES_UNSEEN = 401  # a: where it stands, rad or m
     TOUCHED = 402  # a: observed torque, b: its threshold, c: force at the frame
     TOUCHED_ALONG = 403  # a: force or moment, b: its direction, c: force at the frame
 
 
 #: Sentences, made from the name of the joint and three numbers.
 TEXTS: Mapping[int, Callable[[str, float, float, float], str]] = {
-    ObserverWord.STANDS: lambda joint, a, b, c: (
-        f'{joint} does not move at all: it should have moved by {a:.3g}, more than a tenth of '
-        'tracking_limits (blocked, or a frozen sensor)'),
-    ObserverWord.MOVES_UNSEEN: lambda joint, a, b, c: (
-        f'{joint} stands at {a:.6g}, but the other joints feel that it moves'),
+    ObserverWord.STANDS: Sentence(
+        '{joint} does not move at all: it should have moved by {a:.3g} {unit}, more than a tenth '
+        'of tracking_limits (blocked, or a frozen sensor)'),
+    ObserverWord.MOVES_UNSEEN: Sentence(
+        '{joint} stands at {a:.6g} {unit}, but the other joints feel that it moves'),
     ObserverWord.TOUCHED: Sentence(
-        '{joint} feels {a:.3g} N.m, threshold {b:.3g}; {c:.3g} N if it is at task.frame'),
+        '{joint} feels {a:.3g} {effort}, threshold {b:.3g} {effort}; {c:.3g} N if it is at '
+        'task.frame'),
     ObserverWord.TOUCHED_ALONG: Sentence(
-        'task.frame feels {a:.3g} N or N.m along {b|' + '|'.join(AXES) + '}; {c:.3g} N in all'),
+        'task.frame feels {a:.3g} {b|N.m|N.m|N.m|N} along {b|' + '|'.join(AXES)
+        + '}; {c:.3g} N in all'),
 }

@@ -22,6 +22,7 @@ from typing import cast
 
 import numpy as np
 from rbd_ros.compiler import Bound
+from rbd_ros.control.interface.sentences import effort_unit
 from rbd_ros.control.kernels.kernels import LawKernels
 from rbd_ros.control.modes.mode_file import read_modes
 from rbd_ros.control.modes.modes import Mode
@@ -148,10 +149,10 @@ def describe_output(settings: Settings, topic: str) -> str:
     if adds != 'none':
         known = settings.flag('driver_knows_payload')
         load = ', payload ' + ('known' if known else 'unknown') + ' to the driver'
-    limits = ', '.join(f'{name} {most:g}' for name, most in zip(
-        settings.robot.joints, settings.torque_limits))
+    limits = ', '.join(f'{name} {most:g} {effort_unit(name.unit)}'
+                       for name, most in zip(settings.robot.spoken(), settings.torque_limits))
     return (f'sends {_PART[adds]} on {topic} ({settings.text("command_type")}){load}; limits '
-            f'of the total in N.m: {limits}')
+            f'of the total: {limits}')
 
 
 def describe_end(settings: Settings) -> str:

@@ -22,6 +22,7 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+from rbd_ros.control.interface.sentences import effort_unit
 from rbd_ros.control.kernels.tip import AXES
 from rbd_ros.control.parameters.settings import Settings
 
@@ -81,7 +82,7 @@ class PathLimits:
         if outside.any():
             j = int(outside.argmax())
             return (f'joint {self.joints[j]} would be at {at.q[j]:.6g} {self.units[j]}, outside '
-                    f'[{self.lower[j]:.6g}, {self.upper[j]:.6g}]')
+                    f'[{self.lower[j]:.6g}, {self.upper[j]:.6g}] {self.units[j]}')
         for what, parameter, values, limits, unit in (
                 ('velocity', 'reference.velocity', at.qd, self.velocity, '/s'),
                 ('acceleration', f'{SHARE:g} of reference.acceleration', at.qdd,
@@ -89,10 +90,9 @@ class PathLimits:
                 ('torque', 'torque_limits', at.torque, self.torque, '')):
             if not (np.abs(values) <= (1.0 + _ROUNDING) * limits).all():
                 j = int((np.abs(values) / limits).argmax())
-                unit = f'{self.units[j]}{unit}' if unit else (
-                    'N' if self.units[j] == 'm' else 'N.m')
+                unit = f'{self.units[j]}{unit}' if unit else effort_unit(self.units[j])
                 return (f'joint {self.joints[j]} would need the {what} {values[j]:.5g} {unit}, '
-                        f'beyond {limits[j]:.5g} ({parameter})')
+                        f'beyond {limits[j]:.5g} {unit} ({parameter})')
         return ''
 
     def singular(self, condition: float) -> str:

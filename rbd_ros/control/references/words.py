@@ -98,8 +98,9 @@ def _always(text: str) -> Callable[[str, float, float, float], str]:
 
 
 def _off(which: str) -> Sentence:
-    return Sentence('{joint}: {c|position|velocity|acceleration} error {a:.4g} exceeds the '
-                    f'{which} tolerance ' '{b:.4g}')
+    unit = '{unit}{c||/s|/s^2}'
+    return Sentence('{joint}: {c|position|velocity|acceleration} error {a:.4g} ' f'{unit} exceeds '
+                    f'the {which} tolerance ' '{b:.4g} ' f'{unit}')
 
 
 #: sentences by word: of the name of a joint and three numbers; in place of the joint,
@@ -141,20 +142,22 @@ TEXTS: dict[int, Callable[[str, float, float, float], str]] = {
     PointWord.TIMES: Sentence('time_from_start must be finite and increase strictly: in point '
                               '{c:.0f} it is {a:.9g} s, after {b:.9g} s'),
     PointWord.OUTSIDE: Sentence(
-        'position {a:.6g} of joint {joint} is outside [{b:.6g}, {c:.6g}] rad or m'),
+        'position {a:.6g} {unit} of joint {joint} is outside [{b:.6g}, {c:.6g}] {unit}'),
     PointWord.VELOCITY: Sentence(
-        'velocity {a:.6g} of joint {joint} in point {c:.0f} is beyond {b:.6g}'),
+        'velocity {a:.6g} {unit}/s of joint {joint} in point {c:.0f} is beyond {b:.6g} {unit}/s'),
     PointWord.ACCELERATION: Sentence(
-        'acceleration {a:.6g} of joint {joint} in point {c:.0f} is beyond {b:.6g}'),
+        'acceleration {a:.6g} {unit}/s^2 of joint {joint} in point {c:.0f} is beyond {b:.6g} '
+        '{unit}/s^2'),
     PointWord.TOO_FAST: Sentence(
-        '{joint} would move at {a:.4g}, beyond its reference.velocity {b:.4g}'),
+        '{joint} would move at {a:.4g} {unit}/s, beyond its reference.velocity {b:.4g} {unit}/s'),
     PointWord.ENDED: Sentence('the trajectory ended {a:.4g} s ago'),
     PointWord.TOO_CLOSE: Sentence(
         'points of the trajectory are closer together than the clock can tell'),
     PointWord.TOLERANCE: Sentence(
         '{a|position|velocity|acceleration} tolerance of {joint} is not finite'),
     PointWord.TOO_LARGE: Sentence(
-        'the target {c|twist|wrench} has {a:g}, which is beyond {b:g}'),
+        'the target {c|twist|wrench} has {a:g} {c|m/s or rad/s|N or N.m}, which is beyond {b:g} '
+        '{c|m/s or rad/s|N or N.m}'),
     PointWord.FAR: Sentence('the target position {a:g} m is beyond {b:g} m'),
     PointWord.COUNT: Sentence(
         '{a:.0f} {c|positions|velocities} for {b:.0f} joints: one for each is needed, in the '

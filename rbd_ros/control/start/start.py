@@ -306,9 +306,12 @@ def _gravity_fits(x: Start, p: StartLimits, kernel: StopKernel, load: Load, join
         _begin_with_gravity(x, kernel, load, joints)
         return True
     worst = 0.0
+    far = 0
     wrong = NOBODY
     for j in range(len(x.effort)):
-        worst = max(worst, abs(x.effort[j] - x.predicted[j]))
+        if abs(x.effort[j] - x.predicted[j]) > worst:
+            worst = abs(x.effort[j] - x.predicted[j])
+            far = j
         if wrong == NOBODY and not (
                 abs(x.effort[j] - x.predicted[j]) <= p.tolerance * p.limit[j]):
             wrong = j
@@ -317,7 +320,7 @@ def _gravity_fits(x: Start, p: StartLimits, kernel: StopKernel, load: Load, join
         accuse(y, CauseCode.START_CHECK, LoadWord.START_MISMATCH, wrong, x.effort[wrong],
                x.predicted[wrong], 0.0)
         return False
-    tell(y, LoadWord.START_MATCH, NOBODY, worst, 0.0, 0.0)
+    tell(y, LoadWord.START_MATCH, far, worst, 0.0, 0.0)
     _begin_with_effort(x, p, kernel, load, joints, count)
     return True
 

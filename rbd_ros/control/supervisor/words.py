@@ -21,6 +21,7 @@ import enum
 import math
 
 from rbd_ros.control.interface.events import NONE
+from rbd_ros.control.interface.sentences import Sentence
 from rbd_ros.control.supervisor.states import State
 
 __all__ = ['EXPLAINED', 'supervisor_text', 'SupervisorWord', 'TEXTS']
@@ -89,28 +90,30 @@ TEXTS: dict[int, Text] = {
     SupervisorWord.GRAVITY_NOT_FINITE: lambda joint, a, b, c: 'not finite',
     SupervisorWord.VELOCITY_NOT_FINITE: lambda joint, a, b, c: 'the velocity is not finite',
     # the monitors
-    SupervisorWord.TOO_FAST: lambda joint, a, b, c: f'{joint}: velocity {a:.4g} beyond {b:.4g}',
+    SupervisorWord.TOO_FAST: Sentence(
+        '{joint}: velocity {a:.4g} {unit}/s beyond {b:.4g} {unit}/s'),
     SupervisorWord.LOW_RATE: lambda joint, a, b, c: f'{a:.4g} Hz, minimum_rate {b:.4g} Hz',
-    SupervisorWord.FAR_FROM_REFERENCE: lambda joint, a, b, c: (
-        f'{joint}: tracking error {a:.4g} beyond {b:.4g}'),
-    SupervisorWord.ORIENTATION_FAR: lambda joint, a, b, c: (
-        f'orientation of the tip: tracking error {a:.4g} beyond {b:.4g}'),
-    SupervisorWord.POSITION_FAR: lambda joint, a, b, c: (
-        f'position of the tip: tracking error {a:.4g} beyond {b:.4g}'),
-    SupervisorWord.MOVED: lambda joint, a, b, c: (
-        f'{joint} moved {a:.3g} within {b:.3g} s of the first torque'),
-    SupervisorWord.MOVES: lambda joint, a, b, c: (
-        f'{joint} moves at {a:.3g} per s by itself, {b:.3g} s after the first torque'),
-    SupervisorWord.ACCELERATES: lambda joint, a, b, c: (
-        f'{joint} accelerates at {a:.3g} per s^2 at the start'),
-    SupervisorWord.MISMATCH: lambda joint, a, b, c: (
-        f'{joint}: its positions change at {a:.3g} per s, but its velocity is {b:.3g}'),
-    SupervisorWord.POSITIONS_TOO_FAST: lambda joint, a, b, c: (
-        f'{joint}: velocity of its positions {a:.4g} beyond {b:.4g}'),
-    SupervisorWord.OUT_OF_RANGE: lambda joint, a, b, c: (
-        f'{joint} is at {a:.4g}, far outside its limits (sign, unit or zero of its sensor?)'),
-    SupervisorWord.REPEATS: lambda joint, a, b, c: (
-        f'{joint} repeats the position {a:.6g} exactly, which its sensor never did'),
+    SupervisorWord.FAR_FROM_REFERENCE: Sentence(
+        '{joint}: tracking error {a:.4g} {unit} beyond {b:.4g} {unit}'),
+    SupervisorWord.ORIENTATION_FAR: Sentence(
+        'orientation of the tip: tracking error {a:.4g} rad beyond {b:.4g} rad'),
+    SupervisorWord.POSITION_FAR: Sentence(
+        'position of the tip: tracking error {a:.4g} m beyond {b:.4g} m'),
+    SupervisorWord.MOVED: Sentence(
+        '{joint} moved {a:.3g} {unit} within {b:.3g} s of the first torque'),
+    SupervisorWord.MOVES: Sentence(
+        '{joint} moves at {a:.3g} {unit}/s by itself, {b:.3g} s after the first torque'),
+    SupervisorWord.ACCELERATES: Sentence(
+        '{joint} accelerates at {a:.3g} {unit}/s^2 at the start'),
+    SupervisorWord.MISMATCH: Sentence(
+        '{joint}: its positions change at {a:.3g} {unit}/s, but its velocity is {b:.3g} {unit}/s'),
+    SupervisorWord.POSITIONS_TOO_FAST: Sentence(
+        '{joint}: velocity of its positions {a:.4g} {unit}/s beyond {b:.4g} {unit}/s'),
+    SupervisorWord.OUT_OF_RANGE: Sentence(
+        '{joint} is at {a:.4g} {unit}, far outside its limits (sign, unit or zero of its '
+        'sensor?)'),
+    SupervisorWord.REPEATS: Sentence(
+        '{joint} repeats the position {a:.6g} {unit} exactly, which its sensor never did'),
     SupervisorWord.NO_DEAD_MAN_MESSAGE: lambda joint, a, b, c: f'no message for {a:g} s',
     SupervisorWord.DEAD_MAN_RELEASED: lambda joint, a, b, c: 'the switch was released',
     SupervisorWord.REFUSED_IN_A_ROW: lambda joint, a, b, c: (

@@ -182,7 +182,7 @@ class TrajectoryAction:
                 raise GoalError(ResultCode.INVALID_GOAL, other_mode(
                     controller.mode, controller.settings.robot.own_modes))
             return self._read_path(goal, controller)
-        joints = controller.settings.robot.joints
+        joints = controller.settings.robot.spoken()
         knots = knots_of(goal.trajectory, controller.accepted)
         controller.check_points(knots)
         check_speed(knots, controller.p.references.joint.velocity, joints)

@@ -33,6 +33,7 @@ from typing import Protocol, TYPE_CHECKING
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 import numpy as np
 from rbd_ros.control.interface.events import NEVER
+from rbd_ros.control.interface.sentences import effort_unit
 from rbd_ros.control.observers.contact import is_watched
 from rbd_ros.control.observers.words import AXES
 from rbd_ros.control.references.joint_reference import Source
@@ -198,7 +199,7 @@ class Diagnostics:
             ('goals under way', action.goals), ('goals refused', action.refused),
             ('last refusal', action.refusal),
             (LAST_GOAL, f'{last.status.value} ({last.code.name}): {last.text}' if last else ''),
-            ('largest error', f'{_largest_error(controller):.4g}')]
+            ('largest error', _largest_error(controller))]
         if controller.leads:
             condition = float(_tip_kernel(controller).outputs['condition'][0])
             pairs.append(('condition number', f'{condition:.4g}'))
@@ -289,10 +290,14 @@ def _contact(controller: Controller, now: float) -> dict[str, Part]:
     if x.count:
         when = datetime.fromtimestamp(time.time() - now + x.found, UTC)
         joint, axis = int(x.found_joint), int(x.found_axis)
-        where = AXES[axis] if axis >= 0 else settings.robot.joints[joint] if joint >= 0 else ''
+        where, unit = '', 'rad'
+        if axis >= 0:
+            where, unit = AXES[axis], 'm' if AXES[axis] in 'xyz' else 'rad'
+        elif joint >= 0:
+            where, unit = settings.robot.joints[joint], settings.robot.units[joint]
         pairs += [(CONTACT_TIME, when.isoformat(timespec='milliseconds')),
                   (CONTACT_PLACE, where),
-                  (CONTACT_TORQUE, f'{x.found_torque:.4g}'),
+                  (CONTACT_TORQUE, f'{x.found_torque:.4g} {effort_unit(unit)}'),
                   (CONTACT_FORCE, f'{x.found_force:.4g}')]
     return {CONTACT: (WARN if x.touching else OK,
                       'touches something' if x.touching else 'touches nothing', pairs)}
@@ -316,8 +321,12 @@ def _gravity_age(controller: Controller) -> float:
     return max(controller.x.now - received, 0.0) if received > NEVER else math.inf
 
 
-def _largest_error(controller: Controller) -> float:
-    return float(np.abs(controller.x.laws.joint.error).max()) if controller.tracks else 0.0
+def _largest_error(controller: Controller) -> str:
+    """Return the largest tracking error of a joint, with its unit; empty: there is none."""
+    if not controller.tracks:
+        return ''
+    error, units = np.abs(controller.x.laws.joint.error), controller.settings.robot.units
+    return f'{error.max():.4g} {units[int(error.argmax())]}'
 
 
 def _spread(name: str, spread: Spread, scale: float, unit: str) -> Iterator[Pair]:

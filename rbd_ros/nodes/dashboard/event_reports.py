@@ -54,8 +54,8 @@ class ContactReports:
                 CONTACT_PLACE, CONTACT_TORQUE, CONTACT_FORCE, CONTACT_REACTION))
             more = int(count) - before - 1
             self._timeline.add(
-                'contact', f'felt by {place}: {torque} N.m, or N along a direction; {force} N at '
-                f'the frame. Then: {reaction}' + (f'. And {more} just before' if more else ''),
+                'contact', f'felt by {place}: {torque}; {force} N at the frame. Then: '
+                f'{reaction}' + (f'. And {more} just before' if more else ''),
                 at=seconds(values.get(CONTACT_TIME, '')))
         self._count = int(count)
 

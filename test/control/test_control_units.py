@@ -1,0 +1,165 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""Every number that the controller says has its unit, for joints that turn and that slide."""
+
+from pathlib import Path
+import re
+
+import pytest
+
+from rbd_ros import load_urdf
+from rbd_ros.command_line.ros2_control.sentence_tables import sentence_tables
+from rbd_ros.control.controller import Controller
+from rbd_ros.control.force_torque.words import SensorWord
+from rbd_ros.control.interface.sentences import JointName, Sentence
+from rbd_ros.control.joint_states.words import ArrivalWord
+from rbd_ros.control.laws.notices import notices
+from rbd_ros.control.laws.words import LawWord
+from rbd_ros.control.load.texts import likely_causes
+from rbd_ros.control.load.words import LoadWord, TEXTS as LOAD_TEXTS
+from rbd_ros.control.observers.words import ObserverWord
+from rbd_ros.control.parameters.assembly import compile_kernels, describe_output
+from rbd_ros.control.parameters.settings import Settings
+from rbd_ros.control.parameters.table import defaults
+from rbd_ros.control.references.words import PointWord, ReferenceWord, TEXTS as REFERENCE_TEXTS
+from rbd_ros.control.robot import make_robot
+from rbd_ros.control.supervisor.words import SupervisorWord
+
+ARM = (Path(__file__).parents[2] / 'urdf' / 'seven_joint_arm.urdf').read_text()
+TURNS, SLIDES = 0, 1  # places of joint_1 and joint_2
+
+NUMBER = r'(?<![\w.])-?\d+(?:\.\d+)?(?:e[-+]?\d+)?(?![\w.]*\w)'
+UNIT = (r'\(?(?:(?:rad|m|N\.m|N)(?:/s(?:\^2)?)?|s|ms|Hz|kg|kg\.m\^2|N\.m\.s/rad|N\.s/m|1/s|%)'
+        r'(?![\w^/]|\.\w)')
+#: a number with its unit, or some of them that share one: [1, 2] m, 1, 2 and 3 kg.m^2, 1 to 2 ms
+MEASURED = re.compile(rf'{NUMBER}(?:(?:, | and | to ){NUMBER})*\]? {UNIT}')
+#: what is counted, and what has no dimension
+PLAIN = re.compile(
+    rf'{NUMBER} (?:positions|velocities|accelerations|efforts|names|references|pieces|joints|'
+    rf'other kinds|of {NUMBER} pieces|of its usual size)|(?:point|length|loop_pivot) {NUMBER}|, '
+    'not 1$')
+
+WORDS = [word for kind in (ArrivalWord, SupervisorWord, ReferenceWord, PointWord, LawWord,
+                           ObserverWord, LoadWord, SensorWord) for word in kind]
+#: sentences that need more than their numbers, or whose joint is no joint
+ELSEWHERE = (
+    ReferenceWord.STOPPED, ReferenceWord.MODE_CHANGED, LoadWord.START_POSITIONS,
+    LoadWord.START_MISMATCH, LoadWord.GAINS_FOR_DELAY, LoadWord.LOOP_OPEN, LoadWord.LOOP_LOST,
+    LoadWord.LOOP_SINGULAR)
+
+
+def without_units(text: str) -> list[str]:
+    """Return the numbers of a text that have none."""
+    left = PLAIN.sub('', MEASURED.sub('', text))
+    return re.findall(NUMBER, left)
+
+
+def settings(**values: object) -> Settings:
+    """Return the settings of an arm whose second joint slides."""
+    model = load_urdf(ARM.replace('name="joint_2" type="revolute"',
+                                  'name="joint_2" type="prismatic"'))
+    return Settings(make_robot(model), defaults() | {'driver_adds': 'none'} | values,
+                    simulated=False)
+
+
+@pytest.fixture(scope='module')
+def controller() -> Controller:
+    """Return a controller of this arm."""
+    given = settings()
+    assert given.robot.units[:3] == ['rad', 'm', 'rad']
+    return Controller(given, compile_kernels(given), lambda torque: None)
+
+
+def said(controller: Controller, word: int, joint: int, numbers: tuple[float, ...]) -> str:
+    """Return what the controller says to a word, wherever it says it."""
+    name = controller.settings.robot.spoken()[joint]
+    text = REFERENCE_TEXTS.get(word)
+    if word in (*PointWord, ReferenceWord.OFF_PATH, ReferenceWord.OFF_GOAL):
+        return text(name, *numbers)
+    return controller.speaker.text(word, joint, *numbers)
+
+
+@pytest.mark.parametrize('numbers', [(1.25, 2.5, 0.0), (-0.5, 1e-7, 1.0), (3.0, 4.0, 2.0)])
+@pytest.mark.parametrize('joint', [TURNS, SLIDES])
+def test_every_number_has_its_unit(controller, joint, numbers):
+    """Rad for a joint that turns and m for one that slides, in every sentence of the step."""
+    controller.speaker.refused = ''
+    own, other = (('rad', 'm'), ('m', 'rad'))[joint]
+    effort = {'rad': 'N.m', 'm': 'N'}
+    told = 0
+    for word in WORDS:
+        if word in ELSEWHERE:
+            continue
+        text = said(controller, word, joint, numbers)
+        assert without_units(text) == [], f'{word!r}: {text}'
+        assert '(rad or m)' not in text and '(N.m or N)' not in text, f'{word!r}: {text}'
+        if f'joint_{joint + 1}' in text:
+            assert not re.search(rf'\d {other}\b(?!/s\^2 does not match)', text), text
+            assert not re.search(rf'joint_\d feels \S+ {effort[other]}[, ]', text), text
+            told += bool(re.search(rf'\d\]? {own}\b', text))
+    assert told > 12  # sentences about a joint
+
+
+def test_loops_and_starts_have_units(controller):
+    """A row of a loop may be an angle or a length; a start check lists all wrong joints."""
+    for word in (LoadWord.LOOP_OPEN, LoadWord.LOOP_LOST, LoadWord.LOOP_SINGULAR):
+        text = LOAD_TEXTS[word]('loop', 0.25, 0.5, 0.0).replace('(pivot ', '(')
+        assert without_units(text) == [], text
+    start = controller.x.start
+    start.q[:] = 50.0
+    start.effort[:], start.predicted[:] = 500.0, -500.0
+    for word, units in ((LoadWord.START_POSITIONS, ('rad', 'm')),
+                        (LoadWord.START_MISMATCH, ('N.m', 'N'))):
+        text = controller.speaker.text(word, TURNS, 1.0, 2.0, 0.0)
+        assert without_units(text) == [], text
+        for joint, unit in enumerate(units):
+            found = re.search(rf'joint_{joint + 1}(?: is at|: measured) -?[\d.]+ (\S+?),', text)
+            assert found[1] == unit, text
+
+
+def test_notices_have_units():
+    """What was asked for and is reduced, and what is sent; dampers of slides in N.s/m."""
+    given = settings(nominal_rate=50.0, minimum_rate=10.0, brake_damping=[5000.0],
+                     free_damping=[5000.0], brake_rate=500.0,
+                     **{'barrier.margin': [5.0], 'state_timeout': 0.1})
+    told = [*notices(given), describe_output(given, '/c'), likely_causes(given)]
+    assert len(told) > 4
+    for text in told:
+        assert without_units(text) == [], text
+    text = next(each for each in told if each.startswith('brake_damping'))
+    assert re.search(r'joint_1 \S+ N\.m\.s/rad instead of 5e\+03 N\.m\.s/rad, '
+                     r'joint_2 \S+ N\.s/m instead of 5e\+03 N\.s/m', text), text
+
+
+def test_the_plugin_says_the_same(controller):
+    """Every place of a number in the C++ tables has a unit behind it, too."""
+    names = JointName('turn', 'rad'), JointName('slide', 'm')
+    rows = re.findall(r'{(\d+), About::\w+, "(.*)"},', '\n'.join(sentence_tables(controller)))
+    assert {int(word) for word, _ in rows} == set(WORDS)
+    for word, pattern in rows:
+        if int(word) == LoadWord.LOOP_SINGULAR:
+            pattern = pattern.replace('(pivot ', '(')
+        pattern = re.sub(r'{c\|\|\. .*}', '', pattern.replace('\\"', '"'))
+        for name in names:
+            text = Sentence(pattern)(name, 1.5, 2.5, 1.0)
+            assert without_units(text) == [], f'{word}: {text}'
+
+
+@pytest.mark.parametrize('text', [
+    'joint_2: velocity -2.236 beyond 2.2', 'a: velocity 2 rad/s beyond 1', 'moved 0.5 within 3 s',
+    'it is at 1.5, far outside', 'threshold 3; 4 N', 'moves at 3.2 per s'])
+def test_a_number_without_a_unit_is_found(text):
+    """The check itself fails where a unit is missing."""
+    assert without_units(text)
