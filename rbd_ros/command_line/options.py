@@ -16,11 +16,11 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Optional
 
 import typer
 
-__all__ = ['AsJson', 'Floating', 'Robot', 'Seed']
+__all__ = ['AsJson', 'Floating', 'Namespace', 'Robot', 'Seed']
 
 Robot = Annotated[str, typer.Argument(
     metavar='ROBOT', help='URDF or xacro file, package:// address, name (see rbd robots), or '
@@ -28,4 +28,6 @@ Robot = Annotated[str, typer.Argument(
 Floating = Annotated[bool, typer.Option(
     '--floating-base', help='Let the root link move freely, as in a walking robot.')]
 AsJson = Annotated[bool, typer.Option('--json', help='Print JSON instead of tables.')]
+Namespace = Annotated[Optional[str], typer.Option(
+    metavar='NAME', help='Namespace of the robot, if several were recorded; / is none.')]
 Seed = Annotated[int, typer.Option(help='Seed of the random states.')]

@@ -27,6 +27,7 @@ from rbd_ros.command_line.figure_file import new_figure, save_figure
 from rbd_ros.compiler import Array
 from rbd_ros.identification.bag import (
     BagError, CONTROLLER_STATE, JOINT_STATE, read_messages, topics)
+from rbd_ros.recording.namespaces import choose_robot
 
 __all__ = ['draw', 'read_run', 'Run', 'summary']
 
@@ -49,18 +50,21 @@ class Run(NamedTuple):
     torque: Array
 
 
-def read_run(path: str | Path, topic: str | None = None) -> Run:
+def read_run(path: str | Path, topic: str | None = None, namespace: str | None = None) -> Run:
     """
     Return the run that a bag holds.
 
-    :param topic: of the controller's state, or of joint states; by default the first topic of the
-        one type, else of the other.
+    :param topic: of the controller's state, or of joint states; by default that of the robot, or
+        the first topic of the one type, else of the other.
+    :param namespace: of the robot, if there are several.
     """
     known = topics(path)
     if topic is None:
-        kinds = (CONTROLLER_STATE, JOINT_STATE)
-        topic = next((name for kind in kinds for name, each in known.items()
-                      if each == kind), None)
+        robot, kinds = choose_robot(path, known, namespace), (CONTROLLER_STATE, JOINT_STATE)
+        own = [each for each in (f'{robot.controller}/controller_state', robot.joint_states)
+               if each in known]
+        topic = next((name for kind in kinds for name in own or known if known[name] == kind),
+                     None)
         if topic is None:
             raise BagError(f'{path}: neither a controller state nor joint states (topics: '
                            f'{", ".join(known) or "none"}); record ~/controller_state')

@@ -45,7 +45,8 @@ from rbd_ros.control.supervisor.states import State
 from rbd_ros.errors import nearest, RbdError
 from rbd_ros.identification.bag import (
     BagError, read_in_order, read_sent, topics as recorded_topics)
-from rbd_ros.recording.topics import needed_to_replay, PARAMETER_EVENTS
+from rbd_ros.recording.namespaces import choose_robot, RecordedRobot
+from rbd_ros.recording.topics import PARAMETER_EVENTS
 
 __all__ = ['replay', 'Replayed', 'worst']
 
@@ -85,29 +86,38 @@ class Replayed(NamedTuple):
     notes: list[str]
 
 
-def replay(path: Path, name: str, joint_states: str = '/joint_states') -> Replayed:
+def replay(path: Path, name: str | None = None, joint_states: str | None = None,
+           namespace: str | None = None) -> Replayed:
     """
     Compute a recording once more.
 
     :param path: file of ``rbd record``.
-    :param name: node of the controller.
-    :param joint_states: topic of the robot's states.
+    :param name: node of the controller; None: that of the robot.
+    :param joint_states: topic of the robot's states; None: its own.
+    :param namespace: of the robot, if there are several; a node that is named has its own.
     :raises RbdError: if the recording has too little for it.
     """
-    messages = read_in_order(path, {PARAMETER_EVENTS, '/robot_description', joint_states,
-                                    *(f'{name}/{each}' for each in (
+    kinds = recorded_topics(path)
+    if namespace is None and name is not None and f'{name}/controller_state' in kinds:
+        namespace = name.rpartition('/')[0]
+    robot = choose_robot(path, kinds, namespace)
+    robot = robot._replace(controller=name or robot.controller,
+                           joint_states=joint_states or robot.joint_states)
+    messages = read_in_order(path, {PARAMETER_EVENTS, robot.description, robot.joint_states,
+                                    *(f'{robot.controller}/{each}' for each in (
                                         'controller_state', 'state', *INPUTS))})
-    return _Replay(path, name, joint_states, messages).run()
+    return _Replay(path, robot, messages).run()
 
 
 class _Replay:
     """One recording on its way through the step."""
 
-    def __init__(self, path: Path, name: str, joint_states: str,
+    def __init__(self, path: Path, robot: RecordedRobot,
                  messages: Sequence[tuple[str, int, Any, bytes]]) -> None:
+        name, joint_states = robot.controller, robot.joint_states
         self._messages, self._name, self._states_topic = messages, name, joint_states
         topics = {topic for topic, *_ in messages}
-        for topic, why in needed_to_replay(name, joint_states).items():
+        for topic, why in robot.needed.items():
             if topic not in topics:
                 raise BagError(f'{path}: {topic} is missing, so there is {why}; ' + (
                     f'give --controller or --topic{hint}' if (
@@ -115,7 +125,7 @@ class _Replay:
                     else 'rbd record records it'))
         self._values = dict(self._first_values(path))
         text = next(message.data for topic, _, message, _ in messages
-                    if topic == '/robot_description')
+                    if topic == robot.description)
         modes = read_modes(str(self._values['mode_file']))
         self._rows = with_modes(modes)
         self._robot = build_robot(self._values, text, lambda _: None, modes)

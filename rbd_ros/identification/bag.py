@@ -31,12 +31,12 @@ import zlib
 
 from rbd_ros.errors import nearest, RbdError
 from rbd_ros.recording.mcap_file import is_whole, MAGIC, mend
+from rbd_ros.recording.namespaces import choose_robot, RecordedRobot
+from rbd_ros.recording.topics import CONTROLLER_STATE, JOINT_STATE
 
 __all__ = ['BagError', 'CONTROLLER_STATE', 'JOINT_STATE', 'read_in_order', 'read_messages',
-           'topics', 'typestore', 'WRENCH']
+           'read_sent', 'recorded_robot', 'topics', 'typestore', 'WRENCH']
 
-JOINT_STATE = 'sensor_msgs/msg/JointState'
-CONTROLLER_STATE = 'control_msgs/msg/JointTrajectoryControllerState'
 WRENCH = 'geometry_msgs/msg/WrenchStamped'
 #: Definitions of message types that rosbags does not know and a bag may not contain.
 _FIELDS = {CONTROLLER_STATE: """
@@ -130,6 +130,16 @@ def topics(path: str | Path) -> dict[str, str]:
     """Return the type of each topic in a bag, sorted by name."""
     with _opened(Path(path), 'its topics') as reader:
         return dict(sorted((each.topic, each.msgtype) for each in reader.connections))
+
+
+def recorded_robot(path: str | Path, namespace: str | None = None) -> RecordedRobot:
+    """
+    Return where the topics of a robot in a bag are.
+
+    :param namespace: of the robot, if there are several.
+    :raises RbdError: if there are several and none is named, or none has this name.
+    """
+    return choose_robot(path, topics(path), namespace)
 
 
 def read_messages(path: str | Path, topic: str, kind: str) -> list[Any]:

@@ -69,10 +69,10 @@ class Recorder(OwnNode):
 
     :param file: gets the messages; whoever opened it closes it.
     :param topics: names; None for all that there are.
-    :param controller: name of the node whose parameters are recorded.
+    :param controllers: names of the nodes whose parameters are recorded.
     """
 
-    def __init__(self, file: McapFile, topics: Sequence[str] | None, controller: str) -> None:
+    def __init__(self, file: McapFile, topics: Sequence[str] | None, *controllers: str) -> None:
         super().__init__('rbd_record', enable_rosout=False, start_parameter_services=False)
         self._file, self._wanted = file, None if topics is None else set(topics)
         self._begin = time.monotonic()
@@ -80,10 +80,10 @@ class Recorder(OwnNode):
         self._topics: dict[str, _Topic] = {}
         #: what cannot be recorded, and why, by topic
         self.refused: dict[str, str] = {}
-        self._controller = controller
-        self._parameters = AsyncParameterClient(self._node, controller)
-        #: whether the parameters are asked for no more, or not at all
-        self._asked = self._wanted is not None and PARAMETER_EVENTS not in self._wanted
+        wanted = self._wanted is None or PARAMETER_EVENTS in self._wanted
+        #: of the controllers that are still to be asked for their parameters, by name
+        self._unasked = {name: AsyncParameterClient(self._node, name)
+                         for name in controllers if wanted}
 
     def spin(self, seconds: float) -> None:
         """Record for some time."""
@@ -112,9 +112,10 @@ class Recorder(OwnNode):
         for name, _ in self._node.get_topic_names_and_types():
             if (self._wanted is None or name in self._wanted) and name not in self.refused:
                 self._listen(name)
-        if not self._asked and self._parameters.services_are_ready():
-            self._asked = True
-            self._parameters.list_parameters(callback=self._on_names)
+        for name, client in list(self._unasked.items()):
+            if client.services_are_ready():
+                del self._unasked[name]
+                self._ask(name, client)
 
     def _listen(self, name: str) -> None:
         publishers = self._node.get_publishers_info_by_topic(name)
@@ -132,18 +133,20 @@ class Recorder(OwnNode):
             self._topics.pop(name, None)
             self.refused[name] = str(error)
 
-    def _on_names(self, future: Any) -> None:
-        names = list(future.result().result.names)
-        self._parameters.get_parameters(
-            names, callback=lambda found: self._on_values(names, found.result().values))
+    def _ask(self, controller: str, client: AsyncParameterClient) -> None:
+        def on_names(future: Any) -> None:
+            names = list(future.result().result.names)
+            client.get_parameters(names, callback=lambda found: self._on_values(
+                controller, names, found.result().values))
+        client.list_parameters(callback=on_names)
 
-    def _on_values(self, names: Sequence[str], values: Sequence[Any]) -> None:
+    def _on_values(self, controller: str, names: Sequence[str], values: Sequence[Any]) -> None:
         """Write the parameters as the event that would have set them all."""
         topic = self._topics.get(PARAMETER_EVENTS)
         if topic is None:
             topic = self._topics[PARAMETER_EVENTS] = _Topic(self._file, PARAMETER_EVENTS, [KIND])
         now = time.time_ns()
-        topic.write(parameter_event(self._controller, now, names, values), now, now)
+        topic.write(parameter_event(controller, now, names, values), now, now)
 
 
 class _Topic:

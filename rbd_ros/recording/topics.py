@@ -16,17 +16,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 import time
 
-__all__ = ['default_topics', 'named_by_time', 'needed_to_replay', 'next_steps',
-           'PARAMETER_EVENTS', 'topics_of']
+__all__ = ['CONTROLLER_STATE', 'default_topics', 'JOINT_STATE', 'named_by_time',
+           'needed_to_replay', 'PARAMETER_EVENTS', 'topics_of']
+
+JOINT_STATE = 'sensor_msgs/msg/JointState'
+CONTROLLER_STATE = 'control_msgs/msg/JointTrajectoryControllerState'
 
 PARAMETER_EVENTS = '/parameter_events'
 _OF_A_ROBOT = ('joint_states', 'robot_description')
 _OF_ALL = ('diagnostics', 'tf', 'tf_static')  # a robot may have its own, too
 #: Of the controller: what it gets, what it sends, what it tells of itself.
-_PLOTTED = ('control_msgs/msg/JointTrajectoryControllerState', 'sensor_msgs/msg/JointState')
 _OWN = (
     'joint_trajectory', 'cartesian_trajectory', 'target_positions', 'target_velocities',
     'target_pose', 'target_twist', 'target_wrench', 'target_stiffness', 'payload', 'imu',
@@ -59,36 +60,17 @@ def topics_of(controller: str, joint_states: str) -> tuple[str, ...]:
         f'{each}/{name}' for each in beside for name in _OF_ALL), *_own(controller))
 
 
-def needed_to_replay(controller: str, joint_states: str) -> dict[str, str]:
+def needed_to_replay(controller: str, joint_states: str, description: str) -> dict[str, str]:
     """
     Return the topics without which ``rbd replay`` cannot begin, and what would be missing.
 
     :param controller: name of its node, with the namespace.
-    :param joint_states: topic of the robot.
+    :param joint_states: topic of the robot; ``description`` likewise.
     """
     return {joint_states: 'no state of the robot',
             f'{controller}/controller_state': 'no torque and no reference',
             f'{controller}/state': 'nothing that tells when the controller ran',
-            '/robot_description': 'no robot'}
-
-
-def next_steps(path: str, kinds: Mapping[str, str], controller: str) -> str:
-    """
-    Return what can be done with a recording.
-
-    :param path: its file.
-    :param kinds: types of what was recorded, by topic.
-    :param controller: name of its node, with the namespace.
-    """
-    steps = [f'rbd plot {path}'] if any(
-        kind in _PLOTTED for kind in kinds.values()) else []
-    own = f'{controller.rpartition("/")[0]}/joint_states'
-    for states in ('/joint_states', own):
-        if {*needed_to_replay(controller, states), PARAMETER_EVENTS} <= kinds.keys():
-            node = '' if controller == '/controller' else f' --controller {controller}'
-            topic = '' if states == '/joint_states' else f' --topic {states}'
-            return ', or '.join([*steps, f'rbd replay {path}{node}{topic}'])
-    return steps[0] if steps else 'open it in Foxglove'
+            description: 'no robot'}
 
 
 def _own(controller: str) -> tuple[str, ...]:

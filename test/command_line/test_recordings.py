@@ -21,7 +21,7 @@ from pathlib import Path
 
 from benchmark.bags import write
 from command_rig import ARM, data, rbd
-from controlled_arm import RATE, SECONDS, write_controlled
+from controlled_arm import RATE, SECONDS, write_controlled, Written
 from mcap.reader import make_reader
 import numpy as np
 import pytest
@@ -29,7 +29,7 @@ from rbd_ros.control.modes.modes import MODES, Takes, taking
 from rbd_ros.identification.bag import read_in_order, topics, typestore
 from rbd_ros.model.urdf.loader import load_urdf
 from rbd_ros.recording.mcap_file import CHUNK, is_whole, McapFile, mend
-from rbd_ros.recording.topics import next_steps
+from rbd_ros.recording.namespaces import next_steps, recorded_robots
 from resting_arm import write_rests
 from rosbags.highlevel import AnyReader
 from swaying_arm import swaying
@@ -97,27 +97,36 @@ def test_next_steps() -> None:
     whole = {'/joint_states': joints, '/robot_description': 'std_msgs/msg/String',
              '/controller/controller_state': state, '/controller/state': 'std_msgs/msg/String',
              '/parameter_events': 'rcl_interfaces/msg/ParameterEvent'}
-    assert next_steps('a.mcap', whole, '/controller') == 'rbd plot a.mcap, or rbd replay a.mcap'
+    assert next_steps('a.mcap', whole) == 'rbd plot a.mcap, or rbd replay a.mcap'
     for topic in whole:
         rest = {name: kind for name, kind in whole.items() if name != topic}
-        assert next_steps('a.mcap', rest, '/controller') == 'rbd plot a.mcap'
-    assert next_steps('a.mcap', {'/camera': 'std_msgs/msg/String'}, '/controller') == (
-        'open it in Foxglove')
-    left = {name if name in ('/robot_description', '/parameter_events') else f'/left{name}': kind
-            for name, kind in whole.items()}
-    assert next_steps('a.mcap', left, '/left/controller').endswith(
-        'rbd replay a.mcap --controller /left/controller --topic /left/joint_states')
+        assert next_steps('a.mcap', rest) == 'rbd plot a.mcap'
+    assert next_steps('a.mcap', {'/camera': 'std_msgs/msg/String'}) == 'open it in Foxglove'
+    left, right = ({name if name in ('/robot_description', '/parameter_events') else side + name:
+                    kind for name, kind in whole.items()} for side in ('/left', '/right'))
+    assert next_steps('a.mcap', left) == 'rbd plot a.mcap, or rbd replay a.mcap'
+    assert next_steps('a.mcap', left | right) == ', or '.join(
+        f'rbd {command} a.mcap --namespace {side}' for side in ('/left', '/right')
+        for command in ('plot', 'replay'))
 
 
 def as_recording(bag: Path, file: Path, left_out: tuple[float, float] = (0.0, 0.0)) -> Path:
     """Write the messages of a bag as rbd record does, but for those between two times."""
-    with McapFile(file) as out, AnyReader([bag]) as reader:
-        numbers = {each.topic: out.add_topic(each.topic, each.msgtype, STORE.generate_msgdef(
-            each.msgtype, ros_version=2)[0]) for each in reader.connections}
+    with McapFile(file) as out:
+        put(bag, out, '', left_out)
+    return file
+
+
+def put(bag: Path, out: McapFile, namespace: str, left_out: tuple[float, float] = (0.0, 0.0),
+        ) -> None:
+    """Write the messages of a bag into a namespace of a file."""
+    with AnyReader([bag]) as reader:
+        numbers = {each.topic: out.add_topic(
+            f'{namespace}{each.topic}', each.msgtype, STORE.generate_msgdef(
+                each.msgtype, ros_version=2)[0]) for each in reader.connections}
         for each, when, data in reader.messages():
             if not left_out[0] <= 1e-9 * when < left_out[1]:
                 out.write(numbers[each.topic], when, when, bytes(data))
-    return file
 
 
 @pytest.fixture(scope='module')
@@ -245,3 +254,124 @@ def test_a_recording_with_too_little(tmp_path: Path, run: Path) -> None:
         writer.finish()
     error = rbd('replay', part, code=2)[1]
     assert '/controller/controller_state is missing' in error and 'rbd record' in error
+
+
+# -- robots in namespaces -------------------------------------------------------------------------
+
+@pytest.fixture(scope='module')
+def two_robots(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return one file of two robots: the left one floats, the right one moves and has a load."""
+    path = tmp_path_factory.mktemp('two') / 'two.mcap'
+    out = Written(path)
+    write_controlled(path, FLOATING, namespace='/left', beside=out)
+    write_controlled(path, FOLLOWING, namespace='/cell/right', beside=out,
+                     given={'payload.mass': 1.5})
+    out.file.close()
+    return path
+
+
+def test_replay_in_a_namespace(tmp_path: Path) -> None:
+    """The only robot of a file needs no name, wherever it is; its node and topic may be given."""
+    file = write_controlled(tmp_path / 'left.mcap', FOLLOWING, namespace='/left')
+    alone = data('replay', file)
+    assert alone['within_tolerance'] and max(alone['largest_share']) < 1e-4
+    assert alone['compared'] > 0.4 * SECONDS * RATE / 10
+    for words in (('--namespace', 'left'), ('--namespace', '/left/'),
+                  ('--controller', '/left/controller'), ('--topic', '/left/joint_states')):
+        assert data('replay', file, *words) == alone
+
+
+def test_replay_of_one_of_two(two_robots: Path) -> None:
+    """Each is computed with its own description, parameters and states."""
+    left, right = (data('replay', two_robots, '--namespace', name)
+                   for name in ('left', 'cell/right'))
+    for told in (left, right):
+        assert told['within_tolerance'] and max(told['largest_share']) < 1e-4
+        assert told['compared'] > 0.4 * SECONDS * RATE / 10
+    assert data('replay', two_robots, '--controller', '/cell/right/controller') == right
+    # states of the left robot are not those to which the right controller answered
+    mixed = rbd('replay', two_robots, '--controller', '/cell/right/controller', '--topic',
+                '/left/joint_states', code=1)[0]
+    assert 'NOT the same' in mixed
+
+
+@pytest.mark.parametrize('command', ['replay', 'plot', 'identify', 'tool', 'contact'])
+def test_one_of_two_must_be_named(two_robots: Path, tmp_path: Path, command: str) -> None:
+    """Which ones there are is said in one line, also after a mistyped name."""
+    more = {'replay': (), 'plot': ('--out', tmp_path / 'a.png'), 'identify': ('--urdf', ARM),
+            'tool': ('--urdf', ARM, '--frame', 'tool0'), 'contact': ('--urdf', ARM)}[command]
+    error = rbd(command, two_robots, *more, code=2)[1]
+    assert error.endswith('two.mcap holds 2 robots: name one with --namespace (namespaces: '
+                          '/cell/right, /left)\n') and error.count('\n') == 1
+    error = rbd(command, two_robots, *more, '--namespace', 'lefft', code=2)[1]
+    assert ('no robot in the namespace "/lefft"; did you mean "/left"? (namespaces: /cell/right, '
+            '/left)') in error and error.count('\n') == 1
+
+
+def test_plot_of_one_of_two(two_robots: Path, tmp_path: Path) -> None:
+    """The picture has the robot that was named: only the right one has a reference."""
+    pytest.importorskip('matplotlib', reason='matplotlib is not installed')
+    for name, follows in (('left', False), ('cell/right', True)):
+        told = data('plot', two_robots, '--out', tmp_path / 'a.png', '--namespace', name)
+        assert (told['joints'][0]['rms_error'] is not None) is follows
+
+
+@pytest.mark.parametrize('words', [
+    ('identify', '--payload', 'tool0'), ('contact', '--frame', 'tool0')],
+    ids=['payload', 'contact'])
+def test_commands_find_the_robot_of_a_namespace(
+    swayed: Path, tmp_path: Path, words: tuple[str, ...],
+) -> None:
+    """One robot is found wherever it is; of two the one that is named."""
+    command, *rest = words
+    other = swaying(tmp_path / 'other', felt=0.5)
+    with McapFile(tmp_path / 'one.mcap') as one, McapFile(tmp_path / 'two.mcap') as two:
+        put(swayed, one, '/left')
+        put(swayed, two, '/left')
+        put(other, two, '/right')
+    wanted = data(command, swayed, '--urdf', ARM, *rest)
+    assert data(command, tmp_path / 'one.mcap', '--urdf', ARM, *rest) == wanted
+    two_of_them = (command, tmp_path / 'two.mcap', '--urdf', ARM, *rest, '--namespace')
+    assert data(*two_of_them, 'left') == wanted != data(*two_of_them, 'right')
+
+
+def test_payload_is_sent_to_the_robot_that_was_recorded(two_robots: Path) -> None:
+    """The command that is suggested has the namespace."""
+    said = rbd('identify', two_robots, '--urdf', ARM, '--payload', 'tool0', '--namespace',
+               'cell/right')[0]
+    assert '/cell/right/controller/payload' in said.replace('\n', '')
+
+
+def test_the_tool_of_a_robot_in_a_namespace(tmp_path: Path) -> None:
+    """Sensor and states of the namespace are read."""
+    bag = write_rests(tmp_path / 'rests', 6)
+    with McapFile(tmp_path / 'left.mcap') as file:
+        put(bag, file, '/left')
+    words = ('--urdf', ARM, '--frame', 'tool0')
+    assert data('tool', tmp_path / 'left.mcap', *words) == data('tool', bag, *words)
+
+
+JOINTS, REPORT, TEXT = (
+    'sensor_msgs/msg/JointState', 'control_msgs/msg/JointTrajectoryControllerState',
+    'std_msgs/msg/String')
+
+
+@pytest.mark.parametrize('kinds, expected', [
+    ({}, []),
+    ({'/joint_states': JOINTS, '/gripper/joint_states': JOINTS}, [
+        ('', '/joint_states', '/robot_description', '/controller')]),
+    ({'/a/joint_states': JOINTS, '/b/joint_states': JOINTS}, [
+        ('/a', '/a/joint_states', '/a/robot_description', '/a/controller'),
+        ('/b', '/b/joint_states', '/b/robot_description', '/b/controller')]),
+    ({'/a/joint_states': JOINTS, '/b/joint_states': JOINTS, '/b/robot_description': TEXT}, [
+        ('/b', '/b/joint_states', '/b/robot_description', '/b/controller')]),
+    ({'/joint_states': JOINTS, '/robot_description': TEXT, '/a/arm/controller_state': REPORT}, [
+        ('/a', '/joint_states', '/robot_description', '/a/arm')]),
+    ({'/a/joint_states': JOINTS, '/robot_description': TEXT, '/a/jtc/controller_state': REPORT,
+      '/a/mine/controller_state': REPORT, '/a/mine/state': TEXT}, [
+        ('/a', '/a/joint_states', '/robot_description', '/a/mine')])])
+def test_robots_of_a_recording(
+    kinds: dict[str, str], expected: list[tuple[str, ...]],
+) -> None:
+    """Controllers count, then descriptions, then joint states; what is shared is found."""
+    assert recorded_robots(kinds) == expected

@@ -14,6 +14,11 @@
 
 """Two robots in two namespaces in one launch file, each under its own controller."""
 
+import os
+from pathlib import Path
+import subprocess
+import sys
+import tempfile
 import time
 import unittest
 
@@ -89,6 +94,32 @@ class TestTwoRobots(unittest.TestCase):
             q, tau = seen['joint_states'].position, seen['controller/commands'].data
             # half a newton metre: friction compensation, and a command older than the state
             np.testing.assert_allclose(tau, rbd_ros.gravity(robot, q), rtol=0, atol=0.5)
+        self.record_and_replay()
+
+    def record_and_replay(self) -> None:
+        """Both arms rest: one file has them, and each is replayed with its own description."""
+        with tempfile.TemporaryDirectory() as folder:
+            file = Path(folder) / 'two.mcap'
+            told = self.rbd('record', '--namespace', 'left', '--namespace', 'right', '--out', file,
+                            '--for', 4)
+            for side in ('left', 'right'):
+                for topic in ('joint_states', 'robot_description', 'controller/controller_state'):
+                    self.assertIn(f'/{side}/{topic}', told.stdout)
+                self.assertIn(f'rbd replay {file} --namespace /{side}', told.stdout.replace(
+                    '\n', ''))
+                replayed = self.rbd('replay', file, '--namespace', side)
+                self.assertIn('the same within 2.0% of the torque limits', replayed.stdout)
+            unnamed = self.rbd('replay', file, code=2)
+            self.assertIn('namespaces: /left, /right', unnamed.stderr)
+
+    def rbd(self, *words: object, code: int = 0) -> subprocess.CompletedProcess[str]:
+        """Run a command, which ends with a code."""
+        done = subprocess.run(
+            [sys.executable, '-m', 'rbd_ros.command_line', *map(str, words)], text=True,
+            capture_output=True, timeout=patient(120.0), check=False,
+            env=os.environ | {'COLUMNS': '400'})
+        self.assertEqual(done.returncode, code, f'{done.stdout}\n{done.stderr}')
+        return done
 
 
 @launch_testing.post_shutdown_test()

@@ -33,13 +33,14 @@ from geometry_msgs.msg import InertiaStamped
 import numpy as np
 import pytest
 from rbd_env.pace import patient
-from rbd_ros.identification.bag import read_in_order, topics
+from rbd_ros.identification.bag import read_in_order, recorded_robot, topics
 from rbd_ros.nodes.recorder import Recorder
 from rbd_ros.recording.definitions import definition, short
 from rbd_ros.recording.mcap_file import CHUNK, is_whole, McapFile
 from rcl_interfaces.msg import ParameterEvent
 import rclpy
 from rclpy.executors import SingleThreadedExecutor
+from rclpy.parameter import Parameter
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 from rosbags.typesys import get_types_from_msg, get_typestore, Stores
 from sensor_msgs.msg import Imu, JointState, PointCloud2
@@ -76,10 +77,10 @@ def test_definitions(kind: Any) -> None:
 class Robot:
     """A node that says things, named as a controller, in a domain of its own."""
 
-    def __init__(self, name: str = 'controller') -> None:
+    def __init__(self, name: str = 'controller', namespace: str = '') -> None:
         self.context = rclpy.Context()
         rclpy.init(context=self.context)
-        self.node = rclpy.create_node(name, context=self.context)
+        self.node = rclpy.create_node(name, context=self.context, namespace=namespace)
         self.node.declare_parameter('stiffness', [1.0, 2.0])
         self.node.declare_parameter('label', 'left')
         self.executor = SingleThreadedExecutor(context=self.context)
@@ -204,6 +205,47 @@ def test_the_end_of_the_command(robot: Robot, tmp_path: Path, number: int) -> No
     if not killed:
         assert command.returncode == 0
         assert json.loads(said)['topics']['/joint_states'] == len(found)
+
+
+def test_two_namespaces(robot: Robot, tmp_path: Path) -> None:
+    """The command records both robots in one file, each with the parameters of its controller."""
+    file, sides = tmp_path / 'two.mcap', [Robot(namespace='left'), Robot(namespace='right')]
+    for k, side in enumerate(sides):
+        side.node.set_parameters([Parameter('label', value=f'robot {k}')])
+        side.states = side.node.create_publisher(JointState, 'joint_states', RELIABLE)
+        side.latched = side.node.create_publisher(String, 'robot_description', LATCHED)
+        side.latched.publish(String(data=f'<robot name="{k}"/>'))
+    wanted = {'/left/joint_states', '/left/robot_description', '/right/joint_states',
+              '/right/robot_description', '/parameter_events'}
+    with subprocess.Popen(
+            [sys.executable, '-m', 'rbd_ros.command_line', 'record', '--out', file, '--json',
+             '--namespace', 'left', '--namespace', '/right'],
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as command:
+        end = time.monotonic() + patient(40.0)
+        ask = time.monotonic() + patient(3.0)  # both are asked after they were found
+        while time.monotonic() < ask or not all(
+                side.states.get_subscription_count() for side in sides):
+            assert time.monotonic() < end and command.poll() is None
+            for k, side in enumerate(sides):
+                side.states.publish(JointState(name=['a'], position=[float(k)]))
+                side.executor.spin_once(timeout_sec=0.01)
+            ask = ask if all(side.states.get_subscription_count() for side in sides) else (
+                time.monotonic() + patient(3.0))
+        command.send_signal(signal.SIGINT)
+        said, _ = command.communicate(timeout=patient(20.0))
+    for side in sides:
+        side.close()
+    assert command.returncode == 0 and wanted <= json.loads(said)['topics'].keys()
+    found = read_in_order(file, wanted)
+    for k, side in enumerate(('left', 'right')):
+        states = [each.position[0] for topic, _, each, _ in found
+                  if topic == f'/{side}/joint_states']
+        assert states and set(states) == {float(k)}
+        labels = [value.value.string_value for topic, _, each, _ in found
+                  if topic == '/parameter_events' and each.node == f'/{side}/controller'
+                  for value in each.new_parameters if value.name == 'label']
+        assert labels == [f'robot {k}']
+        assert recorded_robot(file, side).description == f'/{side}/robot_description'
 
 
 def test_nothing_is_said(robot: Robot, tmp_path: Path) -> None:

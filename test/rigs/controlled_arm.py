@@ -109,7 +109,8 @@ class Said(NamedTuple):
 def write_controlled(path: Path, mode: str, *, spoken: dict[str, object] | None = None,
                      given: dict[str, object] | None = None, said: Sequence[Said] = (),
                      down: Array | None = None, late: Callable[[int], float] | None = None,
-                     lost: Container[int] = ()) -> Path:
+                     lost: Container[int] = (), namespace: str = '',
+                     beside: Written | None = None) -> Path:
     """
     Write a run: the arm starts, moves if the mode follows trajectories, and is pushed a little.
 
@@ -119,6 +120,8 @@ def write_controlled(path: Path, mode: str, *, spoken: dict[str, object] | None 
     :param down: gravity in the base, m/s^2, where the base is tilted.
     :param late: s that a state comes late, by its number; torques are recorded, too.
     :param lost: numbers of the states that are not recorded.
+    :param namespace: of robot and controller, such as /left.
+    :param beside: file that gets the run as well, and is not closed; then ``path`` is not used.
     """
     values = defaults() | {
         'driver_adds': 'none', 'release_torque': 'gravity', 'nominal_rate': RATE, 'mode': mode,
@@ -130,13 +133,14 @@ def write_controlled(path: Path, mode: str, *, spoken: dict[str, object] | None 
     arm.place(START)
     controller = Controller(settings, compile_kernels(settings), lambda torque: arm.command(
         torque.copy()))
-    out, t, told = Written(path), 100.0, ''
+    out, t, told = beside or Written(path), 100.0, ''
+    node = f'{namespace}/controller'
     told_of = values | (spoken or {})
     out.write('/parameter_events', KIND, t, parameter_event(
-        '/controller', round(1e9 * t), list(told_of),
+        node, round(1e9 * t), list(told_of),
         [as_parameter(each) for each in told_of.values()]))
-    out.text('/robot_description', t, ARM.read_text())
-    out.text('/controller/state', t, controller.state.value)
+    out.text(f'{namespace}/robot_description', t, ARM.read_text())
+    out.text(f'{node}/state', t, controller.state.value)
     controller.activate(t, t)
     controller.snapshots.watched, asked = True, False
     arm.brake(True)
@@ -158,25 +162,26 @@ def write_controlled(path: Path, mode: str, *, spoken: dict[str, object] | None 
             stamped, list(robot.joints), arm.q.copy(), arm.v.copy(), np.array(effort))
         data = bytes(STORE.serialize_cdr(message, JOINT_STATE))
         if k not in lost:
-            out.write('/joint_states', JOINT_STATE, t, data)
+            out.write(f'{namespace}/joint_states', JOINT_STATE, t, data)
         now = t if late is None else t + late(k)
         if controller.take_message(now, now, data) and late is not None:
-            out.write('/controller/commands', COMMANDS, now + 1e-4, STORE.types[COMMANDS](
+            out.write(f'{node}/commands', COMMANDS, now + 1e-4, STORE.types[COMMANDS](
                 STORE.types['std_msgs/msg/MultiArrayLayout']([], 0),
                 controller.x.command.torque.limiter.sent.copy()), seen=0.003 * (k % 7))
         for each in said:
             if k % 5 == 0 and each.first <= max(t - ran, -1.0) <= each.last:
-                out.write(f'/controller/{each.topic}', each.kind, t, each.make(
+                out.write(f'{node}/{each.topic}', each.kind, t, each.make(
                     stamped, t, arm.q.copy()))
                 each.take(controller, t, arm.q.copy())
         if controller.state.value != told:
             told = controller.state.value
-            out.text('/controller/state', t, told)
+            out.text(f'{node}/state', t, told)
         if k % DIVIDER == 0:
-            out.write('/controller/controller_state', CONTROLLER_STATE, t, report(
+            out.write(f'{node}/controller_state', CONTROLLER_STATE, t, report(
                 controller, stamped, arm))
         arm.step(1.0 / RATE)
-    out.file.close()
+    if beside is None:
+        out.file.close()
     assert told == 'running', controller.fault_text() or controller.refusal()
     return path
 

@@ -29,7 +29,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Optional
 
-from rbd_ros.command_line.options import AsJson
+from rbd_ros.command_line.options import AsJson, Namespace
 from rbd_ros.command_line.output import number, progress, show, table, warn
 import typer
 
@@ -38,7 +38,9 @@ def run(
     bag: Annotated[Path, typer.Argument(
         metavar='RECORDING', help='File of rbd record, or folder of a rosbag.')],
     urdf: Annotated[str, typer.Option(metavar='ROBOT', help='URDF or xacro file of the robot.')],
-    topic: Annotated[str, typer.Option(help='Topic of the joint states.')] = '/joint_states',
+    topic: Annotated[Optional[str], typer.Option(
+        help='Topic of the joint states; by default that of the robot.')] = None,
+    namespace: Namespace = None,
     frame: Annotated[Optional[str], typer.Option(
         metavar='LINK', help='Frame whose directions get thresholds too, task.frame.')] = None,
     bandwidth: Annotated[float, typer.Option(
@@ -58,6 +60,7 @@ def run(
         calibrated_contact, calibrated_wrench, moving, observed_torques)
     from rbd_ros.dynamics.robot import Dynamics
     from rbd_ros.errors import RbdError
+    from rbd_ros.identification.bag import recorded_robot
     from rbd_ros.identification.recording import read_joint_states
     for name, value in (('bandwidth', bandwidth), ('friction-speed', friction_speed)):
         if not 0.0 < value < np.inf:
@@ -69,7 +72,8 @@ def run(
     robot, speed = Dynamics(model), np.full(model.nv, friction_speed)
     directions: dict[str, list[float]] = {}
     with progress('reading and observing', 2) as step:
-        recording = read_joint_states(bag, model, topic)
+        recording = read_joint_states(
+            bag, model, topic or recorded_robot(bag, namespace).joint_states)
         step()
         seen = observed_torques(robot, recording.t, recording.q, recording.qd, recording.tau,
                                 bandwidth)

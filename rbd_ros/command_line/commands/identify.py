@@ -39,7 +39,7 @@ from enum import Enum
 from pathlib import Path
 from typing import Annotated, Optional, TYPE_CHECKING
 
-from rbd_ros.command_line.options import AsJson
+from rbd_ros.command_line.options import AsJson, Namespace
 from rbd_ros.command_line.output import number, progress, show, table, warn
 import typer
 
@@ -76,7 +76,9 @@ def run(
     urdf: Annotated[str, typer.Option(metavar='ROBOT', help='URDF or xacro file of the robot.')],
     payload: Annotated[Optional[str], typer.Option(
         metavar='FRAME', help='Identify the payload at this frame; the robot is known.')] = None,
-    topic: Annotated[str, typer.Option(help='Topic of the joint states.')] = '/joint_states',
+    topic: Annotated[Optional[str], typer.Option(
+        help='Topic of the joint states; by default that of the robot.')] = None,
+    namespace: Namespace = None,
     cutoff: Annotated[float, typer.Option(
         metavar='HZ', help='Cutoff of the filter: about ten times the fastest motion.')] = 10.0,
     effort: Annotated[Effort, typer.Option(
@@ -105,23 +107,23 @@ def run(
     """Fit parameters to a recording."""
     from rbd_ros.command_line.robots import load
     from rbd_ros.dynamics.robot import Dynamics
-    from rbd_ros.identification.recording import read_recording, Recording, smooth
+    from rbd_ros.identification.recording import Recording, smooth
     loaded = load(urdf, quiet=as_json)
     model = loaded.model
     if effort is Effort.joint:
         none = (0.0,) * model.nv
         model = replace(model, damping=none, friction=none)
-    recorded = _unbroken(read_recording(recording, model, topic), cutoff)
+    recorded, node = _motion(recording, model, topic, namespace, cutoff)
     robot = Dynamics(model)
     if payload is not None:
         with progress('reading and fitting', 1) as step:
             motion = smooth(recorded, cutoff, effort_delay)
             every = -(-len(motion.t) // MAX_SAMPLES)
-            _payload(robot, payload, Recording(*(values[::every] for values in motion)), as_json)
+            _payload(robot, payload, Recording(*(values[::every] for values in motion)), node,
+                     as_json)
             step()
         return
-    other = (None if check is None
-             else _unbroken(read_recording(check, model, topic), cutoff))
+    other = None if check is None else _motion(check, model, topic, namespace, cutoff)[0]
     kind = 'sensor' if effort is Effort.joint else friction.value
     found, seen = _fitted(robot, recorded, other, kind, cutoff, effort_delay, partial)
     _report(robot, found, seen, as_json)
@@ -129,19 +131,28 @@ def run(
         'plot': plot, 'urdf': write_urdf, 'params': write_params}, recording.name, quiet=as_json)
 
 
-def _unbroken(recorded: Recording, cutoff: float) -> Recording:
-    """Return what can be filtered as one motion; say what is left out."""
+def _motion(path: Path, model: Model, topic: str | None, namespace: str | None, cutoff: float,
+            ) -> tuple[Recording, str]:
+    """Return what can be filtered as one motion, and the controller; say what is left out."""
     import numpy as np
-    from rbd_ros.identification.recording import unbroken
+    from rbd_ros.identification.bag import recorded_robot
+    from rbd_ros.identification.recording import read_recording, unbroken
+    node = '/controller'
+    if path.suffix != '.csv' and topic is None:
+        robot = recorded_robot(path, namespace)
+        topic, node = robot.joint_states, robot.controller
+    recorded = read_recording(path, model, topic or '/joint_states')
     used = unbroken(recorded, cutoff)
     if len(used.t) < len(recorded.t):
         warn(f'the recording has gaps, the longest of {np.diff(recorded.t).max():.3g} s; the '
              f'longest part without one is used, {np.ptp(used.t):.3g} of '
              f'{np.ptp(recorded.t):.3g} s')
-    return used
+    return used, node
 
 
-def _payload(robot: Dynamics, frame: str, recording: Recording, as_json: bool) -> None:
+def _payload(
+    robot: Dynamics, frame: str, recording: Recording, node: str, as_json: bool,
+) -> None:
     import json
 
     import numpy as np
@@ -158,7 +169,7 @@ def _payload(robot: Dynamics, frame: str, recording: Recording, as_json: bool) -
          table(f'Payload at {frame}', ('', 'value', 'deviation'), rows),
          f'excitation {number(estimate.condition, 3)}, remaining torque '
          f'{number(estimate.residual, 3)} N.m rms',
-         'send it to the controller: ros2 topic pub --once /controller/payload '
+         f'send it to the controller: ros2 topic pub --once {node}/payload '
          f"geometry_msgs/msg/InertiaStamped '{json.dumps(found.message())}'")
 
 

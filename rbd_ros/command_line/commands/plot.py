@@ -18,9 +18,11 @@ Plot a recorded run: tracking, torques and where they saturate.
     rbd record --out run.mcap
     rbd plot run.mcap --urdf robot.urdf --out run.png
     rbd plot run.mcap --urdf robot.urdf --out run.html
+    rbd plot two_robots.mcap --namespace left
 
 The controller's state has reference, position and commanded torque; joint states alone give
-position and effort. Limits come from the URDF. The ending of --out chooses PNG, SVG, PDF or HTML.
+position and effort. If several robots were recorded, --namespace names one. Limits come from the
+URDF. The ending of --out chooses PNG, SVG, PDF or HTML.
 """
 
 from __future__ import annotations
@@ -28,7 +30,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Optional
 
-from rbd_ros.command_line.options import AsJson
+from rbd_ros.command_line.options import AsJson, Namespace
 from rbd_ros.command_line.output import progress, show, table, warn
 import typer
 
@@ -41,6 +43,7 @@ def run(
     out: Annotated[Path, typer.Option(metavar='FILE', help='Picture to write.')] = Path('run.png'),
     topic: Annotated[Optional[str], typer.Option(
         help='Topic of the controller state or of joint states; found by its type.')] = None,
+    namespace: Namespace = None,
     as_json: AsJson = False,
 ) -> None:
     """Draw a recorded run."""
@@ -51,7 +54,7 @@ def run(
         model = load(urdf, quiet=True).model
         limits = dict(zip(coordinate_names(model, velocities=True), model.effort_limit))
     with progress('reading and drawing', 2) as step:
-        recorded = read_run(bag, topic)
+        recorded = read_run(bag, topic, namespace)
         step()
         draw(recorded, limits, out, bag.name)
         step()

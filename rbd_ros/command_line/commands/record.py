@@ -18,11 +18,13 @@ Record what the robot and its controller say, as a file that Foxglove and rbd re
     rbd record
     rbd record --out run.mcap --for 20
     rbd record --topics /my_camera/image,/my_camera/info
+    rbd record --namespace left --namespace right
 
 It only listens. Without options it records what rbd plot, identify, tool, contact and replay
 need, and what the layout for Foxglove shows: joint states, description, commands, references,
-states, faults, forces, diagnostics and parameters. Ctrl-C ends it. A process that is killed leaves
-a file that can be read up to its last chunk.
+states, faults, forces, diagnostics and parameters. --namespace names a robot in a namespace; it
+can be repeated to record several robots in one file. Ctrl-C ends it. A process that is killed
+leaves a file that can be read up to its last chunk.
 """
 
 from __future__ import annotations
@@ -55,16 +57,22 @@ def run(
         '--for', metavar='S', help='How long; by default until Ctrl-C.')] = None,
     controller: Annotated[str, typer.Option(
         help='Node of the controller, with its namespace.')] = '/controller',
+    namespace: Annotated[Optional[list[str]], typer.Option(
+        metavar='NAME', help='Namespace of a robot; can be repeated.')] = None,
     as_json: AsJson = False,
 ) -> None:
     """Record topics."""
     from rbd_ros.errors import RbdError
     from rbd_ros.recording.mcap_file import McapFile
-    from rbd_ros.recording.topics import default_topics, named_by_time, next_steps
+    from rbd_ros.recording.namespaces import full_namespace, next_steps
+    from rbd_ros.recording.topics import default_topics, named_by_time
     given = [name for each in topics or [] for name in each.split(',') if name]
     if only and not given:
         raise RbdError('--only needs topics; give some with --topics')
-    wanted = None if every else [*given, *([] if only else default_topics(controller))]
+    node = controller.rpartition('/')[2]
+    nodes = [f'{full_namespace(each)}/{node}' for each in namespace or []] or [controller]
+    wanted = None if every else [*given, *(
+        topic for each in nodes if not only for topic in default_topics(each))]
     if seconds is not None and not seconds > 0.0:
         raise RbdError(f'--for is {seconds:g} s; it must be positive')
     path = out or Path(named_by_time())
@@ -76,7 +84,7 @@ def run(
         raise RbdError(f'recording needs ROS 2 ({error}); source it, or use ./run rbd record'
                        ) from None
     with noted() as ended, McapFile(path) as file, Recorder(
-            file, wanted, controller) as recorder:
+            file, wanted, *nodes) as recorder:
         _record(recorder, seconds, ended)
         told = recorder.recorded
     for name, why in recorder.refused.items():
@@ -92,7 +100,7 @@ def run(
          table(f'{told.seconds:.1f} s', ('topic', '>messages', '>per second'), [
              [name, count, count / told.seconds] for name, count in told.topics.items()]),
          f'written to {path}, {size / 1e6:.2f} MB; next: '
-         f'{next_steps(str(path), recorder.kinds, controller)}')
+         f'{next_steps(str(path), recorder.kinds)}')
 
 
 def _record(recorder: Recorder, seconds: float | None, ended: Event) -> None:

@@ -18,6 +18,7 @@ Compute a recorded run once more, and compare the torques.
 
     rbd record --out run.mcap
     rbd replay run.mcap
+    rbd replay two_robots.mcap --namespace left
 
 The recorded joint states go through the controller's step again, as late as they came, with the
 recorded description, parameters and references, without ROS or a robot. Differences mean that the
@@ -28,9 +29,9 @@ not recorded. Start recording before the controller starts, or while the robot r
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Optional
 
-from rbd_ros.command_line.options import AsJson
+from rbd_ros.command_line.options import AsJson, Namespace
 from rbd_ros.command_line.output import progress, show, table, warn
 import typer
 
@@ -38,9 +39,11 @@ import typer
 def run(
     recording: Annotated[Path, typer.Argument(
         metavar='RECORDING', help='File of rbd record, or folder of a rosbag.')],
-    controller: Annotated[str, typer.Option(
-        help='Node of the controller, with its namespace.')] = '/controller',
-    topic: Annotated[str, typer.Option(help='Topic of the joint states.')] = '/joint_states',
+    controller: Annotated[Optional[str], typer.Option(
+        help='Node of the controller, with its namespace; found by its topics.')] = None,
+    topic: Annotated[Optional[str], typer.Option(
+        help='Topic of the joint states; by default that of the robot.')] = None,
+    namespace: Namespace = None,
     tolerance: Annotated[float, typer.Option(
         help='Accepted difference of torques, as a fraction of their limits.')] = 0.02,
     as_json: AsJson = False,
@@ -49,7 +52,7 @@ def run(
     import numpy as np
     from rbd_ros.command_line.replayed import replay, worst
     with progress('reading and computing', 1) as step:
-        found = replay(recording, controller, topic)
+        found = replay(recording, controller, topic, namespace)
         step()
     for note in found.notes:
         warn(note)

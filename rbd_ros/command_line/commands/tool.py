@@ -28,7 +28,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Optional, TYPE_CHECKING
 
-from rbd_ros.command_line.options import AsJson
+from rbd_ros.command_line.options import AsJson, Namespace
 from rbd_ros.command_line.output import number, show, table
 import typer
 
@@ -42,9 +42,12 @@ def run(
     urdf: Annotated[str, typer.Option(metavar='ROBOT', help='URDF or xacro file of the robot.')],
     frame: Annotated[str, typer.Option(
         help='Frame of the sensor, in whose axes it measures, force_torque.frame.')],
-    sensor: Annotated[str, typer.Option(
-        help='Topic of the readings, WrenchStamped.')] = '/controller/force_torque',
-    topic: Annotated[str, typer.Option(help='Topic of the joint states.')] = '/joint_states',
+    sensor: Annotated[Optional[str], typer.Option(
+        help='Topic of the readings, WrenchStamped; by default force_torque of the controller.',
+    )] = None,
+    topic: Annotated[Optional[str], typer.Option(
+        help='Topic of the joint states; by default that of the robot.')] = None,
+    namespace: Namespace = None,
     support: Annotated[bool, typer.Option(
         '--support', help='Readings point up when the tool hangs down: force_torque.convention '
                           'is support. Otherwise it is load.')] = False,
@@ -64,6 +67,7 @@ def run(
     from rbd_ros.command_line.robots import load
     from rbd_ros.dynamics.robot import Dynamics
     from rbd_ros.errors import SettingError
+    from rbd_ros.identification.bag import recorded_robot
     from rbd_ros.identification.rests import read_rests
     from rbd_ros.identification.tool import identify_tool
     try:
@@ -77,6 +81,10 @@ def run(
         raise SettingError(f'--seconds {seconds:g} must be above 0')
     model = load(urdf, quiet=as_json).model
     model.frame(frame)                      # its error lists the frames that there are
+    if sensor is None or topic is None:
+        recorded = recorded_robot(bag, namespace)
+        sensor = sensor or f'{recorded.controller}/force_torque'
+        topic = topic or recorded.joint_states
     rests = read_rests(bag, model, sensor, topic, seconds)
     robot = Dynamics(model)
     seen = np.array([robot.pose(q, frame)[:3, :3].T @ g for q in rests.q])
