@@ -260,12 +260,12 @@ def test_a_recording_with_too_little(tmp_path: Path, run: Path) -> None:
 
 @pytest.fixture(scope='module')
 def two_robots(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return one file of two robots: the left one floats, the right one moves and has a load."""
+    """Return one file of two robots: the left one floats, the right one moves."""
     path = tmp_path_factory.mktemp('two') / 'two.mcap'
     out = Written(path)
     write_controlled(path, FLOATING, namespace='/left', beside=out)
     write_controlled(path, FOLLOWING, namespace='/cell/right', beside=out,
-                     given={'payload.mass': 1.5})
+                     given={'stiffness': [60.0], 'damping': [16.0]})
     out.file.close()
     return path
 

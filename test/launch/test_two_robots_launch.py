@@ -105,8 +105,8 @@ class TestTwoRobots(unittest.TestCase):
             for side in ('left', 'right'):
                 for topic in ('joint_states', 'robot_description', 'controller/controller_state'):
                     self.assertIn(f'/{side}/{topic}', told.stdout)
-                self.assertIn(f'rbd replay {file} --namespace /{side}', told.stdout.replace(
-                    '\n', ''))
+                self.assertIn(f'rbd replay {file} --namespace /{side}', ' '.join(
+                    told.stdout.split()))
                 replayed = self.rbd('replay', file, '--namespace', side)
                 self.assertIn('the same within 2.0% of the torque limits', replayed.stdout)
             unnamed = self.rbd('replay', file, code=2)
