@@ -31,7 +31,7 @@ from rbd_ros.command_line.commands import (
     bench, check, codegen, compare, config, contact, doctor, excite, identify, info, learn, ops,
     plot, record, replay, robots, teach, tool, torque, view)
 from rbd_ros.command_line.output import warn
-from rbd_ros.errors import nearest_file, RbdError
+from rbd_ros.errors import nearest_file, RbdError, YAML_FILES
 from rbd_ros.version import VERSION
 import typer
 from typer.core import TyperGroup
@@ -85,7 +85,9 @@ class Commands(TyperGroup):
             text = f'{error.strerror}: {error.filename}'
             if isinstance(error, FileNotFoundError):
                 name = str(error.filename)
-                text += nearest_file(name, tuple(filter(None, [Path(name).suffix])))
+                kind = Path(name).suffix
+                text += nearest_file(name, YAML_FILES if kind in YAML_FILES else
+                                     tuple(filter(None, [kind])))
         typer.echo(f'rbd {ctx.invoked_subcommand}: error: {text}', err=True)
         raise typer.Exit(USAGE)
 

@@ -249,10 +249,10 @@ def test_config(planar: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize('words, text', [
     (('info', 'nothing.urdf'), 'file "nothing.urdf" not found'),
     (('info', '{folder}'), 'is a folder; name the URDF or xacro file in it'),
-    (('info', '{empty}'), 'not well-formed XML'),
+    (('info', '{empty}'), 'is empty; give a URDF or xacro file'),
     (('check', 'nothing.urdf'), 'not found (searched: '),
     (('config', 'nothing.urdf'), 'not found (searched: '),
-    (('ops', '{empty}'), 'not well-formed XML'),
+    (('ops', '{empty}'), 'is empty; give a URDF or xacro file'),
     (('torque', '{arm}', '--q', '1,2,3'), '--q has 3 numbers, "seven_joint_arm" needs 7: joint_1'),
     (('torque', '{arm}', '--q', 'joint_8=1'), 'did you mean "joint_7"'),
     (('torque', '{arm}', '--q', 'joint_1=x'), '"x" is not a number'),

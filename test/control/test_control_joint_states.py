@@ -57,6 +57,14 @@ def test_extra_joints_are_ignored_and_announced_once():
     assert stream.send(('x', 'y'), [1.0, 2.0]) == 'IGNORED'
 
 
+def test_a_mistyped_joint_is_answered_with_the_one_that_is_missing():
+    """The driver spells a joint in another way: the notice has both names."""
+    stream = JointStream()
+    stream.send((*ARM[:-1], f'{ARM[-1]}_'), [1.0, 2.0, 3.0], STILL)
+    assert stream.notices() == [
+        f'joints not in the model are ignored: {ARM[-1]}_; did you mean "{ARM[-1]}"?']
+
+
 def test_invented_names_fill_neither_log_nor_memory():
     """Thousands of new lists of names: a few lines, few kept, and the good stream is not hurt."""
     stream = JointStream()

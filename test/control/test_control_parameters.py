@@ -85,6 +85,9 @@ def test_structural_parameters_are_locked_while_active():
     assert refusals({'hold_time': 0.3}, active=True) == []
     assert refusals({'stiffness': [50.0]}, active=True) == []
     assert refusals({'mode': 'hold'}, active=True) == []
+    assert refusals({'gravity': [5.0, 0.0, -8.0]}, active=True) == []
+    assert 'deactivate first' in refusals({'gravity': [0.0, 0.0, 9.81]}, active=True)[0]
+    assert refusals({'gravity': [0.0, 0.0, 9.81]}) == []
 
 
 def test_sizes_are_checked_against_the_joints():

@@ -44,6 +44,10 @@ class FakeNode:
         """Return a logger that keeps the lines."""
         return SimpleNamespace(**dict.fromkeys(('info', 'warning', 'error'), self.logged.append))
 
+    def get_fully_qualified_name(self):
+        """Return the name of the node."""
+        return '/arm/controller'
+
     def resolve_topic_name(self, name):
         """Return a name in a namespace."""
         return f'/arm/{name}'
@@ -180,3 +184,19 @@ def test_fault_in_the_step_that_ends_another_one():
     assert list(arm.controller.faults()) == [Cause.BAD_COMMAND.name]
     assert node.said['~/fault'].startswith(Cause.BAD_COMMAND.text)
     assert f'recovers by itself: {lost}' in node.logged
+
+
+def test_a_state_that_waits_says_for_what():
+    """Who reads only the log learns how the robot is made to run again; others say nothing."""
+    node, arm = FakeNode(), controller_rig.Arm(ramp_time=0.1)
+    announcer = Announcer(node)
+    announcer.attach(arm.controller)
+    arm.activate()
+    arm.run(0.3)
+    arm.stop(Cause.OPERATOR_STOP, 'asked')
+    arm.run(2.0)
+    announcer.drain()
+    last = node.logged[-2:]
+    assert any(line.startswith('holding') and line.endswith(
+        '; to continue, call /arm/controller/reset') for line in last), node.logged
+    assert sum('to continue' in line for line in node.logged) == 1

@@ -142,6 +142,21 @@ def test_trajectories_and_set_points(monkeypatch):
     assert reference.source == Source.HOLD
 
 
+def test_a_trajectory_of_another_clock_is_told(monkeypatch):
+    """A start in a minute or more is kept, and said: the stamp may be of another clock."""
+    rig = Listeners(monkeypatch, 'computed_torque')
+    point = JointTrajectoryPoint(positions=rig.arm.q.tolist(), time_from_start=Duration(sec=1))
+    message = JointTrajectory(joint_names=list(rig.arm.robot.joints), points=[point])
+    message.header.stamp = Time(sec=47)     # it is 7 s by the clock of stamps
+    rig.take('joint_trajectory', message)
+    assert not any('starts in' in line for line in rig.logged)
+    message.header.stamp = Time(sec=107)
+    rig.take('joint_trajectory', message)
+    assert rig.references.joint.source == Source.TRAJECTORY
+    assert rig.logged[-1] == ('/arm/joint_trajectory: starts in 100 s, as its stamp says. A stamp '
+                              'of zero means now')
+
+
 def test_plain_numbers_of_a_servoing_node(monkeypatch):
     """Positions are gone to, velocities are kept for 0.1 s; another count is refused."""
     rig = Listeners(monkeypatch, 'computed_torque')

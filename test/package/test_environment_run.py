@@ -184,6 +184,8 @@ def test_refused_writing_names_the_way_out() -> None:
     """Where the system refuses to write, both variables that help are named."""
     text = str(from_os_error(PermissionError(13, 'Permission denied', '/x/.run'), 'preparing'))
     assert 'RBD_ROS_STATE' in text and 'XDG_CACHE_HOME' in text and '/x/.run' in text
+    text = str(from_os_error(NotADirectoryError(20, 'Not a directory', '/x/.cache'), 'preparing'))
+    assert 'XDG_CACHE_HOME' in text and '/x/.cache' in text
 
 
 @pytest.mark.parametrize('folder', ['a path with a space', "it's", 'long' * 40])
@@ -330,6 +332,16 @@ def test_user_settings_are_respected(place: layout.Layout) -> None:
     assert {key: result[key] for key in mine if key != 'PATH'} \
         == {key: mine[key] for key in mine if key != 'PATH'}
     assert variables.for_command(place, place.cache / 'ros', {})['RMW_IMPLEMENTATION']
+
+
+def test_logs_have_a_folder(place: layout.Layout, tmp_path: Path) -> None:
+    """Where the home cannot be written, logs of ROS go to the checkout; otherwise ROS decides."""
+    runtime, file = place.cache / 'ros', tmp_path / 'no_folder'
+    file.touch()
+    refused = variables.for_command(place, runtime, {'HOME': str(file)})
+    assert refused['ROS_LOG_DIR'] == str(place.state / 'log')
+    for mine in ({'HOME': str(tmp_path)}, {'HOME': str(file), 'ROS_HOME': '/mine'}):
+        assert 'ROS_LOG_DIR' not in variables.for_command(place, runtime, mine)
 
 
 def test_nested_use_adds_nothing(place: layout.Layout) -> None:

@@ -44,7 +44,7 @@ def from_os_error(error: OSError, doing: str) -> Failure:
             f'no disk space was left while {doing}{where}. What was begun has been removed. Free '
             'about 2 GB and run the same command again; XDG_CACHE_HOME moves the shared part to '
             'another disk.')
-    if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
+    if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR):
         return Failure(
             f'the system refused to write while {doing}{where}. Make the folder writable for this '
             'user, or name others that are, and run the same command again: RBD_ROS_STATE=/folder '

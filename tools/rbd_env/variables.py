@@ -16,6 +16,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 import sys
 
@@ -30,6 +31,15 @@ INTERNAL = ('RBD_ROS_MACHINE', 'RBD_ROS_FLAVOUR', 'RBD_ROS_FOLDER')
 def _prepend(environ: dict[str, str], key: str, *values: Path) -> None:
     rest = [environ[key]] if environ.get(key) else []
     environ[key] = ':'.join([*map(str, values), *rest])
+
+
+def _logs_are_kept(environ: dict[str, str]) -> bool:
+    """Return whether ROS can write its logs where it wants to; it ends where it cannot."""
+    if environ.get('ROS_LOG_DIR') or environ.get('ROS_HOME'):
+        return True
+    folder = Path(environ.get('HOME') or os.path.expanduser('~')) / '.ros' / 'log'
+    there = next((each for each in (folder, *folder.parents) if each.exists()), Path('/'))
+    return there.is_dir() and os.access(there, os.W_OK)
 
 
 def without_runtime(environ: dict[str, str]) -> dict[str, str]:
@@ -73,6 +83,8 @@ def for_command(
     _prepend(result, 'AMENT_PREFIX_PATH', layout.install)
     _prepend(result, 'PATH', layout.venv / 'bin')
     result['VIRTUAL_ENV'] = str(layout.venv)
+    if not _logs_are_kept(result):
+        result['ROS_LOG_DIR'] = str(layout.state / 'log')
     if result.pop('PYTHONDONTWRITEBYTECODE', ''):
         # The user's folders stay clean, but not at the price of compiling every module of ROS
         # and of the package in each process: that is half of the start of a node.

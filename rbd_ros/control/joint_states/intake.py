@@ -36,7 +36,7 @@ from rbd_ros.control.joint_states.forms import (
 from rbd_ros.control.joint_states.sources import SOURCES
 from rbd_ros.control.parameters.settings import Settings
 from rbd_ros.control.throttle import short_list
-from rbd_ros.errors import ModelError, UnknownName
+from rbd_ros.errors import ModelError, nearest, UnknownName
 from rbd_ros.wire.joint_state import Parts
 from rbd_ros.wire.messages import joint_state
 
@@ -250,6 +250,8 @@ class Intake:
         """Announce joints that the model does not have, unless a sender keeps inventing names."""
         extra = [name for name in names if name not in self._known]
         text = f'joints not in the model are ignored: {short_list(extra)}'
+        if extra:
+            text += nearest(extra[0], [name for name in self._known if name not in names])
         if not extra or text in self._announced or len(self._announced) > _LISTS:
             return
         if len(self._announced) == _LISTS:

@@ -74,9 +74,19 @@ def refusals(changes: Mapping[str, object], current: Mapping[str, Value] | None 
             reasons.append(reason)
         elif active and parameter.structural and value != current.get(name):
             reasons.append(f'{name} cannot be changed while active: deactivate first')
+        elif active and name == 'gravity' and _turned(value, current.get(name)):
+            reasons.append(f'gravity {value} m/s^2 points away from {current.get(name)}, with '
+                           'which the robot runs: deactivate first')
         elif parameter.each_joint and isinstance(value, (list, tuple)):
             if joints and len(value) not in (0, 1, joints):
                 reasons.append(wrong_count(name, len(value), joints))
             elif not value and parameter.default:
                 reasons.append(f'{name} must have at least one entry')
     return reasons or rules({**current, **changes})
+
+
+def _turned(value: object, before: object) -> bool:
+    """Return whether gravity turns by more than a right angle: nobody tilts a running robot so."""
+    if not (isinstance(value, (list, tuple)) and isinstance(before, (list, tuple))):
+        return False
+    return sum(a * b for a, b in zip(value, before)) < 0.0

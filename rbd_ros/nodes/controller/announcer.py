@@ -100,13 +100,20 @@ class Announcer:
                 log.info(text)
             elif kind == 'state':
                 self._publish('state', text)
-                log.info(f'{text} ({cause})' if (cause := controller.fault_text()) else text)
+                log.info((f'{text} ({cause})' if (cause := controller.fault_text()) else text)
+                         + self._way_out(text))
             elif self._publish(kind, text):
                 log.info(f'{kind}: {text}')
         fault = self._fault_text(controller)
         if self._publish('fault', fault) and fault:
             log.error(fault)
         self._publish_saturation(controller)
+
+    def _way_out(self, state: str) -> str:
+        """Return how to leave a state that waits for somebody; nothing for others."""
+        if state not in (State.HOLDING.value, State.FAULT.value):
+            return ''
+        return f'; to continue, call {self._node.get_fully_qualified_name()}/reset'
 
     def _fault_text(self, controller: Controller) -> str:
         """Return the faults; where states disagree, with the nodes that send them."""

@@ -21,6 +21,7 @@ from functools import partial
 import time
 from typing import TYPE_CHECKING
 
+from builtin_interfaces.msg import Time
 from geometry_msgs.msg import InertiaStamped, PoseStamped, TwistStamped, Vector3, WrenchStamped
 import numpy as np
 import numpy.typing as npt
@@ -56,6 +57,8 @@ Array = npt.NDArray[np.float64]
 
 #: s between two counts of the publishers; each message has them counted as well
 _GUARD_PERIOD = 1.0
+#: s; a trajectory that starts later is told: another clock may have stamped it
+_SOON = 60.0
 _NO_TORQUE = (State.INACTIVE, State.PROBING, State.RELEASED, State.FAULT)
 _PATH = '~/cartesian_trajectory'
 _PAYLOAD = '~/payload'  # a load, no reference: the robot does not follow it
@@ -82,6 +85,10 @@ def knots_of(message: JointTrajectory, settings: Settings) -> Knots:
                        partial=settings.flag('allow_partial_joints_goal'))
 
 
+def _seconds(stamp: Time) -> float:
+    return stamp.sec + 1e-9 * float(stamp.nanosec)
+
+
 def start_time(message: JointTrajectory | MultiDOFJointTrajectory, clock: Clock, *,
                simulated: bool) -> float | None:
     """
@@ -91,7 +98,7 @@ def start_time(message: JointTrajectory | MultiDOFJointTrajectory, clock: Clock,
     :param clock: of ROS, which stamps.
     :param simulated: whether it is the control clock, too.
     """
-    stamp = message.header.stamp.sec + 1e-9 * message.header.stamp.nanosec
+    stamp = _seconds(message.header.stamp)
     if stamp == 0.0:
         return None
     if simulated:
@@ -201,8 +208,12 @@ class ReferenceInputs:
             controller.post(controller.hold)
             return
         knots = knots_of(message, controller.accepted)
-        begin = start_time(message, self._node.get_clock(),
-                           simulated=controller.settings.simulated)
+        clock = self._node.get_clock()
+        begin = start_time(message, clock, simulated=controller.settings.simulated)
+        ahead = _seconds(message.header.stamp) - clock.now().nanoseconds * 1e-9
+        if ahead > _SOON:
+            self._warn(f'{self._node.resolve_topic_name("~/joint_trajectory")}: starts in '
+                       f'{ahead:.4g} s, as its stamp says. A stamp of zero means now')
 
         controller.post(lambda now, steady: controller.take_points(
             now, steady, knots, now if begin is None else begin))
