@@ -31,7 +31,7 @@ import tempfile
 import time
 import unittest
 
-from foxglove_layout import check_paths, read_layout, TYPES
+from foxglove_layout import check_paths, paths, read_layout, TYPES, values
 from geometry_msgs.msg import WrenchStamped
 from launch import LaunchDescription
 from launch_testing.actions import ReadyToTest
@@ -144,10 +144,20 @@ class TestTeaching(unittest.TestCase):
         self.assertGreater(told['topics']['/controller/controller_state'], 10)
         self.assertGreater(told['topics']['/controller/commands'], 10)
         check_paths(read_layout(), self.published)
+        self.filters_select_one(recording)
         states = read_messages(recording, '/joint_states', JOINT_STATE)
         self.assertEqual(len(states), told['topics']['/joint_states'])
         stamps = [rig.to_ns(each.header.stamp) for each in states]
         self.assertEqual(stamps, sorted(stamps))
+
+    def filters_select_one(self, recording: Path) -> None:
+        """Expect that what the layout picks out of lists was recorded, once in a message."""
+        for _, path in paths(read_layout()):
+            topic = path.split('.')[0]
+            if '[:]' in path:
+                found = [len(values(path, each))
+                         for each in read_messages(recording, topic, TYPES[topic])]
+                self.assertEqual(max(found), 1, path)
 
     def published(self, topic: str) -> str | None:
         """Return the type of a topic, as its publisher has it."""

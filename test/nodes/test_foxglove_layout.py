@@ -20,11 +20,12 @@ from __future__ import annotations
 import copy
 from typing import Any
 
-from foxglove_layout import check_paths, check_shape, paths, read_layout, TYPES
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
+from foxglove_layout import check_paths, check_shape, paths, read_layout, TYPES, values
 import pytest
 from rbd_ros.recording.topics import default_topics
 
-PLOT = 'Plot!command'
+PLOT, STATE = 'Plot!command', 'StateTransitions!state'
 
 
 def test_the_layout() -> None:
@@ -39,6 +40,19 @@ def test_what_is_shown_is_recorded() -> None:
     """A recording has all of it that a real robot publishes."""
     assert {topic for topic in TYPES if not topic.startswith('/simulator/')} <= set(
         default_topics('/controller'))
+
+
+def test_a_filter() -> None:
+    """It selects the elements in which a text is as given, and of these what the path says."""
+    message = DiagnosticArray(status=[
+        DiagnosticStatus(name='a', message='one', values=[KeyValue(key='k', value='x')]),
+        DiagnosticStatus(name='b', message='two', values=[
+            KeyValue(key='j', value='y'), KeyValue(key='k', value='z')])])
+    assert values('/diagnostics.status[1].message', message) == ['two']
+    assert values('/diagnostics.status[2].message', message) == []
+    assert values('/diagnostics.status[:]{name=="a"}.message', message) == ['one']
+    assert values('/diagnostics.status[:]{name=="b"}.values[:]{key=="k"}.value', message) == ['z']
+    assert values('/diagnostics.status[:]{name=="c"}.values[:]{key=="k"}.value', message) == []
 
 
 def broken(change: Any) -> dict[str, Any]:
@@ -76,5 +90,18 @@ def test_a_wrong_path_is_found(path: str) -> None:
     """A topic or field that is not there, a list without a place, a text to plot."""
     def change(layout: dict[str, Any]) -> None:
         layout['configById'][PLOT]['paths'][0]['value'] = path
+    with pytest.raises(AssertionError):
+        check_paths(broken(change), TYPES.get)
+
+
+@pytest.mark.parametrize('path', [
+    '/diagnostics.status[:].message', '/diagnostics.status{name=="a"}.message',
+    '/diagnostics.status[:]{names=="a"}.message', '/diagnostics.status[:]{values=="a"}.message',
+    '/diagnostics.status[:]{name=="a"}.text', '/diagnostics.status[:]{name=="a"}',
+    '/diagnostics.status[:]{name==a}.message'])
+def test_a_wrong_filter_is_found(path: str) -> None:
+    """A list without a filter, a filter of no list, one by what is no text, a wrong field."""
+    def change(layout: dict[str, Any]) -> None:
+        layout['configById'][STATE]['paths'][0]['value'] = path
     with pytest.raises(AssertionError):
         check_paths(broken(change), TYPES.get)

@@ -17,7 +17,8 @@
 What a layout of Foxglove must be like, and what its message paths mean.
 
 ``test/schema/foxglove_layout.json`` says which settings there are, and of which publications of
-Foxglove it knows that. A path of messages has the form ``/topic.field[0].field``.
+Foxglove it knows that. A path of messages has the form ``/topic.field[0].field``, or, for the
+elements of a list in which a text is as given, ``/topic.field[:]{key=="text"}.field``.
 """
 
 from __future__ import annotations
@@ -43,10 +44,9 @@ TYPES = {
     '/controller/external_torque': 'sensor_msgs/msg/JointState',
     '/controller/operational_space/condition': 'std_msgs/msg/Float64MultiArray',
     '/controller/state': 'std_msgs/msg/String',
-    '/controller/mode': 'std_msgs/msg/String',
-    '/controller/fault': 'std_msgs/msg/String',
     '/diagnostics': 'diagnostic_msgs/msg/DiagnosticArray',
 }
+_FIELD = re.compile(r'(\w+)(?:\[(\d+|:)\](?:{(\w+)=="([^"]+)"})?)?')
 _NUMBERS = re.compile(r'(u?int(8|16|32|64)|octet|boolean|double|float)')
 
 
@@ -94,17 +94,43 @@ def resolve(path: str, type_of: Callable[[str], str | None]) -> str:
     package, _, name = kind.split('/')
     found = f'{package}/{name}'
     for field in fields:
-        match = re.fullmatch(r'(\w+)((?:\[\d+\])?)', field)
-        assert match, f'{path}: "{field}" is no field'
-        package, _, name = found.partition('/')
-        members = getattr(importlib.import_module(f'{package}.msg'), name)
-        known = members.get_fields_and_field_types()
-        assert match[1] in known, f'{path}: {found} has no field {match[1]}'
-        found = known[match[1]]
+        name, place, key, _ = _parts(path, field)
+        found = _type_of_field(path, found, name)
         inner = re.fullmatch(r'sequence<(.+?)(?:, \d+)?>|(.+)\[\d+\]', found)
-        assert bool(inner) is bool(match[2]), f'{path}: {match[1]} is {found}'
+        assert bool(inner) is (place is not None), f'{path}: {name} is {found}'
         found = found if inner is None else inner[1] or inner[2]
+        assert (place == ':') is (key is not None), f'{path}: {name} is more than one value'
+        if key:
+            assert _type_of_field(path, found, key) == 'string', f'{path}: {key} is no text'
     return found
+
+
+def values(path: str, message: Any) -> list[Any]:
+    """Return what a path selects in a message of its topic."""
+    found = [message]
+    for field in path.split('.')[1:]:
+        name, place, key, text = _parts(path, field)
+        found = [getattr(each, name) for each in found]
+        if place == ':':
+            found = [each for row in found for each in row if getattr(each, key) == text]
+        elif place is not None:
+            found = [row[int(place)] for row in found if int(place) < len(row)]
+    return found
+
+
+def _parts(path: str, field: str) -> tuple[str, str | None, str, str]:
+    match = _FIELD.fullmatch(field)
+    assert match, f'{path}: "{field}" is no field'
+    name, place, key, text = match.groups()
+    return name, place, key, text
+
+
+def _type_of_field(path: str, kind: str, name: str) -> str:
+    package, _, message = kind.partition('/')
+    known = getattr(importlib.import_module(f'{package}.msg'), message)
+    fields = known.get_fields_and_field_types()
+    assert name in fields, f'{path}: {kind} has no field {name}'
+    return str(fields[name])
 
 
 def check_paths(layout: Mapping[str, Any], type_of: Callable[[str], str | None]) -> None:
