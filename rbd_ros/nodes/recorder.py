@@ -80,6 +80,8 @@ class Recorder(OwnNode):
         self._topics: dict[str, _Topic] = {}
         #: what cannot be recorded, and why, by topic
         self.refused: dict[str, str] = {}
+        #: topics of joint states that are there and are not recorded
+        self.passed_over: set[str] = set()
         wanted = self._wanted is None or PARAMETER_EVENTS in self._wanted
         #: of the controllers that are still to be asked for their parameters, by name
         self._unasked = {name: AsyncParameterClient(self._node, name)
@@ -112,6 +114,8 @@ class Recorder(OwnNode):
         for name, _ in self._node.get_topic_names_and_types():
             if (self._wanted is None or name in self._wanted) and name not in self.refused:
                 self._listen(name)
+            elif name.endswith('/joint_states'):
+                self.passed_over.add(name)
         for name, client in list(self._unasked.items()):
             if client.services_are_ready():
                 del self._unasked[name]

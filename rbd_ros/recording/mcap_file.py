@@ -22,6 +22,8 @@ that were written can be read, and :func:`mend` makes a whole file of them. This
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 import struct
 from types import TracebackType
@@ -38,7 +40,7 @@ MAGIC = b'\x89MCAP0\r\n'
 
 class McapFile:
     """
-    A file that is written, as a context; it ends as a whole file, whatever happens in between.
+    A file that is written, as a context; it ends as a whole file, unless the disk is full.
 
     :param path: which does not exist yet.
     """
@@ -93,10 +95,11 @@ class McapFile:
         :param received: ns since 1970; ``sent`` likewise.
         :param data: the serialized message.
         """
-        self._writer.add_message(topic, received, data, sent, self.messages)
-        self.messages += 1
-        if self._stream.tell() != self._written:
-            self._flush()
+        with self._explained():
+            self._writer.add_message(topic, received, data, sent, self.messages)
+            self.messages += 1
+            if self._stream.tell() != self._written:
+                self._flush()
 
     def _flush(self) -> None:
         self._stream.flush()  # so that a killed process leaves whole chunks
@@ -105,9 +108,23 @@ class McapFile:
     def close(self) -> None:
         """Write what is left, and the index."""
         if not self._stream.closed:
-            self._writer.finish()
-            self._flush()
-            self._stream.close()
+            with self._explained():
+                self._writer.finish()
+                self._flush()
+                self._stream.close()
+
+    @contextmanager
+    def _explained(self) -> Iterator[None]:
+        """Say what to do where nothing more can be written, as on a full disk, and end there."""
+        try:
+            yield
+        except OSError as error:
+            with suppress(OSError):  # it tries to write what is left
+                self._stream.close()
+            raise RbdError(
+                f'{self.path} cannot be written any further: {error.strerror}. What is in it, '
+                f'{self._written / 1e6:.2f} MB, can be read. Free some space, or record to '
+                'another disk') from error
 
 
 def is_whole(path: Path) -> bool:

@@ -18,6 +18,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+import resource
 
 from benchmark.bags import write
 from command_rig import ARM, data, rbd
@@ -26,6 +27,7 @@ from mcap.reader import make_reader
 import numpy as np
 import pytest
 from rbd_ros.control.modes.modes import MODES, Takes, taking
+from rbd_ros.errors import RbdError
 from rbd_ros.identification.bag import read_in_order, topics, typestore
 from rbd_ros.model.urdf.loader import load_urdf
 from rbd_ros.recording.mcap_file import CHUNK, is_whole, McapFile, mend
@@ -77,6 +79,22 @@ def test_a_file_that_was_cut_off(run: Path, tmp_path: Path) -> None:
     assert counts == sorted(counts) and counts[-1] == len(every)
     most = CHUNK / np.mean([len(each) for each in every])
     assert (np.diff([*counts, len(every)]) >= 0).all() and max(np.diff(counts)) < 12 * most
+
+
+def test_a_disk_that_is_full(tmp_path: Path) -> None:
+    """The end is told, not traced back, and what was written before can be read."""
+    path, most = tmp_path / 'full.mcap', 3 * CHUNK // 2
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (most, limits[1]))
+    try:
+        with pytest.raises(RbdError, match='full.mcap cannot be written any further: .*another'), \
+                McapFile(path) as file:
+            kind = file.add_topic('/noise', 'std_msgs/msg/UInt8MultiArray', '')
+            for number in range(1000):      # noise, so that chunks stay as large as they are
+                file.write(kind, number, number, np.random.default_rng(number).bytes(1024))
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert 100 < mend(path, tmp_path / 'whole.mcap') < 200
 
 
 def test_commands_read_what_is_left(run: Path, tmp_path: Path) -> None:

@@ -248,6 +248,22 @@ def test_two_namespaces(robot: Robot, tmp_path: Path) -> None:
         assert recorded_robot(file, side).description == f'/{side}/robot_description'
 
 
+def test_a_robot_in_a_namespace_that_was_not_named(robot: Robot, tmp_path: Path) -> None:
+    """Where only another robot is heard, the command says where its states are."""
+    side, file = Robot(namespace='left'), tmp_path / 'none.mcap'
+    states = side.node.create_publisher(JointState, 'joint_states', RELIABLE)
+    poses = side.node.create_publisher(String, '/tf_static', LATCHED)
+    poses.publish(String(data='heard'))
+    done = subprocess.run(
+        [sys.executable, '-m', 'rbd_ros.command_line', 'record', '--out', file, '--for', '4'],
+        capture_output=True, text=True, check=False, timeout=patient(60.0))
+    side.node.destroy_publisher(states)
+    side.close()
+    assert done.returncode == 0, done.stderr
+    assert 'there are some on /left/joint_states: give their namespace' in ' '.join(
+        done.stderr.split())
+
+
 def test_nothing_is_said(robot: Robot, tmp_path: Path) -> None:
     """A recorder of a silent network ends with an empty, whole file."""
     with McapFile(tmp_path / 'none.mcap') as out, Recorder(out, ['/none'], '/no') as recorder:

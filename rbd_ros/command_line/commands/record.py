@@ -93,6 +93,11 @@ def run(
         path.unlink()
         raise RbdError('nothing was heard: none of the topics has a publisher. Is the controller '
                        'running, with the same ROS_DOMAIN_ID?')
+    heard = any(name.endswith('/joint_states') for name in recorder.kinds)
+    if recorder.passed_over and not heard and not only:
+        found = ', '.join(sorted(recorder.passed_over))
+        warn(f'no joint states were recorded, but there are some on {found}: give their namespace '
+             'with --namespace')
     if told.lost:
         warn(f'{told.lost} messages were lost: this machine was too busy')
     size = path.stat().st_size
