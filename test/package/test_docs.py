@@ -25,6 +25,7 @@ from linted import ROOT
 import pytest
 import rbd_ros
 from rbd_ros.control.parameters.file import check_file
+from rbd_ros.control.parameters.table import PARAMETERS
 import yaml
 
 pytestmark = pytest.mark.slow
@@ -93,6 +94,15 @@ def test_sources_named_in_documents_exist(path):
                 if not (ROOT / name).exists() and not (ROOT / 'rbd_ros' / name).exists()]
     names = re.findall(r'`rbd_ros\.([\w.]+)', text)
     assert not [name for name in names if not found(name)]
+
+
+@pytest.mark.parametrize('path', DOCUMENTS, ids=identity)
+def test_parameters_named_in_documents_exist(path):
+    """A name in a group of the controller's parameters, as contact.torque, is one of them."""
+    groups = {name.partition('.')[0] for name in PARAMETERS if '.' in name}
+    named = re.findall(r'`([a-z_]+\.[a-z_.]*[a-z])(?::[^`]*)?`', prose(path))
+    assert not [name for name in named if name.partition('.')[0] in groups
+                and name not in PARAMETERS and not name.endswith(('.md', '.py', '.yaml'))]
 
 
 @pytest.fixture(scope='module')
