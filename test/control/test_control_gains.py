@@ -59,10 +59,10 @@ def test_largest_gains_are_those_of_the_poles(delay):
 @pytest.mark.parametrize(('values', 'words'), [
     ({'stiffness': [1e5], 'damping': [0.0]}, 'with this damping give less than 0'),
     ({'stiffness': [1e5]}, 'stiffness 100000 1/s^2 with damping 20 1/s cannot be stable at '
-                           'nominal_rate 1000 Hz: with this damping give less than 4e+04'),
+                           'nominal_rate 1000 Hz: with this damping give less than 4e+04 1/s^2'),
     ({'stiffness': [100.0, 5e4]}, 'stiffness 50000'),
     ({'damping': [2500.0]}, 'damping 2500 1/s cannot be stable at nominal_rate 1000 Hz: give less '
-                            'than 2000'),
+                            'than 2000 1/s'),
     ({'delay': 0.05, 'stiffness': [250.0]}, 'stiffness 250 1/s^2 with damping 20 1/s cannot be '
      'stable at nominal_rate 1000 Hz with a delay of 0.05 s and velocity_filter 0.01 s: with this '
      'damping give less than '),
@@ -70,7 +70,7 @@ def test_largest_gains_are_those_of_the_poles(delay):
     ({'task.angular_damping': 5e3}, 'task.angular_damping 5000'),
     ({'posture.stiffness': [1e5]}, 'posture.stiffness 100000'),
     ({'integral': [2000.0]}, 'integral 2000 1/s^3 with stiffness 100 1/s^2 and damping 20 1/s '
-                             'cannot be stable: give less than their product 2000')])
+                             'cannot be stable: give less than their product 2000 1/s^3')])
 def test_unstable_gains_are_refused_with_the_largest_ones(values, words):
     """The reason names what is wrong, the loop that it is wrong for, and what would do."""
     reasons = refusals(values)
@@ -85,7 +85,7 @@ def test_gains_that_need_velocities_are_told():
     assert told.startswith('if joint states have no velocities: stiffness 30000 1/s^2 with '
                            'damping 20 1/s cannot be stable at nominal_rate 1000 Hz with '
                            'velocity_filter 0.01 s: with this damping give less than ')
-    bound = float(told.rpartition(' ')[2])
+    bound = float(told.split()[-2])
     assert growth(0.9 * bound, 20.0, 0.001, 10) < 1.0 < growth(1.35 * bound, 20.0, 0.001, 10)
     assert not any('velocities:' in text for text in notices(Arm().settings()))
 

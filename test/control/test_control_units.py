@@ -31,6 +31,7 @@ from rbd_ros.control.load.texts import likely_causes
 from rbd_ros.control.load.words import LoadWord, TEXTS as LOAD_TEXTS
 from rbd_ros.control.observers.words import ObserverWord
 from rbd_ros.control.parameters.assembly import compile_kernels, describe_output
+from rbd_ros.control.parameters.gains import gain_reasons
 from rbd_ros.control.parameters.settings import Settings
 from rbd_ros.control.parameters.table import defaults
 from rbd_ros.control.references.words import PointWord, ReferenceWord, TEXTS as REFERENCE_TEXTS
@@ -41,7 +42,8 @@ ARM = (Path(__file__).parents[2] / 'urdf' / 'seven_joint_arm.urdf').read_text()
 TURNS, SLIDES = 0, 1  # places of joint_1 and joint_2
 
 NUMBER = r'(?<![\w.])-?\d+(?:\.\d+)?(?:e[-+]?\d+)?(?![\w.]*\w)'
-UNIT = (r'\(?(?:(?:rad|m|N\.m|N)(?:/s(?:\^2)?)?|s|ms|Hz|kg|kg\.m\^2|N\.m\.s/rad|N\.s/m|1/s|%)'
+UNIT = (r'\(?(?:(?:rad|m|N\.m|N)(?:/s(?:\^2)?)?|s|ms|Hz|kg|kg\.m\^2|N\.m(?:\.s)?/rad|N(?:\.s)?/m|'
+        r'1/s(?:\^[23])?|%)'
         r'(?![\w^/]|\.\w)')
 #: a number with its unit, or some of them that share one: [1, 2] m, 1, 2 and 3 kg.m^2, 1 to 2 ms
 MEASURED = re.compile(rf'{NUMBER}(?:(?:, | and | to ){NUMBER})*\]? {UNIT}')
@@ -141,6 +143,25 @@ def test_notices_have_units():
     text = next(each for each in told if each.startswith('brake_damping'))
     assert re.search(r'joint_1 \S+ N\.m\.s/rad instead of 5e\+03 N\.m\.s/rad, '
                      r'joint_2 \S+ N\.s/m instead of 5e\+03 N\.s/m', text), text
+
+
+@pytest.mark.parametrize('values', [
+    {'stiffness': [1e5]}, {'damping': [5e3]}, {'integral': [5e3]}, {'torque_rate_limits': [1.0]},
+    {'mode': 'joint_impedance', 'joint_impedance.stiffness': [1e6]},
+    {'mode': 'joint_impedance', 'joint_impedance.damping': [1e4]},
+    {'command_type': 'motor_array', 'motor.stiffness': [1e4], 'motor.timeout': 0.05},
+    {'command_type': 'motor_array', 'motor.damping': [1e3], 'motor.timeout': 0.05},
+    {'command_type': 'motor_array', 'motor.damping': [1.0], 'motor.timeout': 0.05,
+     'motor.blind_damping': [1e3]}], ids=lambda values: list(values)[-1])
+def test_refused_parameters_have_units(values):
+    """What is refused, and the largest that is accepted."""
+    given = settings(**values)
+    told = [*gain_reasons(given.values), *given.refusals()]
+    assert told
+    for text in told:
+        assert without_units(text) == [], text
+        if 'joint_2' in text and 'rad or' not in text:  # it slides
+            assert 'N.m' not in text and 'rad' not in text, text
 
 
 def test_the_plugin_says_the_same(controller):

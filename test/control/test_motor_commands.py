@@ -181,7 +181,7 @@ def refused(**values: object) -> str:
 
 def numbers_in(reason: str) -> float:
     """Return what a refusal says is accepted."""
-    return float(reason.split('give at most ')[1].split(',')[0].split(';')[0])
+    return float(reason.split('give at most ')[1].split()[0])
 
 
 def test_what_motors_can_add_is_bounded() -> None:

@@ -128,7 +128,7 @@ def test_changes_are_taken_or_named(changed: Run) -> None:
     assert found[4] == 'refused damping = -1 1/s is outside [0, 10000]'
     assert found[5] == 'refused stiffness has 2 entries; give one for all, or 7'
     assert found[6] == ('refused damping 5000 1/s cannot be stable at nominal_rate 1000 Hz: give '
-                        'less than 2000')
+                        'less than 2000 1/s')
     assert found[7].startswith('refused velocity_limits is what this controller was generated '
                                'with (other parameters follow from it). Generate it again: ')
     assert re.match('refused tolerance.goal = 0 .* needs another controller', found[8])

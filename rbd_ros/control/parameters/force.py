@@ -138,22 +138,24 @@ def force_reasons(values: Mapping[str, object], inertia: Sequence[float]) -> lis
             'stiffness', 'damping'))
     reasons = []
     for axis in chosen:
-        name = 'force_control.' + ('environment_stiffness' if axis in AXES[3:] else
-                                   'environment_angular_stiffness')
+        name, unit = ('environment_stiffness', 'N/m') if axis in AXES[3:] else (
+            'environment_angular_stiffness', 'N.m/rad')
+        name = f'force_control.{name}'
         stiffness, mass = number(name), inertia[AXES.index(axis)]
         if not mass > 0.0:
             continue  # it does not move along this direction
         most = largest_stiffness(damping, delay, mass)
         if stiffness >= most:
             reasons.append(
-                f'pressing along {axis} on {name} {stiffness:g} cannot be stable {loop}, with '
-                f'{mass:.3g} {"kg" if axis in AXES[3:] else "kg.m^2"} and a damping of '
-                f'{damping:g} 1/s: give less than {most:.4g}')
+                f'pressing along {axis} on {name} {stiffness:g} {unit} cannot be stable {loop}, '
+                f'with {mass:.3g} {"kg" if axis in AXES[3:] else "kg.m^2"} and a damping of '
+                f'{damping:g} 1/s: give less than {most:.4g} {unit}')
             continue
         gain = MARGIN * largest_gain(damping, delay, lag, math.sqrt(stiffness / mass))
         if number('force_control.gain') > gain:
             reasons.append(
                 f'force_control.gain {number("force_control.gain"):g} 1/s along {axis} with '
-                f'{name} {stiffness:g}, a damping of {damping:g} 1/s and force_torque.filter '
-                f'{lag:g} s is not stable enough {loop}: give at most {gain:.4g}')
+                f'{name} {stiffness:g} {unit}, a damping of {damping:g} 1/s and '
+                f'force_torque.filter {lag:g} s is not stable enough {loop}: give at most '
+                f'{gain:.4g} 1/s')
     return reasons

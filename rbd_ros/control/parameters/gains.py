@@ -171,11 +171,11 @@ def gain_sentences(stiffness: str, damping: str, integral: str, loop: str) -> li
     :param loop: what is said of the loop.
     """
     return [Sentence(each) for each in (
-        f'{damping} {{b:g}} 1/s cannot be stable {loop}: give less than {{c:.4g}}',
+        f'{damping} {{b:g}} 1/s cannot be stable {loop}: give less than {{c:.4g}} 1/s',
         f'{stiffness} {{a:g}} 1/s^2 with {damping} {{b:g}} 1/s cannot be stable {loop}: with this '
-        'damping give less than {c:.4g}',
+        'damping give less than {c:.4g} 1/s^2',
         f'{integral} {{joint}} 1/s^3 with {stiffness} {{a:g}} 1/s^2 and {damping} {{b:g}} 1/s '
-        'cannot be stable: give less than their product {c:.4g}')]
+        'cannot be stable: give less than their product {c:.4g} 1/s^3')]
 
 
 def gain_loop(values: Mapping[str, object], *, differenced: bool = False,

@@ -33,6 +33,7 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+from rbd_ros.control.interface.sentences import effort_unit, unit_of
 
 __all__ = ['motor_loop_reason', 'MotorLoop', 'spectral_radius']
 
@@ -159,15 +160,17 @@ def motor_loop_reason(case: MotorLoop, joint: str, names: Sequence[str], period:
     most = _largest(lambda share: case._replace(
         stiffness=share * case.stiffness, motor_stiffness=share * case.motor_stiffness,
         ).is_stable(period, delay), 1.0)
-    motor = (f'motor.stiffness {case.motor_stiffness:g} N.m/rad', f'motor.damping '
-             f'{case.motor_damping:g} N.m.s/rad')
+    unit = unit_of(joint)
+    effort = effort_unit(unit)
+    motor = (f'motor.stiffness {case.motor_stiffness:g} {effort}/{unit}', f'motor.damping '
+             f'{case.motor_damping:g} {effort}.s/{unit}')
     if most > 0.0:
         return (f'{names[0]} and {motor[0]} of {joint} with {names[1]} and {motor[1]} cannot be '
                 f'stable {loop}: with this damping give at most {most:.3g} of both')
     alone = case._replace(stiffness=0.0, motor_stiffness=0.0)
     damping = _largest(lambda damping: alone._replace(damping=damping).is_stable(period, delay),
                        case.damping)
-    unit = ' (per least inertia, in 1/s)' if case.scaled else ''
+    said = '1/s (per least inertia)' if case.scaled else f'{effort}.s/{unit}'
     damping /= case.inertia if case.scaled else 1.0
     return (f'{names[1]} of {joint} with {motor[1]} cannot be stable {loop}: give {names[1]} at '
-            f'most {damping:.4g}{unit}')
+            f'most {damping:.4g} {said}')

@@ -27,6 +27,8 @@ from collections.abc import Sequence
 import math
 from typing import NamedTuple
 
+from rbd_ros.control.interface.sentences import effort_unit, unit_of
+
 __all__ = ['MotorCase', 'motor_reasons']
 
 #: share by which a sum may miss its bound
@@ -86,7 +88,7 @@ def motor_reasons(cases: Sequence[MotorCase], *, timeout: float, delay: float, r
     """
     if 0.0 < timeout < 1.0 / rate:
         return [f'motor.timeout {timeout:g} s is less than the period of nominal_rate {rate:g} '
-                f'Hz: motors would give up between two commands; give at least {2.0 / rate:g}']
+                f'Hz: motors would give up between two commands; give at least {2.0 / rate:g} s']
     kept = f'in motor.timeout {timeout:g} s' if timeout > 0.0 else (
         'without a time-out (motor.timeout 0)')
     reasons = []
@@ -104,23 +106,26 @@ def motor_reasons(cases: Sequence[MotorCase], *, timeout: float, delay: float, r
 
 def _judged(each: MotorCase, timeout: float, delay: float, kept: str) -> list[str]:
     """Return what is too much of one motor."""
-    limit, reasons = each.torque * (1.0 + _ROUNDING), []
+    limit, reasons, unit = each.torque * (1.0 + _ROUNDING), [], unit_of(each.joint)
+    effort = effort_unit(unit)
+    torque = f'torque limit {each.torque:g} {effort}'
     if each.blind_damping * each.speed > limit:
         reasons.append(
-            f'motor.blind_damping {each.blind_damping:g} of {each.joint} is '
-            f'{each.blind_damping * each.speed:.4g} N.m at its velocity limit, more than its '
-            f'torque limit {each.torque:g}: give at most {each.torque / each.speed:.4g}')
+            f'motor.blind_damping {each.blind_damping:g} {effort}.s/{unit} of {each.joint} is '
+            f'{each.blind_damping * each.speed:.4g} {effort} at its velocity limit, more than its '
+            f'{torque}: give at most {each.torque / each.speed:.4g} {effort}.s/{unit}')
     if 2.0 * each.damping * each.speed > limit:
         reasons.append(
-            f'motor.damping {each.damping:g} of {each.joint} could add '
-            f'{2.0 * each.damping * each.speed:.4g} N.m when its velocity changes by twice its '
-            f'limit {each.speed:g}, more than its torque limit {each.torque:g}: give at most '
-            f'{0.5 * each.torque / each.speed:.4g}')
+            f'motor.damping {each.damping:g} {effort}.s/{unit} of {each.joint} could add '
+            f'{2.0 * each.damping * each.speed:.4g} {effort} when its velocity changes by twice '
+            f'its limit {each.speed:g} {unit}/s, more than its {torque}: give at most '
+            f'{0.5 * each.torque / each.speed:.4g} {effort}.s/{unit}')
     elif each.added(timeout, delay) > limit:
         left = each.torque - 2.0 * each.damping * each.speed
         reasons.append(
-            f'motor.stiffness {each.stiffness:g} of {each.joint} with motor.damping '
-            f'{each.damping:g} could add {each.added(timeout, delay):.4g} N.m {kept} at its '
-            f'velocity limit {each.speed:g}, more than its torque limit {each.torque:g}: give at '
-            f'most {left / each.way(timeout, delay):.4g}, or a shorter time-out')
+            f'motor.stiffness {each.stiffness:g} {effort}/{unit} of {each.joint} with '
+            f'motor.damping {each.damping:g} {effort}.s/{unit} could add '
+            f'{each.added(timeout, delay):.4g} {effort} {kept} at its velocity limit '
+            f'{each.speed:g} {unit}/s, more than its {torque}: give at most '
+            f'{left / each.way(timeout, delay):.4g} {effort}/{unit}, or a shorter time-out')
     return reasons

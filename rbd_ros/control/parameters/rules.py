@@ -20,6 +20,7 @@ from collections.abc import Mapping, Sequence
 import math
 from typing import cast
 
+from rbd_ros.control.interface.sentences import effort_unit, unit_of
 from rbd_ros.control.load.payload import payload_vector, PayloadError
 from rbd_ros.control.parameters.gains import gain_reasons
 from rbd_ros.control.supervisor.states import Timing
@@ -102,8 +103,8 @@ def limit_reasons(limit: Sequence[float], rate: Sequence[float], *, stop_time: f
     """
     Return the reasons why these limits must not be used; empty if they may.
 
-    :param limit: torque limit per joint, N.m; 0 counts as missing, as in many URDF files.
-    :param rate: rate limit per joint, N.m/s.
+    :param limit: torque limit per joint, N.m or N; 0 counts as missing, as in many URDF files.
+    :param rate: rate limit per joint, N.m/s or N/s.
     :param stop_time: s within which every joint must be able to go from its limit to zero.
     :param names: names of the joints for the reasons.
     """
@@ -116,12 +117,14 @@ def limit_reasons(limit: Sequence[float], rate: Sequence[float], *, stop_time: f
     for name, most, slope in zip(names, limit, rate, strict=True):
         if name in missing:
             continue
+        unit = effort_unit(unit_of(name))
         if not (math.isfinite(slope) and slope > 0.0):
-            reasons.append(f'{name}: rate limit {slope:g} N.m/s must be positive and finite')
+            reasons.append(f'{name}: rate limit {slope:g} {unit}/s must be positive and finite')
         elif most > slope * stop_time * (1.0 + 1e-12):
-            reasons.append(f'{name}: {most:g} N.m at {slope:g} N.m/s takes {most / slope:.3g} '
-                           f's to reach zero, more than stop_time {stop_time:g} s; raise '
-                           f'torque_rate_limits to {most / stop_time:.4g} or more')
+            reasons.append(f'{name}: {most:g} {unit} at {slope:g} {unit}/s takes '
+                           f'{most / slope:.3g} s to reach zero, more than stop_time '
+                           f'{stop_time:g} s; raise torque_rate_limits to '
+                           f'{most / stop_time:.4g} {unit}/s or more')
     return reasons
 
 

@@ -62,7 +62,7 @@ class Settings(RobotValues):
     def refusals(self) -> list[str]:
         """Return why this robot cannot be driven with these values; empty if it can."""
         return limit_reasons(self.torque_limits.tolist(), self.torque_rates.tolist(),
-                             stop_time=self.number('stop_time'), names=self.robot.joints
+                             stop_time=self.number('stop_time'), names=self.robot.spoken()
                              ) + (self.spring_refusals() + self.motor_refusals()
                                   + self.force_refusals() + self.inertia_refusals())
 
@@ -73,7 +73,7 @@ class Settings(RobotValues):
         robot = self.robot
         spans = np.array(robot.pick(robot.model.upper)) - np.array(robot.pick(robot.model.lower))
         cases = [MotorCase(*each) for each in zip(
-            robot.joints, *(numbers.tolist() for numbers in (
+            robot.spoken(), *(numbers.tolist() for numbers in (
                 self.joints('motor.stiffness'), self.joints('motor.damping'),
                 self.motor_blind_damping, self.torque_limits, self.velocity_limits, spans)))]
         return motor_reasons(cases, timeout=self.number('motor.timeout'),
@@ -201,7 +201,7 @@ class Settings(RobotValues):
         if mode.spring is None:
             gains[:2] = [gain * self.robot.damped_inertia for gain in gains[:2]]
         reasons = []
-        for j, joint in enumerate(self.robot.joints):
+        for j, joint in enumerate(self.robot.spoken()):
             K, D, kp, kd = (float(gain[j]) for gain in gains)
             case = MotorLoop(K, D, kp, kd, self.robot.damped_inertia[j], mode.spring is None)
             if case.is_stable(period, delay):

@@ -78,5 +78,5 @@ def inertia_reasons(inertia: Sequence[float], masses: Sequence[float], chosen: S
             reasons.append(
                 f'{TIP_SPRINGS.name}.{part}_inertia {inertia[i]:g} {unit} of {AXES[i]} is too far '
                 f'from the {masses[i]:.3g} {unit} that the robot has there in half of the '
-                f'sampled poses: give {least:.3g} to {most:.3g}')
+                f'sampled poses: give {least:.3g} to {most:.3g} {unit}')
     return reasons

@@ -150,10 +150,10 @@ def spring_sentences(spring: Spring, loop: str) -> list[Sentence]:
     besides = f' and {spring.ratio}' if spring.ratio else ''
     return [Sentence(each) for each in (
         f'{spring.damping} {{b:g}} {per_speed} of {{joint}} cannot be stable {loop}: give less '
-        'than {c:.4g}',
+        'than {c:.4g} ' f'{per_speed}',
         f'{spring.stiffness} {{a:g}} {per_way} of {{joint}} with {spring.damping} {{b:g}} '
         f'{per_speed}{besides} cannot be stable {loop}: with this damping give less than '
-        '{c:.4g}')]
+        '{c:.4g} ' f'{per_way}')]
 
 
 def spring_cases(values: Mapping[str, object], spring: Spring, stiffness: Sequence[float],
