@@ -94,7 +94,7 @@ def test_modes_warnings_and_silence(watched):
 def contact(count, place='joint_4', when=WHEN):
     """Return what the controller says of contacts."""
     return {CONTACT_REACTION: 'stop', CONTACT_COUNT: str(count), CONTACT_TIME: when,
-            CONTACT_PLACE: place, CONTACT_TORQUE: '4.2', CONTACT_FORCE: '12.5'}
+            CONTACT_PLACE: place, CONTACT_TORQUE: '4.2 N.m', CONTACT_FORCE: '12.5'}
 
 
 def test_a_contact_is_told_once_with_the_time_at_which_it_was_felt():
@@ -106,7 +106,7 @@ def test_a_contact_is_told_once_with_the_time_at_which_it_was_felt():
     (event,) = timeline
     assert event.kind == 'contact' and event.time == datetime(
         2026, 3, 1, 12, 0, 0, 250000, tzinfo=timezone.utc).timestamp()
-    assert all(part in event.text for part in ('joint_4', '4.2', '12.5', 'stop'))
+    assert 'felt by joint_4: 4.2 N.m; 12.5 N at the frame. Then: stop' in event.text
     assert 'just before' not in event.text
     reports.take(contact(4, 'tz'))
     assert 'tz' in next(iter(timeline)).text and 'And 2 just before' in next(iter(timeline)).text

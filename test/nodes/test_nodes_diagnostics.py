@@ -311,6 +311,21 @@ def test_torques_beside_their_limits(subject):
     assert values['at the limit'] == 'joint_2, joint_7'
 
 
+@pytest.mark.parametrize('joint, axis, place, torque', [
+    (2, -1, 'joint_3', '3.5 N.m'), (2, 0, 'rx', '3.5 N.m'), (2, 5, 'z', '3.5 N')])
+def test_the_last_contact_has_its_unit(subject, joint, axis, place, torque):
+    """N.m at a joint that turns and about an axis, N along one."""
+    subject.run()
+    subject.arm.change(**{'contact.reaction': 'report'})
+    subject.arm.run(0.002)
+    x = subject.controller.x.contact
+    x.found = subject.controller.x.now
+    x.count, x.found_joint, x.found_axis, x.found_torque, x.found_force = 1, joint, axis, 3.5, 7.0
+    values = subject.look('contact')[2]
+    assert (values['last contact felt by'], values['last contact torque']) == (place, torque)
+    assert values['last contact force, N'] == '7'
+
+
 def test_reference_and_goals(subject):
     """Error of a law that tracks, the last goal, and what a singular tip has lost."""
     subject.run()
