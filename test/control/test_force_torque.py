@@ -388,7 +388,7 @@ def test_refusals_name_what_would_do(changes: dict[str, object], said: str) -> N
     reasons = force_reasons(values | changes, mass)
     assert len(reasons) == 1 and said in reasons[0], reasons
     if 'force_control.gain' in changes:
-        most = float(reasons[0].rsplit(' ', 1)[1])
+        most = float(reasons[0].split()[-2])
         assert force_reasons(values | {'force_control.gain': 0.999 * most}, mass) == []
         assert force_reasons(values | {'force_control.gain': 1.001 * most}, mass)
         assert most < MARGIN * 20.0

@@ -88,7 +88,7 @@ def test_bounds_are_named_and_hold() -> None:
     [reason] = settings(**{LINEAR: [12.0, 1e3, 12.0]}).refusals()
     print(reason)
     assert f'{LINEAR} 1000 kg of y is too far from the ' in reason
-    low, high = map(float, re.search(r'give ([.e+0-9]+) to ([.e+0-9]+)$', reason).groups())
+    low, high = map(float, re.search(r'give ([.e+0-9]+) to ([.e+0-9]+) kg$', reason).groups())
     assert high / low == pytest.approx(LIGHTER / HEAVIER, rel=0.01)
     for value, fits in ((1.01 * low, True), (0.99 * low, False), (0.99 * high, True),
                         (1.01 * high, False)):
