@@ -52,6 +52,17 @@ SCRIPT = b"""<script>(() => {
     }).observe(document, {childList: true, subtree: true});
 })();</script>
 """
+#: What draws the scene listens to presses without the right to keep them, and viser keeps those on
+#: a thing that can be dragged: the browser would let text be selected, and log an error each time.
+PRESS = b"""<script>(() => {
+    const plain = EventTarget.prototype.addEventListener;
+    EventTarget.prototype.addEventListener = function (kind, listener, options) {
+        const passive = kind === 'pointerdown' && options && options.passive;
+        return plain.call(this, kind, listener,
+                          passive ? {...options, passive: false} : options);
+    };
+})();</script>
+"""
 
 
 def add_to_head(response: Any) -> None:
@@ -71,5 +82,5 @@ def add_to_head(response: Any) -> None:
 def _with_head(body: bytes, zipped: bool) -> bytes:
     """Return a page with our lines at the beginning of its head."""
     page = gzip.decompress(body) if zipped else body
-    page = page.replace(b'<head>', b'<head>' + STYLE + SCRIPT, 1)
+    page = page.replace(b'<head>', b'<head>' + STYLE + SCRIPT + PRESS, 1)
     return gzip.compress(page) if zipped else page

@@ -29,12 +29,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rbd_ros.algorithms.kinematics import links, placements
 from rbd_ros.compiler import Array
 from rbd_ros.model.model import Model
 from rbd_ros.model.positions import neutral
-from rbd_ros.spatial import quaternion, RigidInertia, Transform
+from rbd_ros.spatial import quaternion, RigidInertia
 from rbd_ros.view import figures
+from rbd_ros.view.node_pose import NodePose
+from rbd_ros.view.poses import link_poses, Poses, read_poses
 from rbd_ros.view.shapes import mesh_file, Shape
 
 __all__ = ['add_floor', 'inertia_box', 'link_poses', 'RobotScene', 'VIEW_DIRECTION', 'Viewpoint',
@@ -43,6 +44,7 @@ __all__ = ['add_floor', 'inertia_box', 'link_poses', 'RobotScene', 'VIEW_DIRECTI
 INERTIA_COLOUR, STICK_COLOUR = (230, 140, 40), (60, 60, 70)
 #: m, width and smallest length of the line between two joints of a link that has no shape.
 STICK, SHORTEST = 0.015, 1e-3
+SAME = 1e-9  # m, or part of a quaternion: what moves less has only been rounded otherwise
 #: The largest mesh that is sent to a browser, bytes.
 LARGEST_MESH = 100 * 2**20
 #: The view: smallest radius of a robot, m; direction of the camera; its distance and the width of
@@ -53,23 +55,6 @@ ASIDE = 0.25
 #: The floor: height of its lines, m, a little above the ground, as in one plane with an obstacle
 #: the two would flicker; lines per metre; colours of most of them and of whole metres.
 GRID_HEIGHT, PER_METRE, CELL, SECTION = 2e-3, 10, 200, 140
-
-
-def link_poses(model: Model, q: ArrayLike) -> dict[str, tuple[Array, Array]]:
-    """
-    Return position and quaternion (w, x, y, z) of every frame of a robot in base coordinates.
-
-    :param q: independent positions, (nq,).
-    """
-    tree = links(model, model.expand_q(np.asarray(q, float).tolist()))
-    bodies = placements(model, tree)
-    return {name: _pose(frame.placement @ bodies[frame.body] if frame.body else frame.placement)
-            for name, frame in model.frames.items()}
-
-
-def _pose(X: Transform) -> tuple[Array, Array]:
-    x, y, z, w = (float(part) for part in quaternion.from_rotation(X.E))
-    return np.array(X.r.to_list(), float), np.array([w, x, y, z])
 
 
 def _matrix(wxyz: ArrayLike) -> Array:
@@ -155,12 +140,13 @@ class RobotScene:
     :param near: file or folder of its description, to find meshes.
     :param root: its path in the scene.
     :param beside: of another robot, where it stands in the world, m; None: there is no other.
+    :param poses: of its frames, for a robot that moves often; None: it is not compiled.
     """
 
     def __init__(
         self, server: Any, model: Model, shapes: Sequence[Shape], *,
         near: str | Path | None = None, root: str = '/robot',
-        beside: tuple[float, float, float] | None = None,
+        beside: tuple[float, float, float] | None = None, poses: Poses | None = None,
     ) -> None:
         self.model = model
         #: Meshes that could not be shown, each with the reason.
@@ -170,7 +156,8 @@ class RobotScene:
         self.drawn: list[Any] = []
         self.boxes: list[Any] = []
         self.sticks: list[Any] = []
-        self._poses: dict[str, tuple[Array, Array]] = {}  # that are shown
+        self._find = poses or read_poses(model)
+        self._poses: Array = np.full((len(model.frames), 7), np.inf)  # that are shown
         self._scene, self._near, self._root = server.scene, near, root
         self._belongs: dict[str, str] = {}  # links, by the paths of what is drawn
         if beside is None:
@@ -179,6 +166,7 @@ class RobotScene:
                                             position=beside or (0.0, 0.0, 0.0))
         for name in model.frames:
             self.links[name] = server.scene.add_frame(f'{root}/{name}', show_axes=False)
+        self._nodes = [NodePose(handle) for handle in self.links.values()]
         seen = set()
         for number, shape in enumerate(shapes):
             if shape.link in self.links and self._add(shape, number):
@@ -207,14 +195,14 @@ class RobotScene:
 
         :param q: independent positions, (nq,).
         """
-        for name, pose in link_poses(self.model, q).items():
-            handle, before = self.links[name], self._poses.get(name)
-            # What does not change is not given to viser, which would take long to find that out.
-            if before is None or (pose[0] != before[0]).any():
-                handle.position = pose[0]
-            if before is None or (pose[1] != before[1]).any():
-                handle.wxyz = pose[1]
-            self._poses[name] = pose
+        poses = self._find(q)
+        # What does not change is not sent: a browser would draw it all the same.
+        changed = np.abs(poses - self._poses) > SAME
+        self._poses = poses
+        for k in np.flatnonzero(changed[:, :3].any(axis=1)).tolist():
+            self._nodes[k].move(tuple(poses[k, :3].tolist()))
+        for k in np.flatnonzero(changed[:, 3:].any(axis=1)).tolist():
+            self._nodes[k].turn(tuple(poses[k, 3:].tolist()))
 
     def pose(self, link: str) -> tuple[Array, Array]:
         """Return where a link is drawn in its scene, m, and the rotation from it to the scene."""

@@ -64,7 +64,8 @@ def felt_stiffness(J_v: Array, K: Array) -> Stiffness | None:
     :returns: along the axes of the Jacobian; None: the frame cannot move, or there is no spring.
     """
     U, reach, _ = np.linalg.svd(J_v)
-    reach = np.pad(reach, (0, 3 - len(reach)))
+    if len(reach) < 3:
+        reach = np.append(reach, np.zeros(3 - len(reach)))
     top = float(np.abs(K).max(initial=0.0))
     if top <= 0.0 or reach[0] <= 0.0:
         return None

@@ -113,7 +113,7 @@ class Track:
         def table(parts: list[Sequence[float]]) -> Array | None:
             if any(len(part) != n for part in parts):
                 return None
-            found = np.array(parts, float).reshape(len(rows), n)
+            found = np.concatenate(parts, dtype=float).reshape(len(rows), n)
             return found if np.isfinite(found).all() else None
         q, qd, tau = (table([row[1] for row in rows]), table([row[2] for row in rows]),
                       table([row[3] for row in rows]))

@@ -89,6 +89,7 @@ def test_a_link_is_pulled_with_the_mouse(page, watcher):
     tick(page, 'Inertia at the tool')
     unfold(page, 'Show')
     tick(page, 'Pull at the links with the mouse')
+    assert not page.complaints()  # as of a press that the page keeps without the right to
 
 
 def test_a_slider_moves_a_joint(page, watcher):
@@ -178,3 +179,4 @@ def test_the_tool_follows_the_target_that_is_dragged(page, watcher):
         tick(page, 'Drag a target')
         return way > 0.05 and left < 0.02
     wait(followed, 'the tool at its target')
+    assert not page.complaints()

@@ -16,6 +16,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+import math
 from typing import Any, TYPE_CHECKING
 
 import numpy as np
@@ -23,7 +24,8 @@ from rbd_ros.control.supervisor.states import State
 from rbd_ros.errors import RbdError
 from rbd_ros.nodes.arrows import PER_NEWTON
 from rbd_ros.nodes.dashboard.telemetry import History, STALE_AFTER, Telemetry
-from rbd_ros.view.figures import ellipsoid, from_principal
+from rbd_ros.view.figures import Ellipsoid, ellipsoid, from_principal
+from rbd_ros.view.node_pose import NodePose
 from rbd_ros.view.stiffness import felt_stiffness, joint_stiffness, Stiffness, text_of
 
 if TYPE_CHECKING:
@@ -36,6 +38,7 @@ if TYPE_CHECKING:
 __all__ = ['Drawings', 'OF_ROBOT']
 
 MAX_HALF_AXIS = 0.2  # m, longest half-axis of an ellipsoid
+SAME = 1e-5  # m, or part of a quaternion, by which an ellipsoid changes without being drawn anew
 MIN_FORCE = 0.5  # N, smallest force that has an arrow
 PIVOT = 1e-6  # m/rad; a frame that every joint moves less is a pivot, with no inertia to show
 OF_ROBOT = '/robot/~'  # what moves with the base; no link has such a name
@@ -86,6 +89,9 @@ class Drawings:
             name, np.zeros((1, 2, 3)), colour, shaft_radius=0.008, head_radius=0.02,
             head_length=0.04, visible=False)
             for name, colour in ((f'{OF_ROBOT}/force', EXTERNAL), ('/contacts', CONTACT)))
+        self._placed: dict[str, tuple[NodePose, Array]] = {  # of ellipsoids, what is drawn
+            node.name: (NodePose(node), np.full(10, np.inf))
+            for node in (self.inertia, self.reach, self.stiffness)}
         self._condition: float | None = None  # condition number, None: the frame cannot move
         self._contacts: Array | None = None  # the arrows that are drawn
         self._obstacles: list[Any] = []  # handles
@@ -111,9 +117,8 @@ class Drawings:
         for node, on, A in ((self.inertia, self._inertia_on, found.Lambda[3:, 3:]),
                             (self.reach, self._reach_on, J_v @ J_v.T)):
             if on.value:
-                figure = ellipsoid(R @ A @ R.T, MAX_HALF_AXIS)
-                node.scale, node.wxyz, node.position = figure.axes, figure.wxyz, p
-            node.visible = bool(on.value)
+                self._place(node, ellipsoid(R @ A @ R.T, MAX_HALF_AXIS), p)
+            _set_visible(node, bool(on.value))
 
     def _show_stiffness(self, q: Array, R: Array, p: Array) -> None:
         """Draw how stiff the frame is against a force, while a mode that has springs runs."""
@@ -129,23 +134,31 @@ class Drawings:
                 found = felt_stiffness(R @ J_v, K)
         if found is not None:
             self._stiffness = found, p
-            figure = from_principal(found.values, found.R, MAX_HALF_AXIS)
-            node = self.stiffness
-            node.scale, node.wxyz, node.position = figure.axes, figure.wxyz, p
+            self._place(self.stiffness, from_principal(found.values, found.R, MAX_HALF_AXIS), p)
         _set_visible(self.stiffness, found is not None)
+
+    def _place(self, node: Any, figure: Ellipsoid, p: Array) -> None:
+        """Put an ellipsoid somewhere; what does not change is not sent."""
+        new = np.array([*figure.axes, *figure.wxyz, *p])
+        pose, shown = self._placed[node.name]
+        if np.abs(new - shown).max() > SAME:
+            shown[:] = new
+            node.scale = figure.axes
+            pose.turn(figure.wxyz)
+            pose.move(tuple(p.tolist()))
 
     def show_numbers(self) -> None:
         """Write the principal values of the stiffness at the ends of its axes and in words."""
         shown = self._stiffness
+        words = text_of(None if shown is None else shown[0])
         for k, label in enumerate(self.labels):
             if shown is not None:
                 found, p = shown
-                label.text = text_of(found)[k]
+                label.text = words[k]
                 label.position = p + self.stiffness.scale[k] * found.R[:, k]
             _set_visible(label, shown is not None)
         if shown is not None:
-            self._stiffness_text.content = (
-                f'Stiffness at the tool: **{", ".join(text_of(shown[0]))}**')
+            self._stiffness_text.content = f'Stiffness at the tool: **{", ".join(words)}**'
         _set_visible(self._stiffness_text, shown is not None)
 
     def record_condition(self) -> None:
@@ -155,13 +168,13 @@ class Drawings:
 
     def show_forces(self, q: Array) -> None:
         """Draw the external force at the frame, contact forces where they act, and obstacles."""
-        H = self._robot.pose(q, self._frame)
-        p, telemetry = H[:3, 3], self._telemetry
-        force = H[:3, :3] @ telemetry.force
+        telemetry = self._telemetry
         shown = bool(self._force_on.value and telemetry.age('force') < STALE_AFTER
-                     and np.linalg.norm(force) > MIN_FORCE)
+                     and math.hypot(*telemetry.force) > MIN_FORCE)
         if shown:
-            self.force.points = np.array([[p, p + PER_NEWTON * force]])
+            H = self._robot.pose(q, self._frame)
+            p = H[:3, 3]
+            self.force.points = np.array([[p, p + PER_NEWTON * H[:3, :3] @ telemetry.force]])
         _set_visible(self.force, shown)
         self._show_contacts()
 

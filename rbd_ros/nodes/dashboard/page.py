@@ -40,6 +40,7 @@ from rbd_ros.nodes.dashboard.teach_panel import TeachPanel
 from rbd_ros.nodes.dashboard.telemetry import BasePose, STALE_AFTER, Telemetry
 from rbd_ros.nodes.dashboard.torque_table import TorqueTable
 from rbd_ros.view.figures import bars
+from rbd_ros.view.poses import compiled_poses
 from rbd_ros.view.scene import RobotScene, viewpoint
 from rbd_ros.view.server_part import origin_of, ServerPart
 from rbd_ros.view.shapes import read_shapes
@@ -87,7 +88,8 @@ class Page:
         self._robot = Dynamics(model, payload_frame=frame)
         # in a part of a scene floor and camera are those of all robots
         beside = (0.0, 0.0, 0.0) if isinstance(server, ServerPart) else None
-        self._drawn = RobotScene(server, model, read_shapes(urdf), near=near, beside=beside)
+        self._drawn = RobotScene(server, model, read_shapes(urdf), near=near, beside=beside,
+                                 poses=compiled_poses(self._robot))
         self._limits = [float(model.effort_limit[model.velocity_slice(name).start])
                         for name in joints]
         self._next_slow = self._next_torques = 0.0  # steady times

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 __all__ = ['RobotBeside']
 
 LAST = 1e9  # place in the panel: below all that is there
-LOOK_PERIOD = 0.2  # s between two looks at whether the robots of the page are simulated
+LOOK_PERIOD = 1.0  # s between two looks at whether the robots of the page are simulated
 STARTED = ('**{}** is simulated in the namespace `{}`, with a panel of its own. Its log is in '
            '`{}`.')
 FAILED = '**{} was ended.** {} The whole log: `{}`'

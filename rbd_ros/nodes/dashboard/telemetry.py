@@ -29,6 +29,7 @@ import numpy as np
 from rbd_ros.nodes.codec import JointStateReader, read_plain_array
 from rbd_ros.nodes.dashboard.event_reports import ContactReports, GoalReports
 from rbd_ros.nodes.dashboard.mailbox import Mailroom
+from rbd_ros.nodes.dashboard.short_read import read_force, Reference, ReferenceReader
 from rbd_ros.nodes.dashboard.timeline import Timeline
 from rbd_ros.nodes.diagnostic_names import (
     BALANCE, CONTACT, JOINT_STATES, LATENCY, RATE, REFERENCE, SUPERVISOR)
@@ -150,12 +151,14 @@ class Telemetry:
         self._states = room.open(JointState, f'{within}joint_states', MOST_WAITING)
         self._command_topic = f'{controller}/commands'
         self._commands = room.open(Float64MultiArray, self._command_topic)
+        self._references = ReferenceReader()
         self._newest = [
-            (room.open(kind, topic), take) for kind, topic, take in (
-                (WrenchStamped, f'{controller}/external_wrench', self.on_wrench),
+            (room.open(kind, topic), read) for kind, topic, read in (
+                (WrenchStamped, f'{controller}/external_wrench', self._read_wrench),
                 (JointTrajectoryControllerState, f'{controller}/controller_state',
-                 self.on_reference),
-                (Odometry, f'{simulator}/odometry', self.on_odometry))]
+                 self._read_reference),
+                (Odometry, f'{simulator}/odometry',
+                 lambda data: self.on_odometry(deserialize_message(data, Odometry))))]
 
     def close(self) -> None:
         """Give up the mailboxes; the subscriptions end with the node."""
@@ -173,10 +176,10 @@ class Telemetry:
         for _, read, data in sorted(arrived, key=lambda each: each[0]):
             read(data)
         self._keep_newest()
-        for box, take in self._newest:
-            message = box.newest()
-            if message is not None:
-                take(message)
+        for box, read in self._newest:
+            data = box.newest()
+            if data is not None:
+                read(data)
 
     def age(self, what: str) -> float:
         """
@@ -250,18 +253,39 @@ class Telemetry:
         """Keep which torques are at a limit."""
         self.saturation = tuple(message.data)
 
+    def _read_reference(self, data: bytes) -> None:
+        found = self._references.read(data)
+        if found is None:
+            self.on_reference(deserialize_message(data, JointTrajectoryControllerState))
+        else:
+            self._follow(found)
+
     def on_reference(self, message: JointTrajectoryControllerState) -> None:
         """Keep what the controller follows."""
+        reference = message.reference
+        self._follow(Reference(tuple(message.joint_names), tuple(reference.positions),
+                               tuple(reference.velocities)))
+
+    def _follow(self, reference: Reference) -> None:
         self._received['reference'] = time.monotonic()
-        names, reference = message.joint_names, message.reference
-        self.reference_positions = dict(zip(names, reference.positions))
-        self.reference_velocities = dict(zip(names, reference.velocities))
+        self.reference_positions = dict(zip(reference.names, reference.positions))
+        self.reference_velocities = dict(zip(reference.names, reference.velocities))
+
+    def _read_wrench(self, data: bytes) -> None:
+        force = read_force(data)
+        if force is None:
+            self.on_wrench(deserialize_message(data, WrenchStamped))
+        else:
+            self._feel(force)
 
     def on_wrench(self, message: WrenchStamped) -> None:
         """Keep the force that the momentum observer sees."""
-        self._received['force'] = time.monotonic()
         force = message.wrench.force
-        self.force = np.array([force.x, force.y, force.z])
+        self._feel((force.x, force.y, force.z))
+
+    def _feel(self, force: tuple[float, float, float]) -> None:
+        self._received['force'] = time.monotonic()
+        self.force = np.array(force)
 
     def on_contacts(self, message: MarkerArray) -> None:
         """Keep the arrows of the contact forces; a message without any: nothing touches."""
