@@ -56,16 +56,28 @@ def test_an_interrupted_process_ends_with_zero(monkeypatch):
     monkeypatch.setattr(signal, 'signal', lambda *_: None)
     ending = ProcessEnd()
     shown = MagicMock(problem='')
-    shown.update.side_effect = lambda: ending._on_signal()
-    waits, wait = [], ending.wait
-    monkeypatch.setattr(ending, 'wait', lambda seconds: (waits.append(seconds), wait(seconds))[1])
+    clock, waits, wait = MagicMock(now=5.0), [], ending.wait
+    clock.monotonic.side_effect = lambda: clock.now
+
+    def waited(seconds):
+        waits.append(seconds)
+        clock.now += seconds
+        return wait(0.0)
+
+    def updated():
+        clock.now += 0.015 if len(waits) < 2 else 0.1
+        if len(waits) == 3:
+            ending._on_signal()
+    shown.update.side_effect = updated
+    monkeypatch.setattr(ending, 'wait', waited)
     for name, value in {'ProcessEnd': lambda: ending, 'initialise': lambda args: None,
                         'Dashboard': lambda: shown, 'make_executor': lambda kind: Torn(),
                         'kind_that_works': lambda kind, _: kind,
-                        'rclpy': MagicMock()}.items():
+                        'rclpy': MagicMock(), 'time': clock}.items():
         monkeypatch.setattr(process, name, value)
     assert process.main([]) == 0 and raised.is_set()
-    assert waits == [0.04, 0.04]         # 25 pictures per second
+    # 25 pictures per second, however long they take; what is late rests before the next one
+    assert waits == pytest.approx([0.04, 0.025, 0.01, 0.01])
 
 
 @pytest.mark.parametrize(('file', 'code'), [('good', 0), ('bad', 1)])

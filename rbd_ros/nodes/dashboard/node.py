@@ -188,7 +188,7 @@ def main(args: list[str] | None = None) -> int:
         executor.add_node(node)
         spin_in_thread(executor, 'dashboard', end.fail)
         node.open()
-        due = time.monotonic()
+        due = time.monotonic() + PERIOD
         while not end.wait(due - time.monotonic()):
             node.update()
             due = max(due + PERIOD, time.monotonic() + SHORTEST)
