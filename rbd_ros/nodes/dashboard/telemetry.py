@@ -157,8 +157,7 @@ class Telemetry:
                 (WrenchStamped, f'{controller}/external_wrench', self._read_wrench),
                 (JointTrajectoryControllerState, f'{controller}/controller_state',
                  self._read_reference),
-                (Odometry, f'{simulator}/odometry',
-                 lambda data: self.on_odometry(deserialize_message(data, Odometry))))]
+                (Odometry, f'{simulator}/odometry', self._read_odometry))]
 
     def close(self) -> None:
         """Give up the mailboxes; the subscriptions end with the node."""
@@ -297,6 +296,9 @@ class Telemetry:
     def on_scene(self, message: MarkerArray) -> None:
         """Keep the things that the robot may touch."""
         self.obstacles = [_obstacle(each) for each in message.markers if each.type == Marker.CUBE]
+
+    def _read_odometry(self, data: bytes) -> None:
+        self.on_odometry(deserialize_message(data, Odometry))
 
     def on_odometry(self, message: Odometry) -> None:
         """Keep where the base is."""
