@@ -176,9 +176,9 @@ class Telemetry:
             read(data)
         self._keep_newest()
         for box, read in self._newest:
-            data = box.newest()
-            if data is not None:
-                read(data)
+            newest = box.newest()
+            if newest is not None:
+                read(newest)
 
     def age(self, what: str) -> float:
         """
