@@ -260,7 +260,7 @@ def test_once_per_second(monkeypatch):
     assert message.header.stamp.sec == 1000 and 'another publisher' not in made.logged[-1]
     made.sources = 2
     made._on_second()
-    assert 'joint_states now has another publisher' in made.logged[-1]
+    assert 'joint_states has another publisher' in made.logged[-1]
     assert made.summary().startswith('0 periods, 0 commands, 0 late')
     made._simulation.counters.periods, made._simulation.counters.commands = 5, 4
     made._simulation.pacer.late, made._simulation.pacer.skipped = 3, 2

@@ -356,7 +356,8 @@ class Simulator(Node):
         """Report what was counted."""
         self._diagnostics.publish(self._diagnosis.message(self._now()))
         if self.count_publishers('joint_states') > 1:
-            self._warn('joint_states now has another publisher; readers see two robots')
+            self._warn('joint_states has another publisher, and readers see two robots: stop one '
+                       'of them, or start it in a namespace')
 
     def summary(self) -> str:
         """Return what happened, for the last line of the log."""

@@ -88,7 +88,7 @@ def _set(args: argparse.Namespace) -> int | str:
         if not chosen:
             known = ', '.join(f'{each.label} [{each.id}]' for each in found)
             raise VerbError(f'{args.node_name} has no transition "{args.transition}" now; it has '
-                            f'{known or "none"}')
+                            f'{known or "none: it is finalized, start it again"}')
         request = ChangeState.Request()
         request.transition.id = chosen[0].id
         answer = call(node, ChangeState, _service(args, 'change_state'), request)
