@@ -74,7 +74,8 @@ def checked(folder, text, node='/controller'):
     (HEAD + '      mode: dance\n', "mode must be one of .*, got 'dance'"),
     (HEAD + '      hold_time: 9.0\n', 'hold_time = 9.0 s is outside'),
     (HEAD + '      minimum_rate: 2000.0\n', 'minimum_rate 2000 Hz is above nominal_rate'),
-    (HEAD + '      autostart: "true"\n', "autostart must be of type bool, got 'true'"),
+    (HEAD + '      autostart: "true"\n',
+     "autostart must be true or false, without quotes; got 'true'"),
 ])
 def test_refused(tmp_path, text, word):
     """Each mistake is reported in one paragraph that names file, place and what to write."""

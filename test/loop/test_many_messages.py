@@ -250,6 +250,7 @@ def test_many_kinds_of_messages(robot):
             assert controller.state.value == 'running', controller.fault_text()
             for command in commands:
                 judge.judge(command)
+            commands.clear()  # nor are they memory that is kept
             if settled is None and stream.count > first + SETTLED:
                 settled = allocated()
             time.sleep(0.05)

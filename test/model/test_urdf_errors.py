@@ -54,7 +54,7 @@ def pair(**options):
 
 REFUSED = {
     'not XML': ('hello\nworld', r'not XML: it starts with "hello'),
-    'empty': ('  ', r'not XML'),
+    'empty': ('  ', r'the URDF text is empty; give a URDF or xacro file'),
     'cut off': ('<robot name="r"><link name="a"/>', r'not well-formed XML: no element found'),
     'mismatch': ('<robot><link></robot>', r'the URDF text is not well-formed XML: mismatched'),
     'bad bytes': (b'<robot>\xff\xfe</robot>', r'not well-formed XML: not well-formed'),

@@ -127,8 +127,11 @@ def test_it_has_a_namespace_of_its_own_and_goes_without_a_trace(make):
     rig = make()
     rig.until(rig.beside._takes, 'a page that takes files')
     inputs = set(rig.node._server.gui._gui_input_handle_from_uuid)
+    names = {('dashboard', '/cell'), ('_dashboard_mail', '/cell')}
+    rig.until(lambda: names <= set(rig.other.get_node_names_and_namespaces()), 'its nodes')
     arm = rig.topics('dashboard', '/cell')
-    assert '/arm/joint_states' in rig.topics('_dashboard_mail', '/cell')  # the names do hold there
+    rig.until(lambda: '/arm/joint_states' in rig.topics('_dashboard_mail', '/cell'),
+              'names that do hold there')
     companion = rig.simulate()
     assert companion.namespace == 'dropped' and 'a\\_pendulum' in rig.beside.words.content
     words = companion.child.log.read_text().split()
@@ -139,11 +142,11 @@ def test_it_has_a_namespace_of_its_own_and_goes_without_a_trace(make):
     operator.aim(True)
     names = [('dashboard', '/dropped'), ('_dashboard_mail', '/dropped')]
     rig.until(lambda: set(names) <= set(rig.other.get_node_names_and_namespaces()), 'its nodes')
-    found = set.union(*(rig.topics(*name) for name in names))
-    assert {'/dropped/joint_states', '/dropped/diagnostics', '/dropped/controller/commands',
-            '/dropped/controller/stop', '/dropped/controller/joint_trajectory',
-            '/dropped/simulator/wrench'} <= found
-    assert all(topic.startswith('/dropped/') for topic in found)
+    wanted = {'/dropped/joint_states', '/dropped/diagnostics', '/dropped/controller/commands',
+              '/dropped/controller/stop', '/dropped/controller/joint_trajectory',
+              '/dropped/simulator/wrench'}
+    rig.until(lambda: wanted <= set.union(*(rig.topics(*name) for name in names)), 'its topics')
+    assert all(topic.startswith('/dropped/') for name in names for topic in rig.topics(*name))
     assert rig.topics('dashboard', '/cell') == arm
     assert rig.beside.end_button.visible and rig.beside.upload.button.disabled
     page = companion.robot.page
