@@ -88,11 +88,11 @@ def test_a_joint_is_plotted(page, watcher, heard):
         press(page, 'Push')
         time.sleep(2.5)  # what is expected comes later
         found = drawn(page)
-        return (found and apart(found[0], MEASURED, SECOND) > 2e-3
+        # a robot that the busy machine made stop is no longer held: again, when that is past
+        return (found and 2e-3 < apart(found[0], MEASURED, SECOND) < 0.1
                 and apart(found[1], MEASURED, SECOND) > 0.01
                 and 0.5 * push < apart(found[2], MEASURED, EXPECTED) < 2.0 * push and found)
     position, velocity, torque = wait(pushed, 'a push in the plots')
-    assert apart(position, MEASURED, SECOND) < 0.1
     for plot, low, high in ((position, MODEL.lower[K], MODEL.upper[K]),
                             (velocity, -MODEL.velocity_limit[K], MODEL.velocity_limit[K]),
                             (torque, -MODEL.effort_limit[K], MODEL.effort_limit[K])):
