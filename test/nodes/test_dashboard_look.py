@@ -137,3 +137,12 @@ def test_every_line_can_be_seen(ground):
     for colour in colours | {joint_plots.LIMIT, joint_plots.EVENT}:
         low, high = sorted((light(colour), light(ground)))
         assert (high + 0.05) / (low + 0.05) >= 3.0, colour
+
+
+@pytest.mark.parametrize(('name', 'axis', 'sense'), [
+    ('Front', 0, 1.0), ('Side', 1, -1.0), ('Top', 2, 1.0)])
+def test_names_are_those_of_the_axes_of_ros(name, axis, sense):
+    """REP 103: x is forward, y left, z up; a camera in front of the robot is at positive x."""
+    back = np.array(PRESETS[name].back)
+    assert sense * back[axis] > 0.99 * np.linalg.norm(back)
+    assert [each for each, preset in PRESETS.items() if preset.tool] == ['Tool']
