@@ -41,6 +41,10 @@ __all__ = ['Recorder', 'Recorded']
 DEPTH = 2000
 #: s between two looks for new topics and publishers.
 LOOK = 0.5
+#: s after which a controller that has not answered is asked for its parameters once more.
+_ASK_AGAIN = 2.0
+#: s that parameters are waited for when all else has been recorded.
+_PATIENCE = 5.0
 #: s that a quiet network is waited for. Always the same: with another one the executor begins
 #: anew with its first topic, and the last ones never have their turn.
 _WAIT = 0.05
@@ -83,9 +87,10 @@ class Recorder(OwnNode):
         #: topics of joint states that are there and are not recorded
         self.passed_over: set[str] = set()
         wanted = self._wanted is None or PARAMETER_EVENTS in self._wanted
-        #: of the controllers that are still to be asked for their parameters, by name
-        self._unasked = {name: AsyncParameterClient(self._node, name)
-                         for name in controllers if wanted}
+        #: of the controllers that have not told their parameters yet, by name
+        self._unread = {name: AsyncParameterClient(self._node, name)
+                        for name in controllers if wanted}
+        self._asked: dict[str, float] = {}  # when they were asked last, on the steady clock
 
     def spin(self, seconds: float) -> None:
         """Record for some time."""
@@ -95,6 +100,24 @@ class Recorder(OwnNode):
                 self._looked = now
                 self._look()
             self._executor.spin_once(timeout_sec=_WAIT)
+
+    def wait_for_parameters(self) -> list[str]:
+        """
+        Go on recording until all controllers that are there have told their parameters.
+
+        A short recording on a busy machine ends before they have answered.
+
+        :returns: the names of those that did not answer for some seconds.
+        """
+        end = time.monotonic() + _PATIENCE
+        while (missing := self._silent()) and time.monotonic() < end:
+            self.spin(_WAIT)
+        return missing
+
+    def _silent(self) -> list[str]:
+        """Return the controllers that are there and have not told their parameters."""
+        return [name for name in self._unread if name in self._asked or any(
+            topic.startswith(f'{name}/') for topic in self.kinds)]
 
     @property
     def recorded(self) -> Recorded:
@@ -110,15 +133,16 @@ class Recorder(OwnNode):
         return {name: each.kind for name, each in self._topics.items() if each.count}
 
     def _look(self) -> None:
-        """Subscribe to what has appeared, and ask for parameters once."""
+        """Subscribe to what has appeared, and ask for parameters until they are told."""
         for name, _ in self._node.get_topic_names_and_types():
             if (self._wanted is None or name in self._wanted) and name not in self.refused:
                 self._listen(name)
             elif name.endswith('/joint_states'):
                 self.passed_over.add(name)
-        for name, client in list(self._unasked.items()):
-            if client.services_are_ready():
-                del self._unasked[name]
+        for name, client in self._unread.items():
+            if (self._looked - self._asked.get(name, -_ASK_AGAIN) >= _ASK_AGAIN
+                    and client.services_are_ready()):
+                self._asked[name] = self._looked
                 self._ask(name, client)
 
     def _listen(self, name: str) -> None:
@@ -146,6 +170,8 @@ class Recorder(OwnNode):
 
     def _on_values(self, controller: str, names: Sequence[str], values: Sequence[Any]) -> None:
         """Write the parameters as the event that would have set them all."""
+        if self._unread.pop(controller, None) is None:
+            return  # it was asked twice, and answered twice
         topic = self._topics.get(PARAMETER_EVENTS)
         if topic is None:
             topic = self._topics[PARAMETER_EVENTS] = _Topic(self._file, PARAMETER_EVENTS, [KIND])

@@ -25,6 +25,7 @@ import random
 import signal
 import subprocess
 import sys
+import threading
 import time
 from typing import Any
 
@@ -176,6 +177,44 @@ def test_only_what_was_asked_for(robot: Robot, tmp_path: Path) -> None:
         assert only.kinds == {'/joint_states': kind}
         assert every.kinds['/joint_states'] == kind and '/parameter_events' in every.kinds
     assert set(topics(one)) == {'/joint_states'}
+
+
+def test_parameters_that_come_late(robot: Robot, tmp_path: Path) -> None:
+    """A recording that ends before the controller has answered waits for its parameters."""
+    file, answering = tmp_path / 'late.mcap', threading.Event()
+
+    def answer() -> None:
+        time.sleep(1.0)
+        while not answering.wait(0.0):
+            robot.executor.spin_once(timeout_sec=0.05)
+    with McapFile(file) as out, Recorder(out, ['/parameter_events'], '/controller') as recorder:
+        end = time.monotonic() + patient(20.0)
+        while not recorder._asked:
+            assert time.monotonic() < end
+            recorder.spin(0.1)
+        assert not recorder.recorded.messages
+        busy = threading.Thread(target=answer)
+        busy.start()
+        assert recorder.wait_for_parameters() == []
+        answering.set()
+        busy.join()
+    (event,) = (each for _, _, each, _ in read_in_order(file, ['/parameter_events']))
+    assert event.node == '/controller'
+    assert {each.name for each in event.new_parameters} >= {'stiffness', 'label'}
+
+
+def test_parameters_that_never_come(robot: Robot, tmp_path: Path) -> None:
+    """A controller that tells no parameters is named: its recording cannot be replayed."""
+    file = tmp_path / 'silent.mcap'
+    robot.node.create_publisher(String, '/controller/state', LATCHED).publish(
+        String(data='running'))
+    done = subprocess.run(
+        [sys.executable, '-m', 'rbd_ros.command_line', 'record', '--out', file, '--for', '4'],
+        capture_output=True, text=True, check=False, timeout=patient(60.0))
+    assert done.returncode == 0, done.stderr
+    assert '/controller did not tell its parameters, which rbd replay needs' in ' '.join(
+        done.stderr.split())
+    assert 'rbd replay' not in done.stdout
 
 
 @pytest.mark.parametrize('number', (signal.SIGINT, signal.SIGTERM, signal.SIGKILL),

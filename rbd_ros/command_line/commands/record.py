@@ -86,6 +86,7 @@ def run(
     with noted() as ended, McapFile(path) as file, Recorder(
             file, wanted, *nodes) as recorder:
         _record(recorder, seconds, ended)
+        silent = recorder.wait_for_parameters()
         told = recorder.recorded
     for name, why in recorder.refused.items():
         warn(f'{name} was not recorded: {why}')
@@ -98,6 +99,8 @@ def run(
         found = ', '.join(sorted(recorder.passed_over))
         warn(f'no joint states were recorded, but there are some on {found}: give their namespace '
              'with --namespace')
+    for name in silent:
+        warn(f'{name} did not tell its parameters, which rbd replay needs: record again')
     if told.lost:
         warn(f'{told.lost} messages were lost: this machine was too busy')
     size = path.stat().st_size

@@ -79,7 +79,7 @@ class RecorderPanel:
         """End the recording, and wait until its file is whole."""
         self._ending.set()
         if self._thread is not None:
-            self._thread.join(5.0)
+            self._thread.join(8.0)
         atexit.unregister(self.end)
 
     def update(self) -> None:
@@ -103,6 +103,10 @@ class RecorderPanel:
                     recorder.spin(PERIOD)
                     self._recorded = recorder.recorded
                     self._check(file.size)
+                if silent := recorder.wait_for_parameters():
+                    self._failure = (f'**{silent[0]} did not tell its parameters, which '
+                                     '`rbd replay` needs: record again.**')
+                self._recorded = recorder.recorded
         except (RbdError, OSError) as error:
             self._failure = f'**{error}**'
             self._recorded = None
