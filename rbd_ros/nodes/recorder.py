@@ -53,7 +53,7 @@ _AT_ONCE = 100
 
 
 class Recorded(NamedTuple):
-    """What has been recorded so far; ``topics``: messages by topic."""
+    """What has been recorded so far; ``seconds`` since the first message, ``topics``: messages."""
 
     seconds: float
     messages: int
@@ -79,7 +79,7 @@ class Recorder(OwnNode):
     def __init__(self, file: McapFile, topics: Sequence[str] | None, *controllers: str) -> None:
         super().__init__('rbd_record', enable_rosout=False, start_parameter_services=False)
         self._file, self._wanted = file, None if topics is None else set(topics)
-        self._begin = time.monotonic()
+        self._first: float | None = None  # when a message was heard first, on the steady clock
         self._looked = -LOOK
         self._topics: dict[str, _Topic] = {}
         #: what cannot be recorded, and why, by topic
@@ -100,6 +100,8 @@ class Recorder(OwnNode):
                 self._looked = now
                 self._look()
             self._executor.spin_once(timeout_sec=_WAIT)
+            if self._first is None and self._file.messages:
+                self._first = time.monotonic()
 
     def wait_for_parameters(self) -> list[str]:
         """
@@ -123,7 +125,8 @@ class Recorder(OwnNode):
     def recorded(self) -> Recorded:
         """Return what has been recorded."""
         return Recorded(
-            time.monotonic() - self._begin, self._file.messages, self._file.size,
+            0.0 if self._first is None else time.monotonic() - self._first,
+            self._file.messages, self._file.size,
             sum(each.lost for each in self._topics.values()),
             {name: each.count for name, each in sorted(self._topics.items())})
 

@@ -100,8 +100,9 @@ class TestTwoRobots(unittest.TestCase):
         """Both arms rest: one file has them, and each is replayed with its own description."""
         with tempfile.TemporaryDirectory() as folder:
             file = Path(folder) / 'two.mcap'
+            # a replay takes 1.5 s to run, and on a busy machine topics are found seconds apart
             told = self.rbd('record', '--namespace', 'left', '--namespace', 'right', '--out', file,
-                            '--for', 4)
+                            '--for', 8)
             for side in ('left', 'right'):
                 for topic in ('joint_states', 'robot_description', 'controller/controller_state'):
                     self.assertIn(f'/{side}/{topic}', told.stdout)

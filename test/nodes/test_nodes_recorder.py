@@ -303,6 +303,29 @@ def test_a_robot_in_a_namespace_that_was_not_named(robot: Robot, tmp_path: Path)
         done.stderr.split())
 
 
+def test_time_counts_from_the_first_message(robot: Robot, tmp_path: Path) -> None:
+    """A recording of one second has a second of messages, however late the first one comes."""
+    states = robot.node.create_publisher(JointState, '/joint_states', RELIABLE)
+    file, begin = tmp_path / 'late.mcap', time.monotonic()
+    with subprocess.Popen(
+            [sys.executable, '-m', 'rbd_ros.command_line', 'record', '--out', file, '--for', '1',
+             '--topics', '/joint_states', '--only', '--json'],
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as command:
+        while not states.get_subscription_count():
+            assert time.monotonic() < begin + patient(40.0) and command.poll() is None
+            time.sleep(0.01)
+        time.sleep(1.5)  # longer than the recording
+        first = time.monotonic()
+        while command.poll() is None:
+            assert time.monotonic() < first + patient(20.0)
+            states.publish(JointState(name=['a'], position=[time.monotonic() - first]))
+            time.sleep(0.01)
+        said, _ = command.communicate(timeout=patient(20.0))
+    assert command.returncode == 0 and 1.0 <= json.loads(said)['seconds'] < patient(2.0)
+    *_, (_, _, last, _) = read_in_order(file, ['/joint_states'])
+    assert 0.8 < last.position[0]
+
+
 def test_nothing_is_said(robot: Robot, tmp_path: Path) -> None:
     """A recorder of a silent network ends with an empty, whole file."""
     with McapFile(tmp_path / 'none.mcap') as out, Recorder(out, ['/none'], '/no') as recorder:

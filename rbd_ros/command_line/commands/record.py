@@ -30,6 +30,7 @@ leaves a file that can be read up to its last chunk.
 from __future__ import annotations
 
 from pathlib import Path
+import time
 from typing import Annotated, Optional, TYPE_CHECKING
 
 from rbd_ros.command_line.options import AsJson
@@ -44,6 +45,8 @@ if TYPE_CHECKING:
 
 #: s between two lines of progress.
 STEP = 0.2
+#: s that a first message is waited for at least: on a busy machine, nodes find each other late.
+SILENCE = 5.0
 
 
 def run(
@@ -54,7 +57,8 @@ def run(
     only: Annotated[bool, typer.Option('--only', help='Record those topics only.')] = False,
     every: Annotated[bool, typer.Option('--all', help='Record every topic.')] = False,
     seconds: Annotated[Optional[float], typer.Option(
-        '--for', metavar='S', help='How long; by default until Ctrl-C.')] = None,
+        '--for', metavar='S',
+        help='How long from the first message; by default until Ctrl-C.')] = None,
     controller: Annotated[str, typer.Option(
         help='Node of the controller, with its namespace.')] = '/controller',
     namespace: Annotated[Optional[list[str]], typer.Option(
@@ -112,9 +116,17 @@ def run(
 
 
 def _record(recorder: Recorder, seconds: float | None, ended: Event) -> None:
-    """Record until the time is over, or until Ctrl-C."""
-    with console(error=True).status('recording; Ctrl-C ends it') as status:
-        while not ended.is_set() and (seconds is None or recorder.recorded.seconds < seconds):
-            recorder.spin(STEP if seconds is None else min(
-                STEP, seconds - recorder.recorded.seconds))
-            status.update(f'recording; Ctrl-C ends it: {recorder.recorded.line()}')
+    """Record until the time since the first message is over, or until Ctrl-C."""
+    begin = time.monotonic()
+
+    def left() -> float:
+        if seconds is None:
+            return STEP
+        if recorder.recorded.messages:
+            return seconds - recorder.recorded.seconds
+        return max(seconds, SILENCE) - (time.monotonic() - begin)
+    with console(error=True).status('waiting for a first message; Ctrl-C ends it') as status:
+        while not ended.is_set() and (rest := left()) > 0.0:
+            recorder.spin(min(STEP, rest))
+            if recorder.recorded.messages:
+                status.update(f'recording; Ctrl-C ends it: {recorder.recorded.line()}')
