@@ -247,10 +247,11 @@ def targets(numbers: Numbers) -> str:
     found = table(('', 'measured', 'target', ''), [
         (row['what'], f'{shown(row["value"])} {row["unit"]}'.strip(), row['target'],
          'met' if row['met'] else '**missed**') for row in numbers['targets']])
+    gaps = run['gaps_with_stalls']
+    longer = '1 gap was' if gaps == 1 else f'{gaps} gaps were'
     return (f'{found}\n\nDuring the {run["seconds"]:.0f} s at 1 kHz, the machine itself stalled '
             f'{run["stalls"]} times, {run["stalled"]:.2f} s in total, as\nmeasured by two '
-            f'processes that only sleep. With these stalls, {run["gaps_with_stalls"]} gaps were '
-            'longer than 5 ms.')
+            f'processes that only sleep. With these stalls, {longer} longer than 5 ms.')
 
 
 def floor(numbers: Numbers) -> str:

@@ -32,9 +32,9 @@ def as_interrupts() -> Iterator[None]:
 
 @contextmanager
 def noted() -> Iterator[threading.Event]:
-    """Note Ctrl-C and SIGTERM; raised in the middle of a chunk, they would cut a file."""
+    """Note Ctrl-C, SIGTERM and SIGHUP; raised in the middle of a chunk, they would cut a file."""
     ended = threading.Event()
-    with _handled(lambda *_: ended.set(), signal.SIGINT, signal.SIGTERM):
+    with _handled(lambda *_: ended.set(), signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         yield ended
 
 
@@ -43,7 +43,8 @@ def _handled(handler: signal._HANDLER, *which: signal.Signals) -> Iterator[None]
     if threading.current_thread() is not threading.main_thread():  # signals are not its matter
         yield
         return
-    before = {each: signal.signal(each, handler) for each in which}
+    before = {each: signal.signal(each, handler) for each in which
+              if each != signal.SIGHUP or signal.getsignal(each) != signal.SIG_IGN}  # nohup
     try:
         yield
     finally:

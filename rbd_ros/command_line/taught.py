@@ -20,8 +20,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
+from rbd_ros.command_line.confirmation import (
+    cancelling, confirm, interruptions_told, MOVED)
 from rbd_ros.command_line.motion_page import motion_page
-from rbd_ros.command_line.output import number, table
+from rbd_ros.command_line.output import number, table, warn
 from rbd_ros.command_line.robots import load, Loaded
 from rbd_ros.dynamics.robot import Dynamics
 from rbd_ros.errors import RbdError
@@ -39,9 +41,6 @@ if TYPE_CHECKING:
     from rich.console import Group
 
 __all__ = ['lesson_table', 'listener', 'loaded_robot', 'move']
-
-#: rad or m that the robot may move while somebody reads what it will do.
-_MOVED = 0.01
 
 
 def listener(topic: str, controller: str) -> TaughtRobot:
@@ -92,33 +91,36 @@ def move(loaded: Loaded, found: Repeated, bounds: Bounds, *, gentle: float, loop
     robot = Dynamics(loaded.model)
     joints = loaded.model.independent_joint_names
     with (listener(topic, action.rpartition('/')[0]) as seen,
-          DrivenRobot(joints, action, topic) as driven):
+          DrivenRobot(joints, action, topic) as driven, interruptions_told(driven)):
         starts = _starts(seen, joints)
         way = approach(robot, starts, found.once, bounds, gentle)
         legs = [found.once] if way is None else [way, found.once]
-        first = 0.0 if way is None else way.t[-1]
+        first = 'The robot is at the start; it moves' if way is None else (
+            f'The robot moves to the start for {way.t[-1]:.1f} s ({gentle:.0%} of its speed '
+            'limits), then')
         times = 'until Ctrl-C' if loops == 0 else f'{loops} times' if loops > 1 else 'once'
-        typer.echo(f'The robot moves to the start for {first:.1f} s ({gentle:.0%} of its speed '
-                   f'limits), then through {name} {times}, {found.once.t[-1]:.1f} s each. Keep '
+        typer.echo(f'{first} through {name} {times}, {found.once.t[-1]:.1f} s each. Keep '
                    'clear of it, with the stop within reach.', err=True)
         with motion_page(near, loaded, legs) as address:
             if address:
                 typer.echo(f'To see it move before the robot does, open {address}', err=True)
-            if typer.prompt('Type yes to move the robot', default='no', err=True) != 'yes':
-                raise RbdError('not confirmed; the robot has not moved')
+            if said := seen.refusal_warning():
+                warn(said)
+            confirm()
         now = _starts(seen, joints)
-        if np.abs(now - starts).max() > _MOVED:
+        if np.abs(now - starts).max() > MOVED:
             way = approach(robot, now, found.once, bounds, gentle)
             typer.echo('The robot has moved in the meantime; its way to the start was planned '
                        'again'
                        + ('.' if way is None else f': {way.t[-1]:.1f} s.'), err=True)
-        if way is not None:
-            driven.follow(way)
-        count = 0
-        while loops == 0 or count < loops:
-            count += 1
-            typer.echo(f'round {count}' + (f' of {loops}' if loops else ''), err=True)
-            driven.follow(found.once if count == loops else found.cycle())
+        with cancelling(driven):
+            if way is not None:
+                driven.follow(way)
+            count = 0
+            while loops == 0 or count < loops:
+                count += 1
+                typer.echo(f'round {count}' + (f' of {loops}' if loops else ''), err=True)
+                driven.follow(found.once if count == loops else found.cycle())
 
 
 def _starts(seen: TaughtRobot, joints: Sequence[str]) -> Array:

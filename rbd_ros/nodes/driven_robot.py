@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from pathlib import Path
 import time
-from typing import Any, Protocol, TYPE_CHECKING
+from typing import Any, cast, Protocol, TYPE_CHECKING
 
 from builtin_interfaces.msg import Duration
 from control_msgs.action import FollowJointTrajectory
@@ -43,6 +43,7 @@ WAIT = 10.0  # s for the robot and its controller to be there
 SPARE = 20.0  # s after the end of a motion within which its result must come
 #: s to wait for the answer to a goal that is to be cancelled, and to its cancelling
 _WITHDRAWAL, _CANCELLING = 5.0, 2.0
+_CANCELLED = 'the motion was cancelled'
 _KIND = 'sensor_msgs/msg/JointState'
 
 
@@ -79,10 +80,24 @@ class DrivenRobot(OwnNode):
         #: whether somebody wants a motion to be cancelled
         self.ended: Callable[[], bool] = lambda: False
         self._last: JointState | None = None
-        self._node.create_subscription(JointState, topic, self._take, QoSProfile(
-            depth=10000, reliability=ReliabilityPolicy.BEST_EFFORT))
+        self._sent = False  # whether it was asked to move
+        self._confirmed = True  # whether the controller has answered that it cancels
+        self._subscription = self._subscribe()
         self._action, self._client = action, ActionClient(
             self._node, FollowJointTrajectory, action)
+
+    def _subscribe(self) -> Any:
+        return self._node.create_subscription(JointState, self._topic, self._take, QoSProfile(
+            depth=10000, reliability=ReliabilityPolicy.BEST_EFFORT))
+
+    def _hear(self) -> JointState:
+        """Return a state of now: others may have waited to be read since somebody was asked."""
+        self._node.destroy_subscription(self._subscription)
+        self._last, self._subscription = None, self._subscribe()
+        self._wait(lambda: self._last is not None, self._patience,
+                   f'no joint states of {", ".join(self._joints)} on {self._topic} within '
+                   f'{self._patience:g} s; start the driver, or give --topic')
+        return cast(JointState, self._last)
 
     def _take(self, message: JointState) -> None:
         if set(self._joints) <= set(message.name):
@@ -93,17 +108,16 @@ class DrivenRobot(OwnNode):
     def _wait(self, done: Callable[[], bool], seconds: float, what: str) -> None:
         end = time.monotonic() + seconds
         while not done():
+            if self.ended():
+                raise RbdError(_CANCELLED)
             if time.monotonic() > end:
                 raise RbdError(what)
             self._executor.spin_once(timeout_sec=0.1)
 
     def position(self) -> Array:
         """Return where the robot is, in the order of the joints."""
-        self._wait(lambda: self._last is not None, self._patience,
-                   f'no joint states of {", ".join(self._joints)} on {self._topic} within '
-                   f'{self._patience:g} s; start the driver, or give --topic')
-        assert self._last is not None
-        place = dict(zip(self._last.name, self._last.position))
+        state = self._hear()
+        place = dict(zip(state.name, state.position))
         return np.array([place[name] for name in self._joints], float)
 
     def follow(self, motion: _Motion, record: Path | None = None) -> None:
@@ -119,29 +133,27 @@ class DrivenRobot(OwnNode):
         self._wait(self._client.server_is_ready, self._patience,
                    f'no action server at {self._action}; start the controller, or give --action')
         goal = FollowJointTrajectory.Goal(trajectory=self._message(motion))
+        self._hear()
+        self._states = []
+        self._sent = True
         sent = self._client.send_goal_async(goal)
         try:
             self._wait(sent.done, self._patience, f'{self._action} does not answer')
-        except BaseException:
-            self._withdraw(sent)
-            raise
-        handle = sent.result()
-        if not handle.accepted:
-            raise RbdError(f'{self._action} rejected the motion; is the controller active?')
-        result = handle.get_result_async()
-        self._states, self._recording = [], record is not None
-        begin, lasts = self._stamp(), float(motion.t[-1])
-        try:
+            if not sent.result().accepted:
+                raise RbdError(f'{self._action} rejected the motion; is the controller active?')
+            result = sent.result().get_result_async()
+            self._recording = record is not None
+            begin, lasts = self._stamp(), float(motion.t[-1])
             self._wait_for_end(result.done, lasts + self._spare)
             if result.result().result.error_code == FollowJointTrajectory.Result.SUCCESSFUL:
                 # states that came before the result may still wait to be read
                 self._wait_for_end(lambda: self._stamp() >= begin + lasts, lasts + self._spare)
         except BaseException:
-            self._cancel(handle)
+            self._withdraw(sent)
             raise
         finally:
             self._recording = False
-            if record is not None:
+            if record is not None and self._states:
                 write_states(record, self._topic, self._states)
         answer = result.result().result
         if answer.error_code != FollowJointTrajectory.Result.SUCCESSFUL:
@@ -157,7 +169,7 @@ class DrivenRobot(OwnNode):
         while not done():
             self._executor.spin_once(timeout_sec=0.1)
             if self.ended():
-                raise RbdError('the motion was cancelled')
+                raise RbdError(_CANCELLED)
             if self._stamp() > last:  # a driver that repeats its last state is no news
                 last, heard = self._stamp(), time.monotonic()
             if time.monotonic() > heard + self._patience:
@@ -173,19 +185,32 @@ class DrivenRobot(OwnNode):
             return time.monotonic()
         return float(stamp.sec + 1e-9 * stamp.nanosec)
 
+    def ending(self) -> str:
+        """Return what becomes of a motion that was interrupted."""
+        if not self._sent:
+            return 'the robot has not moved'
+        if self._confirmed:
+            return 'cancelled: the controller brings the robot to rest and holds it'
+        node = self._action.rpartition('/')[0]
+        return (f'{self._action} has not answered that it cancels the motion: the robot may still '
+                f'move. Stop it: ros2 service call {node}/stop std_srvs/srv/Trigger')
+
     def _withdraw(self, sent: Any) -> None:
-        """Cancel a goal that is not answered yet: accepted later, it would move the robot."""
-        self._spin_until(sent.done, _WITHDRAWAL)
-        if sent.done() and sent.result().accepted:
-            self._cancel(sent.result())
+        """Cancel a goal, also one that is not answered yet: accepted later, it would move."""
+        self._confirmed = self._spin_until(sent.done, _WITHDRAWAL)
+        if self._confirmed and sent.result().accepted:
+            self._confirmed = self._spin_until(sent.result().cancel_goal_async().done, _CANCELLING)
 
-    def _cancel(self, handle: Any) -> None:
-        self._spin_until(handle.cancel_goal_async().done, _CANCELLING)
-
-    def _spin_until(self, done: Callable[[], bool], seconds: float) -> None:
+    def _spin_until(self, done: Callable[[], bool], seconds: float) -> bool:
+        """Return whether it came to pass; a second Ctrl-C leaves no goal behind either."""
         end = time.monotonic() + seconds
-        while not done() and time.monotonic() < end:
-            self._executor.spin_once(timeout_sec=0.1)
+        while True:
+            try:
+                while not done() and time.monotonic() < end:
+                    self._executor.spin_once(timeout_sec=0.1)
+                return done()
+            except KeyboardInterrupt:
+                continue
 
     def _message(self, motion: _Motion) -> JointTrajectory:
         points = []

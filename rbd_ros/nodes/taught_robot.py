@@ -25,7 +25,7 @@ from types import TracebackType
 from control_msgs.msg import JointTrajectoryControllerState
 import numpy as np
 import numpy.typing as npt
-from rbd_ros.control.modes.modes import Follows, MODES
+from rbd_ros.control.modes.modes import Follows, MODES, Takes, taking
 from rbd_ros.errors import RbdError
 from rbd_ros.nodes.own_node import OwnNode
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
@@ -37,7 +37,7 @@ __all__ = ['TaughtRobot']
 Array = npt.NDArray[np.float64]
 
 WAIT = 10.0  # s for the robot to be there
-FRESH = 0.5  # s for which a reference of the controller is known
+FRESH = 0.5  # s for which a position, or a reference of the controller, is known
 _STATES = QoSProfile(depth=1000, reliability=ReliabilityPolicy.BEST_EFFORT)
 _LATCHED = QoSProfile(depth=1, reliability=ReliabilityPolicy.RELIABLE,
                       durability=DurabilityPolicy.TRANSIENT_LOCAL)
@@ -54,8 +54,9 @@ class TaughtRobot(OwnNode):
 
     def __init__(self, topic: str, controller: str, wait: float = WAIT) -> None:
         super().__init__('rbd_teach', start_parameter_services=False, enable_rosout=False)
-        self._topic, self._wait = topic, wait
+        self._topic, self._controller, self._wait = topic, controller, wait
         self._last: dict[str, float] = {}
+        self._heard: dict[str, float] = {}  # steady time of each joint's last position
         self._description = self._mode = ''
         self._reference: dict[str, float] = {}
         self._referred = -np.inf  # steady time of the reference
@@ -85,6 +86,7 @@ class TaughtRobot(OwnNode):
     def _on_state(self, message: JointState) -> None:
         here = dict(zip(message.name, message.position))
         self._last = self._last | here
+        self._heard |= dict.fromkeys(here, time.monotonic())
         if self._samples is not None:
             stamp = message.header.stamp.sec + 1e-9 * message.header.stamp.nanosec
             self._samples.append((stamp or time.monotonic(), self._last))
@@ -114,12 +116,16 @@ class TaughtRobot(OwnNode):
         return self._description
 
     def position(self, joints: Sequence[str]) -> Array:
-        """Return where the joints are."""
-        self._await(lambda: set(joints) <= self._last.keys(),
+        """Return where the joints are now."""
+        self._await(lambda: self._are_fresh(joints),
                     f'no joint states of {", ".join(joints)} on {self._topic} within '
                     f'{self._wait:g} s; start the driver, or give --topic')
         here = self._last
         return np.array([here[name] for name in joints], float)
+
+    def _are_fresh(self, joints: Sequence[str]) -> bool:
+        since = time.monotonic() - FRESH
+        return all(self._heard.get(name, -np.inf) > since for name in joints)
 
     def reference(self, joints: Sequence[str]) -> Array | None:
         """Return what the controller follows; None if it has not said so just now."""
@@ -150,4 +156,13 @@ class TaughtRobot(OwnNode):
             return ''
         free = next(name for name, each in MODES.items() if each.follows is Follows.NOTHING)
         return (f'the controller is in mode {self._mode} and holds the robot; to guide it by '
-                f'hand: ros2 param set /controller mode {free}')
+                f'hand: ros2 param set {self._controller} mode {free}')
+
+    def refusal_warning(self) -> str:
+        """Return why the controller may refuse a motion; empty if it takes one, or is unknown."""
+        mode = MODES.get(self._mode)
+        if mode is None or Takes.TRAJECTORY in mode.takes:
+            return ''
+        return (f'the controller is in mode {self._mode}, in which it refuses motions unless its '
+                f'parameter goal_mode is set; before you type yes: ros2 param set '
+                f'{self._controller} mode {taking(Takes.TRAJECTORY)[0]}')

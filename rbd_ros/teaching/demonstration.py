@@ -38,6 +38,8 @@ __all__ = ['shown_points', 'TOLERANCE']
 TOLERANCE = 0.01
 #: s between two samples that are looked at.
 _STEP = 0.01
+#: s without a sample, or by which stamps may go back, in which no motion is lost.
+_GAP = 0.5
 #: s over which samples are smoothed, the widest that fits first; the last one does nothing.
 _WINDOWS = (0.41, 0.21, 0.11, 0.05, 0.01)
 #: s of rest before and after the motion.
@@ -61,10 +63,7 @@ def shown_points(t: Array, q: Array, model: Model, tolerance: float = TOLERANCE,
     """
     if not tolerance > 0.0:
         raise RbdError(f'the tolerance is {tolerance:g}; it must be positive')
-    fresh = np.concatenate([[True], np.diff(np.maximum.accumulate(t)) > 0.0]) if len(t) else t > 0
-    t, q = t[fresh], q[fresh]
-    if len(t) < 2:
-        raise RbdError('fewer than two joint states arrived; is the robot running?')
+    t, q = _onward(t, q)
     lower, upper, turning = np.array(model.lower), np.array(model.upper), endless(model)
     even, values = _moving(*_evenly(t, unwrapped(q, turning)))
     for margin in _MARGINS:
@@ -76,12 +75,29 @@ def shown_points(t: Array, q: Array, model: Model, tolerance: float = TOLERANCE,
             break
     else:
         joint = int(np.maximum(lower - low, high - upper).argmax())
-        raise RbdError(f'joint number {joint + 1} hits its limit too hard to be repeated; show '
-                       'the motion again, slower there')
+        raise RbdError(f'{model.independent_joint_names[joint]} hits its limit too hard to be '
+                       'repeated; show the motion again, slower there')
     gaps = np.diff(even[chosen])
     return [Point(tuple(smooth[chosen[0]].tolist())),
             *(Point(tuple(smooth[place].tolist()), time=float(gap))
               for place, gap in zip(chosen[1:], gaps, strict=True))]
+
+
+def _onward(t: Array, q: Array) -> tuple[Array, Array]:
+    """Return samples whose times increase; refuse those between which a motion may be hidden."""
+    if len(t) < 2:
+        raise RbdError('fewer than two joint states arrived; is the robot running?')
+    latest = np.maximum.accumulate(t)
+    if (back := float((latest - t).max())) > _GAP:
+        raise RbdError(f'the stamps of the joint states jumped back by {back:.1f} s; show the '
+                       'motion again')
+    fresh = np.concatenate([[True], np.diff(latest) > 0.0])
+    t, q = t[fresh], q[fresh]
+    if len(t) < 2:
+        raise RbdError('the stamps of the joint states do not change; is the clock running?')
+    if (gap := float(np.diff(t).max())) > _GAP:
+        raise RbdError(f'there were no joint states for {gap:.1f} s; show the motion again')
+    return t, q
 
 
 def _inner(lower: Array, upper: Array, margin: float) -> tuple[Array, Array]:

@@ -231,6 +231,7 @@ class FakeRobot:
     """A robot that writes down what it is asked to follow."""
 
     asked: list[tuple[object, Path | None]]
+    here, drift = 0.1, 0.0
 
     def __init__(self, joints: object, action: str, topic: str) -> None:
         self.asked = FakeRobot.asked = []
@@ -242,7 +243,11 @@ class FakeRobot:
         pass
 
     def position(self) -> np.ndarray:
-        return np.full(7, 0.1)
+        FakeRobot.here += FakeRobot.drift
+        return np.full(7, FakeRobot.here)
+
+    def ending(self) -> str:
+        return ''
 
     def follow(self, motion: object, record: Path | None = None) -> None:
         self.asked.append((motion, record))
@@ -268,6 +273,11 @@ def test_nothing_moves_without_a_yes(plan: tuple[Path, dict], tmp_path: Path,
     np.testing.assert_allclose(way.q[0], 0.1)
     np.testing.assert_allclose(way.q[-1], path.q[0], atol=1e-9)
     assert np.abs(way.qd).max() <= 0.25 * 2.7 and np.abs(way.qd[[0, -1]]).max() < 1e-12
+    assert 'planned again' not in done.stderr
+    monkeypatch.setattr(FakeRobot, 'drift', 0.02)
+    done = CliRunner().invoke(app, words, input='yes\n')
+    assert 'planned again' in done.stderr
+    np.testing.assert_allclose(FakeRobot.asked[0][0].q[0], 0.14)
     bag.mkdir()
     assert 'exists already' in rbd(*words, code=2)[1]
 

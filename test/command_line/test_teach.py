@@ -17,14 +17,20 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 from pathlib import Path
+import signal
 import sys
+import threading
 from types import ModuleType
 
 from command_rig import ARM, data, rbd
 import numpy as np
 import pytest
 import rbd_ros
+from rbd_ros.command_line.confirmation import confirm
+from rbd_ros.command_line.signals import as_interrupts, noted
 from rbd_ros.teaching.lesson import Lesson, Point
 from rbd_ros.teaching.lesson_file import read_lesson, write_lesson
 from rbd_ros.teaching.motion import Motion
@@ -55,7 +61,7 @@ class Robot:
     off = 0.0
 
     def __init__(self, *_: object) -> None:
-        self.led = 0
+        self.led, self.ended = 0, lambda: False
 
     def __enter__(self) -> Robot:
         return self
@@ -79,6 +85,14 @@ class Robot:
     def stiffness_warning(self) -> str:
         """Return what was said of the mode."""
         return self.mode
+
+    def refusal_warning(self) -> str:
+        """Return what was said of the mode."""
+        return self.mode
+
+    def ending(self) -> str:
+        """Return what becomes of a motion."""
+        return 'it comes to rest'
 
     def begin(self) -> None:
         """Begin to show."""
@@ -120,6 +134,81 @@ def test_points_are_kept(robot: type[Robot], tmp_path: Path) -> None:
     assert 'nothing was stored' in said[1] and not (tmp_path / 'none.yaml').exists()
 
 
+def test_what_is_typed_besides(robot: type[Robot], tmp_path: Path) -> None:
+    """An unknown key is answered; so is u where nothing is left."""
+    said = rbd('teach', 'record', tmp_path / 'new.yaml', stdin='x\nu\n\nq\n')[1]
+    assert '"x" is none of the keys' in said and 'nothing to remove' in said
+    assert len(read_lesson(tmp_path / 'new.yaml').points) == 1
+
+
+def test_a_file_that_nobody_changed_is_left_alone(robot: type[Robot], lesson: Path) -> None:
+    """Its comments too; one that cannot be written is refused before anything is shown."""
+    lesson.write_text(lesson.read_text() + '# mine\n')
+    before = lesson.read_text()
+    for keys in ('q\n', '\nu\nq\n', 'u\nu\nu\nq\n'):
+        assert 'is unchanged' in rbd('teach', 'record', lesson, stdin=keys)[1]
+        assert lesson.read_text() == before
+    assert len(read_lesson(lesson).points) == 3
+    rbd('teach', 'record', lesson, stdin='u\n\nq\n')
+    assert len(read_lesson(lesson).points) == 3 and '# mine' not in lesson.read_text()
+    error = rbd('teach', 'record', lesson / 'below.yaml', code=2, stdin='\nq\n')[1]
+    assert 'cannot be written' in error
+
+
+def test_a_lost_robot_loses_no_point(robot: type[Robot], tmp_path: Path,
+                                     monkeypatch: pytest.MonkeyPatch) -> None:
+    """A robot that says nothing more is told; what was stored before is kept."""
+    position = Robot.position
+
+    def lost(self: Robot, joints: object = None) -> np.ndarray:
+        if self.led == 3:
+            raise rbd_ros.RbdError('no joint states')
+        return position(self, joints)
+    monkeypatch.setattr(Robot, 'position', lost)
+    said = rbd('teach', 'record', tmp_path / 'new.yaml', stdin='\n\n\n\nq\n')[1]
+    assert said.count('no point was stored: no joint states') == 2
+    assert len(read_lesson(tmp_path / 'new.yaml').points) == 2
+
+
+def test_an_interruption_loses_no_motion(robot: type[Robot], tmp_path: Path,
+                                         monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ctrl-C, or the end of the terminal, while a motion is worked on, saves it and ends."""
+    shown = Robot.shown
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        def interrupted(self: Robot, joints: object, number: int = number) -> object:
+            signal.raise_signal(number)
+            return shown(self, joints)
+        monkeypatch.setattr(Robot, 'shown', interrupted)
+        file = tmp_path / f'{number}.yaml'
+        rbd('teach', 'record', file, '--continuous', stdin='\n\n\n\n')
+        assert len({point.time for point in read_lesson(file).points}) > 2
+
+
+def test_nohup_is_respected() -> None:
+    """A hang-up that the user chose to ignore ends nothing."""
+    former = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        with noted() as ended:
+            signal.raise_signal(signal.SIGHUP)
+            assert not ended.is_set()
+        with as_interrupts():
+            signal.raise_signal(signal.SIGHUP)
+    finally:
+        signal.signal(signal.SIGHUP, former)
+
+
+def test_a_terminal_that_has_gone_loses_no_point(robot: type[Robot], tmp_path: Path,
+                                                 monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing can be printed any more, but the points are written."""
+    def gone(self: Robot) -> str:
+        if self.led > 2:
+            raise OSError(5, 'Input/output error', 'stderr')
+        return ''
+    monkeypatch.setattr(Robot, 'stiffness_warning', gone)
+    rbd('teach', 'record', tmp_path / 'new.yaml', code=2, stdin='\n\n\n\n')
+    assert len(read_lesson(tmp_path / 'new.yaml').points) == 2
+
+
 def test_comments_that_are_lost_are_named(tmp_path: Path) -> None:
     """A change writes the whole file anew, and says so; a look does not."""
     file = tmp_path / 'own.yaml'
@@ -139,13 +228,45 @@ def test_motions_are_kept(robot: type[Robot], tmp_path: Path) -> None:
     assert len(found.points) > 3 and all(point.time for point in found.points[1:])
     said = rbd('teach', 'record', file, '--continuous', '--tolerance', -1, stdin='\n\nq\n')[1]
     assert 'it must be positive' in said and read_lesson(file) == found
+    said = rbd('teach', 'record', file, '--continuous', stdin='\n\nu\nq\n')[1]
+    assert 'u removes the last motion' in said and 'is unchanged' in said
 
 
 def test_nothing_moves_without_a_yes(robot: type[Robot], lesson: Path) -> None:
     """Another answer, or none, sends nothing."""
-    for answer in ('no\n', '\n', 'y\n'):
+    robot.mode = 'it refuses motions'
+    for answer in ('no\n', '\n', 'y\n', ''):
         error = rbd('teach', 'play', lesson, code=2, stdin=answer)[1]
         assert 'not confirmed; the robot has not moved' in error and not robot.sent
+        assert error.index('it refuses motions') < error.index('Type yes')
+
+
+def test_a_yes_before_the_question_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What was typed into a terminal before the question does not move the robot."""
+    keyboard, terminal = os.openpty()
+    with os.fdopen(terminal) as stdin:
+        monkeypatch.setattr(sys, 'stdin', stdin)
+        for typed, answer in (('yes', 'no'), ('no', 'yes')):
+            os.write(keyboard, f'{typed}\n'.encode())
+            later = threading.Timer(0.5, os.write, (keyboard, f'{answer}\n'.encode()))
+            later.start()
+            with contextlib.nullcontext() if answer == 'yes' else pytest.raises(
+                    rbd_ros.RbdError, match='has not moved'):
+                confirm()
+            later.join()
+    os.close(keyboard)
+
+
+def test_an_interrupted_motion_is_told(robot: type[Robot], lesson: Path,
+                                       monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ctrl-C at any moment is answered with what becomes of the robot."""
+    def interrupt(self: Robot, _: object) -> None:
+        signal.raise_signal(signal.SIGINT)
+        if self.ended():
+            raise rbd_ros.RbdError('the motion was cancelled')
+    for where in ('follow', 'reference'):
+        monkeypatch.setattr(Robot, where, interrupt)
+        assert 'it comes to rest' in rbd('teach', 'play', lesson, code=130, stdin='yes\n')[1]
 
 
 def test_play(robot: type[Robot], lesson: Path) -> None:

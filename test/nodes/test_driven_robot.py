@@ -32,6 +32,7 @@ from rbd_ros.command_line.excitation_plan import Path as Motion
 from rbd_ros.command_line.signals import as_interrupts
 from rbd_ros.errors import RbdError
 from rbd_ros.identification import read_recording
+from rbd_ros.nodes import driven_robot
 from rbd_ros.nodes.driven_robot import DrivenRobot
 import rclpy
 from rclpy.action import ActionServer, CancelResponse, GoalResponse
@@ -49,6 +50,7 @@ class Robot:
     def __init__(self) -> None:
         self.code, self.text, self.goals, self.cancelled = 0, '', [], False
         self.pace, self.seconds, self.begin = 1.0, 0.5, time.time()
+        self.place = 0.1
         self.context = rclpy.Context()
         rclpy.init(context=self.context)
         self.node = rclpy.create_node('excited', context=self.context)
@@ -68,7 +70,7 @@ class Robot:
         state = JointState(name=list(JOINTS)[::-1])
         stamp = self.begin + self.pace * (time.time() - self.begin)
         state.header.stamp.sec, state.header.stamp.nanosec = divmod(round(1e9 * stamp), 10**9)
-        state.position, state.velocity = [0.1 * k for k in range(7)][::-1], [0.0] * 7
+        state.position, state.velocity = [self.place * k for k in range(7)][::-1], [0.0] * 7
         state.effort = [1.0] * 7
         self.states.publish(state)
 
@@ -142,6 +144,14 @@ def test_a_slow_simulation_is_waited_for(robot: Robot, tmp_path: Path) -> None:
     assert len(robot.goals) == 2 and (tmp_path / 'late').exists()
 
 
+def was_cancelled(robot: Robot) -> bool:
+    """Return whether the robot is told to cancel within some seconds."""
+    end = time.monotonic() + patient(10.0)
+    while not robot.cancelled and time.monotonic() < end:
+        time.sleep(0.02)
+    return robot.cancelled
+
+
 def test_an_interruption_before_the_answer_cancels_the_goal(robot: Robot) -> None:
     """Ctrl-C while the controller has not answered yet: what it accepts later is cancelled."""
     robot.seconds = patient(30.0)
@@ -157,7 +167,58 @@ def test_an_interruption_before_the_answer_cancels_the_goal(robot: Robot) -> Non
         threading.Thread(target=interrupt, daemon=True).start()
         with as_interrupts(), pytest.raises(KeyboardInterrupt):
             run.follow(motion)
-    end = time.monotonic() + patient(10.0)
-    while not robot.cancelled and time.monotonic() < end:
-        time.sleep(0.02)
-    assert robot.cancelled
+    assert was_cancelled(robot)
+
+
+def test_a_long_look_at_the_question(robot: Robot) -> None:
+    """States that came while nobody read them count neither as here nor as now."""
+    motion = Motion(JOINTS, np.array([0.0, 0.1]), *np.zeros((3, 2, 7)))
+    with DrivenRobot(JOINTS, ACTION, TOPIC, patient(60.0), 100.0) as run:
+        run.position()
+        robot.begin, robot.pace = time.time(), 1000.0
+        time.sleep(1.0)
+        robot.begin, robot.pace = time.time() + 1000.0, 1.0
+        robot.place = 0.3
+        time.sleep(0.2)
+        np.testing.assert_allclose(run.position(), 0.3 * np.arange(7))
+        robot.begin, robot.pace = time.time() + 1000.0, 1000.0
+        time.sleep(1.0)
+        robot.begin, robot.pace = time.time() + 2000.0, 1.0
+        time.sleep(0.2)
+        run.follow(motion)
+
+
+def test_a_second_interruption_leaves_no_goal_behind(robot: Robot) -> None:
+    """Ctrl-C twice before the controller has answered: its goal is cancelled all the same."""
+    robot.seconds = patient(30.0)
+    robot.may_answer.clear()
+    motion = Motion(JOINTS, np.array([0.0, 10.0]), *np.zeros((3, 2, 7)))
+    with DrivenRobot(JOINTS, ACTION, TOPIC, patient(60.0), patient(60.0)) as run:
+        run.position()
+
+        def interrupt() -> None:
+            robot.asked.wait(patient(30.0))
+            for _ in range(3):
+                signal.raise_signal(signal.SIGTERM)
+                time.sleep(0.3)
+            robot.may_answer.set()
+        threading.Thread(target=interrupt, daemon=True).start()
+        with as_interrupts(), pytest.raises(KeyboardInterrupt):
+            run.follow(motion)
+        assert 'brings the robot to rest' in run.ending()
+    assert was_cancelled(robot)
+
+
+def test_a_controller_that_does_not_answer(robot: Robot, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody knows then whether the robot stops, which is told with what to do."""
+    monkeypatch.setattr(driven_robot, '_WITHDRAWAL', 0.2)
+    robot.may_answer.clear()
+    motion = Motion(JOINTS, np.array([0.0, 0.1]), *np.zeros((3, 2, 7)))
+    with DrivenRobot(JOINTS, ACTION, TOPIC, patient(60.0), patient(60.0)) as run:
+        run.position()
+        assert run.ending() == 'the robot has not moved'
+        run._patience = 0.5
+        with pytest.raises(RbdError, match='does not answer'):
+            run.follow(motion)
+        assert 'may still move' in run.ending() and '/excited/stop' in run.ending()
+    robot.may_answer.set()

@@ -82,7 +82,13 @@ def test_what_is_heard() -> None:
         with TaughtRobot('/joint_states', '/controller', 0.2) as robot, pytest.raises(
                 RbdError, match='no joint states of c on /joint_states'):
             robot.position(['c'])
-        ended.set()
-        thread.join()
+        with TaughtRobot('/joint_states', '/controller', patient(30.0)) as robot:
+            robot.position(['a', 'b'])
+            ended.set()
+            thread.join()
+            time.sleep(0.6)  # where it was then is not where it is
+            robot._wait = 0.2
+            with pytest.raises(RbdError, match='no joint states of a, b'):
+                robot.position(['a', 'b'])
         node.destroy_node()
         rclpy.shutdown()

@@ -269,7 +269,16 @@ def test_what_cannot_be_repeated() -> None:
     with pytest.raises(RbdError, match='no joint moved'):
         shown_points(np.linspace(0.0, 1.0, 100), still, MODEL)
     with pytest.raises(RbdError, match='fewer than two joint states'):
+        shown_points(np.zeros(1), np.zeros((1, 7)), MODEL)
+    with pytest.raises(RbdError, match='do not change; is the clock running'):
         shown_points(np.zeros(3), np.zeros((3, 7)), MODEL)
+    t = np.linspace(0.0, 4.0, 400)
+    swing = np.outer(0.2 * np.sin(t), np.ones(7))
+    late = t[:, None] > 2.0
+    for jump, words in ((-0.7, r'jumped back by 0\.7 s'), (0.7, r'no joint states for 0\.7 s')):
+        with pytest.raises(RbdError, match=words):
+            shown_points(t + jump * late[:, 0], swing, MODEL)
+    assert shown_points(t - 0.3 * late[:, 0], swing, MODEL)
 
 
 def test_joints_that_turn_without_end() -> None:

@@ -143,6 +143,8 @@ def _show(scene: Scene, path: Planned, as_json: bool, robot: str, out: Path | No
 def _move(robot: str, loaded: Loaded, scene: Scene, path: Planned, action: str, topic: str,
           record: Path) -> None:
     """Show and ask, move to the start, move along the path, record."""
+    from rbd_ros.command_line.confirmation import (
+        cancelling, confirm, interruptions_told, MOVED)
     from rbd_ros.command_line.excitation_plan import approach
     from rbd_ros.command_line.motion_page import motion_page
     from rbd_ros.errors import RbdError
@@ -153,18 +155,23 @@ def _move(robot: str, loaded: Loaded, scene: Scene, path: Planned, action: str, 
     except ImportError as error:
         raise RbdError(f'--run needs ROS 2 ({error}); source it, or use ./run rbd excite'
                        ) from None
-    with as_interrupts(), DrivenRobot(path.joints, action, topic) as driven:
+    with (as_interrupts(), DrivenRobot(path.joints, action, topic) as driven,
+          interruptions_told(driven)):
         way = approach(scene, driven.position(), path)
         typer.echo(f'The robot moves to the start for {way.t[-1]:.1f} s, then for '
                    f'{path.t[-1]:.1f} s. Keep clear of it, with the stop within reach.', err=True)
         with motion_page(robot, loaded, (way, path)) as address:
             if address:
                 typer.echo(f'To see it move before the robot does, open {address}', err=True)
-            if typer.prompt('Type yes to move the robot', default='no', err=True) != 'yes':
-                raise RbdError('not confirmed; the robot has not moved')
-        with progress('moving', 2) as step:
+            confirm()
+        now = driven.position()
+        if abs(now - way.q[0]).max() > MOVED:
+            way = approach(scene, now, path)
+            typer.echo('The robot has moved in the meantime; its way to the start was planned '
+                       f'again: {way.t[-1]:.1f} s.', err=True)
+        with cancelling(driven), progress('moving', 2) as step:
             driven.follow(way)
             step()
             driven.follow(path, record)
             step()
-    typer.echo(f'recorded in {record}; next: rbd identify {record} --urdf ...', err=True)
+    typer.echo(f'recorded in {record}; next: rbd identify {record} --urdf {robot}', err=True)

@@ -33,7 +33,7 @@ from typing import Annotated, Optional, TYPE_CHECKING
 
 from rbd_ros.command_line.options import AsJson
 from rbd_ros.command_line.output import show, warn
-from rbd_ros.command_line.signals import as_interrupts
+from rbd_ros.command_line.signals import as_interrupts, noted
 import typer
 
 if TYPE_CHECKING:
@@ -70,36 +70,76 @@ def record(
     from rbd_ros.command_line.taught import lesson_table, listener, loaded_robot
     from rbd_ros.teaching.lesson import Lesson
     from rbd_ros.teaching.lesson_file import read_lesson
-    with listener(topic, controller) as robot:
+    with as_interrupts(), listener(topic, controller) as robot:
         loaded = loaded_robot(urdf, robot)
         joints = loaded.model.independent_joint_names
-        lesson = read_lesson(file).ordered(joints) if file.exists() else Lesson(joints, ())
+        before = read_lesson(file).ordered(joints) if file.exists() else Lesson(joints, ())
+        _refuse_unwritable(file)
         robot.position(joints)
-        if said := robot.stiffness_warning():
-            warn(said)
-        keys = ('begins and ends a motion' if continuous else 'stores a point')
-        typer.echo(f'Enter {keys}, u removes the last point, q saves and ends.', err=True)
-        while (word := _typed(_prompt(lesson))) != 'q':
-            if word == 'u' and lesson.points:
-                lesson = lesson.without(len(lesson.points))
-            elif continuous and not word:
-                lesson = _shown(robot, loaded, lesson, tolerance)
-            elif not word:
-                lesson = _kept(robot, lesson)
-    if not lesson.points:
-        typer.echo('nothing was stored; no file was written', err=True)
+        kept = [before]
+        try:
+            _teach(robot, loaded, kept, tolerance if continuous else None)
+        except KeyboardInterrupt:
+            typer.echo('', err=True)
+        finally:  # whatever ends it, such as a terminal that was closed
+            lesson = kept[-1]
+            if lesson.points and lesson != before:
+                _write(file, lesson)
+    if not lesson.points or lesson == before:
+        typer.echo('nothing was stored; ' + (
+            f'{file} is unchanged' if file.exists() else 'no file was written'), err=True)
         return
-    _write(file, lesson)
     show({}, False, lesson_table(lesson, str(file)), f'written to {file}')
+
+
+def _refuse_unwritable(file: Path) -> None:
+    """Find out before somebody shows what cannot be kept."""
+    import os
+
+    from rbd_ros.errors import SettingError
+    folder = next(each for each in file.absolute().parents if each.exists())
+    if file.is_dir() or not folder.is_dir() or not os.access(folder, os.W_OK):
+        raise SettingError(f'{file} cannot be written; name another file')
 
 
 def _write(file: Path, lesson: Lesson) -> None:
     """Write a lesson; say what the file has no more."""
     from rbd_ros.teaching.lesson_file import has_comments, write_lesson
-    if file.exists() and has_comments(file):
+    had = file.exists() and has_comments(file)
+    write_lesson(file, lesson)
+    if had:
         warn(f'your comments in {file} are lost, because the whole file is rewritten; names are '
              f'kept')
-    write_lesson(file, lesson)
+
+
+def _teach(robot: TaughtRobot, loaded: Loaded, kept: list[Lesson], tolerance: float | None,
+           ) -> None:
+    """
+    Do what the keys say until the end.
+
+    :param kept: lessons, of which the last one is in force; u takes it back.
+    :param tolerance: of motions; None: points are stored.
+    """
+    stores = 'stores a point' if tolerance is None else 'begins and ends a motion'
+    last = 'point' if tolerance is None else 'motion'
+    keys = f'Enter {stores}, u removes the last {last}, q saves and ends.'
+    typer.echo(keys, err=True)
+    told = ''
+    while True:
+        if (said := robot.stiffness_warning()) != told:
+            told = said
+            warn(said or 'the robot can be led by hand again')
+        word = _typed(_prompt(kept[-1]))
+        if word == 'q':
+            return
+        if word == 'u':
+            _take_back(kept)
+        elif word:
+            typer.echo(f'"{word}" is none of the keys. {keys}', err=True)
+        elif tolerance is None:
+            _keep_point(robot, kept)
+        else:
+            _keep_motion(robot, loaded, kept, tolerance)
 
 
 def _prompt(lesson: Lesson) -> str:
@@ -117,25 +157,46 @@ def _typed(prompt: str) -> str:
         return 'q'
 
 
-def _kept(robot: TaughtRobot, lesson: Lesson) -> Lesson:
+def _take_back(kept: list[Lesson]) -> None:
+    """Undo the last Enter; then remove the points of the file one by one."""
+    if len(kept) > 1:
+        kept.pop()
+    elif kept[0].points:
+        kept[0] = kept[0].without(len(kept[0].points))
+    else:
+        typer.echo('there is nothing to remove', err=True)
+
+
+def _keep_point(robot: TaughtRobot, kept: list[Lesson]) -> None:
+    from rbd_ros.errors import RbdError
     from rbd_ros.teaching.lesson import Point
-    return lesson.added(Point(tuple(robot.position(lesson.joints).tolist())))
+    try:
+        here = robot.position(kept[-1].joints)
+    except RbdError as error:
+        warn(f'no point was stored: {error}')
+        return
+    kept.append(kept[-1].added(Point(tuple(here.tolist()))))
 
 
-def _shown(robot: TaughtRobot, loaded: Loaded, lesson: Lesson, tolerance: float) -> Lesson:
+def _keep_motion(robot: TaughtRobot, loaded: Loaded, kept: list[Lesson], tolerance: float,
+                 ) -> None:
     from rbd_ros.errors import RbdError
     from rbd_ros.teaching.demonstration import shown_points
     robot.begin()
     _typed('show the motion; Enter ends it> ')
-    try:
-        points = shown_points(*robot.shown(lesson.joints), loaded.model, tolerance)
-    except RbdError as error:
-        warn(str(error))
-        return lesson
-    for point in points:
-        lesson = lesson.added(point)
-    typer.echo(f'kept {len(points)} points', err=True)
-    return lesson
+    with noted() as ended:  # a second Ctrl-C does not lose what was shown
+        lesson = kept[-1]
+        try:
+            points = shown_points(*robot.shown(lesson.joints), loaded.model, tolerance)
+        except RbdError as error:
+            warn(f'no motion was stored: {error}')
+        else:
+            for point in points:
+                lesson = lesson.added(point)
+            kept.append(lesson)
+            typer.echo(f'stored {len(points)} points', err=True)
+    if ended.is_set():
+        raise KeyboardInterrupt
 
 
 @app.command('edit')

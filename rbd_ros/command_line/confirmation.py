@@ -1,0 +1,85 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""Asking before a robot moves, and saying what becomes of a motion that is interrupted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+import sys
+from typing import Protocol
+
+from rbd_ros.command_line.signals import noted
+from rbd_ros.errors import RbdError
+import typer
+
+__all__ = ['cancelling', 'confirm', 'interruptions_told', 'MOVED']
+
+#: rad or m that the robot may move while somebody reads what it will do.
+MOVED = 0.01
+
+
+class _Driven(Protocol):
+
+    ended: Callable[[], bool]
+
+    def ending(self) -> str: ...
+
+
+def confirm() -> None:
+    """
+    Ask whether the robot may move; what was typed before the question does not count.
+
+    :raises RbdError: for any answer but yes.
+    """
+    _forget_what_was_typed()
+    typer.echo('Type yes to move the robot [no]: ', err=True, nl=False)
+    try:
+        answer = input()
+    except EOFError:
+        answer = ''
+    if answer.strip() != 'yes':
+        raise RbdError('not confirmed; the robot has not moved')
+
+
+@contextmanager
+def interruptions_told(driven: _Driven) -> Iterator[None]:
+    """Say after Ctrl-C whether the robot has moved, and whether it stops."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        typer.echo(f'\n{driven.ending()}', err=True)
+        raise
+
+
+@contextmanager
+def cancelling(driven: _Driven) -> Iterator[None]:
+    """Let Ctrl-C cancel a motion: not inside a call of the middleware, which would be torn."""
+    with noted() as ended:
+        driven.ended = ended.is_set
+        try:
+            yield
+        except RbdError:
+            if not ended.is_set():
+                raise
+    if ended.is_set():
+        raise KeyboardInterrupt
+
+
+def _forget_what_was_typed() -> None:
+    """Empty the input of a terminal; a pipe keeps its answer."""
+    if sys.stdin.isatty():
+        import termios
+        termios.tcflush(sys.stdin, termios.TCIFLUSH)
