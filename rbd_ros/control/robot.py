@@ -33,6 +33,7 @@ from rbd_ros.dynamics.uncompiled import jacobian, mass_matrix
 from rbd_ros.errors import LoopError, ModelError, UnknownName
 from rbd_ros.model.model import Model
 from rbd_ros.model.positions import neutral
+from rbd_ros.model.reach_bound import reach_bound
 
 __all__ = ['last_frame', 'Robot', 'make_robot']
 
@@ -155,6 +156,11 @@ class Robot:
         return [(dynamics.jacobian(q, self.tip) @ dynamics.loop_map(
             q, independent=self.joints).G)[:, order]
                 for q in closed_positions(dynamics.mechanism, dynamics.loop_report.q, _POSES)]
+
+    @cached_property
+    def reach(self) -> float:
+        """Distance from the base that no posture takes the tip beyond, m; infinity: any."""
+        return reach_bound(self.model, self.tip, self.fixed)
 
     @property
     def continuous(self) -> list[bool]:

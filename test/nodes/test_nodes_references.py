@@ -25,6 +25,7 @@ import pytest
 from rbd_ros.control.interface.causes import Cause
 from rbd_ros.control.load.payload import rotation
 from rbd_ros.control.references.joint_reference import Source
+from rbd_ros.nodes.controller.reports import quaternion
 from std_msgs.msg import Float64MultiArray, MultiArrayDimension, MultiArrayLayout
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
@@ -49,6 +50,37 @@ def test_target_pose_is_turned_into_the_base(monkeypatch):
     rig.take('target_pose', message)
     assert 'nowhere' in rig.logged[-1]
     np.testing.assert_array_equal(rig.references.task.pose.goal, before)
+
+
+def test_target_pose_in_millimetres_is_refused(monkeypatch):
+    """It is told with both distances, once a second; the arm goes on to the target before it."""
+    rig = Listeners(monkeypatch, 'operational_space')
+    rig.arm.external = np.zeros(7)  # let go
+    T = rig.arm.dynamics.pose(rig.arm.q, rig.arm.robot.tip)
+    message = PoseStamped()
+    message.pose.orientation = Quaternion(**dict(zip('xyzw', quaternion(T[:3, :3]))))
+    there = T[:3, 3] + [0.02, 0.01, -0.03]
+    message.pose.position = Point(**dict(zip('xyz', there)))
+    rig.take('target_pose', message, 0.05)
+    before = rig.references.task.pose.goal.copy()
+    rig.controller.events.clear()
+    message.pose.position = Point(**dict(zip('xyz', 1000.0 * there)))
+    for _ in range(4):  # the fifth in a row is a fault while the arm moves
+        rig.take('target_pose', message, 0.01)
+    (level, text), = rig.controller.events
+    far, reach = 1000.0 * np.linalg.norm(there), rig.arm.robot.reach
+    assert level == 'warning' and text == (
+        f'reference rejected: target_pose is {far:.5g} m from the base; the tip reaches at most '
+        f'{reach:.5g} m. Send metres, not millimetres, and name their frame in header.frame_id')
+    np.testing.assert_array_equal(rig.references.task.pose.goal, before)
+    rig.arm.run(2.0)
+    found = rig.arm.dynamics.pose(rig.arm.q, rig.arm.robot.tip)[:3, 3]
+    np.testing.assert_allclose(found, there, atol=1e-3)
+    assert rig.arm.state == 'running' and rig.references.refusals.row == 4
+    for far, taken in ((1.05, True), (1.2, False)):  # stops give, springs are hooked up outside
+        message.pose.position = Point(z=far * reach)
+        rig.take('target_pose', message)
+        assert bool(rig.references.task.pose.goal[6] == far * reach) is taken
 
 
 def test_twist_and_wrench_are_turned_into_the_base(monkeypatch):

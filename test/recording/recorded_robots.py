@@ -19,6 +19,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 import dataclasses
 from functools import cache
+import math
 from pathlib import Path
 from typing import NamedTuple
 
@@ -127,8 +128,10 @@ def controlled_robot(name: str) -> Robot:
     model = load_urdf(text, on_warning=lambda _: None)
     if kind.source == _SEVEN.source:  # the light wrist is the harder robot
         model = dataclasses.replace(model, rotor_inertia=(0.0,) * 7)
-    return make_robot(model, kind.joints, tip=kind.tip, passive=kind.passive,
-                      assembly=kind.home if kind.assembly else None)
+    robot = make_robot(model, kind.joints, tip=kind.tip, passive=kind.passive,
+                       assembly=kind.home if kind.assembly else None)
+    robot.__dict__['reach'] = math.inf  # the recorded controller took poses from any distance
+    return robot
 
 
 @cache

@@ -151,7 +151,7 @@ def test_no_update_allocates(sent: Run) -> None:
 
 
 def test_the_tip_follows_its_targets(tmp_path) -> None:
-    """A pose moves the tip there, a twist moves it on; a frame that moves is refused by name."""
+    """A pose moves the tip there, a twist moves it on; a moving frame and mm are refused."""
     tip = Dynamics(settings_of('panda').robot.model, backend='reference')
     q = np.zeros(settings_of('panda').robot.model.nv)
     index = list(settings_of('panda').robot.index)
@@ -159,24 +159,28 @@ def test_the_tip_follows_its_targets(tmp_path) -> None:
     T = tip.pose(q, ARM.tip)
     wanted = T[:3, 3] + [0.03, -0.02, 0.04]
     turn = Rotation.from_matrix(T[:3, :3]).as_quat()
-    where, away = (' '.join(map(repr, [*map(float, place), *map(float, turn)]))
-                   for place in (wanted, wanted + [0.0, 0.1, 0.0]))
+    where, away, in_mm = (' '.join(map(repr, [*map(float, place), *map(float, turn)]))
+                          for place in (wanted, wanted + [0.0, 0.1, 0.0], 1000.0 * wanted))
     ran = run(compiled('panda'), ARM, tmp_path, [
         '+100 load rbd_controller', '+200 switch +rbd_controller', f'+1 {RUNNING}',
         f'+100 pose {POSE} - {where}',
         f'+2500 pose {POSE} panda_hand {where}',
-        f'+50 rival {POSE}', f'+500 pose {POSE} - {away}', '+1000 rival',
+        f'+50 pose {POSE} - {in_mm}', f'+50 rival {POSE}',
+        f'+500 pose {POSE} - {away}', '+1000 rival',
         f'+500 pose {POSE} panda_link0 {where}',
         '+50 twist /rbd_controller/target_twist 0.0 0.0 0.05 0.0 0.0 0.0',
         '+1 wrench /rbd_controller/target_wrench nan 0.0 0.0 0.0 0.0 0.0', '+1500 see'],
         cycles=0, parameters={'mode': 'operational_space'})
-    assert ran.answers() == ['ok'] * 12, ran.output[-4000:]
+    assert ran.answers() == ['ok'] * 13, ran.output[-4000:]
     q[index] = ran.motion[ran.cycles()[4], :, 0]
     np.testing.assert_allclose(tip.pose(q, ARM.tip)[:3, 3], wanted, atol=0.01)
     assert 'target_pose has 2 publishers: their messages are dropped' in ran.output
-    q[index] = ran.motion[ran.begun()[7], :, 0]
+    q[index] = ran.motion[ran.begun()[8], :, 0]
     np.testing.assert_allclose(tip.pose(q, ARM.tip)[:3, 3], wanted, atol=0.01)
     assert 'rejected, frame "panda_hand" is not fixed to the base' in ran.output
+    far, reach = float(np.linalg.norm(1000.0 * wanted)), settings_of('panda').robot.reach
+    assert (f'target_pose is {far:.5g} m from the base; the tip reaches at most {reach:.5g} m. '
+            'Send metres') in ran.output
     assert 'the target wrench must be six finite numbers' in ran.output
     q[index] = ran.motion[-1, :, 0]
     assert tip.pose(q, ARM.tip)[2, 3] > wanted[2] + 0.002  # the twist lasted for its timeout

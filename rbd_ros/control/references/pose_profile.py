@@ -70,6 +70,8 @@ class TaskLimits(Record):
     acceleration: Vector = field('2', 'rad/s^2, m/s^2', 'largest acceleration', 1.0)
     lead: Vector = field('2', 'rad, m', 'by which the reference may be away from the robot', NONE)
     wrench: Vector = field('2', 'N.m, N', 'largest moment and force')
+    reach: float = field('', 'm', 'distance from the base that no posture takes the tip beyond; '
+                                  'NONE: any', NONE)
 
 
 def _norm(x: float, y: float, z: float) -> float:

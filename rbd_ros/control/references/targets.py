@@ -47,8 +47,12 @@ _GAPS = 2.001
 #: of its longest gap for which a stream goes on by itself
 _GOES_ON = 1.5
 
-#: m of a position that nobody means
+#: m of a position that nobody means, whatever the robot
 _FAR = 1e4
+
+#: share and m of the reach that a target may be beyond: links differ from their description, stops
+#: give, and a spring may be hooked up a little out of reach
+_MORE, _SLACK = 1.1, 0.01
 
 
 class Target(Record):
@@ -79,7 +83,7 @@ def handle_target(x: Target, reference: TaskReference, p: TaskLimits, verdict: V
     """
     verdict.word, verdict.joint = 0.0, NOBODY
     if x.kind == Kind.POSE:
-        if _is_pose(x, verdict):
+        if _is_pose(x, p.reach, verdict):
             _take(x, reference)
             _estimate(x, p)
             for j in range(7):
@@ -104,20 +108,18 @@ def _check_six(x: Target, word: int, which: int, verdict: Verdict) -> None:
         refuse(verdict, PointWord.TOO_LARGE, NOBODY, largest, LARGE, which)
 
 
-def _is_pose(x: Target, verdict: Verdict) -> bool:
-    """Return whether it is one; its goal is then of unit length."""
-    size, farthest = 0.0, 0.0
+def _is_pose(x: Target, reach: float, verdict: Verdict) -> bool:
+    """Return whether it is one that can be meant; its goal is then of unit length."""
+    size = 0.0
     for j in range(7):
         if not math.isfinite(x.numbers[j]):
             refuse(verdict, ReferenceWord.NO_POSE, NOBODY, 0.0, 0.0, 0.0)
             return False
     for j in range(4):
         size += x.numbers[j] * x.numbers[j]
-    for j in range(4, 7):
-        if abs(x.numbers[j]) > abs(farthest):
-            farthest = x.numbers[j]
-    if abs(farthest) > _FAR:
-        refuse(verdict, PointWord.FAR, NOBODY, farthest, _FAR, 0.0)
+    far = _distance(x)
+    if not far <= min(_MORE * reach + _SLACK, _FAR):
+        refuse(verdict, PointWord.FAR, NOBODY, far, min(reach, _FAR), 1.0 if reach > _FAR else 0.0)
         return False
     size = math.sqrt(size)
     if not 0.9 < size < 1.1:
@@ -128,6 +130,18 @@ def _is_pose(x: Target, verdict: Verdict) -> bool:
     for j in range(4, 7):
         x.goal[j] = x.numbers[j]
     return True
+
+
+def _distance(x: Target) -> float:
+    """Return how far the position is from the base; it does not overflow."""
+    largest, total = 0.0, 0.0
+    for j in range(4, 7):
+        largest = max(largest, abs(x.numbers[j]))
+    if not largest > 0.0:
+        return 0.0
+    for j in range(4, 7):
+        total += (x.numbers[j] / largest) * (x.numbers[j] / largest)
+    return largest * math.sqrt(total)
 
 
 def _take(x: Target, reference: TaskReference) -> None:

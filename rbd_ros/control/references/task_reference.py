@@ -82,6 +82,7 @@ def fill_task_limits(p: TaskLimits, settings: Settings) -> None:
     p.velocity[:], p.acceleration[:] = settings.both('velocity'), settings.both('acceleration')
     p.lead[:] = np.minimum(settings.both('lead'), NONE)
     p.wrench[:] = np.minimum(settings.wrench_limit(), NONE)
+    p.reach = min(settings.robot.reach, NONE)
 
 
 def hold_task_reference(x: TaskReference, p: TaskLimits) -> None:

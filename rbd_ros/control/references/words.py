@@ -72,7 +72,7 @@ class PointWord(enum.IntEnum):
     TOO_CLOSE = 381
     TOLERANCE = 382  # quantity
     TOO_LARGE = 383  # largest, most, which of the two
-    FAR = 384  # position, most
+    FAR = 384  # distance, most, 0: by the reach of the tip
     NO_TURN = 385  # length of the quaternion
     COUNT = 386  # how many numbers, of how many joints, which of the two
 
@@ -158,7 +158,9 @@ TEXTS: dict[int, Callable[[str, float, float, float], str]] = {
     PointWord.TOO_LARGE: Sentence(
         'the target {c|twist|wrench} has {a:g} {c|m/s or rad/s|N or N.m}, which is beyond {b:g} '
         '{c|m/s or rad/s|N or N.m}'),
-    PointWord.FAR: Sentence('the target position {a:g} m is beyond {b:g} m'),
+    PointWord.FAR: Sentence(
+        'target_pose is {a:.5g} m from the base{c|; the tip reaches at most|, beyond} {b:.5g} m. '
+        'Send metres, not millimetres, and name their frame in header.frame_id'),
     PointWord.COUNT: Sentence(
         '{a:.0f} {c|positions|velocities} for {b:.0f} joints: one for each is needed, in the '
         'order of the parameter joints'),
