@@ -21,6 +21,7 @@ import math
 
 from rbd_ros.command_line.ros2_control.literals import array, number, plain, text
 from rbd_ros.command_line.ros2_control.live import Effect, live_parameters, Numbers, why_fixed
+from rbd_ros.control.interface.sentences import unit_of
 from rbd_ros.control.modes.modes import JOINT_SPRINGS
 from rbd_ros.control.parameters.gains import gain_loop, gain_sentences, GROUPS
 from rbd_ros.control.parameters.row import BOOL
@@ -96,7 +97,8 @@ def _spring_rules(settings: Settings, names: Sequence[str]) -> list[str]:
     loop, rows = gain_loop(settings.values)[2], list[str]()
     found = ['struct SpringRule', '{', '  int mode;  // that they belong to',
              '  int gains[3];  // places of live parameters; -1: none',
-             '  std::size_t count;', '  const char * const * places;', '  const double * inertia;',
+             '  std::size_t count;', '  const char * const * places;',
+             '  const char * const * units;', '  const double * inertia;',
              '  const double * usual;  // inertia that a damping is made for',
              '  const double * stiffness;  // where none is given',
              '  const char * sentences[2];', '};']
@@ -108,6 +110,8 @@ def _spring_rules(settings: Settings, names: Sequence[str]) -> list[str]:
             texts = ', '.join(text(each.template) for each in spring_sentences(spring, loop))
             found += [array('constexpr const char *', f'kSpringPlaces{at}',
                             map(text, spring.places)),
+                      array('constexpr const char *', f'kSpringUnits{at}',
+                            map(text, map(unit_of, spring.places))),
                       array('constexpr double', f'kSpringInertia{at}',
                             map(number, spring.inertia)),
                       array('constexpr double', f'kSpringUsual{at}', map(number, spring.usual)),
@@ -115,6 +119,7 @@ def _spring_rules(settings: Settings, names: Sequence[str]) -> list[str]:
                           number, settings.usual_stiffness if mode is JOINT_SPRINGS
                           else [0.0] * len(spring.places)))]
             rows.append(f'  {{{k}, {{{gains}}}, {len(spring.places)}, kSpringPlaces{at}, '
-                        f'kSpringInertia{at}, kSpringUsual{at}, kSpringStiffness{at},\n'
+                        f'kSpringUnits{at}, kSpringInertia{at}, kSpringUsual{at}, '
+                        f'kSpringStiffness{at},\n'
                         f'    {{{texts}}}}},')
     return [*found, 'constexpr SpringRule kSpringRules[] = {', *rows, '};']

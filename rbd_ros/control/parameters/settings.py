@@ -20,6 +20,7 @@ from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
+from rbd_ros.control.interface.sentences import Sentence
 from rbd_ros.control.modes.modes import Follows, JOINT_SPRINGS, Mode, TIP_SPRINGS
 from rbd_ros.control.parameters.force import AXES, force_reasons
 from rbd_ros.control.parameters.gains import gain_loop
@@ -148,9 +149,10 @@ class Settings(RobotValues):
             for place, case in zip(spring.places, self._cases(spring)):
                 if (rate := least_rate(case)) > worst:
                     worst = rate
-                    what = (f'{spring.stiffness} {case.stiffness:g} {spring.units[0]} of {place} '
-                            f'with {spring.damping} {case.damping:.3g} {spring.units[1]}'
-                            + f' and {spring.ratio} {case.ratio:g}' * bool(spring.ratio))
+                    said = (f'{spring.stiffness} {{a:g}} {spring.units[0]} of {{joint}} with '
+                            f'{spring.damping} {{b:.3g}} {spring.units[1]}'
+                            + f' and {spring.ratio} {{c:g}}' * bool(spring.ratio))
+                    what = Sentence(said)(place, case.stiffness, case.damping, case.ratio)
         return worst, what
 
     def pushed(self) -> Pushed | None:
@@ -185,8 +187,8 @@ class Settings(RobotValues):
         if mode.spring is None:
             return []
         stiffness, damping = (f'{mode.name}.{name}' for name in mode.spring)
-        units = mode.rows[stiffness].unit, mode.rows[damping].unit
-        return [Spring(stiffness, damping, '', units, self.robot.joints,
+        units = '{effort}/{unit}', '{effort}.s/{unit}'
+        return [Spring(stiffness, damping, '', units, self.robot.spoken(),
                        self.robot.damped_inertia, self.robot.usual_inertia)]
 
     def _motor_loop_refusals(self, mode: Mode, *, differenced: bool) -> list[str]:

@@ -55,8 +55,8 @@ class Spring(NamedTuple):
     :param stiffness: name of its parameter.
     :param damping: that of the damping.
     :param ratio: that of the damping ratio; empty: there is none.
-    :param units: of stiffness and damping.
-    :param places: joints or directions, by name.
+    :param units: of stiffness and damping, as a :class:`Sentence` has them.
+    :param places: joints, which know their units, or directions.
     :param inertia: of each place, such that a damper of inertia over period is stable.
     :param usual: inertia that a damping is made for where none is given.
     """
