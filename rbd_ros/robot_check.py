@@ -171,8 +171,10 @@ def _too_weak(subject: Subject) -> list[str]:
         weak = (needed[part] > limit) & (limit > 0.0)
         if weak.any():
             k = int(np.argmax(weak))
-            found.append(f'{name} needs up to {needed[part][k]:.3g} to hold the robot, its '
-                         f'limit is {limit[k]:.3g}')
+            slides = model.joint[model.joint_index(name)].type_name == 'prismatic'
+            unit = 'N' if slides else 'N.m'
+            found.append(f'{name} needs up to {needed[part][k]:.3g} {unit} to hold the robot, its '
+                         f'limit is {limit[k]:.3g} {unit}')
     return found
 
 

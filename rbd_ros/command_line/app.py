@@ -23,6 +23,7 @@ so that ``rbd --help`` and shell completion answer at once.
 from __future__ import annotations
 
 from pathlib import Path
+import re
 from types import ModuleType
 from typing import Any
 import warnings
@@ -30,6 +31,7 @@ import warnings
 from rbd_ros.command_line.commands import (
     bench, check, codegen, compare, config, contact, doctor, excite, identify, info, learn, ops,
     plot, record, replay, robots, teach, tool, torque, view)
+from rbd_ros.command_line.options import decimal_comma
 from rbd_ros.command_line.output import warn
 from rbd_ros.errors import nearest_file, RbdError, YAML_FILES
 from rbd_ros.version import VERSION
@@ -48,6 +50,8 @@ PANELS: dict[str, tuple[ModuleType, ...]] = {
     'The book': (learn,),
     'This machine': (doctor,),
 }
+#: What typer says of a number with a comma.
+_NO_NUMBER = re.compile(r"'([^']*,[^']*)' is not a valid float(?: range)?")
 #: Exit code of a command that could not do its work: wrong usage, or wrong input.
 USAGE = 2
 
@@ -77,6 +81,11 @@ class Commands(TyperGroup):
     def _invoke(self, ctx: Any) -> object:
         try:
             return super().invoke(ctx)
+        except typer.BadParameter as error:
+            error.message = _NO_NUMBER.sub(
+                lambda found: f"'{found[1]}' is not a number{decimal_comma(found[1])}",
+                error.message)
+            raise
         except RbdError as error:
             text = str(error)
         except OSError as error:

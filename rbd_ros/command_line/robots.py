@@ -105,14 +105,17 @@ def vector(model: Model, option: str, text: str | None, *, velocities: bool = Tr
             name, sign, value = word.partition('=')
             if not sign:
                 raise SettingError(f'{option}: "{word}" is not a pair joint=number; give only '
-                                   f'numbers, or only pairs')
+                                   f'numbers, or only pairs, as in {names[0]}=0.5 with a point')
             if name not in names:
                 raise UnknownName('joint', name, names)
             start[names.index(name)] = _float(option, value)
         return start
     if words and len(words) != len(names):
+        commas = '. A comma ends a number: write decimal points' if len(
+            words) == 2 * len(names) and ',' in str(text) else ''
         raise SettingError(f'{option} has {len(words)} numbers, "{model.name}" needs '
-                           f'{len(names)}: {", ".join(names)}; or give some as joint=number')
+                           f'{len(names)}: {", ".join(names)}; or give some as joint=number'
+                           f'{commas}')
     return np.array([_float(option, word) for word in words], float) if words else start
 
 

@@ -35,7 +35,7 @@ from rbd_ros.recording.namespaces import choose_robot, RecordedRobot
 from rbd_ros.recording.topics import CONTROLLER_STATE, JOINT_STATE
 
 __all__ = ['BagError', 'CONTROLLER_STATE', 'JOINT_STATE', 'read_in_order', 'read_messages',
-           'read_sent', 'recorded_robot', 'topics', 'typestore', 'WRENCH']
+           'read_sent', 'recorded_robot', 'refuse_robot', 'topics', 'typestore', 'WRENCH']
 
 WRENCH = 'geometry_msgs/msg/WrenchStamped'
 #: Definitions of message types that rosbags does not know and a bag may not contain.
@@ -73,6 +73,22 @@ def typestore() -> Any:
     return store
 
 
+def refuse_robot(path: Path) -> None:
+    """
+    Refuse a robot description in the place of a recording.
+
+    :param path: of a bag, or of anything else.
+    :raises BagError: saying what to do.
+    """
+    if not path.is_file():
+        return
+    with path.open('rb') as stream:
+        begins = stream.read(100).lstrip(b'\xef\xbb\xbf \t\r\n')
+    if begins.startswith(b'<') or path.suffix in ('.urdf', '.xacro'):
+        raise BagError(f'{path} is a robot description, not a recording: give the file that rbd '
+                       'record wrote, or a rosbag')
+
+
 @contextmanager
 def _opened(path: Path, what: str) -> Iterator[Any]:
     """
@@ -89,6 +105,7 @@ def _opened(path: Path, what: str) -> Iterator[Any]:
     if not path.exists():
         raise BagError(f'{path} does not exist; give the folder that ros2 bag record made, or '
                        'the file that rbd record wrote')
+    refuse_robot(path)
     if path.is_dir() and not (path / 'metadata.yaml').exists():
         raise BagError(f'{path} has no metadata.yaml: ros2 bag record has not made this folder, '
                        'or was killed; then ros2 bag reindex writes one')

@@ -258,6 +258,14 @@ def test_config(planar: Path, tmp_path: Path) -> None:
     (('torque', '{arm}', '--q', 'joint_1=x'), '"x" is not a number'),
     (('torque', '{arm}', '--qd', 'joint_1=nan'), 'is not finite'),
     (('torque', '{arm}', '--qd', 'joint_1=1 2'), 'is not a pair'),
+    (('torque', '{arm}', '--qd', 'joint_1=0,5'), '"5" is not a pair joint=number; give only '
+                                                 'numbers, or only pairs, as in joint_1=0.5'),
+    (('torque', '{arm}', '--q', '0,1 0,2 0,3 0,4 0,5 0,6 0,7'), 'write decimal points'),
+    *(((name, '{arm}'), 'arm.urdf is a robot description, not a recording: give the file that rbd '
+                        'record wrote, or a rosbag, and the robot with --urdf')
+      for name in ('identify', 'tool', 'contact')),
+    (('identify', '{arm}', '--urdf', '{arm}'), 'arm.urdf is a robot description, not a recording'),
+    (('plot', '{arm}'), 'arm.urdf is a robot description, not a recording'),
     (('torque', '{arm}', '--gravity', 'down'), 'is not three numbers'),
 ], ids=lambda value: ' '.join(value) if isinstance(value, tuple) else '')
 def test_bad_input_is_one_line(words: tuple[str, ...], text: str, tmp_path: Path) -> None:
@@ -273,6 +281,12 @@ def test_usage() -> None:
     """Wrong options are exit code 2; help teaches with an example of the command."""
     assert 'No such option' in rbd('info', ARM, '--jsn', code=2)[1]
     assert 'No such command' in rbd('inf', code=2)[1]
+    for typed, meant in (('1,5', '1.5'), ('-0,25', '-0.25'), (',5', '.5'), ('1,5e-3', '1.5e-3')):
+        said = ' '.join(rbd('identify', 'x', '--urdf', ARM, f'--cutoff={typed}', code=2)[1]
+                        .replace('│', ' ').split())
+        assert f"'{typed}' is not a number: write a decimal point, as in {meant}" in said
+    assert "'1,2,3' is not a number" in rbd('doctor', '--rate', '1,2,3', code=2)[1]
+    assert 'decimal' not in rbd('doctor', '--rate', '1,2,3', code=2)[1]
     for command in app.registered_commands:
         text = rbd(command.name, '--help')[0]
         assert f'rbd {command.name} ' in text.split('Usage: ')[1].split('\n', 1)[1], command.name
@@ -343,8 +357,8 @@ def test_strength_of_closed_loops_is_not_judged():
     tree = general_chain(2)
     found = strength.find(SimpleNamespace(
         model=dataclasses.replace(tree, effort_limit=(2e6, 0.5)), robot=heavy, postures=None))
-    assert len(found) == 1 and found[0].endswith('needs up to 1e+06 to hold the robot, its '
-                                                 'limit is 0.5')
+    assert len(found) == 1 and found[0].endswith('needs up to 1e+06 N.m to hold the robot, its '
+                                                 'limit is 0.5 N.m')
 
 
 def test_bodies_have_their_inertia_and_frames():

@@ -314,6 +314,7 @@ def test_edit(lesson: Path) -> None:
     for words, text in (
             (('--delete', 9), 'points are 1 to 2'), (('--dwell', '1'), 'as in 2=1'),
             (('--dwell', '1=-2'), 'is negative'), (('--dwell', '1=x'), 'is not a number'),
+            (('--dwell', '1=0,5'), 'write a decimal point, as in 0.5'),
             (('--insert', '1=0.1,0.2'), 'needs 7 positions')):
         assert text in rbd('teach', 'edit', lesson, *words, code=2)[1]
     lesson.write_text('points: []\n')

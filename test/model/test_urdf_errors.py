@@ -327,7 +327,8 @@ def test_angles_that_are_rather_degrees(angle, doubted):
                  pair(limit=f'<limit lower="{low}" upper="{high}" effort="1" velocity="1"/>')):
         notes = []
         load_urdf(text, on_warning=notes.append)
-        assert any('not degrees: joint "j"' in note for note in notes) is doubted
+        assert any('not degrees: joint "j"' in note and note.endswith(f' with {angle:g} rad')
+                   for note in notes) is doubted
     notes = []                  # the same numbers in metres, or of a joint that turns for ever
     for kind in ('prismatic', 'continuous'):
         load_urdf(pair(kind=kind, limit=(

@@ -29,14 +29,15 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Optional
 
-from rbd_ros.command_line.options import AsJson, Namespace
+from rbd_ros.command_line.options import AsJson, Namespace, recording_file
 from rbd_ros.command_line.output import number, progress, show, table, warn
 import typer
 
 
 def run(
     bag: Annotated[Path, typer.Argument(
-        metavar='RECORDING', help='File of rbd record, or folder of a rosbag.')],
+        parser=recording_file, metavar='RECORDING',
+        help='File of rbd record, or folder of a rosbag.')],
     urdf: Annotated[str, typer.Option(metavar='ROBOT', help='URDF or xacro file of the robot.')],
     topic: Annotated[Optional[str], typer.Option(
         help='Topic of the joint states; by default that of the robot.')] = None,

@@ -39,7 +39,7 @@ from enum import Enum
 from pathlib import Path
 from typing import Annotated, Optional, TYPE_CHECKING
 
-from rbd_ros.command_line.options import AsJson, Namespace
+from rbd_ros.command_line.options import AsJson, Namespace, recording_file
 from rbd_ros.command_line.output import number, progress, show, table, warn
 import typer
 
@@ -72,7 +72,8 @@ class Friction(str, Enum):
 
 def run(
     recording: Annotated[Path, typer.Argument(
-        metavar='RECORDING', help='File of rbd record, rosbag, or .csv file.')],
+        parser=recording_file, metavar='RECORDING',
+        help='File of rbd record, rosbag, or .csv file.')],
     urdf: Annotated[str, typer.Option(metavar='ROBOT', help='URDF or xacro file of the robot.')],
     payload: Annotated[Optional[str], typer.Option(
         metavar='FRAME', help='Identify the payload at this frame; the robot is known.')] = None,

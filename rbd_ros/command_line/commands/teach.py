@@ -31,7 +31,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Optional, TYPE_CHECKING
 
-from rbd_ros.command_line.options import AsJson
+from rbd_ros.command_line.options import AsJson, decimal_comma
 from rbd_ros.command_line.output import show, warn
 from rbd_ros.command_line.signals import as_interrupts, noted
 import typer
@@ -260,7 +260,7 @@ def _number(option: str, text: str) -> float:
     except ValueError:
         value = math.nan
     if not math.isfinite(value):
-        raise SettingError(f'{option}: "{text}" is not a number')
+        raise SettingError(f'{option}: "{text}" is not a number{decimal_comma(text)}')
     return value
 
 

@@ -28,7 +28,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Optional, TYPE_CHECKING
 
-from rbd_ros.command_line.options import AsJson, Namespace
+from rbd_ros.command_line.options import AsJson, Namespace, recording_file
 from rbd_ros.command_line.output import number, show, table
 import typer
 
@@ -38,7 +38,8 @@ if TYPE_CHECKING:
 
 def run(
     bag: Annotated[Path, typer.Argument(
-        metavar='RECORDING', help='File of rbd record, or folder of a rosbag.')],
+        parser=recording_file, metavar='RECORDING',
+        help='File of rbd record, or folder of a rosbag.')],
     urdf: Annotated[str, typer.Option(metavar='ROBOT', help='URDF or xacro file of the robot.')],
     frame: Annotated[str, typer.Option(
         help='Frame of the sensor, in whose axes it measures, force_torque.frame.')],

@@ -202,10 +202,11 @@ def check_joints(joints: Iterable[JointText], notes: Notes) -> None:
         if limit is not None and joint.kind in ('floating', 'planar'):
             notes.add(f'<limit> has no meaning for a {joint.kind} joint and is not used',
                       joint.element)
-        angles = [*_angles(joint), *_range(joint)]
-        if any(DOUBTFUL_ANGLE[0] < abs(angle) < DOUBTFUL_ANGLE[1] for angle in angles):
+        doubtful = [f'{angle:g}' for angle in (*_angles(joint), *_range(joint))
+                    if DOUBTFUL_ANGLE[0] < abs(angle) < DOUBTFUL_ANGLE[1]]
+        if doubtful:
             notes.add('angle of more than two turns; URDF uses radians, not degrees',
-                      joint.element)
+                      f'{joint.element} with {", ".join(doubtful)} rad')
         if joint.kind in ('floating', 'planar', 'fixed') or limit is None:
             continue
         if joint.data.effort == 0.0:
