@@ -64,6 +64,19 @@ def compiled(source, **options):
     return compile_graph(source, backend='llvm', keys='k', **options)
 
 
+def test_compiling_is_announced_once(home):
+    """Before the first kernel that is not on disk is made, and not where all are."""
+    told, source = [], Traced()
+    with cache.announced(lambda: told.append(source.calls)):
+        compiled(source)
+        compile_graph(Traced(), backend='llvm', keys='another')
+    assert told == [0]  # before it was traced
+    with cache.announced(lambda: told.append('again')):
+        compiled(Traced())
+    compile_graph(Traced(), backend='llvm', keys='outside')
+    assert told == [0]
+
+
 def test_second_time_is_not_traced(home):
     """With a key, a kernel on disk is ready without tracing, its description included."""
     first, second = Traced(), Traced()

@@ -21,6 +21,7 @@ from unittest.mock import ANY, Mock
 
 import controller_rig
 import pytest
+from rbd_ros.compiler.native import cache
 from rbd_ros.control.interface.causes import Cause
 from rbd_ros.control.laws.notices import notices
 from rbd_ros.control.parameters.settings import Settings
@@ -192,8 +193,9 @@ def test_configuration_makes_and_attaches_everything(node, parts):
     """The parts of a robot: made from its settings, attached to the loop last."""
     held = []
     node.loop_node.attach.side_effect = lambda *_: held.append(node.lock._is_owned())
-    parts.compile_kernels.side_effect = lambda _: (held.append(node.lock._is_owned()),
-                                                   {'joint': 1, 'report': 'report kernel'})[1]
+    both, code = {'joint': 1, 'report': 'report kernel'}, cache.Entry({}, [b'code'])
+    parts.compile_kernels.side_effect = lambda _: (
+        held.append(node.lock._is_owned()), cache.kept('', lambda: code), both)[-1]
     assert node.on_configure(None) is SUCCESS
     assert held == [False, True]            # other callbacks go on while kernels are compiled
     parts.check_values.assert_called_once_with(parts.values, ())
@@ -227,6 +229,7 @@ def test_configuration_makes_and_attaches_everything(node, parts):
     text = '\n'.join(text for level, text in node.logged if level == 'info')
     assert 'from a file: controls joint_1, joint_2' in text and '; tip ' in text
     assert 'compiled 2 kernels' in text and '/arm/commands' in text
+    assert 'compiling kernels for this robot; the first time takes some seconds' in text
     assert [text for level, text in node.logged if level == 'warning'] == list(
         notices(parts.settings))
 

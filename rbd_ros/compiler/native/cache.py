@@ -23,7 +23,9 @@ renamed is ignored and written anew. ``RBD_ROS_CACHE`` names the folder in which
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import cache
 import hashlib
 import json
@@ -54,6 +56,8 @@ _OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
 #: thousands of entries a look takes as long as a small kernel.
 _room: dict[Path, int] = {}
 _log = logging.getLogger('rbd_ros')
+#: What is called before something is made, see :func:`announced`.
+_tell: ContextVar[Callable[[], None] | None] = ContextVar('tell', default=None)
 
 
 class Entry(NamedTuple):
@@ -174,10 +178,28 @@ def kept(key: str, make: Callable[[], Entry]) -> Entry:
     """
     entry = read(key) if key else None
     if entry is None:
+        tell = _tell.get()
+        if tell is not None:
+            _tell.set(None)
+            tell()
         entry = make()
         if key:
             write(key, entry)
     return entry
+
+
+@contextmanager
+def announced(tell: Callable[[], None]) -> Iterator[None]:
+    """
+    Have somebody told, once, before the first code is made that is not on disk.
+
+    :param tell: is called then, by this thread; not at all if everything is on disk.
+    """
+    before = _tell.set(tell)
+    try:
+        yield
+    finally:
+        _tell.reset(before)
 
 
 def _checksum(key: str, body: bytes) -> bytes:

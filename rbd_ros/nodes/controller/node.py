@@ -43,6 +43,7 @@ from rbd_ros.loop.rcl import LoopUnavailable
 from rbd_ros.loop.words import Starting
 from rbd_ros.nodes import parameters
 from rbd_ros.nodes.callback_guard import Guard, GuardedNode
+from rbd_ros.nodes.compiling import telling_of_compiling
 from rbd_ros.nodes.controller.action import TrajectoryAction
 from rbd_ros.nodes.controller.activation import Activation
 from rbd_ros.nodes.controller.announcer import Announcer
@@ -214,7 +215,8 @@ class ControllerNode(GuardedNode, LifecycleNode):
     def on_configure(self, state: LifecycleState) -> TransitionCallbackReturn:
         """Load the robot, compile every kernel; inactive afterwards."""
         try:
-            self._configure()
+            with telling_of_compiling(self):
+                self._configure()
         except (RbdError, ValueError) as error:
             self.get_logger().error(f'cannot configure: {error}')
             self.discard_robot()

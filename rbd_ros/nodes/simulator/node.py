@@ -27,6 +27,7 @@ import numpy as np
 from rbd_ros.errors import RbdError
 from rbd_ros.model.urdf import load_urdf
 from rbd_ros.nodes.codec import JointStateReader
+from rbd_ros.nodes.compiling import telling_of_compiling
 from rbd_ros.nodes.description import description_text
 from rbd_ros.nodes.log import printable
 from rbd_ros.nodes.simulator import parameters
@@ -77,7 +78,8 @@ class Simulator(Node):
         self._refuse_second_publisher()
         text = description_text(self._settings.text('robot_description'),
                                 self._settings.text('robot_description_file'))
-        self._simulation = self._build(text)
+        with telling_of_compiling(self):
+            self._simulation = self._build(text)
         self.last_command = -math.inf  # steady time of the last command, s
         self._deaf_until = -math.inf  # steady time until which a stream of commands is ignored, s
         self._sim_stamps = self._settings.flag('lockstep') or self._settings.flag('publish_clock')
