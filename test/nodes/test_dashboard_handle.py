@@ -23,6 +23,7 @@ import numpy as np
 import pytest
 import rbd_ros
 from rbd_ros.control.modes.modes import MODES, Takes, taking
+from rbd_ros.model.reach_bound import reach_bound
 from rbd_ros.model.urdf.resources import find_resource
 from rbd_ros.nodes.dashboard import dead_man, target
 from rbd_ros.nodes.dashboard.dead_man import TIMEOUT
@@ -116,6 +117,19 @@ def test_the_handle_begins_at_the_frame_that_the_controller_moves(monkeypatch):
     rig.drag(H[:3, 3] + (0.3, 0.0, 0.4))
     rig.handle.update()
     assert '0.500 m away from it' in rig.words
+
+
+def test_a_handle_out_of_reach_sends_what_the_controller_takes(monkeypatch):
+    """The simulated arm stretches out towards it; several refused targets would be a fault."""
+    rig = Rig(monkeypatch, simulated=True).on()
+    reach = reach_bound(MODEL, 'tool0')
+    for far in (0.5, 0.999, 1.001, 3.0):
+        rig.drag([0.6 * far * reach, 0.0, 0.8 * far * reach])
+        rig.handle.update()
+        _, sent, _ = rig.sent[-1]
+        np.testing.assert_allclose(sent, min(far, 1.0) * reach * np.array([0.6, 0.0, 0.8]),
+                                   rtol=1e-12, atol=0.0)
+        assert (f'out of reach, {reach:.3g} m from the base at most' in rig.words) is (far > 1.0)
 
 
 def test_a_handle_waits_for_a_position(monkeypatch):

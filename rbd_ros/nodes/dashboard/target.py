@@ -22,6 +22,7 @@ from typing import Any, TYPE_CHECKING
 
 import numpy as np
 from rbd_ros.control.modes.modes import names_in, Takes, taking
+from rbd_ros.model.reach_bound import reach_bound
 from rbd_ros.nodes.dashboard.adjust import by_hand
 from rbd_ros.nodes.dashboard.dead_man import DeadMan, HOLD_RATE, renewing, TIMEOUT
 from rbd_ros.nodes.dashboard.drawings import OF_ROBOT
@@ -73,6 +74,7 @@ class TargetHandle:
         self._last: Array | None = None  # target at which the last motion ended
         self._sag: Array = np.eye(4)  # from the frame to where its springs pull it
         self._placed = ''  # frame at which the handle was put
+        self._reach = math.inf  # m from the base that this frame cannot leave
         self._lock = threading.RLock()  # it is switched in threads of the page
         gui, off = server.gui, not operator.allowed
         self._on = gui.add_checkbox(
@@ -97,6 +99,7 @@ class TargetHandle:
         """Put the target where the frame is, and let it be dragged."""
         with self._lock:
             self._simulated, self._placed = self._operator.simulated, self.frame
+            self._reach = reach_bound(self._robot.model, self._placed)
             self._release()
             self._last = None
         H = self._pose() if self._on.value else None
@@ -109,7 +112,9 @@ class TargetHandle:
     async def dragged(self, _: Any) -> None:
         """Send the target of a simulated robot, in the order in which it is dragged."""
         if self._simulated and self._ready:
-            self._operator.target(self._gizmo.position, self._gizmo.wxyz)
+            # the controller refuses others, and several in a row are a fault
+            share = min(self._reach / max(math.hypot(*self._gizmo.position), 1e-9), 1.0)
+            self._operator.target([share * x for x in self._gizmo.position], self._gizmo.wxyz)
 
     def send(self) -> None:
         """Let another robot follow while the button is held; to be called 25 times per second."""
@@ -187,7 +192,9 @@ class TargetHandle:
         x, y, z = (round(float(part), 3) + 0.0 for part in self._gizmo.position)  # no -0
         found = (f'Target of `{self.frame}`: x {x:.3f}, y {y:.3f}, z {z:.3f} m in the base. '
                  f'The frame is {away:.3f} m away from it.')
-        return ' '.join(filter(None, (found, lack or ('' if self._simulated else HOLD))))
+        far = (f'It is out of reach, {self._reach:.3g} m from the base at most.'
+               if math.hypot(*self._gizmo.position) > self._reach else '')
+        return ' '.join(filter(None, (found, far, lack or ('' if self._simulated else HOLD))))
 
     def _pose(self) -> Array | None:
         """Return where the frame is, None while nobody knows."""
