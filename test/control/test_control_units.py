@@ -20,6 +20,7 @@ import re
 import pytest
 
 from rbd_ros import load_urdf
+from rbd_ros.command_line.ros2_control.live_tables import live_tables
 from rbd_ros.command_line.ros2_control.sentence_tables import sentence_tables
 from rbd_ros.control.controller import Controller
 from rbd_ros.control.force_torque.words import SensorWord
@@ -163,6 +164,15 @@ def test_refused_parameters_have_units(values):
         assert 'rad or' not in text, text
         if 'joint_2' in text:  # it slides
             assert 'N.m' not in text and 'rad' not in text, text
+
+
+def test_the_plugin_knows_the_units_of_springs(controller):
+    """One for each joint; the springs at the tip have theirs in the sentence."""
+    text = '\n'.join(live_tables(controller.settings, controller.p))
+    row = text[text.index(' kSpringUnits0'):]
+    assert re.findall(r'"(.*?)"', row[:row.index(';')]) == controller.settings.robot.units
+    assert '{b:g} {effort}.s/{unit} of {joint} cannot be stable' in text
+    assert 'rad or N' not in text[text.index('struct SpringRule'):]
 
 
 def test_the_plugin_says_the_same(controller):
