@@ -22,6 +22,7 @@ import json
 import os
 from pathlib import Path
 import re
+import signal
 import subprocess
 import sys
 import time
@@ -82,7 +83,7 @@ def fetched(page: str) -> dict[str, object]:
 
 
 def test_jupyterlab_opens_the_notebook(tmp_path: Path) -> None:
-    """The printed address, on this machine only, leads to the notebook."""
+    """The printed address, on this machine only, leads to the notebook; Ctrl-C ends it."""
     pytest.importorskip('jupyterlab', reason='jupyterlab is not installed')
     words = [sys.executable, '-m', 'rbd_ros.command_line', 'learn', 'rnea', '--no-browser',
              '--folder', str(tmp_path / 'lessons')]
@@ -97,5 +98,7 @@ def test_jupyterlab_opens_the_notebook(tmp_path: Path) -> None:
             assert address
             page = f'http://127.0.0.1:{address[1]}/api/contents/rnea.ipynb?{address[2]}'
             assert fetched(page)['type'] == 'notebook'
+            process.send_signal(signal.SIGINT)
+            process.wait(patient(60.0))  # without a question
         finally:
             process.terminate()

@@ -50,7 +50,7 @@ class Robot:
     def __init__(self) -> None:
         self.code, self.text, self.goals, self.cancelled = 0, '', [], False
         self.pace, self.seconds, self.begin = 1.0, 0.5, time.time()
-        self.place = 0.1
+        self.place, self.ended = 0.1, False
         self.context = rclpy.Context()
         rclpy.init(context=self.context)
         self.node = rclpy.create_node('excited', context=self.context)
@@ -89,6 +89,7 @@ class Robot:
             handle.canceled()
         else:
             handle.succeed() if self.code == 0 else handle.abort()
+        self.ended = True
         return FollowJointTrajectory.Result(error_code=self.code, error_string=self.text)
 
     def close(self) -> None:
@@ -222,3 +223,6 @@ def test_a_controller_that_does_not_answer(robot: Robot, monkeypatch: pytest.Mon
             run.follow(motion)
         assert 'may still move' in run.ending() and '/excited/stop' in run.ending()
     robot.may_answer.set()
+    end = time.monotonic() + patient(10.0)
+    while not robot.ended and time.monotonic() < end:  # it ends before its server does
+        time.sleep(0.02)

@@ -86,7 +86,9 @@ def _open(file: Path, browser: bool) -> None:
             'JupyterLab is not installed: pip install jupyterlab, or use ./run rbd learn, which '
             f'fetches it. Any other program for notebooks opens {file} as well')
     words = [sys.executable, '-m', 'jupyterlab', '--ip=127.0.0.1',
-             '--Application.log_level=CRITICAL', f'--ServerApp.root_dir={file.parent}',
+             '--Application.log_level=CRITICAL',
+             '--JupyterApp.answer_yes=True',    # Ctrl-C ends it; asked, it goes on after 5 s
+             f'--ServerApp.root_dir={file.parent}',
              f'--LabApp.default_url=/lab/tree/{file.name}']
     if not browser:
         words.append('--no-browser')
