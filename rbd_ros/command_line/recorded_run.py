@@ -26,10 +26,10 @@ import numpy as np
 from rbd_ros.command_line.figure_file import new_figure, save_figure
 from rbd_ros.compiler import Array
 from rbd_ros.identification.bag import (
-    BagError, CONTROLLER_STATE, JOINT_STATE, read_messages, topics)
+    BagError, CONTROLLER_STATE, JOINT_STATE, read_in_order, read_messages, topics)
 from rbd_ros.recording.namespaces import choose_robot
 
-__all__ = ['draw', 'read_run', 'Run', 'summary']
+__all__ = ['draw', 'read_description', 'read_run', 'Run', 'summary']
 
 #: Share of its limit from which a torque counts as saturated.
 SATURATED = 0.99
@@ -80,6 +80,16 @@ def read_run(path: str | Path, topic: str | None = None, namespace: str | None =
     t, q, reference, torque = (np.array(column, float) for column in zip(*rows, strict=True))
     order = np.argsort(t, kind='stable')
     return Run(joints, (t - t[order[0]])[order], q[order], reference[order], torque[order])
+
+
+def read_description(path: str | Path, namespace: str | None = None) -> str:
+    """
+    Return the URDF that was recorded with a run; empty: none.
+
+    :param namespace: of the robot, if there are several.
+    """
+    wanted = choose_robot(path, topics(path), namespace).description
+    return next((str(message.data) for _, _, message, _ in read_in_order(path, {wanted})), '')
 
 
 def _row(message: Any, joints: Sequence[str]) -> tuple[float, Array, Array, Array] | None:

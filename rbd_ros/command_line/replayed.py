@@ -17,7 +17,8 @@
 A recorded run, computed once more: the same states through the same step, without ROS.
 
 The clock is that of the recorded controller, see :mod:`rbd_ros.command_line.replayed_clock`: a
-late recorder changes nothing, and a late state does what it did. What the joints followed is taken
+late recorder changes nothing, and a late state does what it did. With simulated time it is that of
+the stamps. What the joints followed is taken
 from the controller's state, whether a topic or an action had asked for it; between two reports it
 is interpolated. Torques are compared wherever both controllers run.
 """
@@ -123,6 +124,7 @@ class _Replay:
                     f'give --controller or --topic{hint}' if (
                         hint := nearest(topic, recorded_topics(path)))
                     else 'rbd record records it'))
+        self._simulated = False  # whether it took time from /clock
         self._values = dict(self._first_values(path))
         text = next(message.data for topic, _, message, _ in messages
                     if topic == robot.description)
@@ -143,8 +145,13 @@ class _Replay:
             np.unique([_time(message) for topic, _, message, _ in messages
                        if topic == joint_states]),
             [(_time(each), each.output.effort) for each in self._reports],
-            [(1e-9 * when, _torques(message))
-             for when, message in read_sent(path, f'{name}/commands')])
+            # times of sending are real, and a simulation may be faster or slower
+            [] if self._simulated else [
+                (1e-9 * when, _torques(message))
+                for when, message in read_sent(path, f'{name}/commands')])
+        if self._simulated:
+            self._notes['the controller took time from /clock: states are replayed at their '
+                        'stamps, also those that came late'] = None
         if self._clock.lost:
             self._notes[f'{self._clock.lost} joint states that the controller answered are not in '
                         'the recording: the recorder lost them'] = None
@@ -163,6 +170,7 @@ class _Replay:
                 found = dict(_changes(message))
                 if len(found) > 1 and 'mode_file' in found:
                     break
+        self._simulated = bool(found.get('use_sim_time', False))
         modes = read_modes(str(found.get('mode_file', '')))
         if missing := [name for name in with_modes(modes) if name not in found]:
             raise BagError(f'{path}: parameters of {self._name} are missing ({missing[0]} and '

@@ -62,7 +62,7 @@ class Lesson:
         :raises RbdError: if it is about other joints.
         """
         if sorted(joints) != sorted(self.joints):
-            raise RbdError(f'it moves {", ".join(self.joints)}; the robot has '
+            raise RbdError(f'the lesson moves {", ".join(self.joints)}; the robot has '
                            f'{", ".join(joints)}')
         places = [self.joints.index(name) for name in joints]
         return Lesson(tuple(joints), tuple(replace(point, positions=tuple(

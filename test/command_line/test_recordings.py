@@ -208,6 +208,12 @@ def test_replay(run: Path) -> None:
         assert [what for each, what in states if each == who][-2:] == ['ramping in', 'running']
 
 
+def test_a_plot_has_the_limits_of_the_recording(run: Path, tmp_path: Path) -> None:
+    """They are those of the recorded description unless another one is given."""
+    told = data('plot', run, '--out', tmp_path / 'a.png')
+    assert [each['limit'] for each in told['joints']] == list(load_urdf(ARM).effort_limit)
+
+
 def test_mistyped_names(run: Path, tmp_path: Path) -> None:
     """Another node, another topic, a file that is no recording: each with what was meant."""
     for words, text in (
@@ -238,6 +244,16 @@ def test_replay_of_a_busy_machine(tmp_path: Path) -> None:
     assert found['within_tolerance'] and found['compared'] > 50
     assert max(found['largest_share']) < 1e-3
     assert [note for note in found['notes'] if note.startswith('3 joint states that the contr')]
+
+
+def test_replay_of_a_slow_simulation(tmp_path: Path) -> None:
+    """With time from /clock a state is replayed at its stamp, whatever time that took."""
+    file = write_controlled(tmp_path / 'slow.mcap', FOLLOWING, spoken={'use_sim_time': True},
+                            late=lambda _: 0.0, pace=2.0)
+    found = data('replay', file)
+    assert found['within_tolerance'] and found['compared'] > 50
+    assert max(found['largest_share']) < 1e-3
+    assert any('time from /clock' in note for note in found['notes'])
 
 
 def test_replay_finds_another_controller(tmp_path: Path) -> None:

@@ -109,7 +109,7 @@ class Said(NamedTuple):
 def write_controlled(path: Path, mode: str, *, spoken: dict[str, object] | None = None,
                      given: dict[str, object] | None = None, said: Sequence[Said] = (),
                      down: Array | None = None, late: Callable[[int], float] | None = None,
-                     lost: Container[int] = (), namespace: str = '',
+                     pace: float = 1.0, lost: Container[int] = (), namespace: str = '',
                      beside: Written | None = None) -> Path:
     """
     Write a run: the arm starts, moves if the mode follows trajectories, and is pushed a little.
@@ -119,6 +119,7 @@ def write_controlled(path: Path, mode: str, *, spoken: dict[str, object] | None 
     :param said: messages to the controller.
     :param down: gravity in the base, m/s^2, where the base is tilted.
     :param late: s that a state comes late, by its number; torques are recorded, too.
+    :param pace: real over simulated time, of the times at which torques are sent.
     :param lost: numbers of the states that are not recorded.
     :param namespace: of robot and controller, such as /left.
     :param beside: file that gets the run as well, and is not closed; then ``path`` is not used.
@@ -165,7 +166,8 @@ def write_controlled(path: Path, mode: str, *, spoken: dict[str, object] | None 
             out.write(f'{namespace}/joint_states', JOINT_STATE, t, data)
         now = t if late is None else t + late(k)
         if controller.take_message(now, now, data) and late is not None:
-            out.write(f'{node}/commands', COMMANDS, now + 1e-4, STORE.types[COMMANDS](
+            sent = 100.0 + pace * (now - 100.0) + 1e-4
+            out.write(f'{node}/commands', COMMANDS, sent, STORE.types[COMMANDS](
                 STORE.types['std_msgs/msg/MultiArrayLayout']([], 0),
                 controller.x.command.torque.limiter.sent.copy()), seen=0.003 * (k % 7))
         for each in said:

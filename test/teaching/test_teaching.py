@@ -241,7 +241,7 @@ def test_editing() -> None:
             wrong()
     with pytest.raises(RbdError, match='a point needs 1 positions'):
         lesson.added(Point((1.0, 2.0)))
-    with pytest.raises(RbdError, match='it moves a; the robot has b'):
+    with pytest.raises(RbdError, match='the lesson moves a; the robot has b'):
         lesson.ordered(['b'])
     shown = Lesson(('a',), tuple(Point((float(k),), time=0.1 if k else None) for k in range(4)))
     for edited in (shown.without(1), shown.moved(3, 1), shown.added(Point((1.0,), time=1.0), 1)):

@@ -246,8 +246,8 @@ def _pair(option: str, word: str, sign: str) -> tuple[int, str]:
     from rbd_ros.errors import SettingError
     place, found, text = word.partition(sign)
     if not (found and place.strip().isdigit()):
-        raise SettingError(f'{option} {word}: give the number of a point, {sign} and the value, '
-                           f'as in 2{sign}1')
+        raise SettingError(f'{option} {word}: give the number of a point and the value, as in '
+                           f'2{sign}1')
     return int(place), text.strip()
 
 
