@@ -40,7 +40,7 @@ def run(
         metavar='RECORDING', help='File of rbd record, or folder of a rosbag.')],
     urdf: Annotated[Optional[str], typer.Option(
         metavar='ROBOT', help='URDF or xacro file of the robot, for its torque limits; by default '
-                               'the recorded description.')] = None,
+                              'the recorded description.')] = None,
     out: Annotated[Path, typer.Option(metavar='FILE', help='Picture to write.')] = Path('run.png'),
     topic: Annotated[Optional[str], typer.Option(
         help='Topic of the controller state or of joint states; found by its type.')] = None,
