@@ -66,7 +66,7 @@ def record(
         metavar='RAD', help='How far a repeated motion may be from the shown one.')] = 0.01,
     topic: Topic = '/joint_states', controller: Controller = '/controller',
 ) -> None:
-    """Keep points, or motions, while the robot is led by hand; an existing file is continued."""
+    """Store points, or motions, while you guide the robot; an existing file is continued."""
     from rbd_ros.command_line.taught import lesson_table, listener, loaded_robot
     from rbd_ros.teaching.lesson import Lesson
     from rbd_ros.teaching.lesson_file import read_lesson
@@ -128,7 +128,7 @@ def _teach(robot: TaughtRobot, loaded: Loaded, kept: list[Lesson], tolerance: fl
     while True:
         if (said := robot.stiffness_warning()) != told:
             told = said
-            warn(said or 'the robot can be led by hand again')
+            warn(said or 'the robot can be guided by hand again')
         word = _typed(_prompt(kept[-1]))
         if word == 'q':
             return
