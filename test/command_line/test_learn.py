@@ -21,6 +21,7 @@ from importlib import util
 import json
 import os
 from pathlib import Path
+import pty
 import re
 import signal
 import subprocess
@@ -87,8 +88,10 @@ def test_jupyterlab_opens_the_notebook(tmp_path: Path) -> None:
     pytest.importorskip('jupyterlab', reason='jupyterlab is not installed')
     words = [sys.executable, '-m', 'rbd_ros.command_line', 'learn', 'rnea', '--no-browser',
              '--folder', str(tmp_path / 'lessons')]
-    with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-                          cwd=tmp_path, env={**os.environ, 'HOME': str(tmp_path)}) as process:
+    keys, terminal = pty.openpty()  # where Jupyter would ask
+    with subprocess.Popen(words, stdin=terminal, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                          text=True, cwd=tmp_path,
+                          env={**os.environ, 'HOME': str(tmp_path)}) as process:
         try:
             address = None
             for line in process.stdout or ():
@@ -102,3 +105,5 @@ def test_jupyterlab_opens_the_notebook(tmp_path: Path) -> None:
             process.wait(patient(60.0))  # without a question
         finally:
             process.terminate()
+            os.close(keys)
+            os.close(terminal)

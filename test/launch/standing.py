@@ -68,6 +68,19 @@ class Standing:
         assert client.transition(rig.ACTIVATE), client.last('log')
         client.wait(lambda: client.last('state') == 'running', 'running')
 
+    def check_running(self, since: float) -> None:
+        """
+        Expect that the controller runs.
+
+        If this process stood still for about as long as a state may be old, so did its driver:
+        then the controller may have stopped for that reason alone, and runs after a reset.
+
+        :param since: from when on the driver's states count.
+        """
+        if self.client.stalled(since) > 0.5 * arm.STATE_TIMEOUT:
+            self.client.wait_running()
+        assert self.client.last('state') == 'running' and self.client.last('fault') == ''
+
     def largest_gap(self, since: float) -> float:
         """Return the longest time between two commands since a time, s."""
         times = [c.time for c in list(self.client.commands) if c.time >= since]
