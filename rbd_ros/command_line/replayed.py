@@ -18,9 +18,9 @@ A recorded run, computed once more: the same states through the same step, witho
 
 The clock is that of the recorded controller, see :mod:`rbd_ros.command_line.replayed_clock`: a
 late recorder changes nothing, and a late state does what it did. With simulated time it is that of
-the stamps. What the joints followed is taken
-from the controller's state, whether a topic or an action had asked for it; between two reports it
-is interpolated. Torques are compared wherever both controllers run.
+the stamps. What the joints followed is taken from the controller's state, whether a topic or an
+action had asked for it; between two reports it is interpolated. Torques are compared wherever both
+controllers run.
 """
 
 from __future__ import annotations

@@ -153,8 +153,9 @@ def was_cancelled(robot: Robot) -> bool:
     return robot.cancelled
 
 
-def test_an_interruption_before_the_answer_cancels_the_goal(robot: Robot) -> None:
-    """Ctrl-C while the controller has not answered yet: what it accepts later is cancelled."""
+@pytest.mark.parametrize('times', (1, 3))
+def test_interruptions_before_the_answer_cancel_the_goal(robot: Robot, times: int) -> None:
+    """Ctrl-C, once or again, before the controller answers: what it accepts later is cancelled."""
     robot.seconds = patient(30.0)
     robot.may_answer.clear()
     motion = Motion(JOINTS, np.array([0.0, 10.0]), *np.zeros((3, 2, 7)))
@@ -163,11 +164,14 @@ def test_an_interruption_before_the_answer_cancels_the_goal(robot: Robot) -> Non
 
         def interrupt() -> None:
             robot.asked.wait(patient(30.0))
-            signal.raise_signal(signal.SIGTERM)
+            for _ in range(times):
+                signal.raise_signal(signal.SIGTERM)
+                time.sleep(0.3)
             robot.may_answer.set()
         threading.Thread(target=interrupt, daemon=True).start()
         with as_interrupts(), pytest.raises(KeyboardInterrupt):
             run.follow(motion)
+        assert 'brings the robot to rest' in run.ending()
     assert was_cancelled(robot)
 
 
@@ -187,27 +191,6 @@ def test_a_long_look_at_the_question(robot: Robot) -> None:
         robot.begin, robot.pace = time.time() + 2000.0, 1.0
         time.sleep(0.2)
         run.follow(motion)
-
-
-def test_a_second_interruption_leaves_no_goal_behind(robot: Robot) -> None:
-    """Ctrl-C twice before the controller has answered: its goal is cancelled all the same."""
-    robot.seconds = patient(30.0)
-    robot.may_answer.clear()
-    motion = Motion(JOINTS, np.array([0.0, 10.0]), *np.zeros((3, 2, 7)))
-    with DrivenRobot(JOINTS, ACTION, TOPIC, patient(60.0), patient(60.0)) as run:
-        run.position()
-
-        def interrupt() -> None:
-            robot.asked.wait(patient(30.0))
-            for _ in range(3):
-                signal.raise_signal(signal.SIGTERM)
-                time.sleep(0.3)
-            robot.may_answer.set()
-        threading.Thread(target=interrupt, daemon=True).start()
-        with as_interrupts(), pytest.raises(KeyboardInterrupt):
-            run.follow(motion)
-        assert 'brings the robot to rest' in run.ending()
-    assert was_cancelled(robot)
 
 
 def test_a_controller_that_does_not_answer(robot: Robot, monkeypatch: pytest.MonkeyPatch) -> None:
