@@ -360,7 +360,8 @@ def worst(found: Replayed) -> Array:
     if not len(found.t):
         raise RbdError('there is nothing to compare: the replay never ran while the recorded '
                        'controller did. Start recording before the controller starts, or while '
-                       f'the robot rests. {" ".join(found.notes)}'.strip())
+                       'the robot rests, and go on for some seconds longer than the start check '
+                       f'and ramp_time take. {" ".join(found.notes)}'.strip())
     # a joint without a limit is measured by what was sent
     sent = np.maximum(np.abs(found.recorded).max(axis=0), 1.0)
     scale = np.where(np.isfinite(found.limits), found.limits, sent)
