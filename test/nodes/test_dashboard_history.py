@@ -14,6 +14,7 @@
 """The history of the joints: what was recorded is what is shown, and what is saved."""
 
 import csv
+from datetime import datetime
 import io
 import math
 from types import SimpleNamespace
@@ -26,6 +27,7 @@ from rbd_ros.model.urdf.resources import find_resource
 from rbd_ros.nodes.dashboard import joint_plots
 from rbd_ros.nodes.dashboard.joint_history import Joint, JointHistory, joints_of, QUANTITIES, ROWS
 from rbd_ros.nodes.dashboard.joint_plots import JointPlots, NOBODY, PLOTS, with_marks
+from rbd_ros.nodes.dashboard.number_plot import NumberPlot
 from rbd_ros.nodes.dashboard.recorder import Recorder
 from rbd_ros.nodes.dashboard.timeline import Timeline
 from rbd_ros.view.torques import Motion
@@ -150,6 +152,7 @@ def shown(monkeypatch):
     gui = MagicMock()
     gui.add_uplot.side_effect = lambda data, series, **more: MagicMock(data=data, **more)
     gui.add_dropdown.side_effect = lambda label, options: MagicMock(value=options[0])
+    gui.add_markdown.side_effect = lambda text, **more: MagicMock(content=text, **more)
     gui.add_checkbox.side_effect = lambda label, value, **_: MagicMock(value=value)
     gui.add_slider.side_effect = lambda label, low, high, step, value, **_: MagicMock(value=value)
     events = Timeline()
@@ -171,7 +174,7 @@ def test_nothing_is_sent_of_a_joint_that_nobody_looks_at(shown):
     plots.update()
     assert all(handle.visible for handle in plots._plots)
     t, upper, lower, event, measured, reference = plots._plots[0].data
-    np.testing.assert_allclose(measured, np.sin(t))
+    np.testing.assert_allclose(measured, np.sin(t + shown.clock.now))
     np.testing.assert_array_equal(reference, measured)  # there is none
     assert set(upper) == {2.0} and set(lower) == {-1.0} and not event.any()
     assert plots._plots[0].title == 'Position of turn, rad'
@@ -194,28 +197,43 @@ def test_the_plots_pause_and_scroll_while_recording_goes_on(shown):
 
     def times():
         plots.update()
-        t = plots._plots[0].data[0]
-        return round(float(t[0]), 2), round(float(t[-1]), 2)
-    assert times() == (1005.0, 1009.96)
+        t, (left, right) = plots._plots[0].data[0], plots._plots[0].scales['x']['range']
+        assert left <= t[0] and t[-1] <= right and right - left == plots._span.value
+        return round(float(t[0]), 2), round(float(t[-1]), 2), right
+    assert times() == (-5.0, -0.04, 0.0) and not plots._zero.visible
     plots.pause(True)
+    assert plots._zero.visible
+    assert f'{datetime.fromtimestamp(1010.0):%H:%M:%S}.000' in plots._zero.content
     clock.now = 1012.0
     shown.history.add(1011.5, 1011.5, position=[0.0, 0.0])
-    assert times() == (1005.0, 1009.96)
+    assert times() == (-5.0, -0.04, 0.0)
     standing = plots._plots[0].data
     clock.now = 1012.5
-    assert times() == (1005.0, 1009.96) and plots._plots[0].data is standing  # not sent again
+    assert times() == (-5.0, -0.04, 0.0) and plots._plots[0].data is standing  # not sent again
     plots._back.value = 3
-    assert times() == (1002.0, 1007.0)
+    assert times() == (-8.0, -3.0, -3.0)
     plots._back.value = 500
     plots.update()
     assert [len(part) for part in plots._plots[0].data] == [1] * 6  # before the beginning
     plots._back.value = 0
     plots.pause(False)
-    assert times() == (1007.52, 1011.5)
+    assert times() == (-4.98, -1.0, 0.0) and not plots._zero.visible
+
+
+def test_a_chart_is_made_anew_only_for_another_range(shown):
+    """A chart that is replaced forgets where a person zoomed in."""
+    plots = shown.plots
+    plots._joint.value = 'turn'
+    plots.update()
+    before = [handle.scales for handle in plots._plots]
+    shown.clock.now += 0.3
+    plots.update()
+    assert all(now is then for now, then in zip(
+        (handle.scales for handle in plots._plots), before, strict=True))
 
 
 def test_events_are_marked_where_they_happened_and_long_times_are_thinned(shown):
-    """A mark is at its time to the last bit, whatever is left out of the lines."""
+    """A mark is at its time, whatever is left out of the lines."""
     shown.events.add('stop', 'as asked', at=1004.123)
     shown.events.add('mode', 'before', at=900.0)
     plots = shown.plots
@@ -227,7 +245,28 @@ def test_events_are_marked_where_they_happened_and_long_times_are_thinned(shown)
         finally:
             joint_plots.POINTS = kept
         t, _, _, event, *_ = plots._plots[2].data
-        assert t[event == 1.0].tolist() == [1004.123] and len(t) <= points + 3
+        np.testing.assert_allclose(t[event == 1.0], [1004.123 - shown.clock.now])
+        assert len(t) <= points + 3
+
+
+@pytest.mark.parametrize(('oldest', 'span'), [(0.0, 15.0), (15.1, 60.0), (299.0, 300.0),
+                                              (5000.0, 1800.0)])
+def test_a_number_is_plotted_over_the_time_that_it_has(oldest, span):
+    """The axis ends now, and is as long as the data; one that fits is kept."""
+    gui = MagicMock()
+    gui.add_uplot.side_effect = lambda data, series, **more: MagicMock(data=data, **more)
+    gui.add_dropdown.side_effect = lambda label, options: MagicMock(value=options[0])
+    data = np.linspace(-oldest, 0.0, 5), np.arange(5.0)
+    plot = NumberPlot(gui, {'Rate, Hz': SimpleNamespace(arrays=lambda: data)})
+    plot.update()
+    assert not plot._plot.visible
+    plot._what.value = 'Rate, Hz'
+    plot.update()
+    assert plot._plot.visible and plot._plot.title == 'Rate, Hz' and plot._plot.data == data
+    before = plot._plot.scales
+    assert before['x']['range'] == (-span, 0.0)
+    plot.update()
+    assert plot._plot.scales is before
 
 
 def test_the_file_goes_to_the_one_who_asked(shown):

@@ -11,7 +11,13 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
 # See the License for the specific language governing permissions and
 # limitations under the License.
-"""Plots of one joint over time, which can be paused, scrolled and saved."""
+"""
+Plots of one joint over time, which can be paused, scrolled and saved.
+
+The time axis is in seconds before now, or before the pause, as its range must be fixed. An axis
+that fits itself to its data is kept by viser as a share of the data; where new data comes before a
+chart is first drawn, that share is wrong, and the plot stays empty for good.
+"""
 
 from __future__ import annotations
 
@@ -30,15 +36,12 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-__all__ = ['CLOCK', 'JointPlots', 'NOBODY', 'with_marks']
+__all__ = ['JointPlots', 'NOBODY', 'with_marks']
 
 TITLE = 'Joint over time'
 NOBODY = 'choose one'  # what is not looked at is not sent
 SHORTEST, LONGEST, USUAL = 5, 120, 20  # s that are shown
 POINTS = 500  # of a line at most
-#: How uPlot writes times of day, by the distance of two of them in s.
-CLOCK = tuple((distance, form, *(None,) * 6, 1) for distance, form in (
-    (60.0, '{HH}:{mm}'), (1.0, '{HH}:{mm}:{ss}'), (1e-3, '{ss}.{fff}')))
 LIMIT, EVENT, WITHIN = '#e03131', '#7950f2', 'rgba(64, 192, 87, 0.12)'
 
 
@@ -87,6 +90,7 @@ class JointPlots:
         with gui.add_folder(TITLE, expand_by_default=False):
             self._joint = gui.add_dropdown('Joint', (NOBODY, *self._joints))
             self._plots = [self._add(gui, plot) for plot in PLOTS]
+            self._zero = gui.add_markdown('', visible=False)
             self._limits = gui.add_checkbox(
                 'Limits', True, hint='untick to scale the plots to their lines')
             self._paused = gui.add_checkbox(
@@ -102,20 +106,22 @@ class JointPlots:
 
     def _add(self, gui: Any, plot: Plot) -> Any:
         hidden = {'points': {'show': False}, 'width': 1}
-        series = ({'label': 'time', 'value': '{HH}:{mm}:{ss}.{fff}'},
+        series = ({'label': 'time, s'},
                   {'label': 'upper limit', 'stroke': LIMIT, 'dash': (4, 4), **hidden},
                   {'label': 'lower limit', 'stroke': LIMIT, 'dash': (4, 4), **hidden},
                   {'label': 'event', 'stroke': EVENT, 'scale': 'mark', **hidden},
                   *({'label': label, 'stroke': colour} for label, colour in plot.lines.values()))
-        # The line of events is 0 but where there is one: below the plot.
         return gui.add_uplot(
             (np.zeros(1),) * len(series), series, title=plot.title, aspect=1.8, visible=False,
-            scales={'x': {'time': True}, 'mark': {'range': (0.02, 1.0)}},
-            bands=({'series': (1, 2), 'fill': WITHIN},), axes=({'values': CLOCK}, {}))
+            scales=_scales(USUAL, 0), bands=({'series': (1, 2), 'fill': WITHIN},))
 
     def pause(self, paused: bool) -> None:
         """Let the plots stand, or go on with the present."""
         self._end = now() if paused else None
+        if self._end is not None:
+            clock = datetime.fromtimestamp(self._end).strftime('%H:%M:%S.%f')[:-3]
+            self._zero.content = f'Paused at {clock}, which is 0 s in the plots.'
+        self._zero.visible = paused
 
     def save(self, client: Any) -> None:
         """Send a file with all that is recorded."""
@@ -135,13 +141,17 @@ class JointPlots:
         if self._end is not None and asked == self._drawn:
             return
         self._drawn = asked
-        end = (now() if self._end is None else self._end) - self._back.value
+        zero = now() if self._end is None else self._end
+        end = zero - self._back.value
         begin = end - self._span.value
+        scales = _scales(self._span.value, self._back.value)
         t, found = self._history.window(begin, end, joint.name)
         step = -(-len(t) // POINTS) or 1
-        marks = [event.time for event in self._events if begin <= event.time <= end]
+        marks = [event.time - zero for event in self._events if begin <= event.time <= end]
         for handle, plot in zip(self._plots, PLOTS, strict=True):
-            handle.data = self._data(plot, joint, t[::step], {
+            if handle.scales != scales:  # each change makes a new chart
+                handle.scales = scales
+            handle.data = self._data(plot, joint, t[::step] - zero, {
                 name: found[name][::step] for name in plot.lines}, marks)
             handle.title = f'{plot.title} of {joint.name}, {joint.unit(plot.quantity)}'
 
@@ -158,6 +168,17 @@ class JointPlots:
         lower, upper = (np.full(len(t), limit if np.isfinite(limit) and self._limits.value
                                 else np.nan) for limit in plot.limits(joint))
         return t, upper, lower, event, *lines
+
+
+def _scales(span: float, back: float) -> dict[str, Any]:
+    """
+    Return the scales of a plot: of time, s, and of the line of events, 0 of which is below it.
+
+    :param span: how long the plot is.
+    :param back: how long before 0 it ends.
+    """
+    return {'x': {'time': False, 'range': (-float(back + span), 0.0 - back)},
+            'mark': {'range': (0.02, 1.0)}}
 
 
 def with_marks(t: Array, lines: Sequence[Array], marks: Sequence[float]

@@ -27,6 +27,7 @@ __all__ = ['NumberPlot']
 
 TITLE = 'Loop over time'
 NOTHING = 'choose one'  # what is not looked at is not sent
+SPANS = (15.0, 60.0, 300.0, 1800.0)  # s that the plot can show
 
 
 class NumberPlot:
@@ -43,7 +44,7 @@ class NumberPlot:
             self._what = gui.add_dropdown('Number', (NOTHING, *histories))
             self._plot = gui.add_uplot(
                 (np.zeros(1),) * 2, ({'label': 's'}, {'label': 'value', 'stroke': '#228be6'}),
-                scales={'x': {'time': False}}, aspect=2.0, visible=False)
+                scales=_scales(SPANS[0]), aspect=2.0, visible=False)
         self._what.on_update(lambda _: self.update())
 
     def update(self) -> None:
@@ -52,4 +53,13 @@ class NumberPlot:
         if self._plot.visible != (found is not None):
             self._plot.visible = found is not None
         if found is not None:
-            self._plot.title, self._plot.data = self._what.value, found.arrays()
+            t, x = found.arrays()
+            scales = _scales(next((span for span in SPANS if span >= -t[0]), SPANS[-1]))
+            if self._plot.scales != scales:  # each change makes a new chart
+                self._plot.scales = scales
+            self._plot.title, self._plot.data = self._what.value, (t, x)
+
+
+def _scales(span: float) -> dict[str, Any]:
+    """Return a time axis that ends now; why its range is fixed is said in joint_plots."""
+    return {'x': {'time': False, 'range': (-span, 0.0)}}
