@@ -21,8 +21,9 @@ The limits of the rate are so wide that they never act: what is seen is the outp
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 import threading
+from types import MappingProxyType
 import unittest
 
 import arm
@@ -43,7 +44,8 @@ RELAY = 'relayed_commands'
 
 
 def description(start: Sequence[float], *, rate: float = RATE, relayed: bool = False,
-                urdf: str = '', **parameters: object) -> LaunchDescription:
+                urdf: str = '', simulator: Mapping[str, object] = MappingProxyType({}),
+                **parameters: object) -> LaunchDescription:
     """
     Start the arm without friction in lockstep, and a controller that starts by itself.
 
@@ -51,21 +53,22 @@ def description(start: Sequence[float], *, rate: float = RATE, relayed: bool = F
     :param rate: of states and commands, Hz of simulated time.
     :param relayed: whether the arm gets its commands from the client, which then is in step, too.
     :param urdf: text of the robot; empty: the built-in arm.
+    :param simulator: parameters of the simulator, besides the usual ones.
     :param parameters: of the controller, besides or instead of the usual ones.
     """
-    simulator = NodeAction(
+    simulated = NodeAction(
         package='rbd_ros', executable='simulator', name='simulator', output='screen',
         parameters=[{
             'state_rate': rate, 'publish_clock': True, 'command_type': 'joint_state',
             'lockstep': True, 'initial_positions': list(start), 'friction': [0.0],
-            'damping': [0.0], 'robot_description': urdf}],
+            'damping': [0.0], 'robot_description': urdf, **simulator}],
         remappings=[('controller/commands', RELAY)] if relayed else [])
     usual = {
         'use_sim_time': True, 'autostart': True, 'driver_adds': 'none', 'release_torque': 'zero',
         'command_type': 'joint_state', 'nominal_rate': rate, 'minimum_rate': 10.0,
         'activation_timeout': 30.0, 'torque_rate_limits': (1e3 * arm.LIMIT).tolist(),
         'ramp_time': 0.2, 'start.time': 0.0, 'start.watch_time': 0.0, 'free_damping': [0.0]}
-    return LaunchDescription([simulator, rig.controller(**usual | parameters), ReadyToTest()])
+    return LaunchDescription([simulated, rig.controller(**usual | parameters), ReadyToTest()])
 
 
 class ClosedLoop(unittest.TestCase):

@@ -22,11 +22,9 @@ import tempfile
 import unittest
 
 import arm
-from closed_loop import assert_clean_end, ClosedLoop, RATE
+from closed_loop import assert_clean_end, ClosedLoop, description, RATE
 from geometry_msgs.msg import WrenchStamped
 from launch import LaunchDescription
-from launch_ros.actions import Node as NodeAction
-from launch_testing.actions import ReadyToTest
 import launch_testing.markers
 import numpy as np
 import pytest
@@ -68,25 +66,17 @@ def generate_test_description() -> LaunchDescription:
     """Start the arm over a table in lockstep, and a controller that leaves z to the force."""
     file = Path(tempfile.mkdtemp()) / 'scene.yaml'
     file.write_text(scene())
-    simulator = NodeAction(
-        package='rbd_ros', executable='simulator', name='simulator', output='screen',
-        parameters=[{
-            'state_rate': RATE, 'publish_clock': True, 'command_type': 'joint_state',
-            'lockstep': True, 'initial_positions': START.tolist(), 'friction': [0.0],
-            'damping': [0.0], 'contact': 'soft', 'scene_file': str(file),
-            'contact_rate': RATE}])
-    return LaunchDescription([simulator, rig.controller(
-        use_sim_time=True, autostart=True, driver_adds='none', release_torque='zero',
-        command_type='joint_state', nominal_rate=RATE, minimum_rate=10.0,
-        activation_timeout=30.0, torque_rate_limits=(1e3 * arm.LIMIT).tolist(), ramp_time=0.2,
-        mode='operational_space', dynamics_divider=1,
-        **{'start.time': 0.0, 'start.watch_time': 0.0, 'free_damping': [0.0],
-           'task.frame': 'tool0', 'task.axes': ['rx', 'ry', 'rz', 'tx', 'ty'],
-           'task.timeout': 1.0}), ReadyToTest()])
+    return description(
+        START, relayed=True, mode='operational_space', dynamics_divider=1, simulator={
+            'contact': 'soft', 'scene_file': str(file), 'contact_rate': RATE},
+        **{'task.frame': 'tool0', 'task.axes': ['rx', 'ry', 'rz', 'tx', 'ty'],
+           'task.timeout': 1.0})
 
 
 class TestContact(ClosedLoop):
     """One story: approach, press, be seen, stop."""
+
+    relayed = True  # a client that lags would let go: the force ends without new targets
 
     @classmethod
     def prepare(cls) -> None:
