@@ -225,7 +225,7 @@ def test_the_end_of_the_command(robot: Robot, tmp_path: Path, number: int) -> No
     states = robot.node.create_publisher(JointState, '/joint_states', RELIABLE)
     message = JointState(name=['a'], position=np.random.default_rng(1).random(2000).tolist())
     with subprocess.Popen(
-            [sys.executable, '-m', 'rbd_ros.command_line', 'record', '--out', file, '--json'],
+            [sys.executable, '-m', 'rbd_ros.command_line', 'record', file, '--json'],
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as command:
         end, sent = time.monotonic() + patient(40.0), 0
         while not (file.exists() and file.stat().st_size > 3 * CHUNK):

@@ -15,7 +15,7 @@
 """
 Plot a recorded run: tracking, torques and where they saturate.
 
-    rbd record --out run.mcap
+    rbd record run.mcap
     rbd plot run.mcap --urdf robot.urdf --out run.png
     rbd plot run.mcap --urdf robot.urdf --out run.html
     rbd plot two_robots.mcap --namespace left

@@ -16,7 +16,7 @@
 Record what the robot and its controller say, as a file that Foxglove and rbd read.
 
     rbd record
-    rbd record --out run.mcap --for 20
+    rbd record run.mcap --for 20
     rbd record --topics /my_camera/image,/my_camera/info
     rbd record --namespace left --namespace right
 
@@ -50,8 +50,11 @@ SILENCE = 5.0
 
 
 def run(
+    file: Annotated[Optional[Path], typer.Argument(
+        metavar='[FILE.mcap]', help='File to write; by default its name is the time.',
+        show_default=False)] = None,
     out: Annotated[Optional[Path], typer.Option(
-        metavar='FILE.mcap', help='File to write; by default its name is the time.')] = None,
+        metavar='FILE.mcap', help='The same.')] = None,
     topics: Annotated[Optional[list[str]], typer.Option(
         metavar='A,B', help='More topics to record; can be repeated.')] = None,
     only: Annotated[bool, typer.Option('--only', help='Record those topics only.')] = False,
@@ -79,16 +82,18 @@ def run(
         topic for each in nodes if not only for topic in default_topics(each))]
     if seconds is not None and not seconds > 0.0:
         raise RbdError(f'--for is {seconds:g} s; it must be positive')
-    path = out or Path(named_by_time())
+    if file and out:
+        raise RbdError(f'both {file} and --out {out} are given; a recording is one file')
+    path = file or out or Path(named_by_time())
     if path.suffix != '.mcap':
-        raise RbdError(f'--out {path}: its name must end with .mcap')
+        raise RbdError(f'{path}: the name of a recording must end with .mcap')
     try:
         from rbd_ros.nodes.recorder import Recorder
     except ImportError as error:
         raise RbdError(f'recording needs ROS 2 ({error}); source it, or use ./run rbd record'
                        ) from None
-    with noted() as ended, McapFile(path) as file, Recorder(
-            file, wanted, *nodes) as recorder:
+    with noted() as ended, McapFile(path) as written, Recorder(
+            written, wanted, *nodes) as recorder:
         _record(recorder, seconds, ended)
         silent = recorder.wait_for_parameters()
         told = recorder.recorded

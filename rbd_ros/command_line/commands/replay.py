@@ -16,7 +16,7 @@
 """
 Compute a recorded run once more, and compare the torques.
 
-    rbd record --out run.mcap
+    rbd record run.mcap
     rbd replay run.mcap
     rbd replay two_robots.mcap --namespace left
 
