@@ -223,7 +223,7 @@ def test_mistyped_names(run: Path, tmp_path: Path) -> None:
             (('plot', run, '--topic', '/joint_state', '--out', tmp_path / 'a.png'),
              'no topic "/joint_state"; did you mean "/joint_states"?'),
             (('record', '--for', '-1'), '--for is -1 s; it must be positive'),
-            (('record', 'run.bag'), 'run.bag: the name of a recording must end with .mcap'),
+            (('record', 'run.bag'), 'run.bag: the name of a recording must end in .mcap'),
             (('record', 'a.mcap', '--out', 'b.mcap'), 'both a.mcap and --out b.mcap are given')):
         error = rbd(*words, code=2)[1]
         assert text in error and error.count('\n') == 1, error

@@ -51,10 +51,10 @@ SILENCE = 5.0
 
 def run(
     file: Annotated[Optional[Path], typer.Argument(
-        metavar='[FILE.mcap]', help='File to write; by default its name is the time.',
+        metavar='[FILE.mcap]', help='File to write; by default it is named after the time.',
         show_default=False)] = None,
     out: Annotated[Optional[Path], typer.Option(
-        metavar='FILE.mcap', help='The same.')] = None,
+        metavar='FILE.mcap', help='The same as FILE.mcap.')] = None,
     topics: Annotated[Optional[list[str]], typer.Option(
         metavar='A,B', help='More topics to record; can be repeated.')] = None,
     only: Annotated[bool, typer.Option('--only', help='Record those topics only.')] = False,
@@ -86,7 +86,8 @@ def run(
         raise RbdError(f'both {file} and --out {out} are given; a recording is one file')
     path = file or out or Path(named_by_time())
     if path.suffix != '.mcap':
-        raise RbdError(f'{path}: the name of a recording must end with .mcap')
+        raise RbdError(f'{path}: the name of a recording must end in .mcap; topics are given with '
+                       '--topics')
     try:
         from rbd_ros.nodes.recorder import Recorder
     except ImportError as error:

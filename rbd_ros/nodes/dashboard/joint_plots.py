@@ -117,11 +117,11 @@ class JointPlots:
 
     def pause(self, paused: bool) -> None:
         """Let the plots stand, or go on with the present."""
-        self._end = now() if paused else None
-        if self._end is not None:
-            clock = datetime.fromtimestamp(self._end).strftime('%H:%M:%S.%f')[:-3]
+        end = now() if paused else None
+        if end is not None:
+            clock = datetime.fromtimestamp(end).strftime('%H:%M:%S.%f')[:-3]
             self._zero.content = f'Paused at {clock}, which is 0 s in the plots.'
-        self._zero.visible = paused
+        self._zero.visible, self._end = paused, end
 
     def save(self, client: Any) -> None:
         """Send a file with all that is recorded."""
@@ -137,11 +137,12 @@ class JointPlots:
                 handle.visible = joint is not None
         if joint is None:
             return
-        asked = joint, self._end, self._span.value, self._back.value, self._limits.value
-        if self._end is not None and asked == self._drawn:
+        paused = self._end  # once: a thread of the page sets it
+        asked = joint, paused, self._span.value, self._back.value, self._limits.value
+        if paused is not None and asked == self._drawn:
             return
         self._drawn = asked
-        zero = now() if self._end is None else self._end
+        zero = now() if paused is None else paused
         end = zero - self._back.value
         begin = end - self._span.value
         scales = _scales(self._span.value, self._back.value)
@@ -159,7 +160,7 @@ class JointPlots:
               marks: Sequence[float]) -> tuple[Array, ...]:
         """Return what a plot needs: time, limits, events and lines."""
         if not len(t):
-            return (np.zeros(1),) * (4 + len(found))
+            return np.ones(1), *(np.zeros(1),) * (3 + len(found))  # right of the plot
         lines = list(found.values())
         if plot.quantity in ('position', 'velocity'):
             # uPlot would draw a straight line across: without a reference, it is where it is

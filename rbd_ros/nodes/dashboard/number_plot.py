@@ -27,7 +27,7 @@ __all__ = ['NumberPlot']
 
 TITLE = 'Loop over time'
 NOTHING = 'choose one'  # what is not looked at is not sent
-SPANS = (15.0, 60.0, 300.0, 1800.0)  # s that the plot can show
+SPANS = (15.0, 40.0, 100.0, 200.0, 400.0, 1800.0)  # s that the plot can show
 
 
 class NumberPlot:
@@ -43,7 +43,8 @@ class NumberPlot:
         with gui.add_folder(TITLE, expand_by_default=False):
             self._what = gui.add_dropdown('Number', (NOTHING, *histories))
             self._plot = gui.add_uplot(
-                (np.zeros(1),) * 2, ({'label': 's'}, {'label': 'value', 'stroke': '#228be6'}),
+                (np.zeros(1),) * 2,
+                ({'label': 'time, s'}, {'label': 'value', 'stroke': '#228be6'}),
                 scales=_scales(SPANS[0]), aspect=2.0, visible=False)
         self._what.on_update(lambda _: self.update())
 
