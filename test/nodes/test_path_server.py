@@ -223,6 +223,11 @@ def site(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Ite
                 executor.shutdown()
             for thread in threads:
                 thread.join()
+            # A node left to the garbage collector would take /rosout from the next of its name.
+            for node in nodes:
+                for action in list(node.waitables):
+                    action.destroy()
+                node.destroy_node()
             rclpy.shutdown()
         assert not failures
 
