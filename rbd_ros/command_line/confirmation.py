@@ -21,8 +21,8 @@ from contextlib import contextmanager
 import sys
 from typing import Protocol
 
-from rbd_ros.command_line.signals import noted
 from rbd_ros.errors import RbdError
+from rbd_ros.signals import noted
 import typer
 
 __all__ = ['cancelling', 'confirm', 'interruptions_told', 'MOVED']

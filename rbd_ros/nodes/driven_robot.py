@@ -26,6 +26,7 @@ import numpy as np
 import numpy.typing as npt
 from rbd_ros.errors import RbdError
 from rbd_ros.nodes.own_node import OwnNode
+from rbd_ros.signals import noted
 from rclpy.action import ActionClient
 from rclpy.qos import QoSProfile, ReliabilityPolicy
 from rclpy.serialization import serialize_message
@@ -136,8 +137,12 @@ class DrivenRobot(OwnNode):
         self._hear()
         self._states = []
         self._sent = True
-        sent = self._client.send_goal_async(goal)
+        sent = None
         try:
+            with noted() as interrupted:  # what is sent must be known here, or nobody cancels it
+                sent = self._client.send_goal_async(goal)
+            if interrupted.is_set():
+                raise KeyboardInterrupt
             self._wait(sent.done, self._patience, f'{self._action} does not answer')
             if not sent.result().accepted:
                 raise RbdError(f'{self._action} rejected the motion; is the controller active?')
@@ -149,7 +154,8 @@ class DrivenRobot(OwnNode):
                 # states that came before the result may still wait to be read
                 self._wait_for_end(lambda: self._stamp() >= begin + lasts, lasts + self._spare)
         except BaseException:
-            self._withdraw(sent)
+            if sent is not None:
+                self._withdraw(sent)
             raise
         finally:
             self._recording = False
@@ -229,8 +235,9 @@ def write_states(folder: Path, topic: str, states: Sequence[JointState]) -> None
 
     :param folder: which does not exist yet.
     """
-    from rbd_ros.identification.bag import typestore
     from rosbags.rosbag2 import Writer
+
+    from rbd_ros.identification.bag import typestore
     with Writer(folder, version=9) as writer:
         connection = writer.add_connection(topic, _KIND, typestore=typestore())
         for state in states:

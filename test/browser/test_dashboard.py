@@ -150,12 +150,14 @@ def test_springs_are_seen_and_changed_in_their_units(page, watcher):
     """In an impedance mode wires, numbers in N/m and fields are those of its springs."""
     revive(page)
     before = field(page, 'Mode').value
-    choose(page, 'cartesian_impedance')
-    wait(lambda: 'Stiffness at the tool: 500 N/m, 500 N/m, 500 N/m' in page.text, 'the numbers')
 
     def wires():
         image = scenery(page)
         return ((image[..., 2] > image[..., 0] + 60) & (image[..., 2] > image[..., 1] + 40)).sum()
+    bare = wires()
+    choose(page, 'cartesian_impedance')
+    wait(lambda: 'Stiffness at the tool: 500 N/m, 500 N/m, 500 N/m' in page.text, 'the numbers')
+    wait(lambda: wires() > bare + 100, 'the wires')
     unfold(page, 'Show')
     with_wires = wires()
     picture(page, 'dashboard_stiffness')

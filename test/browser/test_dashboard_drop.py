@@ -71,10 +71,17 @@ def button(page, label):
     return min(found, key=lambda each: each.box[0])
 
 
+def hint_at_drag(page, words):
+    """Drag a file until the page says what it thinks of it: a hint stays for a second only."""
+    def hinted():
+        move(page, 'dragOver', IIWA)
+        return words in sheet(page)
+    wait(hinted, words)
+
+
 def test_a_hint_while_a_file_is_dragged(page):
     """It vanishes when the file is taken elsewhere."""
-    move(page, 'dragOver', IIWA)
-    assert sheet(page) == 'Drop a URDF to look at it'
+    hint_at_drag(page, 'Drop a URDF to look at it')
     wait(lambda: not sheet(page), 'its end')
 
 
@@ -133,8 +140,7 @@ def test_a_robot_is_dropped_simulated_pushed_stopped_and_ended(page):
         wait(lambda: are_running(page, 2), 'both controllers')
         assert len(processes(page)) >= 3  # launch, simulator, controller
         picture(page, 'dashboard_drop')
-        move(page, 'dragOver', IIWA)
-        assert 'end that robot first' in sheet(page)
+        hint_at_drag(page, 'end that robot first')
         before = listener.q
         wait(lambda: button(page, 'Push').click() is None, 'the push')
         wait(lambda: np.abs(listener.q - before).max() > 0.02, 'a motion')

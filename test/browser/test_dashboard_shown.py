@@ -224,7 +224,7 @@ def swing(watcher):
 def test_events_have_a_reason_and_what_to_do(page, watcher):
     """A mode, a stop and a reset, each with a mark in the plots at its time."""
     unfold(page, 'Events')
-    fill(page, 'Seconds', '60', 2)
+    fill(page, 'Seconds', '120', 2)
     choose(page, DEFAULT)
     choose(page, FOLLOWING)
     revive(page)
@@ -258,11 +258,23 @@ def test_events_have_a_reason_and_what_to_do(page, watcher):
     picture(page, 'dashboard_joint')
 
 
+def stopped(page):
+    """Pause the plots; return what they show when all that was on its way is drawn."""
+    tick(page, 'Pause the plots')
+    pause(page)
+
+    def still():
+        before = drawn(page)
+        time.sleep(1.0)
+        after = drawn(page)
+        return before and after and all(
+            np.array_equal(*each, equal_nan=True) for each in zip(before, after)) and after
+    return wait(still, 'plots that stand')
+
+
 def test_the_history_is_paused_and_scrolled(page):
     """What stands does not change; what was before is shown; then the present again."""
-    tick(page, 'Pause the plots')
-    time.sleep(1.5)  # what was on its way is drawn
-    stands = drawn(page)
+    stands = stopped(page)
     time.sleep(3.0)
     for before, after in zip(stands, drawn(page), strict=True):
         np.testing.assert_array_equal(before, after)
@@ -287,8 +299,7 @@ def test_the_history_is_paused_and_scrolled(page):
 
 def test_the_history_is_saved(page, watcher, heard, tmp_path):
     """The file has what was said on topics, to the last bit, and what the plots show."""
-    tick(page, 'Pause the plots')
-    time.sleep(1.5)
+    stopped(page)
     names, *rows = csv.reader(download(page, 'Save as CSV', tmp_path).open())
     *numbers, notes = zip(*rows, strict=True)
     table = {name.partition(' ')[0]: np.array([float(x or 'nan') for x in column])

@@ -30,7 +30,7 @@ import numpy as np
 import pytest
 import rbd_ros
 from rbd_ros.command_line.confirmation import confirm
-from rbd_ros.command_line.signals import as_interrupts, noted
+from rbd_ros.signals import as_interrupts, noted
 from rbd_ros.teaching.lesson import Lesson, Point
 from rbd_ros.teaching.lesson_file import read_lesson, write_lesson
 from rbd_ros.teaching.motion import Motion

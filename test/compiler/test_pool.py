@@ -43,9 +43,11 @@ def deep(x):
 kernel = compile(trace(deep, {'x': 7}), backend='llvm', cache=False)
 x = np.random.default_rng(0).normal(size=(150_000, 7))
 kernel.prepare_batch()
-start = time.perf_counter()
-expected = kernel.batch(x, threads=8)
-whole = time.perf_counter() - start
+whole = float('inf')
+for _ in range(3):                      # the machine may have been busy with something else
+    start = time.perf_counter()
+    expected = kernel.batch(x, threads=8)
+    whole = min(whole, time.perf_counter() - start)
 
 def interrupt(_, frame):                # not in this script itself, whose lines must go on
     if 'rbd_ros' in frame.f_code.co_filename:
@@ -121,12 +123,16 @@ def test_an_error_of_the_caller_waits_for_the_others(kind, alone):
 
 def test_an_error_of_a_helper_reaches_the_caller(alone):
     """A task that raises in another thread raises in the call; the thread goes on to serve."""
+    begun = threading.Event()
+
     def failing():
-        time.sleep(0.02)
         if threading.current_thread() is not threading.main_thread():
+            begun.set()
             raise ZeroDivisionError('theirs')
+        begun.wait(patient(10.0))
     before = helpers()
     for _ in range(5):
+        begun.clear()
         with pytest.raises(ZeroDivisionError, match='theirs'):
             alone.run([failing] * 3)
         seen = []

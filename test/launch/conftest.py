@@ -35,7 +35,7 @@ _LONGEST = (
 
 #: files whose tests come last, one at a time: floods take all processors, and others beside them
 #: would measure that; commands that are typed into a healthy run must find it healthy
-_ALONE = ('launch_advice', 'flood', 'request_flood')
+_ALONE = ('launch_advice', 'flood', 'request_flood', 'goal_flood')
 
 
 @pytest.hookimpl(trylast=True)

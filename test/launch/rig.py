@@ -65,6 +65,9 @@ PATIENCE = patient(60.0)
 #: s that a busy machine may add to a reaction: of the controller, the middleware, this test
 MARGIN = patient(0.5)
 
+#: s in which a server that is seen here has seen us, too; before, its answer would be lost
+FIND = 0.2
+
 #: s of sleep by which stalls of the machine are measured
 _NAP = 0.01
 
@@ -301,6 +304,11 @@ class Client:
                         f'fault {self.last("fault")!r}{self._failure}')
                 self._told.wait(0.02)
 
+    def wait_found(self, is_ready: Callable[[], bool], what: str) -> None:
+        """Wait for a new service or action, and until its server has found this client."""
+        self.wait(is_ready, what)
+        time.sleep(FIND)
+
     def wait_text(self, kind: str, text: str, since: float, seconds: float = 60.0) -> Text:
         """Wait for a text on a topic, received after a time; return it."""
         found: list[Text] = []
@@ -343,8 +351,7 @@ class Client:
         client = self._clients.get(name)
         if client is None:
             client = self._clients[name] = self.node.create_client(kind, f'controller/{name}')
-            self.wait(client.service_is_ready, f'service {name}')
-            time.sleep(0.2)  # the server must have found us too, or its answer is lost
+            self.wait_found(client.service_is_ready, f'service {name}')
         self.wait(client.service_is_ready, f'service {name}')
         return client
 

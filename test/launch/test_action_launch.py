@@ -96,7 +96,7 @@ class TestAction(SteppedCase):
         cls.bench.bring_up()
         cls.server = ActionClient(cls.client.node, FollowJointTrajectory,
                                   'controller/follow_joint_trajectory')
-        cls.client.wait(cls.server.server_is_ready, 'the action')
+        cls.client.wait_found(cls.server.server_is_ready, 'the action')
 
     @classmethod
     def tearDownClass(cls) -> None:

@@ -68,7 +68,7 @@ class TestCartesianPaths(SteppedCase):
                                   'controller/follow_joint_trajectory')
         cls.topic = cls.client.node.create_publisher(
             MultiDOFJointTrajectory, 'controller/cartesian_trajectory', 1)
-        cls.client.wait(cls.server.server_is_ready, 'the action')
+        cls.client.wait_found(cls.server.server_is_ready, 'the action')
         cls.client.wait(lambda: cls.topic.get_subscription_count() > 0, 'the topic')
 
     @classmethod

@@ -227,8 +227,7 @@ class TestContact(unittest.TestCase):
         made = ActionClient(self.client.node, FollowJointTrajectory,
                             'controller/follow_joint_trajectory')
         self.addCleanup(made.destroy)
-        self.client.wait(made.server_is_ready, 'the action')
-        time.sleep(0.2)  # the server must have found us too
+        self.client.wait_found(made.server_is_ready, 'the action')
         return made
 
     def follow(self, times: object, points: object, succeeds: bool | None = True) -> None:

@@ -120,8 +120,8 @@ class TestDrop(ClosedLoop):
     def fall(self) -> tuple[np.ndarray, np.ndarray]:
         """Step the simulation until the arm has come to rest; return its motion."""
         client = self.client
-        client.wait(lambda: self.pause.service_is_ready() and self.step.service_is_ready(),
-                    'services of the simulator')
+        client.wait_found(lambda: self.pause.service_is_ready() and self.step.service_is_ready(),
+                          'services of the simulator')
         paused = self.pause.call_async(SetBool.Request(data=True))
         client.wait(paused.done, 'a pause')
         first = self.step.call_async(Trigger.Request())

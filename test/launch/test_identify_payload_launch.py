@@ -63,8 +63,8 @@ def generate_test_description() -> LaunchDescription:
     The guess is bad enough for the checks at the start to stop the arm: they are widened.
     """
     return description(
-        arm.Q, urdf=LOADED, robot_description_file=str(arm.URDF), mode='computed_torque',
-        stiffness=[400.0], damping=[40.0], tracking_limits=[10.0],
+        arm.Q, urdf=LOADED, relayed=True, robot_description_file=str(arm.URDF),
+        mode='computed_torque', stiffness=[400.0], damping=[40.0], tracking_limits=[10.0],
         **{'reference.acceleration': [1e3], 'payload.ramp_time': 0.2, 'payload.mass': 2.2,
            'payload.com': [0.0, 0.0, 0.08], 'payload.inertia': [0.01, 0.0, 0.0, 0.01, 0.0, 0.01],
            'payload.frame': 'tool0', 'start.velocity': 5.0, 'start.distance': 1.0,
@@ -73,6 +73,8 @@ def generate_test_description() -> LaunchDescription:
 
 class TestIdentification(ClosedLoop):
     """Move the arm, and learn what it carries."""
+
+    relayed = True
 
     @classmethod
     def prepare(cls) -> None:

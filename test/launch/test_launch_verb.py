@@ -24,7 +24,6 @@ import re
 import signal
 import subprocess
 import sys
-import time
 
 import pytest
 from rbd_env.pace import patient
@@ -116,7 +115,7 @@ def test_interrupt(ros2: str, logs: dict[str, str], tmp_path: Path, number: int)
     if number == signal.SIGTERM and importlib.util.find_spec('ros2launch') is not None:
         pytest.skip('this machine has the package ros2launch, which leaves its processes behind')
     mark = tmp_path / 'stopped'
-    then = f'trap "echo yes > {mark}; exit 0" INT; while :; do sleep 0.05; done'
+    then = f'trap "echo yes > {mark}; exit 0" INT; echo trapped; while :; do sleep 0.05; done'
     process = subprocess.Popen(
         [ros2, 'launch', launch_file(tmp_path, then.replace('"', '\\"'))], env=logs, text=True,
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL,
@@ -125,9 +124,8 @@ def test_interrupt(ros2: str, logs: dict[str, str], tmp_path: Path, number: int)
     lines = []
     for line in process.stdout or ():
         lines.append(line)
-        if 'said hello' in line:
+        if 'trapped' in line:
             break
-    time.sleep(0.2)  # for the trap to be set
     process.send_signal(number)
     rest, _ = process.communicate(timeout=patient(60))
     assert process.returncode == 0, ''.join(lines) + rest

@@ -23,7 +23,7 @@ from __future__ import annotations
 from pathlib import Path
 import unittest
 
-from closed_loop import assert_clean_end, ClosedLoop, STATES
+from closed_loop import assert_clean_end, ClosedLoop, RELAY, STATES
 from launch import LaunchDescription
 from launch_ros.actions import Node as NodeAction
 from launch_testing.actions import ReadyToTest
@@ -56,7 +56,8 @@ def generate_test_description() -> LaunchDescription:
         parameters=[{
             'state_rate': RATE, 'publish_clock': True, 'command_type': 'joint_state',
             'lockstep': True, 'joints': JOINTS, 'initial_positions': START.tolist(),
-            'robot_description': URDF}])
+            'robot_description': URDF}],
+        remappings=[('controller/commands', RELAY)])
     return LaunchDescription([simulator, rig.controller(
         use_sim_time=True, autostart=True, driver_adds='none', release_torque='zero',
         command_type='joint_state', nominal_rate=RATE, minimum_rate=10.0,
@@ -113,6 +114,8 @@ class Peer:
 
 class TestParallelArm(ClosedLoop):
     """One motion, seen from outside."""
+
+    relayed = True
 
     @classmethod
     def prepare(cls) -> None:

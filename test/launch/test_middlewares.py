@@ -23,6 +23,7 @@ import sys
 
 from ament_index_python.packages import get_packages_with_prefixes
 import pytest
+from rbd_env.pace import patient
 import rclpy
 
 FOLDER = Path(__file__).parent
@@ -57,7 +58,7 @@ def test_controller_on(middleware: str, test: str, tmp_path: Path) -> None:
              str(FOLDER / test)],
             cwd=ROOT, env=environment, stdout=stream, stderr=subprocess.STDOUT)
         try:
-            code = process.wait(200)
+            code = process.wait(patient(200))
         finally:
             process.kill()
             print(output.read_text()[-5000:])

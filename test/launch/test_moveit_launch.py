@@ -129,7 +129,7 @@ class TestMoveIt(unittest.TestCase):
         self.server = ActionClient(self.client.node, FollowJointTrajectory,
                                    'controller/follow_joint_trajectory')
         self.addCleanup(self.server.destroy)
-        self.client.wait(self.server.server_is_ready, 'the action')
+        self.client.wait_found(self.server.server_is_ready, 'the action')
         self.client.wait_running()
         self.client.wait(lambda: len(self.states) > 0, 'a joint state')
         self.planner = Planner(JOINTS)

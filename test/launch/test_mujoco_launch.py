@@ -134,7 +134,7 @@ class TestRobot(unittest.TestCase):
         action = ActionClient(client.node, FollowJointTrajectory,
                               'controller/follow_joint_trajectory')
         self.addCleanup(action.destroy)
-        client.wait(action.server_is_ready, 'the action')
+        client.wait_found(action.server_is_ready, 'the action')
         target = np.array(self.robot.down)
         self.assertTrue((np.abs(target - self.robot.start) > 0.05).all())
         goal = FollowJointTrajectory.Goal(trajectory=rig.trajectory_message(

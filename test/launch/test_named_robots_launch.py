@@ -94,7 +94,8 @@ class TestNamedRobots(unittest.TestCase):
         self.clients[LEGGED].wait(lambda: len(commands) > 5, 'commands')
         first = rig.to_ns(commands[0].header.stamp)
         self.clients[LEGGED].wait(
-            lambda: rig.to_ns(poses[-1].header.stamp) > first + 10 ** 9, 'a second', 120.0)
+            lambda: bool(poses) and rig.to_ns(poses[-1].header.stamp) > first + 10 ** 9,
+            'a second', 120.0)
         pose = poses[-1].pose.pose
         self.assertAlmostEqual(pose.position.z, 0.333, delta=0.005)
         self.assertGreater(pose.orientation.w, 0.9999)

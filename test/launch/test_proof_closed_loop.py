@@ -114,7 +114,7 @@ class TestClosedLoop(ClosedLoop):
         """Change parameters of the simulator."""
         node = self.client.node
         setter = node.create_client(SetParameters, 'simulator/set_parameters')
-        self.client.wait(setter.service_is_ready, 'the simulator')
+        self.client.wait_found(setter.service_is_ready, 'the simulator')
         future = setter.call_async(SetParameters.Request(parameters=[
             Parameter(name, value=value).to_parameter_msg() for name, value in values.items()]))
         self.client.wait(future.done, 'the answer of the simulator')
@@ -282,7 +282,7 @@ class TestClosedLoop(ClosedLoop):
         if cls.action is None:
             cls.action = ActionClient(self.client.node, FollowJointTrajectory,
                                       'controller/follow_joint_trajectory')
-        self.client.wait(self.action.server_is_ready, 'the action')
+            self.client.wait_found(self.action.server_is_ready, 'the action')
         self.feedback: list = []
         future = self.action.send_goal_async(
             goal, feedback_callback=lambda m: self.feedback.append(m.feedback))

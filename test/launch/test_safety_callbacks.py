@@ -118,7 +118,7 @@ class TestCallbacks(unittest.TestCase):
         """Send a goal that takes long, near enough for a robot that stands; return its handle."""
         goal = FollowJointTrajectory.Goal(trajectory=rig.trajectory_message(
             JOINTS, [seconds], [(Q + 0.03, np.zeros(7), np.zeros(7))]))
-        self.client.wait(self.action.server_is_ready, 'the action')
+        self.client.wait_found(self.action.server_is_ready, 'the action')
         future = self.action.send_goal_async(goal)
         self.client.wait(future.done, 'an answer to the goal')
         return future.result()

@@ -41,6 +41,7 @@ import rclpy
 from rclpy.serialization import serialize_message
 import rig
 from sensor_msgs.msg import JointState
+from std_srvs.srv import Trigger
 from trajectory_msgs.msg import JointTrajectory
 
 REFERENCE_TIMEOUT = 0.5
@@ -539,6 +540,7 @@ class TestFaults(unittest.TestCase):
     def test_operator_stop(self) -> None:
         """The stop service brakes and holds, until a reset."""
         self.track()
+        self.client.service(Trigger, 'stop')
         begin = time.monotonic()
         self.assertTrue(self.client.trigger('stop').success)
         self.expect_braking(begin, 'stop requested', 0.0)

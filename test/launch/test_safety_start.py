@@ -39,6 +39,7 @@ from rclpy.qos import LivelinessPolicy
 import rig
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Bool, String, UInt64
+from std_srvs.srv import Trigger
 
 PATIENCE_FOR_OUTPUT = 25.0  # s that the controller waits for its output to be free
 DEAD_MAN = 0.5
@@ -186,9 +187,12 @@ class TestStart(unittest.TestCase):
 
     def expect_cancelled(self, done: rclpy.Future) -> None:
         """Expect that services answer while activation waits, and that a stop ends it."""
-        client, begin = self.client, time.monotonic()
+        client = self.client
         # what was read in the log may be of another controller that waits
         client.wait(lambda: client.lifecycle() == 'activating', 'an activation')
+        client.service(Trigger, 'stop')
+        begin = time.monotonic()
+        self.assertEqual(client.lifecycle(), 'activating')
         self.assertEqual(client.get('mode'), 'gravity_compensation')
         taken, reason = client.set({'mode': 'hold'})
         self.assertFalse(taken)

@@ -36,8 +36,10 @@ from rbd_env.pace import patient
 from rbd_ros import Dynamics, load_urdf
 from rcl_interfaces.srv import SetParameters
 import rclpy
+from rclpy.client import Client as RosClient
 from rclpy.parameter import Parameter
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
+import rig
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray, String
 from std_srvs.srv import SetBool, Trigger
@@ -72,6 +74,7 @@ class Client:
 
     def __init__(self, namespace: str) -> None:
         self.node = rclpy.create_node('client', namespace=namespace)
+        self._clients: dict[str, RosClient] = {}
         self.states: list[JointState] = []
         self.on_state: Callable[[JointState], None] | None = None
         self.node.create_subscription(JointState, 'joint_states', self._on_state, STATES)
@@ -100,11 +103,13 @@ class Client:
 
     def call(self, kind: type, name: str, request: object) -> object:
         """Call a service of the simulator."""
-        client = self.node.create_client(kind, f'simulator/{name}')
-        self.wait(client.service_is_ready, f'service {name}')
+        client = self._clients.get(name)
+        if client is None:
+            client = self._clients[name] = self.node.create_client(kind, f'simulator/{name}')
+            self.wait(client.service_is_ready, f'service {name}')
+            time.sleep(rig.FIND)
         future = client.call_async(request)
         self.wait(future.done, f'answer of {name}')
-        self.node.destroy_client(client)
         return future.result()
 
     def pause(self, paused: bool) -> None:

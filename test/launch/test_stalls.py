@@ -104,6 +104,16 @@ class Harmed(Standing):
         rig.break_it(self.folder, kind)
         return time.monotonic()
 
+    @staticmethod
+    def _unanswered(future: rclpy.Future, seconds: float = 0.1) -> bool:
+        """Return whether an answer does not come within some time."""
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            if future.done():
+                return False
+            time.sleep(0.005)
+        return not future.done()
+
     @contextmanager
     def standing_still(self) -> Iterator[float]:
         """Have it keep the lock of its interpreter meanwhile."""
@@ -112,10 +122,11 @@ class Harmed(Standing):
         os.mkfifo(pipe)
         self.harm(f'hold: {pipe}')
         with pipe.open('wb') as end:
-            # It may not have the lock yet, and Python answers once more; who has it keeps it.
-            time.sleep(0.1)
-            begin = time.monotonic()
+            # It may not have the lock yet, and Python still answers; who has it keeps it.
             future = client.ask(GetState, 'get_state', GetState.Request())
+            while not self._unanswered(future):
+                future = client.ask(GetState, 'get_state', GetState.Request())
+            begin = time.monotonic()
             yield begin
             assert not future.done(), f'Python answers after {time.monotonic() - begin:.2f} s'
             end.write(b'x')

@@ -23,17 +23,18 @@ import threading
 import time
 
 from control_msgs.action import FollowJointTrajectory
+from isolation import own_domain
 from linted import ROOT
 import numpy as np
 import pytest
 from rbd_env.pace import patient
 import rbd_ros
 from rbd_ros.command_line.excitation_plan import Path as Motion
-from rbd_ros.command_line.signals import as_interrupts
 from rbd_ros.errors import RbdError
 from rbd_ros.identification import read_recording
 from rbd_ros.nodes import driven_robot
 from rbd_ros.nodes.driven_robot import DrivenRobot
+from rbd_ros.signals import as_interrupts
 import rclpy
 from rclpy.action import ActionServer, CancelResponse, GoalResponse
 from rclpy.executors import MultiThreadedExecutor
@@ -103,9 +104,10 @@ class Robot:
 @pytest.fixture
 def robot() -> Iterator[Robot]:
     """Return a robot that is there for one test."""
-    made = Robot()
-    yield made
-    made.close()
+    with own_domain():
+        made = Robot()
+        yield made
+        made.close()
 
 
 def test_a_motion_is_sent_and_recorded(robot: Robot, tmp_path: Path) -> None:
@@ -175,6 +177,25 @@ def test_interruptions_before_the_answer_cancel_the_goal(robot: Robot, times: in
     assert was_cancelled(robot)
 
 
+@pytest.mark.parametrize('number', (signal.SIGINT, signal.SIGTERM))
+def test_an_interruption_while_the_goal_is_sent(robot: Robot, number: signal.Signals) -> None:
+    """It comes when the goal is on its way and nobody here has its answer to come: cancelled."""
+    robot.seconds = patient(30.0)
+    motion = Motion(JOINTS, np.array([0.0, 10.0]), *np.zeros((3, 2, 7)))
+    with DrivenRobot(JOINTS, ACTION, TOPIC, patient(60.0), patient(60.0)) as run:
+        send = run._client.send_goal_async
+
+        def interrupted(goal: FollowJointTrajectory.Goal) -> rclpy.Future:
+            sent = send(goal)
+            signal.raise_signal(number)
+            return sent
+        run._client.send_goal_async = interrupted
+        with as_interrupts(), pytest.raises(KeyboardInterrupt):
+            run.follow(motion)
+        assert 'brings the robot to rest' in run.ending()
+    assert was_cancelled(robot)
+
+
 def test_a_long_look_at_the_question(robot: Robot) -> None:
     """States that came while nobody read them count neither as here nor as now."""
     motion = Motion(JOINTS, np.array([0.0, 0.1]), *np.zeros((3, 2, 7)))
@@ -201,7 +222,7 @@ def test_a_controller_that_does_not_answer(robot: Robot, monkeypatch: pytest.Mon
     with DrivenRobot(JOINTS, ACTION, TOPIC, patient(60.0), patient(60.0)) as run:
         run.position()
         assert run.ending() == 'the robot has not moved'
-        run._patience = 0.5
+        run._patience = patient(5.0)
         with pytest.raises(RbdError, match='does not answer'):
             run.follow(motion)
         assert 'may still move' in run.ending() and '/excited/stop' in run.ending()

@@ -98,7 +98,7 @@ def test_a_signal_in_another_thread_ends_the_wait(handlers):
         signal.pthread_kill(threading.get_ident(), signal.SIGHUP)
     taker = threading.Thread(target=take)
     taker.start()
-    began.set()
     assert not ending.wait(0.001)
+    began.set()
     assert ending.wait(patient(10.0))
     taker.join()

@@ -218,7 +218,7 @@ def test_force_control(tmp_path: Path) -> None:
         *[f'+2800 wrench /rbd_controller/target_wrench 0.0 0.0 {-force} 0.0 0.0 0.0'
           for force in forces], '+2800 see']
     ran = run(compiled('panda', **PACKAGE), PRESSING, tmp_path, script, cycles=0,
-              parameters={'mode': 'operational_space', 'task.timeout': 3.0})
+              parameters={'mode': 'operational_space', 'task.timeout': 10.0})
     assert ran.answers() == ['ok'] * len(script), ran.output[-4000:]
     assert ran.states()[-1] == 'running'
     begun = ran.begun()

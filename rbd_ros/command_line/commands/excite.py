@@ -34,7 +34,7 @@ from typing import Annotated, Optional, TYPE_CHECKING
 
 from rbd_ros.command_line.options import AsJson, Robot, Seed
 from rbd_ros.command_line.output import number, progress, show, table
-from rbd_ros.command_line.signals import as_interrupts
+from rbd_ros.signals import as_interrupts
 import typer
 
 if TYPE_CHECKING:

@@ -35,7 +35,7 @@ from typing import Annotated, Optional, TYPE_CHECKING
 
 from rbd_ros.command_line.options import AsJson
 from rbd_ros.command_line.output import console, show, table, warn
-from rbd_ros.command_line.signals import noted
+from rbd_ros.signals import noted
 import typer
 
 if TYPE_CHECKING:

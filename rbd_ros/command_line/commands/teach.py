@@ -33,7 +33,7 @@ from typing import Annotated, Optional, TYPE_CHECKING
 
 from rbd_ros.command_line.options import AsJson, decimal_comma
 from rbd_ros.command_line.output import show, warn
-from rbd_ros.command_line.signals import as_interrupts, noted
+from rbd_ros.signals import as_interrupts, noted
 import typer
 
 if TYPE_CHECKING:
