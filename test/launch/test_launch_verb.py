@@ -132,6 +132,92 @@ def test_interrupt(ros2: str, logs: dict[str, str], tmp_path: Path, number: int)
     assert mark.read_text() == 'yes\n'
 
 
+#: What the launch file below does to launch: a signal comes in the middle of something.
+INTERRUPTED = """\
+import os
+import signal
+import time
+
+
+def interrupt():
+    while not os.path.exists('{begun}'):
+        time.sleep(0.01)
+    signal.raise_signal(signal.SIGINT)
+
+"""
+MIDDLE = {
+    'the start is told': """
+from launch import LaunchContext
+tell = LaunchContext.emit_event
+
+async def emit_event(self, event):
+    if event.name.endswith('ProcessStarted'):
+        interrupt()
+    await tell(self, event)
+LaunchContext.emit_event = emit_event
+""",
+    'output is taken': """
+from launch.events.process import ProcessStdout
+make = ProcessStdout.__init__
+
+def init(self, **words):
+    ProcessStdout.__init__ = make
+    interrupt()
+    make(self, **words)
+ProcessStdout.__init__ = init
+"""}
+#: Others, before anything is started.
+BEFORE = {
+    'the file is read': 'signal.raise_signal(signal.SIGINT)\n',
+    'the file computes for long': """
+signal.raise_signal(signal.SIGINT)
+try:
+    signal.raise_signal(signal.SIGINT)
+    time.sleep(600.0)
+except KeyboardInterrupt:
+    print('second', flush=True)
+    raise
+"""}
+needs_ours = pytest.mark.skipif(importlib.util.find_spec('ros2launch') is not None, reason=(
+    'this machine has the package ros2launch, which may wait for ever'))
+
+
+@needs_ours
+@pytest.mark.parametrize('moment', [*MIDDLE, *BEFORE])
+def test_interrupt_in_the_middle(
+        ros2: str, logs: dict[str, str], tmp_path: Path, moment: str) -> None:
+    """Whatever launch does when Ctrl-C comes: what was started gets its signal, and it ends."""
+    mark, begun = tmp_path / 'stopped', tmp_path / 'begun'
+    then = (f'trap "echo yes > {mark}; exit 0" INT; touch {begun}; '
+            'while :; do sleep 0.05; done').replace('"', '\\"')
+    file = Path(launch_file(tmp_path, then))
+    file.write_text(INTERRUPTED.format(begun=begun) + {**MIDDLE, **BEFORE}[moment]
+                    + file.read_text())
+    done = call(ros2, logs, str(file))
+    assert 'Traceback' not in done.stderr
+    said = done.stdout + done.stderr
+    assert said.count('process started') == said.count('process has'), said
+    assert ('second' in said) == (moment == 'the file computes for long')
+    if moment in MIDDLE:
+        assert done.returncode == 0 and mark.read_text() == 'yes\n', said
+
+
+@needs_ours
+def test_interrupt_before_it_listens(logs: dict[str, str], tmp_path: Path) -> None:
+    """Ctrl-C and SIGTERM between the command and the loop of launch start nothing."""
+    code = ('import signal, sys; from pathlib import Path; from rbd_ros2_launch import api; '
+            'plain = api.LaunchService.run; '
+            'api.LaunchService.run = lambda self: (signal.raise_signal(int(sys.argv[2])), '
+            'plain(self))[1]; '
+            'sys.exit(api.run(Path(sys.argv[1]), [], noninteractive=True, debug=False))')
+    for number in (signal.SIGINT, signal.SIGTERM):
+        done = subprocess.run(
+            [sys.executable, '-c', code, launch_file(tmp_path), str(int(number))], env=logs,
+            capture_output=True, text=True, check=False, timeout=patient(60))
+        assert done.returncode == 0, done.stderr
+        assert 'said hello' not in done.stdout + done.stderr
+
+
 @pytest.mark.parametrize('name, real, cls, ours', [
     ('launch', 'ros2launch', 'LaunchCommand', 'ros2_launch/rbd_ros2_launch.command'),
     ('action', 'ros2action', 'ActionCommand', 'ros2_verbs/rbd_ros2_verbs.action'),

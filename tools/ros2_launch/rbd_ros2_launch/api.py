@@ -16,9 +16,11 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Sequence
 from pathlib import Path
 import signal
+from types import FrameType
 from typing import Any
 
 from ament_index_python.packages import get_package_share_directory, PackageNotFoundError
@@ -106,24 +108,58 @@ def run(path: Path, arguments: Sequence[str], *, noninteractive: bool, debug: bo
     :returns: the exit code of the launch service.
     """
     service = LaunchService(argv=list(arguments), noninteractive=noninteractive, debug=debug)
-    _end_by_sigterm(lambda: service.shutdown(force_sync=True))
-    service.include_launch_description(LaunchDescription([
-        IncludeLaunchDescription(
-            AnyLaunchDescriptionSource(str(path)), launch_arguments=parse(arguments))]))
-    return int(service.run())
+    before = {each: signal.getsignal(each) for each in (signal.SIGINT, signal.SIGTERM)}
+    _end_by_signals(lambda: service.shutdown(force_sync=True))
+    try:
+        service.include_launch_description(LaunchDescription([
+            IncludeLaunchDescription(
+                AnyLaunchDescriptionSource(str(path)), launch_arguments=parse(arguments))]))
+        return int(service.run())
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
-def _end_by_sigterm(end: Callable[[], object]) -> None:
-    """Let SIGTERM call a function; launch has no place to say so, and a fixed answer to it."""
+def _end_by_signals(end: Callable[[], object]) -> None:
+    """
+    Let Ctrl-C reach launch by its file descriptor alone, and SIGTERM call a function.
+
+    Launch listens to a descriptor, but leaves Python to raise KeyboardInterrupt as well, wherever
+    its loop is. In the task that waits for a process this ended the task: launch never sent the
+    process a signal and waited for it for ever. A signal from before launch listens is kept. A
+    second one is raised if the first is not yet heard: code of a launch file holds up the loop.
+
+    :param end: is called for SIGTERM, to which launch has a fixed answer.
+    """
+    unheard: set[int] = set()
+
+    def again(number: int, frame: FrameType | None) -> None:
+        if number in unheard:
+            signal.default_int_handler(number, frame)
+        unheard.add(number)
+
     class Signals(launch_service.AsyncSafeSignalManager):  # type: ignore[misc]
 
+        def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+            super().__init__(loop)
+            self._loop = loop
+
         def handle(self, signum: int, handler: Any) -> Any:
-            if signum == signal.SIGTERM and handler is not None:
-                signal.signal(signal.SIGTERM, lambda *_: None)  # it is told by a file descriptor
-                return super().handle(signum, lambda _: end())
-            return super().handle(signum, handler)
+            if signum not in (signal.SIGINT, signal.SIGTERM) or handler is None:
+                return super().handle(signum, handler)
+
+            def hear(number: int) -> None:
+                unheard.discard(number)
+                handler(number) if number == signal.SIGINT else end()
+            known = super().handle(signum, hear)
+            signal.signal(signum, again)
+            if signum in unheard:
+                self._loop.call_soon(hear, signum)
+            return known
 
     launch_service.AsyncSafeSignalManager = Signals
+    for each in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(each, lambda number, _: unheard.add(number))
 
 
 def introspect(path: Path) -> str:
