@@ -40,8 +40,6 @@ BY_FILE = ('--dist', 'loadfile', '--no-loadscope-reorder', '--max-worker-restart
 # which measure times, would disturb each other
 WORKERS = {'linters': 1, 'unit tests': 4, 'launch tests': 4, 'browser tests': 1,
            'scale tests': 1}
-# launch tests mostly wait: for processes, for messages, for timeouts that must pass
-BUSY = {'launch tests': 0.5}  # part of a processor that a worker wants, where it is not one
 # workers have the processors already: more threads of the linear algebra would only spin
 ONE_THREAD = {'OPENBLAS_NUM_THREADS': '1'}
 # a third of their time was LLVM's, most of that the order of instructions and the choice of
@@ -79,7 +77,7 @@ class Stage:
         as units the replacement may wait for ever), and the tests it had left are named as lost.
         """
         processors = len(os.sched_getaffinity(0))
-        workers = min(int(processors / BUSY.get(self.name, 1.0)), WORKERS[self.name])
+        workers = min(processors, WORKERS[self.name])
         alone = any(word.partition('=')[0] in ONE_PROCESS or word.startswith('-n')
                     for word in extra) or picks_few(extra)
         if not self.whole or min(processors, workers) < 2 or alone:
