@@ -179,7 +179,7 @@ def test_commands_of_the_document(
     for name in ('matplotlib', 'viser', 'pinocchio'):
         pytest.importorskip(name, reason=f'{name} is not installed')
     if not (shutil.which('cmake') and shutil.which('cc')):
-        pytest.skip('cmake or cc is not installed')
+        pytest.skip('this machine has no cmake or no cc')
     shutil.copy(ARM, tmp_path / 'robot.urdf')
     shutil.copytree(motion, tmp_path / 'my_bag')
     shutil.copytree(controlled, tmp_path / 'my_run')

@@ -42,7 +42,7 @@ def build(folder: Path, program: tuple[object, ...] = ('example',), *options: st
     """Build a project, or say why that cannot be done, and run its example."""
     for tool in ('cmake', 'cc'):
         if shutil.which(tool) is None:
-            pytest.skip(f'{tool} is not installed')
+            pytest.skip(f'this machine has no {tool}')
     for words in (['-S', folder, '-B', folder / 'build', *options,
                    '-DCMAKE_C_FLAGS=-Wall -Wextra -Werror -pedantic'],
                   ['--build', folder / 'build']):

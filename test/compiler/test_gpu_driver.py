@@ -37,7 +37,7 @@ from rbd_ros.compiler.gpu.device import CudaDevice
 from rbd_ros.compiler.gpu.kernel import compile_for
 
 COMPILER = shutil.which('cc') or shutil.which('gcc') or shutil.which('clang')
-pytestmark = pytest.mark.skipif(COMPILER is None, reason='no C compiler')
+pytestmark = pytest.mark.skipif(COMPILER is None, reason='this machine has no C compiler')
 #: What the library may be told: result of cuInit, version, devices, capability, whether memory and
 #: text are taken, on which device memory lies, registers and local bytes of a kernel.
 SETTINGS = {'start': 0, 'version': 12040, 'count': 2, 'major': 9, 'minor': 0, 'memory': 0,

@@ -251,7 +251,7 @@ def test_steps_aside(tmp_path: Path, name: str, real: str, cls: str, ours: str) 
 def test_other_commands(ros2: str, words: str, said: str, fine: bool) -> None:
     """The other commands that are supplied answer, or say what is wrong, without a traceback."""
     if importlib.util.find_spec('ros2action'):
-        pytest.skip('the real commands are installed, and ours step aside')
+        pytest.skip('this machine has the real commands, and ours step aside')
     done = subprocess.run([ros2, *words.split()], capture_output=True, text=True, check=False,
                           timeout=patient(60))
     assert said in done.stdout + done.stderr

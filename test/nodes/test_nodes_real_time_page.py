@@ -67,9 +67,9 @@ def may_have_a_priority() -> bool:
 def test_threads_get_their_priority(name: str, tmp_path: Path) -> None:
     """A node with the settings of the page talks, and the threads of its states are first."""
     if name not in get_available_rmw_implementations():
-        pytest.skip(f'{name} is not installed')
+        pytest.skip(f'this machine has no {name}')
     if not may_have_a_priority():
-        pytest.skip('this user may not have a real-time priority')
+        pytest.skip('this machine gives its user no real-time priority')
     variable, form, threads = MIDDLEWARES[name]
     file = tmp_path / 'settings.xml'
     file.write_text(BLOCKS[list(MIDDLEWARES).index(name)])

@@ -24,15 +24,18 @@
 // other threads carry out, cycles last as long as they say. "quiet": by the clock, and nothing is
 // written while it runs.
 //
-// FOLDER gets "steps", what went into each call of the step and what came out; "trace", for each
-// cycle the state of the supervisor, the mode, and whether the controller was updated; "times", how
-// long each update took and how late it began, in s, and how many periods were missed until then.
+// FOLDER gets "steps", for each call of the step its event, 1 and the parameters or, where they are
+// those of the call before, 0, and its result; "trace", for each cycle the state of the supervisor,
+// the mode, and whether the controller was updated; "times", how long each update took and how late
+// it began, in s, and how many periods were missed until then. The thread of the updates writes
+// "steps": with all parameters, a busy disk stopped it for longer than a state may be old.
 // At the end it says how often updates of controllers that can be chained have allocated.
 
 #include <dlfcn.h>
 #include <pthread.h>
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstdio>
@@ -73,6 +76,7 @@ double update_time = 0.0;  // s, of the controllers that can be chained, in this
 double step_state = 0.0, step_mode = 0.0;  // as the last step left them
 double supervisor_state = 0.0, mode = 0.0;  // as the last update left them
 std::FILE * steps = nullptr;
+std::vector<char> parameters_before;  // as they were written last
 std::atomic<int> awaited_kind{-1};  // of a step
 std::function<void()> in_that_step;  // is called before it
 
@@ -139,8 +143,15 @@ void before_step(const void * u, std::size_t u_size, const void * p, std::size_t
     in_that_step();
   }
   if (steps != nullptr) {
+    const auto * parameters = static_cast<const char *>(p);
+    const double changed = !std::equal(
+      parameters_before.begin(), parameters_before.end(), parameters, parameters + p_size);
     std::fwrite(u, u_size, 1, steps);
-    std::fwrite(p, p_size, 1, steps);
+    std::fwrite(&changed, sizeof(changed), 1, steps);
+    if (changed != 0.0) {
+      std::fwrite(p, p_size, 1, steps);
+      parameters_before.assign(parameters, parameters + p_size);
+    }
   }
   watched = before;
 }

@@ -82,12 +82,12 @@ _PACKAGE_XML = ('<package format="3"><name>{}</name><version>0.0.0</version><des
 def reason_to_skip() -> str:
     """Return why nothing can be built here; empty: it can."""
     if shutil.which('g++') is None or shutil.which('gcc') is None:
-        return 'no C++ compiler (g++)'
+        return 'this machine has no C++ compiler (g++)'
     if prefix(_NEEDED) is None:
-        return 'no libcontroller_manager in the ROS of this environment'
+        return 'this machine has no libcontroller_manager in its ROS'
     if not headers(_NEEDED):
-        return ('no headers of ros2_control: install ros-jazzy-ros2-control, or let '
-                'RBD_ROS2_HEADERS name an archive of them')
+        return ('this machine has no headers of ros2_control: install ros-jazzy-ros2-control, or '
+                'let RBD_ROS2_HEADERS name an archive of them')
     return ''
 
 
@@ -449,11 +449,31 @@ def steps_of(ran: Run, settings: Settings) -> Iterator[tuple[Event, Parameters, 
     robot = settings.robot
     sizes = {'n': len(robot.joints), 'm': robot.model.nv, 's': 8}
     u, p, y = Event(sizes), Parameters(sizes), Result(sizes)
-    width = u.memory.size + p.memory.size + y.memory.size
-    for row in np.fromfile(ran.steps).reshape(-1, width):
-        u.memory[:], p.memory[:], y.memory[:] = np.split(
-            row, (u.memory.size, u.memory.size + p.memory.size))
+    for row in rows_of(ran, u.memory.size, p.memory.size, y.memory.size):
+        u.memory[:], p.memory[:], y.memory[:] = row
         yield u, p, y
+
+
+def rows_of(ran: Run, u: int, p: int, y: int) -> Iterator[tuple[np.ndarray, ...]]:
+    """
+    Yield the numbers of each step: its event, its parameters, its result.
+
+    :param ran: run of the manager, which wrote parameters only where they changed.
+    :param u: how many numbers an event has.
+    :param p: likewise, the parameters.
+    :param y: likewise, a result.
+    """
+    found = np.fromfile(ran.steps)
+    parameters, at = found[:0], 0
+    while at < found.size:
+        event, changed = found[at:at + u], found[at + u] != 0.0
+        at += u + 1
+        if changed:
+            parameters = found[at:at + p]
+            at += p
+        yield event, parameters, found[at:at + y]
+        at += y
+    assert at == found.size, 'the last step is not whole'
 
 
 #: Parameters of every robot; a busy machine must not stop a test.

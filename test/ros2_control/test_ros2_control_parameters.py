@@ -29,7 +29,7 @@ from rbd_ros.control.parameters.table import with_modes
 from rbd_ros.control.step.state import fill_parameters, Parameters
 from rbd_ros.control.supervisor.states import StateCode
 from rbd_ros.errors import SettingError
-from ros2_control_rig import arm_of, compiled, reason_to_skip, Run, run, settings_of
+from ros2_control_rig import arm_of, compiled, reason_to_skip, rows_of, Run, run, settings_of
 
 pytestmark = [pytest.mark.slow]
 needs_ros = pytest.mark.skipif(bool(reason_to_skip()), reason=reason_to_skip() or 'none')
@@ -162,14 +162,14 @@ def test_the_step_has_the_numbers_of_the_node(changed: Run) -> None:
     """After the changes, and after the file at the start, p is what the node would fill in."""
     p = filled()
     u, y = (kind(p.sizes).memory.size for kind in (Event, Result))
-    rows = np.fromfile(changed.steps).reshape(-1, u + p.memory.size + y)
-    # the first row is without a ramp of the payload, because nothing moves yet
-    for row, values in ((rows[1], {}), (rows[-1], {
+    found = [parameters for _, parameters, _ in rows_of(changed, u, p.memory.size, y)]
+    # the first is without a ramp of the payload, because nothing moves yet
+    for parameters, values in ((found[1], {}), (found[-1], {
             'stiffness': [150.0], 'reference.velocity': [0.5], 'task.linear_stiffness': 80.0,
             'barrier.margin': [0.4], 'velocity_patience': 0.001, 'posture.position': [0.1],
             'observer_feedback': True})):
         expected = filled({'mode': 'computed_torque', 'damping': [18.0], **values}.items())
-        given = Parameters(p.sizes, row[u:u + p.memory.size].copy())
+        given = Parameters(p.sizes, parameters.copy())
         for (path, _, a), (_, _, b) in zip(given.walk(), expected.walk(), strict=True):
             if not path.startswith(('states.ages', 'structure')):  # filled in once
                 np.testing.assert_allclose(a, b, rtol=1e-12, err_msg=path)

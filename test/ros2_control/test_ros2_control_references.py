@@ -31,7 +31,7 @@ from rbd_ros.control.references.trajectory import Knots
 from rbd_ros.control.supervisor.states import State
 from rbd_ros.dynamics.robot import Dynamics
 from ros2_control_rig import (
-    arm_of, compiled, reason_to_skip, Run, run, settings_of, written)
+    arm_of, compiled, reason_to_skip, rows_of, Run, run, settings_of, written)
 from scipy.spatial.transform import Rotation
 
 pytestmark = [pytest.mark.slow,
@@ -114,7 +114,7 @@ def test_torques_on_the_way_are_those_of_the_node(sent: Run) -> None:
         speed=settings.velocity_limits.tolist(),
         acceleration=settings.joints('reference.acceleration').tolist())
     u, p, y = controller.u.memory, controller.p.memory, controller.y.memory
-    rows = np.fromfile(sent.steps).reshape(-1, u.size + p.size + y.size)
+    rows = [np.concatenate(row) for row in rows_of(sent, u.size, p.size, y.size)]
     kind = [each.name for each in controller.u.fields].index('kind')
     usual = read_tolerances(JOINTS, settings.tolerances(), [], [], 0.0)
     wide = read_tolerances(JOINTS, settings.tolerances(), [], [

@@ -38,12 +38,12 @@ class Programs(NamedTuple):
 def reason_to_skip() -> str:
     """Return why nothing can be compiled here; empty: it can."""
     if shutil.which('cc') is None:
-        return 'no C compiler (cc)'
+        return 'this machine has no C compiler (cc)'
     if prefix('rcl') is None:
-        return 'no librcl in the ROS of this environment'
+        return 'this machine has no librcl in its ROS'
     if not headers('rcl'):
-        return ('no headers of rcl: install ROS 2, or let RBD_ROS2_HEADERS name an archive of '
-                'them')
+        return ('this machine has no headers of rcl: install ROS 2, or let RBD_ROS2_HEADERS name '
+                'an archive of them')
     return ''
 
 

@@ -150,7 +150,8 @@ def _end_by_signals(end: Callable[[], object]) -> None:
 
             def hear(number: int) -> None:
                 unheard.discard(number)
-                handler(number) if number == signal.SIGINT else end()
+                answer(number)
+            answer = handler if signum == signal.SIGINT else lambda _: end()
             known = super().handle(signum, hear)
             signal.signal(signum, again)
             if signum in unheard:
