@@ -22,8 +22,8 @@ Find out whether this machine is fit for a control loop, and what to change. Nee
 It checks the kernel, the permissions of this process, the processor, the memory, the middleware
 and Python; then it wakes a thread of machine code at the rate of the loop and measures how late it
 is. The exit code is 1 if the machine is not fit for the rate or, with --strict, if anything could
-be better; otherwise 0. Run the test for long, together with the programs that will run with the
-robot.
+be better; otherwise 0. Let the test run for a long time, together with the programs that will run
+with the robot.
 """
 
 from __future__ import annotations
