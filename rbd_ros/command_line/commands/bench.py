@@ -13,7 +13,7 @@
 # limitations under the License.
 
 """
-Measure how long each quantity of a robot takes on this machine, next to Pinocchio if installed.
+Measure how long each quantity of a robot takes on this machine, and in Pinocchio if installed.
 
     rbd bench robot.urdf
 

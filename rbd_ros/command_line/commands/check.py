@@ -18,7 +18,7 @@ Check whether a robot is plausible: inertias, limits, units, strength, files. Al
     rbd check robot.urdf
     rbd check robot.urdf --strict        # warnings fail too
 
-Lists every test with what it found and what to do about it. The exit code is 1 if there is an
+It lists every test with what it found and what to do about it. The exit code is 1 if there is an
 error or, with --strict, a warning; otherwise 0.
 """
 

@@ -25,9 +25,10 @@ example calls each of them and compares the result with the one computed here.
 
     rbd codegen robot.urdf --out firmware --controller --params my_robot.yaml
 
-writes the controller instead: one function that takes joint states, requests and a timer, and
-gives torques, with all limits, checks and stops. Its memory is one struct that begins with the
-parameters of the file; "rbd config" writes one. The program main runs it on recorded events.
+writes the controller instead: one function that takes joint states, requests and timer ticks, and
+returns torques, with all limits, checks and stops. Its memory is one struct, initialised with the
+parameters in the file; "rbd config" writes such a file. The program main runs it on recorded
+events.
 
     rbd codegen robot.urdf --out src/my_controller --ros2-control --params my_robot.yaml
 
@@ -42,8 +43,8 @@ writes the functions as WebAssembly, with a script for web pages and node.js.
     rbd codegen robot.urdf --out firmware --target cortex-m4
     make -C firmware run
 
-writes them as an object file for a microcontroller, with a header and a firmware that tries them
-in QEMU. docs/embedded.md has more about both.
+writes them as an object file for a microcontroller, with a header and a test firmware for QEMU.
+docs/embedded.md explains both.
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ Compare every quantity of a robot with Pinocchio and MuJoCo, whichever is instal
     rbd compare robot.urdf
     rbd compare robot.urdf --floating-base --states 50
 
-Both libraries compute the same random states. Errors are relative, and scaled by energy so that a
+All libraries compute the same random states. Errors are relative, and scaled by energy so that a
 light joint counts as much as a heavy one. What is solved with the inertia matrix must also satisfy
 the other library's equation of motion. The exit code is 1 if an error exceeds its limit.
 """

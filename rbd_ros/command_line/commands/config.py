@@ -18,9 +18,9 @@ Write a parameter file of the controller for a robot.
     rbd config robot.urdf > my_robot.yaml
     rbd config robot.urdf --driver-adds none --release-torque gravity --effort-is-torque true
 
-Limits come from the URDF. Only you can answer three questions: give the answers as options, or
-choose among the lines in the file. The controller does not start before that. --all adds every
-other parameter as a comment, with its default and meaning.
+Limits come from the URDF. There are three questions that only you can answer: give the answers as
+options, or choose among the lines in the file. Until then the controller does not start. --all
+adds every other parameter as a comment, with its default and meaning.
 """
 
 from __future__ import annotations

@@ -13,15 +13,15 @@
 # limitations under the License.
 
 """
-Find thresholds of contacts from recorded motion without any.
+Find thresholds for contact detection from a recording without contacts.
 
     rbd contact my_bag --urdf robot.urdf --frame tool0 --out contact.yaml
 
-The bag must contain joint states with velocities, and efforts in N.m that are the torques of the
-motors. Move all joints for a minute, from slow to as fast as the robot will work, with its tool,
-and touch nothing. What the model does not explain becomes friction, an offset, and a threshold for
-each joint; with --frame also one for each direction of force and moment there. The parameters
-contact.* of the controller have them.
+The recording must contain joint states with velocities, and with efforts in N.m that are the
+torques of the motors. Move all joints for a minute, from slow to as fast as the robot will work,
+with its tool, and touch nothing. What the model does not explain becomes friction, an offset and a
+threshold for each joint; with --frame also a threshold for each direction of force and moment
+there. They are written as the parameters contact.* of the controller.
 """
 
 from __future__ import annotations
@@ -43,11 +43,11 @@ def run(
         help='Topic of the joint states; by default that of the robot.')] = None,
     namespace: Namespace = None,
     frame: Annotated[Optional[str], typer.Option(
-        metavar='LINK', help='Frame whose directions get thresholds too, task.frame.')] = None,
+        metavar='LINK', help='Frame whose directions get thresholds, too: task.frame.')] = None,
     bandwidth: Annotated[float, typer.Option(
-        metavar='1/S', help='Bandwidth of the observer, contact.bandwidth.')] = 60.0,
+        metavar='1/S', help='Bandwidth of the observer: contact.bandwidth.')] = 60.0,
     friction_speed: Annotated[float, typer.Option(
-        metavar='RAD/S', help='Speed over which dry friction rises, friction.speed.')] = 0.05,
+        metavar='RAD/S', help='Speed over which dry friction rises: friction.speed.')] = 0.05,
     margin: Annotated[float, typer.Option(
         help='Factor between the largest value without contact and the threshold.')] = 3.0,
     out: Annotated[Optional[Path], typer.Option(

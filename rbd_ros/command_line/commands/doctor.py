@@ -19,10 +19,11 @@ Find out whether this machine is fit for a control loop, and what to change. Nee
     rbd doctor --rate 500 --seconds 60 --priority 40 --cpu 3
     rbd doctor --seconds 0               # look at the settings only
 
-Looks at the kernel, the rights of this process, the processor, the memory, the middleware and
-Python; then lets a thread of machine code wake up at the rate and measures how late it is. The
-exit code is 1 if the machine is not fit for the rate or, with --strict, if anything could be
-better; otherwise 0. Let the test run long, beside the programs that will run beside the robot.
+It checks the kernel, the permissions of this process, the processor, the memory, the middleware
+and Python; then it wakes a thread of machine code at the rate of the loop and measures how late it
+is. The exit code is 1 if the machine is not fit for the rate or, with --strict, if anything could
+be better; otherwise 0. Let the test run for a long time, together with the programs that will run
+with the robot.
 """
 
 from __future__ import annotations
@@ -47,7 +48,7 @@ _WORDS = {'ok': 'fit', 'could be better': 'fit, but it could be better', 'bad': 
 
 def run(
     seconds: Annotated[float, typer.Option(
-        min=0.0, max=86400.0, help='Time of the test; 0: none.')] = 10.0,
+        min=0.0, max=86400.0, help='Duration of the test, s; 0: none.')] = 10.0,
     rate: Annotated[float, typer.Option(
         metavar='HZ', min=1.0, max=10000.0, help='Rate of the control loop.')] = 1000.0,
     priority: Annotated[int, typer.Option(

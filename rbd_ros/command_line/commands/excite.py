@@ -19,12 +19,13 @@ Plan a motion that reveals the parameters of a robot, and run it.
     rbd view robot.urdf --plan excite.yaml
     rbd excite robot.urdf --plan excite.yaml --run --record my_bag
 
-The motion starts and ends at rest, keeps shares of the limits of the URDF, and stays clear of the
-floor and of the robot itself. It is planned for a small condition number of the regressor. The
-file is a goal of the action FollowJointTrajectory; its first line keeps the options by which it
-is checked, so that they need not be given again. With --run a page plays it, with the way to its
-start, and it is sent to the controller after you have typed yes. All limits, the dead-man switch
-and the stops of the controller stay in force. Joint states are recorded; rbd identify reads them.
+The motion starts and ends at rest, stays within fractions of the limits of the URDF, and keeps
+clear of the floor and of the robot itself. It is planned for a small condition number of the
+regressor. The file is a goal of the action FollowJointTrajectory; its first line has the options
+with which it is checked, so that they need not be given again. With --run, a page shows the motion
+and the way to its start, and both are sent to the controller after you have typed yes. All limits,
+the dead-man switch and the stops of the controller stay in force. Joint states are recorded; rbd
+identify reads them.
 """
 
 from __future__ import annotations
@@ -48,26 +49,26 @@ def run(
     out: Annotated[Optional[Path], typer.Option(
         metavar='FILE', help='Plan to write, as a goal of FollowJointTrajectory.')] = None,
     plan: Annotated[Optional[Path], typer.Option(
-        metavar='FILE', help='Plan that was written before; it is checked again, with the '
-                             'options it was made with unless you give others.')] = None,
+        metavar='FILE', help='Plan to read; it is checked again, with the options it was made '
+                             'with unless you give others.')] = None,
     start: Annotated[Optional[str], typer.Option(
         metavar='Q', help='Posture at both ends: numbers, or pairs joint=number.')] = None,
-    duration: Annotated[float, typer.Option(metavar='S', help='How long it moves.')] = 20.0,
-    speed: Annotated[float, typer.Option(help='Share of the velocity limits.')] = 0.6,
+    duration: Annotated[float, typer.Option(metavar='S', help='Duration of the motion.')] = 20.0,
+    speed: Annotated[float, typer.Option(help='Fraction of the velocity limits.')] = 0.6,
     acceleration: Annotated[float, typer.Option(
         metavar='RAD/S^2', help='Largest acceleration of each joint.')] = 4.0,
-    torque: Annotated[float, typer.Option(help='Share of the effort limits.')] = 0.8,
+    torque: Annotated[float, typer.Option(help='Fraction of the effort limits.')] = 0.8,
     range_share: Annotated[float, typer.Option(
-        '--range', help='Share of the range of each joint.')] = 0.9,
+        '--range', help='Fraction of the range of each joint.')] = 0.9,
     floor: Annotated[float, typer.Option(
         metavar='M', help='Height of the floor in the base frame.')] = 0.0,
     no_floor: Annotated[bool, typer.Option('--no-floor', help='Plan without a floor.')] = False,
     margin: Annotated[float, typer.Option(
-        metavar='M', help='Distance to keep from everything.')] = 0.02,
+        metavar='M', help='Distance to keep from the floor and between links.')] = 0.02,
     ignore: Annotated[Optional[list[str]], typer.Option(
         metavar='A:B', help='Links that may overlap; can be repeated.')] = None,
     seed: Seed = 0,
-    evaluations: Annotated[int, typer.Option(help='Motions to try.')] = 200,
+    evaluations: Annotated[int, typer.Option(help='Number of motions to try.')] = 200,
     move: Annotated[bool, typer.Option(
         '--run', help='Send it to the controller, after a confirmation.')] = False,
     action: Annotated[str, typer.Option(

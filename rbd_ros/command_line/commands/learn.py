@@ -19,10 +19,10 @@ Learn the algorithms of the book in notebooks that compute, check and draw.
     rbd learn
     rbd learn rnea
 
-Without a name it lists the lessons. With one it writes the notebook into a folder and opens it in
-JupyterLab; Ctrl-C ends that. A notebook that is already there is opened as it is: what you changed
-stays. With --json it is written and not opened. JupyterLab is not a part of the package: ./run
-fetches it on the first use, and pip installs it with rbd_ros[learn].
+Without a name it lists the lessons. With one it writes the notebook to a folder and opens it in
+JupyterLab; Ctrl-C ends that. An existing notebook is opened as you left it. With --json it is
+written but not opened. JupyterLab is not part of the package: ./run fetches it on the first use,
+and pip installs it with rbd_ros[learn].
 """
 
 from __future__ import annotations

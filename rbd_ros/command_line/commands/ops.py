@@ -13,7 +13,7 @@
 # limitations under the License.
 
 """
-Count the operations of the compiled kernels, next to the counts of the book.
+Count the operations of the compiled kernels, and compare them with the counts in the book.
 
     rbd ops robot.urdf
 

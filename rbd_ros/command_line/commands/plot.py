@@ -13,7 +13,7 @@
 # limitations under the License.
 
 """
-Plot a recorded run: tracking, torques and where they saturate.
+Plot a recorded run: tracking, torques, and where they saturate.
 
     rbd record run.mcap
     rbd plot run.mcap --urdf robot.urdf --out run.png
@@ -22,7 +22,7 @@ Plot a recorded run: tracking, torques and where they saturate.
 
 The controller's state has reference, position and commanded torque; joint states alone give
 position and effort. If several robots were recorded, --namespace names one. Limits come from
---urdf, or else from the recorded description. The ending of --out chooses PNG, SVG, PDF or HTML.
+--urdf, or else from the recorded description. The suffix of --out selects PNG, SVG, PDF or HTML.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@
 # limitations under the License.
 
 """
-Record what the robot and its controller say, as a file that Foxglove and rbd read.
+Record the topics of a robot and its controller in a file that Foxglove and rbd can read.
 
     rbd record
     rbd record run.mcap --for 20
@@ -23,8 +23,8 @@ Record what the robot and its controller say, as a file that Foxglove and rbd re
 It only listens. Without options it records what rbd plot, identify, tool, contact and replay
 need, and what the layout for Foxglove shows: joint states, description, commands, references,
 states, faults, forces, diagnostics and parameters. --namespace names a robot in a namespace; it
-can be repeated to record several robots in one file. Ctrl-C ends it. A process that is killed
-leaves a file that can be read up to its last chunk.
+can be repeated to record several robots in one file. Ctrl-C ends the recording. A process that is
+killed leaves a file that can be read up to its last chunk.
 """
 
 from __future__ import annotations

@@ -14,16 +14,17 @@
 
 
 """
-Compute a recorded run once more, and compare the torques.
+Replay a recorded run through the controller, and compare the torques.
 
     rbd record run.mcap
     rbd replay run.mcap
     rbd replay two_robots.mcap --namespace left
 
-The recorded joint states go through the controller's step again, as late as they came, with the
-recorded description, parameters and references, without ROS or a robot. Differences mean that the
-controller has other code or other inputs than it had: the release has changed, or something was
-not recorded. Start recording before the controller starts, or while the robot rests.
+The recorded joint states go through the controller's step again, at the times at which they
+arrived, with the recorded description, parameters and references, without ROS or a robot. If the
+torques differ, the code or the inputs of the controller are not the same: another release, or
+something was not recorded. Start recording before the controller starts, or while the robot is at
+rest.
 """
 
 from __future__ import annotations

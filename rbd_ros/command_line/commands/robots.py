@@ -18,7 +18,7 @@ List the robots that are known by name.
     rbd robots
     rbd info panda
 
-A name stands for a description wherever a ROBOT is asked for, in Python for load_urdf, and in
+A name stands for a description wherever a ROBOT is asked for, in load_urdf in Python, and in
 ros2 launch rbd_ros controller.launch.py robot:=panda. Most descriptions are in the package
 example-robot-data, each under its own licence; ./run fetches it on the first use.
 """

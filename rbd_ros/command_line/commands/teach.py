@@ -21,9 +21,9 @@ Teach a motion by hand and repeat it.
     rbd teach play pick.yaml --speed 0.5 --loop 3
     rbd teach export pick.yaml --urdf robot.urdf --trajectory pick_trajectory.yaml
 
-While the controller floats the arm, guide it by hand. Enter stores a point, or with --continuous
-begins and ends a motion. The file is plain YAML. It is repeated within the limits of the robot at
-any speed, through the action FollowJointTrajectory.
+While the arm floats, guide it by hand. Enter stores a point, or with --continuous starts and ends
+a motion. The file is plain YAML. The motion is repeated at any speed within the limits of the
+robot, through the action FollowJointTrajectory.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ Speed = Annotated[float, typer.Option(
     help='Factor of the shown speed; on straight moves, fraction of the limits.')]
 Acceleration = Annotated[float, typer.Option(
     metavar='RAD/S^2', help='Largest acceleration of each joint.')]
-Torque = Annotated[float, typer.Option(help='Share of the effort limits.')]
+Torque = Annotated[float, typer.Option(help='Fraction of the effort limits.')]
 
 
 @app.command('record')
@@ -63,10 +63,10 @@ def record(
     continuous: Annotated[bool, typer.Option(
         '--continuous', help='Store whole motions, not single points.')] = False,
     tolerance: Annotated[float, typer.Option(
-        metavar='RAD', help='How far a repeated motion may be from the shown one.')] = 0.01,
+        metavar='RAD', help='How far a repeated motion may deviate from the shown one.')] = 0.01,
     topic: Topic = '/joint_states', controller: Controller = '/controller',
 ) -> None:
-    """Store points, or motions, while you guide the robot; an existing file is continued."""
+    """Store points, or motions, while you guide the robot; appends to an existing file."""
     from rbd_ros.command_line.taught import lesson_table, listener, loaded_robot
     from rbd_ros.teaching.lesson import Lesson
     from rbd_ros.teaching.lesson_file import read_lesson
@@ -299,7 +299,7 @@ def play(
         help='Name of the action; by default follow_joint_trajectory of --controller.')] = None,
     topic: Topic = '/joint_states', controller: Controller = '/controller',
 ) -> None:
-    """Repeat it on the robot, after a confirmation; Ctrl-C stops it smoothly."""
+    """Repeat a lesson on the robot, after a confirmation; Ctrl-C stops the robot smoothly."""
     from rbd_ros.command_line.taught import listener, loaded_robot, move as move_robot
     from rbd_ros.errors import SettingError
     if not 0.0 < gentle <= 1.0:
@@ -323,7 +323,7 @@ def export(
     loop: Annotated[bool, typer.Option('--loop', help='End at the first point again.')] = False,
     acceleration: Acceleration = 4.0, torque: Torque = 0.8, as_json: AsJson = False,
 ) -> None:
-    """Write it as a trajectory, with times, velocities and accelerations."""
+    """Write a lesson as a trajectory with times, velocities and accelerations."""
     from rbd_ros.command_line.taught import loaded_robot
     from rbd_ros.teaching.motion import trajectory_text
     found, _ = _planned(file, loaded_robot(urdf), speed, acceleration, torque)

@@ -13,14 +13,14 @@
 # limitations under the License.
 
 """
-Find the tool behind a force-torque sensor, and the bias of the sensor, from poses at rest.
+Find mass and centre of mass of the tool on a force-torque sensor, and the bias of the sensor.
 
     rbd tool my_bag --urdf robot.urdf --frame tool0 --out tool.yaml
 
-The bag must contain joint states and the readings of the sensor. Move the arm to six or more
-poses with gravity along several axes of the sensor, both ways, stay still for two seconds in each,
-and touch nothing. Which times are rests is seen in the positions. The bias at one pose, as
-~/tare_force_torque finds it, has in it whatever the masses get wrong; this one has not.
+The recording must contain joint states and the readings of the sensor. Move the arm to six or more
+poses with gravity along several axes of the sensor, in both directions, stay still for two seconds
+in each, and touch nothing. The times at rest are found from the positions. The bias that
+~/tare_force_torque finds in one pose includes errors of the assumed masses; this one does not.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def run(
     gravity: Annotated[str, typer.Option(
         metavar='X,Y,Z', help='Gravity in the base frame, m/s^2.')] = '0,0,-9.81',
     seconds: Annotated[float, typer.Option(
-        metavar='S', help='Shortest duration of a rest.')] = 1.0,
+        metavar='S', help='Shortest time at rest that counts.')] = 1.0,
     out: Annotated[Optional[Path], typer.Option(
         metavar='FILE', help='YAML file for the parameters.')] = None,
     as_json: AsJson = False,

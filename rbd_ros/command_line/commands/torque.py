@@ -13,14 +13,14 @@
 # limitations under the License.
 
 """
-Compute the joint torques of a motion, and what they consist of.
+Compute the joint torques of a motion, split into gravity, Coriolis and inertia.
 
     rbd torque robot.urdf --q 0,0.4,0,-1.2,0,0.8,0
     rbd torque robot.urdf --q joint_2=0.4,joint_4=-1.2 --qd joint_1=1.5 --qdd joint_1=3
 
 Numbers are in the order of the joints, or pairs joint=number with all others at zero; rad, rad/s,
-rad/s^2 (m for sliding joints). Without --q the robot is in its zero position, without --qd and
---qdd it stands still: then the torque is the one that holds it. Friction of the URDF is left out.
+rad/s^2 (m for prismatic joints). Without --q the robot is in its zero position; without --qd and
+--qdd it stands still, and the torque is the one that holds it. Friction in the URDF is ignored.
 """
 
 from __future__ import annotations

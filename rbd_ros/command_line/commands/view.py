@@ -19,9 +19,9 @@ Show a robot in 3-D on a web page, with a slider for each joint. Needs no ROS.
     rbd view robot.urdf --plan excite.yaml
 
 Open the address that is printed in a browser; Ctrl-C ends it. Links without a mesh or shape are
-shown as boxes that have their inertia. The page shows the torque that holds the robot as it
-stands. With --plan it plays a planned motion and draws the line of the tip, before a robot moves.
-It is served to this machine only, unless --host says otherwise.
+shown as boxes with the same inertia. The page shows the torque that holds the robot in the pose on
+display. With --plan it plays a planned motion and draws the path of the tip, before a robot moves.
+Only this machine can open the page, unless --host says otherwise.
 """
 
 from __future__ import annotations
@@ -47,8 +47,9 @@ def run(
     plan: Annotated[Optional[Path], typer.Option(
         metavar='FILE', help='Motion to play, a goal of FollowJointTrajectory.')] = None,
     port: Annotated[int, typer.Option(
-        min=1, max=65535, help='Port, or the next free one.')] = 8080,
-    host: Annotated[str, typer.Option(help='Address to serve; 0.0.0.0 for all.')] = '127.0.0.1',
+        min=1, max=65535, help='Port; if it is taken, the next free one.')] = 8080,
+    host: Annotated[str, typer.Option(
+        help='Address to listen on; 0.0.0.0 for all networks.')] = '127.0.0.1',
     seconds: Annotated[Optional[float], typer.Option(
         min=0.0, help='End after this time; by default with Ctrl-C.')] = None,
     as_json: AsJson = False,
