@@ -248,6 +248,25 @@ def test_editing() -> None:
         assert edited.points[0].time is None and edited.points[2].time == 0.1
 
 
+def test_edited_motions_keep_their_pace_and_path() -> None:
+    """No edit makes a short time that of a long way: the curve would swing far to both sides."""
+    s = np.linspace(0.0, 1.0, 21)
+    shown = [Point((float(x), *[0.0] * 6), time=0.2 if k else None)
+             for k, x in enumerate(1.0 + 0.2 * s**2 * (3.0 - 2.0 * s))]
+    home = Point((0.0,) * 7)
+    lesson = Lesson(NAMES, (home, *shown))
+    assert lesson.without(5).points[4].time == pytest.approx(0.4)
+    for edited, places in ((lesson.without(2), [1]), (lesson.moved(2, 1), [2]),
+                           (lesson.added(home, 10), [9, 10]), (lesson.moved(1, 10), [9, 10]),
+                           (lesson.moved(12, 1), [2]), (lesson.moved(22, 5), [4, 5])):
+        assert [k for k, point in enumerate(edited.points) if k and point.time is None][
+            -len(places):] == places, edited
+        found = repeated(ROBOT, edited, BOUNDS)
+        q = between(found.once).q[:, 0]
+        assert not found.slowed and q.min() > -1e-3 and q.max() < 1.2 + 1e-3
+    assert lesson.moved(12, 12) == lesson
+
+
 def test_what_cannot_be_repeated() -> None:
     """Each refusal names the point and says what to do."""
     home = Point((0.0,) * 7)
