@@ -24,6 +24,7 @@ scale of time: velocities fall with it, accelerations with its square.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -36,7 +37,7 @@ from rbd_ros.model.model import Model
 from rbd_ros.teaching.motion import Motion, torques
 from rbd_ros.teaching.turns import endless, finer
 
-__all__ = ['extremes', 'limits_of', 'SPEED', 'Stroke', 'through', 'timed']
+__all__ = ['extremes', 'limits_of', 'refuse_unmovable', 'SPEED', 'Stroke', 'through', 'timed']
 
 #: Share of the velocity limits: the controller refuses points that need more, unless its
 #: parameter reference.velocity allows it.
@@ -77,6 +78,24 @@ def through(t: Array, q: Array) -> Any:
     return make_interp_spline(t, q, k=5, bc_type=(rest, rest))
 
 
+def refuse_unmovable(model: Model, joints: Collection[str]) -> None:
+    """
+    Refuse joints for which no motion can be planned: some programs write zeros for limits.
+
+    :param joints: that are to move.
+    """
+    for name in joints:
+        part = model.velocity_slice(name)
+        speed, effort = min(model.velocity_limit[part]), min(model.effort_limit[part])
+        if not np.isfinite(speed):
+            raise RbdError(f'joint "{name}" has no velocity limit; add <limit velocity="..."> to '
+                           'the URDF')
+        for what, value in (('velocity', speed), ('effort', effort)):
+            if not value > 0.0:
+                raise RbdError(f'joint "{name}" has the {what} limit 0, with which it cannot '
+                               f'move; correct <limit {what}="..."> in the URDF')
+
+
 def limits_of(model: Model, *, acceleration: float, torque: float) -> Bounds:
     """
     Return what a repeated motion may use.
@@ -84,9 +103,7 @@ def limits_of(model: Model, *, acceleration: float, torque: float) -> Bounds:
     :param acceleration: rad/s^2 or m/s^2; a URDF has none.
     :param torque: share of the effort limits.
     """
-    for k in np.flatnonzero(~np.isfinite(model.velocity_limit)):
-        raise RbdError(f'joint "{model.independent_joint_names[k]}" has no velocity limit; add '
-                       '<limit velocity="..."> to the URDF')
+    refuse_unmovable(model, model.independent_joint_names)
     if not (acceleration > 0.0 and 0.0 < torque <= 1.0):
         raise RbdError(f'the acceleration ({acceleration:g}) must be positive, the share of the '
                        f'torque ({torque:g}) positive and at most 1')
@@ -114,7 +131,7 @@ def timed(robot: Dynamics, stroke: Stroke, bounds: Bounds, speed: float) -> tupl
     slow = max(wanted, least)
     while not _fits(robot, curve, stroke, slow, bounds):
         slow *= _SLOWER
-        if slow > _SLOWEST * max(wanted, least):
+        if not slow <= _SLOWEST * max(wanted, least):  # numbers that are none end it, too
             raise RbdError(f'after point {stroke.first} the robot cannot carry its own weight '
                            'within the torque limits, however slowly it moves')
     t = finer(curve, stroke.t, endless(robot.model))

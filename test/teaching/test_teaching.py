@@ -325,6 +325,14 @@ def test_joints_that_turn_without_end() -> None:
     assert once.q[:, 0].min() == 3.0 and np.abs(np.diff(once.q[:, 0])).max() <= 0.5 * np.pi + 1e-9
 
 
+def test_limits_of_zero() -> None:
+    """Some programs write them where nobody gave any: nothing can be planned, which is said."""
+    for entry, what in (('velocity_limit', 'velocity'), ('effort_limit', 'effort')):
+        still = replace(MODEL, **{entry: (*getattr(MODEL, entry)[:6], 0.0)})
+        with pytest.raises(RbdError, match=f'"joint_7" has the {what} limit 0, with which it'):
+            limits_of(still, acceleration=4.0, torque=0.8)
+
+
 def test_speed_stays_below_the_barrier() -> None:
     """A tenth of the velocity limits is left to the controller."""
     np.testing.assert_allclose(BOUNDS.speed, 0.9 * np.array(MODEL.velocity_limit))
