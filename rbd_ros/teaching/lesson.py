@@ -67,6 +67,29 @@ class Lesson:
         return Lesson(tuple(joints), tuple(replace(point, positions=tuple(
             point.positions[k] for k in places)) for point in self.points))
 
+    def among(self, joints: Sequence[str]) -> Lesson:
+        """
+        Return the lesson in the order of a robot's joints, of which it may leave some out.
+
+        :raises RbdError: if it moves others.
+        """
+        if not set(self.joints) <= set(joints):
+            raise self._foreign(joints)
+        return self.ordered([name for name in joints if name in self.joints])
+
+    def whole(self, joints: Sequence[str], here: Sequence[float]) -> Lesson:
+        """
+        Return the lesson for all joints of a robot: those that it leaves out stand.
+
+        :param here: where the joints are.
+        :raises RbdError: if it moves others.
+        """
+        mine = self.among(joints)
+        stand = dict(zip(joints, here, strict=True))
+        return Lesson(tuple(joints), tuple(replace(point, positions=tuple((
+            stand | dict(zip(mine.joints, point.positions, strict=True))).values()))
+            for point in mine.points))
+
     def _foreign(self, joints: Sequence[str]) -> RbdError:
         return RbdError(f'the lesson moves {", ".join(self.joints)}; the robot has '
                         f'{", ".join(joints)}')

@@ -96,20 +96,25 @@ def refuse_unmovable(model: Model, joints: Collection[str]) -> None:
                                f'move; correct <limit {what}="..."> in the URDF')
 
 
-def limits_of(model: Model, *, acceleration: float, torque: float) -> Bounds:
+def limits_of(model: Model, *, acceleration: float, torque: float,
+              joints: Collection[str] | None = None) -> Bounds:
     """
     Return what a repeated motion may use.
 
     :param acceleration: rad/s^2 or m/s^2; a URDF has none.
     :param torque: share of the effort limits.
+    :param joints: that move; the others stand, and are not limited. None: all.
     """
-    refuse_unmovable(model, model.independent_joint_names)
+    names = model.independent_joint_names
+    refuse_unmovable(model, names if joints is None else joints)
     if not (acceleration > 0.0 and 0.0 < torque <= 1.0):
         raise RbdError(f'the acceleration ({acceleration:g}) must be positive, the share of the '
                        f'torque ({torque:g}) positive and at most 1')
-    return Bounds(np.array(model.lower), np.array(model.upper),
-                  SPEED * np.array(model.velocity_limit), np.full(model.nv, acceleration),
-                  torque * np.array(model.effort_limit))
+    moves = np.array([joints is None or name in joints for name in names], bool)
+    return Bounds(np.where(moves, model.lower, -np.inf), *(
+        np.where(moves, each, np.inf) for each in (
+            model.upper, SPEED * np.array(model.velocity_limit), acceleration,
+            torque * np.array(model.effort_limit))))
 
 
 def timed(robot: Dynamics, stroke: Stroke, bounds: Bounds, speed: float) -> tuple[Motion, float]:

@@ -17,6 +17,7 @@
 
 from __future__ import annotations
 
+import math
 import threading
 import time
 
@@ -58,6 +59,9 @@ def test_what_is_heard() -> None:
                     message = JointState(name=[name], position=[place])
                     message.header.stamp.sec = count
                     states.publish(message)
+                other = JointState(name=['c', 'd'], position=[math.nan, 0.4])
+                other.header.stamp.sec = 1000  # a driver with another clock
+                states.publish(other)
         thread = threading.Thread(target=publish)
         thread.start()
         with TaughtRobot('/joint_states', '/controller', patient(30.0)) as robot:
@@ -67,18 +71,19 @@ def test_what_is_heard() -> None:
             while STIFF not in robot.stiffness_warning():
                 assert time.monotonic() < end
                 time.sleep(0.01)
-            assert robot.reference(['b', 'a']) is None
+            assert robot.reference(['b', 'a']) is None and robot.controlled() == ()
             while (found := robot.reference(['b', 'a'])) is None:
                 assert time.monotonic() < end
                 follows.publish(JointTrajectoryControllerState(
                     joint_names=['a', 'b'], reference=JointTrajectoryPoint(positions=[0.3, 0.4])))
-            assert found.tolist() == [0.4, 0.3]
+            assert found.tolist() == [0.4, 0.3] and robot.controlled() == ('a', 'b')
             robot.begin()
             time.sleep(0.3)
             t, q = robot.shown(['a', 'b'])
             assert len(t) == len(q) > 1 and (t[1:] >= t[:-1]).all()
             assert (q == [0.1, 0.2]).all()
             assert len(robot.shown(['a'])[0]) == 0
+            assert robot.seen() == {'a': 0.1, 'b': 0.2, 'd': 0.4}
         with TaughtRobot('/joint_states', '/controller', 0.2) as robot, pytest.raises(
                 RbdError, match='no joint states of c on /joint_states'):
             robot.position(['c'])
