@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from rbd_ros.teaching.motion import Motion
     from rich.console import Group
 
-__all__ = ['begun', 'left_out', 'lesson_table', 'listener', 'loaded_robot', 'move',
+__all__ = ['begun', 'followed', 'left_out', 'lesson_table', 'listener', 'loaded_robot', 'move',
            'refuse_beyond', 'standing']
 
 
@@ -125,6 +125,22 @@ def standing(model: Model, seen: Mapping[str, float]) -> Array:
     usual = np.clip(np.array(neutral(model), float), model.lower, model.upper)
     return np.array([seen.get(name, place) for name, place in zip(
         model.independent_joint_names, usual.tolist(), strict=True)], float)
+
+
+def followed(bounds: Bounds, model: Model, limits: Sequence[Mapping[str, float]]) -> Bounds:
+    """
+    Return bounds within which the reference of the controller keeps up with a motion.
+
+    :param limits: largest velocities and accelerations of that reference, by joint.
+    """
+    speed, acceleration = (np.array([each.get(name, np.inf)
+                                     for name in model.independent_joint_names])
+                           for each in limits)
+    if (acceleration < bounds.acceleration)[np.isfinite(bounds.acceleration)].any():
+        warn(f'reference.acceleration of the controller is {acceleration.min():g}, less than '
+             '--acceleration; the motion keeps that')
+    return bounds._replace(speed=np.minimum(bounds.speed, speed),
+                           acceleration=np.minimum(bounds.acceleration, acceleration))
 
 
 def refuse_beyond(model: Model, joints: Sequence[str], q: Array) -> None:

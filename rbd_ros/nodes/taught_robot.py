@@ -29,6 +29,7 @@ import numpy.typing as npt
 from rbd_ros.control.modes.modes import Follows, MODES, Takes, taking
 from rbd_ros.errors import RbdError
 from rbd_ros.nodes.own_node import OwnNode
+from rcl_interfaces.srv import GetParameters
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 from sensor_msgs.msg import JointState
 from std_msgs.msg import String
@@ -39,6 +40,8 @@ Array = npt.NDArray[np.float64]
 
 WAIT = 10.0  # s for the robot to be there
 FRESH = 0.5  # s for which a position, or a reference of the controller, is known
+_ANSWER = 2.0  # s for the controller to tell its parameters
+_LIMITS = ['reference.velocity', 'reference.acceleration']
 _STATES = QoSProfile(depth=1000, reliability=ReliabilityPolicy.BEST_EFFORT)
 _LATCHED = QoSProfile(depth=1, reliability=ReliabilityPolicy.RELIABLE,
                       durability=DurabilityPolicy.TRANSIENT_LOCAL)
@@ -71,6 +74,7 @@ class TaughtRobot(OwnNode):
         node.create_subscription(String, f'{controller}/mode', self._on_mode, _LATCHED)
         node.create_subscription(JointTrajectoryControllerState, f'{controller}/controller_state',
                                  self._on_reference, 1)
+        self._parameters = node.create_client(GetParameters, f'{controller}/get_parameters')
         self._ending = threading.Event()
         self._thread = threading.Thread(target=self._spin, daemon=True)
         self._thread.start()
@@ -143,6 +147,27 @@ class TaughtRobot(OwnNode):
         while not self._controlled and time.monotonic() < end:
             time.sleep(0.01)
         return self._controlled
+
+    def limits(self) -> list[dict[str, float]]:
+        """
+        Return the largest velocities and accelerations of the controller's reference, by joint.
+
+        Nothing where it does not tell: another controller, or one that is not there.
+        """
+        found: list[dict[str, float]] = [{} for _ in _LIMITS]
+        joints = self.controlled()
+        if not (joints and self._parameters.wait_for_service(FRESH)):
+            return found
+        asked = self._parameters.call_async(GetParameters.Request(names=_LIMITS))
+        end = time.monotonic() + _ANSWER
+        while not asked.done() and time.monotonic() < end:
+            time.sleep(0.01)
+        values = asked.result().values if asked.done() else []
+        for limits, value in zip(found, values):
+            most = list(value.double_array_value)
+            if len(most) in (1, len(joints)):
+                limits.update(zip(joints, most * len(joints)))
+        return found
 
     def reference(self, joints: Sequence[str]) -> Array | None:
         """Return what the controller follows; None if it has not said so just now."""

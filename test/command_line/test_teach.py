@@ -61,6 +61,7 @@ class Robot:
     step = 0.01
     off = 0.0
     moves: tuple[str, ...] = ()
+    most: list[dict[str, float]] = [{}, {}]  # noqa: RUF012
     joints: list[tuple[str, ...]] = []  # noqa: RUF012
 
     def __init__(self, joints: Any, *more: object) -> None:
@@ -85,6 +86,10 @@ class Robot:
     def seen(self) -> dict[str, float]:
         """Return where all joints are."""
         return dict(zip(JOINTS, self.here.tolist()))
+
+    def limits(self) -> list[dict[str, float]]:
+        """Return what the reference of its controller may do, if it says so."""
+        return self.most
 
     def position(self, joints: tuple[str, ...] = JOINTS) -> np.ndarray:
         """Return a place; at each look it was led a little further."""
@@ -131,7 +136,7 @@ def robot(monkeypatch: pytest.MonkeyPatch) -> type[Robot]:
     for name in ('viser', 'viser.transforms'):
         monkeypatch.setitem(sys.modules, name, None)
     Robot.sent, Robot.mode, Robot.step, Robot.off = [], '', 0.01, 0.0
-    Robot.here, Robot.moves, Robot.joints = np.array(HOME), (), []
+    Robot.here, Robot.moves, Robot.joints, Robot.most = np.array(HOME), (), [], [{}, {}]
     return Robot
 
 
@@ -313,6 +318,21 @@ def test_the_way_begins_where_the_robot_is(robot: type[Robot], lesson: Path) -> 
     robot.step, robot.off = -0.1, 0.0
     assert 'planned again' in rbd('teach', 'play', lesson, stdin='yes\n')[1]
     assert robot.sent[4].q[0, 0] < robot.here[0] - 0.09
+
+
+def test_the_reference_keeps_up(robot: type[Robot], lesson: Path) -> None:
+    """What it may not do is not planned: it would be behind at the end, beyond a tolerance."""
+    robot.step = 0.0
+    assert 'reference.acceleration' not in rbd('teach', 'play', lesson, stdin='yes\n')[1]
+    for k, (velocity, acceleration) in enumerate(((9.0, 2.0), (0.05, 9.0))):
+        robot.most = [dict.fromkeys(JOINTS, velocity), dict.fromkeys(JOINTS, acceleration)]
+        said = rbd('teach', 'play', lesson, '--acceleration', 8, stdin='yes\n')[1]
+        assert ('reference.acceleration of the controller is 2, less' in said) is (k == 0)
+        motion = robot.sent[-1]
+        curve, t = motion.curve(), np.linspace(0.0, motion.t[-1], 999)
+        for order, most in ((1, velocity), (2, acceleration)):
+            fastest = np.abs(curve.derivative(order)(t)).max()
+            assert fastest < most * (1.0 + 1e-6) and (order - 1 == k or fastest > 0.99 * most)
 
 
 def test_some_joints(robot: type[Robot], tmp_path: Path) -> None:

@@ -28,7 +28,9 @@ from rbd_env.pace import patient
 from rbd_ros.control.modes.modes import Follows, MODES
 from rbd_ros.errors import RbdError
 from rbd_ros.nodes.taught_robot import TaughtRobot
+from rcl_interfaces.msg import ParameterDescriptor, ParameterType
 import rclpy
+from rclpy.executors import SingleThreadedExecutor
 from rclpy.qos import DurabilityPolicy, QoSProfile
 from sensor_msgs.msg import JointState
 from std_msgs.msg import String
@@ -77,6 +79,7 @@ def test_what_is_heard() -> None:
                 follows.publish(JointTrajectoryControllerState(
                     joint_names=['a', 'b'], reference=JointTrajectoryPoint(positions=[0.3, 0.4])))
             assert found.tolist() == [0.4, 0.3] and robot.controlled() == ('a', 'b')
+            assert robot.limits() == [{}, {}]  # nobody there to tell them
             robot.begin()
             time.sleep(0.3)
             t, q = robot.shown(['a', 'b'])
@@ -95,5 +98,41 @@ def test_what_is_heard() -> None:
             robot._wait = 0.2
             with pytest.raises(RbdError, match='no joint states of a, b'):
                 robot.position(['a', 'b'])
+        node.destroy_node()
+        rclpy.shutdown()
+
+
+@pytest.mark.parametrize('given, told', [
+    ([2.0], {'a': 2.0, 'b': 2.0}), ([2.0, 3.0], {'a': 2.0, 'b': 3.0}), ([], {}), (None, {})])
+def test_limits_of_the_reference(given: list[float] | None, told: dict[str, float]) -> None:
+    """They are parameters of the controller, in the order of its joints; others have none."""
+    with own_domain():
+        rclpy.init()
+        node = rclpy.create_node('controller')
+        if given is not None:
+            node.declare_parameter('reference.velocity', [0.5])
+            node.declare_parameter('reference.acceleration', given, ParameterDescriptor(
+                type=ParameterType.PARAMETER_DOUBLE_ARRAY))
+        states = node.create_publisher(JointState, '/joint_states', 10)
+        state = node.create_publisher(
+            JointTrajectoryControllerState, '/controller/controller_state', 1)
+
+        def publish() -> None:
+            states.publish(JointState(name=['a'], position=[0.1]))
+            state.publish(JointTrajectoryControllerState(joint_names=['a', 'b']))
+        node.create_timer(0.02, publish)
+        executor = SingleThreadedExecutor()
+        executor.add_node(node)
+        thread = threading.Thread(target=executor.spin)
+        thread.start()
+        with TaughtRobot('/joint_states', '/controller', patient(30.0)) as robot:
+            end = time.monotonic() + patient(30.0)
+            while not robot.controlled():
+                assert time.monotonic() < end
+            while (found := robot.limits()) == [{}, {}] and given is not None:
+                assert time.monotonic() < end
+            assert found == [{} if given is None else {'a': 0.5, 'b': 0.5}, told]
+        executor.shutdown()
+        thread.join()
         node.destroy_node()
         rclpy.shutdown()

@@ -37,7 +37,7 @@ from rbd_ros.signals import as_interrupts, noted
 import typer
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from rbd_ros.command_line.robots import Loaded
     from rbd_ros.identification.excitation import Bounds
@@ -281,18 +281,20 @@ def _positive(option: str, text: str) -> float:
 
 
 def _planned(lesson: Lesson, loaded: Loaded, speed: float, acceleration: float, torque: float,
-             seen: Mapping[str, float]) -> tuple[Repeated, Bounds]:
+             seen: Mapping[str, float], limits: Sequence[Mapping[str, float]] = ({}, {}),
+             ) -> tuple[Repeated, Bounds]:
     """
     Return the motion of a lesson, and say what is slower than asked for.
 
     :param seen: where joints are, for those that it leaves out.
+    :param limits: of the controller's reference, see ``followed``.
     """
-    from rbd_ros.command_line.taught import standing
+    from rbd_ros.command_line.taught import followed, standing
     from rbd_ros.dynamics.robot import Dynamics
     from rbd_ros.teaching.repeat import repeated
     from rbd_ros.teaching.strokes import limits_of
-    bounds = limits_of(loaded.model, acceleration=acceleration, torque=torque,
-                       joints=lesson.joints)
+    bounds = followed(limits_of(loaded.model, acceleration=acceleration, torque=torque,
+                                joints=lesson.joints), loaded.model, limits)
     found = repeated(Dynamics(loaded.model), lesson, bounds, speed, standing(loaded.model, seen))
     for text in found.slowed:
         warn(text)
@@ -323,8 +325,8 @@ def play(
         loaded = loaded_robot(urdf, robot)
         lesson = lesson.among(loaded.model.independent_joint_names)
         robot.position(lesson.joints)
-        seen = robot.seen()
-    found, bounds = _planned(lesson, loaded, speed, acceleration, torque, seen)
+        seen, limits = robot.seen(), robot.limits()
+    found, bounds = _planned(lesson, loaded, speed, acceleration, torque, seen, limits)
     with as_interrupts():
         move_robot(loaded, lesson.joints, found, bounds, gentle=gentle, loops=loop,
                    action=action or f'{controller}/follow_joint_trajectory', topic=topic,
