@@ -36,6 +36,7 @@ from rbd_ros.model.urdf.collisions import load_collisions
 from rbd_ros.sim.contact.clearance import Clearance
 from rbd_ros.sim.contact.mesh import read_mesh
 from rbd_ros.teaching.motion import goal_text, Motion as Path, torques
+from rbd_ros.teaching.strokes import refuse_unmovable
 import yaml
 
 __all__ = ['approach', 'bounds_of', 'Checks', 'excitation_of', 'extremes', 'Path', 'plan_text',
@@ -154,15 +155,12 @@ def bounds_of(model: Model, *, speed: float, acceleration: float, torque: float,
             raise SettingError(f'{name} is {value:g}; it must be positive and at most 1')
     if not 0.0 < acceleration < math.inf:
         raise SettingError(f'--acceleration is {acceleration:g}; it must be positive')
-    fastest = np.array(model.velocity_limit)
-    for k in np.flatnonzero(~np.isfinite(fastest)):
-        raise RbdError(f'joint "{model.independent_joint_names[k]}" has no velocity limit; add '
-                       '<limit velocity="..."> to the URDF')
+    refuse_unmovable(model, model.independent_joint_names)
     lower, upper = np.array(model.lower), np.array(model.upper)
     lower = np.where(np.isfinite(lower), lower, -math.pi)
     upper = np.where(np.isfinite(upper), upper, math.pi)
     inner = 0.5 * (1.0 - share) * (upper - lower)
-    return Bounds(lower + inner, upper - inner, speed * fastest,
+    return Bounds(lower + inner, upper - inner, speed * np.array(model.velocity_limit),
                   np.full(model.nv, acceleration), torque * np.array(model.effort_limit))
 
 

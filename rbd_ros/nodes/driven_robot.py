@@ -16,9 +16,10 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 import time
-from typing import Any, cast, Protocol, TYPE_CHECKING
+from typing import Any, Protocol, TYPE_CHECKING
 
 from builtin_interfaces.msg import Duration
 from control_msgs.action import FollowJointTrajectory
@@ -45,6 +46,14 @@ SPARE = 20.0  # s after the end of a motion within which its result must come
 #: s to wait for the answer to a goal that is to be cancelled, and to its cancelling
 _WITHDRAWAL, _CANCELLING = 5.0, 2.0
 _CANCELLED = 'the motion was cancelled'
+#: what a motion that failed by a tolerance means, and what to do, of the name of the controller
+_OFF = {
+    FollowJointTrajectory.Result.GOAL_TOLERANCE_VIOLATED:
+        '; the motion is over, and the robot is held near its end. If friction or a load keeps it '
+        'away, raise tolerance.goal_time, tolerance.goal or integral of {}',
+    FollowJointTrajectory.Result.PATH_TOLERANCE_VIOLATED:
+        '; the robot was brought to rest and is held. If nothing is in its way, raise '
+        'tolerance.path of {}'}
 _KIND = 'sensor_msgs/msg/JointState'
 
 
@@ -58,6 +67,10 @@ class _Motion(Protocol):
     def qd(self) -> Array: ...
     @property
     def qdd(self) -> Array: ...
+
+
+class _Lost(RbdError):
+    """A motion of which nobody knows what has become of it; it is cancelled."""
 
 
 class DrivenRobot(OwnNode):
@@ -80,7 +93,9 @@ class DrivenRobot(OwnNode):
         self._recording = False
         #: whether somebody wants a motion to be cancelled
         self.ended: Callable[[], bool] = lambda: False
-        self._last: JointState | None = None
+        self._last: JointState | None = None  # since when all joints are known
+        self._here: dict[str, float] = {}
+        self._lasts = self._end = 0.0  # s of the motion; stamp by which it must have ended
         self._sent = False  # whether it was asked to move
         self._confirmed = True  # whether the controller has answered that it cancels
         self._subscription = self._subscribe()
@@ -91,35 +106,38 @@ class DrivenRobot(OwnNode):
         return self._node.create_subscription(JointState, self._topic, self._take, QoSProfile(
             depth=10000, reliability=ReliabilityPolicy.BEST_EFFORT))
 
-    def _hear(self) -> JointState:
-        """Return a state of now: others may have waited to be read since somebody was asked."""
+    def _hear(self) -> None:
+        """Take a state of now: others may have waited to be read since somebody was asked."""
         self._node.destroy_subscription(self._subscription)
-        self._last, self._subscription = None, self._subscribe()
+        self._last, self._here, self._subscription = None, {}, self._subscribe()
         self._wait(lambda: self._last is not None, self._patience,
                    f'no joint states of {", ".join(self._joints)} on {self._topic} within '
                    f'{self._patience:g} s; start the driver, or give --topic')
-        return cast(JointState, self._last)
 
     def _take(self, message: JointState) -> None:
-        if set(self._joints) <= set(message.name):
+        """Take what is known of the joints; several drivers may publish some of them each."""
+        told = {name: place for name, place in zip(message.name, message.position)
+                if name in self._joints and math.isfinite(place)}
+        self._here |= told
+        if told and len(self._here) == len(self._joints):
             self._last = message
-            if self._recording:
-                self._states.append(message)
+        if told and self._recording:
+            self._states.append(message)
 
-    def _wait(self, done: Callable[[], bool], seconds: float, what: str) -> None:
+    def _wait(self, done: Callable[[], bool], seconds: float, what: str,
+              kind: type[RbdError] = RbdError) -> None:
         end = time.monotonic() + seconds
         while not done():
             if self.ended():
                 raise RbdError(_CANCELLED)
             if time.monotonic() > end:
-                raise RbdError(what)
+                raise kind(what)
             self._executor.spin_once(timeout_sec=0.1)
 
     def position(self) -> Array:
         """Return where the robot is, in the order of the joints."""
-        state = self._hear()
-        place = dict(zip(state.name, state.position))
-        return np.array([place[name] for name in self._joints], float)
+        self._hear()
+        return np.array([self._here[name] for name in self._joints], float)
 
     def follow(self, motion: _Motion, record: Path | None = None) -> None:
         """
@@ -137,25 +155,30 @@ class DrivenRobot(OwnNode):
         self._hear()
         self._states = []
         self._sent = True
+        self._lasts, self._end = float(motion.t[-1]), -math.inf
         sent = None
         try:
             with noted() as interrupted:  # what is sent must be known here, or nobody cancels it
-                sent = self._client.send_goal_async(goal)
+                sent = self._client.send_goal_async(goal, feedback_callback=self._on_feedback)
             if interrupted.is_set():
                 raise KeyboardInterrupt
-            self._wait(sent.done, self._patience, f'{self._action} does not answer')
+            self._wait(sent.done, self._patience, f'{self._action} does not answer', _Lost)
             if not sent.result().accepted:
                 raise RbdError(f'{self._action} rejected the motion; is the controller active?')
             result = sent.result().get_result_async()
             self._recording = record is not None
-            begin, lasts = self._stamp(), float(motion.t[-1])
-            self._wait_for_end(result.done, lasts + self._spare)
+            begin = self._stamp()
+            self._end = max(self._end, begin + self._lasts + self._spare)
+            self._wait_for_end(result.done)
             if result.result().result.error_code == FollowJointTrajectory.Result.SUCCESSFUL:
                 # states that came before the result may still wait to be read
-                self._wait_for_end(lambda: self._stamp() >= begin + lasts, lasts + self._spare)
-        except BaseException:
+                self._wait_for_end(lambda: self._stamp() >= begin + self._lasts)
+        except BaseException as error:
             if sent is not None:
                 self._withdraw(sent)
+            if isinstance(error, _Lost) or (
+                    isinstance(error, RbdError) and not self._confirmed):
+                raise RbdError(f'{error}; {self.ending()}') from None
             raise
         finally:
             self._recording = False
@@ -165,13 +188,20 @@ class DrivenRobot(OwnNode):
         if answer.error_code != FollowJointTrajectory.Result.SUCCESSFUL:
             node = self._action.rpartition('/')[0]
             todo = f'; {node}/reset: ros2 service call {node}/reset std_srvs/srv/Trigger' if (
-                '~/reset' in answer.error_string) else ''
+                '~/reset' in answer.error_string) else _OFF.get(answer.error_code, '').format(node)
             raise RbdError(f'the controller ended the motion: {answer.error_string} (code '
                            f'{answer.error_code}){todo}')
 
-    def _wait_for_end(self, done: Callable[[], bool], seconds: float) -> None:
+    def _on_feedback(self, message: FollowJointTrajectory.Impl.FeedbackMessage) -> None:
+        """Have more time where a motion is paused, or slowed down: it is behind its times."""
+        since = message.feedback.desired.time_from_start
+        left = self._lasts - (since.sec + 1e-9 * since.nanosec)
+        if 0.0 < left < self._lasts:  # others tell no time
+            self._end = max(self._end, self._stamp() + left + self._spare)
+
+    def _wait_for_end(self, done: Callable[[], bool]) -> None:
         """Wait for the end of a motion, by the stamps of the states: a simulation may be slow."""
-        begin, heard, last = self._stamp(), time.monotonic(), self._stamp()
+        heard, last = time.monotonic(), self._stamp()
         while not done():
             self._executor.spin_once(timeout_sec=0.1)
             if self.ended():
@@ -179,10 +209,9 @@ class DrivenRobot(OwnNode):
             if self._stamp() > last:  # a driver that repeats its last state is no news
                 last, heard = self._stamp(), time.monotonic()
             if time.monotonic() > heard + self._patience:
-                raise RbdError(f'no joint states on {self._topic} for {self._patience:g} s; the '
-                               'motion was cancelled')
-            if self._stamp() - begin > seconds:
-                raise RbdError('the motion has not ended in time; it was cancelled')
+                raise _Lost(f'no joint states on {self._topic} for {self._patience:g} s')
+            if self._stamp() > self._end:
+                raise _Lost('the motion has not ended in time')
 
     def _stamp(self) -> float:
         """Return the time of the last state, s; that of this machine where states have none."""
@@ -198,14 +227,18 @@ class DrivenRobot(OwnNode):
         if self._confirmed:
             return 'cancelled: the controller brings the robot to rest and holds it'
         node = self._action.rpartition('/')[0]
-        return (f'{self._action} has not answered that it cancels the motion: the robot may still '
-                f'move. Stop it: ros2 service call {node}/stop std_srvs/srv/Trigger')
+        return (f'{self._action} has not confirmed that it cancels the motion: the robot may '
+                f'still move. Stop it: ros2 service call {node}/stop std_srvs/srv/Trigger')
 
     def _withdraw(self, sent: Any) -> None:
         """Cancel a goal, also one that is not answered yet: accepted later, it would move."""
         self._confirmed = self._spin_until(sent.done, _WITHDRAWAL)
         if self._confirmed and sent.result().accepted:
-            self._confirmed = self._spin_until(sent.result().cancel_goal_async().done, _CANCELLING)
+            cancelled = sent.result().cancel_goal_async()
+            self._confirmed = self._spin_until(cancelled.done, _CANCELLING)
+            if self._confirmed and not cancelled.result().goals_canceling:  # is it over?
+                over = sent.result().get_result_async()
+                self._confirmed = self._spin_until(over.done, _CANCELLING)
 
     def _spin_until(self, done: Callable[[], bool], seconds: float) -> bool:
         """Return whether it came to pass; a second Ctrl-C leaves no goal behind either."""

@@ -17,7 +17,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
+import math
 import threading
 import time
 from types import TracebackType
@@ -28,6 +29,7 @@ import numpy.typing as npt
 from rbd_ros.control.modes.modes import Follows, MODES, Takes, taking
 from rbd_ros.errors import RbdError
 from rbd_ros.nodes.own_node import OwnNode
+from rcl_interfaces.srv import GetParameters
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 from sensor_msgs.msg import JointState
 from std_msgs.msg import String
@@ -38,6 +40,8 @@ Array = npt.NDArray[np.float64]
 
 WAIT = 10.0  # s for the robot to be there
 FRESH = 0.5  # s for which a position, or a reference of the controller, is known
+_ANSWER = 2.0  # s for the controller to tell its parameters
+_LIMITS = ['reference.velocity', 'reference.acceleration']
 _STATES = QoSProfile(depth=1000, reliability=ReliabilityPolicy.BEST_EFFORT)
 _LATCHED = QoSProfile(depth=1, reliability=ReliabilityPolicy.RELIABLE,
                       durability=DurabilityPolicy.TRANSIENT_LOCAL)
@@ -58,9 +62,10 @@ class TaughtRobot(OwnNode):
         self._last: dict[str, float] = {}
         self._heard: dict[str, float] = {}  # steady time of each joint's last position
         self._description = self._mode = ''
+        self._controlled: tuple[str, ...] = ()
         self._reference: dict[str, float] = {}
         self._referred = -np.inf  # steady time of the reference
-        self._samples: list[tuple[float, dict[str, float]]] | None = None
+        self._samples: list[tuple[float, dict[str, float], Set[str]]] | None = None
         node = self._node
         node.create_subscription(JointState, topic, self._on_state, _STATES)
         # of the robot whose states these are
@@ -69,6 +74,7 @@ class TaughtRobot(OwnNode):
         node.create_subscription(String, f'{controller}/mode', self._on_mode, _LATCHED)
         node.create_subscription(JointTrajectoryControllerState, f'{controller}/controller_state',
                                  self._on_reference, 1)
+        self._parameters = node.create_client(GetParameters, f'{controller}/get_parameters')
         self._ending = threading.Event()
         self._thread = threading.Thread(target=self._spin, daemon=True)
         self._thread.start()
@@ -84,17 +90,19 @@ class TaughtRobot(OwnNode):
             self._executor.spin_once(timeout_sec=0.05)
 
     def _on_state(self, message: JointState) -> None:
-        here = dict(zip(message.name, message.position))
+        here = {name: place for name, place in zip(message.name, message.position)
+                if math.isfinite(place)}  # NaN is what a driver says of what it does not know
         self._last = self._last | here
         self._heard |= dict.fromkeys(here, time.monotonic())
         if self._samples is not None:
             stamp = message.header.stamp.sec + 1e-9 * message.header.stamp.nanosec
-            self._samples.append((stamp or time.monotonic(), self._last))
+            self._samples.append((stamp or time.monotonic(), self._last, here.keys()))
 
     def _on_description(self, message: String) -> None:
         self._description = message.data
 
     def _on_reference(self, message: JointTrajectoryControllerState) -> None:
+        self._controlled = tuple(message.joint_names)
         self._reference = dict(zip(message.joint_names, message.reference.positions))
         self._referred = time.monotonic()
 
@@ -127,6 +135,40 @@ class TaughtRobot(OwnNode):
         since = time.monotonic() - FRESH
         return all(self._heard.get(name, -np.inf) > since for name in joints)
 
+    def seen(self) -> Mapping[str, float]:
+        """Return the last position of every joint that was heard of."""
+        return self._last
+
+    def controlled(self) -> tuple[str, ...]:
+        """Return the joints that the controller moves; none: it has not said so."""
+        self._await(lambda: bool(self._last), f'no joint states on {self._topic} within '
+                    f'{self._wait:g} s; start the driver, or give --topic')
+        end = time.monotonic() + FRESH
+        while not self._controlled and time.monotonic() < end:
+            time.sleep(0.01)
+        return self._controlled
+
+    def limits(self) -> list[dict[str, float]]:
+        """
+        Return the largest velocities and accelerations of the controller's reference, by joint.
+
+        Nothing where it does not tell: another controller, or one that is not there.
+        """
+        found: list[dict[str, float]] = [{} for _ in _LIMITS]
+        joints = self.controlled()
+        if not (joints and self._parameters.wait_for_service(FRESH)):
+            return found
+        asked = self._parameters.call_async(GetParameters.Request(names=_LIMITS))
+        end = time.monotonic() + _ANSWER
+        while not asked.done() and time.monotonic() < end:
+            time.sleep(0.01)
+        values = asked.result().values if asked.done() else []
+        for limits, value in zip(found, values):
+            most = list(value.double_array_value)
+            if len(most) in (1, len(joints)):
+                limits.update(zip(joints, most * len(joints)))
+        return found
+
     def reference(self, joints: Sequence[str]) -> Array | None:
         """Return what the controller follows; None if it has not said so just now."""
         end = time.monotonic() + FRESH
@@ -142,10 +184,15 @@ class TaughtRobot(OwnNode):
         self._samples = []
 
     def shown(self, joints: Sequence[str]) -> tuple[Array, Array]:
-        """Return times and positions since the beginning, and keep no more."""
+        """
+        Return times and positions since the beginning, and keep no more.
+
+        Others than these joints, such as a gripper, may have a driver and a clock of their own.
+        """
         samples, self._samples = self._samples or [], None
-        rows = [(t, [here[name] for name in joints]) for t, here in samples
-                if set(joints) <= here.keys()]
+        wanted = set(joints)
+        rows = [(t, [here[name] for name in joints]) for t, here, told in samples
+                if wanted & told and wanted <= here.keys()]
         return (np.array([t for t, _ in rows], float),
                 np.array([row for _, row in rows], float).reshape(-1, len(joints)))
 

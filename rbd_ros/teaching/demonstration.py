@@ -22,6 +22,8 @@ the limits of the joints. Smoothing takes as wide a window as that allows.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import numpy.typing as npt
 
@@ -52,19 +54,23 @@ _SMOOTHED, _THINNED, _MARGINS = 0.25, 0.2, (0.25, 0.4, 0.55)
 
 
 def shown_points(t: Array, q: Array, model: Model, tolerance: float = TOLERANCE,
-                 ) -> list[Point]:
+                 joints: Sequence[str] | None = None) -> list[Point]:
     """
     Return the points of a motion that was shown.
 
     :param t: times of the samples, s, (count,).
     :param q: positions, (count, n).
     :param model: the robot, with the limits of its joints.
+    :param joints: whose positions these are; None: all of the robot.
     :raises RbdError: if nothing moved, or time did not go on.
     """
     if not tolerance > 0.0:
         raise RbdError(f'the tolerance is {tolerance:g}; it must be positive')
     t, q = _onward(t, q)
-    lower, upper, turning = np.array(model.lower), np.array(model.upper), endless(model)
+    names = model.independent_joint_names
+    places = [names.index(name) for name in (names if joints is None else joints)]
+    lower, upper, turning = (np.array(each)[places] for each in (
+        model.lower, model.upper, endless(model)))
     even, values = _moving(*_evenly(t, unwrapped(q, turning)))
     for margin in _MARGINS:
         inner = _inner(lower, upper, margin * tolerance)
@@ -75,7 +81,7 @@ def shown_points(t: Array, q: Array, model: Model, tolerance: float = TOLERANCE,
             break
     else:
         joint = int(np.maximum(lower - low, high - upper).argmax())
-        raise RbdError(f'{model.independent_joint_names[joint]} hits its limit too hard to be '
+        raise RbdError(f'{names[places[joint]]} hits its limit too hard to be '
                        'repeated; show the motion again, slower there')
     gaps = np.diff(even[chosen])
     return [Point(tuple(smooth[chosen[0]].tolist())),

@@ -62,15 +62,43 @@ class Lesson:
         :raises RbdError: if it is about other joints.
         """
         if sorted(joints) != sorted(self.joints):
-            raise RbdError(f'the lesson moves {", ".join(self.joints)}; the robot has '
-                           f'{", ".join(joints)}')
+            raise self._foreign(joints)
         places = [self.joints.index(name) for name in joints]
         return Lesson(tuple(joints), tuple(replace(point, positions=tuple(
             point.positions[k] for k in places)) for point in self.points))
 
+    def among(self, joints: Sequence[str]) -> Lesson:
+        """
+        Return the lesson in the order of a robot's joints, of which it may leave some out.
+
+        :raises RbdError: if it moves others.
+        """
+        if not set(self.joints) <= set(joints):
+            raise self._foreign(joints)
+        return self.ordered([name for name in joints if name in self.joints])
+
+    def whole(self, joints: Sequence[str], here: Sequence[float]) -> Lesson:
+        """
+        Return the lesson for all joints of a robot: those that it leaves out stand.
+
+        :param here: where the joints are.
+        :raises RbdError: if it moves others.
+        """
+        mine = self.among(joints)
+        stand = dict(zip(joints, here, strict=True))
+        return Lesson(tuple(joints), tuple(replace(point, positions=tuple((
+            stand | dict(zip(mine.joints, point.positions, strict=True))).values()))
+            for point in mine.points))
+
+    def _foreign(self, joints: Sequence[str]) -> RbdError:
+        return RbdError(f'the lesson moves {", ".join(self.joints)}; the robot has '
+                        f'{", ".join(joints)}')
+
     def added(self, point: Point, number: int | None = None) -> Lesson:
         """
         Return the lesson with one more point.
+
+        A point without a time, put into a shown motion, parts it: the rest begins anew behind it.
 
         :param number: that it gets; None: the last.
         """
@@ -78,18 +106,31 @@ class Lesson:
         if len(point.positions) != len(self.joints):
             raise RbdError(f'a point needs {len(self.joints)} positions, of '
                            f'{", ".join(self.joints)}; got {len(point.positions)}')
-        return self._with(*self.points[:place], point, *self.points[place:])
+        rest = self.points[place:]
+        if rest and point.time is None:
+            rest = (replace(rest[0], time=None), *rest[1:])
+        return self._with(*self.points[:place], point, *rest)
 
     def without(self, number: int) -> Lesson:
-        """Return the lesson without a point."""
+        """
+        Return the lesson without a point.
+
+        In a shown motion the next point is passed when it was; where a motion began with the
+        point, it begins with the next: what is far away would be reached in its short time.
+        """
         place = self._place(number)
-        return self._with(*self.points[:place], *self.points[place + 1:])
+        gone, rest = self.points[place], self.points[place + 1:]
+        if rest and rest[0].time is not None:
+            time = None if gone.time is None else gone.time + rest[0].time
+            rest = (replace(rest[0], time=time), *rest[1:])
+        return self._with(*self.points[:place], *rest)
 
     def moved(self, number: int, to: int) -> Lesson:
-        """Return the lesson with a point at another place in the order."""
+        """Return the lesson with a point, now without a time, at another place in the order."""
         point = self.points[self._place(number)]
-        self._place(to)
-        return self.without(number).added(point, to)
+        if self._place(to) == number - 1:
+            return self
+        return self.without(number).added(replace(point, time=None), to)
 
     def changed(self, number: int, *, name: str | None = None,
                 dwell: float | None = None) -> Lesson:

@@ -17,6 +17,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+import json
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -43,6 +45,12 @@ class Motion(NamedTuple):
     qd: Array
     qdd: Array
 
+    def of(self, joints: Sequence[str]) -> Motion:
+        """Return the motion of some of its joints."""
+        places = [self.joints.index(name) for name in joints]
+        return Motion(tuple(joints), self.t, *(each[:, places] for each in (
+            self.q, self.qd, self.qdd)))
+
     def curve(self) -> Any:
         """Return the polynomials that the controller uses, as one function of time."""
         from scipy.interpolate import BPoly
@@ -68,7 +76,7 @@ def goal_text(motion: Motion, title: str) -> str:
 
 def trajectory_text(motion: Motion, title: str) -> str:
     """Return a motion as a trajectory_msgs/JointTrajectory, in YAML."""
-    lines = [f'# {title}', f'joint_names: [{", ".join(motion.joints)}]', 'points:']
+    lines = [f'# {title}', f'joint_names: {json.dumps(motion.joints)}', 'points:']
     for t, *rows in zip(motion.t, motion.q, motion.qd, motion.qdd, strict=True):
         nanoseconds = round(1e9 * t)
         parts = [f'{word}: [{", ".join(f"{x:.9g}" for x in row)}]' for word, row in zip(

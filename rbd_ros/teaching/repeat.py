@@ -63,19 +63,22 @@ class Repeated(NamedTuple):
         return self.once if self.back is None else joined([self.once, self.back])
 
 
-def repeated(robot: Dynamics, lesson: Lesson, bounds: Bounds, speed: float = 1.0) -> Repeated:
+def repeated(robot: Dynamics, lesson: Lesson, bounds: Bounds, speed: float = 1.0,
+             here: Array | None = None) -> Repeated:
     """
     Return the motion of a lesson.
 
-    :param lesson: joints in the order of the robot.
+    :param lesson: of the joints of the robot.
     :param speed: times that of shown motions, and share of the limits on straight ways.
+    :param here: where the joints are, (n,), if the lesson may leave some out, which then stand.
     :raises RbdError: with the point and the joint that cannot be reached.
     """
     if not 0.0 < speed < math.inf:
         raise RbdError(f'the speed is {speed:g}; it must be positive')
     if len(lesson.points) < 2:
         raise RbdError(f'the lesson has {len(lesson.points)} points; it needs at least two')
-    lesson = lesson.ordered(robot.model.independent_joint_names)
+    names = robot.model.independent_joint_names
+    lesson = lesson.ordered(names) if here is None else lesson.whole(names, here.tolist())
     _refuse_points(lesson, bounds)
     turning = endless(robot.model)
     lesson = replace(lesson, points=tuple(replace(point, positions=tuple(q.tolist()))

@@ -24,6 +24,7 @@ scale of time: velocities fall with it, accelerations with its square.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -36,7 +37,7 @@ from rbd_ros.model.model import Model
 from rbd_ros.teaching.motion import Motion, torques
 from rbd_ros.teaching.turns import endless, finer
 
-__all__ = ['extremes', 'limits_of', 'SPEED', 'Stroke', 'through', 'timed']
+__all__ = ['extremes', 'limits_of', 'refuse_unmovable', 'SPEED', 'Stroke', 'through', 'timed']
 
 #: Share of the velocity limits: the controller refuses points that need more, unless its
 #: parameter reference.velocity allows it.
@@ -77,22 +78,43 @@ def through(t: Array, q: Array) -> Any:
     return make_interp_spline(t, q, k=5, bc_type=(rest, rest))
 
 
-def limits_of(model: Model, *, acceleration: float, torque: float) -> Bounds:
+def refuse_unmovable(model: Model, joints: Collection[str]) -> None:
+    """
+    Refuse joints for which no motion can be planned: some programs write zeros for limits.
+
+    :param joints: that are to move.
+    """
+    for name in joints:
+        part = model.velocity_slice(name)
+        speed, effort = min(model.velocity_limit[part]), min(model.effort_limit[part])
+        if not np.isfinite(speed):
+            raise RbdError(f'joint "{name}" has no velocity limit; add <limit velocity="..."> to '
+                           'the URDF')
+        for what, value in (('velocity', speed), ('effort', effort)):
+            if not value > 0.0:
+                raise RbdError(f'joint "{name}" has the {what} limit 0, with which it cannot '
+                               f'move; correct <limit {what}="..."> in the URDF')
+
+
+def limits_of(model: Model, *, acceleration: float, torque: float,
+              joints: Collection[str] | None = None) -> Bounds:
     """
     Return what a repeated motion may use.
 
     :param acceleration: rad/s^2 or m/s^2; a URDF has none.
     :param torque: share of the effort limits.
+    :param joints: that move; the others stand, and are not limited. None: all.
     """
-    for k in np.flatnonzero(~np.isfinite(model.velocity_limit)):
-        raise RbdError(f'joint "{model.independent_joint_names[k]}" has no velocity limit; add '
-                       '<limit velocity="..."> to the URDF')
+    names = model.independent_joint_names
+    refuse_unmovable(model, names if joints is None else joints)
     if not (acceleration > 0.0 and 0.0 < torque <= 1.0):
         raise RbdError(f'the acceleration ({acceleration:g}) must be positive, the share of the '
                        f'torque ({torque:g}) positive and at most 1')
-    return Bounds(np.array(model.lower), np.array(model.upper),
-                  SPEED * np.array(model.velocity_limit), np.full(model.nv, acceleration),
-                  torque * np.array(model.effort_limit))
+    moves = np.array([joints is None or name in joints for name in names], bool)
+    return Bounds(np.where(moves, model.lower, -np.inf), *(
+        np.where(moves, each, np.inf) for each in (
+            model.upper, SPEED * np.array(model.velocity_limit), acceleration,
+            torque * np.array(model.effort_limit))))
 
 
 def timed(robot: Dynamics, stroke: Stroke, bounds: Bounds, speed: float) -> tuple[Motion, float]:
@@ -114,7 +136,7 @@ def timed(robot: Dynamics, stroke: Stroke, bounds: Bounds, speed: float) -> tupl
     slow = max(wanted, least)
     while not _fits(robot, curve, stroke, slow, bounds):
         slow *= _SLOWER
-        if slow > _SLOWEST * max(wanted, least):
+        if not slow <= _SLOWEST * max(wanted, least):  # numbers that are none end it, too
             raise RbdError(f'after point {stroke.first} the robot cannot carry its own weight '
                            'within the torque limits, however slowly it moves')
     t = finer(curve, stroke.t, endless(robot.model))

@@ -148,6 +148,8 @@ def test_bad_options_are_named(tmp_path: Path) -> None:
     """Each with what would be accepted."""
     bare = tmp_path / 'bare.urdf'
     bare.write_text(PLANAR)
+    still = tmp_path / 'still.urdf'
+    still.write_text(ARM.read_text().replace('velocity="3.2"', 'velocity="0"', 1))
     for words, text in (
             ((ARM, '--speed', '2'), '--speed is 2; it must be positive and at most 1'),
             ((ARM, '--acceleration', '0'), '--acceleration is 0; it must be positive'),
@@ -156,6 +158,7 @@ def test_bad_options_are_named(tmp_path: Path) -> None:
             ((ARM, '--margin', '0', '--evaluations', '1'), 'margin is 0.0 m; it must be positive'),
             ((ARM, '--start', 'joint_2=5'), '"joint_2" at 5, not between'),
             ((ARM, '--duration', '0'), 'is no motion'),
+            ((still,), '"joint_6" has the velocity limit 0, with which it cannot move'),
             ((bare,), 'has no <collision> shapes')):
         error = rbd('excite', *words, code=2)[1]
         assert text in error and error.count('\n') == 1, error

@@ -24,6 +24,7 @@ import signal
 import sys
 import threading
 from types import ModuleType
+from typing import Any
 
 from command_rig import ARM, data, rbd
 import numpy as np
@@ -59,9 +60,14 @@ class Robot:
     mode = ''
     step = 0.01
     off = 0.0
+    moves: tuple[str, ...] = ()
+    most: list[dict[str, float]] = [{}, {}]  # noqa: RUF012
+    joints: list[tuple[str, ...]] = []  # noqa: RUF012
 
-    def __init__(self, *_: object) -> None:
+    def __init__(self, joints: Any, *more: object) -> None:
         self.led, self.ended = 0, lambda: False
+        if len(more) > 1:
+            self.joints.append(joints)
 
     def __enter__(self) -> Robot:
         return self
@@ -73,14 +79,26 @@ class Robot:
         """Return the arm."""
         return ARM.read_text()
 
-    def position(self, joints: object = None) -> np.ndarray:
+    def controlled(self) -> tuple[str, ...]:
+        """Return the joints that the controller moves, if it says so."""
+        return self.moves
+
+    def seen(self) -> dict[str, float]:
+        """Return where all joints are."""
+        return dict(zip(JOINTS, self.here.tolist()))
+
+    def limits(self) -> list[dict[str, float]]:
+        """Return what the reference of its controller may do, if it says so."""
+        return self.most
+
+    def position(self, joints: tuple[str, ...] = JOINTS) -> np.ndarray:
         """Return a place; at each look it was led a little further."""
         self.led += 1
-        return self.here + self.step * (self.led - 1)
+        return (self.here + self.step * (self.led - 1))[[JOINTS.index(name) for name in joints]]
 
-    def reference(self, joints: object) -> np.ndarray:
+    def reference(self, joints: tuple[str, ...]) -> np.ndarray:
         """Return what its controller follows."""
-        return self.here + self.off
+        return (self.here + self.off)[[JOINTS.index(name) for name in joints]]
 
     def stiffness_warning(self) -> str:
         """Return what was said of the mode."""
@@ -97,10 +115,11 @@ class Robot:
     def begin(self) -> None:
         """Begin to show."""
 
-    def shown(self, joints: object) -> tuple[np.ndarray, np.ndarray]:
-        """Return a swing of all joints."""
+    def shown(self, joints: tuple[str, ...]) -> tuple[np.ndarray, np.ndarray]:
+        """Return a swing of these joints."""
         t = np.linspace(0.0, 2.0, 300)
-        return t, HOME + 0.2 * np.outer(1.0 - np.cos(np.pi * t), np.ones(7))
+        q = HOME + 0.2 * np.outer(1.0 - np.cos(np.pi * t), np.ones(7))
+        return t, q[:, [JOINTS.index(name) for name in joints]]
 
     def follow(self, motion: Motion) -> None:
         """Move."""
@@ -117,6 +136,7 @@ def robot(monkeypatch: pytest.MonkeyPatch) -> type[Robot]:
     for name in ('viser', 'viser.transforms'):
         monkeypatch.setitem(sys.modules, name, None)
     Robot.sent, Robot.mode, Robot.step, Robot.off = [], '', 0.01, 0.0
+    Robot.here, Robot.moves, Robot.joints, Robot.most = np.array(HOME), (), [], [{}, {}]
     return Robot
 
 
@@ -298,6 +318,70 @@ def test_the_way_begins_where_the_robot_is(robot: type[Robot], lesson: Path) -> 
     robot.step, robot.off = -0.1, 0.0
     assert 'planned again' in rbd('teach', 'play', lesson, stdin='yes\n')[1]
     assert robot.sent[4].q[0, 0] < robot.here[0] - 0.09
+
+
+def test_the_reference_keeps_up(robot: type[Robot], lesson: Path) -> None:
+    """What it may not do is not planned: it would be behind at the end, beyond a tolerance."""
+    robot.step = 0.0
+    assert 'reference.acceleration' not in rbd('teach', 'play', lesson, stdin='yes\n')[1]
+    for k, (velocity, acceleration) in enumerate(((9.0, 2.0), (0.05, 9.0))):
+        robot.most = [dict.fromkeys(JOINTS, velocity), dict.fromkeys(JOINTS, acceleration)]
+        said = rbd('teach', 'play', lesson, '--acceleration', 8, stdin='yes\n')[1]
+        assert ('reference.acceleration of the controller is 2, less' in said) is (k == 0)
+        motion = robot.sent[-1]
+        curve, t = motion.curve(), np.linspace(0.0, motion.t[-1], 999)
+        for order, most in ((1, velocity), (2, acceleration)):
+            fastest = np.abs(curve.derivative(order)(t)).max()
+            assert fastest < most * (1.0 + 1e-6) and (order - 1 == k or fastest > 0.99 * most)
+
+
+def test_some_joints(robot: type[Robot], tmp_path: Path) -> None:
+    """A new lesson has those that the controller moves, or that are named; the others stand."""
+    file, some = tmp_path / 'some.yaml', ('joint_2', 'joint_4')
+    robot.moves = ('gripper', 'joint_4', 'joint_2')
+    said = rbd('teach', 'record', file, stdin='\n\nq\n')[1]
+    assert 'left out: joint_1, joint_3, joint_5, joint_6, joint_7' in said
+    assert read_lesson(file).joints == some
+    robot.moves, robot.step = (), 0.1  # what it has said at first counts
+    rbd('teach', 'record', file, '--joints', 'joint_4,joint_2', stdin='\n\nq\n')
+    rbd('teach', 'record', file, '--continuous', stdin='\n\nq\n')
+    taught = read_lesson(file)
+    assert taught.joints == some and len(taught.points) > 6
+    robot.step = 0.0
+    said = rbd('teach', 'play', file, '--loop', 2, stdin='yes\n')[1]
+    assert 'Joints that stand: joint_1, joint_3' in said
+    assert robot.joints == [some] and {each.joints for each in robot.sent} == {some}
+    assert all(each.q.shape == (len(each.t), 2) for each in robot.sent)
+    np.testing.assert_allclose(robot.sent[-1].q[-1], taught.points[-1].positions)
+    out = tmp_path / 'out.yaml'
+    rbd('teach', 'export', file, '--urdf', ARM, '--trajectory', out)
+    found = yaml.safe_load(out.read_text())
+    assert found['joint_names'] == list(some)
+    np.testing.assert_allclose([point['positions'] for point in found['points']],
+                               robot.sent[-1].q, atol=1e-8)
+    for words, text in (((file, '--joints', 'joint_2'), f'{file} has joint_2, joint_4'),
+                        ((tmp_path / 'new.yaml', '--joints', 'joint_9'), 'no joint "joint_9"'),
+                        ((tmp_path / 'new.yaml', '--joints', ','), 'name one or more')):
+        said = rbd('teach', 'record', *words, code=2, stdin='\nq\n')[1]
+        assert text in said
+    assert not (tmp_path / 'new.yaml').exists()
+    file.write_text(file.read_text().replace('joint_4', 'wheel'))
+    assert 'the lesson moves joint_2, wheel' in rbd('teach', 'play', file, code=2)[1]
+
+
+def test_a_point_that_cannot_be_repeated_is_not_stored(robot: type[Robot],
+                                                       tmp_path: Path) -> None:
+    """A joint beyond its limit is told while somebody can still guide it back."""
+    robot.here, robot.step = np.array(HOME) + 1.6 * (np.arange(7) == 1), 0.0
+    said = rbd('teach', 'record', tmp_path / 'new.yaml', stdin='\nq\n')[1]
+    assert 'no point was stored: "joint_2" is at 2, not between its limits -1.9 and 1.9' in said
+
+
+def test_closed_loops_are_refused(lesson: Path, tmp_path: Path) -> None:
+    """Passive joints follow the driven ones: they neither stand nor have motions of their own."""
+    robot = 'package://rbd_ros/urdf/five_bar.urdf'
+    assert 'has closed loops' in rbd('teach', 'export', lesson, '--urdf', robot, '--trajectory',
+                                     tmp_path / 'out.yaml', code=2)[1]
 
 
 def test_edit(lesson: Path) -> None:

@@ -51,7 +51,8 @@ class Robot:
     def __init__(self) -> None:
         self.code, self.text, self.goals, self.cancelled = 0, '', [], False
         self.pace, self.seconds, self.begin = 1.0, 0.5, time.time()
-        self.place, self.ended = 0.1, False
+        self.place, self.ended, self.split = 0.1, False, False
+        self.cancels, self.told = CancelResponse.ACCEPT, None
         self.context = rclpy.Context()
         rclpy.init(context=self.context)
         self.node = rclpy.create_node('excited', context=self.context)
@@ -59,7 +60,7 @@ class Robot:
         self.node.create_timer(0.02, self.publish)
         self.server = ActionServer(
             self.node, FollowJointTrajectory, ACTION, self.execute, goal_callback=self.answer,
-            cancel_callback=lambda _: CancelResponse.ACCEPT)
+            cancel_callback=lambda _: self.cancels)
         self.asked, self.may_answer = threading.Event(), threading.Event()
         self.may_answer.set()
         self.executor = MultiThreadedExecutor(2, context=self.context)
@@ -73,7 +74,10 @@ class Robot:
         state.header.stamp.sec, state.header.stamp.nanosec = divmod(round(1e9 * stamp), 10**9)
         state.position, state.velocity = [self.place * k for k in range(7)][::-1], [0.0] * 7
         state.effort = [1.0] * 7
-        self.states.publish(state)
+        for part in (slice(0, 3), slice(3, 7)) if self.split else (slice(0, 7),):
+            self.states.publish(JointState(header=state.header, **{
+                field: getattr(state, field)[part]
+                for field in ('name', 'position', 'velocity', 'effort')}))
 
     def answer(self, _: object) -> GoalResponse:
         self.asked.set()
@@ -85,6 +89,10 @@ class Robot:
         end = time.monotonic() + self.seconds
         while time.monotonic() < end and not handle.is_cancel_requested:
             time.sleep(0.01)
+            if self.told is not None:  # s along the motion
+                feedback = FollowJointTrajectory.Feedback()
+                feedback.desired.time_from_start.nanosec = round(1e9 * self.told)
+                handle.publish_feedback(feedback)
         if handle.is_cancel_requested:
             self.cancelled = True
             handle.canceled()
@@ -142,9 +150,55 @@ def test_a_slow_simulation_is_waited_for(robot: Robot, tmp_path: Path) -> None:
         run.position()
         run.follow(motion)
         robot.begin, robot.pace = time.time(), 10.0
-        with pytest.raises(RbdError, match='not ended in time'):
+        with pytest.raises(RbdError, match='not ended in time; cancelled: the controller brings'):
             run.follow(motion, tmp_path / 'late')
-    assert len(robot.goals) == 2 and (tmp_path / 'late').exists()
+        assert len(robot.goals) == 2 and (tmp_path / 'late').exists()
+
+
+def test_a_paused_motion_is_waited_for(robot: Robot) -> None:
+    """It is behind its times, as its feedback tells; at its end it has no more of them."""
+    robot.seconds = 4.0
+    motion = Motion(JOINTS, np.array([0.0, 0.4]), *np.zeros((3, 2, 7)))
+    with DrivenRobot(JOINTS, ACTION, TOPIC, patient(60.0), 1.0) as run:
+        robot.told = 0.1
+        run.follow(motion)
+        for robot.told in (0.4, 0.0):
+            with pytest.raises(RbdError, match='not ended in time'):
+                run.follow(motion)
+
+
+def test_states_of_several_drivers(robot: Robot) -> None:
+    """Each publishes some joints; a position that is no number is none."""
+    robot.split = True
+    with DrivenRobot(JOINTS, ACTION, TOPIC, patient(60.0)) as run:
+        np.testing.assert_allclose(run.position(), 0.1 * np.arange(7))
+        run.follow(Motion(JOINTS, np.array([0.0, 0.1]), *np.zeros((3, 2, 7))))
+        robot.place, run._patience = np.nan, 0.5
+        with pytest.raises(RbdError, match='no joint states of joint_1'):
+            run.position()
+
+
+def test_a_motion_that_is_not_cancelled(robot: Robot) -> None:
+    """A server that does not cancel leaves the robot moving, and nobody says that it rests."""
+    robot.cancels, robot.seconds = CancelResponse.REJECT, patient(6.0)
+    motion = Motion(JOINTS, np.array([0.0, 0.1]), *np.zeros((3, 2, 7)))
+    with DrivenRobot(JOINTS, ACTION, TOPIC, patient(60.0), 0.4) as run:
+        with pytest.raises(RbdError, match='has not confirmed that it cancels'):
+            run.follow(motion)
+        assert 'may still move' in run.ending()
+    end = time.monotonic() + patient(10.0)
+    while not robot.ended and time.monotonic() < end:
+        time.sleep(0.02)
+
+
+def test_what_a_tolerance_means(robot: Robot) -> None:
+    """A robot that did not arrive is held there, which is told with what to do."""
+    robot.text = 'joint_4: position error 0.012 rad exceeds the goal tolerance 0.01 rad'
+    with DrivenRobot(JOINTS, ACTION, TOPIC, patient(60.0)) as run:
+        for robot.code, words in ((-5, 'raise tolerance.goal_time, tolerance.goal or integral of '
+                                       '/excited'), (-4, 'raise tolerance.path of /excited')):
+            with pytest.raises(RbdError, match=f'is held.*{words}'):
+                run.follow(Motion(JOINTS, np.array([0.0, 0.1]), *np.zeros((3, 2, 7))))
 
 
 def was_cancelled(robot: Robot) -> bool:
@@ -185,8 +239,8 @@ def test_an_interruption_while_the_goal_is_sent(robot: Robot, number: signal.Sig
     with DrivenRobot(JOINTS, ACTION, TOPIC, patient(60.0), patient(60.0)) as run:
         send = run._client.send_goal_async
 
-        def interrupted(goal: FollowJointTrajectory.Goal) -> rclpy.Future:
-            sent = send(goal)
+        def interrupted(goal: FollowJointTrajectory.Goal, **more: object) -> rclpy.Future:
+            sent = send(goal, **more)
             signal.raise_signal(number)
             return sent
         run._client.send_goal_async = interrupted
@@ -223,7 +277,7 @@ def test_a_controller_that_does_not_answer(robot: Robot, monkeypatch: pytest.Mon
         run.position()
         assert run.ending() == 'the robot has not moved'
         run._patience = patient(5.0)
-        with pytest.raises(RbdError, match='does not answer'):
+        with pytest.raises(RbdError, match='does not answer; .* may still move. Stop it'):
             run.follow(motion)
         assert 'may still move' in run.ending() and '/excited/stop' in run.ending()
     robot.may_answer.set()

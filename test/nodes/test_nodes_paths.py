@@ -14,6 +14,7 @@
 
 """Timed paths of the tip by topic and action, on a fake clock and without a middleware."""
 
+from time import sleep
 from types import SimpleNamespace
 
 from action_rig import Desk, duration
@@ -26,7 +27,8 @@ import numpy as np
 import pytest
 from rbd_ros.control.interface.causes import Cause
 from rbd_ros.control.load.payload import rotation
-from rbd_ros.control.references.results import ResultCode
+from rbd_ros.control.paths.plans import PathPlan
+from rbd_ros.control.references.results import GoalError, ResultCode
 from rbd_ros.nodes.controller import loop_services
 from rbd_ros.nodes.controller.reports import quaternion
 from rclpy.action import CancelResponse
@@ -109,6 +111,33 @@ def test_nothing_moves_before_the_start(rig, ahead):
     assert np.linalg.norm(rig.arm.pose[:3, 3] - pose[:3, 3] - 0.5 * way) < 3e-3
     rig.arm.run(0.7)
     np.testing.assert_allclose(rig.arm.pose[:3, 3], pose[:3, 3] + way, atol=1e-3)
+
+
+def test_other_checks_are_made_in_parts(rig):
+    """Between them others are served; what they refuse is the answer."""
+    found, seen = [], []
+
+    def more(curve):
+        assert curve.end == 1.0
+        for k in range(40):
+            sleep(0.002)
+            seen.append(k)
+            yield
+    points = rig.planner.read(path(rig.arm.pose, (1.0, np.array([0.0, 0.05, 0.0]))))
+    rig.planner.begin(points, found.append, more=more)
+    while rig.planner.busy:
+        before = len(seen)
+        rig.planner.work()
+        assert len(seen) - before <= 4
+    assert len(seen) == 40 and isinstance(found[0], PathPlan)
+
+    def refusing(_):
+        yield
+        raise GoalError(ResultCode.INVALID_GOAL, 'too fast')
+    rig.planner.begin(points, found.append, more=refusing)
+    while rig.planner.busy:
+        rig.planner.work()
+    assert str(found[1]) == 'too fast'
 
 
 def test_a_plan_is_outdated_by_what_comes_meanwhile(rig):

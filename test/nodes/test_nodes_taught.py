@@ -17,6 +17,7 @@
 
 from __future__ import annotations
 
+import math
 import threading
 import time
 
@@ -27,7 +28,9 @@ from rbd_env.pace import patient
 from rbd_ros.control.modes.modes import Follows, MODES
 from rbd_ros.errors import RbdError
 from rbd_ros.nodes.taught_robot import TaughtRobot
+from rcl_interfaces.msg import ParameterDescriptor, ParameterType
 import rclpy
+from rclpy.executors import SingleThreadedExecutor
 from rclpy.qos import DurabilityPolicy, QoSProfile
 from sensor_msgs.msg import JointState
 from std_msgs.msg import String
@@ -58,6 +61,9 @@ def test_what_is_heard() -> None:
                     message = JointState(name=[name], position=[place])
                     message.header.stamp.sec = count
                     states.publish(message)
+                other = JointState(name=['c', 'd'], position=[math.nan, 0.4])
+                other.header.stamp.sec = 1000  # a driver with another clock
+                states.publish(other)
         thread = threading.Thread(target=publish)
         thread.start()
         with TaughtRobot('/joint_states', '/controller', patient(30.0)) as robot:
@@ -67,18 +73,20 @@ def test_what_is_heard() -> None:
             while STIFF not in robot.stiffness_warning():
                 assert time.monotonic() < end
                 time.sleep(0.01)
-            assert robot.reference(['b', 'a']) is None
+            assert robot.reference(['b', 'a']) is None and robot.controlled() == ()
             while (found := robot.reference(['b', 'a'])) is None:
                 assert time.monotonic() < end
                 follows.publish(JointTrajectoryControllerState(
                     joint_names=['a', 'b'], reference=JointTrajectoryPoint(positions=[0.3, 0.4])))
-            assert found.tolist() == [0.4, 0.3]
+            assert found.tolist() == [0.4, 0.3] and robot.controlled() == ('a', 'b')
+            assert robot.limits() == [{}, {}]  # nobody there to tell them
             robot.begin()
             time.sleep(0.3)
             t, q = robot.shown(['a', 'b'])
             assert len(t) == len(q) > 1 and (t[1:] >= t[:-1]).all()
             assert (q == [0.1, 0.2]).all()
             assert len(robot.shown(['a'])[0]) == 0
+            assert robot.seen() == {'a': 0.1, 'b': 0.2, 'd': 0.4}
         with TaughtRobot('/joint_states', '/controller', 0.2) as robot, pytest.raises(
                 RbdError, match='no joint states of c on /joint_states'):
             robot.position(['c'])
@@ -90,5 +98,41 @@ def test_what_is_heard() -> None:
             robot._wait = 0.2
             with pytest.raises(RbdError, match='no joint states of a, b'):
                 robot.position(['a', 'b'])
+        node.destroy_node()
+        rclpy.shutdown()
+
+
+@pytest.mark.parametrize('given, told', [
+    ([2.0], {'a': 2.0, 'b': 2.0}), ([2.0, 3.0], {'a': 2.0, 'b': 3.0}), ([], {}), (None, {})])
+def test_limits_of_the_reference(given: list[float] | None, told: dict[str, float]) -> None:
+    """They are parameters of the controller, in the order of its joints; others have none."""
+    with own_domain():
+        rclpy.init()
+        node = rclpy.create_node('controller')
+        if given is not None:
+            node.declare_parameter('reference.velocity', [0.5])
+            node.declare_parameter('reference.acceleration', given, ParameterDescriptor(
+                type=ParameterType.PARAMETER_DOUBLE_ARRAY))
+        states = node.create_publisher(JointState, '/joint_states', 10)
+        state = node.create_publisher(
+            JointTrajectoryControllerState, '/controller/controller_state', 1)
+
+        def publish() -> None:
+            states.publish(JointState(name=['a'], position=[0.1]))
+            state.publish(JointTrajectoryControllerState(joint_names=['a', 'b']))
+        node.create_timer(0.02, publish)
+        executor = SingleThreadedExecutor()
+        executor.add_node(node)
+        thread = threading.Thread(target=executor.spin)
+        thread.start()
+        with TaughtRobot('/joint_states', '/controller', patient(30.0)) as robot:
+            end = time.monotonic() + patient(30.0)
+            while not robot.controlled():
+                assert time.monotonic() < end
+            while (found := robot.limits()) == [{}, {}] and given is not None:
+                assert time.monotonic() < end
+            assert found == [{} if given is None else {'a': 0.5, 'b': 0.5}, told]
+        executor.shutdown()
+        thread.join()
         node.destroy_node()
         rclpy.shutdown()

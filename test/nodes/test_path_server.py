@@ -432,6 +432,14 @@ def test_the_tip_is_led_by_poses(site: Site) -> None:
     assert np.abs(places[:, :2] - site.pose[:2, 3]).max() < 3e-3
 
 
+def test_a_path_too_fast_for_the_tip(site: Site) -> None:
+    """The limits of the reference of the tip are checked besides those of the joints."""
+    lead_tip(site)
+    status, result = site.outcome(site.path((0.39, UP)))
+    assert status == GoalStatus.STATUS_ABORTED and not site.elsewhere.poses
+    assert 'of task.linear_acceleration' in result.error_string, result
+
+
 @pytest.mark.parametrize('what', ['mode', 'state', 'publisher'])
 def test_what_ends_a_path_of_poses(site: Site, what: str) -> None:
     """Another mode, a stop, somebody else's poses: nothing is sent any more."""

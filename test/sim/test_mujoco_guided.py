@@ -154,15 +154,15 @@ def test_too_fast_for_the_tip() -> None:
     straight = WayPoints(np.array([0.0, 1.0]), np.array([np.zeros(3), [0.3, 0.0, 0.0]]),
                          np.array([np.eye(3)] * 2))  # at most 15/8 of 0.3 m/s, after half a second
     with pytest.raises(GoalError, match=r'linear velocity 0.45\d* m/s, beyond 0.45 \(0.9 of task'):
-        check_tip_speed(Curve(straight), settings)
+        list(check_tip_speed(settings, Curve(straight)))
     straight.times[1] = 1.5
-    check_tip_speed(Curve(straight), settings)
+    list(check_tip_speed(settings, Curve(straight)))
     straight.times[1] = 0.9
     straight.p[1, 0] = 0.2
     turned = WayPoints(straight.times, straight.p, np.array([np.eye(3), exponential(
         np.array([0.0, 0.0, 0.8]))]))
     with pytest.raises(GoalError, match='angular'):
-        check_tip_speed(Curve(turned), settings)
+        list(check_tip_speed(settings, Curve(turned)))
 
 
 def test_wiping() -> None:

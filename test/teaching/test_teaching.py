@@ -248,6 +248,25 @@ def test_editing() -> None:
         assert edited.points[0].time is None and edited.points[2].time == 0.1
 
 
+def test_edited_motions_keep_their_pace_and_path() -> None:
+    """No edit makes a short time that of a long way: the curve would swing far to both sides."""
+    s = np.linspace(0.0, 1.0, 21)
+    shown = [Point((float(x), *[0.0] * 6), time=0.2 if k else None)
+             for k, x in enumerate(1.0 + 0.2 * s**2 * (3.0 - 2.0 * s))]
+    home = Point((0.0,) * 7)
+    lesson = Lesson(NAMES, (home, *shown))
+    assert lesson.without(5).points[4].time == pytest.approx(0.4)
+    for edited, places in ((lesson.without(2), [1]), (lesson.moved(2, 1), [2]),
+                           (lesson.added(home, 10), [9, 10]), (lesson.moved(1, 10), [9, 10]),
+                           (lesson.moved(12, 1), [2]), (lesson.moved(22, 5), [4, 5])):
+        assert [k for k, point in enumerate(edited.points) if k and point.time is None][
+            -len(places):] == places, edited
+        found = repeated(ROBOT, edited, BOUNDS)
+        q = between(found.once).q[:, 0]
+        assert not found.slowed and q.min() > -1e-3 and q.max() < 1.2 + 1e-3
+    assert lesson.moved(12, 12) == lesson
+
+
 def test_what_cannot_be_repeated() -> None:
     """Each refusal names the point and says what to do."""
     home = Point((0.0,) * 7)
@@ -306,6 +325,44 @@ def test_joints_that_turn_without_end() -> None:
     assert once.q[:, 0].min() == 3.0 and np.abs(np.diff(once.q[:, 0])).max() <= 0.5 * np.pi + 1e-9
 
 
+def test_some_joints() -> None:
+    """Those that a lesson leaves out stand where they are, with their weight, without limits."""
+    here = np.array([0.3, 0.4, 0.0, -1.2, 0.0, 0.8, 9.0])
+    some, places = ('joint_4', 'joint_2'), [3, 1]
+    rows = [here + step * np.isin(np.arange(7), places) for step in (0.0, 0.3, -0.2)]
+    bare = replace(MODEL, velocity_limit=(*MODEL.velocity_limit[:6], np.inf))
+    robot, bounds = Dynamics(bare), limits_of(bare, acceleration=4.0, torque=0.8, joints=some)
+    lesson = Lesson(some, tuple(Point(tuple(row[places].tolist())) for row in rows))
+    found = repeated(robot, lesson, bounds, here=here)
+    stand = [k for k in range(7) if k not in places]
+    for motion in (found.once, found.back):
+        assert motion is not None and motion.joints == NAMES
+        np.testing.assert_array_equal(motion.q[:, stand], np.tile(here[stand], (len(motion.t), 1)))
+        np.testing.assert_array_equal(motion.of(some).q, motion.q[:, places])
+    np.testing.assert_allclose(found.once.q[-1], rows[-1])
+    whole = Lesson(NAMES, tuple(Point(tuple(row.tolist())) for row in rows))
+    wide = BOUNDS._replace(upper=HIGH + 9.0)
+    np.testing.assert_allclose(repeated(ROBOT, whole, wide).once.t, found.once.t)
+    weak = replace(MODEL, effort_limit=(0.0, *MODEL.effort_limit[1:]))
+    limits_of(weak, acceleration=4.0, torque=0.8, joints=some)
+    with pytest.raises(RbdError, match='has no velocity limit'):
+        limits_of(bare, acceleration=4.0, torque=0.8)
+    with pytest.raises(RbdError, match='the lesson moves joint_4, wheel; the robot has joint_1'):
+        repeated(robot, Lesson(('joint_4', 'wheel'), lesson.points), bounds, here=here)
+    t, q = random_shown(np.random.default_rng(3))
+    chosen = shown_points(t, q[:, [1, 3]], MODEL, TOLERANCE, some[::-1])
+    taught = np.array([point.positions for point in chosen])
+    assert HIGH[1] - TOLERANCE < np.abs(taught[:, 0]).max() < HIGH[1] - 0.1 * TOLERANCE
+
+
+def test_limits_of_zero() -> None:
+    """Some programs write them where nobody gave any: nothing can be planned, which is said."""
+    for entry, what in (('velocity_limit', 'velocity'), ('effort_limit', 'effort')):
+        still = replace(MODEL, **{entry: (*getattr(MODEL, entry)[:6], 0.0)})
+        with pytest.raises(RbdError, match=f'"joint_7" has the {what} limit 0, with which it'):
+            limits_of(still, acceleration=4.0, torque=0.8)
+
+
 def test_speed_stays_below_the_barrier() -> None:
     """A tenth of the velocity limits is left to the controller."""
     np.testing.assert_allclose(BOUNDS.speed, 0.9 * np.array(MODEL.velocity_limit))
@@ -320,3 +377,6 @@ def test_a_trajectory_message() -> None:
     np.testing.assert_allclose(last['positions'], motion.q[-1], atol=1e-8)
     stamp = last['time_from_start']
     assert stamp['sec'] + 1e-9 * stamp['nanosec'] == pytest.approx(motion.t[-1])
+    odd = ('1', 'no', 'left: 3', *NAMES[3:])  # which YAML takes for something else
+    found = yaml.safe_load(trajectory_text(motion._replace(joints=odd), ''))
+    assert found['joint_names'] == list(odd)

@@ -37,6 +37,8 @@ from rbd_ros.signals import as_interrupts, noted
 import typer
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     from rbd_ros.command_line.robots import Loaded
     from rbd_ros.identification.excitation import Bounds
     from rbd_ros.nodes.taught_robot import TaughtRobot
@@ -64,18 +66,21 @@ def record(
         '--continuous', help='Store whole motions, not single points.')] = False,
     tolerance: Annotated[float, typer.Option(
         metavar='RAD', help='How far a repeated motion may deviate from the shown one.')] = 0.01,
+    chosen: Annotated[Optional[str], typer.Option(
+        '--joints', metavar='A,B', help='Joints of a new lesson; by default those that the '
+                                        'controller moves.')] = None,
     topic: Topic = '/joint_states', controller: Controller = '/controller',
 ) -> None:
     """Store points, or motions, while you guide the robot; appends to an existing file."""
-    from rbd_ros.command_line.taught import lesson_table, listener, loaded_robot
-    from rbd_ros.teaching.lesson import Lesson
-    from rbd_ros.teaching.lesson_file import read_lesson
+    from rbd_ros.command_line.taught import (
+        begun, left_out, lesson_table, listener, loaded_robot)
     with as_interrupts(), listener(topic, controller) as robot:
         loaded = loaded_robot(urdf, robot)
-        joints = loaded.model.independent_joint_names
-        before = read_lesson(file).ordered(joints) if file.exists() else Lesson(joints, ())
+        before = begun(file, chosen, loaded.model, robot)
         _refuse_unwritable(file)
-        robot.position(joints)
+        robot.position(before.joints)
+        if others := left_out(loaded.model, before.joints):
+            typer.echo(f'Joints that are left out: {", ".join(others)}.', err=True)
         kept = [before]
         try:
             _teach(robot, loaded, kept, tolerance if continuous else None)
@@ -137,7 +142,7 @@ def _teach(robot: TaughtRobot, loaded: Loaded, kept: list[Lesson], tolerance: fl
         elif word:
             typer.echo(f'"{word}" is none of the keys. {keys}', err=True)
         elif tolerance is None:
-            _keep_point(robot, kept)
+            _keep_point(robot, loaded, kept)
         else:
             _keep_motion(robot, loaded, kept, tolerance)
 
@@ -167,11 +172,13 @@ def _take_back(kept: list[Lesson]) -> None:
         typer.echo('there is nothing to remove', err=True)
 
 
-def _keep_point(robot: TaughtRobot, kept: list[Lesson]) -> None:
+def _keep_point(robot: TaughtRobot, loaded: Loaded, kept: list[Lesson]) -> None:
+    from rbd_ros.command_line.taught import refuse_beyond
     from rbd_ros.errors import RbdError
     from rbd_ros.teaching.lesson import Point
     try:
         here = robot.position(kept[-1].joints)
+        refuse_beyond(loaded.model, kept[-1].joints, here)
     except RbdError as error:
         warn(f'no point was stored: {error}')
         return
@@ -187,7 +194,8 @@ def _keep_motion(robot: TaughtRobot, loaded: Loaded, kept: list[Lesson], toleran
     with noted() as ended:  # a second Ctrl-C does not lose what was shown
         lesson = kept[-1]
         try:
-            points = shown_points(*robot.shown(lesson.joints), loaded.model, tolerance)
+            points = shown_points(*robot.shown(lesson.joints), loaded.model, tolerance,
+                                  lesson.joints)
         except RbdError as error:
             warn(f'no motion was stored: {error}')
         else:
@@ -272,15 +280,22 @@ def _positive(option: str, text: str) -> float:
     return value
 
 
-def _planned(file: Path, loaded: Loaded, speed: float, acceleration: float, torque: float,
+def _planned(lesson: Lesson, loaded: Loaded, speed: float, acceleration: float, torque: float,
+             seen: Mapping[str, float], limits: Sequence[Mapping[str, float]] = ({}, {}),
              ) -> tuple[Repeated, Bounds]:
-    """Return the motion of a file, and say what is slower than asked for."""
+    """
+    Return the motion of a lesson, and say what is slower than asked for.
+
+    :param seen: where joints are, for those that it leaves out.
+    :param limits: of the controller's reference, see ``followed``.
+    """
+    from rbd_ros.command_line.taught import followed, standing
     from rbd_ros.dynamics.robot import Dynamics
-    from rbd_ros.teaching.lesson_file import read_lesson
     from rbd_ros.teaching.repeat import repeated
     from rbd_ros.teaching.strokes import limits_of
-    bounds = limits_of(loaded.model, acceleration=acceleration, torque=torque)
-    found = repeated(Dynamics(loaded.model), read_lesson(file), bounds, speed)
+    bounds = followed(limits_of(loaded.model, acceleration=acceleration, torque=torque,
+                                joints=lesson.joints), loaded.model, limits)
+    found = repeated(Dynamics(loaded.model), lesson, bounds, speed, standing(loaded.model, seen))
     for text in found.slowed:
         warn(text)
     return found, bounds
@@ -302,13 +317,18 @@ def play(
     """Repeat a lesson on the robot, after a confirmation; Ctrl-C stops the robot smoothly."""
     from rbd_ros.command_line.taught import listener, loaded_robot, move as move_robot
     from rbd_ros.errors import SettingError
+    from rbd_ros.teaching.lesson_file import read_lesson
     if not 0.0 < gentle <= 1.0:
         raise SettingError(f'--approach is {gentle:g}; it must be positive and at most 1')
+    lesson = read_lesson(file)
     with listener(topic, controller) as robot:
         loaded = loaded_robot(urdf, robot)
-    found, bounds = _planned(file, loaded, speed, acceleration, torque)
+        lesson = lesson.among(loaded.model.independent_joint_names)
+        robot.position(lesson.joints)
+        seen, limits = robot.seen(), robot.limits()
+    found, bounds = _planned(lesson, loaded, speed, acceleration, torque, seen, limits)
     with as_interrupts():
-        move_robot(loaded, found, bounds, gentle=gentle, loops=loop,
+        move_robot(loaded, lesson.joints, found, bounds, gentle=gentle, loops=loop,
                    action=action or f'{controller}/follow_joint_trajectory', topic=topic,
                    name=file.name, near=urdf or '-')
 
@@ -325,9 +345,12 @@ def export(
 ) -> None:
     """Write a lesson as a trajectory with times, velocities and accelerations."""
     from rbd_ros.command_line.taught import loaded_robot
+    from rbd_ros.teaching.lesson_file import read_lesson
     from rbd_ros.teaching.motion import trajectory_text
-    found, _ = _planned(file, loaded_robot(urdf), speed, acceleration, torque)
-    motion = found.cycle() if loop else found.once
+    loaded = loaded_robot(urdf)
+    lesson = read_lesson(file).among(loaded.model.independent_joint_names)
+    found, _ = _planned(lesson, loaded, speed, acceleration, torque, {})
+    motion = (found.cycle() if loop else found.once).of(lesson.joints)
     trajectory.write_text(trajectory_text(motion, f'{file.name} at {speed:g} times the speed'))
     show({'file': str(trajectory), 'points': len(motion.t), 'seconds': motion.t[-1],
           'slowed': found.slowed}, as_json,

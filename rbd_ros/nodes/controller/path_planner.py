@@ -21,14 +21,15 @@ serves everybody else.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass
+import time
 from typing import TYPE_CHECKING
 
 from geometry_msgs.msg import Quaternion, Transform, Twist, Vector3
 import numpy as np
 import numpy.typing as npt
-from rbd_ros.control.paths.curve import WayPoints
+from rbd_ros.control.paths.curve import Curve, WayPoints
 from rbd_ros.control.paths.plans import PathPlan
 from rbd_ros.control.paths.postures import Posture, Postures
 from rbd_ros.control.paths.way_points import MOST_POINTS, read_way_points, too_many
@@ -60,6 +61,17 @@ class _Job:
     plan: PathPlan
     checked: Checked
     key: Hashable
+    more: Iterator[None]
+
+    def work(self, limit: float) -> bool:
+        """
+        Check a part of the path.
+
+        :param limit: s that it may take.
+        :returns: whether all of it is checked.
+        """
+        end = time.monotonic() + limit
+        return self.plan.work(limit) and all(time.monotonic() < end for _ in self.more)
 
 
 class PathPlanner:
@@ -108,17 +120,20 @@ class PathPlanner:
             _twists([point.velocities for point in points], 'velocities'),
             _twists([point.accelerations for point in points], 'accelerations'), R=R, p=p)
 
-    def begin(self, points: WayPoints, checked: Checked, key: Hashable = None) -> None:
+    def begin(self, points: WayPoints, checked: Checked, key: Hashable = None,
+              more: Callable[[Curve], Iterator[None]] | None = None) -> None:
         """
         Begin to check a path from where the tip is; the one before is given up.
 
         :param points: its way-points.
         :param checked: called with the plan, or with the reason of its refusal.
         :param key: by which it can be given up.
+        :param more: checks something else of its curve, from one yield to the next.
         """
         self.give_up('pre-empted by a new path')
         try:
-            self._job = _Job(PathPlan(self._robot, self._postures, points), checked, key)
+            plan = PathPlan(self._robot, self._postures, points)
+            self._job = _Job(plan, checked, key, iter(()) if more is None else more(plan.curve))
         except RbdError as error:
             checked(_refusal(error))
             return
@@ -158,7 +173,7 @@ class PathPlanner:
             self._timer.cancel()
             return
         try:
-            if not job.plan.work(_PART):
+            if not job.work(_PART):
                 return
         except RbdError as error:
             self._job = None

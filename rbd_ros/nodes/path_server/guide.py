@@ -21,7 +21,7 @@ poses that stay away let its reference come to rest, whatever it was told before
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from control_msgs.action import FollowJointTrajectory
@@ -62,26 +62,30 @@ def _limits(settings: Settings, what: str) -> Array:
     return np.array([settings.number(f'task.{half}_{what}') for half, _, _ in _HALVES])
 
 
-def check_tip_speed(curve: Curve, settings: Settings) -> None:
+def check_tip_speed(settings: Settings, curve: Curve) -> Iterator[None]:
     """
-    Refuse a path that is faster than the reference of the tip may be.
+    Refuse a path that is faster than the reference of the tip may be; yield after each point.
 
-    :param curve: of it.
+    All points of a long path take seconds, in which nobody would hear where the robot is.
+
     :param settings: have the limits.
+    :param curve: of the path.
     :raises GoalError: naming the first point.
     """
+    most_of = {what: (_SHARE * _limits(settings, what)).tolist()
+               for what in ('velocity', 'acceleration')}
     for t in np.linspace(0.0, curve.end, int(np.ceil(curve.end / 0.02)) + 1).tolist():
         point = curve.at(t)
         for what, six, unit in (('velocity', point.velocity, '/s'),
                                 ('acceleration', point.acceleration, '/s^2')):
-            limits = _SHARE * _limits(settings, what)
-            for (half, part, length), most in zip(_HALVES, limits.tolist()):
+            for (half, part, length), most in zip(_HALVES, most_of[what]):
                 size = float(np.linalg.norm(six[part]))
                 if size > most:
                     raise GoalError(ResultCode.INVALID_GOAL, (
                         f'the path cannot be followed {t:.4g} s from its start: the frame would '
                         f'need the {half} {what} {size:.4g} {length}{unit}, beyond {most:.4g} '
                         f'({_SHARE:g} of task.{half}_{what})'))
+        yield
 
 
 @dataclass(eq=False)

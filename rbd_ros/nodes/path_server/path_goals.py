@@ -134,7 +134,8 @@ class PathGoals:
             self._checked(key, goal, error if isinstance(error, GoalError) else GoalError(
                 ResultCode.INVALID_GOAL, str(error)))
             return
-        self._planner.begin(points, partial(self._checked, key, goal), key)
+        self._planner.begin(points, partial(self._checked, key, goal), key, partial(
+            check_tip_speed, self._robot.settings) if self._robot.leads_tip else None)
 
     def _read(self, goal: FollowJointTrajectory.Goal) -> WayPoints:
         if goal.trajectory.points or goal.trajectory.joint_names:
@@ -159,8 +160,6 @@ class PathGoals:
         try:
             if isinstance(plan, GoalError):
                 raise plan
-            if self._robot.leads_tip:
-                check_tip_speed(plan.curve, self._robot.settings)
             knots = plan.knots(self._node.get_clock().now().nanoseconds * 1e-9, start, whole=True)
         except GoalError as error:
             self._ended(key, Outcome(Status.ABORTED, error.code, str(error)))
