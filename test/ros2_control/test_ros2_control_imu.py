@@ -40,7 +40,7 @@ SENSOR = ('<link name="sensor"/><joint name="mount" type="fixed"><parent link="p
           '<child link="sensor"/><origin rpy="0.4 -0.3 1.1" xyz="0.1 -0.2 0.3"/></joint>')
 TIMEOUT = 4.0  # s, of the IMU and of the switch: threads of a busy machine may be late by 3 s
 PACKAGE = {'added': SENSOR, 'gravity_source': 'imu', 'gravity_timeout': TIMEOUT,
-           'dead_man_timeout': TIMEOUT, 'state_timeout': 1.0}  # of updates that are as late
+           'dead_man_timeout': TIMEOUT, 'state_timeout': 0.6}  # more, and a stop takes too long
 #: from the base to the world
 TURNS = [Rotation.from_euler('xyz', angles) for angles in ([0.2, -0.5, 0.7], [-0.9, 0.4, -1.3])]
 DOWN = [turn.inv().apply([0.0, 0.0, -1.0]) for turn in TURNS]
