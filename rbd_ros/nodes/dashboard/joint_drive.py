@@ -28,6 +28,7 @@ from rbd_ros.nodes.dashboard.adjust import by_hand
 from rbd_ros.nodes.dashboard.dead_man import DeadMan, HOLD_RATE, renewing, TIMEOUT
 from rbd_ros.nodes.dashboard.moving_point import MovingPoint
 from rbd_ros.nodes.dashboard.readiness import missing
+from rbd_ros.nodes.dashboard.telemetry import STALE_AFTER
 from rbd_ros.view.joint_sliders import single_joints
 
 if TYPE_CHECKING:
@@ -156,9 +157,11 @@ class JointDrive:
 
     @property
     def positions(self) -> dict[str, float] | None:
-        """Return where the joints are by name, None while one has never been seen."""
+        """Return where the joints are by name, None while that is not known."""
         measured = self._measured()
-        return None if measured is None else dict(zip(self.joints, measured.tolist(), strict=True))
+        if measured is None or self._telemetry.age('states') > STALE_AFTER:
+            return None
+        return dict(zip(self.joints, measured.tolist(), strict=True))
 
     def switch(self) -> None:
         """Get ready to send set-points, or leave the topic to others."""
