@@ -44,6 +44,7 @@ from rbd_ros.view.poses import compiled_poses
 from rbd_ros.view.scene import RobotScene, viewpoint
 from rbd_ros.view.server_part import origin_of, ServerPart
 from rbd_ros.view.shapes import read_shapes
+from rbd_ros.view.torques import fixed_positions
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -189,6 +190,7 @@ class Page:
         self._settings.refresh()
         if self._settings.values is not self._taken:
             self._taken = self._settings.values
+            self._telemetry.fixed = fixed_positions(self._taken)
             self._adjust.take(self._taken)
             self._torques.take(self._taken)
         self._events.content = self._telemetry.timeline.html()

@@ -39,7 +39,8 @@ GROUPS: tuple[tuple[str, ...], ...] = (
     ('payload.mass', 'stiffness', 'damping', 'gravity'),
     ('friction.viscous', 'friction.coulomb', 'friction.speed', 'rotor_inertia', 'driver_adds',
      'driver_knows_payload', 'effort_is_torque', 'payload.com', 'payload.inertia',
-     'payload.frame', 'task.frame', 'task.axes', 'passive_joints'),
+     'payload.frame', 'task.frame', 'task.axes', 'passive_joints',
+     'fixed_positions.joints', 'fixed_positions.values'),
     tuple(sorted({name for names in GAINS.values() for name in names} - {'stiffness'}
                  | {name for mode in MODES.values() for name in mode.rows})))
 
