@@ -106,11 +106,12 @@ class Page:
         self._adjust = Adjust(self._gui, operator, settings)
         self._figures = Drawings(server, self._robot, frame, joints, telemetry, settings)
         Look(server, self._drawn, frame)
-        with self._gui.add_folder('Torques, N.m'):
+        history = JointHistory(joints_of(model, joints))
+        units = sorted({joint.unit('measured_torque') for joint in history.joints}, reverse=True)
+        with self._gui.add_folder(f'Torques, {" or ".join(units)}'):
             self._bars = self._gui.add_html('')
         with self._gui.add_folder('Events', expand_by_default=False):
             self._events = self._gui.add_html('')
-        history = JointHistory(joints_of(model, joints))
         self._watch, self._recorder = EventWatch(telemetry), Recorder(history, telemetry)
         self._over_time = JointPlots(self._gui, history, telemetry.timeline)
         self._numbers = NumberPlot(self._gui, {
