@@ -32,7 +32,7 @@ from rbd_ros.compiler import Array
 if TYPE_CHECKING:
     from rbd_ros.dynamics.robot import Dynamics
 
-__all__ = ['Comparison', 'Moment', 'Motion', 'Track']
+__all__ = ['Comparison', 'fixed_positions', 'Moment', 'Motion', 'Track']
 
 HALF_WINDOW = 0.05  # s, half of the time over which a state is smoothed
 FEWEST = 7  # states in a window, of a driver that is slow
@@ -223,6 +223,8 @@ class Comparison:
         #: What is compared: 'effort', or 'sent' plus what the driver adds; empty: nothing yet.
         self.source = ''
         self._load: tuple[float, Any, Any] = _NOTHING
+        #: Joints that nobody publishes, at rest.
+        self._fixed: dict[str, tuple[float, float, float, float]] = {}
         #: Whether the controller has a payload at another frame, which is not counted.
         self.elsewhere = False
 
@@ -233,6 +235,8 @@ class Comparison:
         :param settings: parameters of the controller.
         """
         self._motion.needs_sent = settings.get('effort_is_torque') is False
+        self._fixed = {name: (q, 0.0, 0.0, math.nan)
+                       for name, q in fixed_positions(settings).items()}
         mass = float(settings.get('payload.mass') or 0.0)
         frame = settings.get('payload.frame') or settings.get('task.frame') or self._frame
         self.elsewhere = mass > 0.0 and frame != self._frame
@@ -256,7 +260,7 @@ class Comparison:
             if self._points and t < self._points[-1][0]:
                 self._points.clear()  # the clock went back
             self._last = t
-            found = self._motion.at(t)
+            found = {**self._fixed, **self._motion.at(t)}
             if all(name in found for name in self._names):
                 self._add(t, np.array([found[name] for name in self._names]), settings)
 
@@ -307,6 +311,16 @@ class Comparison:
             return None
         apart = np.array([measured - predicted for _, measured, predicted in self._points])
         return np.sqrt((apart * apart).mean(axis=0))
+
+
+def fixed_positions(settings: Mapping[str, Any]) -> dict[str, float]:
+    """
+    Return where the joints are that nobody publishes, by name.
+
+    :param settings: parameters of the controller.
+    """
+    return dict(zip(settings.get('fixed_positions.joints') or (),
+                    settings.get('fixed_positions.values') or (), strict=False))
 
 
 def friction(qd: Array, settings: Mapping[str, Any]) -> Array:

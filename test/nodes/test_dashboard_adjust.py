@@ -47,6 +47,16 @@ def test_numbers_are_those_of_the_controller_before_they_can_be_changed(node):
     assert not spring.disabled and spring.value == 0.0 and 'not given' in spring.hint
 
 
+def test_a_number_that_begins_to_differ_by_joint_is_left_alone(node):
+    """One number would take the place of all of them; it can be changed again if they agree."""
+    adjust, fields = adjusted(page(node, 'tool0')[0])
+    field = fields['stiffness']
+    for values, differs in (([100.0], False), ([100.0, 200.0], True), ([300.0, 300.0], False)):
+        adjust.take({'stiffness': values})
+        assert field.disabled == differs and ('by joint' in (field.hint or '')) == differs
+    assert field.value == 300.0
+
+
 def test_numbers_are_sent_by_a_button_and_not_by_every_key(node):
     """400 on the way over 4 and 40 sends 400 only; what is being edited is not overwritten."""
     adjust, fields = adjusted(page(node, 'tool0')[0])

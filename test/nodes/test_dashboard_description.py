@@ -15,9 +15,84 @@
 """Robots that the dashboard can show, cannot show, or shows in part."""
 
 from dashboard_page import DESCRIPTION
+from rbd_ros.errors import RbdError
 from rbd_ros.nodes.dashboard.page import problems_text
 from rbd_ros.nodes.dashboard.robot_tab import DESCRIPTION_TIMEOUT
+from sensor_msgs.msg import JointState
 from std_msgs.msg import String
+
+
+LINK = ('<link name="{}"><inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" '
+        'ixz="0" iyz="0"/></inertial></link>')
+JOINT = ('<joint name="{0}" type="{0}"><parent link="{1}"/><child link="{2}"/><axis xyz="0 0 1"/>'
+         '<limit lower="-1" upper="1" effort="9" velocity="2"/></joint>')
+
+
+def test_a_robot_with_a_floating_joint_is_shown(dashboard):
+    """Nobody publishes that joint: its body is where the description has it."""
+    node = dashboard()
+    [tab] = node.tabs
+    tab._on_description(String(data='<robot name="r">' + ''.join(map(LINK.format, 'abc'))
+                               + JOINT.format('floating', 'a', 'b')
+                               + JOINT.format('prismatic', 'b', 'c') + '</robot>'))
+    node.update()
+    tab.page._telemetry.on_states(JointState(name=['prismatic'], position=[0.5]))
+    node.update()
+    q = tab.page._telemetry.position(tab.page._model)
+    assert q.tolist() == [0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0, 0.5]  # a quaternion has length 1
+    titles = [call.args[0] for call in node._server.gui.add_folder.call_args_list]
+    assert 'Torques, N.m or N' in titles
+
+
+def test_a_robot_without_joints_is_a_message_on_the_page(dashboard):
+    """The process does not end."""
+    node = dashboard()
+    [tab] = node.tabs
+    tab._on_description(String(data=f'<robot name="rock">{LINK.format("a")}</robot>'))
+    node.update()
+    assert tab.page is None and '"rock" has no movable joint' in tab._notice.content
+    tab._on_description(String(data=DESCRIPTION))
+    node.update()
+    assert tab.page is not None
+
+
+def test_a_robot_that_comes_while_another_one_is_tried(dashboard, monkeypatch):
+    """It is not lost."""
+    node = dashboard()
+    [tab] = node.tabs
+
+    def fail(text):
+        tab._on_description(String(data=DESCRIPTION))
+        raise RbdError(f'it is {text}')
+    with monkeypatch.context() as patch:
+        patch.setattr(tab, '_make', fail)
+        tab._on_description(String(data='bad'))
+        node.update()
+    assert node.problem == 'it is bad' and tab.page is None
+    node.update()
+    assert tab.page is not None and not node.problem
+
+
+def test_another_robot_on_the_topic_is_told(dashboard):
+    """The page shows the first one, and says so; not where it was given its robot."""
+    node = dashboard()
+    [tab] = node.tabs
+    tab._on_description(String(data=DESCRIPTION))
+    node.update()
+    page = tab.page
+    tab._on_description(String(data=DESCRIPTION.replace('effort="120"', 'effort="60"')))
+    node.update()
+    assert tab.page is page and tab._notice.visible is True
+    assert 'still shows the first' in tab._notice.content
+    tab._on_description(String(data=DESCRIPTION))
+    node.update()
+    assert tab._notice.visible is False
+    node = dashboard(robot_description=DESCRIPTION)
+    [tab] = node.tabs
+    node.update()
+    tab._on_description(String(data='another one'))
+    node.update()
+    assert tab.page is not None and tab._notice.visible is False
 
 
 def test_a_bad_robot_is_a_message_on_the_page_until_a_good_one_comes(dashboard):

@@ -181,12 +181,16 @@ def test_the_external_force_is_an_arrow_of_the_same_scale(node):
     message.wrench.force.y = 20.0
     telemetry.on_wrench(message)
     shown.update()
-    p, (w, x, y, z) = link_poses(MODEL, q)['tool0']
-    begin, end = shown._figures.force.points[0]
-    np.testing.assert_allclose(begin, p, atol=1e-12)
-    np.testing.assert_allclose((end - begin) / PER_NEWTON, Rotation.from_quat(
-        [x, y, z, w]).apply([0.0, 20.0, 0.0]), atol=1e-9)
     assert shown._figures.force.visible
+    for frame, values in (('tool0', {}), ('link_4', {'task.frame': 'link_4'}),
+                          ('tool0', {'task.frame': 'of another robot'})):
+        shown._settings.values = values  # the frame of the controller may be another one
+        shown.update()
+        p, (w, x, y, z) = link_poses(MODEL, q)[frame]
+        begin, end = shown._figures.force.points[0]
+        np.testing.assert_allclose(begin, p, atol=1e-12)
+        np.testing.assert_allclose((end - begin) / PER_NEWTON, Rotation.from_quat(
+            [x, y, z, w]).apply([0.0, 20.0, 0.0]), atol=1e-9)
 
 
 def test_obstacles_are_drawn_and_replaced(node):

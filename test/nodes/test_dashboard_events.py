@@ -14,6 +14,7 @@
 """What happens is an event, once, with its time, its reason and what to do."""
 
 from datetime import datetime, timezone
+import threading
 import time
 from types import SimpleNamespace
 
@@ -22,7 +23,7 @@ import pytest
 from rbd_ros.control.interface.causes import Cause
 from rbd_ros.nodes.dashboard.event_reports import ContactReports, GoalReports
 from rbd_ros.nodes.dashboard.event_watch import ADVICE, advice_for, EventWatch
-from rbd_ros.nodes.dashboard.timeline import COLOURS, KEPT, now, Timeline
+from rbd_ros.nodes.dashboard.timeline import COLOURS, Event, KEPT, now, Timeline
 from rbd_ros.nodes.diagnostic_names import (
     CONTACT_COUNT, CONTACT_FORCE, CONTACT_PLACE, CONTACT_REACTION, CONTACT_TIME, CONTACT_TORQUE,
     LAST_GOAL, SUPERVISOR)
@@ -172,6 +173,23 @@ def test_the_list_is_newest_first_escaped_and_bounded(monkeypatch):
     before = next(iter(timeline)).time
     timeline.add('goal', 'later')
     assert next(iter(timeline)).time >= before
+
+
+def test_an_event_that_comes_while_the_list_is_made_is_shown(monkeypatch):
+    """Messages come in another thread than that of the page."""
+    timeline, plain = Timeline(), Event.html
+    late = threading.Thread(target=timeline.add, args=('goal', 'accepted'))
+
+    def slow(event):
+        if not late.ident:
+            late.start()
+            late.join(0.2)
+        return plain(event)
+    monkeypatch.setattr(Event, 'html', slow)
+    timeline.add('fault', 'lost')
+    assert 'accepted' not in timeline.html()
+    late.join()
+    assert 'accepted' in timeline.html()
 
 
 @pytest.mark.parametrize('colour', COLOURS.values())

@@ -190,6 +190,16 @@ def test_a_simulator_that_comes_later_switches_no_dead_man_off(monkeypatch):
         assert not rig.sent and not rig.buttons['Hold to follow'].disabled
 
 
+def test_another_frame_switches_no_dead_man_off(monkeypatch):
+    """The handle goes there; whether the robot is simulated was decided when it was shown."""
+    rig = Rig(monkeypatch, simulated=False).on()
+    rig.operator.simulated = True
+    rig.settings.values = {'task.frame': 'link_5'}
+    rig.handle.update()
+    rig.drag(np.add(rig.gizmo.position, (0.1, 0.0, 0.0)))
+    assert not rig.sent and not rig.buttons['Hold to follow'].disabled
+
+
 def test_another_robot_follows_while_the_button_is_held(monkeypatch):
     """Slowly from where its frame is; it stops within the stated time."""
     rig = Rig(monkeypatch, simulated=False).on()

@@ -128,6 +128,8 @@ def test_marks_leave_the_lines_as_they_are():
     assert sorted(set(event)) == [0.0, 1.0]
     np.testing.assert_allclose(line, np.interp(at, t, x), atol=0.3)
     np.testing.assert_array_equal(np.isin(line, x), True)
+    at, _, _ = with_marks(t, [x], [10.28, 10.24, 10.25])  # as events come: the newest first
+    assert (np.diff(at) >= 0.0).all()
     same = with_marks(t, [x], [])
     np.testing.assert_array_equal(same[0], t)
     assert not same[1].any()

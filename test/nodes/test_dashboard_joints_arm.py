@@ -19,7 +19,7 @@ import numpy as np
 import pytest
 from rbd_ros.control.modes.modes import Takes, taking
 from rbd_ros.nodes.dashboard.dead_man import TIMEOUT
-from rbd_ros.nodes.dashboard.joint_drive import ANGULAR_LAG, LEAD, USUAL
+from rbd_ros.nodes.dashboard.joint_drive import ANGULAR_LAG, FASTEST, LEAD, USUAL
 from rbd_ros.nodes.dashboard.operator import SET_POINT_AHEAD
 
 MODE, SPRINGS = taking(Takes.TRAJECTORY)[:2]
@@ -126,6 +126,23 @@ def test_the_arm_stops_when_the_button_is_released(driven, name):
     there = arm.q.copy()
     arm.run(2.0)
     assert np.abs(arm.q - there).max() < 2e-3
+
+
+def test_a_slow_arm_stops_where_it_is_when_the_button_is_released(driven):
+    """It does not go on to a set-point that was sent seconds ago."""
+    both = driven(simulated=False, **{'reference.velocity': [0.04]})
+    arm, page = both.arm, both.page
+    page.drive._speed.value = FASTEST
+    goal = float(arm.q[0] + 0.12)
+    page.drive.sliders[0].put(goal)
+    both.held = True
+    arm.run(1.8)
+    both.held = False
+    arm.run(TIMEOUT + 0.3)
+    there = arm.q[0]
+    arm.run(3.0)
+    assert abs(arm.q[0] - there) < 2e-3 and there < goal - 0.02
+    assert arm.state == 'running', arm.fault
 
 
 def test_an_arm_that_hangs_in_its_springs_does_not_sink_at_each_start(driven):

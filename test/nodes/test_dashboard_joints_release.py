@@ -22,7 +22,7 @@ import pytest
 from rbd_ros.model.urdf.loader import load_urdf
 from rbd_ros.model.urdf.resources import find_resource
 from rbd_ros.nodes.dashboard.dead_man import DeadMan, TIMEOUT
-from rbd_ros.nodes.dashboard.joint_drive import LEAD
+from rbd_ros.nodes.dashboard.joint_drive import AT_REST, ELSEWHERE, FASTEST, LEAD
 
 ARM = load_urdf(find_resource('package://rbd_ros/urdf/seven_joint_arm.urdf'))
 START = np.array([0.3, 0.8, -0.4, -1.1, 0.5, 0.9, 0.2])
@@ -51,6 +51,53 @@ def test_release_tells_the_controller_to_hold(rig, button):
     assert rig.sent[-1][0] < at <= rig.sent[-1][0] + TIMEOUT + PERIOD
 
 
+class Slow:
+    """A robot whose controller follows with 0.01 rad/s what it is sent of joint 1."""
+
+    def __init__(self, page, way):
+        self.page, self.q, self.goal = page, START.copy(), START[1] - way
+        page.drive.sliders[1].put(self.goal)
+
+    def run(self, seconds, hold=''):
+        """Let time pass; whoever was told to hold stays."""
+        for _ in range(round(seconds / 0.2)):
+            self.page.run(0.2, hold=hold, follows=False)
+            if self.page.sent and not self.page.holds:
+                self.q[1] = max(self.q[1] - 0.002, self.page.sent[-1][1][1])
+            self.page.put(self.q)
+
+
+def test_a_slow_reference_holds_when_the_button_is_released(rig):
+    """However long ago the last set-point was sent, if the controller is on its way to that."""
+    slow = Slow(rig, 0.05)
+    slow.run(3.0, 'Hold to move')
+    assert rig.clock - rig.sent[-1][0] > 2.0 * AT_REST and not rig.holds
+    released = rig.clock
+    slow.run(3.0)
+    [at] = rig.holds
+    assert at <= released + TIMEOUT and slow.q[1] > slow.goal + 0.01
+
+
+def test_a_slow_reference_that_has_arrived_is_left_alone(rig):
+    """Somebody else may move the robot now."""
+    slow = Slow(rig, 0.02)
+    slow.run(2.0 + AT_REST + 1.0, 'Hold to move')
+    assert slow.q[1] == slow.goal
+    slow.run(1.0)
+    assert not rig.holds
+
+
+def test_a_slow_reference_is_not_somebody_else(monkeypatch):
+    """The slider stays where it was put, and nobody is blamed."""
+    page = JointPage(monkeypatch, ARM, START, simulated=True).on()
+    page.drive._speed.value = FASTEST
+    slow = Slow(page, 0.15)
+    slow.run(3.0)
+    assert slow.q[1] - slow.goal > ELSEWHERE
+    assert page.words == 'Move a slider: the robot goes there.'
+    assert page.drive.target[1] == slow.goal
+
+
 @pytest.mark.parametrize('end', ['box', 'mode', 'reference'])
 def test_whatever_ends_driving_ends_the_motion(rig, end):
     """Switched off, another mode, a silent controller: hold, before the topic is left."""
@@ -72,6 +119,16 @@ def test_whatever_ends_driving_ends_the_motion(rig, end):
     assert len(order) == 1 + (end == 'box')
     if end == 'reference':
         assert 'does not publish its reference' in rig.words
+
+
+def test_a_joint_that_the_controller_does_not_drive_is_named(rig):
+    """The page was not told the joints of the controller."""
+    del rig.telemetry.reference_positions[rig.joints[5]]
+    rig.drive.update()
+    assert f'does not drive `{rig.joints[5]}`' in rig.words and 'publish' not in rig.words
+    rig.telemetry.reference_positions.clear()
+    rig.drive.update()
+    assert 'does not publish its reference' in rig.words
 
 
 def test_the_set_point_waits_for_the_reference(rig):

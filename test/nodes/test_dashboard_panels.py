@@ -154,6 +154,23 @@ def test_the_difference_of_all_joints():
     assert 'before' in plot._words.content and '>2.50<' in plot._words.content
 
 
+def test_a_joint_that_slides_has_a_force():
+    """In N, not in N.m."""
+    model = rbd_ros.load_urdf(
+        '<robot name="r"><link name="a"/><link name="b"><inertial><mass value="2"/>'
+        '<inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial></link>'
+        '<joint name="j" type="prismatic"><parent link="a"/><child link="b"/><axis xyz="1 0 0"/>'
+        '<limit lower="-1" upper="1" effort="100" velocity="1"/></joint></robot>')
+    motion, page = Motion(), server()
+    plot = TorqueTable(page.gui, rbd_ros.Dynamics(model, payload_frame='b'), 'b', ['j'], [100.0],
+                       motion)
+    for k in range(600):
+        motion.add(0.002 * k, ['j'], [0.1], [0.0], [2.5])
+        if k % 100 == 0:
+            plot.update()
+    assert '>2.50 N<' in plot._words.content and '2.5 %' in plot._words.content
+
+
 def test_a_robot_with_loops_has_no_table():
     """It says so, and nothing is computed."""
     model = rbd_ros.load_urdf((Path(__file__).parents[1] / 'urdf' / 'four_bar.urdf').read_text())

@@ -115,6 +115,15 @@ def test_the_folder_is_that_of_the_user(monkeypatch, tmp_path):
     assert state_folder('poses').is_relative_to(os.path.expanduser('~'))
 
 
+def test_no_pose_is_saved_while_the_robot_is_silent(rig):
+    """It may have been moved since."""
+    made = rig()
+    made.poses.name.value = 'home'
+    made.page.telemetry.age = lambda _: 9.0
+    made.page.buttons['Save where it is'].clicked(None)
+    assert 'unknown' in made.poses.words.content and made.file.read() == {}
+
+
 def test_a_pose_is_saved_and_gone_to(rig):
     """At the speed of the sliders; one that names few joints leaves the others."""
     made = rig()

@@ -18,7 +18,7 @@ import re
 import time
 
 from control_msgs.msg import JointTrajectoryControllerState
-from dashboard_page import MODEL
+from dashboard_page import MODEL, page
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 import pytest
 from rbd_ros.control.interface.causes import Cause
@@ -141,6 +141,21 @@ def test_a_warning_has_its_colour(node):
     """The controller runs, but something is not as it should be."""
     level, words = told(heard(node, 'running', warning='at the torque limit: joint_4'))
     assert level == 'warning' and 'Warning: controller: torque: at the torque limit' in words
+
+
+def test_a_joint_that_nobody_publishes_is_where_the_controller_has_it(node):
+    """It is read from the parameters; what is published after all counts."""
+    shown, telemetry = page(node, 'tool0')
+    *names, last = MODEL.joint_names
+    telemetry.on_states(JointState(name=names, position=[0.1] * 6))
+    shown.update()
+    assert telemetry.position(MODEL) is None
+    shown._settings.values = {'fixed_positions.joints': [last], 'fixed_positions.values': [0.02]}
+    shown._next_slow = 0.0
+    shown.update()
+    assert telemetry.position(MODEL).tolist() == [0.1] * 6 + [0.02]
+    telemetry.on_states(JointState(name=[last], position=[0.3]))
+    assert telemetry.position(MODEL).tolist() == [0.1] * 6 + [0.3]
 
 
 def test_positions_come_by_name(node):

@@ -129,9 +129,9 @@ def make(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Any:
     Driven.legs, Driven.failure = [], ''
 
     def panel(*, simulated: bool = True, allowed: bool = True) -> tuple[TeachPanel, Gui, Any]:
-        here = SimpleNamespace(q=HOME.copy(), reference={})
+        here = SimpleNamespace(q=HOME.copy(), reference={}, age=0.0)
         telemetry = SimpleNamespace(controller='/controller', joint_states='/joint_states',
-                                    position=lambda model: here.q, age=lambda what: 0.0,
+                                    position=lambda model: here.q, age=lambda what: here.age,
                                     reference_positions=here.reference)
         operator = SimpleNamespace(allowed=allowed, simulated=simulated)
         gui = Gui()
@@ -285,6 +285,10 @@ def test_refusals_are_words(make: Any) -> None:
         gui.made[name].click()
         panel.update()
         assert words in panel.words.content
+    here.q, here.age = HOME.copy(), 9.0  # it may have been moved since
+    gui.made['Add a point'].click()
+    panel.update()
+    assert 'no joint states' in panel.words.content and not panel.lesson.points
     gui.made['Name'].value = ' '
     gui.made['Save'].click()
     panel.update()

@@ -139,7 +139,7 @@ def test_a_pull_at_a_robot_that_stands_aside():
 
 
 @pytest.mark.parametrize('robots', [['left', 'left'], ['left', '/left'], ['left', 'a b'],
-                                    ['left', '..'], ['left', "''"]])
+                                    ['left', '..'], ['left', "''"], ['a b']])
 def test_robots_that_cannot_be_told_apart_are_refused(dashboard, robots):
     """Before anything is served."""
     with pytest.raises(RbdError, match='parameter robots'):

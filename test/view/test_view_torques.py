@@ -145,6 +145,25 @@ def test_drivers_of_every_kind(options: dict[str, Any]) -> None:
         assert apart < 0.03 * np.ptp(measured) + 0.03
 
 
+def test_a_joint_that_nobody_publishes_stands_still() -> None:
+    """Where the controller was told: the torques of the others are predicted as before."""
+    motion, truth = Motion(), Truth(False)
+    found = Comparison(rbd_ros.Dynamics(MODEL, payload_frame='tool0'), 'tool0', NAMES[:6], motion)
+    settings = {'gravity': GRAVITY, 'fixed_positions.joints': [NAMES[6]],
+                'fixed_positions.values': [0.3]}
+    found.carry(settings)
+    for k in range(1000):
+        q, qd, qdd = swing(0.002 * k)
+        q[6], qd[6], qdd[6] = 0.3, 0.0, 0.0
+        tau = truth.torque(q, qd, qdd) + np.array(MODEL.rotor_inertia) * qdd
+        motion.add(0.002 * k, NAMES[:6], q[:6], qd[:6], tau[:6])
+        if k % 100 == 0:
+            found.update(settings)
+    _, measured, _ = found.points()
+    for apart, each in zip(found.rms(), measured.T, strict=True):
+        assert apart < 0.01 * np.ptp(each) + 0.005
+
+
 def test_nothing_is_compared_that_is_not_known() -> None:
     """No effort, a joint that is missing, numbers that are not finite, or a clock that jumps."""
     motion = Motion()

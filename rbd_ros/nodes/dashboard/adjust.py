@@ -147,20 +147,18 @@ class Adjust:
             value, field = values.get(name), self.fields[name]
             if value is None or name in self.edited:
                 continue
+            hint, differs = row.hint, False
             if value == []:
-                field.hint = 'not given: the controller has chosen one that fits the robot'
+                hint = 'not given: the controller has chosen one that fits the robot'
             elif row.kind == 'vector':
                 field.value = tuple(value) * 3 if len(value) == 1 else tuple(value)
             elif row.kind == 'scalar':
                 field.value = float(value)
             elif len(set(value)) == 1:
                 field.value = float(value[0])
-            elif not value:
-                field.hint = 'chosen by the controller until you give a number'
             else:
-                field.hint = 'differs by joint: use ros2 param set'
-                continue
-            field.disabled = False
+                hint, differs = 'differs by joint: use ros2 param set', True
+            field.hint, field.disabled = hint, differs  # others may set parameters, too
 
 
 def by_hand(act: Callable[[], None]) -> Callable[[Any], None]:

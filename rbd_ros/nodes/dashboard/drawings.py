@@ -23,6 +23,7 @@ import numpy as np
 from rbd_ros.control.supervisor.states import State
 from rbd_ros.errors import RbdError
 from rbd_ros.nodes.arrows import PER_NEWTON
+from rbd_ros.nodes.dashboard.settings import task_frame
 from rbd_ros.nodes.dashboard.telemetry import History, STALE_AFTER, Telemetry
 from rbd_ros.view.figures import Ellipsoid, ellipsoid, from_principal
 from rbd_ros.view.node_pose import NodePose
@@ -53,7 +54,7 @@ class Drawings:
 
     :param server: of the page.
     :param robot: compiled.
-    :param frame: the controlled frame.
+    :param frame: the controlled frame, unless the controller says which.
     :param joints: the controlled ones.
     :param telemetry: what there is to show.
     :param settings: parameters of the controller.
@@ -97,15 +98,21 @@ class Drawings:
         self._obstacles: list[Any] = []  # handles
         self._drawn_obstacles: object = None  # the list that they were drawn from
 
+    @property
+    def frame(self) -> str:
+        """Return the controlled frame, in whose axes the external force comes."""
+        return task_frame(self._settings.values, self._robot.model, self._frame)
+
     def show_ellipsoids(self, q: Array) -> None:
         """Place the ellipsoids at the frame: of the linear inertia felt there, and of J J^T."""
-        H = self._robot.pose(q, self._frame)
+        frame = self.frame
+        H = self._robot.pose(q, frame)
         R, p = H[:3, :3], H[:3, 3]
         self._show_stiffness(q, R, p)
         self._condition = None
         try:
             found = self._robot.operational_space(
-                q, self._telemetry.velocity(self._robot.model), self._frame, max_condition=1e6)
+                q, self._telemetry.velocity(self._robot.model), frame, max_condition=1e6)
         except RbdError:  # a frame that cannot move has no inertia to show; the rest goes on
             self.inertia.visible = self.reach.visible = False
             return
@@ -128,8 +135,8 @@ class Drawings:
                 and telemetry.age('controller') < STALE_AFTER
                 and not robot.model.loops and not gains.get('passive_joints')):
             K = joint_stiffness(robot, q, telemetry.mode, gains, self._index,
-                                gains.get('task.frame') or self._frame)
-            J_v = robot.jacobian(q, self._frame)[3:, self._index]
+                                self.frame)
+            J_v = robot.jacobian(q, self.frame)[3:, self._index]
             if K is not None and np.abs(J_v).max() > PIVOT:
                 found = felt_stiffness(R @ J_v, K)
         if found is not None:
@@ -172,7 +179,7 @@ class Drawings:
         shown = bool(self._force_on.value and telemetry.age('force') < STALE_AFTER
                      and math.hypot(*telemetry.force) > MIN_FORCE)
         if shown:
-            H = self._robot.pose(q, self._frame)
+            H = self._robot.pose(q, self.frame)
             p = H[:3, 3]
             self.force.points = np.array([[p, p + PER_NEWTON * H[:3, :3] @ telemetry.force]])
         _set_visible(self.force, shown)

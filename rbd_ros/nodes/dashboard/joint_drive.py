@@ -28,6 +28,7 @@ from rbd_ros.nodes.dashboard.adjust import by_hand
 from rbd_ros.nodes.dashboard.dead_man import DeadMan, HOLD_RATE, renewing, TIMEOUT
 from rbd_ros.nodes.dashboard.moving_point import MovingPoint
 from rbd_ros.nodes.dashboard.readiness import missing
+from rbd_ros.nodes.dashboard.telemetry import STALE_AFTER
 from rbd_ros.view.joint_sliders import single_joints
 
 if TYPE_CHECKING:
@@ -42,9 +43,10 @@ __all__ = ['JointDrive']
 
 STEP = 1e-3  # rad or m, of a slider
 SLOWEST, USUAL, FASTEST = 5, 20, 50  # percent of the velocity limits
-#: s without a set-point after which the robot counts as at rest, and rad or m from the last one at
-#: which somebody else has moved it
+#: s after which the robot counts as at rest: without a set-point, and without a reference on its
+#: way to the last one; and rad or m from that at which somebody else has moved the robot
 AT_REST, ELSEWHERE = 1.0, 0.1
+NEARER = 1e-6  # rad or m between two looks, of all joints together
 LEAD = 0.2  # s of motion by which the set-point is ahead of the controller's reference at most
 #: rad and m by which it goes further from a robot that does not follow, as task.*_lead of tasks
 ANGULAR_LAG, LINEAR_LAG = 0.2, 0.05
@@ -55,6 +57,8 @@ READY = 'Move a slider: the robot goes there.'
 NO_REFERENCE = ('The controller does not publish its reference. It does so on '
                 '`~/controller_state`, '
                 'unless `state_divider` is 0.')
+OTHER_JOINTS = ('The controller does not drive `{}`. Start the dashboard with the parameter '
+                '`joints` of the controller.')
 WAITING = ('The robot does not follow: {} is {:.2g} {} behind. Something is in its way, or its '
            'springs are too soft for its friction.')
 MOVED = 'Somebody else has moved the robot: the sliders are where it is now.'
@@ -92,7 +96,9 @@ class JointDrive:
         self._lock = threading.RLock()  # sliders are moved in threads of the page
         self._shown: Array = self.point.q.copy()  # where the sliders are
         self._windows = [self._window(k, 0.0) for k in range(len(self.joints))]
-        self._now = self._sent = -math.inf  # steady times: of the last look, the last set-point
+        #: steady times: of the last look, and at which a motion that was asked for went on
+        self._now = self._moved = -math.inf
+        self._away = math.inf  # rad or m, of all joints, from the reference to the set-point
         off = not operator.allowed
         with gui.add_folder('Joints', expand_by_default=False):
             self.box = gui.add_checkbox('Drive the joints', False, disabled=off)
@@ -151,9 +157,11 @@ class JointDrive:
 
     @property
     def positions(self) -> dict[str, float] | None:
-        """Return where the joints are by name, None while one has never been seen."""
+        """Return where the joints are by name, None while that is not known."""
         measured = self._measured()
-        return None if measured is None else dict(zip(self.joints, measured.tolist(), strict=True))
+        if measured is None or self._telemetry.age('states') > STALE_AFTER:
+            return None
+        return dict(zip(self.joints, measured.tolist(), strict=True))
 
     def switch(self) -> None:
         """Get ready to send set-points, or leave the topic to others."""
@@ -170,7 +178,7 @@ class JointDrive:
             reference = self._reference()
             if not (self._driving and self.box.value) or reference is None:
                 self._release()
-            elif self._now - self._sent > AT_REST and self._is_elsewhere(reference):
+            elif self._is_at_rest and self._is_elsewhere(reference):
                 self._begin()
                 self.words.content = MOVED
             else:
@@ -181,7 +189,7 @@ class JointDrive:
         sense = self._jog()
         if not (sense or self._simulated or self._hold.is_held(self._now)):
             self._release()
-            if self._now - self._sent <= AT_REST:  # it brakes
+            if not self._is_at_rest:  # it brakes
                 self.point.begin(self.point.near(reference))
             return
         if not self._moving:
@@ -199,7 +207,21 @@ class JointDrive:
         self._wait_for_the_robot(old, share)
         if not np.array_equal(old, self.point.q):
             self._operator.set_point(self.joints, self.point.q.tolist())
-            self._sent = self._now
+            self._moved = self._now
+        self._watch_the_reference(reference)
+
+    def _watch_the_reference(self, reference: Array) -> None:
+        """Take note of a reference that is still on its way to the last set-point."""
+        # a slow one goes on long after that was sent, and has to hold when the button is released
+        before, self._away = self._away, float(
+            np.abs(self.point.near(reference) - self.point.q).sum())
+        if not self._is_at_rest and self._away < before - NEARER:
+            self._moved = self._now
+
+    @property
+    def _is_at_rest(self) -> bool:
+        """Return whether nothing that was asked for goes on: others may move the robot."""
+        return self._now - self._moved > AT_REST
 
     def _wait_for_the_robot(self, old: Array, share: float) -> None:
         """Go back to the old set-point if the new one leaves a blocked robot further behind."""
@@ -234,7 +256,7 @@ class JointDrive:
 
     def _release(self) -> None:
         """End a motion: the controller holds, wherever the last set-point is."""
-        if self._moving and self._now - self._sent <= AT_REST:
+        if self._moving and not self._is_at_rest:
             self._operator.hold(self.joints)
         self._moving = self._is_waiting = False
         self.point.rest()
@@ -251,7 +273,7 @@ class JointDrive:
         lack = missing(self._telemetry, Takes.TRAJECTORY, seen=self._measured() is not None,
                        crowded=self._operator.is_crowded) if on else ''
         if on and not lack and self._reference() is None:
-            lack = NO_REFERENCE
+            lack = self._without_reference()
         driving = on and not lack
         if driving != self._driving:
             self._release()
@@ -267,6 +289,14 @@ class JointDrive:
         shown = self.target if driving else self._measured()
         if shown is not None:
             self._show(shown)
+
+    def _without_reference(self) -> str:
+        """Return why it is not known what the controller follows."""
+        heard = self._telemetry.reference_positions
+        others = [name for name in self.joints if name not in heard]
+        if self._telemetry.age('reference') > FRESH or not heard or not others:
+            return NO_REFERENCE
+        return OTHER_JOINTS.format('`, `'.join(others))
 
     def _begin(self) -> None:
         """Ask for what is: set-point and target are where the controller's reference is."""

@@ -191,6 +191,7 @@ def with_marks(t: Array, lines: Sequence[Array], marks: Sequence[float]
     :param lines: go on as they are at the mark.
     :param marks: times; one outside of the others is at their end.
     """
+    marks = sorted(marks)  # those between the same two points keep their order, as t must
     at = np.repeat(np.searchsorted(t, marks), 3)
     event = np.insert(np.zeros(len(t)), at, np.tile([0.0, 1.0, 0.0], len(marks)))
     inside = np.clip(np.repeat(np.asarray(marks, float), 3), t[0], t[-1])

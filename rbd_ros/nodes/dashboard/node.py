@@ -63,7 +63,8 @@ PARAMETERS: dict[str, tuple[Any, str]] = {
     'controller': ('controller', 'Name of the controller.'),
     'simulator': ('simulator', 'Name of the simulator.'),
     'joints': (Parameter.Type.STRING_ARRAY, 'Joints in the order of the commands. Default: all.'),
-    'frame': ('', 'Controlled frame. If empty, the last frame of the chain.'),
+    'frame': ('', 'Controlled frame, unless task.frame of the controller names one. If empty, '
+                  'the last frame of the chain.'),
     'robots': (Parameter.Type.STRING_ARRAY, 'Namespaces of robots to show side by side, each with '
                'a tab. Default: one robot, in the namespace of this node.'),
     'spacing': (1.5, 'Distance between robots shown side by side, m. 0: where their descriptions '
@@ -88,9 +89,9 @@ class Dashboard(Node):
         super().__init__('dashboard')
         declare_fixed(self, PARAMETERS)
         self._namespaces = tuple(self._value('robots') or ('',))
+        if self._namespaces != ('',) and not all(map(NAMESPACE.fullmatch, self._namespaces)):
+            raise RbdError('parameter robots: namespaces, such as [left, right]')
         if len(self._namespaces) > 1:
-            if not all(map(NAMESPACE.fullmatch, self._namespaces)):
-                raise RbdError('parameter robots: namespaces, such as [left, right]')
             if len({_word(each) for each in self._namespaces}) < len(self._namespaces):
                 raise RbdError('parameter robots: each namespace once')
             for name in OF_ONE_ROBOT:  # it would hold for the limits of the others, too

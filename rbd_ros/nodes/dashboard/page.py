@@ -44,6 +44,7 @@ from rbd_ros.view.poses import compiled_poses
 from rbd_ros.view.scene import RobotScene, viewpoint
 from rbd_ros.view.server_part import origin_of, ServerPart
 from rbd_ros.view.shapes import read_shapes
+from rbd_ros.view.torques import fixed_positions
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -105,11 +106,12 @@ class Page:
         self._adjust = Adjust(self._gui, operator, settings)
         self._figures = Drawings(server, self._robot, frame, joints, telemetry, settings)
         Look(server, self._drawn, frame)
-        with self._gui.add_folder('Torques, N.m'):
+        history = JointHistory(joints_of(model, joints))
+        units = sorted({joint.unit('measured_torque') for joint in history.joints}, reverse=True)
+        with self._gui.add_folder(f'Torques, {" or ".join(units)}'):
             self._bars = self._gui.add_html('')
         with self._gui.add_folder('Events', expand_by_default=False):
             self._events = self._gui.add_html('')
-        history = JointHistory(joints_of(model, joints))
         self._watch, self._recorder = EventWatch(telemetry), Recorder(history, telemetry)
         self._over_time = JointPlots(self._gui, history, telemetry.timeline)
         self._numbers = NumberPlot(self._gui, {
@@ -189,6 +191,7 @@ class Page:
         self._settings.refresh()
         if self._settings.values is not self._taken:
             self._taken = self._settings.values
+            self._telemetry.fixed = fixed_positions(self._taken)
             self._adjust.take(self._taken)
             self._torques.take(self._taken)
         self._events.content = self._telemetry.timeline.html()

@@ -42,6 +42,8 @@ __all__ = ['RobotTab']
 DESCRIPTION_TIMEOUT = 5.0  # s after which the page says that there is no description
 MISSING = ('**No robot yet.** Nobody has published {}: start the robot, or name its file with '
            '`-p robot_description_file:=my_robot.urdf`.')
+ANOTHER = ('**Another robot description was published.** The page still shows the first one; '
+           'start the dashboard again to show the new one.')
 
 
 class RobotTab:
@@ -61,7 +63,8 @@ class RobotTab:
         #: What is wrong with the robot; empty: nothing.
         self.problem = ''
         self.page: Page | None = None
-        self._received, self._tried = '', False
+        self._received = ''  # the newest text on the topic
+        self._tried: str | None = None  # that of which a page was made, or could not be made
         self._begin = time.monotonic()
         self._topic = self._name('robot_description')
         node.create_subscription(String, self._topic, self._on_description, LATCHED)
@@ -81,20 +84,27 @@ class RobotTab:
         """Show the present, or what is missing; to be called some 25 times per second."""
         if self.page is not None:
             self.page.update()
-        elif not self._tried:
-            try:
-                text = self._description()
-                self._tried = bool(text)
-                if text:
-                    with self._room:
-                        self.page = self._make(text)
-                    self._notice.visible = False  # removed, it would leave an update behind
-                elif time.monotonic() > self._begin + DESCRIPTION_TIMEOUT:
-                    self._notice.content = MISSING.format(self._topic)
-            except RbdError as error:
-                self._tried, self.problem = True, str(error)
-                self._node.get_logger().error(self.problem)
-                self._notice.content = f'**The robot cannot be shown.** {self.problem}'
+            self._tell_of_another()
+            return
+        heard = self._received  # once: the next one may come while a page is made
+        if heard == self._tried:
+            return
+        try:
+            self._tried = heard
+            text = self._description(heard)
+            if text:
+                with self._room:
+                    self.page = self._make(text)
+                self.problem = ''
+                self._notice.visible = False  # removed, it would leave an update behind
+                return
+            self._tried = None
+            if time.monotonic() > self._begin + DESCRIPTION_TIMEOUT:
+                self._notice.content = MISSING.format(self._topic)
+        except RbdError as error:
+            self.problem = str(error)
+            self._node.get_logger().error(self.problem)
+            self._notice.content = f'**The robot cannot be shown.** {self.problem}'
 
     def close(self) -> None:
         """End what was begun on the page."""
@@ -111,6 +121,8 @@ class RobotTab:
         value, node = self._value, self._node
         model = load_urdf(urdf, limits_optional=True)
         joints = tuple(value('joints') or model.independent_joint_names)
+        if not joints:
+            raise RbdError(f'robot "{model.name}" has no movable joint: the dashboard needs one')
         frame = value('frame') or last_frame(model, joints)
         model.frame(frame)
         controller, simulator = self._name(value('controller')), self._name(value('simulator'))
@@ -122,16 +134,26 @@ class RobotTab:
                     Settings(node, controller), find_resource(file) if file else None,
                     self._kept)
 
-    def _description(self) -> str:
-        """Return the text of the robot, empty while there is none."""
+    def _description(self, heard: str) -> str:
+        """
+        Return the text of the robot, empty while there is none.
+
+        :param heard: the text on the topic.
+        """
         text, file = self._value('robot_description'), self._value('robot_description_file')
-        return description_text(text, file) if text or file else self._received
+        return description_text(text, file) if text or file else heard
+
+    def _tell_of_another(self) -> None:
+        """Say that the robot on the page is no longer the one on the topic."""
+        given = self._value('robot_description') or self._value('robot_description_file')
+        other = not given and self._received != self._tried
+        if self._notice.visible != other:
+            self._notice.content, self._notice.visible = ANOTHER, other
 
     def _name(self, name: str) -> str:
         """Return a name within the namespace."""
         return f'{self._namespace}/{name}' if self._namespace else name
 
     def _on_description(self, message: String) -> None:
-        """Take a robot; a new one only in the place of one that could not be shown."""
-        if self.page is None and message.data != self._received:
-            self._received, self._tried, self.problem = message.data, False, ''
+        """Take a robot; a new one is shown only in the place of one that could not be."""
+        self._received = message.data

@@ -24,12 +24,13 @@ from rcl_interfaces.srv import GetParameters
 from rclpy.parameter import parameter_value_to_python
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
+    from rbd_ros.model.model import Model
     from rclpy.node import Node
     from rclpy.task import Future
 
-__all__ = ['Settings']
+__all__ = ['Settings', 'task_frame']
 
 READ_PERIOD = 2.0  # s between two reads
 ANSWER_TIMEOUT = 5.0  # s to wait for an answer
@@ -38,7 +39,8 @@ GROUPS: tuple[tuple[str, ...], ...] = (
     ('payload.mass', 'stiffness', 'damping', 'gravity'),
     ('friction.viscous', 'friction.coulomb', 'friction.speed', 'rotor_inertia', 'driver_adds',
      'driver_knows_payload', 'effort_is_torque', 'payload.com', 'payload.inertia',
-     'payload.frame', 'task.frame', 'task.axes', 'passive_joints'),
+     'payload.frame', 'task.frame', 'task.axes', 'passive_joints',
+     'fixed_positions.joints', 'fixed_positions.values'),
     tuple(sorted({name for names in GAINS.values() for name in names} - {'stiffness'}
                  | {name for mode in MODES.values() for name in mode.rows})))
 
@@ -96,3 +98,14 @@ class Settings:
         future = self._client.call_async(GetParameters.Request(names=names))
         future.add_done_callback(done)
         return future
+
+
+def task_frame(values: Mapping[str, Any], model: Model, otherwise: str) -> str:
+    """
+    Return the frame that the controller moves.
+
+    :param values: parameters of the controller.
+    :param otherwise: the frame if they name none of the robot.
+    """
+    told = values.get('task.frame')
+    return str(told) if told in model.frames else otherwise

@@ -28,6 +28,7 @@ from rbd_ros.nodes.dashboard.dead_man import DeadMan, HOLD_RATE, renewing, TIMEO
 from rbd_ros.nodes.dashboard.drawings import OF_ROBOT
 from rbd_ros.nodes.dashboard.moving_pose import MovingPose, SPEED, TURN
 from rbd_ros.nodes.dashboard.readiness import missing
+from rbd_ros.nodes.dashboard.settings import task_frame
 from rbd_ros.view.figures import quaternion
 
 if TYPE_CHECKING:
@@ -92,13 +93,18 @@ class TargetHandle:
     @property
     def frame(self) -> str:
         """Return the frame that the controller moves."""
-        told = self._settings.values.get('task.frame')
-        return str(told) if told in self._robot.model.frames else self._named
+        return task_frame(self._settings.values, self._robot.model, self._named)
 
     def show(self) -> None:
         """Put the target where the frame is, and let it be dragged."""
         with self._lock:
-            self._simulated, self._placed = self._operator.simulated, self.frame
+            self._simulated = self._operator.simulated
+            self._place()
+
+    def _place(self) -> None:
+        """Put the handle at the frame that the controller moves now."""
+        with self._lock:
+            self._placed = self.frame
             self._reach = reach_bound(self._robot.model, self._placed)
             self._release()
             self._last = None
@@ -171,7 +177,7 @@ class TargetHandle:
         # a simulator that comes while this is on switches no dead-man off
         self._simulated = self._operator.simulated and (self._simulated or not on)
         if on and (not self._gizmo.visible or self._placed != self.frame):
-            self.show()
+            self._place()
         H = self._pose() if on else None
         lack = missing(self._telemetry, Takes.TARGET, seen=H is not None,
                        crowded=self._operator.is_aim_crowded) if on else ''

@@ -132,8 +132,8 @@ class TeachPanel:
     def add(self) -> None:
         """Keep where the robot is."""
         q = self._telemetry.position(self._robot.model)
-        if q is None:
-            raise RbdError('the position of the robot is unknown')
+        if q is None or self._telemetry.age('states') > FRESH:
+            raise RbdError('the position of the robot is unknown: no joint states arrive')
         self.lesson = self.lesson.added(Point(tuple(q.tolist())))
         self._said = ''
 

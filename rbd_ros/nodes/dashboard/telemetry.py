@@ -26,6 +26,7 @@ from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import WrenchStamped
 from nav_msgs.msg import Odometry
 import numpy as np
+from rbd_ros.model.positions import neutral
 from rbd_ros.nodes.codec import JointStateReader, read_plain_array
 from rbd_ros.nodes.dashboard.event_reports import ContactReports, GoalReports
 from rbd_ros.nodes.dashboard.mailbox import Mailroom
@@ -41,6 +42,8 @@ from std_msgs.msg import Float64MultiArray, String, UInt8MultiArray
 from visualization_msgs.msg import Marker, MarkerArray
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from numpy.typing import NDArray
     from rbd_ros.model.model import Model
     from rclpy.node import Node
@@ -110,6 +113,8 @@ class Telemetry:
         self.joint_states = node.resolve_topic_name(f'{within}joint_states')
         self.state, self.mode, self.fault = '', '', ''
         self.positions: dict[str, float] = {}
+        #: where joints are that nobody publishes, as the controller was told
+        self.fixed: Mapping[str, float] = {}
         self.velocities: dict[str, float] = {}
         self.efforts: dict[str, float] = {}
         self.command: tuple[float, ...] = ()
@@ -189,8 +194,8 @@ class Telemetry:
         return time.monotonic() - self._received.get(what, -np.inf)
 
     def position(self, model: Model) -> Array | None:
-        """Return q, None while a joint has never been seen."""
-        return _in_order(model, self.positions)
+        """Return q, None while a joint has never been seen and is not fixed."""
+        return _in_order(model, {**self.fixed, **self.positions})
 
     def velocity(self, model: Model) -> Array:
         """Return qd, zero where nobody publishes it."""
@@ -332,9 +337,9 @@ def _obstacle(marker: Marker) -> Obstacle:
                     (round(255 * colour.r), round(255 * colour.g), round(255 * colour.b)))
 
 
-def _in_order(model: Model, values: dict[str, float]) -> Array | None:
-    """Return one value per coordinate; a joint with several is not among joint states."""
-    q = np.zeros(model.nq)
+def _in_order(model: Model, values: Mapping[str, float]) -> Array | None:
+    """Return q; a joint with several coordinates is not among joint states, and neutral."""
+    q = np.array(neutral(model), float)
     for name in model.independent_joint_names:
         place = model.position_slice(name)
         if place.stop - place.start == 1:

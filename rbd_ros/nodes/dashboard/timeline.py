@@ -19,6 +19,7 @@ from collections import deque
 from collections.abc import Iterator
 from datetime import datetime
 from html import escape
+import threading
 import time
 from typing import NamedTuple
 
@@ -73,6 +74,7 @@ class Timeline:
     def __init__(self) -> None:
         self._events: deque[Event] = deque(maxlen=KEPT)
         self._html = ''  # of these events; empty: to be made
+        self._lock = threading.RLock()  # messages add events while the page shows them
 
     def add(self, kind: str, text: str, advice: str = '', at: float | None = None) -> None:
         """
@@ -80,16 +82,18 @@ class Timeline:
 
         :param at: when, s since 1970; None: now.
         """
-        self._events.appendleft(Event(now() if at is None else at, kind, text, advice))
-        self._html = ''
+        with self._lock:
+            self._events.appendleft(Event(now() if at is None else at, kind, text, advice))
+            self._html = ''
 
     def reword(self, kind: str, texts: tuple[str, ...], text: str) -> None:
         """Give the newest event of a kind that has one of some texts another text."""
-        for k, event in enumerate(self):
-            if event.kind == kind and event.text in texts:
-                self._events[k] = event._replace(text=text)
-                self._html = ''
-                return
+        with self._lock:
+            for k, event in enumerate(self):
+                if event.kind == kind and event.text in texts:
+                    self._events[k] = event._replace(text=text)
+                    self._html = ''
+                    return
 
     def __iter__(self) -> Iterator[Event]:
         """Go over the events, newest first."""
@@ -97,9 +101,11 @@ class Timeline:
 
     def html(self) -> str:
         """Return the list, newest first."""
-        if not self._html:
-            rows = ''.join(event.html() for event in self)
-            found = f'<table class="events" style="width:100%">{rows}</table>' if rows else NONE
-            self._html = ('<div style="margin:2px 8px;font-size:12px;max-height:300px;'
-                          f'overflow-y:auto">{found}</div>')
-        return self._html
+        with self._lock:
+            if not self._html:
+                rows = ''.join(event.html() for event in self)
+                found = (f'<table class="events" style="width:100%">{rows}</table>' if rows
+                         else NONE)
+                self._html = ('<div style="margin:2px 8px;font-size:12px;max-height:300px;'
+                              f'overflow-y:auto">{found}</div>')
+            return self._html

@@ -20,6 +20,7 @@ import math
 from typing import Any, TYPE_CHECKING
 
 from rbd_ros.errors import RbdError
+from rbd_ros.nodes.dashboard.joint_history import joints_of
 from rbd_ros.view.torques import Comparison
 
 if TYPE_CHECKING:
@@ -56,6 +57,7 @@ class TorqueTable:
                  limits: Sequence[float], motion: Motion) -> None:
         model = robot.model
         self._joints, self._limits = tuple(joints), limits
+        self._units = [joint.unit('measured_torque') for joint in joints_of(model, joints)]
         self._settings: Mapping[str, Any] = {}
         self._before: Any = None  # rms differences that were remembered
         simple = not model.loops and model.nq == model.nv == len(model.independent_joint_names)
@@ -102,9 +104,10 @@ class TorqueTable:
         before = [''] * len(rms) if self._before is None else [
             f'{value:.2f}' for value in self._before]
         rows = ''.join(
-            f'<tr><td>{escape(name)}</td><td {RIGHT}>{old}</td><td {RIGHT}>{value:.2f} N.m</td>'
-            f'<td {RIGHT}>{_share(value, limit)}</td></tr>' for name, old, value, limit in zip(
-                self._joints, before, rms, self._limits, strict=True))
+            f'<tr><td>{escape(name)}</td><td {RIGHT}>{old}</td><td {RIGHT}>{value:.2f} {unit}</td>'
+            f'<td {RIGHT}>{_share(value, limit)}</td></tr>'
+            for name, old, value, unit, limit in zip(
+                self._joints, before, rms, self._units, self._limits, strict=True))
         notes = [SOURCES[found.source], *([ELSEWHERE] if found.elsewhere else [])]
         return (f'<div style="margin:2px 8px;font-size:12px">{"<br>".join(notes)}'
                 '<table class="differences" style="width:100%"><tr><td>rms difference</td>'
