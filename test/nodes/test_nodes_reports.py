@@ -19,7 +19,6 @@ import pytest
 
 pytest.importorskip('rclpy', reason='ROS is not sourced')
 controller_rig = pytest.importorskip('controller_rig')
-from builtin_interfaces.msg import Duration  # noqa: E402
 from rbd_ros.control.interface.causes import Cause  # noqa: E402
 from rbd_ros.control.load.payload import rotation  # noqa: E402
 from rbd_ros.control.references.trajectory import Knots  # noqa: E402
@@ -180,7 +179,7 @@ def test_when_a_state_was_taken(arm):
     assert len(told) >= 9 and told == sorted(told)
     assert all(np.abs(times - each).min() < 2e-9 for each in told)
     for wrong in (1e10, -1.0, np.nan):
-        assert reports_module._duration(wrong) == Duration()
+        assert reports_module._duration(wrong) == reports_module.Duration()
 
 
 def test_reference_and_error_of_a_law_that_tracks(arm):
