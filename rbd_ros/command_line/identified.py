@@ -16,7 +16,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -98,7 +98,7 @@ def parts(robot: Dynamics, found: Identified, seen: Compared) -> list[Any]:
     changed = sorted(found.base, key=lambda each: -abs(each.value - each.described)
                      / max(each.deviation, 1e-300))[:LISTED]
     combos = [[_name(each), each.described, each.value, each.low, each.high] for each in changed]
-    told = [table('Remaining torque on a motion that was not used for the fit (rms, N.m)', (
+    told = [table('Remaining torque on a motion that was not used for the fit (rms, N.m or N)', (
                 'joint', '>URDF', '>identified', '>% of range', '>noise'), rest),
             table('Drives', ('joint', *(f'>{term}' for term in drives)), rubbing),
             table('Bodies', ('body', '>mass in URDF, kg', '>identified', 'centre in URDF, m',
@@ -126,22 +126,23 @@ def _listed(names: Sequence[str]) -> str:
     return ', '.join(names[:LISTED]) + (f' and {more} more' if more > 0 else '')
 
 
-def draw_torques(seen: Compared, joints: Sequence[str], file: Path, title: str) -> None:
+def draw_torques(seen: Compared, units: Mapping[str, str], file: Path, title: str) -> None:
     """
     Write a picture of measured and predicted torques, before and after.
 
+    :param units: of the positions of all joints, by name.
     :param file: its ending chooses the format.
     """
-    figure = new_figure(file, 1.0 + 1.9 * len(joints), title)
-    grid = figure.subplots(len(joints), 1, sharex=True, squeeze=False)[:, 0]
+    figure = new_figure(file, 1.0 + 1.9 * len(units), title)
+    grid = figure.subplots(len(units), 1, sharex=True, squeeze=False)[:, 0]
     before, after = seen.rms('before'), seen.rms('after')
-    for k, joint in enumerate(joints):
+    for k, (joint, unit) in enumerate(units.items()):
         grid[k].plot(seen.t, seen.measured[:, k], 'k', linewidth=1.4, label='measured')
         grid[k].plot(seen.t, seen.before[:, k], 'tab:red', linewidth=0.9,
                      label=f'URDF ({before[k]:.3g} rms)')
         grid[k].plot(seen.t, seen.after[:, k], 'tab:green', linewidth=0.9,
                      label=f'identified ({after[k]:.3g} rms)')
-        grid[k].set_ylabel(f'{joint}, N.m')
+        grid[k].set_ylabel(f'{joint}, {"N" if unit == "m" else "N.m"}')
         grid[k].legend(loc='upper right', fontsize='x-small')
     grid[-1].set_xlabel('time, s')
     save_figure(figure, file, lambda picture: (

@@ -50,7 +50,7 @@ def show(data: Mapping[str, object], as_json: bool, *parts: RenderableType,
     :param data: the result as data.
     :param as_json: whether to print the data as JSON.
     :param parts: text and tables to print otherwise.
-    :param wrap: whether to break long lines of text; not in commands to be copied.
+    :param wrap: whether to break long lines of text; not in commands and files to be copied.
     """
     if as_json:
         print(json.dumps(plain(data), indent=1, allow_nan=False))

@@ -22,6 +22,7 @@ from typing import Any
 from rbd_ros.control.controller import Controller
 from rbd_ros.control.joint_states.ages import gravity_age
 from rbd_ros.control.load.payload import payload_vector, PayloadError, rotation
+from rbd_ros.control.load.payload_check import PayloadCheck
 from rbd_ros.control.load.tilt import find_down, Tilt
 from rbd_ros.control.load.words import TEXTS
 from rbd_ros.control.modes.modes import Takes, taking
@@ -47,6 +48,7 @@ class RecordedInputs:
         self._controller, self._robot, self._note = controller, controller.settings.robot, note
         self._frames = RobotFrames(ControlledRobot(controller))
         self._age, self._tilt = gravity_age(clocks), Tilt({})
+        self._payload_check = PayloadCheck(controller)
         #: position and turn of the last pose that came before the replay ran
         self._early: tuple[list[float], list[float]] | None = None
         if controller.settings.text('gravity_source') == 'tf':
@@ -80,9 +82,11 @@ class RecordedInputs:
     def _payload(self, now: float, message: Any) -> None:
         R, p = self._frames.in_payload(message.header.frame_id)
         load, com = message.inertia, message.inertia.com
-        self._controller.take_payload(now, now, payload_vector(
+        wanted = payload_vector(
             load.m, (com.x, com.y, com.z),
-            (load.ixx, load.ixy, load.ixz, load.iyy, load.iyz, load.izz), R, p.tolist()))
+            (load.ixx, load.ixy, load.ixz, load.iyy, load.iyz, load.izz), R, p.tolist())
+        self._payload_check.check(wanted)
+        self._controller.take_payload(now, now, wanted)
 
     def _reading(self, now: float, message: Any) -> None:
         force, moment, stamp = (message.wrench.force, message.wrench.torque,

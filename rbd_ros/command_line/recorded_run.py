@@ -16,6 +16,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 import html
 from pathlib import Path
@@ -72,7 +73,8 @@ def read_run(path: str | Path, topic: str | None = None, namespace: str | None =
     messages = read_messages(path, topic, kind)
     if not messages:
         raise BagError(f'{path}: topic "{topic}" has no messages')
-    joints = tuple(messages[0].joint_names if kind == CONTROLLER_STATE else messages[0].name)
+    joints = _most_told([tuple(each.joint_names if kind == CONTROLLER_STATE else each.name)
+                         for each in messages])
     rows = [_row(message, joints) for message in messages]
     rows = [row for row in rows if row is not None]
     if not rows:
@@ -90,6 +92,12 @@ def read_description(path: str | Path, namespace: str | None = None) -> str:
     """
     wanted = choose_robot(path, topics(path), namespace).description
     return next((str(message.data) for _, _, message, _ in read_in_order(path, {wanted})), '')
+
+
+def _most_told(names: Sequence[tuple[str, ...]]) -> tuple[str, ...]:
+    """Return the joints of which there is most: a gripper may publish on the same topic."""
+    counts = Counter(names)
+    return max(counts, key=lambda each: len(each) * counts[each])
 
 
 def _row(message: Any, joints: Sequence[str]) -> tuple[float, Array, Array, Array] | None:
@@ -131,30 +139,33 @@ def summary(run: Run, limits: Mapping[str, float]) -> list[dict[str, Any]]:
     return found
 
 
-def draw(run: Run, limits: Mapping[str, float], file: Path, title: str) -> None:
+def draw(run: Run, limits: Mapping[str, float], file: Path, title: str,
+         units: Mapping[str, str] | None = None) -> None:
     """
     Write a picture: for each joint its position with the reference, and its torque.
 
     :param file: its ending chooses the format.
+    :param units: of positions by joint; None: unknown.
     """
     figure = new_figure(file, 1.0 + 1.7 * len(run.joints), title)
     grid = figure.subplots(len(run.joints), 2, sharex=True, squeeze=False)
     for k, joint in enumerate(run.joints):
-        _draw_joint(grid[k], run, k, limits.get(joint, np.inf))
+        _draw_joint(grid[k], run, k, limits.get(joint, np.inf),
+                    (units or {}).get(joint, ''))
     grid[0][0].legend(loc='upper right', fontsize='small')
     for axes in grid[-1]:
         axes.set_xlabel('time, s')
     save_figure(figure, file, lambda picture: _page(title, picture, summary(run, limits)))
 
 
-def _draw_joint(axes: Sequence[Any], run: Run, k: int, limit: float) -> None:
+def _draw_joint(axes: Sequence[Any], run: Run, k: int, limit: float, unit: str) -> None:
     position, torque = axes
     if np.isfinite(run.reference[:, k]).any():
         position.plot(run.t, run.reference[:, k], label='reference', linewidth=1.0)
     position.plot(run.t, run.q[:, k], label='position', linewidth=1.0)
-    position.set_ylabel(run.joints[k])
+    position.set_ylabel(f'{run.joints[k]}, {unit}' if unit else run.joints[k])
     torque.plot(run.t, run.torque[:, k], color='tab:green', linewidth=1.0)
-    torque.set_ylabel('torque, N.m')
+    torque.set_ylabel('force, N' if unit == 'm' else 'torque, N.m')
     if np.isfinite(limit):
         for bound in (limit, -limit):
             torque.axhline(bound, color='tab:red', linewidth=0.8, linestyle='--')

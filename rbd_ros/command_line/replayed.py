@@ -17,10 +17,9 @@
 A recorded run, computed once more: the same states through the same step, without ROS.
 
 The clock is that of the recorded controller, see :mod:`rbd_ros.command_line.replayed_clock`: a
-late recorder changes nothing, and a late state does what it did. With simulated time it is that of
-the stamps. What the joints followed is taken from the controller's state, whether a topic or an
-action had asked for it; between two reports it is interpolated. Torques are compared wherever both
-controllers run.
+late recorder changes nothing, and a late state does what it did. What the joints followed is taken
+from the controller's state, whether a topic or an action had asked for it; between two reports it
+is interpolated. Torques are compared wherever both controllers run.
 """
 
 from __future__ import annotations
@@ -40,7 +39,7 @@ from rbd_ros.control.interface.causes import Cause
 from rbd_ros.control.modes.mode_file import read_modes
 from rbd_ros.control.parameters.assembly import build_robot, build_settings, compile_kernels
 from rbd_ros.control.parameters.row import Value
-from rbd_ros.control.parameters.table import with_modes
+from rbd_ros.control.parameters.table import defaults, with_modes
 from rbd_ros.control.references.trajectory import read_points
 from rbd_ros.control.supervisor.states import State
 from rbd_ros.errors import nearest, RbdError
@@ -124,6 +123,10 @@ class _Replay:
                     f'give --controller or --topic{hint}' if (
                         hint := nearest(topic, recorded_topics(path)))
                     else 'rbd record records it'))
+        if not any(_time(message) for topic, _, message, _ in messages if topic == joint_states):
+            raise BagError(f'{path}: no message on {joint_states} has a stamp, by which a state '
+                           'and its torque are found; let the driver stamp its states')
+        self._notes: dict[str, None] = {}
         self._simulated = False  # whether it took time from /clock
         self._values = dict(self._first_values(path))
         text = next(message.data for topic, _, message, _ in messages
@@ -134,13 +137,13 @@ class _Replay:
         settings = build_settings(self._robot, self._values, simulated=True)
         self._sent: Array | None = None
         self._controller = Controller(settings, compile_kernels(settings), self._publish)
-        self._notes: dict[str, None] = {}
         self._inputs = RecordedInputs(
             self._controller, build_settings(self._robot, self._values, simulated=False),
             lambda text: self._notes.update({text: None}))
         self._reports = [message for topic, _, message, _ in messages
                          if topic == f'{name}/controller_state']
         self._spans = list(_spans(self._reports))
+        taken = [(_time(each), now) for each in self._reports if (now := _taken(each)) > 0.0]
         self._clock = ControlClock(
             np.unique([_time(message) for topic, _, message, _ in messages
                        if topic == joint_states]),
@@ -148,8 +151,8 @@ class _Replay:
             # times of sending are real, and a simulation may be faster or slower
             [] if self._simulated else [
                 (1e-9 * when, _torques(message))
-                for when, message in read_sent(path, f'{name}/commands')])
-        if self._simulated:
+                for when, message in read_sent(path, f'{name}/commands')], taken)
+        if self._simulated and not taken:
             self._notes['the controller took time from /clock: states are replayed at their '
                         'stamps, also those that came late'] = None
         if self._clock.lost:
@@ -164,18 +167,19 @@ class _Replay:
 
     def _first_values(self, path: Path) -> Iterator[tuple[str, Value]]:
         """Return the parameters that the controller had when the recording began."""
-        found: dict[str, Value] = {}
-        for topic, _, message, _ in self._messages:
-            if topic == PARAMETER_EVENTS and message.node == self._name:
-                found = dict(_changes(message))
-                if len(found) > 1 and 'mode_file' in found:
-                    break
+        events = (dict(_changes(message)) for topic, _, message, _ in self._messages
+                  if topic == PARAMETER_EVENTS and message.node == self._name)
+        found = next((each for each in events if len(each) > 1 and 'mode_file' in each), None)
+        if found is None:
+            raise BagError(f'{path}: the parameters of {self._name} are missing; rbd record asks '
+                           'for them when it begins')
         self._simulated = bool(found.get('use_sim_time', False))
-        modes = read_modes(str(found.get('mode_file', '')))
-        if missing := [name for name in with_modes(modes) if name not in found]:
-            raise BagError(f'{path}: parameters of {self._name} are missing ({missing[0]} and '
-                           f'{len(missing) - 1} more); rbd record asks for them when it begins')
-        return ((name, found[name]) for name in with_modes(modes))
+        modes = read_modes(str(found['mode_file']))
+        usual = defaults(modes)
+        if new := [name for name in usual if name not in found]:
+            self._notes[f'the recorded controller, of another release, had no {", ".join(new)}: '
+                        'replayed with the defaults'] = None
+        return ((name, found.get(name, value)) for name, value in usual.items())
 
     def _publish(self, torque: Array) -> None:
         self._sent = torque.copy()
@@ -206,11 +210,11 @@ class _Replay:
                 self._notes[text] = None
 
     def _on_joint_state(self, when: int, message: Any, data: bytes) -> None:
-        stamp = message.header.stamp
-        now = self._clock.at(_time(message) or 1e-9 * when)
-        if now <= self._now:
-            return  # another part of the robot, or one again
-        self._now = now
+        stamp, now = message.header.stamp, self._now
+        # Parts of a robot may come with one stamp, one part always later than the other, or one
+        # without stamps. What really comes again the controller finds, as the recorded one did.
+        if (time := _time(message)) > 0.0:
+            self._now = now = max(self._clock.at(time), now)
         self._follow_the_recorded()
         self._feed()
         self._inputs.begin(now)
@@ -298,6 +302,12 @@ def _changes(message: Any) -> Iterator[tuple[str, Value]]:
 
 def _time(message: Any) -> float:
     return float(message.header.stamp.sec + 1e-9 * message.header.stamp.nanosec)
+
+
+def _taken(report: Any) -> float:
+    """Return the control time at which the state of a report was taken; 0: it does not tell."""
+    since = report.feedback.time_from_start
+    return float(since.sec + 1e-9 * since.nanosec)
 
 
 def _torques(command: Any) -> Array:

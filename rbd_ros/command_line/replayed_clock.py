@@ -13,12 +13,15 @@
 # limitations under the License.
 
 """
-When the recorded controller took each joint state, by the torque that it sent for it.
+When the recorded controller took each joint state.
 
-A controller follows its reference by the time at which a state arrives, not by its stamp. On a
-busy machine some arrive late, and where a reference moves fast that is a large difference. A
-report of the controller has the stamp of its state and the torque that was sent; the command with
-the same torque has the time of sending, which is that of the state but for the time of one step.
+A controller follows its reference by the time at which it takes a state, not by its stamp. On a
+busy machine some are taken late, and where a reference moves fast that is a large difference. A
+report of the controller has the stamp of its state and this time.
+
+Between two reports, and in recordings whose reports do not tell it, the torques do: a report has
+the torque that was sent, and the command with the same torque the time of sending, which is that
+of the state but for the time of one step, and however long the machine stood still in between.
 Between two such reports the commands are counted: if they are as many as the states, each has its
 own.
 """
@@ -40,45 +43,82 @@ _LATEST = 1.0
 
 class ControlClock:
     """
-    Control time by stamps; without commands that tell more, the stamps themselves.
+    Control time by stamps; without reports and commands that tell more, the stamps themselves.
 
     :param stamps: of all states, s, increasing.
     :param reports: stamp and torques of each report.
     :param commands: time of sending in s, and torques, in the order of sending.
+    :param taken: stamp and control time of each report that has one, s.
     """
 
     def __init__(self, stamps: Array, reports: Sequence[tuple[float, Array]],
-                 commands: Sequence[tuple[float, Array]]) -> None:
+                 commands: Sequence[tuple[float, Array]],
+                 taken: Sequence[tuple[float, float]] = ()) -> None:
         #: states that the controller answered, and that were not recorded
         self.lost = 0
         self._stamps = self._times = np.zeros(0)
         self._usual = 0.0  # s that a state is late
-        met = _met(stamps, reports, commands)
-        if len(met) < 2:
+        times = self._sent(stamps, _met(stamps, reports, commands), [when for when, _ in commands])
+        if len(told := _increasing(np.array(sorted(taken)).reshape(-1, 2))) > 1:
+            times = _between(told, times)
+        if len(times) < 2:
             return
-        sent = np.array([when for when, _ in commands])
-        known = []
+        times[:, 1] -= (times[:, 1] - times[:, 0]).min()  # the clocks of two computers may differ
+        self._stamps, self._times = times.T
+        self._usual = float(np.median(self._times - self._stamps))
+
+    def _sent(self, stamps: Array, met: Sequence[tuple[int, int]], sent: Sequence[float]) -> Array:
+        """Return stamps and times of sending where both are known; count what was lost."""
+        known: list[tuple[float, float]] = []
         for (state, command), (next_state, next_command) in pairwise(met):
             states, answers = next_state - state, next_command - command
             self.lost += max(0, answers - states)
             count = states if states == answers else 1
             known += [(stamps[state + k], sent[command + k]) for k in range(count)]
-        known.append((stamps[met[-1][0]], sent[met[-1][1]]))
-        times = np.array(known)
-        times[:, 1] -= (times[:, 1] - times[:, 0]).min()  # the clocks of two computers may differ
-        later = np.append(True, np.diff(np.maximum.accumulate(times[:, 1])) > 0.0)
-        self._stamps, self._times = times[later].T
-        self._usual = float(np.median(self._times - self._stamps))
+        if len(met) > 1:
+            known.append((stamps[met[-1][0]], sent[met[-1][1]]))
+        return _increasing(np.array(known).reshape(-1, 2))
 
     def at(self, stamp: float) -> float:
         """Return the control time at which the state with a stamp was taken, s."""
         if not len(self._stamps):
             return stamp
-        if stamp < self._stamps[0]:
-            return min(stamp + self._usual, float(self._times[0]))
+        if stamp < self._stamps[0]:  # time goes on wherever stamps do: points follow each other
+            return stamp + min(self._usual, float(self._times[0] - self._stamps[0]))
         if stamp > self._stamps[-1]:
-            return max(stamp + self._usual, float(self._times[-1]))
+            return stamp + max(self._usual, float(self._times[-1] - self._stamps[-1]))
         return float(np.interp(stamp, self._stamps, self._times))
+
+
+def _increasing(times: Array) -> Array:
+    """Return those rows of stamps and times in which both are later than in all rows before."""
+    before = np.vstack([np.full((1, 2), -np.inf), np.maximum.accumulate(times)[:-1]])
+    return times[(times > before[:len(times)]).all(axis=1)]
+
+
+def _between(told: Array, sent: Array) -> Array:
+    """
+    Return the control time by stamps, of reports and of what was sent between them.
+
+    :param told: stamps and control times of reports.
+    :param sent: stamps and times of sending.
+    """
+    both, of_report, of_command = np.intersect1d(told[:, 0], sent[:, 0], return_indices=True)
+    if not len(both):
+        return told
+    # Sending is later by one step: by the least that was seen on both sides, as the machine may
+    # have stood still between a state and its torque.
+    late = sent[of_command, 1] - told[of_report, 1]
+    place = np.searchsorted(both, sent[:, 0])
+    late = np.minimum(late[np.maximum(place - 1, 0)], late[np.minimum(place, len(both) - 1)])
+    times = np.column_stack([sent[:, 0], sent[:, 1] - late])
+    after = np.searchsorted(told[:, 0], times[:, 0])
+    inside = (0 < after) & (after < len(told))
+    inside[inside] &= ((times[inside, 1] > told[after[inside] - 1, 1])
+                       & (times[inside, 1] < told[after[inside], 1]))
+    inside[np.searchsorted(sent[:, 0], both)] = False  # a report knows better
+    merged = np.vstack([told, times[inside]])
+    return _increasing(merged[np.argsort(merged[:, 0], kind='stable')])
 
 
 def _met(stamps: Array, reports: Sequence[tuple[float, Array]],

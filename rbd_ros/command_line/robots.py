@@ -31,7 +31,7 @@ from rbd_ros.model.urdf import find_resource, load_urdf
 from rbd_ros.model.urdf.check import Note
 from rbd_ros.model.urdf.description import read_description
 
-__all__ = ['coordinate_names', 'Loaded', 'load', 'read', 'tips', 'vector']
+__all__ = ['coordinate_names', 'joint_units', 'Loaded', 'load', 'read', 'tips', 'vector']
 
 
 class Loaded(NamedTuple):
@@ -86,6 +86,12 @@ def coordinate_names(model: Model, *, velocities: bool = False) -> list[str]:
         size = part.stop - part.start
         names += [joint] if size == 1 else [f'{joint}.{k}' for k in range(size)]
     return names
+
+
+def joint_units(model: Model) -> dict[str, str]:
+    """Return the unit of the position of each independent joint."""
+    return {name: 'm' if model.joint[model.joint_index(name)].type_name == 'prismatic' else 'rad'
+            for name in model.independent_joint_names}
 
 
 def vector(model: Model, option: str, text: str | None, *, velocities: bool = True) -> Array:

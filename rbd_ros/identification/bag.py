@@ -126,7 +126,8 @@ def _opened(path: Path, what: str) -> Iterator[Any]:
 @contextmanager
 def _whole(path: Path) -> Iterator[Path]:
     """Yield the bag itself, or of one that was cut off by a crash what can be read of it."""
-    if path.suffix != '.mcap' or is_whole(path):
+    # a folder of ros2 bag record may have any name
+    if path.suffix != '.mcap' or path.is_dir() or is_whole(path):
         yield path
         return
     with path.open('rb') as stream:
@@ -199,7 +200,7 @@ def read_sent(path: str | Path, topic: str) -> list[tuple[int, Any]]:
     :param path: file of ``rbd record``; of what tells no such times nothing is returned.
     """
     file = Path(path)
-    if file.suffix != '.mcap':
+    if file.suffix != '.mcap' or file.is_dir():
         return []
     try:
         from mcap.exceptions import McapError
@@ -209,8 +210,10 @@ def read_sent(path: str | Path, topic: str) -> list[tuple[int, Any]]:
     store = typestore()
     with _whole(file) as whole, whole.open('rb') as stream:
         try:
+            # commands for motors may have a type that is not known here, and tell no torques
             return sorted(((message.publish_time, store.deserialize_cdr(message.data, schema.name))
                            for schema, _, message in make_reader(stream).iter_messages([topic])
-                           if schema is not None), key=lambda each: each[0])
+                           if schema is not None and schema.name in store.fielddefs),
+                          key=lambda each: each[0])
         except (McapError, *_DAMAGED) as error:
             raise BagError(f'{path}: {topic} cannot be read: {error}') from error

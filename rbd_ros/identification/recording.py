@@ -102,7 +102,8 @@ def read_table(path: str | Path, model: Model) -> Recording:
     file, names = Path(path), list(model.independent_joint_names)
     if not file.exists():
         raise BagError(f'{path} does not exist; give a file of joint states, or a rosbag')
-    lines = file.read_text(encoding='utf-8', errors='replace').splitlines()
+    # a spreadsheet puts a mark of its encoding before the first column
+    lines = file.read_text(encoding='utf-8-sig', errors='replace').splitlines()
     columns = [word.strip() for word in lines[0].split(',')] if lines else []
     wanted = ['time', *(f'{kind}.{name}' for kind in ('position', 'effort') for name in names)]
     for column in wanted:

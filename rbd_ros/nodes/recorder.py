@@ -84,8 +84,8 @@ class Recorder(OwnNode):
         self._topics: dict[str, _Topic] = {}
         #: what cannot be recorded, and why, by topic
         self.refused: dict[str, str] = {}
-        #: topics of joint states that are there and are not recorded
-        self.passed_over: set[str] = set()
+        #: topics that are there and are not recorded, as nobody asked for them
+        self.others: set[str] = set()
         wanted = self._wanted is None or PARAMETER_EVENTS in self._wanted
         #: of the controllers that have not told their parameters yet, by name
         self._unread = {name: AsyncParameterClient(self._node, name)
@@ -138,10 +138,10 @@ class Recorder(OwnNode):
     def _look(self) -> None:
         """Subscribe to what has appeared, and ask for parameters until they are told."""
         for name, _ in self._node.get_topic_names_and_types():
-            if (self._wanted is None or name in self._wanted) and name not in self.refused:
+            if self._wanted is not None and name not in self._wanted:
+                self.others.add(name)
+            elif name not in self.refused:
                 self._listen(name)
-            elif name.endswith('/joint_states'):
-                self.passed_over.add(name)
         for name, client in self._unread.items():
             if (self._looked - self._asked.get(name, -_ASK_AGAIN) >= _ASK_AGAIN
                     and client.services_are_ready()):
@@ -245,7 +245,9 @@ class _Topic:
 
 
 def _message_class(kind: str) -> Any:
-    package, _, name = kind.split('/')
+    package, part, name = kind.split('/')
+    if part != 'msg':
+        raise ValueError(f'{kind} is part of an action or a service, which are not recorded')
     return getattr(importlib.import_module(f'{package}.msg'), name)
 
 

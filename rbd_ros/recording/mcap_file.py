@@ -59,8 +59,13 @@ class McapFile:
         self._schemas: dict[str, int] = {}
         self._written = 0
         self._writer = Writer(self._stream, chunk_size=CHUNK)
-        self._writer.start(profile='ros2', library=f'rbd_ros {VERSION}')
-        self._flush()
+        try:
+            with self._explained():
+                self._writer.start(profile='ros2', library=f'rbd_ros {VERSION}')
+                self._flush()
+        except RbdError:
+            path.unlink()  # nothing is in it
+            raise
 
     def __enter__(self) -> McapFile:
         return self
@@ -74,16 +79,18 @@ class McapFile:
         """Return how many bytes are on the disk."""
         return self._written
 
-    def add_topic(self, topic: str, kind: str, text: str, qos: str = '') -> int:
+    def add_topic(self, topic: str, kind: str, text: str, qos: str = '',
+                  language: str = 'ros2msg') -> int:
         """
         Return the number by which messages of a topic are written.
 
         :param kind: such as ``sensor_msgs/msg/JointState``.
         :param text: its definition.
         :param qos: how it was offered, as rosbag2 writes it.
+        :param language: of the definition: ``ros2msg`` or ``ros2idl``.
         """
         if kind not in self._schemas:
-            self._schemas[kind] = self._writer.register_schema(kind, 'ros2msg', text.encode())
+            self._schemas[kind] = self._writer.register_schema(kind, language, text.encode())
         return int(self._writer.register_channel(
             topic, 'cdr', self._schemas[kind], {'offered_qos_profiles': qos}))
 
@@ -139,6 +146,8 @@ def mend(path: Path, whole: Path) -> int:
     """
     Write all that can be read of a file which was cut off; return the number of messages.
 
+    Messages of other programs that are none of ROS 2 are left out.
+
     :param whole: file to write.
     """
     from mcap.exceptions import McapError
@@ -153,11 +162,12 @@ def mend(path: Path, whole: Path) -> int:
                 if isinstance(record, Schema):
                     texts[record.id] = record
                 elif isinstance(record, Channel):
-                    schema = texts[record.schema_id]
-                    numbers[record.id] = made.add_topic(
-                        record.topic, schema.name, schema.data.decode(),
-                        record.metadata.get('offered_qos_profiles', ''))
-                elif isinstance(record, Message):
+                    schema = texts.get(record.schema_id)
+                    if schema is not None and record.message_encoding == 'cdr':
+                        numbers[record.id] = made.add_topic(
+                            record.topic, schema.name, schema.data.decode(),
+                            record.metadata.get('offered_qos_profiles', ''), schema.encoding)
+                elif isinstance(record, Message) and record.channel_id in numbers:
                     made.write(numbers[record.channel_id], record.log_time, record.publish_time,
                                record.data)
         except (McapError, ZstdError, struct.error, ValueError, KeyError):  # here it was cut off

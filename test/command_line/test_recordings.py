@@ -17,7 +17,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
+import re
 import resource
 
 from benchmark.bags import write
@@ -26,9 +28,10 @@ from controlled_arm import RATE, SECONDS, write_controlled, Written
 from mcap.reader import make_reader
 import numpy as np
 import pytest
+from rbd_ros.command_line.recorded_run import read_run
 from rbd_ros.control.modes.modes import MODES, Takes, taking
 from rbd_ros.errors import RbdError
-from rbd_ros.identification.bag import read_in_order, topics, typestore
+from rbd_ros.identification.bag import read_in_order, read_sent, topics, typestore
 from rbd_ros.model.urdf.loader import load_urdf
 from rbd_ros.recording.mcap_file import CHUNK, is_whole, McapFile, mend
 from rbd_ros.recording.namespaces import next_steps, recorded_robots
@@ -39,6 +42,9 @@ from swaying_arm import swaying
 pytestmark = pytest.mark.slow
 
 STORE = typestore()
+JOINTS, REPORT, TEXT = (
+    'sensor_msgs/msg/JointState', 'control_msgs/msg/JointTrajectoryControllerState',
+    'std_msgs/msg/String')
 FOLLOWING = taking(Takes.TRAJECTORY)[0]
 FLOATING = next(name for name, mode in MODES.items() if not mode.takes)
 
@@ -95,6 +101,18 @@ def test_a_disk_that_is_full(tmp_path: Path) -> None:
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, limits)
     assert 100 < mend(path, tmp_path / 'whole.mcap') < 200
+
+
+def test_a_disk_that_was_full_before(tmp_path: Path) -> None:
+    """Not even a beginning can be written: that is told, and the name stays free."""
+    path, limits = tmp_path / 'full.mcap', resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (0, limits[1]))
+    try:
+        with pytest.raises(RbdError, match='cannot be written any further'):
+            McapFile(path)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert not path.exists()
 
 
 def test_commands_read_what_is_left(run: Path, tmp_path: Path) -> None:
@@ -238,9 +256,10 @@ def held_up(k: int) -> float:
     return max(0.0, end - t) + 1e-5 * (k % 40)
 
 
-def test_replay_of_a_busy_machine(tmp_path: Path) -> None:
+@pytest.mark.parametrize('clock', [None, 900.0], ids=['by the torques', 'as reported'])
+def test_replay_of_a_busy_machine(tmp_path: Path, clock: float | None) -> None:
     """A late state meets the reference that it met; those that are not recorded are counted."""
-    file = write_controlled(tmp_path / 'late.mcap', FOLLOWING, late=held_up,
+    file = write_controlled(tmp_path / 'late.mcap', FOLLOWING, late=held_up, clock=clock,
                             lost=range(1003, 1006))
     found = data('replay', file)
     assert found['within_tolerance'] and found['compared'] > 50
@@ -248,14 +267,184 @@ def test_replay_of_a_busy_machine(tmp_path: Path) -> None:
     assert [note for note in found['notes'] if note.startswith('3 joint states that the contr')]
 
 
-def test_replay_of_a_slow_simulation(tmp_path: Path) -> None:
-    """With time from /clock a state is replayed at its stamp, whatever time that took."""
-    file = write_controlled(tmp_path / 'slow.mcap', FOLLOWING, spoken={'use_sim_time': True},
-                            late=lambda _: 0.0, pace=2.0)
+def halted(k: int) -> float:
+    """Return how late a state is on a machine that halts between a state and its torque."""
+    since = k % 40
+    return max(0.0, HALT + 1e-4 * since - since / RATE) if since else 0.0
+
+
+HALT = 0.012  # s
+
+
+def test_replay_of_a_loop_that_halts(tmp_path: Path) -> None:
+    """A torque that is sent long after its state was taken does not move the state."""
+    file, old = (write_controlled(
+        tmp_path / f'{clock}.mcap', FOLLOWING, late=halted, clock=clock,
+        hesitates=lambda k: 1e-4 if k % 40 else HALT) for clock in (900.0, None))
     found = data('replay', file)
     assert found['within_tolerance'] and found['compared'] > 50
     assert max(found['largest_share']) < 1e-3
-    assert any('time from /clock' in note for note in found['notes'])
+    assert max(data('replay', old, code=1)['largest_share']) > 0.02  # by the torques alone
+
+
+@pytest.mark.parametrize('clock', [None, 0.0], ids=['by the stamps', 'as reported'])
+def test_replay_of_a_slow_simulation(tmp_path: Path, clock: float | None) -> None:
+    """With time from /clock it is the same, whatever time that took."""
+    file = write_controlled(tmp_path / 'slow.mcap', FOLLOWING, spoken={'use_sim_time': True},
+                            late=lambda _: 0.0, pace=2.0, clock=clock)
+    found = data('replay', file)
+    assert found['within_tolerance'] and found['compared'] > 50
+    assert max(found['largest_share']) < 1e-3
+    assert any('time from /clock' in note for note in found['notes']) is (clock is None)
+
+
+def rewritten(run: Path, file: Path, change: Callable[[str, bytes], list[bytes]],
+              later: int = 0) -> Path:
+    """Write a recording anew, received ns later; a change makes messages of one."""
+    with run.open('rb') as stream, McapFile(file) as out:
+        numbers: dict[str, int] = {}
+        for schema, channel, message in make_reader(stream).iter_messages():
+            for data in change(channel.topic, message.data):
+                if channel.topic not in numbers:
+                    numbers[channel.topic] = out.add_topic(
+                        channel.topic, schema.name, schema.data.decode())
+                out.write(numbers[channel.topic], message.log_time + later, message.publish_time,
+                          data)
+    return file
+
+
+@pytest.mark.parametrize('ahead', [0, 10**6], ids=['with one stamp', 'with a later stamp'])
+def test_replay_of_a_robot_in_parts(run: Path, tmp_path: Path, ahead: int) -> None:
+    """Two drivers that publish one robot: both are heard, whatever the stamps of the first."""
+    def parts(topic: str, data: bytes) -> list[bytes]:
+        if topic != '/joint_states':
+            return [data]
+        made = []
+        for joints, more in ((slice(0, 4), ahead), (slice(4, 7), 0)):
+            message = STORE.deserialize_cdr(data, JOINTS)
+            message.header.stamp.nanosec += more
+            message.name = message.name[joints]
+            for field in ('position', 'velocity', 'effort'):
+                setattr(message, field, getattr(message, field)[joints])
+            made.append(bytes(STORE.serialize_cdr(message, JOINTS)))
+        return made
+    told = data('replay', rewritten(run, tmp_path / 'parts.mcap', parts))
+    assert told['within_tolerance'] and told['compared'] > 0.4 * SECONDS * RATE / 10
+
+
+def test_replay_beside_a_gripper_without_stamps(run: Path, tmp_path: Path) -> None:
+    """Its messages, of which nobody knows the time, do not keep the arm from being replayed."""
+    def beside(topic: str, data: bytes) -> list[bytes]:
+        if topic != '/joint_states':
+            return [data]
+        message = STORE.deserialize_cdr(data, JOINTS)
+        message.header.stamp.sec = message.header.stamp.nanosec = 0
+        message.name = ['finger']
+        for field in ('position', 'velocity', 'effort'):
+            setattr(message, field, np.zeros(1))
+        return [data, bytes(STORE.serialize_cdr(message, JOINTS))]
+    # the clock of the stamps is not that of the recorder
+    told = data('replay', rewritten(run, tmp_path / 'gripper.mcap', beside, later=10**18))
+    assert told['within_tolerance'] and told['compared'] > 0.4 * SECONDS * RATE / 10
+
+
+def test_replay_without_stamps(run: Path, tmp_path: Path) -> None:
+    """A driver that does not stamp its states is named: nobody knows which torque is for which."""
+    file = rewritten(run, tmp_path / 'no_stamps.mcap', lambda topic, data: [
+        data[:4] + bytes(8) + data[12:] if topic == '/joint_states' else data])
+    error = rbd('replay', file, code=2)[1]
+    assert 'no message on /joint_states has a stamp' in error and error.count('\n') == 1
+
+
+def test_replay_of_another_release(tmp_path: Path) -> None:
+    """Parameters that the recorded controller did not have yet are the default ones, and named."""
+    file = write_controlled(tmp_path / 'old.mcap', FOLLOWING,
+                            unknown=('goal_mode', 'allow_partial_joints_goal'))
+    told = data('replay', file)
+    assert told['within_tolerance'] and max(told['largest_share']) < 1e-4
+    (note,) = told['notes']
+    assert 'had no goal_mode, allow_partial' in note or 'had no allow_partial' in note
+    error = rbd('replay', rewritten(file, tmp_path / 'none.mcap', lambda topic, data: (
+        [] if topic == '/parameter_events' else [data])), code=2)[1]
+    assert 'the parameters of /controller are missing; rbd record asks for them' in error
+
+
+def test_replay_of_motors(run: Path, tmp_path: Path) -> None:
+    """Commands of a type that is not known here do not keep a recording from being replayed."""
+    with McapFile(tmp_path / 'motors.mcap') as out:
+        put(run, out, '')
+        number = out.add_topic('/controller/commands', 'control_msgs/msg/DynamicJointState',
+                               'string data\n')
+        out.write(number, 10**11, 10**11, b'\0\1\0\0\1\0\0\0\0')
+    assert data('replay', tmp_path / 'motors.mcap')['within_tolerance']
+
+
+def test_a_rosbag_with_the_ending_of_a_file(tmp_path: Path) -> None:
+    """A folder of ros2 bag record may have any name."""
+    bag = write_rests(tmp_path / 'rests.mcap', 6)
+    assert bag.is_dir() and '/joint_states' in topics(bag)
+    assert read_sent(bag, '/joint_states') == []
+
+
+def test_foreign_files_that_were_cut_off(tmp_path: Path) -> None:
+    """What is no message of ROS 2 is left out, and definitions keep their language."""
+    from mcap.writer import Writer
+    file, whole = tmp_path / 'foreign.mcap', tmp_path / 'whole.mcap'
+    idl = 'module std_msgs { module msg { struct Bool { boolean data; }; }; };'
+    with file.open('wb') as stream:
+        writer = Writer(stream)
+        writer.start('ros2')
+        events = writer.register_channel('/events', 'json', 0)
+        kind = writer.register_schema('std_msgs/msg/Bool', 'ros2idl', idl.encode())
+        pressed = writer.register_channel('/dead_man', 'cdr', kind)
+        for k in range(100):
+            writer.add_message(events, k, b'{}', k)
+            writer.add_message(pressed, k, b'\0\1\0\0\1', k)
+        writer.finish()
+    file.write_bytes(file.read_bytes()[:-1])
+    assert mend(file, whole) == 100
+    with whole.open('rb') as stream:
+        ((schema, *_), *_) = make_reader(stream).iter_messages()
+    assert (schema.encoding, schema.data.decode()) == ('ros2idl', idl)
+
+
+def test_a_plot_of_an_arm_with_a_gripper(tmp_path: Path) -> None:
+    """Of two drivers on one topic the one with most to tell is drawn, whoever was first."""
+    kind, header = STORE.types[JOINTS], STORE.types['std_msgs/msg/Header']
+    file = tmp_path / 'two.mcap'
+    with McapFile(file) as out:
+        number = out.add_topic('/joint_states', JOINTS, STORE.generate_msgdef(
+            JOINTS, ros_version=2)[0])
+        for k in range(30):
+            names = ['finger'] if k % 3 == 0 else ['joint_1', 'joint_2']
+            values = np.full(len(names), float(k))
+            stamp = STORE.types['builtin_interfaces/msg/Time'](100 + k, 0)
+            out.write(number, k, k, bytes(STORE.serialize_cdr(
+                kind(header(stamp, ''), names, values, values, values), JOINTS)))
+    assert read_run(file).joints == ('joint_1', 'joint_2') and len(read_run(file).t) == 20
+
+
+def test_units_of_a_plot(tmp_path: Path) -> None:
+    """A joint that slides has metres and newtons, as far as its description is known."""
+    pytest.importorskip('matplotlib', reason='matplotlib is not installed')
+    limit = '<limit lower="-1" upper="1" velocity="1" effort="5"/>'
+    inertial = ('<inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" '
+                'iyz="0"/></inertial>')
+    joints = ''.join(f'<joint name="{kind}" type="{kind}"><parent link="{parent}"/><child '
+                     f'link="{child}"/><axis xyz="0 0 1"/>{limit}</joint>'
+                     for kind, parent, child in (('revolute', 'a', 'b'), ('prismatic', 'b', 'c')))
+    urdf = tmp_path / 'two.urdf'
+    urdf.write_text('<robot name="two"><link name="a"/>' + ''.join(
+        f'<link name="{name}">{inertial}</link>' for name in 'bc') + joints + '</robot>')
+    t = 100.0 + 0.01 * np.arange(30)
+    bag = write(tmp_path / 'bag', load_urdf(urdf), zip(t, *[np.zeros((len(t), 2))] * 3))
+    picture = tmp_path / 'a.svg'
+    for words, labels in ((('--urdf', urdf), {'revolute, rad', 'torque, N.m', 'prismatic, m',
+                                              'force, N'}),
+                          ((), {'revolute', 'prismatic', 'torque, N.m'})):
+        rbd('plot', bag, '--out', picture, *words)
+        drawn = {text.strip() for text in re.findall('<!--(.*?)-->', picture.read_text())}
+        assert labels <= drawn and ('force, N' in drawn) is bool(words), drawn
 
 
 def test_replay_finds_another_controller(tmp_path: Path) -> None:
@@ -375,7 +564,11 @@ def test_payload_is_sent_to_the_robot_that_was_recorded(two_robots: Path) -> Non
     """The command that is suggested has the namespace."""
     said = rbd('identify', two_robots, '--urdf', ARM, '--payload', 'tool0', '--namespace',
                'cell/right')[0]
-    assert '/cell/right/controller/payload' in said.replace('\n', '')
+    command = 'ros2 topic pub --once /cell/right/controller/payload geometry_msgs/msg/Inertia'
+    assert command in said  # in one line, to be copied
+    said = rbd('identify', two_robots, '--urdf', ARM, '--payload', 'tool0', '--topic',
+               '/cell/right/joint_states')[0]
+    assert command in said
 
 
 def test_the_tool_of_a_robot_in_a_namespace(tmp_path: Path) -> None:
@@ -385,11 +578,6 @@ def test_the_tool_of_a_robot_in_a_namespace(tmp_path: Path) -> None:
         put(bag, file, '/left')
     words = ('--urdf', ARM, '--frame', 'tool0')
     assert data('tool', tmp_path / 'left.mcap', *words) == data('tool', bag, *words)
-
-
-JOINTS, REPORT, TEXT = (
-    'sensor_msgs/msg/JointState', 'control_msgs/msg/JointTrajectoryControllerState',
-    'std_msgs/msg/String')
 
 
 @pytest.mark.parametrize('kinds, expected', [

@@ -109,6 +109,14 @@ def load(mass: float) -> Said:
     return Said(0.5, 0.519, 'payload', 'geometry_msgs/msg/InertiaStamped', make, take)
 
 
+def test_a_load_that_was_refused(tmp_path: Path) -> None:
+    """What the recorded controller could not hold it did not take, nor does the replay."""
+    heavy = load(60.0)._replace(take=lambda *_: None)
+    told = data('replay', write_controlled(tmp_path / 'run.mcap', FOLLOWING, said=[heavy]))
+    assert told['within_tolerance'] and max(told['largest_share']) < SAME
+    assert [note for note in told['notes'] if note.startswith('~/payload: rejected')]
+
+
 def tilt(t: float) -> Rotation:
     """Return how the base stands in the world."""
     return Rotation.from_rotvec([0.25 + 0.05 * np.sin(2.0 * (t - 103.0)) * (t > 103.0), 0.1, 0.0])

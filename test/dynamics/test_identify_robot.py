@@ -220,6 +220,8 @@ def test_tables(tmp_path, arm):
     np.testing.assert_array_equal(found.q, good.q)
     np.testing.assert_array_equal(found.tau, good.tau)
     assert np.isnan(found.qd).all()
+    file.write_text('\n'.join([head, *rows]), encoding='utf-8-sig')  # as a spreadsheet writes it
+    np.testing.assert_array_equal(ident.read_recording(file, arm.model).tau, good.tau)
     for text, words in (
             (head.replace('effort.joint_4', 'current.joint_4'), '"effort.joint_4" is missing'),
             ('\n'.join([head, rows[0], 'x' + rows[1]]), 'line 3 is not numbers'),

@@ -28,6 +28,7 @@ import threading
 import time
 from typing import Any
 
+from control_msgs.action import FollowJointTrajectory
 from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import InertiaStamped
 from isolation import own_domain
@@ -336,3 +337,35 @@ def test_nothing_is_said(robot: Robot, tmp_path: Path) -> None:
         recorder.spin(0.3)
         assert recorder.recorded.messages == 0 and '0 messages' in recorder.recorded.line()
     assert read_in_order(tmp_path / 'none.mcap', ['/none']) == []
+
+
+def test_parts_of_actions_and_services(robot: Robot, tmp_path: Path) -> None:
+    """They have no message class: they are named, and all else is recorded."""
+    said = robot.node.create_publisher(String, '/said', LATCHED)
+    said.publish(String(data='heard'))
+    robot.node.create_publisher(
+        FollowJointTrajectory.Impl.FeedbackMessage, '/follow/_action/feedback', RELIABLE)
+    with McapFile(tmp_path / 'all.mcap') as out, Recorder(out, None) as recorder:
+        heard(recorder, robot, {'/said': 1})
+        end = time.monotonic() + patient(20.0)
+        while '/follow/_action/feedback' not in recorder.refused:
+            assert time.monotonic() < end
+            recorder.spin(0.1)
+    assert recorder.refused['/follow/_action/feedback'].endswith(
+        'is part of an action or a service, which are not recorded')
+
+
+def test_names_as_they_are_typed(robot: Robot, tmp_path: Path) -> None:
+    """Names need no slash in front, and spaces may follow commas; what is silent is named."""
+    node, file = robot.node, tmp_path / 'run.mcap'
+    for name in ('/joint_states', '/camera/info', '/controller/mode'):
+        node.create_publisher(String, name, LATCHED).publish(String(data='heard'))
+    done = subprocess.run(
+        [sys.executable, '-m', 'rbd_ros.command_line', 'record', file, '--for', '3', '--topics',
+         'joint_states, camera/inof', '--controller', 'controller', '--json'],
+        capture_output=True, text=True, check=False, timeout=patient(60.0))
+    assert done.returncode == 0, done.stderr
+    counts = json.loads(done.stdout)['topics']
+    assert counts['/joint_states'] == counts['/controller/mode'] == 1
+    assert ('/camera/inof was not recorded: nothing was heard on it; did you mean "/camera/info"?'
+            in ' '.join(done.stderr.split()))

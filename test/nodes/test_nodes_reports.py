@@ -166,6 +166,22 @@ def test_no_reference_in_free_drive(arm):
     np.testing.assert_allclose(state.output.effort, arm.dynamics.gravity(arm.q), atol=1e-9)
 
 
+def test_when_a_state_was_taken(arm):
+    """A report has the control time of its state; one that no message has room for is unknown."""
+    arm.node.sent.clear()
+    arm.run(0.1)
+    times = np.array([each.now for each in arm.controller.snapshots.kept])
+    for _ in range(100):  # it reports some at a time
+        arm.reports.drain()
+    spans = [message.feedback.time_from_start for name, message in arm.node.sent
+             if name == 'controller_state']
+    told = [each.sec + 1e-9 * each.nanosec for each in spans]
+    assert len(told) >= 9 and told == sorted(told)
+    assert all(np.abs(times - each).min() < 2e-9 for each in told)
+    for wrong in (1e10, -1.0, np.nan):
+        assert reports_module._duration(wrong) == reports_module.Duration()
+
+
 def test_reference_and_error_of_a_law_that_tracks(arm):
     """Error is reference minus feedback; a continuous joint takes the short way round."""
     arm.change(mode='computed_torque')

@@ -110,7 +110,9 @@ def write_controlled(path: Path, mode: str, *, spoken: dict[str, object] | None 
                      given: dict[str, object] | None = None, said: Sequence[Said] = (),
                      down: Array | None = None, late: Callable[[int], float] | None = None,
                      pace: float = 1.0, lost: Container[int] = (), namespace: str = '',
-                     beside: Written | None = None) -> Path:
+                     beside: Written | None = None, clock: float | None = 900.0,
+                     hesitates: Callable[[int], float] = lambda _: 1e-4,
+                     unknown: Container[str] = ()) -> Path:
     """
     Write a run: the arm starts, moves if the mode follows trajectories, and is pushed a little.
 
@@ -123,6 +125,10 @@ def write_controlled(path: Path, mode: str, *, spoken: dict[str, object] | None 
     :param lost: numbers of the states that are not recorded.
     :param namespace: of robot and controller, such as /left.
     :param beside: file that gets the run as well, and is not closed; then ``path`` is not used.
+    :param clock: s by which the control clock, of which the reports tell, is ahead of the stamps;
+        None: they do not, as in recordings of earlier releases.
+    :param hesitates: s between a state that is taken and its torque, by its number.
+    :param unknown: parameters that the recorded controller did not have.
     """
     values = defaults() | {
         'driver_adds': 'none', 'release_torque': 'gravity', 'nominal_rate': RATE, 'mode': mode,
@@ -136,7 +142,8 @@ def write_controlled(path: Path, mode: str, *, spoken: dict[str, object] | None 
         torque.copy()))
     out, t, told = beside or Written(path), 100.0, ''
     node = f'{namespace}/controller'
-    told_of = values | (spoken or {})
+    told_of = {name: value for name, value in (values | (spoken or {})).items()
+               if name not in unknown}
     out.write('/parameter_events', KIND, t, parameter_event(
         node, round(1e9 * t), list(told_of),
         [as_parameter(each) for each in told_of.values()]))
@@ -166,7 +173,7 @@ def write_controlled(path: Path, mode: str, *, spoken: dict[str, object] | None 
             out.write(f'{namespace}/joint_states', JOINT_STATE, t, data)
         now = t if late is None else t + late(k)
         if controller.take_message(now, now, data) and late is not None:
-            sent = 100.0 + pace * (now - 100.0) + 1e-4
+            sent = 100.0 + pace * (now - 100.0) + hesitates(k)
             out.write(f'{node}/commands', COMMANDS, sent, STORE.types[COMMANDS](
                 STORE.types['std_msgs/msg/MultiArrayLayout']([], 0),
                 controller.x.command.torque.limiter.sent.copy()), seen=0.003 * (k % 7))
@@ -180,7 +187,7 @@ def write_controlled(path: Path, mode: str, *, spoken: dict[str, object] | None 
             out.text(f'{node}/state', t, told)
         if k % DIVIDER == 0:
             out.write(f'{node}/controller_state', CONTROLLER_STATE, t, report(
-                controller, stamped, arm))
+                controller, stamped, arm, 0.0 if clock is None else clock + now))
         arm.step(1.0 / RATE)
     if beside is None:
         out.file.close()
@@ -188,8 +195,9 @@ def write_controlled(path: Path, mode: str, *, spoken: dict[str, object] | None 
     return path
 
 
-def report(controller: Controller, stamped: Any, arm: SimulatedRobot) -> Any:
+def report(controller: Controller, stamped: Any, arm: SimulatedRobot, taken: float) -> Any:
     """Return the state of a controller as the node reports it."""
+    since = round(1e9 * taken)
     point, other, span = (STORE.types[name] for name in (
         'trajectory_msgs/msg/JointTrajectoryPoint',
         'trajectory_msgs/msg/MultiDOFJointTrajectoryPoint', 'builtin_interfaces/msg/Duration'))
@@ -202,6 +210,7 @@ def report(controller: Controller, stamped: Any, arm: SimulatedRobot) -> Any:
         return point(*values, span(0, 0))
     return STORE.types[CONTROLLER_STATE](
         stamped, list(controller.settings.robot.joints), made(*reference, none),
-        made(arm.q.copy(), arm.v.copy(), none, none), made(*[none] * 4),
+        point(arm.q.copy(), arm.v.copy(), none, none, span(since // 10**9, since % 10**9)),
+        made(*[none] * 4),
         made(none, none, none, controller.x.command.torque.limiter.sent.copy()), [],
         *(other([], [], [], span(0, 0)) for _ in range(4)), 1.0)

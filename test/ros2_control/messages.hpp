@@ -371,6 +371,7 @@ private:
           return;
         }
         file << "{\"stamp\": " << rclcpp::Time(message.header.stamp).nanoseconds() <<
+          ", \"taken\": " << rclcpp::Duration(message.feedback.time_from_start).nanoseconds() <<
           ", \"first\": \"" << message.joint_names.at(0) << "\"";
         list("q", message.feedback.positions);
         list("qd", message.feedback.velocities);

@@ -68,6 +68,8 @@ def test_every_tenth_state_is_reported(heard) -> None:
     divider = PARAMETERS['state_divider'].default
     for part in parts:
         assert (np.diff([each['stamp'] for each in part]) > 0).all()
+        taken = np.array([each['taken'] for each in part])
+        assert taken[0] > 0 and (np.diff(taken) > 0).all()
         assert {each['first'] for each in part} == {ARM.joints[0]}
         for each in part:
             assert len(each['torque']) == len(START) and np.abs(each['torque']).max() > 1.0

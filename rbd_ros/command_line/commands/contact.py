@@ -98,7 +98,7 @@ def run(
             [name.removeprefix('contact.'), *(number(value, 3) for value in values)]
             for name, values in directions.items()]))
     show({'joints': list(model.independent_joint_names), 'parameters': found | directions},
-         as_json, *shown, f'written to {out}' if out is not None else text)
+         as_json, *shown, f'written to {out}' if out is not None else text, wrap=False)
 
 
 def _yaml(found: dict[str, list[float]], bandwidth: float) -> str:

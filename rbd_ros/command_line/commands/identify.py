@@ -136,12 +136,16 @@ def _motion(path: Path, model: Model, topic: str | None, namespace: str | None, 
             ) -> tuple[Recording, str]:
     """Return what can be filtered as one motion, and the controller; say what is left out."""
     import numpy as np
-    from rbd_ros.identification.bag import recorded_robot
+    from rbd_ros.identification.bag import recorded_robot, topics
     from rbd_ros.identification.recording import read_recording, unbroken
+    from rbd_ros.recording.namespaces import recorded_robots
     node = '/controller'
-    if path.suffix != '.csv' and topic is None:
+    if path.suffix != '.csv' and (topic is None or namespace is not None):
         robot = recorded_robot(path, namespace)
-        topic, node = robot.joint_states, robot.controller
+        topic, node = topic or robot.joint_states, robot.controller
+    elif path.suffix != '.csv':  # whose states these are
+        node = next((each.controller for each in recorded_robots(topics(path))
+                     if each.joint_states == topic), node)
     recorded = read_recording(path, model, topic or '/joint_states')
     used = unbroken(recorded, cutoff)
     if len(used.t) < len(recorded.t):
@@ -171,7 +175,7 @@ def _payload(
          f'excitation {number(estimate.condition, 3)}, remaining torque '
          f'{number(estimate.residual, 3)} N.m rms',
          f'send it to the controller: ros2 topic pub --once {node}/payload '
-         f"geometry_msgs/msg/InertiaStamped '{json.dumps(found.message())}'")
+         f"geometry_msgs/msg/InertiaStamped '{json.dumps(found.message())}'", wrap=False)
 
 
 def _fitted(
@@ -214,9 +218,10 @@ def _write(text: str, model: Model, found: Identified, seen: Compared,
            files: dict[str, Path | None], title: str, *, quiet: bool) -> None:
     """Write the files that were asked for."""
     from rbd_ros.command_line.identified import draw_torques
+    from rbd_ros.command_line.robots import joint_units
     from rbd_ros.identification.written import controller_parameters, corrected_urdf
     if files['plot'] is not None:
-        draw_torques(seen, model.independent_joint_names, files['plot'],
+        draw_torques(seen, joint_units(model), files['plot'],
                      f'{title}: torques of a motion that was not used for the fit')
     if files['urdf'] is not None:
         files['urdf'].write_text(corrected_urdf(text, model, found))

@@ -49,10 +49,11 @@ def run(
 ) -> None:
     """Draw a recorded run."""
     from rbd_ros.command_line.recorded_run import draw, read_description, read_run, summary
-    from rbd_ros.command_line.robots import coordinate_names, load
+    from rbd_ros.command_line.robots import coordinate_names, joint_units, load
     from rbd_ros.errors import ModelError
     from rbd_ros.model.urdf import load_urdf
     limits: dict[str, float] = {}
+    units: dict[str, str] = {}
     model = None
     if urdf is not None:
         model = load(urdf, quiet=True).model
@@ -63,10 +64,11 @@ def run(
             warn(f'the recorded description has no limits: {error}')
     if model is not None:
         limits = dict(zip(coordinate_names(model, velocities=True), model.effort_limit))
+        units = joint_units(model)
     with progress('reading and drawing', 2) as step:
         recorded = read_run(bag, topic, namespace)
         step()
-        draw(recorded, limits, out, bag.name)
+        draw(recorded, limits, out, bag.name, units)
         step()
     found = summary(recorded, limits)
     if model is not None and limits.keys().isdisjoint(each['joint'] for each in found):

@@ -58,7 +58,7 @@ def run(
     topics: Annotated[Optional[list[str]], typer.Option(
         metavar='A,B', help='More topics to record; can be repeated.')] = None,
     only: Annotated[bool, typer.Option('--only', help='Record those topics only.')] = False,
-    every: Annotated[bool, typer.Option('--all', help='Record every topic.')] = False,
+    every: Annotated[bool, typer.Option('--all', help='Record every topic of messages.')] = False,
     seconds: Annotated[Optional[float], typer.Option(
         '--for', metavar='S',
         help='How long from the first message; by default until Ctrl-C.')] = None,
@@ -69,15 +69,17 @@ def run(
     as_json: AsJson = False,
 ) -> None:
     """Record topics."""
-    from rbd_ros.errors import RbdError
+    from rbd_ros.errors import nearest, RbdError
     from rbd_ros.recording.mcap_file import McapFile
     from rbd_ros.recording.namespaces import full_namespace, next_steps
     from rbd_ros.recording.topics import default_topics, named_by_time
-    given = [name for each in topics or [] for name in each.split(',') if name]
+    given = [full_namespace(name.strip()) for each in topics or [] for name in each.split(',')
+             if name.strip()]
     if only and not given:
         raise RbdError('--only needs topics; give some with --topics')
     node = controller.rpartition('/')[2]
-    nodes = [f'{full_namespace(each)}/{node}' for each in namespace or []] or [controller]
+    nodes = [f'{full_namespace(each)}/{node}' for each in namespace or []] or [
+        full_namespace(controller)]
     wanted = None if every else [*given, *(
         topic for each in nodes if not only for topic in default_topics(each))]
     if seconds is not None and not seconds > 0.0:
@@ -100,15 +102,19 @@ def run(
         told = recorder.recorded
     for name, why in recorder.refused.items():
         warn(f'{name} was not recorded: {why}')
+    for name in dict.fromkeys(given):
+        if name not in recorder.refused and name not in recorder.kinds:
+            warn(f'{name} was not recorded: nothing was heard on it'
+                 f'{nearest(name, recorder.others)}')
     if not told.messages:
         path.unlink()
         raise RbdError('nothing was heard: none of the topics has a publisher. Is the controller '
                        'running, with the same ROS_DOMAIN_ID?')
     heard = any(name.endswith('/joint_states') for name in recorder.kinds)
-    if recorder.passed_over and not heard and not only:
-        found = ', '.join(sorted(recorder.passed_over))
-        warn(f'no joint states were recorded, but there are some on {found}: give their namespace '
-             'with --namespace')
+    others = sorted(name for name in recorder.others if name.endswith('/joint_states'))
+    if others and not heard and not only:
+        warn(f'no joint states were recorded, but there are some on {", ".join(others)}: give '
+             'their namespace with --namespace')
     for name in silent:
         warn(f'{name} did not tell its parameters, which rbd replay needs: record again')
     if told.lost:
@@ -118,7 +124,7 @@ def run(
          table(f'{told.seconds:.1f} s', ('topic', '>messages', '>per second'), [
              [name, count, count / told.seconds] for name, count in told.topics.items()]),
          f'written to {path}, {size / 1e6:.2f} MB; next: '
-         f'{next_steps(str(path), recorder.kinds)}')
+         f'{next_steps(str(path), recorder.kinds)}', wrap=False)
 
 
 def _record(recorder: Recorder, seconds: float | None, ended: Event) -> None:

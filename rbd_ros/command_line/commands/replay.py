@@ -77,8 +77,9 @@ def run(
              for t, state, who in found.states]),
          f'{"the same" if good else "NOT the same"} within {tolerance:.1%} of the torque limits',
          *([] if good else [
-             'if states arrived late while the robot moved, record the commands, too, as rbd '
-             'record does, and set the parameter state_divider to 1: the reference is '
-             'interpolated between two reports']))
+             'the reference is interpolated between two reports: single torques may differ where '
+             'its acceleration steps, as at the end of a trajectory, and more of them where '
+             'states arrived late and the commands are not recorded. Set the parameter '
+             'state_divider to 1, and each state has its own reference']))
     if not good:
         raise typer.Exit(1)

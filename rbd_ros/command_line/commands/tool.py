@@ -105,7 +105,7 @@ def run(
          table(f'Tool behind {frame}, from {len(rests.t)} poses',
                ('', 'unit', '>value', '>deviation'), rows),
          f'left unexplained: {number(force, 2)} N and {number(moment, 2)} N.m (rms)',
-         f'written to {out}' if out is not None else text)
+         f'written to {out}' if out is not None else text, wrap=False)
 
 
 def _yaml(found: Tool, frame: str, support: bool, in_urdf: bool) -> str:

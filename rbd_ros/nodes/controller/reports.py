@@ -26,7 +26,7 @@ from functools import partial
 import time
 from typing import TYPE_CHECKING
 
-from builtin_interfaces.msg import Time
+from builtin_interfaces.msg import Duration, Time
 from control_msgs.msg import JointTrajectoryControllerState
 from geometry_msgs.msg import PoseStamped, TwistStamped, WrenchStamped
 import numpy as np
@@ -57,6 +57,8 @@ _MATRICES = {'dynamics/mass_matrix': 'H', 'dynamics/gravity': 'gravity',
              'operational_space/condition': 'condition', 'operational_space/lost': 'lost'}
 #: what has a value wherever the robot's motion is determined
 _DYNAMICS = ('H', 'gravity', 'coriolis', 'bias', 'J', 'R', 'p', 'velocity')
+#: s that a message of a duration has room for
+_LONGEST = 2.0**31
 
 
 def quaternion(R: Array) -> tuple[float, float, float, float]:
@@ -88,6 +90,13 @@ def labelled(values: Array, labels: Sequence[str]) -> Float64MultiArray:
         message.layout.dim.append(MultiArrayDimension(label=label, size=size, stride=stride))
         stride //= size
     return message
+
+
+def _duration(time: float) -> Duration:
+    """Return a time as a message; one for which it has no room is zero, which is unknown."""
+    if not 0.0 <= time < _LONGEST:
+        return Duration()
+    return Duration(sec=int(time), nanosec=int(1e9 * (time - int(time))))
 
 
 class Reports:
@@ -259,6 +268,9 @@ class Reports:
         message = JointTrajectoryControllerState(header=header, joint_names=self._joints)
         q, qd = snapshot.q[self._index], snapshot.qd[self._index]
         message.feedback.positions, message.feedback.velocities = q.tolist(), qd.tolist()
+        # The control time at which the state was taken: a late one has an older stamp, and rbd
+        # replay goes by this clock.
+        message.feedback.time_from_start = _duration(snapshot.now)
         message.output.effort = snapshot.sent.tolist()
         if snapshot.reference is not None:
             reference = snapshot.reference
