@@ -167,8 +167,12 @@ def linter_files(root: Path) -> list[str]:
 
 def split_paths(root: Path, arguments: list[str]) -> tuple[list[str], list[str]]:
     """Divide the arguments into files or test ids that were named, and options."""
-    named = [word for word in arguments
-             if not word.startswith('-') and (root / word.partition('::')[0]).exists()]
+    def exists(word: str) -> bool:
+        try:
+            return (root / word.partition('::')[0]).exists()
+        except OSError:  # longer than a name of a file may be: an expression of -k
+            return False
+    named = [word for word in arguments if not word.startswith('-') and exists(word)]
     return named, [word for word in arguments if word not in named]
 
 
