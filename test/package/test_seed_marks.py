@@ -211,14 +211,16 @@ def test_named_files_choose_their_stage() -> None:
     assert [stage.name for stage in stages.suite(ROOT, ['test/scale'])] == ['scale tests']
     assert [stage.name for stage in stages.suite(ROOT, [])] \
         == ['linters', 'unit tests', 'launch tests', 'browser tests']
+    long = ' or '.join(['a_test_with_a_long_name'] * 20)  # more than a name of a file may have
+    assert stages.split_paths(ROOT, ['-k', long]) == ([], ['-k', long])
 
 
 def test_only_a_whole_stage_is_shared_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Two processors: two unit tests, four launch tests; the others, and what was named, one."""
+    """Two processors: two unit tests, two launch tests; the others, and what was named, one."""
     monkeypatch.setattr(os, 'sched_getaffinity', lambda process: {0, 1}, raising=False)
     shared = ['-n', '2', *stages.BY_FILE]
     assert [stage.distribution([]) for stage in stages.suite(ROOT, [])] == [
-        [], shared, ['-n', '4', *stages.BY_FILE], []]
+        [], shared, shared, []]
     named = stages.suite(ROOT, ['test/model/test_model.py'])
     assert [stage.distribution([]) for stage in named] == [[]]
     unit = stages.suite(ROOT, [])[1]
