@@ -52,6 +52,20 @@ SCRIPT = b"""<script>(() => {
     }).observe(document, {childList: true, subtree: true});
 })();</script>
 """
+#: While another tab is in front, nobody tells this page that the mouse was released: a button that
+#: moves a robot while it is held would go on when the page is in front again.
+COVERED = b"""<script>(() => {
+    let held = null;
+    addEventListener('pointerdown', (event) => { held = event; }, true);
+    for (const end of ['pointerup', 'pointercancel'])
+        addEventListener(end, () => { held = null; }, true);
+    document.addEventListener('visibilitychange', () => {
+        if (!document.hidden || !held) return;
+        held.target.dispatchEvent(new PointerEvent(
+            'pointercancel', {bubbles: true, pointerId: held.pointerId}));
+    });
+})();</script>
+"""
 #: What draws the scene listens to presses without the right to keep them, and viser keeps those on
 #: a thing that can be dragged: the browser would let text be selected, and log an error each time.
 PRESS = b"""<script>(() => {
@@ -82,5 +96,5 @@ def add_to_head(response: Any) -> None:
 def _with_head(body: bytes, zipped: bool) -> bytes:
     """Return a page with our lines at the beginning of its head."""
     page = gzip.decompress(body) if zipped else body
-    page = page.replace(b'<head>', b'<head>' + STYLE + SCRIPT + PRESS, 1)
+    page = page.replace(b'<head>', b'<head>' + STYLE + SCRIPT + COVERED + PRESS, 1)
     return gzip.compress(page) if zipped else page

@@ -37,6 +37,7 @@ NAMES = ('chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable'
          'microsoft-edge', 'brave-browser')
 ADVICE = f'install chromium, or name a browser made from it by {VARIABLE}=/path'
 PATIENCE = 120  # s, for a program to say its version, and for the network
+DRAWN = 45  # s, for a page, which takes one or two; some browsers hang on some machines
 
 # How the tests draw, and a page that knows its language.
 DRAWING = ('--headless=new', '--no-sandbox', '--disable-dev-shm-usage', '--use-angle=swiftshader',
@@ -78,7 +79,7 @@ def shows(program: str) -> bool:
     """
     try:
         done = subprocess.run([program, *DRAWING, '--dump-dom', PAGE], capture_output=True,
-                              text=True, timeout=PATIENCE, check=False, stdin=subprocess.DEVNULL)
+                              text=True, timeout=DRAWN, check=False, stdin=subprocess.DEVNULL)
     except (OSError, subprocess.TimeoutExpired):
         return False
     return SEEN in done.stdout

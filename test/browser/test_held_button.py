@@ -1,0 +1,51 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+"""A button that is held, on a page that another tab covers."""
+
+import time
+
+from chrome import address, held, wait
+from ports import free_port
+from rbd_ros.nodes.dashboard.dead_man import HOLD_RATE
+from rbd_ros.view.server import start_server, stop_server
+
+SECONDS = 1.5  # in which a held button would give some signs
+
+
+def test_a_button_is_let_go_when_another_tab_covers_it(empty_page):
+    """Nobody tells the page that the mouse was released there: it must not go on later."""
+    server, signs = start_server(port=free_port()), []
+
+    async def sign(_):
+        signs.append(time.monotonic())
+    server.gui.add_button('Hold').on_hold(sign, HOLD_RATE)
+    browser = empty_page.browser
+    try:
+        empty_page.get(address(server.get_port()))
+        mine = empty_page.ask('Target.getTargetInfo')['targetInfo']['targetId']
+        with held(empty_page, 'Hold'):
+            wait(lambda: len(signs) > 5, 'signs')
+            other = browser.ask('Target.createTarget', url='about:blank',
+                                browserContextId=empty_page.context)['targetId']
+            wait(lambda: empty_page.run('document.hidden'), 'the other tab')
+            browser.ask('Target.activateTarget', targetId=mine)
+            browser.ask('Target.closeTarget', targetId=other)
+            wait(lambda: not empty_page.run('document.hidden'), 'the page')
+            signs.clear()
+            time.sleep(SECONDS)
+            assert not signs
+        with held(empty_page, 'Hold'):
+            wait(lambda: len(signs) > 5, 'signs of a button that is pressed anew')
+    finally:
+        stop_server(server)
