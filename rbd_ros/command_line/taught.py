@@ -32,7 +32,7 @@ from rbd_ros.model.positions import neutral
 from rbd_ros.model.urdf import load_urdf
 from rbd_ros.teaching.lesson import Lesson
 from rbd_ros.teaching.lesson_file import read_lesson
-from rbd_ros.teaching.repeat import approach, Repeated
+from rbd_ros.teaching.repeat import approach, refuse_unplanned, Repeated, whole_starts
 import typer
 
 if TYPE_CHECKING:
@@ -69,13 +69,7 @@ def loaded_robot(urdf: str | None, robot: TaughtRobot | None = None) -> Loaded:
     else:
         text = robot.description()
         loaded = Loaded(load_urdf(text, limits_optional=True, on_warning=lambda _: None), text, [])
-    model = loaded.model
-    if not model.nq == model.nv == len(model.independent_joint_names):
-        raise RbdError(f'"{model.name}" has joints with several coordinates, for which no '
-                       'trajectory can be sent')
-    if model.loops:
-        raise RbdError(f'"{model.name}" has closed loops, whose passive joints follow the driven '
-                       'ones; lessons are planned for robots without them')
+    refuse_unplanned(loaded.model)
     return loaded
 
 
@@ -216,7 +210,4 @@ def _starts(seen: TaughtRobot, joints: Sequence[str], motion: Motion) -> Array:
     """
     here = seen.position(joints)
     reference = seen.reference(joints)
-    found = np.stack([motion.q[0]] * 2)
-    found[:, [motion.joints.index(name) for name in joints]] = [
-        here, here if reference is None else reference]
-    return found
+    return whole_starts(motion, joints, [here, here if reference is None else reference])

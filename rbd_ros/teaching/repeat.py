@@ -17,7 +17,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 import math
 from typing import NamedTuple
@@ -28,12 +28,13 @@ from rbd_ros.compiler import Array
 from rbd_ros.dynamics.robot import Dynamics
 from rbd_ros.errors import RbdError
 from rbd_ros.identification.excitation import Bounds
+from rbd_ros.model.model import Model
 from rbd_ros.teaching.lesson import Lesson, Point
 from rbd_ros.teaching.motion import Motion
 from rbd_ros.teaching.strokes import Stroke, timed
 from rbd_ros.teaching.turns import endless, near, unwrapped
 
-__all__ = ['APPROACH', 'approach', 'Repeated', 'repeated']
+__all__ = ['APPROACH', 'approach', 'refuse_unplanned', 'Repeated', 'repeated', 'whole_starts']
 
 #: Share of the limits on the way to the start.
 APPROACH = 0.25
@@ -61,6 +62,16 @@ class Repeated(NamedTuple):
     def cycle(self) -> Motion:
         """Return one round of a loop: it ends where it begins, at rest."""
         return self.once if self.back is None else joined([self.once, self.back])
+
+
+def refuse_unplanned(model: Model) -> None:
+    """Refuse a robot for which no lesson can be planned."""
+    if not model.nq == model.nv == len(model.independent_joint_names):
+        raise RbdError(f'"{model.name}" has joints with several coordinates, for which no '
+                       'trajectory can be sent')
+    if model.loops:
+        raise RbdError(f'"{model.name}" has closed loops, whose passive joints follow the driven '
+                       'ones; lessons are planned for robots without them')
 
 
 def repeated(robot: Dynamics, lesson: Lesson, bounds: Bounds, speed: float = 1.0,
@@ -123,6 +134,18 @@ def approach(robot: Dynamics, here: Array, motion: Motion, bounds: Bounds,
                            upper=np.maximum(bounds.upper, starts.max(axis=0)))
     return max((timed(robot, _straight(start, motion.q[0], 0), wide, speed)[0]
                 for start in starts), key=lambda way: float(way.t[-1]))
+
+
+def whole_starts(motion: Motion, joints: Sequence[str], starts: Sequence[Array]) -> Array:
+    """
+    Return from where all joints of a motion approach it, (count, n).
+
+    :param joints: that a lesson moves; the others stand where the motion has them.
+    :param starts: where those joints are, and where else their way may begin.
+    """
+    found = np.stack([motion.q[0]] * len(starts))
+    found[:, [motion.joints.index(name) for name in joints]] = starts
+    return found
 
 
 def joined(motions: list[Motion]) -> Motion:

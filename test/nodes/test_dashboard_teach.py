@@ -17,6 +17,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import nullcontext
 from pathlib import Path
 import threading
@@ -42,6 +43,7 @@ from sensor_msgs.msg import JointState
 
 MODEL = rbd_ros.load_urdf(find_resource('package://rbd_ros/urdf/seven_joint_arm.urdf'))
 ROBOT = rbd_ros.Dynamics(MODEL)
+JOINTS = MODEL.independent_joint_names
 HOME = np.array([0.0, 0.4, 0.0, -1.2, 0.0, 0.8, 0.0])
 
 
@@ -128,14 +130,15 @@ def make(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Any:
     monkeypatch.setattr(teach_panel, 'TaughtRobot', Shown)
     Driven.legs, Driven.failure = [], ''
 
-    def panel(*, simulated: bool = True, allowed: bool = True) -> tuple[TeachPanel, Gui, Any]:
+    def panel(*, simulated: bool = True, allowed: bool = True, joints: Sequence[str] = JOINTS,
+              ) -> tuple[TeachPanel, Gui, Any]:
         here = SimpleNamespace(q=HOME.copy(), reference={}, age=0.0)
         telemetry = SimpleNamespace(controller='/controller', joint_states='/joint_states',
                                     position=lambda model: here.q, age=lambda what: here.age,
                                     reference_positions=here.reference)
         operator = SimpleNamespace(allowed=allowed, simulated=simulated)
         gui = Gui()
-        return TeachPanel(gui, ROBOT, telemetry, operator, tmp_path), gui, here
+        return TeachPanel(gui, ROBOT, joints, telemetry, operator, tmp_path), gui, here
     return panel
 
 
@@ -196,6 +199,37 @@ def test_a_lesson_on_the_page(make: Any, tmp_path: Path) -> None:
     for before, after in ((way, one), (one, last)):
         np.testing.assert_allclose(before.q[-1], after.q[0], atol=1e-12)
     np.testing.assert_allclose(way.q[0], HOME - 0.2)
+
+
+def test_joints_that_the_controller_does_not_move(make: Any, tmp_path: Path,
+                                                  monkeypatch: pytest.MonkeyPatch) -> None:
+    """A lesson leaves them out: they are not sent, and stand where they are with their weight."""
+    mine = (JOINTS[3], JOINTS[1])  # in the order of the controller, not in that of the robot
+    panel, gui, here = make(joints=mine)
+    assert panel.lesson.joints == (JOINTS[1], JOINTS[3])
+    for k in range(2):
+        here.q = HOME + 0.1 * k
+        gui.made['Add a point'].click()
+    assert [point.positions for point in panel.lesson.points] == [
+        (HOME[1], HOME[3]), (HOME[1] + 0.1, HOME[3] + 0.1)]
+    gui.made['Save'].click()
+    gui.made['Load'].click()
+    planned = []
+
+    def seen(*words: Any) -> Any:
+        planned.append(repeated(*words))
+        return planned[-1]
+    monkeypatch.setattr(teach_panel, 'repeated', seen)
+    monkeypatch.setattr(Driven, 'position', lambda self: HOME[[1, 3]] - 0.2)
+    gui.made[PLAY].click()
+    assert ended(panel) == 'Played.'
+    still = [k for k, name in enumerate(JOINTS) if name not in mine]
+    np.testing.assert_array_equal(planned[0].once.q[:, still], np.tile(
+        here.q[still], (len(planned[0].once.t), 1)))
+    way, once = Driven.legs
+    assert way.joints == once.joints == panel.lesson.joints
+    np.testing.assert_allclose(way.q[0], HOME[[1, 3]] - 0.2)
+    np.testing.assert_allclose(once.q[[0, -1]], [HOME[[1, 3]], HOME[[1, 3]] + 0.1])
 
 
 def test_a_real_robot_is_asked_for_twice(make: Any) -> None:

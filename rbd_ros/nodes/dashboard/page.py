@@ -121,7 +121,7 @@ class Page:
                                     telemetry.motion)
         self._record = RecorderPanel(self._gui, telemetry.controller, telemetry.joint_states,
                                      kept('recordings'))
-        self._teach = TeachPanel(self._gui, self._robot, telemetry, operator,
+        self._teach = TeachPanel(self._gui, self._robot, joints, telemetry, operator,
                                  kept('lessons'))
         with self._gui.add_folder(guide.TITLE, expand_by_default=False):
             self._guide = self._gui.add_html('')

@@ -18,7 +18,7 @@
 from __future__ import annotations
 
 import atexit
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 import re
 import threading
@@ -27,6 +27,7 @@ from typing import Any, TYPE_CHECKING
 
 import numpy as np
 from rbd_ros.errors import RbdError
+from rbd_ros.model.positions import neutral
 from rbd_ros.nodes.dashboard.operator import VIEW_ONLY
 from rbd_ros.nodes.dashboard.poses import plain
 from rbd_ros.nodes.driven_robot import DrivenRobot
@@ -34,7 +35,7 @@ from rbd_ros.nodes.taught_robot import FRESH, TaughtRobot
 from rbd_ros.teaching.demonstration import shown_points
 from rbd_ros.teaching.lesson import Lesson, Point
 from rbd_ros.teaching.lesson_file import read_lesson, write_lesson
-from rbd_ros.teaching.repeat import approach, repeated
+from rbd_ros.teaching.repeat import approach, refuse_unplanned, repeated, whole_starts
 from rbd_ros.teaching.strokes import limits_of
 
 if TYPE_CHECKING:
@@ -60,16 +61,19 @@ class TeachPanel:
 
     :param gui: of the page.
     :param robot: the robot.
+    :param joints: that the controller moves; others stand.
     :param telemetry: where it is.
     :param operator: whether something may be sent.
     :param folder: of the lessons.
     """
 
-    def __init__(self, gui: Any, robot: Dynamics, telemetry: Telemetry, operator: Operator,
-                 folder: Path) -> None:
+    def __init__(self, gui: Any, robot: Dynamics, joints: Collection[str],
+                 telemetry: Telemetry, operator: Operator, folder: Path) -> None:
         self._robot, self._telemetry, self._operator = robot, telemetry, operator
         self._folder = folder
-        self.lesson = Lesson(tuple(robot.model.independent_joint_names), ())
+        self.lesson = Lesson(tuple(
+            name for name in robot.model.independent_joint_names if name in joints), ())
+        self._joints = self.lesson.joints
         self._shown: TaughtRobot | None = None
         self._asked: dict[int, float] = {}  # steady time of the first press, by browser
         self._ending, self._lock = threading.Event(), threading.Lock()
@@ -134,7 +138,8 @@ class TeachPanel:
         q = self._telemetry.position(self._robot.model)
         if q is None or self._telemetry.age('states') > FRESH:
             raise RbdError('the position of the robot is unknown: no joint states arrive')
-        self.lesson = self.lesson.added(Point(tuple(q.tolist())))
+        places = [self._robot.model.position_slice(name).start for name in self.lesson.joints]
+        self.lesson = self.lesson.added(Point(tuple(q[places].tolist())))
         self._said = ''
 
     def show(self) -> None:
@@ -147,7 +152,7 @@ class TeachPanel:
         taught, self._shown = self._shown, None
         with taught:
             t, q = taught.shown(self.lesson.joints)
-        points = shown_points(t, q, self._robot.model)
+        points = shown_points(t, q, self._robot.model, joints=self.lesson.joints)
         for point in points:
             self.lesson = self.lesson.added(point)
         self._said = f'Stored {len(points)} points.'
@@ -176,7 +181,7 @@ class TeachPanel:
         if not self._file().exists():
             known = ', '.join(sorted(each.stem for each in self._folder.glob('*.yaml')))
             raise RbdError(f'there is no such lesson; saved ones: {known or "none"}')
-        self.lesson = read_lesson(self._file()).ordered(self.lesson.joints)
+        self.lesson = read_lesson(self._file()).among(self._joints)
         self._said = f'Loaded `{self._file()}`.'
 
     def _file(self) -> Path:
@@ -217,23 +222,28 @@ class TeachPanel:
             return
         self._asked.clear()
         self._said = PLANNING  # seconds for a long lesson, or while kernels are compiled
-        bounds = limits_of(self._robot.model, acceleration=ACCELERATION, torque=TORQUE)
-        found = repeated(self._robot, self.lesson, bounds, 0.01 * float(self.speed.value))
+        model, joints = self._robot.model, self.lesson.joints
+        refuse_unplanned(model)
+        bounds = limits_of(model, acceleration=ACCELERATION, torque=TORQUE, joints=joints)
+        q = self._telemetry.position(model)
+        found = repeated(self._robot, self.lesson, bounds, 0.01 * float(self.speed.value),
+                         np.array(neutral(model) if q is None else q, float))
         rounds = int(self.rounds.value)
 
         def run() -> None:
             try:
-                with DrivenRobot(self.lesson.joints,
+                with DrivenRobot(joints,
                                  f'{self._telemetry.controller}/follow_joint_trajectory',
                                  self._telemetry.joint_states) as driven:
                     driven.ended = self._ending.is_set
-                    way = approach(self._robot, self._starts(driven.position()), found.once,
-                                   bounds)
+                    way = approach(self._robot, whole_starts(
+                        found.once, joints, self._starts(joints, driven.position())), found.once,
+                        bounds)
                     for leg in [*([] if way is None else [way]),
                                 *(rounds - 1) * [found.cycle()], found.once]:
                         if self._ending.is_set():
                             raise RbdError('the motion was cancelled')
-                        driven.follow(leg)
+                        driven.follow(leg.of(joints))
                 self._said = 'Played.'
             except RbdError as error:
                 self._said = f'**{plain(str(error))}**'
@@ -242,13 +252,11 @@ class TeachPanel:
         self._thread = threading.Thread(target=run, name='teach', daemon=True)
         self._thread.start()
 
-    def _starts(self, here: Array) -> Array:
-        """Return where the robot is, and where the controller's reference is, if it says so."""
+    def _starts(self, joints: Sequence[str], here: Array) -> list[Array]:
+        """Return where joints are, and where the controller's reference is, if it says so."""
         reference = self._telemetry.reference_positions
-        known = self._telemetry.age('reference') < FRESH and set(self.lesson.joints) <= (
-            reference.keys())
-        return np.stack([here, [reference[name] for name in self.lesson.joints] if known
-                         else here])
+        known = self._telemetry.age('reference') < FRESH and set(joints) <= reference.keys()
+        return [here, np.array([reference[name] for name in joints]) if known else here]
 
     def _list(self) -> None:
         """Show the points."""
