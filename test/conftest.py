@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""What every test has: checked seed marks, a record of outcomes, its turn, its own ROS domain."""
+"""What every test has: a record of its outcome, its turn, its own ROS domain."""
 
 from __future__ import annotations
 
@@ -21,21 +21,21 @@ from importlib.util import find_spec
 import logging
 
 from isolation import pytest_runtest_protocol
-from ordering import slowest_first
-import pytest
-import seed_marks
-from seed_marks import (
+from ordering import shuffle, slowest_first
+from outcomes import (
     pytest_collection_finish,
     pytest_collectreport,
-    pytest_configure,
     pytest_runtest_logreport,
-    pytest_runtest_setup,
     pytest_sessionfinish,
     pytest_xdist_node_collection_finished,
 )
+import pytest
+import sampling
+from sampling import pytest_addoption, pytest_testnodedown
 from skips import pytest_make_collect_report, pytest_runtest_makereport
 
 __all__ = [
+    'pytest_addoption',
     'pytest_collection_finish',
     'pytest_collection_modifyitems',
     'pytest_collectreport',
@@ -47,6 +47,7 @@ __all__ = [
     'pytest_runtest_setup',
     'pytest_runtestloop',
     'pytest_sessionfinish',
+    'pytest_testnodedown',
     'pytest_xdist_node_collection_finished',
 ]
 
@@ -67,10 +68,23 @@ gc.set_threshold(50_000, 10, 10)
 logging.getLogger('rbd_ros').propagate = True
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Attach the seed marks to the reports, and begin with what takes longest."""
-    seed_marks.pytest_collection_modifyitems(items)
-    slowest_first(items)
+def pytest_configure(config: pytest.Config) -> None:
+    """Settle which sample is drawn."""
+    sampling.choose(config)
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Remember which test runs."""
+    sampling.begin(item)
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Draw the sample, begin with what takes longest."""
+    sampling.leave_out(config, items)
+    if config.option.order_seed:
+        shuffle(items, config.option.order_seed)
+    else:
+        slowest_first(items)
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -17,7 +17,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, ExitStack
 import os
 from pathlib import Path
 import random
@@ -25,7 +25,7 @@ import socket
 import sys
 
 import pytest
-from stalls import run_again_after_a_stall
+from turns import its_turn
 
 TESTS = Path(__file__).parents[1]
 
@@ -100,13 +100,13 @@ def own_domain() -> Iterator[int]:
         holder.close()
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> bool | None:
-    """Run what needs it in its own domain, and again if the machine stalled."""
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
+    """Run what needs it in its own domain, and when it is its turn."""
     folders = {path.name for path in item.path.parents if path.parent == TESTS}
-    if 'launch' in folders:
-        with own_domain():
-            return run_again_after_a_stall(item)
-    if REAL_TIME & folders:
-        return run_again_after_a_stall(item, nextitem)
-    return None
+    with ExitStack() as held:
+        if 'launch' in folders:
+            held.enter_context(own_domain())
+        if folders & {'launch', *REAL_TIME}:
+            held.enter_context(its_turn(item))
+        return (yield)

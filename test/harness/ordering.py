@@ -23,6 +23,7 @@ a few simulations take longer than hundreds of checks. Files that take more than
 from __future__ import annotations
 
 from collections import Counter
+import random
 
 import pytest
 
@@ -32,3 +33,18 @@ def slowest_first(items: list[pytest.Item]) -> None:
     counts = Counter(item.path for item in items)
     slow = {item.path for item in items if item.get_closest_marker('slow')}
     items.sort(key=lambda item: (item.path not in slow, -counts[item.path], str(item.path)))
+
+
+def shuffle(items: list[pytest.Item], seed: str) -> None:
+    """
+    Put tests into a random order: files, and within a file its tests, a class as one.
+
+    :param seed: the same one gives the same order, in each worker.
+    """
+    chance, places = random.Random(seed), {}
+    for item in items:
+        group = item.getparent(pytest.Class) or item
+        for node in (item.path, group):
+            places.setdefault(node, chance.random())
+    items.sort(key=lambda item: (places[item.path], str(item.path),
+                                 places[item.getparent(pytest.Class) or item]))

@@ -28,16 +28,19 @@ HELP = """\
 Run a command inside the environment of rbd_ros, preparing it on first use.
 
     ./run ros2 launch rbd_ros controller.launch.py    the controller and a simulated robot
-    ./run test [pytest arguments]                     build, linters, all tests
+    ./run test [pytest arguments]                     build, linters, tests (heavy ones sampled)
+    ./run test --all [KIND ...] | --seed N            all of what is heavy; another sample
+    ./run test --disturb busy,stops | --shuffle N     on a busy machine, with halts; in any order
     ./run test scale                                  PyTorch, JAX, Dask and Ray (2 GB)
     ./run COMMAND [arguments]                         any other command, such as ros2 topic list
 
     ./run rbd           look at, check and compute with a robot; ./run rbd --help lists what
     ./run lint          linters only
-    ./run seeds         which items of the source documents have a passing test
+    ./run seeds         all tests that check items of the source documents
     ./run bench         measure speed and accuracy; ./run bench --help lists what
     ./run crosscheck    compare with Pinocchio and MuJoCo on some seventy robots
     ./run record        record what the controller does, or compare it with its recording
+    ./run mutants       plant faults at random in copies, see whether the tests find them
     ./run docs          build the documentation to HTML
     ./run release       make archive and wheel of a release, and check them
     ./run shell         a shell inside the environment
@@ -56,6 +59,7 @@ SUBCOMMANDS = {
     'bench': (EVERYTHING, 'benchmark'),
     'crosscheck': (EVERYTHING, 'benchmark.crosscheck'),
     'record': (('runtime',), 'rbd_env.recording'),
+    'mutants': (EVERYTHING, 'mutants'),
     'docs': (('runtime', 'docs'), 'rbd_env.docs'),
     'release': (('runtime',), 'rbd_env.release'),
 }
@@ -142,7 +146,8 @@ def command_line(layout: Layout, arguments: list[str], environ: dict[str, str]) 
         return [environ.get('SHELL') or '/bin/sh', *rest]
     if name in SUBCOMMANDS:
         module = SUBCOMMANDS[name][1]
-        source = layout.root / 'tools' if module.startswith('rbd_env') else layout.root
+        of_tools = module.partition('.')[0] in ('rbd_env', 'mutants')
+        source = layout.root / 'tools' if of_tools else layout.root
         environ['PYTHONPATH'] = f'{source}:{environ["PYTHONPATH"]}'
         environ['RBD_ROS_ROOT'] = str(layout.root)
         environ['RBD_ROS_FOLDER'] = str(layout.folder)

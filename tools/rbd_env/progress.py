@@ -121,6 +121,13 @@ def is_live() -> bool:
     return sys.stderr.isatty()
 
 
+def clear() -> None:
+    """Take away the line that is being redrawn, before something else is printed."""
+    with _pen:
+        if _open and is_live():
+            print('\r\033[K', end='', file=sys.stderr, flush=True)
+
+
 def _say(text: str) -> None:
     """Print above the line that is being redrawn."""
     with _pen:

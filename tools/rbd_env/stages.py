@@ -89,6 +89,7 @@ class Stage:
         results = results_file(root, self.name)
         results.parent.mkdir(parents=True, exist_ok=True)
         results.unlink(missing_ok=True)
+        results.with_suffix('.sampled').unlink(missing_ok=True)
         print(f'\n######## {self.name}', flush=True)
         if self.skipped:
             print(f'skipped: {self.skipped}', flush=True)
@@ -123,7 +124,7 @@ class Stage:
         return Counter(entry['outcome'] for entry in read_results(root, self.name).values())
 
     def reasons(self, root: Path) -> list[str]:
-        """Return the slowest files, each test that was repeated, each reason of skips."""
+        """Return the slowest files and each reason of skips."""
         found = read_results(root, self.name)
         files: Counter[str] = Counter()
         for name, entry in found.items():
@@ -131,9 +132,6 @@ class Stage:
         slow = [f'{name} {seconds:.0f} s' for name, seconds in files.most_common(SHOWN)
                 if seconds >= 1.0]
         lines = [f'longest: {", ".join(slow)}'] if slow and len(files) > 1 else []
-        lines += [f'repeated ({"failed" if entry["outcome"] == "failed" else "passed"} then): '
-                  f'{name}: {entry["repeated"]}'
-                  for name, entry in found.items() if 'repeated' in entry]
         skips = Counter(entry.get('reason', 'no reason') for entry in found.values()
                         if entry['outcome'] == 'skipped')
         return lines + [f'skipped {count}: {reason}' for reason, count in skips.items()]
@@ -151,8 +149,16 @@ def results_file(root: Path, stage: str) -> Path:
     return made_folder(root, os.environ) / 'results' / f'{stage.replace(" ", "-")}.json'
 
 
+def read_sampled(root: Path, stage: str) -> dict[str, dict[str, int]]:
+    """Return of each kind of heavy tests how many the last run of a stage took, of how many."""
+    try:
+        return dict(json.loads(results_file(root, stage).with_suffix('.sampled').read_text()))
+    except (OSError, ValueError):
+        return {}
+
+
 def read_results(root: Path, stage: str) -> dict[str, dict[str, Any]]:
-    """Return the outcome and the seed marks of each test of the last run of a stage."""
+    """Return the outcome of each test of the last run of a stage."""
     try:
         return dict(json.loads(results_file(root, stage).read_text()))
     except (OSError, ValueError):

@@ -1,0 +1,59 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""A plugin of pytest: tests in the order that was asked for, and a line for each as it runs."""
+
+from __future__ import annotations
+
+import json
+import os
+
+import pytest
+
+_asked = json.loads(os.environ['RBD_ROS_MUTANTS'])
+
+
+def _say(word: str, test: str) -> None:
+    with open(_asked['said'], 'a', encoding='utf-8') as file:
+        file.write(json.dumps([word, test]) + '\n')
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out what was asked to be, and sort by file."""
+    place = {name: k for k, name in reversed(list(enumerate(_asked['order'])))}
+    left_out = [item for item in items if item.nodeid in _asked['left_out']]
+    if left_out:
+        config.hook.pytest_deselected(items=left_out)
+    items[:] = sorted((item for item in items if item not in left_out), key=lambda item: place.get(
+        item.nodeid.partition('::')[0], len(place)))
+
+
+def pytest_runtest_logstart(nodeid: str) -> None:
+    """Say which test begins."""
+    _say('begins', nodeid)
+
+
+def pytest_collectreport(report: pytest.CollectReport) -> None:
+    """Say which file cannot be read."""
+    if report.failed:
+        _say('failed', report.nodeid)
+
+
+def pytest_runtest_logreport(report: pytest.TestReport) -> None:
+    """Say how a test ended."""
+    if report.failed:
+        _say('failed', report.nodeid)
+    elif report.when == 'teardown':
+        _say('passed', report.nodeid)

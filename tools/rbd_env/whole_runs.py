@@ -1,0 +1,67 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""When each kind of heavy tests last ran whole; ``./run test --all`` notes it."""
+
+from __future__ import annotations
+
+import csv
+from datetime import date
+from pathlib import Path
+import platform
+
+from rbd_env import stages
+
+RECORD = 'test/whole_runs.csv'
+
+
+def last(root: Path) -> dict[str, str]:
+    """Return day and processor of the last whole run of each kind."""
+    try:
+        with open(root / RECORD, newline='', encoding='utf-8') as file:
+            return {row['kind']: f'{row["day"]} on {row["processor"]}, {row["tests"]} cases'
+                    for row in csv.DictReader(file)}
+    except OSError:
+        return {}
+
+
+def note(root: Path, names: list[str]) -> None:
+    """
+    Write down which kinds were just run whole, all passed.
+
+    :param names: the stages that ran.
+    """
+    counts: dict[str, list[int]] = {}
+    for name in names:
+        for kind, found in stages.read_sampled(root, name).items():
+            before = counts.setdefault(kind, [0, 0])
+            counts[kind] = [before[0] + found['kept'], before[1] + found['of']]
+    whole = {kind: of for kind, (kept, of) in counts.items() if kept == of}
+    if not whole:
+        return
+    rows = {}
+    if (root / RECORD).exists():
+        with open(root / RECORD, newline='', encoding='utf-8') as file:
+            rows = {row['kind']: row for row in csv.DictReader(file)}
+    for kind, of in whole.items():
+        rows[kind] = {'kind': kind, 'day': date.today().isoformat(),
+                      'processor': platform.machine(), 'tests': str(of)}
+    try:
+        with open(root / RECORD, 'w', newline='', encoding='utf-8') as file:
+            writer = csv.DictWriter(file, ['kind', 'day', 'processor', 'tests'],
+                                    lineterminator='\n')
+            writer.writeheader()
+            writer.writerows(rows[kind] for kind in sorted(rows))
+    except OSError:  # a checkout that is read-only keeps no record
+        pass
