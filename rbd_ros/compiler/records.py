@@ -107,6 +107,22 @@ class _Number:
         record._single[self._place] = value
 
 
+class _Layout(NamedTuple):
+    """
+    Where a record of some sizes has what.
+
+    :param initial: all numbers of a new record.
+    :param singles: how many single numbers it begins with.
+    :param fields: declaration, begin, end and shape of each field.
+    :param groups: name, class, begin and end of each record inside.
+    """
+
+    initial: NDArray[np.float64]
+    singles: int
+    fields: tuple[tuple[Field, int, int, tuple[int, ...]], ...]
+    groups: tuple[tuple[str, type[Record], int, int], ...]
+
+
 class Record:
     """
     Named numbers and arrays in one block of memory.
@@ -120,6 +136,8 @@ class Record:
     fields: ClassVar[tuple[Field, ...]] = ()
     #: Records inside by name.
     groups: ClassVar[dict[str, type[Record]]] = {}
+    #: Layouts by sizes: they are asked for at every record that is made.
+    _layouts: ClassVar[dict[tuple[tuple[str, int], ...], _Layout]] = {}
     #: Single numbers, which Python reads as floats.
     _single: Any
 
@@ -131,6 +149,7 @@ class Record:
         cls.fields = (*single, *[each for each in found if each.dims])
         cls.groups = {name: value.kind for name, value in vars(cls).items()
                       if isinstance(value, _Group)}
+        cls._layouts = {}
         for name in [each.name for each in found] + list(cls.groups):
             if name.startswith('_') or name in ('memory', 'sizes') or hasattr(Record, name):
                 raise TypeError(f'{cls.__name__}.{name}: every record has something of this name '
@@ -143,36 +162,49 @@ class Record:
     def __init__(self, sizes: Mapping[str, int],
                  memory: NDArray[np.float64] | None = None) -> None:
         self.sizes = dict(sizes)
-        total = self.block_size(sizes)
+        layout = self._layout(sizes)
+        total = layout.initial.size
         if memory is not None and (memory.shape != (total,) or memory.dtype != np.float64):
             raise TypeError(f'{type(self).__name__} needs {total} float64 in one row, not '
                             f'{memory.dtype} of shape {memory.shape}')
-        self.memory = np.zeros(total) if memory is None else memory
-        self._spread(self.memory, plain=False)
-        if memory is None:
-            self.restart()
+        self.memory = layout.initial.copy() if memory is None else memory
+        self._spread(layout, plain=False)
 
-    def _spread(self, memory: NDArray[np.float64], *, plain: bool) -> None:
+    @classmethod
+    def _layout(cls, sizes: Mapping[str, int]) -> _Layout:
+        """Return where everything is, worked out once."""
+        key = tuple(sizes.items())
+        if key not in cls._layouts:
+            at, initial, fields, groups = 0, [], [], []
+            for each in cls.fields:
+                shape = each.shape(sizes)
+                initial.append(np.full(math.prod(shape), float(each.initial)))
+                fields.append((each, at, at + initial[-1].size, shape))
+                at += initial[-1].size
+            for name, kind in cls.groups.items():
+                initial.append(kind._layout(sizes).initial)
+                groups.append((name, kind, at, at + initial[-1].size))
+                at += initial[-1].size
+            cls._layouts[key] = _Layout(
+                np.concatenate(initial) if initial else np.zeros(0),
+                sum(not each.dims for each in cls.fields), tuple(fields), tuple(groups))
+        return cls._layouts[key]
+
+    def _spread(self, layout: _Layout, *, plain: bool) -> None:
         """Give every field its part of the memory."""
-        singles = sum(not each.dims for each in self.fields)
-        self._single = memoryview(memory[:singles])
-        at = singles
-        for each in self.fields[singles:]:
-            shape = each.shape(self.sizes)
-            view = memory[at:at + math.prod(shape)].reshape(shape)
+        memory = self.memory
+        self._single = memoryview(memory[:layout.singles])
+        for each, begin, end, shape in layout.fields[layout.singles:]:
+            view = memory[begin:end].reshape(shape)
             setattr(self, each.name, memoryview(view) if plain else view)
-            at += view.size
-        for name, kind in self.groups.items():
-            count = kind.block_size(self.sizes)
-            inner = kind(self.sizes, memory[at:at + count])
+        for name, kind, begin, end in layout.groups:
+            inner = kind(self.sizes, memory[begin:end])
             setattr(self, name, inner.plain() if plain else inner)
-            at += count
 
     @classmethod
     def block_size(cls, sizes: Mapping[str, int]) -> int:
         """Return how many numbers a record has, with those of the records inside."""
-        return (sum(math.prod(each.shape(sizes)) for each in cls.fields)
-                + sum(kind.block_size(sizes) for kind in cls.groups.values()))
+        return cls._layout(sizes).initial.size
 
     @property
     def singles(self) -> Any:
@@ -190,14 +222,13 @@ class Record:
 
     def restart(self) -> None:
         """Give every number its initial value."""
-        for _, each, view in self.walk():
-            view[...] = each.initial
+        self.memory[:] = self._layout(self.sizes).initial
 
     def plain(self: _Record) -> _Record:
         """Return a record on the same memory whose arrays give floats of Python, and take them."""
         twin = object.__new__(type(self))
         twin.sizes, twin.memory = self.sizes, self.memory
-        twin._spread(self.memory, plain=True)
+        twin._spread(self._layout(self.sizes), plain=True)
         return twin
 
     def walk(self, path: str = '') -> Iterator[tuple[str, Field, NDArray[np.float64]]]:
@@ -213,9 +244,5 @@ class Record:
 
     def views(self) -> Iterator[tuple[Field, NDArray[np.float64]]]:
         """Yield the declaration and the numbers of each field, of none of the records inside."""
-        at = 0
-        for each in self.fields:
-            shape = each.shape(self.sizes)
-            size = math.prod(shape)
-            yield each, self.memory[at:at + size].reshape(shape)
-            at += size
+        for each, begin, end, shape in self._layout(self.sizes).fields:
+            yield each, self.memory[begin:end].reshape(shape)

@@ -52,11 +52,14 @@ def run_until_interrupted(
         node = make(end.fail)
         executor = make_executor(kind_that_works('events', node))
         executor.add_node(node)
-        spin_in_thread(executor, name, end.fail)
+        thread = spin_in_thread(executor, name, end.fail)
         end.wait()
         leave(node, executor)
         end.close()
         executor.shutdown(timeout_sec=1.0)
+        thread.join(1.0)
+        if not thread.is_alive():
+            node.destroy_node()
     except KeyboardInterrupt:
         end.close()
     except RbdError as error:

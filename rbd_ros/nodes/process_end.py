@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 import contextlib
+import gc
 import math
 import os
 import select
@@ -201,10 +202,13 @@ def leave(code: int) -> NoReturn:
     """
     End the process at once, after all nodes have been destroyed.
 
-    The end of the interpreter waits for threads of the middleware, at times for seconds.
+    The end of the interpreter waits for threads, those of the middleware among them, at times for
+    seconds. Nodes that nobody destroyed would look alive to others until their lease expires: what
+    a start that was given up has left is collected here.
 
     :param code: exit code.
     """
+    gc.collect()
     sys.stdout.flush()
     sys.stderr.flush()
     os._exit(code)

@@ -23,7 +23,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-#: Threads of a block where nothing is said: four warps of NVIDIA, two wavefronts of AMD.
+#: Threads of a block where nothing is said: four warps of NVIDIA.
 BLOCK = 128
 
 
@@ -98,14 +98,10 @@ class Dialect(NamedTuple):
         """
         if self is NVIDIA:
             return f'nounwind "nvvm.maxntid"="{block}" "nvvm.maxnreg"="{registers}"'
-        if self is AMD:
-            return f'nounwind "amdgpu-flat-work-group-size"="{block},{block}"'
         return 'nounwind'
 
 
 NVIDIA = Dialect('ptx_kernel ', 'ptr addrspace(1)', ' addrspace(4)',
                  ('llvm.nvvm.read.ptx.sreg.ctaid.x', 'llvm.nvvm.read.ptx.sreg.tid.x'),
                  'llvm.nvvm.rcp.approx.ftz.d', 'llvm.nvvm.div.full')
-AMD = Dialect('amdgpu_kernel ', 'ptr addrspace(1)', ' addrspace(4)',
-              ('llvm.amdgcn.workgroup.id.x', 'llvm.amdgcn.workitem.id.x'), 'llvm.amdgcn.rcp.f64')
 EMULATED = Dialect('', 'ptr', '', ())

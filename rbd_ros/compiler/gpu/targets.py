@@ -26,8 +26,6 @@ from rbd_ros.errors import DeviceError
 #: Every GPU of NVIDIA since 2018; the driver makes code for the one that it finds. Text for newer
 #: ones is no faster.
 PTX = Target('nvptx64-nvidia-cuda', 'sm_75', '+ptx63')
-#: GPUs of AMD for computing (MI200): emitted and read, never run.
-GFX = Target('amdgcn-amd-amdhsa', 'gfx90a', '')
 #: LLVM that has the attributes of ``Dialect`` and was tested.
 _LLVM = 22
 #: Of the passes over procedures.

@@ -161,8 +161,8 @@ def _request(x: State, u: Event, p: Parameters, ring: Ring, k: Kernels, w: Work,
              y: Result) -> None:
     """Do what somebody asks for."""
     if u.kind == Kind.ACTIVATE:
-        _restart_checks(x, p)
-        activate(x.command.supervisor, p.command.supervisor, y, u.now, u.steady)
+        if activate(x.command.supervisor, p.command.supervisor, y, u.now, u.steady):
+            _restart_checks(x, p)
     elif u.kind == Kind.RESET:
         _reset(x, u, p, y)
     elif u.kind == Kind.FAULT:

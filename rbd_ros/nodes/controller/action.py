@@ -39,6 +39,7 @@ from rbd_ros.control.references.results import GoalError, Outcome, ResultCode, S
 from rbd_ros.control.references.trajectory import check_speed, check_times, Knots
 from rbd_ros.control.references.words import other_mode
 from rbd_ros.control.supervisor.states import State
+from rbd_ros.errors import RbdError
 from rbd_ros.nodes.callback_guard import last_line
 from rbd_ros.nodes.controller.goal_feedback import GoalFeedback
 from rbd_ros.nodes.controller.goal_server import end_goal, GoalServer
@@ -153,14 +154,14 @@ class TrajectoryAction:
         try:
             with self._lock:
                 judged: _Plan | _Refusal = self._read(goal)
-        except GoalError as error:
+        except RbdError as error:  # other than of a goal: a frame that is not there
+            code = error.code if isinstance(error, GoalError) else ResultCode.INVALID_GOAL
             self.refused += 1
             self.refusal = str(error)
-            self._node.get_logger().warning(
-                f'goal rejected ({error.code.name}): {error}')
+            self._node.get_logger().warning(f'goal rejected ({code.name}): {error}')
             if isinstance(error, _TooManyGoals):
                 return GoalResponse.REJECT
-            judged = _Refusal(goal, Outcome(Status.ABORTED, error.code, str(error)))
+            judged = _Refusal(goal, Outcome(Status.ABORTED, code, str(error)))
         except Exception:
             self.refused += 1
             self.refusal = self._log_exception('goal rejected')

@@ -187,7 +187,7 @@ def main(args: list[str] | None = None) -> int:
         # states come at the rate of the loop
         executor = make_executor(kind_that_works('events', node))
         executor.add_node(node)
-        spin_in_thread(executor, 'dashboard', end.fail)
+        thread = spin_in_thread(executor, 'dashboard', end.fail)
         node.open()
         due = time.monotonic() + PERIOD
         while not end.wait(due - time.monotonic()):
@@ -197,6 +197,9 @@ def main(args: list[str] | None = None) -> int:
         executor.shutdown(timeout_sec=1.0)
         end.failure = end.failure or node.problem
         node.close()
+        thread.join(1.0)
+        if not thread.is_alive():
+            node.destroy_node()
     except KeyboardInterrupt:
         end.close()
     except RbdError as error:

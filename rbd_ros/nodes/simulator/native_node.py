@@ -58,6 +58,7 @@ class NativeSimulator(Simulator):
         #: the thread; None: the executor runs the simulation
         self.loop: SimulatorLoop | None = None
         self._refused = self._sent = 0
+        self._owner: Node | None = None  # of what the thread takes
         super().__init__()
         if self.loop is None:
             return
@@ -106,6 +107,7 @@ class NativeSimulator(Simulator):
                 joint_states=kind is JointState, simulated=self._sim_stamps, silence=SILENCE)
         except BaseException:
             self._owner.destroy_node()
+            self._owner = None
             raise
 
     # -- whose the simulation is --------------------------------------------------------------
@@ -220,6 +222,13 @@ class NativeSimulator(Simulator):
     def _apply(self, changes: list[Parameter]) -> None:
         with self._held():
             super()._apply(changes)
+
+    def destroy_node(self) -> None:
+        """Destroy all handles, unless the thread still uses them."""
+        if self.loop is None:
+            if self._owner is not None:
+                self._owner.destroy_node()
+            super().destroy_node()
 
     def summary(self) -> str:
         """End the thread, and return what happened."""

@@ -53,6 +53,8 @@ def main(args: list[str] | None = None) -> int:
         executor.shutdown(timeout_sec=1.0)
         thread.join(2.0)
         log.info(node.summary())
+        if not thread.is_alive():
+            node.destroy_node()
     except KeyboardInterrupt:
         end.close()
     except RbdError as error:

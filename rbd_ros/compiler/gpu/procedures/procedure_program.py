@@ -27,7 +27,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from rbd_ros.compiler.gpu.dialect import AMD, Dialect, NVIDIA
+from rbd_ros.compiler.gpu.dialect import Dialect, NVIDIA
 from rbd_ros.compiler.gpu.functions import DECLARATIONS
 from rbd_ros.compiler.gpu.procedures.device_text import DeviceText, Spaces
 from rbd_ros.compiler.gpu.procedures.graph_function import (
@@ -118,8 +118,7 @@ def _kernel(name: str, parameters: Sequence[str], body: Sequence[str], places: P
     """
     Return a kernel, whose body has the numbers of its thread at %own.
 
-    :param stack: lines that reserve memory. LLVM counts it only if a function begins with them;
-        AMD's loader would have to guess what else a thread needs.
+    :param stack: lines that reserve memory. LLVM counts it only if a function begins with them.
     """
     memory = dialect.memory
     listed = ', '.join([f'{memory} %all', 'i64 %count', *parameters, *dialect.parameters])
@@ -162,9 +161,7 @@ def _run(entry: str, places: Places, watched: Sequence[Watched], dialect: Dialec
     memory, near, spaces = dialect.memory, places.sizes[Memory.NEAR], Spaces(dialect)
     size = max(1, near)
     stack = [f'%stack = alloca double, i64 {size}, align 16']
-    if dialect is AMD:
-        stack = [f'%near = alloca double, i64 {size}, align 16, addrspace(5)']
-    elif dialect is NVIDIA:
+    if dialect is NVIDIA:
         stack += [f'%near = addrspacecast ptr %stack to {dialect.near}']
     else:
         stack += ['%near = getelementptr double, ptr %stack, i64 0']
