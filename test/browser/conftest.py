@@ -20,7 +20,8 @@ from typing import Any
 
 from cdp import Browser, opened, Page
 from chrome import PATIENCE, SIZE
-from demo import watching
+from demo import shown, watching
+from isolation import own_domain
 import pytest
 from rbd_env import browser as programs
 
@@ -44,6 +45,15 @@ def empty_page(chromium: Browser) -> Iterator[Page]:
 
 
 @pytest.fixture(scope='module')
+def page(chromium: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Page]:
+    """Start robot, controller and dashboard for the tests of a file, and open their page."""
+    made = chromium.open(SIZE)
+    with own_domain(), shown(made, tmp_path_factory.mktemp('dashboard')):
+        yield made
+    made.close()
+
+
+@pytest.fixture(scope='session')
 def watcher(page: Page) -> Iterator[Any]:
     """Give a node that hears the robot of the page."""
     with watching() as made:

@@ -29,10 +29,8 @@ import rbd_ros
 from rbd_ros.model.urdf.resources import find_resource
 from rbd_ros.nodes.description import built_in_robot
 from rbd_ros.nodes.executors import spin_in_thread
-from rcl_interfaces.srv import GetParameters
 import rclpy
 from rclpy.executors import SingleThreadedExecutor
-from rclpy.parameter import parameter_value_to_python
 from sensor_msgs.msg import JointState
 from sight import pixel
 
@@ -66,13 +64,6 @@ def started(*words, log=subprocess.DEVNULL, **variables):
             process.wait()
 
 
-def open_page(page, log):
-    """Open the page that a log names, with the token that only the log has."""
-    found = wait(lambda: re.search(r'open (http://127\.0\.0\.1:\d+/\?token=\S+)',
-                                   log.read_text()), 'the page')
-    page.get(found[1] + COARSE.replace('/?', '&'))
-
-
 @contextmanager
 def shown(page, folder, *words):
     """
@@ -92,18 +83,15 @@ def shown(page, folder, *words):
             f'dashboard_port:={free_port()}', f'params_file:={file}', *words,
             log=told, XDG_STATE_HOME=str(folder / 'state')):
         page.folder = folder
-        open_page(page, log)
+        # with the token that only the log has
+        found = wait(lambda: re.search(r'open (http://127\.0\.0\.1:\d+/\?token=\S+)',
+                                       log.read_text()), 'the page')
+        page.get(found[1] + COARSE.replace('/?', '&'))
         await_controller(page)
         yield page
     # asyncio may lose the exit code of a child, CPython gh-87744
     assert re.search(r'\[dashboard-\d+\]: process has finished cleanly|exit status already read',
                      log.read_text())
-
-
-def pid(page, name):
-    """Return the process of a node that was started with the page."""
-    return int(re.search(rf'\[{name}-\d+\]: process started with pid \[(\d+)\]',
-                         (page.folder / 'log').read_text())[1])
 
 
 class State(NamedTuple):
@@ -130,7 +118,6 @@ class Watcher:
         self.node = rclpy.create_node('watcher', namespace=namespace, context=self._context)
         self.states, self._joints = [], joints
         self.node.create_subscription(JointState, 'joint_states', self._on_states, DEPTH)
-        self._values = self.node.create_client(GetParameters, 'controller/get_parameters')
         self._executor = SingleThreadedExecutor(context=self._context)
         self._executor.add_node(self.node)
         self.failures = []
@@ -168,15 +155,6 @@ class Watcher:
         time.sleep(seconds)
         wait(lambda: len(self.states) > 2, 'joint states')
         return bool(np.ptp([state.q for state in self.states], axis=0).max() > REST)
-
-    def parameters(self, *names):
-        """Return what the controller has."""
-        wait(self._values.service_is_ready, 'the service of the controller')
-        future = self._values.call_async(GetParameters.Request(names=names))
-        wait(future.done, 'parameters of the controller')
-        values = map(parameter_value_to_python, future.result().values)
-        return {name: list(value) if hasattr(value, '__len__') else value
-                for name, value in zip(names, values)}
 
     def close(self):
         """End the node; what an executor raises because it is ended is no failure."""

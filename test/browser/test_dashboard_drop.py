@@ -18,8 +18,7 @@ import re
 import time
 
 from chrome import picture, press, wait
-from demo import shown, watching
-from isolation import own_domain
+from demo import watching
 import numpy as np
 import pytest
 import rbd_ros
@@ -27,15 +26,6 @@ from rbd_ros.model.urdf.resources import find_resource
 
 IIWA = find_resource('package://rbd_ros/urdf/iiwa14.urdf')
 PLACE = 300.0, 500.0  # pixels of the window, within the scene
-
-
-@pytest.fixture(scope='module')
-def page(empty_page, tmp_path_factory):
-    """Start robot, controller and dashboard, and open its page."""
-    with own_domain(), shown(empty_page, tmp_path_factory.mktemp('drop')) as made:
-        wait(lambda: 'Another robot' in made.text, 'the folder for files')
-        yield made
-    assert not processes(made)
 
 
 def move(page, kind, *files):

@@ -16,16 +16,12 @@
 from itertools import cycle
 import time
 
-from chrome import fill, held, picture, press, scenery, select, tick, unfold, wait
-from demo import ask, choose, drag_target, MODEL, revive, shown
+from chrome import held, picture, scenery, tick, unfold, wait
+from demo import ask, choose, drag_target, MODEL, revive
 from geometry_msgs.msg import PoseStamped
-from isolation import own_domain
 import numpy as np
-import pytest
 from rbd_ros.control.modes.modes import DEFAULT, Takes, taking
 from rbd_ros.nodes.dashboard.joint_drive import USUAL
-from rbd_ros.nodes.dashboard.poses import START
-from rbd_ros.nodes.description import BUILT_IN_POSE
 from rbd_ros.spatial import quaternion
 from rbd_ros.view.scene import link_poses
 from sight import pixel
@@ -33,13 +29,6 @@ from sight import pixel
 FOLLOWING, AIMING = taking(Takes.TRAJECTORY)[0], taking(Takes.TARGET)[0]
 PULLED = 'link_5'
 SPEED = np.array(MODEL.velocity_limit)
-
-
-@pytest.fixture(scope='module')
-def page(empty_page, tmp_path_factory):
-    """Start robot, controller and dashboard, and open its page."""
-    with own_domain(), shown(empty_page, tmp_path_factory.mktemp('dashboard')) as made:
-        yield made
 
 
 def send_to(page, watcher, joint, goal):
@@ -119,46 +108,8 @@ def test_a_jog_button_moves_a_joint_while_it_is_held(page, watcher):
         wait(lambda: watcher.q[0] > before[0] + 0.1, 'a motion')
     time.sleep(2.0)  # it comes to rest
     assert not watcher.moves(2.0)
-
-
-def go_to(page, watcher, name, pose):
-    """Go to a pose that has a name, and wait until the robot is there."""
-    select(page, 'Pose', name)
-
-    def there():
-        revive(page)
-        press(page, 'Go to the pose')  # again after a stall, at which the sliders jump
-        time.sleep(2.0)
-        return np.abs(watcher.q - pose).max() < 0.03  # before it was seen, it floated
-    wait(there, f'the pose "{name}"')
-
-
-def test_poses_have_names(page, watcher):
-    """One is saved where the robot is; another one is where the page saw it first."""
-    unfold(page, 'Poses')
-    saved = watcher.q.copy()
-    assert np.abs(saved - BUILT_IN_POSE).max() > 0.1
-    fill(page, 'Name', 'above')
-    press(page, 'Save where it is')
-    wait(lambda: 'Saved in' in page.text, 'the answer')
-    go_to(page, watcher, START, BUILT_IN_POSE)
-    go_to(page, watcher, 'above', saved)
-    unfold(page, 'Poses')
-
-
-def test_the_way_home(page, watcher):
-    """The simulated robot is where it started, and its controller runs again, even if stopped."""
     tick(page, 'Drive the joints')
     unfold(page, 'Joints')
-    assert np.abs(watcher.q - BUILT_IN_POSE).max() > 0.05
-    press(page, 'Stop')
-    wait(lambda: 'stop requested' in page.text, 'the fault')
-
-    def home():
-        press(page, 'Back to the start pose')  # nobody but the page resets the controller
-        time.sleep(5.0)
-        return np.abs(watcher.q - BUILT_IN_POSE).max() < 0.02 and 'State running' in page.text
-    wait(home, 'the start pose')
 
 
 def test_the_tool_follows_the_target_that_is_dragged(page, watcher):

@@ -11,37 +11,29 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
 # See the License for the specific language governing permissions and
 # limitations under the License.
-"""What the page shows: a joint over time, events, history as a file, cameras, dark and small."""
+
+"""What a browser draws of the dashboard: the robot, plots, a file, cameras, a phone."""
 
 import csv
-from datetime import datetime
-import re
 import time
 
-from builtin_interfaces.msg import Duration
 from chrome import (
-    blue, button, download, fill, picture, press, scenery, select, SIZE, tick, unfold, wait)
-from control_msgs.msg import JointTrajectoryControllerState
-from demo import choose, MODEL, reset, revive, ROBOT, shown
-from isolation import own_domain
+    blue, button, download, picture, press, scenery, select, SIZE, tick, unfold, wait)
+from demo import choose, MODEL, revive, ROBOT
 import numpy as np
 from plots import lines
-import pytest
 from rbd_ros.control.modes.modes import DEFAULT, Takes, taking
 from rbd_ros.nodes.dashboard.look import fitted, NEAR, PRESETS, THICK
 from rbd_ros.view.scene import link_poses
+from sampling import some
 from sight import FOV, project
-from std_msgs.msg import Float64MultiArray
-from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 FOLLOWING = taking(Takes.TRAJECTORY)[0]
 K = 3  # the elbow, which carries most
 NAME = MODEL.joint_names[K]
 PUSH = 15.0  # N along x of the tool: what the page begins with
 UPPER, LOWER, EVENT, MEASURED, SECOND, EXPECTED = range(1, 7)  # lines of a plot, after the time
-PLOTTED = {'Position': ('position', 'reference_position'),
-           'Velocity': ('velocity', 'reference_velocity'),
-           'Torque': ('measured_torque', 'commanded_torque', 'expected_torque')}
+PLOTTED = 'Position', 'Velocity', 'Torque'
 PHONE = 390, 844
 #: JavaScript: what is wider than the window; that the browser is slow is said by viser.
 WIDER = """[...document.querySelectorAll('body *')].filter(each => {
@@ -55,19 +47,27 @@ RANGES = """Object.values(window.__viserTestpoints.uplots).map(
     each => [each.chart.scales.x.min, each.chart.scales.x.max])"""
 
 
-@pytest.fixture(scope='module')
-def page(empty_page, tmp_path_factory):
-    """Start robot, controller and dashboard, and open its page; the robot holds its place."""
-    with own_domain(), shown(empty_page, tmp_path_factory.mktemp('shown')) as made:
-        choose(made, FOLLOWING)
-        yield made
+def test_the_robot_is_seen(page):
+    """Where the arm is, the page has the colours of its URDF, and the torques have their bars."""
+    wait(lambda: blue(scenery(page)).sum() > 1000, 'the blue joints of the arm')
+    for k in range(1, 8):
+        assert f'joint_{k}' in page.text
+    picture(page, 'dashboard')
 
 
-@pytest.fixture(scope='module')
-def heard(watcher):
-    """Give what the controller says that it follows and sends, from now on."""
-    return (watcher.hear(JointTrajectoryControllerState, 'controller/controller_state'),
-            watcher.hear(Float64MultiArray, 'controller/commands'))
+def test_manipulability_is_an_ellipsoid(page):
+    """It is drawn when its box is ticked, and gone when it is not."""
+    def green():
+        image = scenery(page)
+        return ((image[..., 1] > image[..., 0] + 25) & (image[..., 1] > image[..., 2] + 10)).sum()
+    before = green()
+    unfold(page, 'Show')
+    tick(page, 'Manipulability')
+    wait(lambda: green() > before + 500, 'the ellipsoid')
+    picture(page, 'dashboard_ellipsoids')
+    tick(page, 'Manipulability')
+    wait(lambda: green() < before + 100, 'its end')
+    unfold(page, 'Show')
 
 
 def drawn(page):
@@ -81,8 +81,9 @@ def apart(plot, one, other):
     return float(np.nanmax(np.abs(plot[one] - plot[other])))
 
 
-def test_a_joint_is_plotted(page, watcher, heard):
+def test_a_joint_is_plotted(page, watcher):
     """Pushed, it leaves its reference, and its torque what the model expects, by the push."""
+    choose(page, FOLLOWING)
     unfold(page, 'Joint over time')
     select(page, 'Joint', NAME)
     q = watcher.q
@@ -135,7 +136,7 @@ def test_the_ground_between_limits_is_green(page):
 
 def test_a_plot_is_never_left_empty(page):
     """Each time that another joint is chosen new plots are made, while data comes."""
-    for name in (*MODEL.joint_names, 'choose one', NAME) * 2:
+    for name in (*some('configurations', MODEL.joint_names, 2), 'choose one', NAME):
         select(page, 'Joint', name)
         if name == 'choose one':
             wait(lambda: not page.find_all('.uplot canvas'), 'the end of the plots')
@@ -192,150 +193,11 @@ def test_a_plot_is_zoomed_and_made_large(page):
     page.mouse('mouseMoved', 10.0, 10.0)
 
 
-def events(page):
-    """Return the rows of the time line, newest first: time of day, kind, words."""
-    return page.run("[...document.querySelectorAll('.events tr')].map("
-                    'row => [...row.cells].map(cell => cell.innerText))')
-
-
-def seconds(clock):
-    """Return the seconds since midnight at a time of day."""
-    hours, minutes, rest = clock.split(':')
-    return 3600.0 * int(hours) + 60.0 * int(minutes) + float(rest)
-
-
-def pause(page):
-    """Return when the plots were paused, s since midnight."""
-    return seconds(wait(lambda: re.search(r'Paused at ([\d:.]+)', page.text), 'the pause')[1])
-
-
-def swing(watcher):
-    """Have the joint follow a motion to and fro."""
-    q, points = watcher.q, []
-    for k, way in enumerate((0.5, -0.5, 0.0), 1):
-        points.append(JointTrajectoryPoint(positions=(q + way * (np.arange(7) == K)).tolist(),
-                                           time_from_start=Duration(sec=2 * k)))
-    out = watcher.node.create_publisher(JointTrajectory, 'controller/joint_trajectory', 1)
-    wait(out.get_subscription_count, 'the controller')
-    out.publish(JointTrajectory(joint_names=list(MODEL.joint_names), points=points))
-    time.sleep(7.0)
-
-
-def test_events_have_a_reason_and_what_to_do(page, watcher):
-    """A mode, a stop and a reset, each with a mark in the plots at its time."""
-    unfold(page, 'Events')
-    fill(page, 'Seconds', '120', 2)
-    choose(page, DEFAULT)
-    choose(page, FOLLOWING)
-    revive(page)
-    swing(watcher)
-    press(page, 'Stop')
-    wait(lambda: 'stop requested' in page.text, 'the stop')
-    reset(page)
-    swing(watcher)
-    wanted = (('stop', 'stop requested', 'Next: reset to go on'),
-              ('reset', 'the faults are cleared'),
-              ('mode', f'from {FOLLOWING} to {DEFAULT}'))
-
-    def told():
-        found = [next((row for row in events(page) if row[1] == kind
-                       and all(each in row[2] for each in words)), None)
-                 for kind, *words in wanted]
-        return all(found) and found
-    clocks = {row[0] for row in wait(told, 'the events')}
-
-    def marked():
-        position = drawn(page)[0]
-        marks = pause(page) + position[0, position[EVENT] == 1.0]
-        return all(np.abs((marks - seconds(clock) + 43200.0) % 86400.0 - 43200.0).min(
-            initial=1.0) < 0.002 for clock in clocks)
-    tick(page, 'Pause the plots')
-    wait(marked, 'their marks')
-    tick(page, 'Pause the plots')
-    unfold(page, 'Events')
-    time.sleep(1.0)
-    page.find('.uplot').show()
-    picture(page, 'dashboard_joint')
-
-
-def stopped(page):
-    """Pause the plots; return what they show when all that was on its way is drawn."""
-    tick(page, 'Pause the plots')
-    pause(page)
-
-    def still():
-        before = drawn(page)
-        time.sleep(1.0)
-        after = drawn(page)
-        return before and after and all(
-            np.array_equal(*each, equal_nan=True) for each in zip(before, after)) and after
-    return wait(still, 'plots that stand')
-
-
-def test_the_history_is_paused_and_scrolled(page):
-    """What stands does not change; what was before is shown; then the present again."""
-    stands = stopped(page)
-    time.sleep(3.0)
-    for before, after in zip(stands, drawn(page), strict=True):
-        np.testing.assert_array_equal(before, after)
-    end = stands[0][0, -1]
-    fill(page, 'Seconds', '9', 2)
-    fill(page, 'Back, s', '20', 2)
-    # a machine that stalls has gaps in its history
-    wait(lambda: (found := drawn(page)) and -29.5 < found[0][0, 0] < found[0][0, -1] < -19.0,
-         'the past')
-    fill(page, 'Back, s', '600', 2)  # before the first row, or nearly so
-    wait(lambda: page.run(RANGES) == [[-609.0, -600.0]] * 3, 'what is not recorded')
-    fill(page, 'Back, s', '0', 2)
-    wait(lambda: (found := drawn(page)) and abs(found[0][0, -1] - end) < 0.5,
-         'the time of the pause')
-    before = pause(page)
-    tick(page, 'Pause the plots')
-    wait(lambda: 'Paused at' not in page.text, 'the present')
-    tick(page, 'Pause the plots')
-    assert (pause(page) - before) % 86400.0 > 3.0
-    tick(page, 'Pause the plots')
-
-
-def test_the_history_is_saved(page, watcher, heard, tmp_path):
-    """The file has what was said on topics, to the last bit, and what the plots show."""
-    stopped(page)
+def test_a_file_is_saved(page, tmp_path):
+    """The browser gets it whole, with the numbers that are plotted."""
     names, *rows = csv.reader(download(page, 'Save as CSV', tmp_path).open())
-    *numbers, notes = zip(*rows, strict=True)
-    table = {name.partition(' ')[0]: np.array([float(x or 'nan') for x in column])
-             for name, column in zip(names, numbers)}
-    assert names[0] == 'time [s since 1970]' and f'commanded_torque.{NAME} [N.m]' in names
-    assert all(any(words in note for note in notes)
-               for words in ('stop: stop requested', 'reset: the faults are cleared'))
-    states = {state.stamp: state for state in watcher.states}
-    # the first ones may have come before all ends of topics had met
-    late = np.flatnonzero(table['stamp'] > watcher.states[0].stamp + 5.0)
-    known = [row for row in late if table['stamp'][row] in states]
-    assert len(known) > 0.9 * len(late) > 100
-    for k, joint in enumerate(MODEL.joint_names):
-        for quantity, of in (('position', 'q'), ('velocity', 'qd'), ('measured_torque', 'tau')):
-            assert [getattr(states[table['stamp'][row]], of)[k] for row in known] == (
-                table[f'{quantity}.{joint}'][known].tolist())
-    references, commands = heard
-    for quantity, said in (
-            ('reference_position', [each.reference.positions[K] for each in references
-                                    if each.reference.positions]),
-            ('commanded_torque', [each.data[K] for each in commands])):
-        kept = table[f'{quantity}.{NAME}'][late]
-        assert np.isin(kept[np.isfinite(kept)], said).mean() > 0.9
-    clock = table['time'] - table['time'][-1] + seconds(
-        datetime.fromtimestamp(table['time'][-1]).strftime('%H:%M:%S.%f'))
-    for plot, quantities in zip(drawn(page), PLOTTED.values(), strict=True):
-        t = pause(page) + plot[0]
-        marks = t[plot[EVENT] == 1.0]
-        rows = np.abs(t[:, None] - clock).argmin(axis=1)
-        for line, quantity in zip(plot[MEASURED:], quantities, strict=True):
-            # between rows there are marks; where there is no reference, what is measured
-            of = (np.abs(t - clock[rows]) < 0.002) & np.isfinite(line) & ~np.isin(t, marks)
-            kept = table[f'{quantity}.{NAME}'][rows[of]]
-            assert of.mean() > 0.5
-            np.testing.assert_array_equal(line[of][np.isfinite(kept)], kept[np.isfinite(kept)])
-    tick(page, 'Pause the plots')
+    assert len(rows) > 20 and f'position.{NAME} [rad]' in names
+    assert all(len(row) == len(names) for row in rows)
     select(page, 'Joint', 'choose one')
     unfold(page, 'Joint over time')
 
@@ -370,7 +232,7 @@ def test_cameras_have_places(page, watcher):
     unfold(page, 'Show')
     unfold(page, 'View')
     _, _, *size = page.find('canvas').box
-    for name in PRESETS:
+    for name in some('configurations', PRESETS, 2):
         def seen(name=name):
             revive(page)
             q = watcher.q  # the arm floats, the camera stays where it was sent

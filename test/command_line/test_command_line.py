@@ -134,7 +134,9 @@ def test_check_finds_nothing_in_good_robots(planar: Path) -> None:
         found = data('check', robot)
         assert [each['test'] for each in found['tests']] == [test.name for test in TESTS]
         assert {each['outcome'] for each in found['tests']} == {'ok'}, found
-    assert '14 tests: 0 failed, 0 with warnings' in rbd('check', planar)[0]
+    text = rbd('check', planar)[0]
+    assert '14 tests: 0 failed, 0 with warnings' in text
+    assert re.findall(r'(?m)^ *ok +(\w+) +\S', text) == [test.name for test in TESTS]
 
 
 @pytest.mark.parametrize('test', [test.name for test in TESTS])
@@ -194,6 +196,14 @@ def test_torque(planar: Path) -> None:
     assert moved['inertia'] == pytest.approx(moved['torque'], abs=1e-12)
     spun = data('torque', planar, '--q', '0,1', '--qd', 'shoulder=2', '--gravity', '0,0,0')
     assert spun['coriolis'][1] == pytest.approx(0.5 * 0.15 * math.sin(1.0) * 4.0, abs=1e-12)
+    all_three = ('torque', planar, '--q', '0,1.2', '--qd', '3,-2', '--qdd', '5,8')
+    found, text = data(*all_three), rbd(*all_three)[0]
+    for k, name in enumerate(('shoulder', 'elbow')):
+        shown = [float(each) for line in text.splitlines() if name in line
+                 for each in re.findall(r'-?\d+\.?\d*', line)][:4]
+        parts = [found[each][k] for each in ('torque', 'gravity', 'coriolis', 'inertia')]
+        assert min(map(abs, parts)) > 0.05 and parts[0] == pytest.approx(sum(parts[1:]), abs=1e-12)
+        assert shown == pytest.approx(parts, abs=0.01 * max(map(abs, parts)))
     text, warned = rbd('torque', planar, '--q', '0,0', '--qdd', '300,0')
     assert 'shoulder' in text and 'beyond the effort limit: shoulder' in warned
     assert 'outside the position limits: elbow' in warned and 'closed loops' not in warned

@@ -37,6 +37,7 @@ from rbd_ros.teaching.lesson import Lesson, Point
 from rbd_ros.teaching.lesson_file import write_lesson
 from resting_arm import write_rests
 from rosbags.rosbag2 import Writer
+from sampling import some
 from swaying_arm import swaying
 import yaml
 
@@ -145,6 +146,7 @@ def controlled(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.sampled('formats', 1)
 @pytest.mark.parametrize('ending, start', [
     ('png', b'\x89PNG'), ('html', b'<!doctype html>'), ('svg', b'<?xml')])
 def test_plot(controlled: Path, tmp_path: Path, ending: str, start: bytes) -> None:
@@ -172,10 +174,21 @@ def test_plot_of_joint_states(motion: Path, tmp_path: Path) -> None:
     assert '"delta" has none of these joints' in said
 
 
+def with_what_they_read(drawn: list[int], blocks: list[str]) -> list[str]:
+    """Return blocks of commands in their order, with those that write what they read."""
+    wanted = set(drawn)
+    for k in reversed(range(len(blocks))):
+        if k in wanted:
+            read = set(re.split(r'[\s/]+', blocks[k]))
+            wanted |= {j for j in range(k) if read & set(
+                re.findall(r'(?:--out|>) (\S+)', blocks[j]))}
+    return [blocks[k] for k in sorted(wanted)]
+
+
 def test_commands_of_the_document(
     motion: Path, controlled: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Every command of docs/command_line.md runs, as a reader would type it; none is missing."""
+    """The commands of docs/command_line.md run, as a reader would type them; none is missing."""
     for name in ('matplotlib', 'viser', 'pinocchio'):
         pytest.importorskip(name, reason=f'{name} is not installed')
     if not (shutil.which('cmake') and shutil.which('cc')):
@@ -190,9 +203,9 @@ def test_commands_of_the_document(
         Point((-0.1 * k,) * 7) for k in range(3))))
     monkeypatch.chdir(tmp_path)
     text = (ROOT / 'docs' / 'command_line.md').read_text()
-    lines = [line for block in re.findall(r'```sh\n(.*?)```', text, re.DOTALL)
-             for line in block.splitlines()]
-    for line in lines:
+    blocks = re.findall(r'```sh\n(.*?)```', text, re.DOTALL)
+    drawn = some('examples', range(len(blocks)), 4)
+    for line in ''.join(with_what_they_read(drawn, blocks)).splitlines():
         words, _, target = line.partition(' > ')
         name, *rest = shlex.split(words, comments=True)
         if name != 'rbd':
@@ -206,10 +219,13 @@ def test_commands_of_the_document(
         # what the doctor finds is not the reader's fault
         told = rbd(*rest, *short.get(rest[0], []), code=None if rest[0] == 'doctor' else 0)[0]
         if target:
+            assert told
             Path(target).write_text(told)
-    assert {shlex.split(line)[1] for line in lines if line.startswith('rbd ')} == {
+        for written in re.findall(r'--out (\S+)', line):
+            assert Path(written).exists()
+    assert {shlex.split(line)[1] for line in ''.join(blocks).splitlines()
+            if line.startswith('rbd ')} == {
         each.name for each in (*app.registered_commands, *app.registered_groups)}
-    assert 'torque_limits' in Path('my_robot.yaml').read_text() and Path('run.html').exists()
 
 
 def test_the_document_has_every_test_of_check() -> None:

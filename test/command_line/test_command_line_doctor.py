@@ -17,11 +17,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+import math
 from pathlib import Path
+from typing import Any
 
 from command_rig import data, rbd
 import numpy as np
 import pytest
+from rbd_ros.command_line.output import number
 from rbd_ros.machine import cyclic, examination, host
 from rbd_ros.machine.cyclic import Cycles
 from rbd_ros.machine.examination import Check
@@ -82,6 +85,33 @@ def test_settings_only(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> Non
     found = data('doctor', '--seconds', 0)
     assert found['test'] is None and found['rates'] == [] and found['fit']
     assert 'was not measured' in rbd('doctor', '--seconds', '0')[0]
+
+
+@pytest.mark.parametrize('words, seconds, rate, priority, cores', [
+    ((), 10.0, 1000.0, 40, ()),
+    (('--seconds', '2', '--rate', '250', '--priority', '7', '--cpu', '0'), 2.0, 250.0, 7, (0,))])
+def test_the_thread_gets_what_is_asked_for(
+        machine: Machine, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...],
+        seconds: float, rate: float, priority: int, cores: tuple[int, ...]) -> None:
+    """Time, rate, priority and processor, the last one none unless it is named."""
+    machine(ok('a'))
+    run, asked = cyclic.run_cycles, []
+
+    def noted(*given: float, **more: Any) -> Cycles:
+        asked.append((*given, more['priority'], tuple(more['cores'])))
+        return run(*given, **more)
+    monkeypatch.setattr(cyclic, 'run_cycles', noted)
+    data('doctor', *words)
+    assert asked == [(seconds, rate, priority, cores)]
+
+
+@pytest.mark.parametrize('value, digits, text', [
+    (1.23456, 4, '1.235'), (1.23456, 2, '1.2'), (123456.0, 4, '1.235e+05'), (-1e-12, 4, '0'),
+    (math.inf, 4, '-'), (math.nan, 4, '-')])
+def test_numbers_of_tables(value: float, digits: int, text: str) -> None:
+    """Four digits unless others are asked for; rounding errors are zero, no number is a dash."""
+    assert number(value, digits) == text
+    assert number(value) == text or digits != 4
 
 
 def test_words(machine: Machine) -> None:

@@ -210,6 +210,9 @@ def test_the_first_moment_of_a_collision() -> None:
     assert miss.distance == pytest.approx(np.interp(miss.time, t, height), abs=1e-6)
     assert f'at {miss.time:.2f} s "lower" comes within' in miss.text(0.02)
     assert clearance.first_miss(path, 0.9 * first, 0.02) is None
+    low = np.array([[-0.5, 0.5 + np.arcsin((0.5 * np.sin(0.5) - 0.05 - 0.01) / 0.3)]])
+    distance, names = Clearance(robot, shapes).nearest(low, 0.02)  # the floor is where the base is
+    assert names == [('lower', 'floor')] and distance[0] == pytest.approx(0.01, abs=1e-9)
     assert Clearance(robot, shapes, floor=-0.6, ignored=[('floor', 'lower')]).first_miss(
         path, 6.0, 0.02) is None
 

@@ -55,6 +55,7 @@ def run(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
     return write_controlled(tmp_path_factory.mktemp('runs') / 'run.mcap', request.param)
 
 
+@pytest.mark.sampled('formats', 1)
 def test_two_libraries_read_it(run: Path) -> None:
     """The format's own reader and that of rosbags find the same bytes, in order, with types."""
     with run.open('rb') as stream:
@@ -69,6 +70,7 @@ def test_two_libraries_read_it(run: Path) -> None:
     assert topics(run)['/joint_states'] == 'sensor_msgs/msg/JointState'
 
 
+@pytest.mark.sampled('formats', 1)
 def test_a_file_that_was_cut_off(run: Path, tmp_path: Path) -> None:
     """Of a file that ends anywhere, all messages of its whole chunks are read, in order."""
     whole = run.read_bytes()
@@ -115,6 +117,7 @@ def test_a_disk_that_was_full_before(tmp_path: Path) -> None:
     assert not path.exists()
 
 
+@pytest.mark.sampled('formats', 1)
 def test_commands_read_what_is_left(run: Path, tmp_path: Path) -> None:
     """They say how much it was; a file without a chunk is refused in one line."""
     pytest.importorskip('matplotlib', reason='matplotlib is not installed')
@@ -171,6 +174,7 @@ def swayed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return swaying(tmp_path_factory.mktemp('bags') / 'swayed', felt=1.0)
 
 
+@pytest.mark.sampled('formats', 1)
 @pytest.mark.parametrize('words', [
     ('identify', '--payload', 'tool0'), ('identify',), ('contact', '--frame', 'tool0')],
     ids=['payload', 'robot', 'contact'])
@@ -192,6 +196,7 @@ def test_the_tool_of_a_recording(tmp_path: Path) -> None:
     assert data('tool', file, *words) == data('tool', bag, *words)
 
 
+@pytest.mark.sampled('formats', 1)
 @pytest.mark.parametrize('words', [('--payload', 'tool0'), ()], ids=['payload', 'robot'])
 def test_gaps_are_left_out(swayed: Path, tmp_path: Path, words: tuple[str, ...]) -> None:
     """Of a recording with a gap the longest part without one is used, and that is said."""
@@ -216,6 +221,7 @@ def test_contacts_of_a_robot_that_rests(tmp_path: Path) -> None:
     assert said.count('is never faster than 0.1') == 6 and 'joint_3 is never' not in said
 
 
+@pytest.mark.sampled('formats', 1)
 def test_replay(run: Path) -> None:
     """The same code sends the same torques, from the first running state on."""
     told = data('replay', run)
@@ -226,12 +232,14 @@ def test_replay(run: Path) -> None:
         assert [what for each, what in states if each == who][-2:] == ['ramping in', 'running']
 
 
+@pytest.mark.sampled('formats', 1)
 def test_a_plot_has_the_limits_of_the_recording(run: Path, tmp_path: Path) -> None:
     """They are those of the recorded description unless another one is given."""
     told = data('plot', run, '--out', tmp_path / 'a.png')
     assert [each['limit'] for each in told['joints']] == list(load_urdf(ARM).effort_limit)
 
 
+@pytest.mark.sampled('formats', 1)
 def test_mistyped_names(run: Path, tmp_path: Path) -> None:
     """Another node, another topic, a file that is no recording: each with what was meant."""
     for words, text in (
@@ -256,6 +264,7 @@ def held_up(k: int) -> float:
     return max(0.0, end - t) + 1e-5 * (k % 40)
 
 
+@pytest.mark.sampled('formats', 1)
 @pytest.mark.parametrize('clock', [None, 900.0], ids=['by the torques', 'as reported'])
 def test_replay_of_a_busy_machine(tmp_path: Path, clock: float | None) -> None:
     """A late state meets the reference that it met; those that are not recorded are counted."""
@@ -287,6 +296,7 @@ def test_replay_of_a_loop_that_halts(tmp_path: Path) -> None:
     assert max(data('replay', old, code=1)['largest_share']) > 0.02  # by the torques alone
 
 
+@pytest.mark.sampled('formats', 1)
 @pytest.mark.parametrize('clock', [None, 0.0], ids=['by the stamps', 'as reported'])
 def test_replay_of_a_slow_simulation(tmp_path: Path, clock: float | None) -> None:
     """With time from /clock it is the same, whatever time that took."""
@@ -313,6 +323,7 @@ def rewritten(run: Path, file: Path, change: Callable[[str, bytes], list[bytes]]
     return file
 
 
+@pytest.mark.sampled('formats', 1)
 @pytest.mark.parametrize('ahead', [0, 10**6], ids=['with one stamp', 'with a later stamp'])
 def test_replay_of_a_robot_in_parts(run: Path, tmp_path: Path, ahead: int) -> None:
     """Two drivers that publish one robot: both are heard, whatever the stamps of the first."""
@@ -332,6 +343,7 @@ def test_replay_of_a_robot_in_parts(run: Path, tmp_path: Path, ahead: int) -> No
     assert told['within_tolerance'] and told['compared'] > 0.4 * SECONDS * RATE / 10
 
 
+@pytest.mark.sampled('formats', 1)
 def test_replay_beside_a_gripper_without_stamps(run: Path, tmp_path: Path) -> None:
     """Its messages, of which nobody knows the time, do not keep the arm from being replayed."""
     def beside(topic: str, data: bytes) -> list[bytes]:
@@ -348,6 +360,7 @@ def test_replay_beside_a_gripper_without_stamps(run: Path, tmp_path: Path) -> No
     assert told['within_tolerance'] and told['compared'] > 0.4 * SECONDS * RATE / 10
 
 
+@pytest.mark.sampled('formats', 1)
 def test_replay_without_stamps(run: Path, tmp_path: Path) -> None:
     """A driver that does not stamp its states is named: nobody knows which torque is for which."""
     file = rewritten(run, tmp_path / 'no_stamps.mcap', lambda topic, data: [
@@ -369,6 +382,7 @@ def test_replay_of_another_release(tmp_path: Path) -> None:
     assert 'the parameters of /controller are missing; rbd record asks for them' in error
 
 
+@pytest.mark.sampled('formats', 1)
 def test_replay_of_motors(run: Path, tmp_path: Path) -> None:
     """Commands of a type that is not known here do not keep a recording from being replayed."""
     with McapFile(tmp_path / 'motors.mcap') as out:
@@ -464,6 +478,7 @@ def test_a_replay_that_stops_is_not_the_same(tmp_path: Path) -> None:
     assert 'the recorded controller ran, and the replay was' in rbd('replay', file, code=1)[1]
 
 
+@pytest.mark.sampled('formats', 1)
 def test_a_recording_with_too_little(tmp_path: Path, run: Path) -> None:
     """What is missing is named, with the command that records it."""
     from mcap.writer import Writer
@@ -520,6 +535,7 @@ def test_replay_of_one_of_two(two_robots: Path) -> None:
     assert 'NOT the same' in mixed
 
 
+@pytest.mark.sampled('formats', 2)
 @pytest.mark.parametrize('command', ['replay', 'plot', 'identify', 'tool', 'contact'])
 def test_one_of_two_must_be_named(two_robots: Path, tmp_path: Path, command: str) -> None:
     """Which ones there are is said in one line, also after a mistyped name."""
@@ -541,6 +557,7 @@ def test_plot_of_one_of_two(two_robots: Path, tmp_path: Path) -> None:
         assert (told['joints'][0]['rms_error'] is not None) is follows
 
 
+@pytest.mark.sampled('formats', 1)
 @pytest.mark.parametrize('words', [
     ('identify', '--payload', 'tool0'), ('contact', '--frame', 'tool0')],
     ids=['payload', 'contact'])

@@ -135,6 +135,18 @@ def imu() -> Said:
     return Said(-1.0, np.inf, 'imu', 'sensor_msgs/msg/Imu', make, take)
 
 
+def lost() -> Said:
+    """Return what an IMU says that has no orientation: a tilt that means nothing."""
+    right = imu()
+
+    def make(stamped: Any, t: float, q: Array) -> Any:
+        said = right.make(stamped, t, q)
+        said.orientation_covariance[0] = -1.0
+        said.orientation.x, said.orientation.w = 1.0, 0.0
+        return said
+    return right._replace(first=0.8, last=1.4, make=make, take=lambda *_: None)
+
+
 def path_message() -> Said:
     """Return a path of the tip as a message that means nothing to the joints."""
     kind = 'trajectory_msgs/msg/MultiDOFJointTrajectory'
@@ -152,6 +164,7 @@ CASES: dict[str, tuple[str, list[Said]]] = {
     'load in another frame': (FOLLOWING, [load(1.5)])}
 
 
+@pytest.mark.sampled('formats', 2)
 @pytest.mark.parametrize('case', CASES)
 def test_targets_are_replayed(case: str, tmp_path: Path) -> None:
     """What the tip is sent to, how fast, what it exerts and carries, is what it was."""
@@ -161,6 +174,7 @@ def test_targets_are_replayed(case: str, tmp_path: Path) -> None:
     assert told['within_tolerance'] and told['compared'] > 60
 
 
+@pytest.mark.sampled('formats', 1)
 @pytest.mark.parametrize('mode', AT_THE_TIP)
 def test_a_pose_from_before_the_replay_runs(mode: str, tmp_path: Path) -> None:
     """A replay that starts later goes to the same pose."""
@@ -171,6 +185,7 @@ def test_a_pose_from_before_the_replay_runs(mode: str, tmp_path: Path) -> None:
     assert off[-5:].max() < 0.01 and off[0].max() > 0.0
 
 
+@pytest.mark.sampled('formats', 2)
 @pytest.mark.parametrize('mode', MODES)
 def test_every_mode_is_replayed(mode: str, tmp_path: Path) -> None:
     """Without anything from outside, too."""
@@ -185,6 +200,16 @@ def test_gravity_of_an_imu_is_replayed(tmp_path: Path) -> None:
                             said=[imu()], down=down)
     told = data('replay', file)
     assert max(told['largest_share']) < SAME and not told['notes'], told
+
+
+def test_an_imu_without_orientation_is_not_replayed(tmp_path: Path) -> None:
+    """What it says then is not where down is; the replay says so and computes as before."""
+    down = 9.81 * tilt(0.0).inv().apply([0.0, 0.0, -1.0])
+    file = write_controlled(tmp_path / 'run.mcap', FOLLOWING, given={'gravity_source': 'imu'},
+                            said=[imu(), lost()], down=down)
+    told = data('replay', file)
+    assert max(told['largest_share']) < SAME, told
+    assert told['notes'] and all('~/imu: ' in note for note in told['notes']), told
 
 
 @pytest.mark.parametrize('mode, text', [

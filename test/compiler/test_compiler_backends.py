@@ -36,6 +36,7 @@ from rbd_ros.compiler.graph.partition import (
 from rbd_ros.compiler.source.python import PythonKernel
 from rbd_ros.samples.families import random_tree
 from rbd_ros.spatial import Vec3
+from sampling import examples
 
 needs_compiler = pytest.mark.skipif(COMPILER is None, reason='this machine has no C compiler')
 
@@ -46,7 +47,7 @@ def same(found, expected):
 
 
 @given(programs(), states())
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples('properties', 150), deadline=None)
 def test_python_backend_is_the_reference(program, x):
     """Generated Python gives the values of the graph bit for bit, in one piece and in many."""
     graph = trace(program, {'x': program.size})
@@ -59,12 +60,12 @@ def test_python_backend_is_the_reference(program, x):
 
 @needs_compiler
 @pytest.mark.parametrize('max_nodes', [4000, 7])
-def test_c_backend_is_the_reference(tmp_path, max_nodes):
+def test_c_backend_is_the_reference(max_nodes):
     """Generated C gives the values of forty random graphs bit for bit, without a warning."""
     rng = random.Random(5)
     graphs = [trace(random_program(rng), {'x': 4}, name=f'g{k}', simplify=k % 2 == 0)
               for k in range(40)]
-    for graph, function in zip(graphs, build(tmp_path, graphs, max_nodes=max_nodes)):
+    for graph, function in zip(graphs, build(graphs, max_nodes=max_nodes)):
         for _ in range(5):
             x = [rng.uniform(-3.0, 3.0) for _ in range(4)]
             # The C library is the one of the interpreter, so even its functions agree.
@@ -73,7 +74,7 @@ def test_c_backend_is_the_reference(tmp_path, max_nodes):
 
 @given(programs(tuple(op for op in EVERY if op not in (
     'sin', 'cos', 'tan', 'asin', 'acos', 'atan2', 'exp', 'log', 'tanh'))), states())
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples('properties', 100), deadline=None)
 def test_batch_is_the_loop(program, x):
     """A batch on NumPy columns gives, state by state, the single results bit for bit."""
     kernel = PythonKernel(trace(program, {'x': program.size}))
@@ -126,21 +127,21 @@ def test_nan_goes_through_every_operation(op, position):
 
 
 @needs_compiler
-def test_nan_goes_through_every_operation_in_c(tmp_path):
+def test_nan_goes_through_every_operation_in_c():
     """A NaN in any operand comes out as NaN of the compiled C functions, optimised or not."""
     cases = [nan_case(op, position) for op, position in CASES]
-    functions = build(tmp_path, [graph for graph, _ in cases])
+    functions = build([graph for graph, _ in cases])
     for function, (graph, x) in zip(functions, cases):
         assert math.isnan(function(x)[0]), graph.name
 
 
 @needs_compiler
-def test_special_values_agree_in_c(tmp_path):
+def test_special_values_agree_in_c():
     """Infinities, zeros of both signs and arguments out of the domain answer alike."""
     special = [0.0, -0.0, 1.0, -1.0, 2.5, -2.5, math.inf, -math.inf, math.nan, 1e308]
     graphs = [trace(lambda x, op=op: OPERATIONS[op](*x), {'x': n}, name=f'{op}_', simplify=False)
               for op, n in ((op, ARITY.get(op, 1)) for op in OPERATIONS)]
-    functions = build(tmp_path, graphs)
+    functions = build(graphs)
     rng = random.Random(3)
     for graph, function in zip(graphs, functions):
         python = compile_python(graph)
@@ -166,12 +167,12 @@ def test_c_refuses_arithmetic_without_nan(tmp_path, option):
 
 
 @needs_compiler
-def test_c_outputs_may_share_memory_with_inputs(tmp_path):
+def test_c_outputs_may_share_memory_with_inputs():
     """A C function reads all inputs before it writes, in one piece and in several."""
     graph = trace(lambda x: [x[2] * x[1] + x[0], x[0] * x[2] - x[1], x[0] * x[1] / x[2]],
                   {'x': 3}, name='turn')
     for k, max_nodes in enumerate((4000, 2)):
-        function, = build(tmp_path, [graph], f'alias{k}', max_nodes=max_nodes)
+        function, = build([graph], f'alias{k}', max_nodes=max_nodes)
         x = np.array([0.3, 0.7, 1.9])
         expected = graph.evaluate(x.tolist())
         function.function(ctypes.c_void_p(x.ctypes.data), ctypes.c_void_p(x.ctypes.data))
@@ -179,7 +180,7 @@ def test_c_outputs_may_share_memory_with_inputs(tmp_path):
 
 
 @needs_compiler
-def test_awkward_names_and_shapes_compile(tmp_path):
+def test_awkward_names_and_shapes_compile():
     """Keywords, names that clash, unused and empty arguments still give clean C and Python."""
     def function(double, t1, unused, empty, y):
         # The element names double_0 and t1 are names of arguments and temporaries as well.
@@ -191,7 +192,7 @@ def test_awkward_names_and_shapes_compile(tmp_path):
     expected = [11.0, -4.0, -1e-320, math.inf, 0.0]
     assert graph.evaluate(*values) == expected
     assert compile_python(graph)(*values) == expected
-    function, = build(tmp_path, [graph], 'odd')
+    function, = build([graph], 'odd')
     assert function(*values) == expected
 
 
@@ -219,7 +220,7 @@ def test_c_names_are_checked():
 
 @pytest.mark.parametrize('order, cut', [(operations, narrow), (angles_first, even)])
 @given(program=programs(longest=120), x=states())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples('properties', 60), deadline=None)
 def test_parts_compute_the_whole(order, cut, program, x):
     """Parts executed one after another, values crossing through the workspace, give the whole."""
     graph = trace(program, {'x': program.size})
@@ -258,7 +259,7 @@ def test_long_graph_is_cut_where_little_is_alive():
 
 @needs_compiler
 @pytest.mark.seed('RBDA 10-23')
-def test_dynamics_algorithms_in_c(tmp_path):
+def test_dynamics_algorithms_in_c():
     """Inverse dynamics, inertia matrix and forward dynamics of a tree, in C, equal the source."""
     model = random_tree(6, seed=4)
 
@@ -272,7 +273,7 @@ def test_dynamics_algorithms_in_c(tmp_path):
     }
     shapes = {'q': model.tree_nq, 'qd': model.tree_nv, 'x': model.tree_nv, 'g': 3}
     graphs = [trace(f, shapes, name=name) for name, f in functions.items()]
-    compiled = build(tmp_path, graphs, 'tree', max_nodes=700)
+    compiled = build(graphs, 'tree', max_nodes=700)
     rng = np.random.default_rng(2)
     for name, function in zip(functions, compiled):
         q = [x for joint in model.joint[1:] for x in joint.random(rng)]

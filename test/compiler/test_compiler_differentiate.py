@@ -24,6 +24,7 @@ from random_graphs import programs, SMOOTH, states
 from rbd_ros.compiler import (
     absolute, acos, asin, atan2, clamp, cos, exp, gradient, jacobian, jvp, less, less_equal, log,
     maximum, minimum, sin, sqrt, tan, tanh, trace, vjp, where)
+from sampling import examples
 
 COMPLEX = {
     'neg': lambda a: -a, 'add': lambda a, b: a + b, 'sub': lambda a, b: a - b,
@@ -63,7 +64,7 @@ def smooth_at(graph, x):
 
 
 @given(programs(ANALYTIC, longest=15), states())
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples('properties', 150), deadline=None)
 def test_jacobian_is_the_complex_step(program, x):
     """Forward and reverse Jacobians of random analytic graphs equal complex-step derivatives."""
     graph = trace(program, {'x': program.size})
@@ -147,7 +148,7 @@ def test_nan_comes_through_the_derivative_of_a_limiter():
 
 
 @given(programs(SMOOTH, longest=20), states(), states(), states())
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=examples('properties', 80), deadline=None)
 def test_modes_are_adjoint(program, x, along, back):
     """The product y_bar . (J x_dot) is the same from jvp and from vjp."""
     graph = trace(program, {'x': program.size})

@@ -17,11 +17,11 @@
 import ctypes
 import os
 import random
-import shutil
 import struct
 import subprocess
 import sys
 
+from c_functions import COMPILER, library
 import numpy as np
 import pytest
 from random_graphs import Program, random_program
@@ -36,7 +36,6 @@ from rbd_ros.compiler.native.target import binding, quick
 from rbd_ros.compiler.scalar import FLOAT32
 from rbd_ros.samples.families import general_chain
 
-COMPILER = shutil.which('cc') or shutil.which('gcc') or shutil.which('clang')
 EXACT = ('add', 'sub', 'mul', 'div', 'neg', 'sqrt', 'min', 'max', 'lt', 'le', 'select', 'eq',
          'and', 'or', 'not', 'finite', 'floor')
 
@@ -108,17 +107,15 @@ def test_machine_code_in_single_precision_to_the_last_bit(arithmetic, size):
 
 @pytest.mark.skipif(COMPILER is None, reason='this machine has no C compiler')
 @pytest.mark.parametrize('size', [4000, 40])
-def test_c_in_single_precision_to_the_last_bit(arithmetic, size, tmp_path):
+def test_c_in_single_precision_to_the_last_bit(arithmetic, size):
     """C source of floats contains no double, and rounds as NumPy's float32 does."""
     graph, states = arithmetic
     source, header = emit_c(graph, 'single', scalar='float', max_nodes=size)
     assert 'double' not in source + header and 'sqrtf(' in source and 'sqrt(' not in source
-    (tmp_path / 'single.c').write_text(source)
-    (tmp_path / 'single.h').write_text(header)
-    subprocess.run([COMPILER, '-std=c99', '-Wall', '-Wextra', '-Werror', '-Wdouble-promotion',
-                    '-O1', '-ffp-contract=off', '-fPIC', '-shared', str(tmp_path / 'single.c'),
-                    '-o', str(tmp_path / 'single.so'), '-lm'], check=True)
-    function = getattr(ctypes.CDLL(str(tmp_path / 'single.so')), f'single_{graph.name}')
+    made = library({'single.c': source, 'single.h': header}, [
+        '-std=c99', '-Wall', '-Wextra', '-Werror', '-Wdouble-promotion', '-O1',
+        '-ffp-contract=off'])
+    function = getattr(made, f'single_{graph.name}')
     for x in states:
         np.testing.assert_array_equal(called(function, graph, x), single(graph, x))
 

@@ -27,6 +27,7 @@ from random_graphs import ARITHMETIC, CONSTANTS, programs, states
 from rbd_ros.compiler import (
     absolute, atan2, clamp, cos, emit_c, emit_python, exp, is_one, is_zero, less, log, maximum,
     minimum, simplify, sin, sqrt, tan, trace, where)
+from sampling import examples
 
 INERTIA = [[1.5, 0.0, 0.0], [0.0, 1.6, 0.0], [0.0, 0.0, 1.7]]
 AXIS = [0.0, 0.0, 1.0]
@@ -83,7 +84,7 @@ def test_simplifier_reduces_the_book_example_to_four_statements():
 
 @pytest.mark.seed('RBDA 10-20')
 @given(programs(), states())
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples('properties', 150), deadline=None)
 def test_replay_is_the_direct_run(program, x):
     """Replaying the recorded list on numbers gives, bit for bit, the direct run."""
     graph = trace(program, {'x': program.size}, simplify=False)
@@ -93,7 +94,7 @@ def test_replay_is_the_direct_run(program, x):
 
 @pytest.mark.seed('RBDA 10-21')
 @given(programs(), states())
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples('properties', 300), deadline=None)
 def test_simplified_graph_has_the_same_values(program, x):
     """Simplification changes no value, adds no operation and refers backwards only."""
     values = program.everything(x[:program.size])
@@ -335,7 +336,7 @@ def test_functions_of_floats_answer_as_hardware_does(call, expected):
 
 
 @given(programs(ARITHMETIC), states())
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=examples('properties', 50), deadline=None)
 def test_graphs_survive_pickling(program, x):
     """A graph and its copy through pickle are equal and have the same digest."""
     graph = trace(program, {'x': program.size})

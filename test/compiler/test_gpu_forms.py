@@ -252,6 +252,7 @@ def waiting(count, length):
                    Stage(trace(last, {'s': (), 'x': 5}, name='rest'))]
 
 
+@pytest.mark.sampled('configurations', 2)
 @pytest.mark.parametrize('count,length,staged', [
     (300, 6, True),         # hundreds of values wait in memory
     (100, 18, False),       # all find room in registers

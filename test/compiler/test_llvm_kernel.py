@@ -32,6 +32,7 @@ from rbd_ros.compiler.native.instructions import Lanes
 from rbd_ros.compiler.native.loader import Code
 from rbd_ros.compiler.native.modules import in_parts, PART, part_size, scalar_modules, UNROLLED
 from rbd_ros.compiler.native.target import host, Target
+from sampling import examples
 
 pytest.importorskip('llvmlite', reason='llvmlite is not installed')
 
@@ -81,7 +82,7 @@ def test_every_operation_on_special_values(op):
             assert bits(value) == bits(expected), row
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples('properties', 40), deadline=None)
 @given(programs(EXACT), st.lists(st.sampled_from(SPECIAL) | st.floats(-3.0, 3.0),
                                  min_size=4, max_size=4))
 def test_random_graphs_to_the_last_bit(program, state):
@@ -92,7 +93,7 @@ def test_random_graphs_to_the_last_bit(program, state):
     assert [bits(v) for v in run(graph, x, fused=False)] == [bits(v) for v in expected]
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples('properties', 25), deadline=None)
 @given(programs(('add', 'sub', 'mul', 'neg', 'sin', 'cos', 'sqrt', 'min', 'max')),
        st.lists(st.floats(-3.0, 3.0), min_size=4, max_size=4), st.integers(0, 99))
 def test_random_graphs_to_rounding(program, state, seed):

@@ -112,12 +112,12 @@ def test_machine_code_is_python_and_touches_nothing_outside(seed, front):
 
 @pytest.mark.skipif(COMPILER is None, reason='this machine has no C compiler')
 @pytest.mark.parametrize('entry', [read_all, write_all, copy])
-def test_c_is_python(entry, tmp_path):
+def test_c_is_python(entry):
     """C has the bytes behind the numbers of its memory, and does the same with both."""
     at, given = PLACES.copy(), np.linspace(-1e12, 1e12, 8 * len(PLACES)) + 0.25
     at[:2] = 5.0, 9.0
     data = content(3)
-    built = Built(tmp_path, entry, data, at, given)
+    built = Built(entry, data, at, given)
     built.run()
     bind(entry, data, at, given, backend='python')()
     memory = built.memory.view(np.uint8)

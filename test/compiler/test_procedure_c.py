@@ -45,7 +45,7 @@ def test_random_procedures_to_the_last_bit(seed, tmp_path):
     x, own, v = filled(np.random.default_rng(seed))
     kit = kit_of(compile_graph(HALVED, backend='python'), own)
     # by chance a number is compared with itself, or a constant with another one
-    built = Built(tmp_path, entry, x, kit, v, kernels={kit.run: HALVED},
+    built = Built(entry, x, kit, v, kernels={kit.run: HALVED},
                   flags=['-Wno-tautological-compare'])
     np.testing.assert_array_equal(bits(built.memory), bits(built.now()))
     for trial in range(8):
@@ -122,10 +122,10 @@ def left_open(source):
 
 
 @needs_compiler
-def test_operands_are_found_in_the_order_of_python(tmp_path):
+def test_operands_are_found_in_the_order_of_python():
     """Where C would leave it open."""
     x, y = State(SIZES), np.zeros(12)
-    built = Built(tmp_path, order, x, y)
+    built = Built(order, x, y)
     bind(order, x, y, backend='python')()
     np.testing.assert_array_equal(built.now(), [*x.memory, *y])
     machine = State(SIZES), np.zeros(12)
@@ -209,7 +209,7 @@ def unused(e: Empty, a: float, d: Deep) -> None:
 
 
 @needs_compiler
-def test_names_shared_memory_and_arrays_without_elements(tmp_path):
+def test_names_shared_memory_and_arrays_without_elements():
     """Records inside others, parts of arrays, tuples in tuples; and names that C has itself."""
     def fresh():
         e, w = Empty({**SIZES, 'z': 0}), Whole(SIZES)
@@ -218,7 +218,7 @@ def test_names_shared_memory_and_arrays_without_elements(tmp_path):
         block = np.arange(20.0)
         return e, w, Deep(kit, w.first, block[4:10].reshape(2, 3)), block, kit.run
     given = fresh()
-    built = Built(tmp_path, named, *given, kernels={given[-1]: HALVED})
+    built = Built(named, *given, kernels={given[-1]: HALVED})
     assert [each.name for each in built.places] == ['e', 'w', 'd_kit_given', 'd_kit_taken', 'sin']
     np.testing.assert_array_equal(bits(built.memory), bits(built.now()))
     bind(named, *given, backend='python')()
@@ -245,12 +245,14 @@ def say(y: Result, v: Vector) -> None:
 def test_words_of_a_step(tmp_path):
     """As much as there is room for."""
     y, v = Result({'n': 2}), np.arange(40.0)
-    built = Built(tmp_path, say, y, v)
+    built = Built(say, y, v)
     bind(say, y, v, backend='python')()
     built.run()
     np.testing.assert_array_equal(built.memory, built.now())
     assert 'double torque[2]; /* N.m or N: what is to be sent */' in built.files['proc.h']
     assert not {'malloc', 'alloca', 'stdio', 'stdlib'} & set(built.files['proc.c'].split())
+    for name, text in built.files.items():
+        (tmp_path / name).write_text(text)
     found = subprocess.run([COMPILER, '-std=c99', '-ffast-math', '-c', str(tmp_path / 'proc.c'),
                             '-o', str(tmp_path / 'x.o')], capture_output=True, text=True)
     assert found.returncode and 'compile without -ffast-math' in found.stderr

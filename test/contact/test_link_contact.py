@@ -86,6 +86,7 @@ def momentum(robot, masses=(2.0, 3.0)):
 SHAPES = [Sphere(0.1), Capsule(0.06, 0.2), Box((0.2, 0.2, 0.2)), Cylinder(0.1, 0.08)]
 
 
+@pytest.mark.sampled('simulations', 4)
 @pytest.mark.parametrize('kind', ['soft', 'rigid'])
 @pytest.mark.parametrize('shapes', [
     (a, b) for i, a in enumerate(SHAPES) for b in SHAPES[i:] if a != SHAPES[3]],
@@ -141,6 +142,7 @@ solref="0.005 1"/></default><worldbody><geom type="plane" size="9 9 1"/>
 </worldbody></mujoco>"""
 
 
+@pytest.mark.sampled('simulations', 2)
 @pytest.mark.parametrize('kind', ['soft', 'rigid'])
 @pytest.mark.parametrize('x', [0.0, 0.03])
 def test_stack_of_two_boxes_rests_where_that_of_mujoco_does(kind, x):

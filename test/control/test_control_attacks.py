@@ -53,6 +53,7 @@ BURSTS = {
 }
 
 
+@pytest.mark.sampled('simulations', 2)
 @pytest.mark.parametrize('burst', BURSTS)
 def test_a_burst_of_set_points_keeps_the_velocity_limits(burst):
     """A set-point per millisecond, whatever they say: no joint is fast, none leaves its range."""
@@ -74,6 +75,7 @@ def test_a_burst_of_set_points_keeps_the_velocity_limits(burst):
     assert fastest(arm) < 1.08
 
 
+@pytest.mark.sampled('simulations', 2)
 @pytest.mark.parametrize('acceleration', [10.0, 20.0])
 @pytest.mark.parametrize('every', [30, 100])
 def test_random_set_points_throw_no_joint(every, acceleration):
@@ -130,6 +132,7 @@ def carrying(mass):
     return dynamics
 
 
+@pytest.mark.sampled('simulations', 3)
 @pytest.mark.parametrize('mode', ['gravity_compensation', 'computed_torque'])
 @pytest.mark.parametrize('actual, told', [(0.0, 3.0), (3.0, 0.0), (0.0, 5.0), (5.0, 0.0)])
 def test_braking_with_a_wrong_payload_brakes(mode, actual, told):
@@ -245,6 +248,7 @@ def test_without_a_state_no_payload_is_judged():
 # -- operational space ------------------------------------------------------------------------
 
 
+@pytest.mark.sampled('simulations', 1)
 @pytest.mark.parametrize('axis, force', [(1, 10.0), (2, 50.0), (2, -50.0)])
 def test_a_wrench_on_a_free_arm_makes_no_more_than_its_speed(axis, force):
     """A force along a free direction moves the tip, at no more than its velocity."""

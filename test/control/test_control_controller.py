@@ -56,6 +56,17 @@ def test_constant_disturbance_is_observed_away():
     np.testing.assert_allclose(arm.controller.x.observer.external, arm.external, rtol=0, atol=1e-6)
 
 
+def test_a_refused_activation_leaves_a_running_robot_alone():
+    """Who activates what is active gets a reason, and no state is checked anew for that."""
+    arm = Arm()
+    arm.start()
+    before = arm.controller.x.states.sources.memory.copy()
+    assert arm.controller.activate(arm.now, arm.time)
+    np.testing.assert_array_equal(arm.controller.x.states.sources.memory, before)
+    arm.run(0.2)
+    assert arm.state == 'running' and not arm.fault
+
+
 def test_activation_meets_no_older_judgement():
     """Re-activation begins with probes, also where the stream never stopped."""
     arm = Arm()

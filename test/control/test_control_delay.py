@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from controller_rig import AHEAD, Arm
+from controller_rig import AGE, AHEAD, Arm
 import numpy as np
 import pytest
 from rbd_ros.control.interface.causes import Cause
@@ -117,7 +117,7 @@ def test_a_constant_delay_is_told_and_damping_is_made_for_it(given, age, used):
     arm = Arm(delay=given)
     x, clocks = arm.controller.x, arm.controller.p.states.ages
     before = x.design.brake_damping.copy()
-    clocks.clock_offset = -AHEAD - age
+    clocks.clock_offset = AGE - AHEAD - age
     for _ in range(2):  # the second activation begins with what is given
         arm.activate()
         while not arm.sent:
@@ -141,7 +141,7 @@ def test_a_constant_delay_is_told_and_damping_is_made_for_it(given, age, used):
         arm.silence(3.0)
         arm.controller.events.clear()
         arm.sent.clear()
-    clocks.clock_offset = -AHEAD
+    clocks.clock_offset = AGE - AHEAD
     arm.activate()
     assert x.design.delay == given
 
@@ -149,7 +149,7 @@ def test_a_constant_delay_is_told_and_damping_is_made_for_it(given, age, used):
 def test_gains_that_a_measured_delay_makes_unstable_are_named():
     """The warning of the delay is followed by what it does to the gains, which nobody refused."""
     arm = Arm(stiffness=[900.0], damping=[60.0])
-    arm.controller.p.states.ages.clock_offset = -AHEAD - 0.03
+    arm.controller.p.states.ages.clock_offset = AGE - AHEAD - 0.03
     arm.activate()
     arm.run(0.1)
     late = next(k for k, text in enumerate(arm.warnings) if 'ms old when they arrive' in text)

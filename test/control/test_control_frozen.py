@@ -36,6 +36,7 @@ PERIOD = 0.001
 # -- frozen ---------------------------------------------------------------------------------------
 
 
+@pytest.mark.sampled('simulations', 2)
 @pytest.mark.parametrize('joint, cause, after, angle, peak', [
     (0, 'FROZEN', 0.07, 0.06, 0.8), (1, 'FROZEN', 0.07, 0.06, 0.8), (4, 'FROZEN', 0.07, 0.06, 0.6),
     (6, 'TRACKING', 0.1, 0.13, 0.8)])
@@ -140,6 +141,7 @@ def braked(trial, joint):
     model.dof_solimp[joint, :2] = 0.9999
 
 
+@pytest.mark.sampled('simulations', 2)
 @pytest.mark.parametrize('what, sensor', [
     ('one brake', 'coarse'), ('all brakes', 'exact'), ('a wall', 'coarse'),
     ('all brakes, one joint asked', 'exact')])
@@ -159,6 +161,7 @@ def test_what_holds_a_joint_is_no_frozen_sensor(what, sensor):
     assert trial.state == 'running', trial.fault
 
 
+@pytest.mark.sampled('simulations', 2)
 @pytest.mark.parametrize('seed', [4, 5, 8, 9, 10])
 def test_friction_is_no_frozen_sensor(seed):
     """

@@ -32,6 +32,7 @@ from rbd_ros.control.references.results import GoalError, ResultCode, Status
 from rbd_ros.control.references.trajectory import Knots, Trajectory
 from rbd_ros.control.references.words import PointWord, ReferenceWord, TEXTS
 from reference_rig import ADVANCE, JointRig, sampled, SIZES, STOP
+from sampling import examples
 
 DT = 0.001
 LIMIT = 0.5
@@ -63,7 +64,7 @@ def test_jump_is_limited_in_velocity_and_acceleration():
     np.testing.assert_array_equal(record[-1], [[1.0, 0.0], [0, 0], [0, 0]])
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples('properties', 60), deadline=None)
 @given(st.lists(st.tuples(st.floats(-LIMIT, LIMIT), st.floats(-9.0, 9.0), st.floats(-5.0, 5.0),
                           st.integers(1, 60)), min_size=1, max_size=8), st.integers(0, 2**31))
 def test_any_targets_keep_the_limits(targets, seed):
@@ -464,6 +465,7 @@ def test_the_controller_goes_on_after_a_pause():
     assert arm.state == 'running' and arm.controller.goal == 'go', list(arm.controller.ended)
 
 
+@pytest.mark.sampled('sweeps', 2)
 @pytest.mark.parametrize('seed', range(6))
 def test_a_trajectory_that_is_slowed_keeps_its_path(seed):
     """However its speed is bounded: same positions, later; the velocity is theirs; it arrives."""
@@ -755,6 +757,7 @@ def test_time_that_is_none_moves_nothing():
         np.testing.assert_array_equal(rig.x.memory, before)
 
 
+@pytest.mark.sampled('sweeps', 5)
 @pytest.mark.parametrize('seed', range(20))
 def test_a_trajectory_that_is_taken_late_is_joined(seed):
     """The reference goes on meanwhile: it makes no step, and soon is that of the trajectory."""

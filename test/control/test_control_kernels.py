@@ -27,6 +27,7 @@ from rbd_ros.control.kernels.tip import AXES
 from rbd_ros.control.load.payload import payload_vector
 from rbd_ros.control.robot import make_robot
 from rbd_ros.samples import families
+from sampling import examples
 from scipy.spatial.transform import Rotation
 
 pytestmark = pytest.mark.slow
@@ -166,6 +167,7 @@ def graph_and_key(made, name):
         dynamics.remove(quantity)
 
 
+@pytest.mark.sampled('configurations', 2)
 @pytest.mark.parametrize('name', KERNELS)
 def test_kernels_of_other_settings_are_shared_only_if_they_are_the_same(name):
     """Whatever the tip, its axes and the driver: one key is one graph, and one graph one key."""
@@ -327,7 +329,7 @@ def test_small_wrench_changes_the_posture_smoothly():
     assert steps.max() < 0.03 * whole
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples('properties', 60), deadline=None)
 @given(st.integers(0, 10**6), st.booleans())
 def test_task_law_asks_no_joint_for_too_much(seed, stretched):
     """At any pose, whatever the reference, the law damps towards a bounded joint velocity."""

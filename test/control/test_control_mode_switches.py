@@ -76,6 +76,7 @@ def switched(arm: Arm, mode: str) -> np.ndarray:
     return np.abs(np.diff([before, *arm.law_log], axis=0)) / TORQUE
 
 
+@pytest.mark.sampled('simulations', 6)
 @pytest.mark.parametrize('before, after', PAIRS)
 def test_no_step_at_rest(before, after):
     """At rest, with a load that is lifted just then, no change steps the law or throws the arm."""
@@ -94,6 +95,7 @@ def test_no_step_at_rest(before, after):
     assert same_law(before, after) or speeds.max() < 0.05
 
 
+@pytest.mark.sampled('simulations', 8)
 @pytest.mark.parametrize('before, after, hand', CASES)
 def test_no_step_in_motion(before, after, hand):
     """In motion no change of the mode steps the law by more than a hundredth of the limit."""

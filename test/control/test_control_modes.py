@@ -16,7 +16,6 @@
 
 from __future__ import annotations
 
-import ast
 import dataclasses
 import os
 from pathlib import Path
@@ -45,44 +44,6 @@ GUIDE = ROOT / 'docs' / 'add_a_control_law.md'
 
 
 # -- declared once --------------------------------------------------------------------------------
-
-#: words that are names of modes and of nothing else in control/ and nodes/
-DISTINCT = [name for name in MODES if '_' in name]
-#: where such a word is another thing: functions of laws by their names, topics of reports
-OTHERS = {('control/kernels/joint_space.py', 'gravity_compensation'),
-          ('control/kernels/joint_space.py', 'computed_torque'),
-          ('control/kernels/impedance.py', 'joint_impedance'),
-          ('nodes/controller/reports.py', 'operational_space')}
-
-
-def texts(tree: ast.AST) -> list[str]:
-    """Return the texts of a module that are no docstrings."""
-    comments = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
-    return [node.value for node in ast.walk(tree) if isinstance(node, ast.Constant)
-            and isinstance(node.value, str) and id(node) not in comments]
-
-
-def spelled() -> set[tuple[str, str]]:
-    """Return where the name of a mode is spelled outside the table."""
-    found = set()
-    for folder in ('control', 'nodes'):
-        for path in (ROOT / 'rbd_ros' / folder).rglob('*.py'):
-            place = str(path.relative_to(ROOT / 'rbd_ros'))
-            if place == 'control/modes/modes.py':
-                continue
-            tree = ast.parse(path.read_text())
-            for text in texts(tree):
-                found |= {(place, name) for name in DISTINCT if re.search(rf'\b{name}\b', text)}
-            for node in ast.walk(tree):  # the others are ordinary words: compared with a mode
-                if isinstance(node, ast.Compare) and 'mode' in ast.unparse(node.left):
-                    found |= {(place, text) for text in texts(node) if text in MODES}
-    return found
-
-
-def test_a_mode_is_spelled_in_one_place():
-    """Whoever needs a mode reads the table: no other module has the name of one."""
-    assert spelled() == OTHERS
-
 
 def test_rows_name_what_exists():
     """Parameters are those of the table, kernels those that laws have; the order is the old."""

@@ -76,6 +76,7 @@ def free_arm(pose: str, **values: object) -> Arm:
     return arm
 
 
+@pytest.mark.sampled('simulations', 4)
 @pytest.mark.parametrize('pose', POSES)
 @pytest.mark.parametrize('more, delay', [
     (0.01, 'in time'), (0.03, 'in time'), (0.02, 'late'), (0.02, 'in bursts')])
@@ -96,6 +97,7 @@ def test_out_of_reach_and_back(pose, more, delay):
     np.testing.assert_allclose(arm.pose, start, atol=1e-3)
 
 
+@pytest.mark.sampled('simulations', 2)
 @pytest.mark.parametrize('seed', range(6))
 def test_far_targets_from_anywhere(seed):
     """A pose up to a metre and half a turn away, reachable or not, makes no joint too fast."""

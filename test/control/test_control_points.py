@@ -17,9 +17,8 @@
 from __future__ import annotations
 
 import ctypes
-import subprocess
 
-from c_functions import COMPILER, STRICT
+from c_functions import COMPILER, library, STRICT
 import numpy as np
 import pytest
 from rbd_ros.compiler.procedure import bind
@@ -106,22 +105,18 @@ def test_continuous_joints_go_the_short_way(seed) -> None:
 
 
 @pytest.mark.skipif(COMPILER is None, reason='this machine has no C compiler')
-def test_every_form_has_the_same_numbers(tmp_path) -> None:
+def test_every_form_has_the_same_numbers() -> None:
     """C, called on records of the caller, and machine code do what Python does."""
     case = Case(0)
     files = emit_procedure(handle_points, *case.given, prefix='traj', others={
         handle_points: case.given, handle_feed: case.fed}).files
-    for name, text in files.items():
-        (tmp_path / name).write_text(text)
-    subprocess.run([COMPILER, *STRICT, '-O1', '-ffp-contract=off', '-fPIC', '-shared', str(
-        tmp_path / 'traj.c'), '-o', str(tmp_path / 'traj.so'), '-lm'], check=True)
-    library = ctypes.CDLL(str(tmp_path / 'traj.so'))
-    handle = next(getattr(library, name) for name in ('traj_handle_points_', 'traj_handle_points')
+    made = library(files, [*STRICT, '-O1', '-ffp-contract=off'])
+    handle = next(getattr(made, name) for name in ('traj_handle_points_', 'traj_handle_points')
                   if f'{name}(traj_Points' in files['traj.h'])
     for seed in range(40):
         expected, native, compiled = Case(seed, 'python'), Case(seed), Case(seed)
         for function, attribute, given in ((handle, 'handle', compiled.given), (
-                library.traj_handle_feed, 'put', compiled.fed)):
+                made.traj_handle_feed, 'put', compiled.fed)):
             places = [ctypes.c_void_p(each.memory.ctypes.data) for each in given]
             setattr(compiled, attribute, lambda f=function, p=places: f(*p))
         for each in (expected, native, compiled):

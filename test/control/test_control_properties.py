@@ -24,6 +24,7 @@ import pytest
 from rbd_ros.control.interface.causes import Cause
 from rbd_ros.control.supervisor.due import due_now, is_live
 from rbd_ros.control.supervisor.states import Due
+from sampling import examples
 
 PERIOD = 0.001
 FAST = {'state_timeout': 0.02, 'hold_time': 0.03, 'brake_time': 0.02, 'release_time': 0.03,
@@ -152,7 +153,7 @@ class Watched(Arm):
             self.controller.activate(self.now, self.time)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples('properties', 60), deadline=None)
 @given(st.lists(events, max_size=25), st.booleans(), st.sampled_from(['hold', 'release']),
        st.sampled_from(['zero', 'gravity']), st.sampled_from(['none', 'gravity']), st.booleans())
 @example([('bad', 1, 3602879701896397.0, 0.0)], False, 'hold', 'zero', 'gravity', False)
@@ -164,7 +165,7 @@ def test_whatever_happens(story, recover, action, release, driver, simulated):
         arm.happen(event)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=examples('properties', 30), deadline=None)
 @given(st.lists(events, max_size=15), st.sampled_from([Cause.SIGNAL, Cause.DEACTIVATED]),
        st.booleans(), st.booleans(), st.booleans())
 def test_every_story_can_be_ended(story, cause, states, simulated, clock):

@@ -18,7 +18,7 @@ from collections.abc import Callable
 import math
 import re
 
-from controller_rig import AHEAD, Arm
+from controller_rig import AGE, AHEAD, Arm
 import numpy as np
 import pytest
 
@@ -110,13 +110,13 @@ PROVOCATIONS: list[tuple[Callable[[Fields], None], str]] = [
 
 def provoke(arm: Arm, spoil: Callable[[Fields], None], *, timer: bool, seconds: float) -> None:
     """Spoil every message; ``timer``: it looks in each period, else only messages do."""
-    begin = arm.time + 1e4
+    begin = arm.time + AHEAD - AGE
     for count in range(1, round(seconds / PERIOD) + 1):
         arm.time += PERIOD
         if count % EVERY == 0:
             fields: Fields = {
                 'names': arm.robot.joints, 'position': arm.q, 'velocity': arm.qd,
-                'stamp': arm.time + 1e4, 'begin': begin, 'count': count // EVERY}
+                'stamp': arm.time + AHEAD - AGE, 'begin': begin, 'count': count // EVERY}
             spoil(fields)
             if 'garbage' in fields:
                 arm.controller.take_unreadable(arm.time, arm.time, fields['garbage'])
@@ -183,7 +183,7 @@ def test_late_last_state_before_a_silence_is_mentioned(arm):
     """A state that was late when it came, then silence: both parts of its age are reported."""
     arm.restart()
     arm.time += 0.04
-    arm.receive(arm.q, arm.qd, stamp=arm.time + AHEAD - 0.03)
+    arm.receive(arm.q, arm.qd, stamp=arm.time + AHEAD - AGE - 0.03)
     arm.silence(0.1)
     assert arm.state == 'state lost'
     assert 'no message for 0.071 s, and the last state was 0.0299' in arm.fault

@@ -19,11 +19,12 @@ from __future__ import annotations
 from types import SimpleNamespace
 
 from benchmark.mujoco_robots import ROBOTS
+from lever_rig import Lever
 from mujoco_rig import Driven
 import numpy as np
 import pytest
 from rbd_ros.control.interface.causes import Cause
-from rbd_ros.control.interface.events import Joints, NONE, Result, Structure
+from rbd_ros.control.interface.events import Joints, Kind, NONE, Result, Structure
 from rbd_ros.control.load.load import Load
 from rbd_ros.control.load.texts import gravity_that_fits, load_text
 from rbd_ros.control.load.words import LoadWord, TEXTS
@@ -45,6 +46,7 @@ def share(driven: Driven, torque: np.ndarray) -> float:
 # -- the first torque -------------------------------------------------------------------------
 
 
+@pytest.mark.sampled('simulations', 3)
 @pytest.mark.parametrize('name', ROBOTS)
 @pytest.mark.parametrize('noise', [0.0, 0.1])
 def test_brakes_open_without_sag_kick_or_drift(name, noise):
@@ -59,6 +61,7 @@ def test_brakes_open_without_sag_kick_or_drift(name, noise):
     assert 'the first torque is g(q)' in driven.text('warning')
 
 
+@pytest.mark.sampled('robots', 1)
 @pytest.mark.parametrize('name', ['panda', 'ur10'])
 def test_wild_samples_of_effort_are_no_start(name):
     """Noise of 5 % of the limits, every tenth sample at 98 %, the last one too: g(q) it is."""
@@ -190,6 +193,22 @@ def test_positions_are_judged_with_a_margin():
     assert free.refusal(99.0, 9.0) == ''
 
 
+@pytest.mark.parametrize('q', [0.5, 1.9])  # the lever leans to one side, and to the other
+@pytest.mark.parametrize('mass, carried', [(1.0, True), (9e17, False)])
+def test_a_gravity_beyond_all_torques_carries_nothing(q, mass, carried):
+    """A payload that no number can hold is none, whichever way it pulls."""
+    lever = Lever(**{'release_torque': 'gravity', 'payload.ramp_time': 0.0})
+    lever.q = q
+    lever.activate()
+    lever.ask(Kind.PAYLOAD, mass, mass)
+    for _ in range(4):
+        lever.state()
+    sent = []
+    lever.watch = lambda before: sent.append(lever.y.send > 0.0)
+    lever.carry()
+    assert lever.x.load.payload[0] == mass and sent == [carried]
+
+
 def test_a_rate_that_would_be_a_fault_is_refused():
     """Just as many states as minimum_rate: refused before it drops the arm."""
     for rate in (100.0, 101.0):
@@ -233,6 +252,7 @@ def test_rates_are_refused_told_or_nothing_to_tell(rate, minimum, nominal, word,
         assert text in said and ('oscillate' in said) is (text == 'oscillate')
 
 
+@pytest.mark.sampled('robots', 1)
 @pytest.mark.parametrize('name', ['panda', 'ur10'])
 def test_another_mounting_is_found_by_the_effort(name):
     """Torque sensors feel another gravity: refused, with the vector that explains them."""
@@ -278,6 +298,7 @@ def test_a_check_that_is_left_out_is_told(values, kind, text):
 # -- while torque comes in -----------------------------------------------------------------------
 
 
+@pytest.mark.sampled('simulations', 3)
 @pytest.mark.parametrize('name, most', [
     ('panda', 2.0), ('ur5', 1.2), ('ur10', 1.0), ('built-in', 2.2)])
 @pytest.mark.parametrize('release', ['gravity', 'zero'])
@@ -372,6 +393,7 @@ def test_a_late_fault_names_no_causes_of_the_start():
 # -- the end -------------------------------------------------------------------------------------
 
 
+@pytest.mark.sampled('simulations', 2)
 @pytest.mark.parametrize('name', ROBOTS)
 def test_ctrl_c_with_gravity_leaves_the_robot_where_it_is(name):
     """Until the last torque, and while the driver keeps it, the tip of no robot falls."""

@@ -124,6 +124,7 @@ class World(Rig):
         return self.timing.longest_stop + 2.0 * self.timer_every + 1e-6
 
 
+@pytest.mark.sampled('properties', 1)
 @pytest.mark.parametrize('block', range(4))
 def test_every_stop_ends_in_its_stated_time(block):
     """No stop takes longer than it says; one that is final ends in silence."""

@@ -44,6 +44,7 @@ SAMPLE = (
     Case('panda', False, 0.05, 100.0, '10 bit', 0))
 
 
+@pytest.mark.sampled('simulations', 2)
 @pytest.mark.parametrize('case', SAMPLE, ids=str)
 def test_no_joint_is_thrown(case):
     """No joint exceeds 1.1 times its speed or 10 % of its limit, and energy does not grow."""
@@ -66,6 +67,7 @@ UNSAID_CASES = (
     *(unsaid_case(seed, ('built-in', 'panda')) for seed in range(5)))
 
 
+@pytest.mark.sampled('simulations', 3)
 @pytest.mark.parametrize('case', UNSAID_CASES, ids=str)
 def test_a_delay_that_nobody_says_throws_nothing_either(case):
     """What is not reported is harmless, and what is reported is known from the first torque on."""

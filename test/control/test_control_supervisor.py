@@ -366,55 +366,6 @@ def test_reset_while_holding_ramps_in():
     assert rig.state is State.RUNNING
 
 
-@pytest.mark.parametrize('first, second', [
-    (Cause.OPERATOR_STOP, Cause.TRACKING), (Cause.TRACKING, Cause.OPERATOR_STOP)])
-@pytest.mark.parametrize('fault_action, stop_action, ends', [
-    ('release', 'hold', 'fault'), ('hold', 'release', 'holding')])
-def test_fault_beside_an_operator_stop_decides(first, second, fault_action, stop_action, ends):
-    """When both happen in one stop the fault's choice counts, whichever came first."""
-    rig = Rig(Timing(fault_action=fault_action, stop_action=stop_action))
-    rig.start()
-    for cause in (first, second):
-        rig.stop(cause)
-        rig.run(0.1)
-    rig.run(2.0)
-    assert rig.state.value == ends
-    assert [fault.cause for fault in rig.faults] == [first, second]
-
-
-@pytest.mark.parametrize('repeats', [1, 3, 8])
-@pytest.mark.parametrize('states', [True, False])
-def test_release_torque_is_repeated_exactly(repeats, states):
-    """The release torque leaves release_repeats times, the first one included, then nothing."""
-    rig = Rig(Timing(release_repeats=repeats, fault_action='release'))
-    rig.start()
-    if states:
-        rig.stop(Cause.TRACKING)
-    rig.run(3.0, states=states)
-    assert rig.state is State.FAULT
-    torques = [torque for _, torque in rig.log]
-    zeros = [torque == (0.0, 0.0) for torque in torques]
-    assert sum(zeros) == repeats and all(zeros[-repeats:])
-    assert rig.log[-1][0] <= entered(rig, 'fault')
-
-
-def test_robot_that_shakes_during_the_release_is_released():
-    """Gravity that swings faster than the rate limit cannot keep a stop from its end."""
-    rig = Rig(Timing(fault_action='release', release_time=0.3, brake_time=0.1),
-              gravity=True, rate=20.0)
-    rig.start()
-    rig.stop(Cause.TRACKING)
-    begin, blind = rig.time, 0.0
-    for k in range(2000):
-        sign = 1.0 if (k // 20) % 2 else -1.0
-        rig.run(PERIOD, q=(sign, -sign))
-        blind = blind or (rig.time if rig.due is Due.RAMP_BLIND else 0.0)
-    assert rig.state is State.FAULT
-    # brake, ramp and time to settle; then at most the way from one end of the swing to the other
-    assert blind - begin == pytest.approx(0.1 + 0.3 + 0.2, abs=3 * PERIOD)
-    assert entered(rig, 'fault') - begin < 0.1 + 0.3 + 0.2 + 20.0 / 20.0 + 0.02
-
-
 # -- stop -------------------------------------------------------------------------------------
 
 

@@ -290,6 +290,6 @@ def test_ptx_of_a_fleet(dynamics: Dynamics) -> None:
     arm = make()
     graph = step_graph(MODEL, dynamics.kernel('forward_dynamics').graph, None, {})
     bindings = bindings_of(arm.controller, (compile_graph(graph).bind(), graph))
-    ptx = DeviceProcedure(Paper(), take_set_point, bindings, cache=False).code.decode()
+    ptx = DeviceProcedure(Paper(), take_set_point, bindings).code.decode()
     assert '.visible .entry rbd_run(' in ptx and '.extern' not in ptx
     assert 'ld.local.b64' in ptx and 'ld.global.nc.b64' in ptx

@@ -21,6 +21,7 @@ from rbd_ros.control.interface.events import Kind
 from rbd_ros.control.references.goals import Tolerances
 from rbd_ros.control.references.results import ResultCode, Status
 from reference_rig import CHECK, JointRig
+from sampling import examples
 
 DT, FASTEST, MOST = 0.002, 2.0, 20.0
 FREE = Tolerances(np.full((3, 2), np.inf), np.full((3, 2), 1e-3), 0.5)
@@ -63,7 +64,7 @@ class Story:
             self.ends += rig.goals.take('')
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=examples('properties', 30), deadline=None)
 @given(st.integers(0, 2**31), st.lists(st.tuples(
     st.sampled_from([2, 7, 200]), st.integers(0, 2), st.sampled_from([END, CANCEL, PREEMPT]),
     st.floats(0.0, 0.8), st.floats(0.0, 0.2)), min_size=2, max_size=5))
@@ -95,7 +96,7 @@ def test_every_replacement_is_continuous_and_answered_once(seed, goals):
     assert not v[-1].any()
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=examples('properties', 20), deadline=None)
 @given(st.integers(0, 2**31), st.floats(0.4, 0.9))
 def test_a_plan_of_200_points_is_met_between_its_points(seed, share):
     """After it has joined the plan, the reference is the plan, to far less than a count."""

@@ -34,6 +34,7 @@ from rbd_ros.control.parameters.motor_loop import spectral_radius
 from rbd_ros.control.parameters.table import defaults
 from rbd_ros.errors import SettingError
 from rbd_ros.wire.messages import MOTOR_COMMANDS
+from sampling import some
 
 STIFFNESS = np.array([150.0, 150.0, 100.0, 100.0, 20.0, 10.0, 5.0])
 DAMPING = np.array([8.0, 7.0, 6.0, 5.0, 1.0, 0.8, 0.5])
@@ -186,8 +187,8 @@ def numbers_in(reason: str) -> float:
 
 def test_what_motors_can_add_is_bounded() -> None:
     """The largest stiffness that is named is accepted, and a little more is not."""
-    rng = np.random.default_rng(7)
-    for _ in range(20):
+    for seed in some('properties', range(20), 4):
+        rng = np.random.default_rng(seed)
         timeout, delay = rng.uniform(0.01, 0.3), rng.uniform(0.0, 0.01)
         damping = (rng.uniform(0.0, 0.4, 7) * TORQUE / SPEED).tolist()
         values = {'motor.timeout': timeout, 'delay': delay, 'motor.damping': damping}

@@ -24,6 +24,7 @@ from rbd_ros.control.references.joint_reference import Source
 from rbd_ros.control.references.results import GoalError, ResultCode
 from rbd_ros.control.references.trajectory import Knots, read_points
 from reference_rig import JointRig, NAMES
+from sampling import examples
 
 DT, MOST, FASTEST = 0.001, 20.0, 2.0
 
@@ -49,7 +50,7 @@ def moving(seed):
     return rig, now, rng
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples('properties', 60), deadline=None)
 @given(st.integers(0, 2**31), st.integers(0, 1), st.integers(0, 2),
        st.sampled_from(['goal', 'topic', 'stream', 'set-point']))
 def test_what_is_left_out_comes_to_rest(seed, which, rates, way):
@@ -77,7 +78,7 @@ def test_what_is_left_out_comes_to_rest(seed, which, rates, way):
         np.testing.assert_allclose(record[-1, 0, which], target, atol=1e-9)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=examples('properties', 30), deadline=None)
 @given(st.integers(0, 2**31), st.integers(0, 1))
 def test_what_is_given_moves_as_in_a_whole_message(seed, which):
     """The other joint does not change its way: the same numbers as with a joint that rests."""

@@ -67,6 +67,7 @@ def sampled(path, t):
     return (t - times[k])**np.arange(6) @ path.pieces(k, 1)[0]
 
 
+@pytest.mark.sampled('simulations', 2)
 @pytest.mark.parametrize('seed', range(6))
 def test_paused_at_a_random_instant(arm, seed):
     """On the path to a micrometre, no jump of the velocity, at rest soon, then to the end."""
@@ -103,6 +104,7 @@ def test_paused_at_a_random_instant(arm, seed):
     assert arm.state == 'running' and not arm.warnings
 
 
+@pytest.mark.sampled('sweeps', 2)
 @pytest.mark.parametrize('when', [0.1, 0.2, 0.3, 0.45, 0.5, 0.55, 0.6])
 def test_pausing_adds_no_more_than_the_limit_allows(arm, when):
     """A trajectory that brakes with nine tenths of the limit stays on its path when paused."""

@@ -25,6 +25,7 @@ from rbd_ros.control.references.joint_stream import Streamed
 from rbd_ros.control.references.points import STREAM_HORIZON
 from rbd_ros.control.references.results import GoalError
 from reference_rig import JointRig
+from sampling import examples
 
 DT, FASTEST, MOST = 0.001, 2.0, 10.0
 
@@ -86,7 +87,7 @@ def delivered(rng, period, seconds, drops, jitter):
 RATES = st.sampled_from([20.0, 29.4, 50.0, 100.0, 250.0, 500.0])
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples('properties', 25), deadline=None)
 @given(st.integers(0, 2**31), RATES, st.floats(0.0, 0.1), st.floats(0.0, 0.4))
 def test_windows_of_servo_are_followed_smoothly(seed, rate, drops, jitter):
     """Each message is a window of commands: no corner where it is joined, and it is on time."""
@@ -114,7 +115,7 @@ def test_windows_of_servo_are_followed_smoothly(seed, rate, drops, jitter):
     assert (np.minimum(way.max(axis=0), -way.min(axis=0)) <= 1e-4).all()  # it does not go back
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples('properties', 25), deadline=None)
 @given(st.integers(0, 2**31), RATES, st.sampled_from([0.0, 0.1]), st.floats(0.0, 0.4),
        st.sampled_from(list(Streamed)))
 def test_plain_numbers_are_followed_smoothly(seed, rate, drops, jitter, of):

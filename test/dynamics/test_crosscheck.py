@@ -71,6 +71,7 @@ def check(robot, peer, count, quantities=crosscheck.QUANTITIES, batch=False, sin
     return results
 
 
+@pytest.mark.sampled('robots', 0.12)
 @BOTH
 @pytest.mark.parametrize('path', files(), ids=crosscheck.short_name)
 def test_every_robot_uncompiled(path, floating):
@@ -83,6 +84,7 @@ def test_every_robot_uncompiled(path, floating):
           singular=path.stem in crosscheck.SINGULAR)
 
 
+@pytest.mark.sampled('robots', 1)
 @pytest.mark.parametrize('name', COMPILED)
 def test_robots_compiled(name):
     """Machine code, one state after the other and as a batch, agrees with Pinocchio."""
@@ -91,6 +93,7 @@ def test_robots_compiled(name):
     check(rbd_ros.Dynamics(model), peer, 5, batch=True)
 
 
+@pytest.mark.sampled('robots', 1)
 @pytest.mark.parametrize('name', ['ur5_robot', 'panda', 'double_pendulum_continuous'])
 def test_straight_line_python(name):
     """The backend without any dependency agrees with Pinocchio too."""
@@ -107,6 +110,7 @@ def test_joints_that_the_package_lacks(name):
     check(rbd_ros.Dynamics(model, backend='reference'), peer, 3)
 
 
+@pytest.mark.sampled('robots', 3)
 @BOTH
 @pytest.mark.parametrize('name', ['xarm7', 'go2', 'bolt', 'simple_humanoid', 'talos_reduced',
                                   'double_pendulum', 'solo12'])

@@ -54,7 +54,8 @@ def satellite():
     return builder.add_body('boom', 'hull', Revolute((1, 2, 0)), None, hull).build()
 
 
-@pytest.mark.parametrize('device', ['emulation', 'cuda'])
+@pytest.mark.parametrize('device', [
+    pytest.param('emulation', marks=pytest.mark.sampled('robots', 1)), 'cuda'])
 @pytest.mark.parametrize('scalar', ERRORS)
 @pytest.mark.parametrize('make,fewest', [
     (satellite, 37), (lambda: rbd_ros.load_urdf(FIVE_BAR), 30)], ids=['floating', 'loop'])

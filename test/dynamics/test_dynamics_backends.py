@@ -85,6 +85,7 @@ def tolerance(model, name):
     return 1e-9 if name in ('forward_dynamics', 'inverse_mass_matrix') else 1e-12
 
 
+@pytest.mark.sampled('robots', 3)
 @pytest.mark.seed('RBDA 10-20', 'RBDA 1-04')
 @pytest.mark.parametrize('backend', ['llvm', 'python'])
 def test_backends_agree_with_the_source(model, backend):
@@ -107,6 +108,7 @@ def test_backends_agree_with_the_source(model, backend):
         assert_near(batch, expected, limit=limit, scale=1e-3)
 
 
+@pytest.mark.sampled('robots', 3)
 @pytest.mark.parametrize('backend', ['llvm', 'python'])
 def test_handles_agree_with_the_source(model, backend):
     """Phi and b of handles, and Lambda where it exists, are those of the reference."""
@@ -127,6 +129,7 @@ def test_handles_agree_with_the_source(model, backend):
             assert_near(found.Lambda, expected.Lambda, limit=1e-7)
 
 
+@pytest.mark.sampled('robots', 1)
 @pytest.mark.skipif(COMPILER is None, reason='this machine has no C compiler')
 def test_c_source_gives_the_same_numbers(model, tmp_path):
     """The C99 functions of a robot, compiled with warnings as errors, are the reference."""

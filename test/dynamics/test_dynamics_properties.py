@@ -14,7 +14,7 @@
 
 """Properties of the dynamics of random trees of all joint types, up to forty bodies."""
 
-from hypothesis import given, settings
+from hypothesis import given
 import numpy as np
 import pytest
 import rbd_ros
@@ -30,7 +30,7 @@ from tree_oracle import (
 pytestmark = pytest.mark.slow
 
 few = examples(30)
-many = settings(few, max_examples=60)
+many = examples(60)
 
 
 def advance(model, s, h):

@@ -496,6 +496,7 @@ def byte_code(tmp_path_factory):
     return first, second
 
 
+@pytest.mark.sampled('configurations', 1)
 @pytest.mark.parametrize('packed', [False, True], ids=['folder', 'archive'])
 def test_installations_without_sources(packed, tmp_path, byte_code):
     """Byte code alone, also in an archive, gives keys that follow the code."""
@@ -529,6 +530,7 @@ TWICE = ('Force.dot = lambda f, m: 2.0 * (f.ang.dot(m.ang) + f.lin.dot(m.lin))\n
          'Motion.dot = Force.dot')
 
 
+@pytest.mark.sampled('configurations', 1)
 @pytest.mark.parametrize('imported', ['before', 'after'])
 def test_sources_that_change_under_a_process(imported, tmp_path, home):
     """

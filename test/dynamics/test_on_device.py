@@ -70,6 +70,7 @@ def error(found, expected):
     return np.abs(found - expected).max() / max(1.0, np.abs(expected).max())
 
 
+@pytest.mark.sampled('robots', 1)
 @pytest.mark.parametrize('scalar', ERRORS)
 def test_pinocchio(arm, scalar):
     """Dynamics of arms are those of Pinocchio, in double and in float."""
@@ -81,6 +82,7 @@ def test_pinocchio(arm, scalar):
         assert error(getattr(gpu, name)(*given), expected) < ERRORS[scalar], name
 
 
+@pytest.mark.sampled('robots', 1)
 @pytest.mark.parametrize('scalar', ERRORS)
 def test_derivatives(arm, scalar):
     """Derivatives are what their graphs give over Python's floats."""
@@ -96,6 +98,7 @@ def test_derivatives(arm, scalar):
         assert error(joined, expected) < ERRORS[scalar], name
 
 
+@pytest.mark.sampled('robots', 1)
 @pytest.mark.parametrize('path,stages', [
     (robot_file('ur5'), 1), (URDF.parents[1] / 'urdf' / 'seven_joint_arm.urdf', 3)],
     ids=['six', 'seven'])
@@ -200,6 +203,7 @@ def test_pickle(arm):
     assert error(gpu.gravity(states['q']), robot.gravity(states['q'])) < 1e-5
 
 
+@pytest.mark.sampled('robots', 1)
 @pytest.mark.parametrize('scalar', ERRORS)
 def test_rollout_under_torques(arm, scalar):
     """A rollout is forward dynamics of Pinocchio, integrated step by step."""

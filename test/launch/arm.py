@@ -45,3 +45,12 @@ PARAMETERS = {
     'activation_timeout': 20.0,
     'state_tolerance': [100.0],  # this driver puts its robot anywhere, at any velocity
 }
+
+#: signs of life per second
+BEATS = 100.0
+
+#: The same on simulated time, in lockstep. Stops run on the steady clock: they are short.
+SIMULATED = PARAMETERS | {
+    'use_sim_time': True, 'heartbeat_rate': BEATS, 'brake_time': 0.05, 'hold_time': 0.05,
+    'release_time': 0.05, 'ramp_time': 0.05, 'switch_time': 0.05,
+}

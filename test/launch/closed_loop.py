@@ -21,13 +21,18 @@ The limits of the rate are so wide that they never act: what is seen is the outp
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+import math
+from pathlib import Path
+import tempfile
 import threading
 from types import MappingProxyType
 import unittest
 
 import arm
 from launch import LaunchDescription
+from launch.actions import IncludeLaunchDescription
 from launch_ros.actions import Node as NodeAction
 from launch_testing.actions import ReadyToTest
 import launch_testing.asserts
@@ -36,7 +41,10 @@ import rclpy
 from rclpy.qos import QoSProfile, ReliabilityPolicy
 import rig
 from sensor_msgs.msg import JointState
+from std_srvs.srv import SetBool
+import yaml
 
+ROOT = Path(__file__).parents[2]
 RATE = 500.0
 PERIOD = 2_000_000  # ns
 STATES = QoSProfile(depth=1000, reliability=ReliabilityPolicy.BEST_EFFORT)
@@ -60,8 +68,8 @@ def description(start: Sequence[float], *, rate: float = RATE, relayed: bool = F
         package='rbd_ros', executable='simulator', name='simulator', output='screen',
         parameters=[{
             'state_rate': rate, 'publish_clock': True, 'command_type': 'joint_state',
-            'lockstep': True, 'initial_positions': list(start), 'friction': [0.0],
-            'damping': [0.0], 'robot_description': urdf, **simulator}],
+            'lockstep': True, 'lockstep_timeout': 60.0, 'initial_positions': list(start),
+            'friction': [0.0], 'damping': [0.0], 'robot_description': urdf, **simulator}],
         remappings=[('controller/commands', RELAY)] if relayed else [])
     usual = {
         'use_sim_time': True, 'autostart': True, 'driver_adds': 'none', 'release_torque': 'zero',
@@ -69,6 +77,16 @@ def description(start: Sequence[float], *, rate: float = RATE, relayed: bool = F
         'activation_timeout': 30.0, 'torque_rate_limits': (1e3 * arm.LIMIT).tolist(),
         'ramp_time': 0.2, 'start.time': 0.0, 'start.watch_time': 0.0, 'free_damping': [0.0]}
     return LaunchDescription([simulated, rig.controller(**usual | parameters), ReadyToTest()])
+
+
+def launched(**arguments: str) -> IncludeLaunchDescription:
+    """Return what includes ``controller.launch.py``; its simulator waits for each answer."""
+    file = Path(tempfile.mkdtemp()) / 'simulator.yaml'
+    content = yaml.safe_load((ROOT / 'config' / 'simulator.yaml').read_text())
+    content['/**']['simulator']['ros__parameters']['lockstep_timeout'] = 60.0
+    file.write_text(yaml.safe_dump(content))
+    return rig.launched(**{'command_type': 'joint_state', 'lockstep': 'true',
+                           'use_sim_time': 'true', 'simulator_params_file': str(file)} | arguments)
 
 
 class ClosedLoop(unittest.TestCase):
@@ -87,6 +105,8 @@ class ClosedLoop(unittest.TestCase):
         cls.last = 0  # ns, stamp of the last state
         if cls.relayed:
             cls.waiting_commands: dict[int, JointState] = {}
+            cls.credit, cls.held_command = math.inf, None  # commands that may be handed on
+            cls.stands = threading.Event()
             cls.relay = cls.client.node.create_publisher(JointState, RELAY, 10)
             cls.client.node.create_subscription(
                 JointState, 'controller/commands', cls._on_command, 1000)
@@ -110,16 +130,66 @@ class ClosedLoop(unittest.TestCase):
             cls.last = stamp
         cls.on_state(stamp)
         if cls.relayed and stamp in cls.waiting_commands:
-            cls.relay.publish(cls.waiting_commands.pop(stamp))
+            cls._hand_on(cls.waiting_commands.pop(stamp))
 
     @classmethod
     def _on_command(cls, message: JointState) -> None:
         """Hand a command on, but not before the state that it answers was seen here."""
         stamp = rig.to_ns(message.header.stamp)
         if stamp in cls.motion:
-            cls.relay.publish(message)
+            cls._hand_on(message)
         else:
             cls.waiting_commands[stamp] = message
+
+    @classmethod
+    def _hand_on(cls, message: JointState) -> None:
+        with cls.lock:
+            if cls.credit <= 0:
+                cls.held_command = message
+                cls.stands.set()
+                return
+            cls.credit -= 1
+        cls.relay.publish(message)
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """
+        Let simulated time stand still meanwhile, until the controller has taken what is sent.
+
+        References pass through Python, states do not: time must not run away from them.
+        """
+        self._give(0)
+        self._stand()
+        try:
+            yield
+            self.taken()
+        finally:
+            self._give(math.inf)
+
+    def taken(self) -> None:
+        """
+        Wait until the controller has taken what was published.
+
+        This request is served after that, by the same thread; nothing is paused, so that it
+        changes nothing.
+        """
+        self.client.call(SetBool, 'pause', SetBool.Request(data=False))
+
+    def go_on(self, states: int) -> None:
+        """Let so many states pass while time is held."""
+        self._give(states)
+        self._stand()
+
+    def _give(self, credit: float) -> None:
+        cls = type(self)
+        with cls.lock:
+            cls.credit, message, cls.held_command = credit, cls.held_command, None
+            cls.stands.clear()
+        if message is not None:
+            self._hand_on(message)
+
+    def _stand(self) -> None:
+        assert type(self).stands.wait(rig.PATIENCE), 'no command is to be held'
 
     @classmethod
     def tearDownClass(cls) -> None:

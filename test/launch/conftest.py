@@ -28,14 +28,15 @@ _TIMEOUT = patient(LIMIT)
 
 #: files that take longest, by their time; the size of a file says little about that of its tests
 _LONGEST = (
-    'safety_endings', 'stalls', 'proof_closed_loop', 'laws_launch', 'robot_launch', 'safety_start',
-    'safety_faults', 'proof_operational_space', 'make_config', 'contact_reaction_launch',
-    'quadruped_launch', 'mujoco_launch', 'payload_gravity_launch', 'mujoco_ur_launch',
-    'proof_dynamics', 'safety_callbacks', 'dashboard_launch')
+    'proof_closed_loop', 'stalls', 'robot_launch', 'make_config', 'safety_endings',
+    'safety_faults', 'excite_launch', 'contact_reaction_launch', 'mujoco_arm_launch',
+    'mujoco_panda_launch', 'quadruped_launch', 'teach_launch', 'proof_dynamics', 'laws_launch',
+    'contact_launch', 'simulator_launch', 'loops_launch', 'safety_callbacks', 'mujoco_ur_launch',
+    'moveit_launch', 'my_robot_example', 'dashboard_launch')
 
 #: files whose tests come last, one at a time: floods take all processors, and others beside them
 #: would measure that; commands that are typed into a healthy run must find it healthy
-_ALONE = ('launch_advice', 'flood', 'request_flood', 'goal_flood')
+_ALONE = ('launch_advice', 'flood')
 
 
 @pytest.hookimpl(trylast=True)

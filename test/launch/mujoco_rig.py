@@ -74,7 +74,11 @@ PANDA = Arm(_example('panda_description/urdf/panda.urdf'),
                 'armature': [0.1] * 7, 'damping': [0.5] * 7,
                 'friction': [0.5, 0.5, 0.4, 0.4, 0.2, 0.2, 0.15]})
 UR5 = Arm(_example('ur_description/urdf/ur5_robot.urdf'), _UR, 'tool0', _UR_START)
-UR10 = Arm(_example('ur_description/urdf/ur10_robot.urdf'), _UR, 'tool0', _UR_START)
+#: of a driver that waits for the answer to each state, on the clock of the simulation; it does so
+#: no longer when the controller has gone, and keeps the last torque
+LOCKSTEP = {'lockstep': True, 'command_type': 'joint_state', 'answer_wait': 3.0,
+            'command_timeout': 0.5, 'after_commands': 'last', 'brake_delay': 0.05}
+
 BUILT_IN = Arm(_ROOT / 'urdf' / 'seven_joint_arm.urdf',
                tuple(f'joint_{k}' for k in range(1, 8)), 'tool0',
                (0.2, 0.4, -0.3, -1.7, 0.4, -1.3, 0.5), (0.0, 0.5, 0.0, -1.9, 0.0, -1.7416, 0.0),
@@ -99,11 +103,15 @@ def driver(namespace: str, arm: Arm, **parameters: object) -> NodeAction:
             [str(_ROOT), *filter(None, [os.environ.get('PYTHONPATH')])])})
 
 
+def _seconds(message: JointState | PoseStamped | WrenchStamped) -> float:
+    return 1e-9 * rig.to_ns(message.header.stamp)
+
+
 class Truth:
     """What a robot really does, as its driver publishes it."""
 
     def __init__(self, client: rig.Client) -> None:
-        self.times: list[float] = []  # s, steady, of reception, one per row of the joints
+        self.times: list[float] = []  # s, stamps, one per row of the joints
         self.joints: list[Array] = []  # positions
         self.peaks: list[Array] = []  # largest speeds since the row before
         self.tips: list[tuple[float, Array, Array]] = []  # time, position, quaternion x y z w
@@ -117,16 +125,16 @@ class Truth:
     def _on_joints(self, message: JointState) -> None:
         self.joints.append(np.array(message.position))
         self.peaks.append(np.array(message.velocity))
-        self.times.append(time.monotonic())
+        self.times.append(_seconds(message))
 
     def _on_tip(self, message: PoseStamped) -> None:
         p, q = message.pose.position, message.pose.orientation
-        self.tips.append((time.monotonic(), np.array([p.x, p.y, p.z]),
+        self.tips.append((_seconds(message), np.array([p.x, p.y, p.z]),
                           np.array([q.x, q.y, q.z, q.w])))
 
     def _on_force(self, message: WrenchStamped) -> None:
         f = message.wrench.force
-        self.forces.append((time.monotonic(), np.array([f.x, f.y, f.z])))
+        self.forces.append((_seconds(message), np.array([f.x, f.y, f.z])))
 
     def peak(self, since: float, until: float = np.inf) -> Array:
         """Return the largest speed of each joint between two times."""
@@ -142,16 +150,22 @@ class Truth:
         """Return the mean force upon the plate since a time."""
         return np.mean([f for t, f in self.forces if t >= since], axis=0)
 
+    @property
+    def now(self) -> float:
+        """Return the time of the last row, s."""
+        return self.times[-1] if self.times else 0.0
+
+    def pass_time(self, seconds: float) -> None:
+        """Let the time of the robot pass."""
+        end = self.now + seconds
+        self._client.wait(lambda: self.now >= end, f'{seconds:g} s of the robot', 120.0)
+
     def wait_rest(self, speed: float = 1e-3, seconds: float = 5.0) -> None:
         """Wait until no joint has moved faster than a speed for 0.2 s."""
-        begin = time.monotonic()
-
-        def at_rest() -> bool:
-            now = time.monotonic()
-            if now - begin < 0.25 or not self.times or self.times[-1] < now - 0.1:
-                return False
-            return bool((self.peak(now - 0.2) < speed).all())
-        self._client.wait(at_rest, f'rest: {speed:g} rad/s', seconds)
+        begin = self.now
+        while self.now < begin + 0.25 or not (self.peak(self.now - 0.2) < speed).all():
+            assert self.now < begin + seconds, f'rest: {speed:g} rad/s: not in {seconds:g} s'
+            self.pass_time(0.02)
 
     def wait(self, condition: Callable[[], bool], what: str) -> None:
         """Wait for something that the truth shows."""
@@ -162,10 +176,10 @@ def start(test: unittest.TestCase, client: rig.Client, truth: Truth) -> None:
     """Expect a start without a kick, with brakes that open late and noisy efforts."""
     test.assertTrue(client.transition(rig.CONFIGURE), client.last('log'))
     truth.wait(lambda: len(truth.joints) > 10, 'the robot')
-    q, begin = truth.joints[-1], time.monotonic()
+    q, begin = truth.joints[-1], truth.now
     test.assertTrue(client.transition(rig.ACTIVATE), client.last('log'))
     client.wait(lambda: client.last('state') == 'running', 'running')
-    time.sleep(1.0)
+    truth.pass_time(1.0)
     speed, drift = truth.peak(begin).max(), np.abs(truth.joints[-1] - q).max()
     print(f'start: {speed:.4f} of {START_SPEED} rad/s, drift {drift:.4f} of {START_DRIFT} rad')
     test.assertEqual((client.last('state'), client.last('fault')), ('running', ''))
@@ -176,12 +190,12 @@ def start(test: unittest.TestCase, client: rig.Client, truth: Truth) -> None:
 def end(test: unittest.TestCase, client: rig.Client, truth: Truth, process: NodeAction) -> None:
     """Press Ctrl-C: the tip sinks no further than it may, and there is no fault."""
     truth.wait_rest(0.02, 20.0)
-    begin, pid = time.monotonic(), process.process_details['pid']
+    begin, pid = truth.now, process.process_details['pid']
     os.kill(pid, signal.SIGINT)
-    released = client.wait_text('log', 'released', begin, 10.0)
+    client.wait_text('log', 'released', time.monotonic() - rig.FIND, 10.0)
     # A second signal, which ends the launch, would not find the handler any more.
     client.wait(lambda: not Path(f'/proc/{pid}').exists(), 'the end of the process')
-    time.sleep(max(released.time + 1.0 - time.monotonic(), 0.0))
+    truth.pass_time(1.0)
     drop = truth.drop(begin)
     print(f'end: {1e3 * drop:.2f} of {1e3 * END_DROP} mm')
     test.assertLess(drop, END_DROP)

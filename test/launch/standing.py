@@ -59,7 +59,8 @@ class Standing:
         self.process = subprocess.Popen(
             [sys.executable, *program, '--ros-args', '-r', '__node:=controller', *given],
             env={**os.environ, **(environment or {})}, **pipes)
-        self.driver = rig.Driver(self.client, arm.JOINTS, arm.Q, float(values['nominal_rate']))
+        kind = rig.Lockstep if values.get('use_sim_time') else rig.Driver
+        self.driver = kind(self.client, arm.JOINTS, arm.Q, float(values['nominal_rate']))
 
     def run(self) -> None:
         """Bring the controller to where the law runs."""

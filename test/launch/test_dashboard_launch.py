@@ -26,8 +26,7 @@ import time
 import pytest
 from standing import Standing
 
-HALTED = 2.0  # s
-HALTS = 12  # of a listener: with shared memory, about one halt in twenty takes the loop along
+HALTED, HALTS = 1.0, 4  # s of a page, times of a listener
 
 LISTENER = """
 import rclpy

@@ -13,7 +13,7 @@
 # limitations under the License.
 
 """
-Ctrl-C in the first second, while a program still imports, ends it without a traceback.
+Ctrl-C ends a program at once: while it still imports, without a traceback, and later, too.
 
 Where a program is at a time depends on the machine. Python itself tells which module it has just
 imported, and the interrupt comes at the modules that are named here.
@@ -21,7 +21,7 @@ imported, and the interrupt comes at the modules that are named here.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 import contextlib
 import os
 from pathlib import Path
@@ -34,6 +34,7 @@ import time
 
 import pytest
 from rbd_env.pace import patient
+import rclpy
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -53,6 +54,9 @@ CODES = {'controller': (0,), 'simulator': (0,), 'dashboard': (0,), 'make_config'
 
 #: what asyncio says where it has lost an exit code (gh-87744); launch then takes it for 255
 LOST = 'exit status already read'
+
+#: s after which others take a process for dead that has not said that it ends
+LEASE = 20.0
 
 #: arguments with which a program has something to do
 ARGUMENTS = {'make_config': ('--topic', '/nobody'),
@@ -114,6 +118,7 @@ def expect_no_traceback(lines: list[str]) -> None:
         '\n'.join(lines))
 
 
+@pytest.mark.sampled('launches', 6)
 @pytest.mark.parametrize(('name', 'module', 'delay'), [
     *((name, module, 0.0) for name, modules in CASES.items() for module in modules),
     *((name, modules[-1], delay) for name, modules in CASES.items() for delay in (0.1, 0.5))])
@@ -132,6 +137,7 @@ def test_interrupt_while_it_imports(name: str, module: str, delay: float) -> Non
     assert process.returncode in CODES[name], said
 
 
+@pytest.mark.sampled('launches', 1)
 @pytest.mark.parametrize(('module', 'delay'), [
     ('numpy._core', 0.0), ('rclpy.node', 0.0), ('rbd_ros.nodes.controller.process', 0.0),
     ('rbd_ros.nodes.controller.process', 0.5)])
@@ -142,6 +148,47 @@ def test_interrupt_of_a_launch(module: str, delay: float) -> None:
     ended = [line for line in said if 'process has finished cleanly' in line or LOST in line]
     assert len(ended) == 2, '\n'.join(said)
     assert code == 0, '\n'.join(said)
+
+
+def test_the_end_waits_for_no_thread(tmp_path: Path) -> None:
+    """
+    A node that has ended leaves, whatever still runs in its process, and others see it gone.
+
+    The end of the interpreter waits for threads, at times for those of the middleware. Here one
+    never ends, so that a program which waits for it never does.
+    """
+    (tmp_path / 'sitecustomize.py').write_text(
+        'import threading\nthreading.Thread(target=threading.Event().wait).start()\n')
+    paths = os.pathsep.join([str(tmp_path), os.environ.get('PYTHONPATH', '')])
+    process = subprocess.Popen(
+        [sys.executable, str(ROOT / 'scripts' / 'simulator')], text=True,
+        env={**os.environ, 'PYTHONPATH': paths}, stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True)
+    rclpy.init()
+    client = rclpy.create_node('client')
+    try:
+        assert process.stdout is not None
+        assert any('until the first command' in line for line in process.stdout)
+        wait_for(lambda: client.get_publishers_info_by_topic('joint_states'))
+        process.send_signal(signal.SIGINT)
+        said = rest_of(process)
+        assert process.returncode == 0, said
+        ended = time.monotonic()
+        wait_for(lambda: not client.get_publishers_info_by_topic('joint_states'))
+        assert time.monotonic() - ended < LEASE, 'it was not destroyed'
+    finally:
+        process.kill()
+        process.wait()
+        client.destroy_node()
+        rclpy.shutdown()
+
+
+def wait_for(condition: Callable[[], object]) -> None:
+    """Wait for what is seen of others in the graph."""
+    end = time.monotonic() + patient(60.0)
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.02)
 
 
 def interrupted_launch(module: str, delay: float) -> tuple[int, list[str]]:

@@ -50,6 +50,9 @@ runpy.run_module('rbd_ros.nodes.controller.process', run_name='__main__', alter_
 EXECUTOR = 'an executor of rclpy runs the control loop, not a thread of machine code: '
 
 
+pytestmark = pytest.mark.sampled('launches', 1)
+
+
 @pytest.fixture(scope='module')
 def refusing(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a library that refuses callbacks; that none be called any more is granted."""
@@ -84,7 +87,7 @@ def expect_work(system: Standing) -> None:
     answer = client.trigger('stop')
     assert answer.success and answer.message in ('braking', 'releasing'), answer
     client.wait(lambda: not client.commands[-1].effort.any(), 'a release', BRAKE + RELEASE + 10.0)
-    assert client.trigger('reset').success
+    client.wait(lambda: client.trigger('reset').success, 'a reset once it has ended')
 
 
 def test_middleware_that_does_not_call_back(refusing: Path, tmp_path: Path) -> None:

@@ -67,7 +67,7 @@ def axes() -> Array:
 def generate_test_description() -> LaunchDescription:
     """Start a controller that waits to be configured."""
     return LaunchDescription([
-        rig.controller(**arm.PARAMETERS | {'activation_timeout': 3.0} | ASKED), ReadyToTest()])
+        rig.controller(**arm.PARAMETERS | {'activation_timeout': 1.0} | ASKED), ReadyToTest()])
 
 
 class TestForceTorque(unittest.TestCase):

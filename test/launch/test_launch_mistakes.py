@@ -16,8 +16,10 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 import subprocess
+import sys
 
 import pytest
 from rbd_env.pace import patient
@@ -26,7 +28,7 @@ ROOT = Path(__file__).resolve().parents[2]
 ARM = ROOT / 'urdf' / 'seven_joint_arm.urdf'
 
 
-@pytest.mark.parametrize(('words', 'answer'), [
+MISTAKES = [
     ((f'urdf:={ROOT}/urdf/seven_joint_am.urdf',),
      'there is no such file; did you mean "seven_joint_arm.urdf"?'),
     (('urdf:=/no/such/folder/arm.urdf', 'simulate:=true'),
@@ -46,12 +48,41 @@ ARM = ROOT / 'urdf' / 'seven_joint_arm.urdf'
     ((f'urdf:={ARM}', 'use_robot_description:=true', 'params_file:=config/controller.yaml'),
      'urdf and use_robot_description:=true are both given: leave one out'),
     ((f'urdf:={ROOT}/urdf', 'simulate:=true'), 'urdf is a folder'),
-])
-def test_answer(words: tuple[str, ...], answer: str) -> None:
-    """The answer names what was written and what was meant, and no process starts."""
+    (('params_file:=/no/such.yaml',), 'params_file "/no/such.yaml" does not exist'),
+    (('dashboard:=true', 'dashboard_port:=80x'),
+     'dashboard_port:=80x: a port is a number from 1 to 65535'),
+]
+
+#: Launches what each of them asks for, in one process: the imports of launch take longest.
+PROGRAM = """
+import json, sys
+from launch import LaunchDescription, LaunchService
+from launch.actions import IncludeLaunchDescription
+from launch.launch_description_sources import PythonLaunchDescriptionSource
+
+file, cases = sys.argv[1], json.loads(sys.argv[2])
+for words in cases:
+    service = LaunchService(argv=words, noninteractive=True)
+    service.include_launch_description(LaunchDescription([IncludeLaunchDescription(
+        PythonLaunchDescriptionSource(file),
+        launch_arguments=[tuple(word.split(':=', 1)) for word in words])]))
+    print(f'\\nended with code {service.run()}', flush=True)
+"""
+
+
+@pytest.fixture(scope='module')
+def answers() -> list[str]:
+    """Return what is said of each mistake, with the exit code."""
     done = subprocess.run(
-        ['ros2', 'launch', str(ROOT / 'launch' / 'controller.launch.py'), *words],
-        capture_output=True, text=True, check=False, timeout=patient(60))
-    said = done.stdout + done.stderr
-    assert answer in said and done.returncode != 0, said
+        [sys.executable, '-c', PROGRAM, str(ROOT / 'launch' / 'controller.launch.py'),
+         json.dumps([words for words, _ in MISTAKES])], stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT, text=True, check=True, timeout=patient(120))
+    return done.stdout.split('ended with code ')
+
+
+@pytest.mark.parametrize('which', range(len(MISTAKES)))
+def test_answer(which: int, answers: list[str]) -> None:
+    """The answer names what was written and what was meant, and no process starts."""
+    said, code = answers[which], answers[which + 1].split()[0]
+    assert MISTAKES[which][1] in said and code != '0', said
     assert 'process started' not in said

@@ -27,6 +27,7 @@ import sys
 
 import pytest
 from rbd_env.pace import patient
+from sampling import some
 
 ROOT = Path(__file__).resolve().parents[2]
 TALK = """\
@@ -69,15 +70,6 @@ def test_path_and_argument(ros2: str, logs: dict[str, str], tmp_path: Path) -> N
     assert 'said moin' in done.stdout + done.stderr
 
 
-def test_show_args(ros2: str, logs: dict[str, str], tmp_path: Path) -> None:
-    """The arguments of a launch file are listed with their meaning and default."""
-    done = call(ros2, logs, launch_file(tmp_path), '--show-args')
-    assert done.returncode == 0, done.stderr
-    assert "'word':" in done.stdout
-    assert 'what is said' in done.stdout
-    assert "default: 'hello'" in done.stdout
-
-
 def test_package_and_file(ros2: str, logs: dict[str, str]) -> None:
     """A launch file is found by package and name; each of its arguments has a meaning."""
     done = call(ros2, logs, 'rbd_ros', 'controller.launch.py', '--show-args')
@@ -86,29 +78,26 @@ def test_package_and_file(ros2: str, logs: dict[str, str]) -> None:
     assert {name for name, _ in rows} >= {
         'params_file', 'urdf', 'use_robot_description', 'simulate', 'namespace', 'use_sim_time',
         'autostart', 'joint_states', 'commands', 'log_level', 'simulator_params_file'}
+    assert "(default: 'false')" in done.stdout
     assert all(len(text) > 10 and 'no description' not in text for _, text in rows), rows
 
 
+@pytest.mark.sampled('examples', 1)
 @pytest.mark.parametrize(('words', 'message'), [
     (['no_such_package', 'x.launch.py'], 'no_such_package'),
     (['rbd_ros', 'no_such.launch.py'], 'no_such.launch.py'),
     (['/no/such/file.launch.py'], '/no/such/file.launch.py'),
+    (['rbd_ros', 'controller.launch.py', 'word=moin'], 'word=moin'),
 ])
 def test_errors(ros2: str, logs: dict[str, str], words: list[str], message: str) -> None:
-    """What cannot be found is named, and the exit code is not zero."""
+    """What cannot be found, or is no argument, is named, and the exit code is not zero."""
     done = call(ros2, logs, *words)
     assert done.returncode != 0
     assert message in done.stderr + done.stdout
     assert 'Traceback' not in done.stderr
 
 
-def test_malformed_argument(ros2: str, logs: dict[str, str], tmp_path: Path) -> None:
-    """A word that is no argument is refused."""
-    done = call(ros2, logs, launch_file(tmp_path), 'word=moin')
-    assert done.returncode != 0
-    assert 'word=moin' in done.stderr + done.stdout
-
-
+@pytest.mark.sampled('launches', 1)
 @pytest.mark.parametrize('number', (signal.SIGINT, signal.SIGTERM), ids=('interrupt', 'terminate'))
 def test_interrupt(ros2: str, logs: dict[str, str], tmp_path: Path, number: int) -> None:
     """Ctrl-C and SIGTERM end the processes by SIGINT, and then ros2 launch ends by itself."""
@@ -183,6 +172,7 @@ needs_ours = pytest.mark.skipif(importlib.util.find_spec('ros2launch') is not No
 
 
 @needs_ours
+@pytest.mark.sampled('launches', 1)
 @pytest.mark.parametrize('moment', [*MIDDLE, *BEFORE])
 def test_interrupt_in_the_middle(
         ros2: str, logs: dict[str, str], tmp_path: Path, moment: str) -> None:
@@ -210,7 +200,7 @@ def test_interrupt_before_it_listens(logs: dict[str, str], tmp_path: Path) -> No
             'api.LaunchService.run = lambda self: (signal.raise_signal(int(sys.argv[2])), '
             'plain(self))[1]; '
             'sys.exit(api.run(Path(sys.argv[1]), [], noninteractive=True, debug=False))')
-    for number in (signal.SIGINT, signal.SIGTERM):
+    for number in some('launches', (signal.SIGINT, signal.SIGTERM), 1):
         done = subprocess.run(
             [sys.executable, '-c', code, launch_file(tmp_path), str(int(number))], env=logs,
             capture_output=True, text=True, check=False, timeout=patient(60))
@@ -218,6 +208,7 @@ def test_interrupt_before_it_listens(logs: dict[str, str], tmp_path: Path) -> No
         assert 'said hello' not in done.stdout + done.stderr
 
 
+@pytest.mark.sampled('examples', 2)
 @pytest.mark.parametrize('name, real, cls, ours', [
     ('launch', 'ros2launch', 'LaunchCommand', 'ros2_launch/rbd_ros2_launch.command'),
     ('action', 'ros2action', 'ActionCommand', 'ros2_verbs/rbd_ros2_verbs.action'),
@@ -239,6 +230,7 @@ def test_steps_aside(tmp_path: Path, name: str, real: str, cls: str, ours: str) 
     assert done.stdout.strip() == f'{real}.command.{name}', done.stderr
 
 
+@pytest.mark.sampled('examples', 2)
 @pytest.mark.parametrize('words, said, fine', [
     ('interface show sensor_msgs/msg/JointState', 'float64[] effort', True),
     ('interface list', 'control_msgs/action/FollowJointTrajectory', True),

@@ -16,6 +16,7 @@
 
 from __future__ import annotations
 
+import arm
 import rig
 from standing import Standing
 
@@ -27,8 +28,7 @@ MARGIN = 0.4
 
 def test_rounds_leave_no_memory_behind() -> None:
     """Twelve times configured, active, deactivated and cleaned up: the memory does not grow."""
-    system = Standing({'ramp_time': 0.02, 'brake_time': 0.02, 'hold_time': 0.02,
-                       'release_time': 0.02, 'release_repeats': 1})
+    system = Standing(arm.SIMULATED)
     used = []
     try:
         for _ in range(ROUNDS):

@@ -37,6 +37,7 @@ OTHERS = sorted({'rmw_fastrtps_cpp', 'rmw_cyclonedds_cpp'} - {
     rclpy.get_rmw_implementation_identifier()})
 
 
+@pytest.mark.sampled('launches', 1)
 @pytest.mark.parametrize('test', TESTS)
 @pytest.mark.parametrize('middleware', OTHERS)
 def test_controller_on(middleware: str, test: str, tmp_path: Path) -> None:

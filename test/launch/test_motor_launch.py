@@ -21,6 +21,7 @@ import tempfile
 import time
 import unittest
 
+from closed_loop import launched
 from launch import LaunchDescription
 from launch_testing.actions import ReadyToTest
 import launch_testing.asserts
@@ -59,7 +60,7 @@ def generate_test_description() -> LaunchDescription:
     params = Path(tempfile.mkdtemp()) / 'motors.yaml'
     params.write_text(PARAMETERS)
     return LaunchDescription([
-        rig.launched(command_type='motor_joint_state', params_file=str(params)), ReadyToTest()])
+        launched(command_type='motor_joint_state', params_file=str(params)), ReadyToTest()])
 
 
 class TestMotors(unittest.TestCase):

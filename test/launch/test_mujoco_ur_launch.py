@@ -13,16 +13,15 @@
 # limitations under the License.
 
 """
-Two robots of another maker, simulated by MuJoCo: a wrong payload, a push, a driver with gravity.
+A UR5 with 3 kg, simulated by MuJoCo: a wrong payload, a stop, a push.
 
-The UR5 carries 3 kg. While it floats the controller is configured without the payload: the arm
-sinks, and a stop must brake it all the same, then hold it, and give way to somebody who pushes.
-The UR10's driver adds gravity by itself. Both end by Ctrl-C without a drop.
+While it floats the controller is told that there is no payload: the arm sinks, and a stop must
+brake it all the same, then hold it, and give way to somebody who pushes. It ends by Ctrl-C
+without a drop.
 """
 
 from __future__ import annotations
 
-import time
 import unittest
 
 from geometry_msgs.msg import WrenchStamped
@@ -55,86 +54,68 @@ COMMON = {
     'command_type': 'joint_state', 'effort_is_torque': True, 'payload.ramp_time': 0.3,
     'task.frame': 'tool0',
     'torque_rate_limits': [1500.0, 1500.0, 1500.0, 280.0, 280.0, 280.0]}
-DRIVER = {'rate': RATE, 'command_type': 'joint_state', 'answer_wait': 0.2, 'command_timeout': 0.5,
-          'after_commands': 'last', 'effort_noise': 0.1, 'velocity_noise': 1e-3,
-          'brake_delay': 0.05}
+DRIVER = {**mujoco_rig.LOCKSTEP, 'rate': RATE, 'effort_noise': 0.1, 'velocity_noise': 1e-3}
 
 
 @pytest.mark.launch_test
+@pytest.mark.sampled('launches', 3, pool='stories')
 @launch_testing.markers.keep_alive
 def generate_test_description() -> tuple[LaunchDescription, dict[str, object]]:
-    """Start two robots behind their drivers, and their controllers."""
-    one = rig.controller('ur5', robot_description_file=str(mujoco_rig.UR5.urdf), **COMMON,
-                         driver_adds='none', **{'payload.mass': PAYLOAD})
-    two = rig.controller('ur10', robot_description_file=str(mujoco_rig.UR10.urdf), **COMMON,
-                         driver_adds='gravity')
-    drivers = [mujoco_rig.driver('ur5', mujoco_rig.UR5, payload_mass=PAYLOAD, **DRIVER),
-               mujoco_rig.driver('ur10', mujoco_rig.UR10, adds='gravity', **DRIVER)]
-    return LaunchDescription([*drivers, one, two, ReadyToTest()]), {'ur5': one, 'ur10': two}
+    """Start the robot behind its driver, and its controller."""
+    controller = rig.controller(
+        robot_description_file=str(mujoco_rig.UR5.urdf), use_sim_time=True, **COMMON,
+        driver_adds='none', **{'payload.mass': PAYLOAD})
+    driver = mujoco_rig.driver('', mujoco_rig.UR5, payload_mass=PAYLOAD, **DRIVER)
+    return LaunchDescription([driver, controller, ReadyToTest()]), {'controller': controller}
 
 
-class TestRobots(unittest.TestCase):
-    """One robot after the other, each from its start to its end."""
+class TestRobot(unittest.TestCase):
+    """One robot, from its start to its end."""
 
-    def setUp(self) -> None:
-        """Join the graph."""
+    def test_wrong_payload_and_a_push(self, controller: NodeAction) -> None:
+        """A sinking arm is braked, held, yields to a push, and goes on with the right payload."""
         rclpy.init()
         self.addCleanup(rclpy.shutdown)
-
-    def join(self, namespace: str) -> tuple[rig.Client, mujoco_rig.Truth]:
-        """Hear and see one robot."""
-        client = rig.Client(namespace)
+        client = rig.Client()
         self.addCleanup(client.close)
-        return client, mujoco_rig.Truth(client)
-
-    def test_driver_that_adds_gravity(self, ur10: NodeAction) -> None:
-        """What is sent to such a driver is small, and the arm neither rises nor falls."""
-        client, truth = self.join('ur10')
-        mujoco_rig.start(self, client, truth)
-        sent = np.abs([c.effort for c in client.commands[-200:]]).max()
-        print(f'sent at rest: {sent:.3f} N.m')
-        self.assertLess(sent, 1.0)
-        mujoco_rig.end(self, client, truth, ur10)
-
-    def test_wrong_payload_and_a_push(self, ur5: NodeAction) -> None:
-        """A stop brakes an arm that sinks; held, it gives way; with the payload, it runs again."""
-        client, truth = self.join('ur5')
+        truth = mujoco_rig.Truth(client)
         mujoco_rig.start(self, client, truth)
         client.must_set({'payload.mass': 0.0})
         truth.wait(lambda: truth.peaks[-1].max() > SINKING, 'an arm that sinks')
-        begin = time.monotonic()
+        begin = truth.now
         self.assertEqual('braking', client.trigger('stop').message)
-        braking = client.wait_text('state', 'braking', begin).time
+        client.wait(lambda: client.last('state') in ('braking', 'holding'), 'braking')
+        braking = truth.now
         client.wait(lambda: client.last('state') == 'holding', 'holding')
-        truth.wait_rest(0.03, 5.0)
+        truth.wait_rest(0.03, 20.0)
         speed = truth.peak(begin - 0.05, braking + 0.02).max()
         after = truth.peak(braking).max()
         print(f'stop at {speed:.3f} rad/s: never above {after:.3f} rad/s')
         self.assertLess(after, FASTER * speed + 0.05)
         self.push(client, truth)
         client.must_set({'payload.mass': PAYLOAD})
-        time.sleep(1.0)
+        truth.pass_time(1.0)
         answer = client.trigger('reset')
         self.assertTrue(answer.success, answer.message)
         client.wait(lambda: client.last('state') == 'running', 'running')
-        mujoco_rig.end(self, client, truth, ur5)
+        mujoco_rig.end(self, client, truth, controller)
 
     def push(self, client: rig.Client, truth: mujoco_rig.Truth) -> None:
         """Push the held robot: it moves, and never uses much torque against it."""
         topic = client.node.create_publisher(WrenchStamped, 'driver/push', 1)
         client.wait(lambda: topic.get_subscription_count() > 0, 'the driver')
-        began, p = time.monotonic(), truth.tips[-1][1]
+        began, p = truth.now, truth.tips[-1][1]
         wrench = WrenchStamped()
         wrench.wrench.force.x = PUSH
         topic.publish(wrench)
-        time.sleep(SECONDS)
-        ended = time.monotonic()
+        truth.pass_time(SECONDS)
+        ended = truth.now
         topic.publish(WrenchStamped())
         pushed = truth.tips[-1][1]
         moved = np.linalg.norm(pushed - p)
-        time.sleep(0.3)
+        truth.pass_time(0.3)
         most = self.against(client, truth, began, ended)
-        truth.wait_rest(0.03, 5.0)
+        truth.wait_rest(0.03, 20.0)
         back = pushed[0] - truth.tips[-1][1][0]
         print(f'push: tip moved {1e3 * moved:.0f} mm, {most:.2f} of the limits set against it, '
               f'{1e3 * back:.0f} mm back when it ended')
@@ -156,7 +137,7 @@ class TestRobots(unittest.TestCase):
         shares = []
         for t, q in zip(truth.times, truth.joints):
             if since <= t <= until:
-                sent = min(client.commands, key=lambda c, t=t: abs(c.time - t)).effort
+                sent = min(client.commands, key=lambda c, t=t: abs(1e-9 * c.stamp - t)).effort
                 g = pinocchio.computeGeneralizedGravity(model, data, q)
                 shares.append(np.abs((sent - g) / limits).max())
         return float(max(shares))

@@ -45,7 +45,7 @@ ROOT = Path(__file__).parents[2]
 STANCE = [x for hip in (0.068, -0.068) * 2 for x in (hip, 0.785, -1.44)]
 RADIUS = 0.022  # m
 FEET = ('FL_foot', 'FR_foot', 'RL_foot', 'RR_foot')
-SETTLE, STAND, PUSH = 1.0, 1.5, 20.0  # s, s, N to the left
+SETTLE, STAND, PUSH = 0.6, 0.5, 20.0  # s, s, N to the left
 NS = 1_000_000_000
 
 #: m: the floor gives way by 2 mm, the joints hardly; feet and trunk must stay
@@ -53,13 +53,14 @@ SINK, SLIDE, DRIFT = 0.004, 5e-4, 1e-3
 
 
 @pytest.mark.launch_test
+@pytest.mark.sampled('launches', 3, pool='stories')
 @launch_testing.markers.keep_alive
 def generate_test_description() -> LaunchDescription:
     """Start the simulated quadruped and the node that holds it."""
     return LaunchDescription([
         NodeAction(package='rbd_ros', executable='simulator', name='simulator', output='screen',
                    parameters=[str(ROOT / 'config' / 'legged' / 'go2.yaml'),
-                               {'publish_clock': True, 'contact_rate': 500.0,
+                               {'publish_clock': True, 'contact_rate': 100.0,
                                 'lockstep_timeout': 60.0, 'wrench_timeout': 0.0}]),
         NodeAction(executable=sys.executable, name='quadruped', output='screen',
                    arguments=[str(ROOT / 'examples' / 'quadruped_node.py')]),
@@ -148,8 +149,8 @@ class TestQuadruped(unittest.TestCase):
         heard = self.wait_until(first + round((SETTLE + STAND) * NS))
         start = np.array([0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0, *STANCE])
         start[2] = RADIUS - self.feet(start)[:, 2].min()     # on its feet
-        standing = [s for s in heard if first + SETTLE * NS < s][:-5]
-        self.assertGreater(len(standing), 250)
+        standing = [s for s in heard if first + SETTLE * NS < s][:-2]
+        self.assertGreater(len(standing), 40)
         self.check_stance(start, standing)
         forces = np.array([self.floor_force(s) for s in standing])
         np.testing.assert_allclose(forces[:, 2], weight, rtol=0.02)
@@ -162,7 +163,7 @@ class TestQuadruped(unittest.TestCase):
         self.assertTrue(((start[2] - SINK < q[:, 2]) & (q[:, 2] < start[2] + 1e-3)).all())
         np.testing.assert_allclose(q[:, :2], 0.0, atol=DRIFT)
         self.assertGreater(q[:, 6].min(), 0.99999)
-        moved = np.array([self.feet(each) for each in q[::20]]) - self.feet(start)
+        moved = np.array([self.feet(each) for each in q[::5]]) - self.feet(start)
         self.assertLess(np.abs(moved[:, :, :2]).max(), SLIDE)
         speed = np.array([self.joints[s].velocity for s in standing[-100:]])
         self.assertLess(np.abs(speed).max(), 0.01)
@@ -183,7 +184,7 @@ class TestQuadruped(unittest.TestCase):
         while abs(self.floor_force(arrived)[1] + PUSH) > 0.02 * PUSH:
             self.assertLess(arrived, before + 60 * NS, 'the floor does not feel the push')
             arrived = self.wait_until(arrived + NS // 10)[-1]
-        pushed = [s for s in self.wait_until(arrived + 3 * NS) if s > arrived + 2.5 * NS][:-5]
+        pushed = [s for s in self.wait_until(arrived + NS) if s > arrived + 0.8 * NS][:-2]
         forces = np.array([self.floor_force(s) for s in pushed])
         np.testing.assert_allclose(forces[:, 1], -PUSH, rtol=0.02)
         np.testing.assert_allclose(forces[:, 2], weight, rtol=0.02)

@@ -67,6 +67,7 @@ runpy.run_module('rbd_ros.nodes.controller.process', run_name='__main__', alter_
 """
 
 
+@pytest.mark.sampled('launches', 1)
 @pytest.mark.parametrize('loop', ['native', 'executor'])
 def test_refused_torques(tmp_path: Path, loop: str) -> None:
     """The robot is released though the middleware goes on refusing, and the log says why."""

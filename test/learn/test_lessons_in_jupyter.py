@@ -26,6 +26,7 @@ from rbd_ros.learn.lessons import lesson, NAMES, notebook
 pytestmark = pytest.mark.slow
 
 
+@pytest.mark.sampled('examples', 1)
 @pytest.mark.parametrize('name', NAMES)
 def test_a_lesson_runs_in_jupyter(name: str) -> None:
     """A fresh kernel runs all cells; pictures are frames, exercises wait for their answers."""

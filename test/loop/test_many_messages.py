@@ -36,12 +36,13 @@ from rbd_ros.loop.words import Word
 from rbd_ros.nodes.controller.loop_node import STATES
 from rbd_ros.peers.pinocchio_robot import PinocchioRobot
 from rbd_ros.wire.messages import joint_state
+from sampling import examples
 from sensor_msgs.msg import JointState
 
 #: messages, one each millisecond where the machine can
-COUNT, PERIOD = 20_000, 1e-3
+COUNT, PERIOD = examples('simulations', 20_000), 1e-3
 #: of these, those after which memory must not grow, and bytes that it may
-SETTLED, GROWTH = 5_000, 200_000
+SETTLED, GROWTH = COUNT // 4, 200_000
 #: messages before one in which the values of the other joints may have come, if some were lost
 NEAR = 200
 
@@ -295,9 +296,11 @@ def tree_urdf(count, rng):
     return ElementTree.tostring(root, encoding='unicode')
 
 
-def test_fifty_joints(robot):
+@pytest.mark.sampled('sweeps', 1)
+@pytest.mark.parametrize('joints', [20, 50])
+def test_many_joints(robot, joints):
     """A robot of 50 joints gets its torques through the loop, to 1e-9 those of Pinocchio."""
-    text = tree_urdf(50, np.random.default_rng(50))
+    text = tree_urdf(joints, np.random.default_rng(50))
     model = load_urdf(text)
     settings = Settings(make_robot(model), defaults() | {
         'driver_adds': 'none', 'nominal_rate': 1.0 / PERIOD, 'start.time': 0.0,
@@ -307,7 +310,7 @@ def test_fifty_joints(robot):
         'release_torque': 'zero', 'command_type': 'joint_state'}, simulated=False)
     controller = Controller(settings, compile_kernels(settings), lambda torque: None)
     own = list(settings.robot.joints)
-    stream = Stream(robot, own, kinds_of(own), np.random.default_rng(1).uniform(-1.0, 1.0, 50))
+    stream = Stream(robot, own, kinds_of(own), np.random.default_rng(1).uniform(-1.0, 1.0, joints))
     loop = robot.loop(controller)
     loop.start()
     try:

@@ -48,7 +48,7 @@ from std_srvs.srv import Trigger
 #: s without Python after which a loop stops, on a machine that may be busy
 SUPERVISION = patient(1.0)
 #: loops one after another
-ROUNDS = 50
+ROUNDS = 20
 #: MB that they may leave; each has more than that
 GROWTH = 5.0
 

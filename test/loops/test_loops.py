@@ -213,6 +213,7 @@ def test_golden_four_bar():
     assert (found.rank, sic.loop_report.overconstraint, found.method) == (2, 0, 'regular')
 
 
+@pytest.mark.sampled('robots', 2)
 @pytest.mark.seed('RBDA 8-13', 'RBDA 8-14', 'RBDA 8-15', 'RBDA 8-28')
 @pytest.mark.parametrize('name', MECHANISMS)
 def test_all_methods_agree(name):

@@ -12,16 +12,14 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""What several tests of nodes start: a node, or the node of the dashboard without a server."""
+"""What several tests of nodes start: a node."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from unittest.mock import MagicMock
+from collections.abc import Iterator
 
 from isolation import own_domain
 import pytest
-from rbd_ros.nodes.dashboard import node as process
 import rclpy
 from rclpy.node import Node
 
@@ -35,23 +33,3 @@ def node() -> Iterator[Node]:
         yield made
         made.destroy_node()
         rclpy.shutdown()
-
-
-@pytest.fixture
-def dashboard(
-    node: Node, monkeypatch: pytest.MonkeyPatch,
-) -> Iterator[Callable[..., process.Dashboard]]:
-    """Give a function that makes the dashboard with parameters, without a server."""
-    monkeypatch.setattr(process, 'start_server', lambda host, port, **_: MagicMock())
-    made: list[process.Dashboard] = []
-
-    def make(**parameters: object) -> process.Dashboard:
-        monkeypatch.setattr(process, 'PARAMETERS', {
-            name: (parameters.get(name, value), text)
-            for name, (value, text) in process.PARAMETERS.items()})
-        made.append(process.Dashboard())
-        made[-1].open()
-        return made[-1]
-    yield make
-    for each in made:
-        each.destroy_node()

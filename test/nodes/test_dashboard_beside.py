@@ -11,110 +11,98 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
 # See the License for the specific language governing permissions and
 # limitations under the License.
-"""A robot that is simulated beside that of the page: its own namespace, its own end."""
+
+"""Robots that a file brings: what is taken, what is shown, and what is simulated beside others."""
 
 import os
 from pathlib import Path
-import time
+import re
 
-from isolation import own_domain
-from ports import free_port
+import numpy as np
+from page_rig import page, Robot
 import pytest
-from rbd_env.pace import patient
 from rbd_ros.model.urdf.resources import find_resource
-from rbd_ros.nodes.dashboard.companion import free_namespace
-from rbd_ros.nodes.dashboard.given_robot import read_robot
-from rbd_ros.nodes.dashboard.node import Dashboard
-import rclpy
+from rbd_ros.nodes.dashboard.child_launch import PATIENCE
+from rbd_ros.nodes.dashboard.given_robot import (
+    LARGEST, MOST_BODIES, read_robot, without_other_files)
+from rbd_ros.view.shapes import read_shapes
 from sensor_msgs.msg import JointState
-from std_msgs.msg import Float64MultiArray
 
-URDF = find_resource('package://rbd_ros/urdf/seven_joint_arm.urdf')
-PENDULUM = b"""<robot name="a_pendulum"><link name="base"/><link name="rod"><inertial>
-  <origin xyz="0 0 -0.5"/><mass value="1"/>
-  <inertia ixx="0.1" iyy="0.1" izz="0.1" ixy="0" ixz="0" iyz="0"/></inertial></link>
-  <joint name="hinge" type="revolute"><parent link="base"/><child link="rod"/>
-  <axis xyz="0 1 0"/><limit lower="-3" upper="3" effort="20" velocity="5"/></joint></robot>"""
+WITHIN, FILE = 'Another robot', 'URDF file'
 #: In the place of ros2: what it does on a signal, and how long it lives.
-PROGRAM = '#!/bin/sh\n{0}\necho "$*"\n{1}\n'
+PROGRAM = '#!/bin/sh\n{0}\necho "number $$ $*"\n{1}\n'
 #: Names that hold for the robot of the page, as a launch file gives them.
-RENAMED = ('-r', 'joint_states:=/arm/joint_states', '-r',
-           'controller/commands:=/arm/commands', '-r', '__ns:=/cell')
+RENAMED = 'joint_states:=/cell/joint_states', 'controller/commands:=/cell/controller/commands'
+LINK = """<link name="{}"><inertial><mass value="{}"/>
+  <inertia ixx="0.1" iyy="0.1" izz="0.1" ixy="0" ixz="0" iyz="0"/></inertial>{}</link>"""
+JOINT = """<joint name="j{0}" type="revolute"><parent link="l{0}"/><child link="l{1}"/>
+  <origin xyz="0 0 0.2"/><axis xyz="0 1 0"/>
+  <limit lower="-1" upper="1" effort="9" velocity="2"/></joint>"""
+FREE = '<joint name="j{0}" type="floating"><parent link="l{0}"/><child link="l{1}"/></joint>'
+MESH = '<visual><geometry><mesh filename="{}"/></geometry></visual>'
 
 
-def stranger(name, namespace):
-    """Return a node for which the names of the page do not hold."""
-    return rclpy.create_node(name, namespace=namespace, use_global_arguments=False)
+def chain(count, visual='', mass=1.0):
+    """Return the text of a chain of links."""
+    return ('<robot name="a_chain">' + ''.join(
+        LINK.format(f'l{k}', mass, visual) for k in range(count + 1)) + ''.join(
+        JOINT.format(k, k + 1) for k in range(count)) + '</robot>')
 
 
-class Rig:
-    """A page, its simulated robot, and a program in the place of ros2."""
-
-    def __init__(self, folder, life='exec sleep 1000', trap='', words=('allow_commands:=true',)):
-        program = folder / 'ros2'
-        program.write_text(PROGRAM.format(trap, life))
-        program.chmod(0o755)
-        given = [f'port:={free_port()}', f'robot_description_file:={URDF}', *words]
-        rclpy.init(args=['--ros-args', *RENAMED, *(
-            part for word in given for part in ('-p', word))])
-        self.other = stranger('simulator', '/cell')
-        self.states = self.other.create_publisher(JointState, '/arm/joint_states', 1)
-        self.other.create_subscription(Float64MultiArray, '/arm/commands', lambda _: None, 1)
-        self.node = Dashboard()
-        self.node.open()
-        self.beside = self.node.beside
-
-    def until(self, holds, what):
-        """Update the page until a condition holds."""
-        end = time.monotonic() + patient(60.0)
-        while not holds():
-            assert time.monotonic() < end, what
-            self.node.update()
-            time.sleep(0.02)
-
-    def simulate(self):
-        """Start a robot, and return it when its page is there."""
-        self.until(self.beside._takes, 'a page that takes files')
-        self.beside.simulate(read_robot(PENDULUM))
-        self.until(lambda: self.beside.companion is not None
-                   and self.beside.companion.robot.page is not None
-                   and self.beside.companion.child.log.read_text(), 'its page and its child')
-        return self.beside.companion
-
-    def topics(self, name, namespace):
-        """Return what a node publishes and listens to, less what every node has."""
-        asked = (self.other.get_publisher_names_and_types_by_node,
-                 self.other.get_subscriber_names_and_types_by_node,
-                 self.other.get_client_names_and_types_by_node)
-        return {topic for ask in asked for topic, _ in ask(name, namespace)} - {
-            '/rosout', '/parameter_events'}
-
-    def end(self):
-        """End all of it."""
-        self.node.close()
-        self.node.destroy_node()
-        self.other.destroy_node()
-        rclpy.shutdown()
+@pytest.fixture(scope='module')
+def made(tmp_path_factory):
+    """Give the page of a robot in a namespace; a program stands in the place of ros2."""
+    folder = tmp_path_factory.mktemp('state')
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv('PATH', f'{folder}:{os.environ["PATH"]}')
+        with page(folder, names=['__ns:=/cell', *RENAMED], robots=['/cell']) as made:
+            made.folder = folder
+            yield made
 
 
 @pytest.fixture
-def make(tmp_path, monkeypatch):
-    """Return what makes a rig."""
-    monkeypatch.setenv('PATH', f'{tmp_path}:{os.environ["PATH"]}')
-    monkeypatch.setenv('XDG_STATE_HOME', str(tmp_path / 'state'))
-    made = []
-    with own_domain():
-        def new(*words, **more):
-            made.append(Rig(tmp_path, *words, **more))
-            return made[-1]
-        yield new
-        for each in made:
-            each.end()
+def desk(made):
+    """Give the page beside whose robot there is room for another one."""
+    lives(made)
+    made.begin(simulated=True)
+    made.until(lambda: made.clock.now and made.look(6) or takes(made))
+    yield made
+    if made.visitor.look().has('End it'):
+        made.press('End it')
+        made.until(lambda: made.look() or not made.visitor.look().has('End it'))
+    if made.visitor.look().has('Remove it'):
+        made.press('Remove it')
 
 
-def kept(page):
-    """Return where a page keeps files."""
-    return {page._teach._folder, page._record._folder, page._drive._poses._file.path.parent}
+def lives(desk, life='exec sleep 1000', trap=''):
+    """Say what the program does that is started."""
+    program = desk.folder / 'ros2'
+    program.write_text(PROGRAM.format(trap, life))
+    program.chmod(0o755)
+
+
+def takes(desk):
+    """Return whether the page takes a file."""
+    return desk.visitor.look().has(FILE) and not desk.part(FILE)['disabled']
+
+
+def give(desk, text, name='my_robot.urdf'):
+    """Give a file to the page; return what it says."""
+    desk.visitor.upload(FILE, name, text if isinstance(text, bytes) else text.encode())
+    desk.called()
+    desk.look()
+    return desk.shown(WITHIN)
+
+
+def simulate(desk):
+    """Have a robot simulated; return its namespace, the words of the program and its number."""
+    give(desk, chain(1))
+    desk.press('Simulate it')
+    desk.until(lambda: desk.look() or 'is simulated in' in desk.shown(WITHIN))
+    name, log = re.findall('`([^`]*)`', desk.shown(WITHIN).partition('is simulated')[2])
+    desk.until(lambda: Path(log).read_text())
+    number, words = re.match(r'number (\d+) (.*)', Path(log).read_text()).groups()
+    return name, words.split(), int(number)
 
 
 def is_there(number):
@@ -122,117 +110,196 @@ def is_there(number):
     return Path(f'/proc/{number}').exists()
 
 
-def test_it_has_a_namespace_of_its_own_and_goes_without_a_trace(make):
+def names_of(node, name, namespace):
+    """Return the topics and services that a node has, less what every node has."""
+    asked = (node.get_publisher_names_and_types_by_node,
+             node.get_subscriber_names_and_types_by_node,
+             node.get_client_names_and_types_by_node)
+    return {topic for ask in asked for topic, _ in ask(name, namespace)} - {
+        '/rosout', '/parameter_events'}
+
+
+# -- a file -----------------------------------------------------------------------------------
+
+
+def test_a_robot_is_shown_beside_the_other(desk):
+    """Away from it, with a slider for each joint; the camera stays where it was."""
+    before = dict(desk.visitor.camera)
+    words = give(desk, chain(2))
+    assert 'a\\_chain' in words and '2 moving bodies' in words and 'only shown' in words
+    assert 'Nothing is wrong' in words and not desk.part('Simulate it')['disabled']
+    assert desk.drawn('/uploaded')['position'][1] > 1.0
+    assert before.keys() == desk.visitor.camera.keys()
+    assert (desk.part('j0')['min'], desk.part('j0')['max']) == (-1.0, 1.0)
+    straight = np.array(desk.drawn('uploaded/l2')['position'])
+    desk.put('j0', 0.5)
+    np.testing.assert_allclose(np.array(desk.drawn('uploaded/l2')['position']) - straight, [
+        0.2 * np.sin(0.5), 0.0, 0.2 * np.cos(0.5) - 0.2], atol=1e-6)
+    give(desk, chain(3))
+    assert desk.visitor.has('j2')
+    desk.press('Remove it')
+    assert not any('uploaded' in path for path in desk.visitor.look().nodes)
+    assert not desk.visitor.has('j0') and 'chain' not in desk.shown(WITHIN)
+
+
+@pytest.mark.parametrize(('text', 'reason'), [
+    ('', 'XML'), ('hello', 'XML'), ('panda', 'XML'), ('/etc/hostname', 'XML'),
+    ('package://rbd_ros/urdf/seven_joint_arm.urdf', 'XML'), (b'\xff\xfe\x00', 'UTF-8'),
+    ('<robot name="r"><link name="a"/><link name="b"/></robot>', 'link'),
+    ('<!DOCTYPE r [<!ENTITY e "x">]><robot name="r"><link name="a"/></robot>', 'entit'),
+    (b' ' * (LARGEST + 1), 'larger than 4 MB'),
+    (chain(MOST_BODIES + 1), f'more than {MOST_BODIES}')])
+def test_what_is_no_robot_is_named(desk, text, reason):
+    """The robot that was there has gone, and nothing else happens."""
+    give(desk, chain(1))
+    words = give(desk, text, 'a<b>.urdf')
+    assert 'cannot be shown' in words and reason in words and '<' not in words
+    assert not any('uploaded' in path for path in desk.visitor.nodes)
+    assert not desk.visitor.has('Simulate it')
+
+
+def test_what_is_wrong_with_a_robot_is_named(desk):
+    """By the tests of rbd check, with their advice; limits may go as far as numbers do."""
+    words = give(desk, chain(2, mass=1e6))
+    assert ('Warning' in words or 'Error' in words) and 'l1' in words
+    words = give(desk, chain(1).replace('lower="-1" upper="1"', 'lower="-1e308" upper="1e308"'))
+    assert 'a\\_chain' in words
+
+
+def test_a_description_cannot_fetch_files_of_the_machine(desk, tmp_path):
+    """Only meshes of packages are drawn; others become boxes with the inertia of the link."""
+    mesh = tmp_path / 'cube.stl'
+    mesh.write_text('solid')
+    for address in (str(mesh), f'file://{mesh}', 'cube.stl', f'package://rbd_ros/../../{mesh}'):
+        text = chain(1, MESH.format(address))
+        assert read_shapes(text) and read_shapes(without_other_files(text)) == []
+        assert address not in read_robot(text.encode()).text
+    give(desk, text)
+    drawn = [path for path in desk.visitor.look().nodes if path.startswith('/uploaded/')]
+    assert not any('shape' in path for path in drawn)
+    assert all(desk.visitor.nodes[path]['visible'] for path in drawn if 'inertia' in path)
+    # links are found in a default namespace, too; the text is read as before
+    text = chain(1, MESH.format('file:///etc/hostname')).replace(
+        '<robot ', '<robot xmlns="http://www.ros.org" xmlns:x="http://x.org" ').replace(
+        '</robot>', '<x:link name="l0"/></robot>')
+    given = read_robot(text.encode())
+    assert 'hostname' not in given.text and not given.refusal
+    assert read_robot(given.text.encode()).model.nb == given.model.nb == 1
+
+
+@pytest.mark.parametrize(('text', 'reason', 'advice'), [
+    (re.sub('(?s)<inertial>.*?</inertial>', '', chain(1)), 'l1', 'give it mass and inertia'),
+    (chain(1).replace(' effort="9"', ''), 'j0', 'add them from the data sheet'),
+    (chain(0), 'no movable joint', 'revolute, continuous or prismatic'),
+    (f'<robot name="free">{LINK.format("l0", 1, "")}{LINK.format("l1", 1, "")}'
+     f'{FREE.format(0, 1)}</robot>', 'more than one coordinate', 'params_file'),
+    (find_resource('package://rbd_ros/urdf/five_bar.urdf').read_text(), 'closed loops',
+     'params_file')], ids=['no inertia', 'no limits', 'no joint', 'floating', 'loops'])
+def test_what_cannot_be_simulated_is_refused(desk, text, reason, advice):
+    """It is shown all the same, with the reason and what to do; the button does nothing."""
+    words = give(desk, text)
+    assert 'not simulated' in words and reason in words and advice in words
+    assert any('uploaded' in path for path in desk.visitor.nodes)
+    assert desk.part('Simulate it')['disabled']
+    desk.press('Simulate it')
+    assert 'is simulated in' not in desk.text(WITHIN)
+
+
+# -- a simulation -----------------------------------------------------------------------------
+
+
+def test_it_has_a_namespace_of_its_own_and_goes_without_a_trace(desk):
     """No name that was given to the page holds for it; the page is as before when it is gone."""
-    rig = make()
-    rig.until(rig.beside._takes, 'a page that takes files')
-    inputs = set(rig.node._server.gui._gui_input_handle_from_uuid)
-    names = {('dashboard', '/cell'), ('_dashboard_mail', '/cell')}
-    rig.until(lambda: names <= set(rig.other.get_node_names_and_namespaces()), 'its nodes')
-    arm = rig.topics('dashboard', '/cell')
-    rig.until(lambda: '/arm/joint_states' in rig.topics('_dashboard_mail', '/cell'),
-              'names that do hold there')
-    companion = rig.simulate()
-    assert companion.namespace == 'dropped' and 'a\\_pendulum' in rig.beside.words.content
-    words = companion.child.log.read_text().split()
+    other, nodes = desk.robot.controller, {('dashboard', '/cell'), ('_dashboard_mail', '/cell')}
+    desk.until(lambda: nodes <= set(other.get_node_names_and_namespaces()))
+    before = {part['label'] for part in desk.visitor.look().parts.values() if 'label' in part}
+    arm = names_of(other, 'dashboard', '/cell')
+    name, words, number = simulate(desk)
+    assert name == 'dropped' and is_there(number)
     assert words[:4] == ['launch', 'rbd_ros', 'beside.launch.py', 'namespace:=dropped']
     assert read_robot(Path(words[4].removeprefix('urdf:=')).read_bytes()).model.nb == 1
-    operator = companion.robot.page._operator
-    operator.steer(True)
-    operator.aim(True)
-    names = [('dashboard', '/dropped'), ('_dashboard_mail', '/dropped')]
-    rig.until(lambda: set(names) <= set(rig.other.get_node_names_and_namespaces()), 'its nodes')
+    desk.until(lambda: desk.look() or desk.visitor.look().has('j0'))
+    assert desk.drawn('/dropped/robot/l1') and not desk.visitor.has('Remove it')
+    nodes = [('dashboard', '/dropped'), ('_dashboard_mail', '/dropped')]
     wanted = {'/dropped/joint_states', '/dropped/diagnostics', '/dropped/controller/commands',
-              '/dropped/controller/stop', '/dropped/controller/joint_trajectory',
-              '/dropped/simulator/wrench'}
-    rig.until(lambda: wanted <= set.union(*(rig.topics(*name) for name in names)), 'its topics')
-    assert all(topic.startswith('/dropped/') for name in names for topic in rig.topics(*name))
-    assert rig.topics('dashboard', '/cell') == arm
-    assert rig.beside.end_button.visible and rig.beside.upload.button.disabled
-    page = companion.robot.page
-    page._teach.show()  # a motion that is never ended
-    assert not kept(page) & kept(rig.node.tabs[0].page)
-    number = companion.child._process.pid
-    scene = companion.robot.page._drawn.links['rod']
-    assert is_there(number) and scene.name.startswith('/dropped/')
-    rig.beside.end()
-    rig.until(lambda: rig.beside.companion is None and not rig.beside._leaving, 'its end')
-    assert not is_there(number)
-    assert set(rig.node._server.gui._gui_input_handle_from_uuid) == inputs
-    assert scene._impl.removed
-    names.append(('rbd_teach', '/'))
-    rig.until(lambda: not set(names) & set(rig.other.get_node_names_and_namespaces()), 'no node')
-    assert not rig.beside.end_button.visible and not rig.beside.upload.button.disabled
+              '/dropped/controller/stop', '/dropped/simulator/wrench'}
+
+    def topics():
+        known = set(other.get_node_names_and_namespaces())
+        return set().union(*(names_of(other, *each) for each in nodes if each in known))
+    desk.until(lambda: wanted <= topics())
+    assert all(topic.startswith('/dropped/') for topic in topics())
+    assert names_of(other, 'dashboard', '/cell') == arm
+    folders = {each for each in re.findall('`(/[^`]*)`', desk.shown()) if 'recordings' in each}
+    assert len(folders) == 2  # what is kept of it is not mixed up
+    assert desk.part(FILE)['disabled']  # one at a time
+    give(desk, chain(2))
+    assert not desk.visitor.has('Simulate it')
+    desk.press('End it')
+    desk.until(lambda: desk.look() or not is_there(number))
+    desk.until(lambda: not set(nodes) & set(other.get_node_names_and_namespaces()))
+    assert not any('dropped' in path for path in desk.visitor.look().nodes)
+    assert before == {part['label'] for part in desk.visitor.parts.values() if 'label' in part}
+    desk.until(lambda: desk.look() or takes(desk))
+    assert simulate(desk)[2] != number  # the next one
 
 
-def test_one_at_a_time(make):
-    """A second one is not taken while the first one is there; another one is after it."""
-    rig = make()
-    first = rig.simulate()
-    rig.beside.simulate(read_robot(PENDULUM))
-    rig.node.update()
-    assert rig.beside.companion is first and not rig.beside._takes()
-    rig.beside.end()
-    rig.until(lambda: rig.beside.companion is None, 'its end')
-    second = rig.simulate()
-    assert second is not first
-
-
-def test_its_processes_end_with_the_page(make):
-    """Also if they are about to end already."""
-    rig = make(trap="trap '' INT", life='while :; do sleep 0.05; done')
-    number = rig.simulate().child._process.pid
-    rig.beside.end()
-    rig.until(lambda: rig.beside.companion is None, 'its leave')
+def test_what_does_not_end_is_ended_by_force(desk):
+    """After a while; the page is free at once."""
+    lives(desk, trap="trap '' INT", life='while :; do sleep 0.05; done')
+    _, _, number = simulate(desk)
+    desk.press('End it')
+    desk.until(lambda: desk.look() or takes(desk))
     assert is_there(number)
-    rig.beside.close()
-    assert not is_there(number)
+    desk.clock.now += PATIENCE + 0.1
+    desk.until(lambda: desk.look() or not is_there(number))
 
 
-def test_what_ends_by_itself_is_told(make):
+def test_what_ends_by_itself_is_told(desk):
     """With the first error, and where the whole log is; the page takes the next one."""
-    rig = make(life='echo "[x-1] [FATAL] [1.0] [a.b]: no <good> robot"\nexit 1')
-    rig.until(rig.beside._takes, 'a page that takes files')
-    rig.beside.simulate(read_robot(PENDULUM))
-    rig.until(lambda: 'was ended' in rig.beside.words.content, 'the reason')
-    words = rig.beside.words.content
+    lives(desk, life='echo "[x-1] [FATAL] [1.0] [a.b]: no <good> robot"\nexit 1')
+    give(desk, chain(1))
+    desk.press('Simulate it')
+    desk.until(lambda: desk.look() or 'was ended' in desk.shown(WITHIN))
+    words = desk.shown(WITHIN)
     assert 'no' in words and 'good' in words and '<good>' not in words and 'log' in words
-    assert rig.beside.companion is None and rig.beside._takes()
+    desk.until(lambda: desk.look() or takes(desk))
 
 
-def test_not_beside_a_real_robot(make):
+def test_not_beside_a_real_robot(desk):
     """A driver that publishes states makes it one; what was asked for before is not begun."""
-    rig = make()
-    rig.until(lambda: rig.beside._room.visible, 'a page that takes files')
-    driver = stranger('driver', '/arm')
-    driver.create_publisher(JointState, 'joint_states', 1)
-    rig.beside.simulate(read_robot(PENDULUM))
-    end = time.monotonic() + patient(60.0)
-    while rig.beside._takes():  # the page is not updated meanwhile
-        assert time.monotonic() < end
-        time.sleep(0.02)
-    rig.node.update()
-    assert rig.beside.companion is None
-    rig.beside.simulate(read_robot(PENDULUM))
-    rig.until(lambda: not rig.beside._room.visible, 'a page without the folder')
-    assert rig.beside.companion is None
-    rig.beside.upload.take(type('File', (), {'name': 'a.urdf', 'content': PENDULUM}))
-    assert rig.beside.upload._drawn is None
-    driver.destroy_node()
+    give(desk, chain(1))
+    desk.visitor.press('Simulate it')  # and before the page looks:
+    desk.called()
+    desk.robot.become(simulated=False)
+    desk.until(lambda: desk.node.count_publishers('/cell/joint_states') > 1, looks=False)
+    desk.clock.now += 1.0
+    desk.until(lambda: desk.look() or not desk.visitor.look().has(FILE))
+    assert 'is simulated in' not in desk.shown()
+    give(desk, chain(2))
+    assert not desk.visitor.has('j1')
 
 
-def test_a_page_that_only_watches_has_none(make):
-    """There is nothing that could start a process."""
-    assert make(words=()).beside is None
-
-
-def test_a_namespace_that_nobody_uses(make):
+def test_a_namespace_that_nobody_uses(desk):
     """Of a node, or of a topic."""
-    rig = make()
-    assert free_namespace(rig.node) == 'dropped'
-    other = stranger('somebody', '/dropped/deeper')
-    rig.until(lambda: free_namespace(rig.node) == 'dropped_2', 'another name')
-    rig.other.create_publisher(JointState, '/dropped_2/joint_states', 1)
-    rig.until(lambda: free_namespace(rig.node) == 'dropped_3', 'another name')
-    assert rig.simulate().namespace == 'dropped_3'
-    other.destroy_node()
+    node = Robot.node('somebody', '/dropped/deeper')
+    topic = desk.robot.simulator.create_publisher(JointState, '/dropped_2/joint_states', 1)
+    desk.until(lambda: ('somebody', '/dropped/deeper') in (
+        desk.node.get_node_names_and_namespaces()))
+    desk.until(lambda: desk.node.count_publishers('/dropped_2/joint_states'))
+    assert simulate(desk)[0] == 'dropped_3'
+    node.destroy_node()
+    desk.robot.simulator.destroy_publisher(topic)
+
+
+def test_its_processes_end_with_the_page(desk):
+    """Also if they are about to end already."""
+    lives(desk, trap="trap '' INT", life='while :; do sleep 0.05; done')
+    _, _, first = simulate(desk)
+    desk.press('End it')
+    desk.until(lambda: desk.look() or takes(desk))
+    lives(desk)
+    _, _, second = simulate(desk)
+    assert is_there(first) and is_there(second)
+    desk.node.beside.close()
+    assert not is_there(first) and not is_there(second)

@@ -86,8 +86,8 @@ class Robot:
 
     def execute(self, handle: object) -> FollowJointTrajectory.Result:
         self.goals.append(handle.request)
-        end = time.monotonic() + self.seconds
-        while time.monotonic() < end and not handle.is_cancel_requested:
+        begin = time.monotonic()
+        while time.monotonic() < begin + self.seconds and not handle.is_cancel_requested:
             time.sleep(0.01)
             if self.told is not None:  # s along the motion
                 feedback = FollowJointTrajectory.Feedback()
@@ -157,9 +157,9 @@ def test_a_slow_simulation_is_waited_for(robot: Robot, tmp_path: Path) -> None:
 
 def test_a_paused_motion_is_waited_for(robot: Robot) -> None:
     """It is behind its times, as its feedback tells; at its end it has no more of them."""
-    robot.seconds = 4.0
+    robot.seconds = 2.0
     motion = Motion(JOINTS, np.array([0.0, 0.4]), *np.zeros((3, 2, 7)))
-    with DrivenRobot(JOINTS, ACTION, TOPIC, patient(60.0), 1.0) as run:
+    with DrivenRobot(JOINTS, ACTION, TOPIC, patient(60.0), 0.5) as run:
         robot.told = 0.1
         run.follow(motion)
         for robot.told in (0.4, 0.0):
@@ -180,12 +180,13 @@ def test_states_of_several_drivers(robot: Robot) -> None:
 
 def test_a_motion_that_is_not_cancelled(robot: Robot) -> None:
     """A server that does not cancel leaves the robot moving, and nobody says that it rests."""
-    robot.cancels, robot.seconds = CancelResponse.REJECT, patient(6.0)
+    robot.cancels, robot.seconds = CancelResponse.REJECT, patient(30.0)
     motion = Motion(JOINTS, np.array([0.0, 0.1]), *np.zeros((3, 2, 7)))
     with DrivenRobot(JOINTS, ACTION, TOPIC, patient(60.0), 0.4) as run:
         with pytest.raises(RbdError, match='has not confirmed that it cancels'):
             run.follow(motion)
         assert 'may still move' in run.ending()
+    robot.seconds = 0.0
     end = time.monotonic() + patient(10.0)
     while not robot.ended and time.monotonic() < end:
         time.sleep(0.02)
@@ -276,7 +277,7 @@ def test_a_controller_that_does_not_answer(robot: Robot, monkeypatch: pytest.Mon
     with DrivenRobot(JOINTS, ACTION, TOPIC, patient(60.0), patient(60.0)) as run:
         run.position()
         assert run.ending() == 'the robot has not moved'
-        run._patience = patient(5.0)
+        run._patience = 0.5
         with pytest.raises(RbdError, match='does not answer; .* may still move. Stop it'):
             run.follow(motion)
         assert 'may still move' in run.ending() and '/excited/stop' in run.ending()

@@ -36,6 +36,7 @@ def said_by(node, *given):
     return done.stdout.splitlines()
 
 
+@pytest.mark.sampled('configurations', 1)
 @pytest.mark.parametrize(('node', 'given', 'said'), [
     ('dashboard.node', 'robots:=left',
      "parameter robots must be of type string_array, got 'left'; write [left]"),
@@ -48,6 +49,7 @@ def test_a_value_of_another_type(node, given, said):
     assert said in said_by(node, given)[-1]
 
 
+@pytest.mark.sampled('configurations', 1)
 @pytest.mark.parametrize(('node', 'given', 'said', 'names'), [
     ('dashboard.node', 'port:=99999', 'port 99999 is outside 1 to 65535',
      ('alow_commands', 'allow_commands')),

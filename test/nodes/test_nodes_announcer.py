@@ -92,48 +92,6 @@ def test_other_faults_name_no_publishers(cause, publishers):
     assert text.endswith('joint_1 jumped')
 
 
-def test_what_is_announced():
-    """State, mode and saturation when they change, faults as errors, the rest as they are."""
-    node, arm = FakeNode(), controller_rig.Arm(ramp_time=0.02)
-    announcer = Announcer(node)
-    assert node.said == {'~/state': 'inactive', '~/fault': ''}
-    announcer.drain()                            # nothing to listen to yet
-    announcer.attach(arm.controller)
-    assert node.said['~/mode'] == 'gravity_compensation'
-    arm.activate()
-    arm.run(0.1)
-    limiter = arm.controller.x.command.torque.limiter
-    limiter.saturated[:] = [0, 1, 1, 0, 0, 0, 0]
-    limiter.slewing[:] = [0, 0, 1, 1, 0, 0, 0]
-    arm.controller.events.append(('warning', 'careful'))
-    announcer.drain()
-    assert node.said['~/state'] == 'running' and 'careful' in node.logged
-    assert list(node.said['~/saturation']) == [0, 2, 1, 1, 0, 0, 0]
-    node.said.clear()
-    announcer.drain()
-    assert not node.said
-    announcer.attach(arm.controller)             # a robot configured anew is told from the start
-    announcer.drain()
-    assert list(node.said) == ['~/saturation']
-    arm.apply(mode='computed_torque')
-    arm.stop(Cause.TRACKING, 'too far')
-    node.logged.clear()
-    announcer.drain()
-    assert node.said['~/mode'] == 'computed_torque' and 'mode: computed_torque' in node.logged
-    assert node.said['~/fault'].endswith('too far') and node.said['~/fault'] in node.logged
-    arm.run(arm.controller.settings.number('brake_time') + 0.1)
-    assert arm.controller.reset(arm.time, arm.time) == ''
-    node.logged.clear()
-    announcer.drain()
-    assert node.said['~/fault'] == '' and '' not in node.logged
-    arm.apply(mode='gravity_compensation')
-    announcer.detach()
-    assert node.said['~/mode'] == 'gravity_compensation'
-    arm.apply(mode='computed_torque')
-    announcer.drain()
-    assert node.said['~/mode'] == 'gravity_compensation'
-
-
 def test_what_was_seen_first_counts_until_it_is_cleared():
     """The same cause says nothing new while it is latched; after a reset it is told anew."""
     node, arm = FakeNode(), controller_rig.Arm(ramp_time=0.02)
@@ -184,19 +142,3 @@ def test_fault_in_the_step_that_ends_another_one():
     assert list(arm.controller.faults()) == [Cause.BAD_COMMAND.name]
     assert node.said['~/fault'].startswith(Cause.BAD_COMMAND.text)
     assert f'recovers by itself: {lost}' in node.logged
-
-
-def test_a_state_that_waits_says_for_what():
-    """Who reads only the log learns how the robot is made to run again; others say nothing."""
-    node, arm = FakeNode(), controller_rig.Arm(ramp_time=0.1)
-    announcer = Announcer(node)
-    announcer.attach(arm.controller)
-    arm.activate()
-    arm.run(0.3)
-    arm.stop(Cause.OPERATOR_STOP, 'asked')
-    arm.run(2.0)
-    announcer.drain()
-    last = node.logged[-2:]
-    assert any(line.startswith('holding') and line.endswith(
-        '; to continue, call /arm/controller/reset') for line in last), node.logged
-    assert sum('to continue' in line for line in node.logged) == 1

@@ -15,11 +15,11 @@
 """Serialized messages, against bytes made by hand and against the middleware's own."""
 
 from codec_oracle import joint_state
-from hypothesis import given, strategies as st
+from hypothesis import given, settings, strategies as st
 import numpy as np
 import pytest
-
 from rbd_ros.nodes.codec import JointStateReader
+from sampling import examples
 
 NAMES = ('a', 'joint_2', 'élan')
 
@@ -36,6 +36,7 @@ names = st.lists(st.text(st.characters(exclude_characters='\x00', codec='utf-8')
                  max_size=8)
 
 
+@settings(max_examples=examples('properties', 200))
 @given(names, st.text(st.characters(exclude_characters='\x00', codec='utf-8'), max_size=9),
        st.booleans(), st.booleans(), st.booleans(), st.randoms())
 def test_any_joint_state_is_read(joints, frame, has_q, has_qd, has_effort, random):
@@ -144,6 +145,7 @@ def test_same_length_with_other_fields_is_read_anew():
         assert (state.velocity.tolist(), state.effort.tolist()) == ([], x)
 
 
+@settings(max_examples=examples('properties', 200))
 @given(st.binary(max_size=200))
 def test_garbage_never_raises(data):
     """No bytes whatever make the reader raise."""
@@ -151,6 +153,7 @@ def test_garbage_never_raises(data):
     JointStateReader().read(data)
 
 
+@settings(max_examples=examples('properties', 200))
 @given(st.data())
 def test_damaged_messages_never_raise(data):
     """A message with one byte changed is read or refused."""

@@ -19,6 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import nullcontext
+from functools import cache
 import json
 from pathlib import Path
 import signal
@@ -28,6 +29,7 @@ import threading
 import time
 from typing import Any
 
+from command_rig import data, rbd
 from control_msgs.action import FollowJointTrajectory
 from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import InertiaStamped
@@ -36,6 +38,7 @@ import numpy as np
 import pytest
 from rbd_env.pace import patient
 from rbd_ros.identification.bag import read_in_order, recorded_robot, topics
+from rbd_ros.nodes import recorder as module
 from rbd_ros.nodes.recorder import Recorder
 from rbd_ros.recording.definitions import definition, short
 from rbd_ros.recording.mcap_file import CHUNK, is_whole, McapFile
@@ -45,6 +48,7 @@ from rclpy.executors import SingleThreadedExecutor
 from rclpy.parameter import Parameter
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 from rosbags.typesys import get_types_from_msg, get_typestore, Stores
+from rosbags.typesys.store import Typestore
 from sensor_msgs.msg import Imu, JointState, PointCloud2
 from std_msgs.msg import Empty, Float64MultiArray, String
 from tf2_msgs.msg import TFMessage
@@ -59,6 +63,7 @@ TYPES = (JointState, Imu, DiagnosticArray, InertiaStamped, ParameterEvent, TFMes
          JointTrajectory, Float64MultiArray, PointCloud2, UUID, Empty)
 
 
+@pytest.mark.sampled('formats', 4)
 @pytest.mark.parametrize('kind', TYPES, ids=lambda kind: kind.__name__)
 def test_definitions(kind: Any) -> None:
     """The hash of a type by our text is that of the published definition."""
@@ -73,7 +78,13 @@ def test_definitions(kind: Any) -> None:
     store = get_typestore(Stores.EMPTY)
     store.register(get_types_from_msg(text, name))
     assert short(name) in fields
-    assert store.hash_rihs01(name) == get_typestore(Stores.ROS2_JAZZY).hash_rihs01(name)
+    assert store.hash_rihs01(name) == published().hash_rihs01(name)
+
+
+@cache
+def published() -> Typestore:
+    """Return the definitions of ROS 2."""
+    return get_typestore(Stores.ROS2_JAZZY)
 
 
 class Robot:
@@ -133,16 +144,16 @@ def test_all_that_is_said(robot: Robot, tmp_path: Path) -> None:
         while not (states.get_subscription_count() and weak.get_subscription_count()):
             assert time.monotonic() < end
             recorder.spin(0.05)
-        for k in range(600):
+        for k in range(200):
             message = JointState(name=['a'], position=[float(k)])
             states.publish(message)
             weak.publish(message)
             unwanted.publish(String(data='no'))
             recorder.spin(0.001)
-        heard(recorder, robot, {'/joint_states': 600})
+        heard(recorder, robot, {'/joint_states': 200})
         late = node.create_publisher(JointState, '/joint_states', BEST_EFFORT)
         end = time.monotonic() + patient(20.0)
-        while recorder.recorded.topics['/joint_states'] < 601:
+        while recorder.recorded.topics['/joint_states'] < 201:
             assert time.monotonic() < end
             late.publish(JointState(name=['b'], position=[-1.0]))
             recorder.spin(0.1)
@@ -153,9 +164,9 @@ def test_all_that_is_said(robot: Robot, tmp_path: Path) -> None:
     for topic, _, message, _ in read_in_order(file, wanted):
         found.setdefault(topic, []).append(message)
     said = [each.position[0] for each in found['/joint_states'] if each.name == ['a']]
-    assert said == [float(k) for k in range(600)]
+    assert said == [float(k) for k in range(200)]
     assert any(each.name == ['b'] for each in found['/joint_states'])
-    assert len(found['/weak']) > 300 and found['/robot_description'][0].data == '<robot/>'
+    assert len(found['/weak']) > 100 and found['/robot_description'][0].data == '<robot/>'
     given = next(each for each in found['/parameter_events'] if each.node == '/controller')
     values = {each.name: each.value for each in given.new_parameters}
     assert values['stiffness'].double_array_value.tolist() == [1.0, 2.0]
@@ -204,20 +215,20 @@ def test_parameters_that_come_late(robot: Robot, tmp_path: Path) -> None:
     assert {each.name for each in event.new_parameters} >= {'stiffness', 'label'}
 
 
-def test_parameters_that_never_come(robot: Robot, tmp_path: Path) -> None:
+def test_parameters_that_never_come(robot: Robot, tmp_path: Path,
+                                    monkeypatch: pytest.MonkeyPatch) -> None:
     """A controller that tells no parameters is named: its recording cannot be replayed."""
     file = tmp_path / 'silent.mcap'
     robot.node.create_publisher(String, '/controller/state', LATCHED).publish(
         String(data='running'))
-    done = subprocess.run(
-        [sys.executable, '-m', 'rbd_ros.command_line', 'record', '--out', file, '--for', '4'],
-        capture_output=True, text=True, check=False, timeout=patient(60.0))
-    assert done.returncode == 0, done.stderr
+    monkeypatch.setattr(module, '_PATIENCE', 0.5)
+    said, warned = rbd('record', '--out', file, '--for', '1')
     assert '/controller did not tell its parameters, which rbd replay needs' in ' '.join(
-        done.stderr.split())
-    assert 'rbd replay' not in done.stdout
+        warned.split())
+    assert 'rbd replay' not in said
 
 
+@pytest.mark.sampled('configurations', 2)
 @pytest.mark.parametrize('number', (signal.SIGINT, signal.SIGTERM, signal.SIGKILL),
                          ids=('interrupt', 'terminate', 'kill'))
 def test_the_end_of_the_command(robot: Robot, tmp_path: Path, number: int) -> None:
@@ -255,6 +266,8 @@ def test_two_namespaces(robot: Robot, tmp_path: Path) -> None:
         side.states = side.node.create_publisher(JointState, 'joint_states', RELIABLE)
         side.latched = side.node.create_publisher(String, 'robot_description', LATCHED)
         side.latched.publish(String(data=f'<robot name="{k}"/>'))
+        side.mode = side.node.create_publisher(String, 'controller/mode', LATCHED)
+        side.mode.publish(String(data='hold'))  # whoever is heard is asked for parameters
     wanted = {'/left/joint_states', '/left/robot_description', '/right/joint_states',
               '/right/robot_description', '/parameter_events'}
     with subprocess.Popen(
@@ -262,15 +275,13 @@ def test_two_namespaces(robot: Robot, tmp_path: Path) -> None:
              '--namespace', 'left', '--namespace', '/right'],
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as command:
         end = time.monotonic() + patient(40.0)
-        ask = time.monotonic() + patient(3.0)  # both are asked after they were found
-        while time.monotonic() < ask or not all(
-                side.states.get_subscription_count() for side in sides):
+        heard = 0  # after the command has found the publishers, longer than it may stand still
+        while heard < 80:
+            heard += all(side.states.get_subscription_count() for side in sides)
             assert time.monotonic() < end and command.poll() is None
             for k, side in enumerate(sides):
                 side.states.publish(JointState(name=['a'], position=[float(k)]))
                 side.executor.spin_once(timeout_sec=0.01)
-            ask = ask if all(side.states.get_subscription_count() for side in sides) else (
-                time.monotonic() + patient(3.0))
         command.send_signal(signal.SIGINT)
         while command.poll() is None:  # it may still ask for parameters
             assert time.monotonic() < end + patient(20.0)
@@ -298,35 +309,33 @@ def test_a_robot_in_a_namespace_that_was_not_named(robot: Robot, tmp_path: Path)
     states = side.node.create_publisher(JointState, 'joint_states', RELIABLE)
     poses = side.node.create_publisher(String, '/tf_static', LATCHED)
     poses.publish(String(data='heard'))
-    done = subprocess.run(
-        [sys.executable, '-m', 'rbd_ros.command_line', 'record', '--out', file, '--for', '4'],
-        capture_output=True, text=True, check=False, timeout=patient(60.0))
+    _, warned = rbd('record', '--out', file, '--for', '1.2')
     side.node.destroy_publisher(states)
     side.close()
-    assert done.returncode == 0, done.stderr
     assert 'there are some on /left/joint_states: give their namespace' in ' '.join(
-        done.stderr.split())
+        warned.split())
 
 
 def test_time_counts_from_the_first_message(robot: Robot, tmp_path: Path) -> None:
     """A recording of one second has a second of messages, however late the first one comes."""
     states = robot.node.create_publisher(JointState, '/joint_states', RELIABLE)
-    file, begin = tmp_path / 'late.mcap', time.monotonic()
-    with subprocess.Popen(
-            [sys.executable, '-m', 'rbd_ros.command_line', 'record', '--out', file, '--for', '1',
-             '--topics', '/joint_states', '--only', '--json'],
-            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as command:
-        while not states.get_subscription_count():
-            assert time.monotonic() < begin + patient(40.0) and command.poll() is None
+    file, ended = tmp_path / 'late.mcap', threading.Event()
+
+    def publish() -> None:
+        while not (states.get_subscription_count() or ended.is_set()):
             time.sleep(0.01)
-        time.sleep(1.5)  # longer than the recording
+        time.sleep(1.2)  # longer than the recording
         first = time.monotonic()
-        while command.poll() is None:
-            assert time.monotonic() < first + patient(20.0)
+        while not ended.wait(0.01):
             states.publish(JointState(name=['a'], position=[time.monotonic() - first]))
-            time.sleep(0.01)
-        said, _ = command.communicate(timeout=patient(20.0))
-    assert command.returncode == 0 and 1.0 <= json.loads(said)['seconds'] < patient(2.0)
+    thread = threading.Thread(target=publish)
+    thread.start()
+    try:
+        said = data('record', '--out', file, '--for', '1', '--topics', '/joint_states', '--only')
+    finally:
+        ended.set()
+        thread.join()
+    assert 1.0 <= said['seconds'] < patient(2.0)
     *_, (_, _, last, _) = read_in_order(file, ['/joint_states'])
     assert 0.8 < last.position[0]
 
@@ -360,12 +369,9 @@ def test_names_as_they_are_typed(robot: Robot, tmp_path: Path) -> None:
     node, file = robot.node, tmp_path / 'run.mcap'
     for name in ('/joint_states', '/camera/info', '/controller/mode'):
         node.create_publisher(String, name, LATCHED).publish(String(data='heard'))
-    done = subprocess.run(
-        [sys.executable, '-m', 'rbd_ros.command_line', 'record', file, '--for', '3', '--topics',
-         'joint_states, camera/inof', '--controller', 'controller', '--json'],
-        capture_output=True, text=True, check=False, timeout=patient(60.0))
-    assert done.returncode == 0, done.stderr
-    counts = json.loads(done.stdout)['topics']
+    said, warned = rbd('record', file, '--for', '1.2', '--topics', 'joint_states, camera/inof',
+                       '--controller', 'controller', '--json')
+    counts = json.loads(said)['topics']
     assert counts['/joint_states'] == counts['/controller/mode'] == 1
     assert ('/camera/inof was not recorded: nothing was heard on it; did you mean "/camera/info"?'
-            in ' '.join(done.stderr.split()))
+            in ' '.join(warned.split()))

@@ -397,7 +397,8 @@ def program(monkeypatch):
 
 
 def test_simulator_ends_after_the_controller(program):
-    """It goes on until commands cease; then the executor ends before the context."""
+    """It goes on until commands cease; executor, node and context end in this order."""
+    program.spin_in_thread.return_value.is_alive.return_value = False
     assert process.main(['--x']) == 0
     node, executor = program.Simulator.return_value, program.make_executor.return_value
     program.initialise.assert_called_once_with(['--x'])
@@ -409,8 +410,8 @@ def test_simulator_ends_after_the_controller(program):
     order = [name for name, _, _ in program.mock_calls]
     assert order[:2] == ['ProcessEnd', 'console.make_nonblocking']   # signals count at once
     order = [name.split('().')[-1] for name in order[3:]]
-    assert order[-7:] == ['wait_for_controller', 'close', 'shutdown', 'join', 'summary',
-                          'info', 'rclpy.try_shutdown']
+    assert order[-9:] == ['wait_for_controller', 'close', 'shutdown', 'join', 'summary',
+                          'info', 'is_alive', 'destroy_node', 'rclpy.try_shutdown']
     program.log.info.assert_called_once_with(node.summary.return_value)
     assert not program.log.fatal.mock_calls
 

@@ -94,6 +94,7 @@ def test_message_beyond_the_budget_is_kept(reading, left, kept):
     assert held == ([b'state'] if kept else [])
 
 
+@pytest.mark.sampled('sweeps', 1)
 @pytest.mark.parametrize('cost', [1e-5, 1e-4, 1e-3])
 def test_states_are_heard_through_a_flood(monkeypatch, cost):
     """Twenty thousand invented names per second: states come on, others cost one per look."""

@@ -25,6 +25,7 @@ import numpy as np
 import rbd_ros
 from rbd_ros.model import positions
 from rbd_ros.samples import families
+import sampling
 from spatial_oracle import array, columns, crf6, crm6, skew
 
 TREES = st.builds(
@@ -37,9 +38,9 @@ SEEDS = st.integers(0, 2**32 - 1)
 
 
 def examples(count):
-    """Return the settings of a property of so many examples, the same in every run."""
-    return settings(max_examples=count, deadline=None, derandomize=True,
-                    suppress_health_check=[HealthCheck.too_slow])
+    """Return the settings of a property of so many examples with --all, always the same ones."""
+    return settings(max_examples=sampling.examples('properties', count), deadline=None,
+                    derandomize=True, suppress_health_check=[HealthCheck.too_slow])
 
 
 def reference(model):

@@ -24,7 +24,7 @@ import numpy as np
 import pytest
 from tree_oracle import DenseTree
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.sampled('examples', 0.4)]
 
 EXAMPLES = ROOT / 'examples'
 PINOCCHIO = 'compare_with_pinocchio'

@@ -61,6 +61,7 @@ def interpreter(version: str) -> str | None:
     return None
 
 
+@pytest.mark.sampled('configurations', 1)
 @pytest.mark.parametrize('version', VERSIONS)
 def test_syntax_and_imports(version: str) -> None:
     """No module uses syntax or a name of the standard library that this Python has not."""

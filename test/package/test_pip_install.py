@@ -15,9 +15,9 @@
 """
 ``pip install .`` gives the library and the command ``rbd``, without ROS.
 
-The empty environment is a real one, and pip resolves what the package says it needs; only the
-index is replaced: wheels are packed again from the packages of this environment, so that the test
-needs no network.
+The environment is a real one with nothing but what the package says it needs, which pip checks:
+packages of this environment, linked there, so that the test needs no network and copies nothing.
+What builds the package is packed again as a wheel, for pip builds it in isolation.
 """
 
 from __future__ import annotations
@@ -63,12 +63,23 @@ def needed(names: list[str]) -> set[str]:
     return found
 
 
+def link(name: str, folder: Path) -> None:
+    """Put an installed package into another folder of packages."""
+    package = metadata.distribution(name)
+    if not package.files:
+        pytest.skip(f'this machine has {name} not from pip: nobody knows its files')
+    for top in {file.parts[0] for file in package.files} - {'..', '__pycache__'}:
+        place = Path(str(package.locate_file(top)))
+        if place.exists() and not (folder / top).exists():
+            (folder / top).symlink_to(place)
+
+
 def pack(name: str, folder: Path) -> None:
     """Write the wheel that an installed package came from, without its tests."""
     package = metadata.distribution(name)
     text, files = package.read_text('WHEEL'), package.files
     if text is None or not files:
-        pytest.skip(f'{name} was not installed by pip: no wheel can be made of it')
+        pytest.skip(f'this machine has {name} not from pip: no wheel can be made of it')
     tags = re.findall(r'^Tag: (\S+)', text, re.MULTILINE)
     tag = '-'.join('.'.join(dict.fromkeys(part)) for part in zip(*(t.split('-') for t in tags)))
     stem = f'{re.sub("[-.]+", "_", package.name)}-{package.version}-{tag}.whl'
@@ -100,18 +111,19 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         cwd=here / 'source', capture_output=True, text=True, check=True)
     wanted = (here / 'rbd_ros.egg-info' / 'requires.txt').read_text().partition('[')[0].split()
     assert wanted, named.stdout
-    for name in needed(wanted):
-        pack(name, here / 'wheels')
+    pack('setuptools', here / 'wheels')
     base = getattr(sys, '_base_executable', sys.executable)
-    steps = ([base, '-m', 'venv', '--without-pip', str(here / 'venv')],
-             [sys.executable, '-m', 'pip', '--python', str(here / 'venv' / 'bin' / 'python'),
-              'install', '--find-links', str(here / 'wheels'), str(here / 'source')])
-    for words in steps:
-        done = subprocess.run(words, env=environment(here / 'home'), text=True, check=False,
-                              capture_output=True, timeout=patient(250), cwd=here)
-        assert done.returncode == 0, done.stdout + done.stderr
-    yield here
-    shutil.rmtree(here, ignore_errors=True)         # some 300 MB
+    subprocess.run([base, '-m', 'venv', '--without-pip', str(here / 'venv')], check=True,
+                   env=environment(here / 'home'), capture_output=True, timeout=patient(120))
+    (packages,) = (here / 'venv' / 'lib').glob('python*/site-packages')
+    for name in needed(wanted):
+        link(name, packages)
+    done = subprocess.run(
+        [sys.executable, '-m', 'pip', '--python', str(here / 'venv' / 'bin' / 'python'), 'install',
+         '--find-links', str(here / 'wheels'), str(here / 'source')], capture_output=True,
+        env=environment(here / 'home'), text=True, check=False, timeout=patient(250), cwd=here)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return here
 
 
 def run(folder: Path, *words: str) -> str:

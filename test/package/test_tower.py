@@ -16,7 +16,8 @@
 The source is a tower: a module imports from its own floor or from those below, never in a circle.
 
 What counts is every import statement, those inside functions and for type checking too: a name
-that a module mentions is something that its reader has to know.
+that a module mentions is something that its reader has to know. import-linter has no words for it:
+its layers share no module, and here a part of a package has a floor below or above the rest.
 """
 
 from __future__ import annotations

@@ -18,9 +18,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from pathlib import Path
 import sys
-from tempfile import TemporaryDirectory
 import time
 
 from recorded_c import CodeInC
@@ -94,12 +92,12 @@ def _check_all(backend: str) -> int:
 def _check_c() -> int:
     steps = different = 0
     worst, places = 0.0, {}
-    with fixed_clock(), TemporaryDirectory() as folder:
+    with fixed_clock():
         for seed, recorded in read(seeds()):
             scenario = Scenario(seed)
             made = make(scenario)
             if scenario.robot not in places:
-                places[scenario.robot] = CodeInC(scenario, Path(folder) / str(seed))
+                places[scenario.robot] = CodeInC(scenario)
                 print(f'{scenario.robot}: {places[scenario.robot].size()}')
             found = places[scenario.robot].check(made, lambda made=made, scenario=scenario: replay(
                 scenario, made, recorded, Comparison(scenario.seed, TOLERANCE)))

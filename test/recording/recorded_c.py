@@ -16,13 +16,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 import re
 import subprocess
+from tempfile import NamedTemporaryFile
 from typing import NamedTuple
 
-from c_functions import COMPILER
+from c_functions import COMPILER, compiler_key
+from once import once
 from rbd_env.pace import patient
 from rbd_ros.command_line.c_controller import with_main
 from rbd_ros.control.controller import Controller
@@ -38,7 +40,18 @@ __all__ = ['CodeInC', 'Found']
 SHARE = 1e-12
 
 #: as firmware may be compiled; fused products would be other numbers
-FLAGS = ('-std=c99', '-Wall', '-Wextra', '-Werror', '-pedantic', '-ffp-contract=off', '-O2')
+FLAGS = ('-std=c99', '-Wall', '-Wextra', '-Werror', '-pedantic', '-ffp-contract=off')
+
+
+def _compile(files: Mapping[str, str], flags: Sequence[str], folder: Path) -> None:
+    """Make the program of some sources."""
+    for name, text in files.items():
+        (folder / name).write_text(text)
+    for name in [name for name in files if name.endswith('.c')]:
+        subprocess.run([str(COMPILER), *flags, '-c', name], cwd=folder, check=True,
+                       timeout=patient(120))
+    subprocess.run([str(COMPILER), 'main.o', 'ctl.o', 'ctl_kernels.o', '-o', 'main', '-lm'],
+                   cwd=folder, check=True, timeout=patient(20))
 
 
 class Found(NamedTuple):
@@ -62,24 +75,18 @@ class CodeInC:
     The controller of one kind of robot.
 
     :param scenario: one of its scenarios.
-    :param folder: where it is made.
+    :param level: to which it is optimised.
     """
 
-    def __init__(self, scenario: Scenario, folder: Path) -> None:
+    def __init__(self, scenario: Scenario, level: str = '-O2') -> None:
+        assert COMPILER is not None, 'this machine has no C compiler'
         kernels, robot = law_kernels(scenario.robot), controlled_robot(scenario.robot)
         settings = build_settings(robot, scenario.values, simulated=scenario.simulated)
-        self._folder = folder
         self._like = Controller(settings, kernels, lambda _: None)
         files = with_main(self._like, law_graphs(scenario.robot, kernels), 'ctl')
-        folder.mkdir(exist_ok=True)
-        for name, text in files.items():
-            (folder / name).write_text(text)
-        assert COMPILER is not None, 'this machine has no C compiler'
-        for name in [name for name in files if name.endswith('.c')]:
-            subprocess.run([COMPILER, *FLAGS, '-c', name], cwd=folder, check=True,
-                           timeout=patient(120))
-        subprocess.run([COMPILER, 'main.o', 'ctl.o', 'ctl_kernels.o', '-o', 'main', '-lm'],
-                       cwd=folder, check=True, timeout=patient(20))
+        flags = (*FLAGS, level)
+        self._folder = once('controller', [*compiler_key(), *flags, sorted(files.items())],
+                            lambda folder: _compile(files, flags, folder))
 
     def size(self) -> str:
         """Return how much memory it needs."""
@@ -96,14 +103,14 @@ class CodeInC:
         :param made: the controller as machine code, to which nothing has happened yet.
         :param play: what happens to it.
         """
-        events = self._folder / 'events.txt'
-        with events.open('w') as file:
+        with NamedTemporaryFile('w', suffix='.txt') as file:
             tape = Tape(made.controller, file.write, self._like, SHARE)
             play()
             tape.expect_state()
-        done = subprocess.run([str(self._folder / 'main'), str(events), 'y.send'],
-                              stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
-                              check=False, timeout=patient(120))
+            file.flush()
+            done = subprocess.run([str(self._folder / 'main'), file.name, 'y.send'],
+                                  stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
+                                  check=False, timeout=patient(120))
         *lines, last = done.stderr.splitlines() or ['nothing']
         found = re.match(r'(\d+) steps, \d+ numbers compared, (\d+) .* (\S+) of', last)
         assert found, f'main ended with {done.returncode}: {last}'

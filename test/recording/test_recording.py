@@ -21,7 +21,6 @@ It was made of the objects that were the controller before it became one functio
 from __future__ import annotations
 
 from functools import cache
-from pathlib import Path
 
 from c_functions import COMPILER
 import numpy as np
@@ -35,6 +34,7 @@ from recorded_robots import KINDS
 from recorded_step import fixed_clock
 from recorder import COLUMNS, compare, Comparison, record, Record, replay
 from recording_file import _packed, _unpacked, Coverage, FILE, read, seeds
+from sampling import whole
 from scenarios import FIRST_FROZEN, Scenario
 
 pytestmark = pytest.mark.slow
@@ -106,31 +106,29 @@ INTENDED = {
 #: differences of such a seed at most, of some thousand events
 MOST_INTENDED = 16
 
-#: seeds that each of the next tests replays; together they are all
-PARTS = [seeds()[k::8] for k in range(8)]
 
-
-@pytest.mark.parametrize('part', PARTS)
-def test_the_controller_does_what_was_recorded(part: list[int]) -> None:
+@pytest.mark.sampled('recordings', 8)
+@pytest.mark.parametrize('seed', seeds())
+def test_the_controller_does_what_was_recorded(seed: int) -> None:
     """Its machine code: every state, and every torque."""
     with fixed_clock():
-        for seed in part:
-            scenario = Scenario(seed)
-            found = replay(scenario, make(scenario), recorded(seed), Comparison(seed, TOLERANCE))
-            others = [each for each in found.differences
-                      if seed not in INTENDED or each.column not in ('torque', 'state', 'faults')]
-            assert not others, others[0]
-            assert len(found.differences) <= MOST_INTENDED, found.differences
-            total = len(recorded(seed).columns['state'])
-            assert found.events == total
-            assert found.compared == total or found.differences  # apart until both rest
+        scenario = Scenario(seed)
+        found = replay(scenario, make(scenario), recorded(seed), Comparison(seed, TOLERANCE))
+    others = [each for each in found.differences
+              if seed not in INTENDED or each.column not in ('torque', 'state', 'faults')]
+    assert not others, others[0]
+    assert len(found.differences) <= MOST_INTENDED, found.differences
+    total = len(recorded(seed).columns['state'])
+    assert found.events == total
+    assert found.compared == total or found.differences  # apart until both rest
 
 
-@pytest.mark.parametrize('seed, events', [(ARM, 600), (5, 600)])
-def test_python_does_the_same_as_machine_code(seed: int, events: int) -> None:
+@pytest.mark.sampled('recordings', 1)
+@pytest.mark.parametrize('seed', range(ARM, ARM + len(KINDS)))
+def test_python_does_the_same_as_machine_code(seed: int) -> None:
     """The same states, and torques but for rounding; ``./run record --check --python`` all."""
     with fixed_clock():
-        scenario = Scenario(seed, events)
+        scenario = Scenario(seed, 600)
         found = compare(scenario, make(scenario), make(scenario, 'python'),
                         Comparison(seed, 1e-12))
     assert not found.differences, found.differences[0]
@@ -138,11 +136,13 @@ def test_python_does_the_same_as_machine_code(seed: int, events: int) -> None:
 
 
 @pytest.mark.skipif(COMPILER is None, reason='this machine has no C compiler')
-def test_the_c_code_does_the_same_as_machine_code(tmp_path: Path) -> None:
+def test_the_c_code_does_the_same_as_machine_code() -> None:
     """Every state, and torques but for rounding; ``./run record --check --c`` does all seeds."""
     with fixed_clock():
         scenario = Scenario(IN_C, 1500)
-        code, made = CodeInC(scenario, tmp_path), make(scenario)
+        # gcc takes half the time for half the optimisation
+        code = CodeInC(scenario, '-O2' if whole('recordings') else '-O1')
+        made = make(scenario)
         found = code.check(made, lambda: record(scenario, made))
         assert not found.different, found.text
         assert found.steps >= 1500 and 0.0 < found.worst <= 1.0

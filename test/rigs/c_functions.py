@@ -14,11 +14,16 @@
 
 """Graphs as C functions, compiled with every warning an error and called through ctypes."""
 
+from collections.abc import Mapping, Sequence
 import ctypes
+import os
+from pathlib import Path
 import shutil
 import subprocess
 
 import numpy as np
+from once import once
+from rbd_env.pace import patient
 from rbd_ros.compiler import emit_c
 
 STRICT = ['-std=c99', '-Wall', '-Wextra', '-Werror', '-pedantic', '-Wshadow', '-Wconversion',
@@ -26,6 +31,31 @@ STRICT = ['-std=c99', '-Wall', '-Wextra', '-Werror', '-pedantic', '-Wshadow', '-
           # bits are compared: no fused products, and no library function folded by the compiler
           '-ffp-contract=off', '-fno-builtin']
 COMPILER = shutil.which('gcc') or shutil.which('cc') or shutil.which('clang')
+
+
+def compiler_key() -> list[object]:
+    """Return what tells the compiler from others, for what it makes is kept."""
+    assert COMPILER is not None, 'this machine has no C compiler'
+    state = os.stat(COMPILER)
+    return [COMPILER, state.st_size, state.st_mtime_ns]
+
+
+def library(files: Mapping[str, str], flags: Sequence[str]) -> ctypes.CDLL:
+    """
+    Return C code as a library, compiled when first asked for.
+
+    :param files: sources and headers by name.
+    :param flags: of the compiler.
+    """
+    def make(folder: Path) -> None:
+        for name, text in files.items():
+            (folder / name).write_text(text)
+        sources = [name for name in files if name.endswith('.c')]
+        subprocess.run([str(COMPILER), *flags, '-fPIC', '-shared', *sources, '-o', 'made.so',
+                        '-lm'], cwd=folder, check=True, timeout=patient(240))
+
+    key = [*compiler_key(), *flags, sorted(files.items())]
+    return ctypes.CDLL(str(once('library', key, make) / 'made.so'))
 
 
 class CFunction:
@@ -50,13 +80,8 @@ class CFunction:
         return [float(e) for x in outputs for e in x.ravel()]
 
 
-def build(folder, graphs, prefix='kern', **options):
+def build(graphs, prefix='kern', **options):
     """Return the generated functions, compiled with every warning an error."""
     source, header = emit_c(graphs, prefix, **options)
-    (folder / f'{prefix}.c').write_text(source)
-    (folder / f'{prefix}.h').write_text(header)
-    library = folder / f'{prefix}.so'
-    subprocess.run([COMPILER, *STRICT, '-O1', '-fPIC', '-shared', str(folder / f'{prefix}.c'),
-                    '-o', str(library), '-lm'], check=True)
-    loaded = ctypes.CDLL(str(library))
-    return [CFunction(loaded, graph, prefix) for graph in graphs]
+    made = library({f'{prefix}.c': source, f'{prefix}.h': header}, [*STRICT, '-O1'])
+    return [CFunction(made, graph, prefix) for graph in graphs]

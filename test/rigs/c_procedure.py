@@ -15,9 +15,8 @@
 """A procedure as a C library."""
 
 import ctypes
-import subprocess
 
-from c_functions import COMPILER, STRICT
+from c_functions import library, STRICT
 import numpy as np
 from rbd_ros.compiler.source.c_procedures import emit_procedure
 
@@ -26,24 +25,18 @@ class Built:
     """
     A procedure as a C library.
 
-    :param folder: where it is made.
     :param function: the procedure.
     :param given: what it is bound to.
     :param kernels: what its kernels compute.
     :param flags: of the compiler, besides the strict ones.
     """
 
-    def __init__(self, folder, function, *given, kernels=None, flags=()):
+    def __init__(self, function, *given, kernels=None, flags=()):
         project = emit_procedure(function, *given, kernels=kernels, prefix='proc')
-        for name, text in project.files.items():
-            (folder / name).write_text(text)
-        sources = [str(folder / name) for name in project.files if name.endswith('.c')]
-        subprocess.run([COMPILER, *STRICT, *flags, '-O1', '-fPIC', '-shared', *sources, '-o',
-                        str(folder / 'proc.so'), '-lm'], check=True)
         self.places, self.files = project.places, project.files
-        library = ctypes.CDLL(str(folder / 'proc.so'))
-        self._run = getattr(library, f'proc_{function.__name__}')
-        self._init = library.proc_init
+        made = library(project.files, [*STRICT, *flags, '-O1'])
+        self._run = getattr(made, f'proc_{function.__name__}')
+        self._init = made.proc_init
         self.memory = np.full(-(-sum(each.numbers.nbytes for each in self.places) // 8), 7.7)
         self._init(ctypes.c_void_p(self.memory.ctypes.data))
 

@@ -18,12 +18,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 import ctypes
-from pathlib import Path
-import subprocess
 
-from c_functions import COMPILER
+from c_functions import library
 import numpy as np
-from rbd_env.pace import patient
 from rbd_ros.compiler import Bound, Graph
 from rbd_ros.compiler.source.c_procedures import emit_procedure
 from rbd_ros.control.controller import Controller
@@ -40,19 +37,11 @@ class CStep:
 
     :param controller: whose step it is.
     :param graphs: what each of its kernels computes.
-    :param folder: where it is compiled.
     """
 
-    def __init__(self, controller: Controller, graphs: Mapping[Bound, Graph], folder: Path,
-                 ) -> None:
-        assert COMPILER is not None, 'this machine has no C compiler'
+    def __init__(self, controller: Controller, graphs: Mapping[Bound, Graph]) -> None:
         code = emit_procedure(step, *controller.given, kernels=graphs, prefix='ctl')
-        for name, text in code.files.items():
-            (folder / name).write_text(text)
-        library = folder / 'ctl.so'
-        subprocess.run([COMPILER, *_FLAGS, '-fPIC', '-shared', 'ctl.c', 'ctl_kernels.c', '-o',
-                        library.name, '-lm'], cwd=folder, check=True, timeout=patient(240))
-        functions = ctypes.CDLL(str(library))
+        functions = library(code.files, _FLAGS)
         self._memory = np.zeros(sum(place.numbers.size for place in code.places))
         self._address = ctypes.c_void_p(self._memory.ctypes.data)
         functions.ctl_init(self._address)

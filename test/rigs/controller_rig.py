@@ -55,8 +55,8 @@ POSES = {
 }
 SHOULDER, REACH, WRIST = np.array([0.0, 0.0, 0.34]), 0.70, 0.15
 
-#: s by which the clock of the stamps is ahead of the control clock, unless that is simulated
-AHEAD = 1e4
+#: s by which the clock of the stamps is ahead of the control clock, and the age of each state
+AHEAD, AGE = 0.0, 2e-4
 
 
 @cache
@@ -84,6 +84,8 @@ class Arm:
         settings = self.settings()
         self.controller = Controller(settings, compile_kernels(settings),
                                      lambda torque: self.sent.append(torque.copy()))
+        if not simulated:  # the clock of this machine is another one
+            self.controller.p.states.ages.clock_offset = -AHEAD
         self.q, self.qd = np.array(q, dtype=float), np.zeros(7)
         self.effort: Array | Sequence[float] = ()
         self.external: Array | None = None  # N.m; None: somebody else moves the arm, or holds it
@@ -189,7 +191,7 @@ class Arm:
                 names: Sequence[str] | None = None) -> bool:
         """Receive a joint state now, with the stamp of now or another one; 0: without any."""
         if stamp is None:
-            stamp = self.now + (0.0 if self._simulated else AHEAD)
+            stamp = self.now + AHEAD - AGE
         return self.controller.take_state(
             self.now, self.time, self.robot.joints if names is None else tuple(names), q, qd,
             effort, divmod(round(1e9 * stamp), 1_000_000_000))

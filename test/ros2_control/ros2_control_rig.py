@@ -25,9 +25,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from dataclasses import dataclass
-import fcntl
 from functools import cache, cached_property
-import hashlib
 import inspect
 import json
 import os
@@ -36,7 +34,6 @@ import re
 import shutil
 import subprocess
 import tempfile
-import time
 from xml.sax.saxutils import escape
 
 from benchmark.headers import headers, prefix
@@ -46,6 +43,7 @@ from benchmark.robots import robot_file
 from isolation import own_domain
 import mujoco
 import numpy as np
+from once import once
 from rbd_ros.command_line.c_controller import controller_settings, law_kernels
 from rbd_ros.command_line.ros2_control.package import ros2_control_package
 from rbd_ros.control.controller import Controller
@@ -60,8 +58,6 @@ HERE = Path(__file__).parent
 
 #: package whose headers and library say that ros2_control is there
 _NEEDED = 'controller_manager'
-#: s for which what was compiled is kept for the next run
-_KEPT = 86400.0
 #: pal_statistics of the archive is older than the library
 _DEFINES = ('-DFMT_HEADER_ONLY', '-DREGISTER_ENTITY(...)=', '-DUNREGISTER_ENTITY(...)=')
 _LIBRARIES = (
@@ -150,24 +146,11 @@ def _once(name: str, key: object, make: Callable[[Path], None]) -> Path:
     Return a folder with what was made, by this process or by one before it.
 
     :param name: of it.
-    :param key: all that it depends on, as JSON has it.
+    :param key: all that it depends on, besides this file and what is installed.
     :param make: fills a folder.
     """
-    text = json.dumps([key, inspect.getsource(make), inspect.getsource(_build), *map(
-        str, (prefix(_NEEDED), _plus(), _PLAIN, _LIBRARIES, mujoco.__version__, mujoco.__file__))])
-    folder = Path(tempfile.gettempdir()) / (
-        f'rbd_ros2_{name}_{hashlib.sha256(text.encode()).hexdigest()[:16]}')
-    with open(f'{folder}.lock', 'w') as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        if not folder.is_dir():
-            for old in folder.parent.glob(f'rbd_ros2_{name}_*/'):
-                if time.time() - old.stat().st_mtime > _KEPT:
-                    shutil.rmtree(old, ignore_errors=True)
-            with tempfile.TemporaryDirectory(dir=folder.parent) as new:
-                make(Path(new))
-                os.rename(new, folder)
-                os.mkdir(new)  # what the context removes
-    return folder
+    return once(f'ros2_{name}', [key, Path(__file__).read_text(), prefix(_NEEDED), _plus(),
+                                 mujoco.__version__, mujoco.__file__], make)
 
 
 def _compile_all(jobs: Iterable[Sequence[object]]) -> None:

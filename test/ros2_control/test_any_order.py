@@ -25,7 +25,7 @@ from rbd_ros.control.modes.modes import MODES
 from rbd_ros.control.supervisor.states import StateCode
 from ros2_control_rig import arm_of, compiled, reason_to_skip, run, settings_of
 
-pytestmark = [pytest.mark.slow,
+pytestmark = [pytest.mark.slow, pytest.mark.sampled('simulations', 1, pool='plugins'),
               pytest.mark.skipif(bool(reason_to_skip()), reason=reason_to_skip() or 'none')]
 
 #: What a broken sensor shows.
@@ -57,6 +57,7 @@ def _script(joints: tuple[str, ...], random: np.random.Generator) -> Iterator[st
     yield '+100 see'
 
 
+@pytest.mark.sampled('simulations', 1)
 @pytest.mark.parametrize('name, seed', [('panda', 1), ('ur5', 2)])
 def test_whatever_happens(name: str, seed: int, tmp_path: Path) -> None:
     """

@@ -42,7 +42,8 @@ ARM = arm_of('panda')
 JOINTS = list(ARM.joints)
 
 
-@pytest.fixture(scope='module', params=['panda', 'ur5'])
+@pytest.fixture(scope='module', params=['panda', pytest.param(
+    'ur5', marks=pytest.mark.sampled('simulations', 1, pool='plugins', unit='ur5'))])
 def robot(request: pytest.FixtureRequest) -> str:
     """Return the name of a robot."""
     return request.param

@@ -127,6 +127,7 @@ def served(folder: Path, controller: str, script: list[str],
             server.wait()
 
 
+@pytest.mark.sampled('simulations', 1)
 @pytest.mark.parametrize('name', ['rbd_controller', 'leader'])
 def test_a_path_is_followed(name: str, tmp_path: Path) -> None:
     """

@@ -52,6 +52,7 @@ def moving(reaction: str, **more: object) -> Arm:
     return arm
 
 
+@pytest.mark.sampled('simulations', 2)
 @pytest.mark.parametrize('reaction', ANSWERS)
 def test_an_obstacle_is_answered_as_asked(reaction):
     """Within 30 ms, and then nothing presses any more; springs press little."""
@@ -64,6 +65,7 @@ def test_an_obstacle_is_answered_as_asked(reaction):
     assert found.mean < (10.0 if reaction == 'comply' else 1.0) < 0.5 * none.mean
 
 
+@pytest.mark.sampled('simulations', 1)
 @pytest.mark.parametrize('force', [(40.0, 0.0, 0.0), (0.0, -30.0, 20.0), (-20.0, 25.0, -40.0)])
 def test_what_is_felt_is_what_pushes(force):
     """Torques and wrench have size and sign of MuJoCo's J^T f, at rest and without friction."""
@@ -129,6 +131,7 @@ def test_a_second_contact_on_the_way_back_floats():
     assert arm.causes == [Cause.CONTACT]
 
 
+@pytest.mark.sampled('simulations', 1)
 @pytest.mark.parametrize('reaction', ['float', 'comply', 'retract'])
 def test_a_frozen_sensor_is_braked_whatever_a_contact_does(reaction):
     """What looks like a contact because a joint stands still exactly is not believed."""

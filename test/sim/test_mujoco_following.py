@@ -89,6 +89,7 @@ def test_rotors_of_the_parameter() -> None:
         build_robot(values | {'rotor_inertia': [0.1] * 3}, ARM.read_text(), lambda _: None)
 
 
+@pytest.mark.sampled('simulations', 2)
 @pytest.mark.parametrize('world', [*WORLDS, 'panda', 'rubbing panda'])
 def test_trajectory_over_all_joints(world: str) -> None:
     """Within 2 s every joint is at its goal: to 5 mrad at once, to 3 mrad half a second later."""
@@ -106,6 +107,7 @@ def test_trajectory_over_all_joints(world: str) -> None:
     assert later < 0.003
 
 
+@pytest.mark.sampled('simulations', 2)
 @pytest.mark.parametrize('world', [*WORLDS, 'panda', 'rubbing panda'])
 def test_pose_that_moves_every_joint(world: str) -> None:
     """The tip comes to rest within 0.5 mm and 5 mrad of a pose, 3 s after it was sent."""
@@ -164,6 +166,7 @@ def test_friction_by_measured_velocity_must_be_asked_for() -> None:
                                atol=1e-12)
 
 
+@pytest.mark.sampled('simulations', 1)
 @pytest.mark.parametrize('ki', [0.0, 1000.0])
 def test_integral_of_the_task_is_bounded(ki: float) -> None:
     """A tip that cannot follow gets its bound, no more; without a gain it gets nothing."""

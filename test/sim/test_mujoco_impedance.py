@@ -27,6 +27,7 @@ import mujoco
 from mujoco_rig import Driven
 import numpy as np
 import pytest
+from sampling import some
 from scipy.linalg import eigh
 from scipy.spatial.transform import Rotation
 
@@ -91,11 +92,12 @@ def test_torque_over_deflection_is_the_stiffness_of_each_joint() -> None:
     """At 20 poses, for pushes in any direction: to 2 %, and no joint stays where it is pushed."""
     loop, rng, worst = sprung(), np.random.default_rng(4), 0.0
     home = loop.plant.position
-    for _ in range(20):
+    cases = [(rng.uniform(-0.4, 0.4, 7), np.concatenate([
+        rng.uniform(-15.0, 15.0, 3), rng.uniform(-4.0, 4.0, 3)])) for _ in range(20)]
+    for away, push in some('simulations', cases, 4):
         loop.push = None
-        loop.follow(home + rng.uniform(-0.4, 0.4, 7), 0.8)
+        loop.follow(home + away, 0.8)
         loop.run(1.2)
-        push = np.concatenate([rng.uniform(-15.0, 15.0, 3), rng.uniform(-4.0, 4.0, 3)])
         torque, way = deflected(loop, push, 1.2)
         felt = np.abs(torque) > 0.05 * np.abs(torque).max()
         assert felt.sum() > 3
@@ -104,6 +106,7 @@ def test_torque_over_deflection_is_the_stiffness_of_each_joint() -> None:
     assert worst < 0.02
 
 
+@pytest.mark.sampled('robots', 1)
 @pytest.mark.parametrize('name', ARMS)
 def test_dry_friction_leaves_its_dead_band(name: str) -> None:
     """With friction F a joint rests up to F/K from where it should, and not farther."""
@@ -171,11 +174,12 @@ def pushed(loop: Driven, start: object, six: np.ndarray) -> None:
     loop.push = wrench_at_tip(loop, R @ six[3:], R @ six[:3])
 
 
+@pytest.mark.sampled('robots', 1)
 @pytest.mark.parametrize('name', ARMS)
 def test_force_over_displacement_is_the_stiffness_of_each_axis(name: str) -> None:
     """In six directions at 20 poses: to 2 %, and other directions hardly move."""
     loop, worst, aside = tip_sprung(0.7, STIFF, rate=250.0, name=name), 0.0, 0.0
-    for pose in random_poses(loop, 20):
+    for pose in some('simulations', random_poses(loop, 20), 2):
         placed(loop, pose)
         start = loop.plant.tip()
         for axis in range(6):
@@ -192,6 +196,7 @@ def test_force_over_displacement_is_the_stiffness_of_each_axis(name: str) -> Non
     assert aside < 0.05
 
 
+@pytest.mark.sampled('robots', 1)
 @pytest.mark.parametrize('name', ARMS)
 def test_friction_at_the_joints_is_a_dead_band_of_the_tip(name: str) -> None:
     """
@@ -204,7 +209,7 @@ def test_friction_at_the_joints_is_a_dead_band_of_the_tip(name: str) -> None:
                       rotor_inertia=[0.1], plant={
                           'friction': friction.tolist(), 'hard_friction': True})
     start, rows = loop.plant.tip(), []
-    for axis in range(6):
+    for axis in some('simulations', range(6), 2):
         for share in (0.2, 20.0):  # of what friction holds by itself
             six, J = np.zeros(6), in_frame(loop)[0]
             six[axis] = share * (friction / np.abs(J[axis]).clip(1e-9)).min()
@@ -216,13 +221,14 @@ def test_friction_at_the_joints_is_a_dead_band_of_the_tip(name: str) -> None:
             way = way_from(loop, start)
             left = in_frame(loop)[0].T @ (six - TIP_STIFFNESS * way)
             rows.append((np.abs(left) / friction).max())
-            if share < 1.0 and axis == 0:
+            if share < 1.0 and not rows[1:]:
                 assert np.abs((way - before) * TIP_STIFFNESS).max() < 0.05  # it does not move
     print(f'{min(rows):.2f} to {max(rows):.2f} of the friction')
     assert max(rows) < 1.05
     assert max(rows) > 0.3  # it does rub
 
 
+@pytest.mark.sampled('robots', 2)
 @pytest.mark.parametrize('mode', [TIP_MODE, 'operational_space'])
 @pytest.mark.parametrize('name', ARMS)
 def test_the_inertia_that_a_push_feels_is_that_of_the_robot(name: str, mode: str) -> None:
@@ -233,7 +239,7 @@ def test_the_inertia_that_a_push_feels_is_that_of_the_robot(name: str, mode: str
     """
     loop, worst = tip_sprung(0.7, STIFF, name=name), 0.0
     loop.switch(mode)
-    for axis in range(6):
+    for axis in some('simulations', range(6), 2):
         loop.push = None
         loop.run(1.0)
         start, before, (J, Phi) = loop.plant.tip(), loop.plant.velocity, in_frame(loop)
@@ -286,6 +292,7 @@ def let_go(loop: Driven, w: float, mode: np.ndarray) -> float:
     return ratio_of(min(trace))
 
 
+@pytest.mark.sampled('robots', 1)
 @pytest.mark.parametrize('name, rate, more', [
     ('built-in', 1000.0, {}), ('ur5', 1000.0, {}),
     ('panda', 1000.0, {'torque_rate_limits': [900.0]}),  # as config/panda.yaml
@@ -299,7 +306,7 @@ def test_damping_ratio_is_the_same_in_every_pose(name: str, rate: float,
     predicted by the loop of one mode, to 2 %.
     """
     loop, found, predicted, fastest = tip_sprung(0.7, STIFF, rate, name, **more), [], [], 0.0
-    for k, pose in enumerate(random_poses(loop, 20)):
+    for k, pose in some('simulations', enumerate(random_poses(loop, 20)), 3):
         placed(loop, pose)
         w, mode = shape_of(loop, k % 6)
         fastest = max(fastest, w)
@@ -322,7 +329,7 @@ def test_damping_ratio_holds_as_far_as_the_torque_rate_does() -> None:
     """
     loop, rows = tip_sprung(0.7, STIFF, name='panda'), []
     rates = loop.controller.settings.torque_rates
-    for k, pose in enumerate(random_poses(loop, 6)):
+    for k, pose in some('simulations', enumerate(random_poses(loop, 6)), 1):
         placed(loop, pose)
         w, mode = shape_of(loop, 3 + k % 3)
         most = (rates / np.abs(in_frame(loop)[0].T @ (2.0 * 0.7 * w * STIFF * mode))).min()
@@ -338,6 +345,7 @@ def test_damping_ratio_holds_as_far_as_the_torque_rate_does() -> None:
     assert lost.max() < 0.6
 
 
+@pytest.mark.sampled('robots', 1)
 @pytest.mark.parametrize('name', ARMS)
 def test_a_wall_is_touched_without_chatter(name: str) -> None:
     """At 0.2 m/s against a stiff plate: after 0.3 s it stays there, and K x presses."""
@@ -363,6 +371,7 @@ def test_a_wall_is_touched_without_chatter(name: str) -> None:
     assert force[-200:].mean() == pytest.approx(-expected, rel=0.05)
 
 
+@pytest.mark.sampled('simulations', 1)
 @pytest.mark.parametrize('power', [1.0, 0.0])
 def test_energy_of_a_change_of_stiffness(power: float) -> None:
     """
@@ -429,7 +438,7 @@ def test_out_of_reach_and_back() -> None:
 
 
 #: law, and the condition number up to which Lambda is exact; 1e12: everywhere
-STRETCHES = [(mode, most) for mode in ('operational_space', TIP_MODE) for most in (1e3, 1e12)]
+STRETCHES = [('operational_space', 1e3), ('operational_space', 1e12), (TIP_MODE, 1e3)]
 
 
 class Stretch(NamedTuple):
@@ -489,6 +498,7 @@ def stretched(mode: str, most: float, rate: float = 500.0, name: str = 'ur10') -
         np.linalg.norm(way_from(loop, start)[3:]))
 
 
+@pytest.mark.sampled('robots', 1)
 @pytest.mark.parametrize('name', ['panda', 'ur5'])
 def test_other_arms_through_their_singular_pose(name: str) -> None:
     """Pulled straight, and back: no step of a torque, limits of torque and speed are kept."""
@@ -503,7 +513,7 @@ def test_other_arms_through_their_singular_pose(name: str) -> None:
 def test_an_arm_that_is_stretched_out_with_and_without_conditioning() -> None:
     """A UR10 through its singular pose: no step, and limits of torque and speed are kept."""
     found = {}
-    for mode, most in STRETCHES:
+    for mode, most in [*STRETCHES, *some('simulations', [(TIP_MODE, 1e12)], 0)]:
         x = found[mode, most] = stretched(mode, most)
         print(f'| `{mode}` | {most:.0e} | {x.condition:.0e} | {x.torque:.2f} | '
               f'{100.0 * x.step:.1f} % | {x.speed:.2f} | {x.restless:.4f} rad/s | '

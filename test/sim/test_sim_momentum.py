@@ -62,6 +62,7 @@ def rolling(kind, integrator, **options):
     return robot
 
 
+@pytest.mark.sampled('simulations', 2)
 @pytest.mark.parametrize('kind', ['soft', 'rigid'])
 @pytest.mark.parametrize('integrator', ['rk4', 'semi_implicit'])
 def test_a_ball_rolls_on_at_its_speed(kind, integrator):
@@ -97,6 +98,7 @@ def test_a_ball_rolls_as_in_mujoco():
     assert robot.q[0] == pytest.approx(data.qpos[0], rel=2e-3)
 
 
+@pytest.mark.sampled('simulations', 2)
 @pytest.mark.parametrize('joint, centre, v', [
     (Free(), (0.0, 0.0, 0.0), [20.0, 15.0, 1.0, 0.3, 0.2, 0.1]),
     (Free(), (0.1, 0.05, -0.02), [20.0, 15.0, 1.0, 0.3, 0.2, 0.1]),
@@ -147,6 +149,7 @@ def tree(seed):
     return builder.build()
 
 
+@pytest.mark.sampled('simulations', 1)
 @pytest.mark.parametrize('seed', range(2))
 def test_trees_in_flight_keep_their_momentum(seed):
     """Torques inside do not change the momentum of each tree; halved steps halve the error."""
@@ -177,6 +180,7 @@ def test_trees_in_flight_keep_their_momentum(seed):
     assert limit == pytest.approx(np.concatenate([path.q[-1], path.v[-1]]), abs=0.1 * sizes[1])
 
 
+@pytest.mark.sampled('simulations', 1)
 @pytest.mark.parametrize('first', [
     (Translation(),), [Prismatic(axis) for axis in ((0.0, 0.6, 0.8), (1.0, 0.0, 0.0),
                                                     (0.0, 0.8, -0.6))]])

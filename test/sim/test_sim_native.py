@@ -194,6 +194,29 @@ def test_joint_states_as_commands(names, efforts, defect):
     assert machine.loop.given.inputs.values.tolist() == [1.0, 2.0]
 
 
+def test_each_number_has_a_place_of_its_own():
+    """Counts have eight bytes each, what is looked at has a number each, none left out."""
+    assert [each.value for each in Count] == list(range(0, 8 * len(Count), 8))
+    assert [each.value for each in Look] == list(range(len(Look)))
+
+
+def stamped(loop: Loop, given: Vector) -> None:
+    """Write a state with a stamp of seconds and nanoseconds."""
+    write_state(loop, int(given[0]) * 1_000_000_000 + int(given[1]))
+
+
+def test_stamps_beside_whole_seconds():
+    """Seconds and nanoseconds are those of the whole number, however it is as a float."""
+    loop, given = Machine(simulation(Imperfections())).loop.given, np.zeros(2)
+    run = procedure.bind(stamped, loop, given)
+    for seconds in (0, 1, 3, 7, 1_700_000_009, 2_147_483_647):
+        for rest in (0, 1, 999_999_999):
+            given[:] = seconds, rest
+            run()
+            content = loop.readings.content.tobytes()
+            assert [int.from_bytes(content[k:k + 4], 'little') for k in (4, 8)] == [seconds, rest]
+
+
 def test_commands_of_before_the_start_are_outdated():
     """A joint state with an older stamp does nothing."""
     machine = Machine(simulation(Imperfections()), joint_states=True)

@@ -338,6 +338,19 @@ def test_reset_returns_to_the_placed_state(arm):
     assert (robot.q == moved).all()
 
 
+def test_time_is_the_sum_of_the_steps(arm):
+    """Whatever their length, since the last reset; steps that were taken elsewhere count too."""
+    robot = armed(arm)
+    for h in (H, 0.0, 2.0 * H):
+        robot.step(h)
+    assert robot.time == pytest.approx(3.0 * H, abs=1e-15)
+    robot.moved(0.5)
+    robot.step(H)
+    assert robot.time == pytest.approx(0.5 + H, abs=1e-15)
+    robot.reset()
+    assert robot.time == 0.0
+
+
 def test_divergence_is_reported():
     """A state that stops being finite ends in an error that says what to do."""
     model = (ModelBuilder('rod').add_body(
@@ -349,7 +362,7 @@ def test_divergence_is_reported():
 
 
 @pytest.mark.parametrize(('wrong', 'one_by_one', 'unresolved'), [
-    (1, 0, 0), (12, 4, 0), (99, 8, 1)])
+    (0, 0, 0), (1, 0, 0), (8, 0, 0), (12, 4, 0), (16, 8, 0), (17, 8, 1), (99, 8, 1)])
 def test_steps_whose_guesses_stay_wrong_are_counted(wrong, one_by_one, unresolved, monkeypatch):
     """Sixteen better guesses are tried, the last eight one joint at a time, then it is said."""
     step, modes = PlainEngine.__call__, []

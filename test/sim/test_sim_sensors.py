@@ -21,6 +21,7 @@ import pytest
 from rbd_ros import load_urdf
 from rbd_ros.errors import SettingError
 from rbd_ros.sim import DelayLine, Imperfections, Physics, Sensors, SimulatedRobot
+from rbd_ros.sim.sensors import EFFORT_SOURCES, VELOCITY_SOURCES
 
 HERE = Path(__file__).parents[1]
 ARM = HERE.parent / 'urdf' / 'seven_joint_arm.urdf'
@@ -199,6 +200,46 @@ def test_mimic_joints_are_read():
     assert named['left'] == 0.02 and named['right'] == -0.02
     assert speeds['left'] == 0.1 and speeds['right'] == -0.1
     assert len(sample.effort) == len(sample.position)
+
+
+@pytest.mark.parametrize('imperfections', [
+    {}, {'resolution': 0.01}, {'resolution': [0.07] + [0.0] * 6},
+    {'velocity': 'difference', 'effort': 'joint'}, {'velocity': 'none', 'effort': 'none'}])
+def test_a_plain_reading_is_the_same_in_numbers(robot, imperfections):
+    """What machine code is told of the sensors gives the reading that Python takes."""
+    sensors = Sensors(robot, Imperfections(**imperfections))
+    plain, (sample,) = sensors.plain, readings(robot, 1, **imperfections)
+    q = plain.from_q @ robot.q + plain.offset
+    step = np.where(plain.resolution > 0.0, plain.resolution, 1.0)
+    np.testing.assert_allclose(np.where(plain.resolution > 0.0, np.round(q / step) * step, q),
+                               sample.position, rtol=0.0, atol=1e-15)
+    np.testing.assert_array_equal(plain.resolution, imperfections.get('resolution', 0.0))
+    np.testing.assert_array_equal(plain.from_v @ robot.v, robot.v)
+    np.testing.assert_array_equal(plain.own, np.arange(7.0))
+    assert VELOCITY_SOURCES[plain.velocity] == imperfections.get('velocity', 'measured')
+    assert EFFORT_SOURCES[plain.effort] == imperfections.get('effort', 'motor')
+
+
+@pytest.mark.parametrize('imperfections', [
+    {'latency': 1e-3}, {'loss': 0.1}, {'position_noise': 1e-3}, {'velocity_noise': 1e-3},
+    {'effort_noise': 1e-3}])
+def test_what_hangs_on_time_or_chance_is_not_plain(robot, imperfections):
+    """Such a reading is left to Python."""
+    assert Sensors(robot, Imperfections(**imperfections)).plain is None
+
+
+def test_a_plain_reading_of_mimic_joints():
+    """A joint that follows is read by the numbers of its leader; it has no effort of its own."""
+    model = load_urdf(HERE / 'urdf' / 'mimic_gripper.urdf')
+    robot = SimulatedRobot(model)
+    plain = Sensors(robot, Imperfections()).plain
+    q, v = np.array(robot.q), np.zeros(model.nv)
+    q[model.position_order(['left'])], v[model.velocity_order(['left'])] = 0.02, 0.1
+    place = dict(zip(Sensors(robot, Imperfections()).names, range(len(plain.own))))
+    left, right = place['left'], place['right']
+    found, speed = plain.from_q @ q + plain.offset, plain.from_v @ v
+    assert (found[left], found[right], speed[left], speed[right]) == (0.02, -0.02, 0.1, -0.1)
+    assert plain.own[left] == model.velocity_order(['left'])[0] and plain.own[right] == -1.0
 
 
 def test_delay_line_keeps_order():

@@ -21,7 +21,8 @@ import numpy as np
 import pytest
 from rbd_ros import Dynamics, load_urdf
 from rbd_ros.errors import NonFiniteError, SettingError, ShapeError
-from rbd_ros.sim import Imperfections, Pacer, Schedule, Sensors, SimulatedRobot, Simulation
+from rbd_ros.sim import (
+    Imperfections, Pacer, Physics, Schedule, Sensors, SimulatedRobot, Simulation)
 
 ARM = Path(__file__).parents[2] / 'urdf' / 'seven_joint_arm.urdf'
 BENT = np.array([0.3, 0.5, -0.4, -1.2, 0.6, 0.7, 0.9])
@@ -222,6 +223,36 @@ def test_reset_restores_state_but_not_time(model):
     sim.command(np.zeros(7), old, clock.now)
     clock.run(sim, 0.1)
     assert (sim.robot.q == BENT).all() and sim.counters.outdated == 1
+
+
+def test_pushes_end_with_their_time_their_successor_and_a_reset(model):
+    """Whatever else is pushed; without brakes and gravity nothing else moves the arm."""
+    weightless = model.with_gravity((0.0, 0.0, 0.0))
+
+    def pushed(first, seconds, then=None, reset=False):
+        robot = SimulatedRobot(weightless, physics=Physics.of(
+            weightless, friction=0.0, damping=0.0))
+        robot.place(BENT)
+        sim, clock = Simulation(robot, Sensors(robot, Imperfections()), model.joint_names,
+                                Schedule(brakes=False)), Clock()
+        clock.run(sim, 0.005)
+        sim.push('tool0', first, seconds)
+        if reset:
+            sim.reset()
+        clock.run(sim, 0.01)
+        if then is not None:
+            sim.push('tool0', then, 1.0)
+        moving = sim.robot.v
+        clock.run(sim, 0.01)
+        return moving, sim.robot.v
+    force, none = [0.0, 0.0, 0.0, 5.0, 0.0, 3.0], np.zeros(6)
+    during, after = pushed(force, 0.010)
+    speed = np.abs(during).max()
+    assert speed > 0.01 and np.abs(after - during).max() < 0.05 * speed
+    assert np.abs(pushed(force, 1.0)[1]).max() > 1.8 * speed
+    during, after = pushed(force, 1.0, none)
+    assert np.abs(after - during).max() < 0.05 * speed
+    assert not np.any(pushed(force, 1.0, reset=True))
 
 
 # --- lockstep ------------------------------------------------------------------------------

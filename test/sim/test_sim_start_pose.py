@@ -33,8 +33,8 @@ def single(model):
             if model.joint[model.joint_index(name)].nq == 1]
 
 
-def jacobian_condition(model, q, tip):
-    """Return the condition number of the Jacobian by differences of poses, per length of 1 m."""
+def jacobian_condition(model, q, tip, length=1.0):
+    """Return the condition number of the Jacobian by differences of poses, per a length."""
     def pose(x):
         position, (w, *v) = link_poses(model, x)[tip]
         return position, np.sign(w or 1.0) * np.array([w, *v])
@@ -44,7 +44,8 @@ def jacobian_condition(model, q, tip):
     to_rate = 2.0 * np.array([[-x, w, -z, y], [-y, z, w, -x], [-z, -y, x, w]])  # of angular speed
     for k in range(len(q)):
         moved, turned = pose(q + h * np.eye(len(q))[k])
-        columns.append(np.concatenate([to_rate @ (turned - turn), moved - position]) / h)
+        columns.append(np.concatenate(
+            [to_rate @ (turned - turn), (moved - position) / length]) / h)
     values = np.linalg.svd(np.array(columns).T, compute_uv=False)
     return values[0] / max(values[min(6, len(q)) - 1], 1e-300)
 
@@ -95,6 +96,16 @@ def test_an_arm_of_any_shape(seed):
     q = bent_pose(model, single(model))
     assert (q >= model.lower).all() and (q <= model.upper).all()
     assert condition_number(model, single(model), q) < 60.0
+
+
+@pytest.mark.parametrize('joints', [1, 2, 4, 6, 8])
+def test_the_condition_is_that_of_the_smallest_singular_value(joints):
+    """Of as many as the tip has directions, lengths in those of the arm; elsewhere by poses."""
+    model = random_arm(np.random.default_rng(joints), joints)
+    q = bent_pose(model, single(model))
+    length = sum(np.linalg.norm(list(map(float, place.r.to_list()))) for place in model.X_T[1:])
+    assert condition_number(model, single(model), q) == pytest.approx(
+        jacobian_condition(model, q, model.body_names[-1], length), rel=1e-4)
 
 
 def test_what_has_no_arm_stays_where_it_was():

@@ -72,6 +72,7 @@ def standing(name: str) -> Standing:
                     world)
 
 
+@pytest.mark.sampled('robots', 2)
 @pytest.mark.parametrize('name', LEGGED)
 def test_torques_and_floor_hold_the_robot(name: str) -> None:
     """
@@ -148,6 +149,7 @@ class MujocoFloor:
                 mujoco.mj_step(self.mj, self.data)
 
 
+@pytest.mark.sampled('robots', 2)
 @pytest.mark.parametrize('name', IN_MUJOCO)
 def test_it_stands_in_mujoco(name: str) -> None:
     """It stays up; pushed with a tenth of its weight for 0.3 s it comes back to rest."""
@@ -168,6 +170,7 @@ def test_it_stands_in_mujoco(name: str) -> None:
     assert np.abs(floor.v).max() < 0.05
 
 
+@pytest.mark.sampled('robots', 2)
 @pytest.mark.parametrize('name', LEGGED)
 def test_it_stands_in_the_simulator(name: str) -> None:
     """On the floor of its own configuration it comes to rest where it started."""

@@ -21,6 +21,7 @@ import io
 import socket
 import threading
 import time
+from types import SimpleNamespace
 import urllib.error
 import urllib.request
 
@@ -29,7 +30,7 @@ import pytest
 from rbd_env.pace import patient
 from rbd_ros.errors import RbdError
 from rbd_ros.view import gate as gates
-from rbd_ros.view.frames import is_like, is_wanted, read_frame
+from rbd_ros.view.frames import is_like, is_wanted, MOST_PARTS, read_frame
 from rbd_ros.view.page_head import SCRIPT, STYLE
 from rbd_ros.view.server import start_server, stop_server
 
@@ -340,3 +341,42 @@ def test_our_lines_come_first_in_the_head_of_the_page(open_page, encoding):
     head = text.partition(b'<head>')[2]
     assert head.startswith(STYLE + SCRIPT) and text.count(SCRIPT) == 1
     assert b'data-p=' in head.removeprefix(STYLE + SCRIPT)  # the page of viser
+
+
+def test_frames_of_a_drag():
+    """Points are three finite numbers; a phase is a text."""
+    whole = {'type': 'SceneNodeDragMessage', 'phase': 'start', 'name': '/robot/link_1/shape_0',
+             'instance_index': None, 'start_position': [0.0, 0.0, 0.5], 'button': 'left',
+             'start_screen_pos': [0.5, 0.5], 'end_position': [0.0, 0.1, 0.5],
+             'end_screen_pos': [0.5, 0.6], 'modifier': None, 'owner': ''}
+
+    def read(**other):
+        return read_frame(msgspec.msgpack.encode({**whole, **other}))
+    assert is_wanted(read(), {})
+    for wrong in ({'phase': 3}, {'start_position': [0.0, float('nan'), 0.0]},
+                  {'end_position': [0.0]}, {'end_screen_pos': 'ab'}, {'button': ['left']}):
+        assert read(**wrong) is None
+
+
+def test_frames_of_a_file():
+    """They are for a button that takes files; sizes have bounds."""
+    inputs = {'up': SimpleNamespace(value=viser.UploadedFile('', b'')),
+              'other': SimpleNamespace(value=b'')}
+    start = {'type': 'FileTransferStartUpload', 'source_component_uuid': 'up',
+             'transfer_uuid': 't', 'filename': 'a.urdf', 'mime_type': '', 'part_count': 1,
+             'size_bytes': 3}
+    part = {'type': 'FileTransferPart', 'source_component_uuid': 'up', 'transfer_uuid': 't',
+            'part_index': 0, 'content': b'abc'}
+
+    def wanted(message, **other):
+        read = read_frame(msgspec.msgpack.encode({**message, **other}))
+        return read is not None and is_wanted(read, inputs)
+    assert wanted(start) and wanted(part)
+    for message in (start, part):
+        for uuid in ('other', 'unknown', None, 3):
+            assert not wanted(message, source_component_uuid=uuid)
+    assert not wanted(start, part_count=MOST_PARTS + 1) and not wanted(start, part_count=-1)
+    assert not wanted(start, filename=['a']) and not wanted(start, size_bytes='3')
+    assert not wanted(part, part_index=MOST_PARTS) and not wanted(part, content='abc')
+    assert not wanted({'type': 'FileTransferPartAck', 'source_component_uuid': 'up',
+                       'transfer_uuid': 't', 'transferred_bytes': 1, 'total_bytes': 1})

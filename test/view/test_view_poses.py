@@ -74,3 +74,32 @@ def test_a_node_that_is_gone_or_of_another_release_is_set_by_its_setters(server)
         pose.move((1.0, 2.0, 3.0))
         pose.turn((1.0, 0.0, 0.0, 0.0))
         assert other.position == (1.0, 2.0, 3.0) and other.wxyz == (1.0, 0.0, 0.0, 0.0)
+
+
+def sent(server, act):
+    """Return the messages that are queued for the browsers meanwhile."""
+    queued, queue = [], server.scene._websock_interface.queue_message
+    server.scene._websock_interface.queue_message = queued.append
+    try:
+        act()
+    finally:
+        server.scene._websock_interface.queue_message = queue
+    return queued
+
+
+def test_what_is_sent_is_what_viser_sends(server):
+    """The same messages, in the same order, and a handle that knows where it is."""
+    plain, quick = (server.scene.add_frame(f'/{name}') for name in ('plain', 'quick'))
+    place, turn = (0.1, -0.2, 0.3), (0.5, 0.5, -0.5, 0.5)
+
+    def set_plainly():
+        plain.position = place
+        plain.wxyz = turn
+    pose = NodePose(quick)
+    expected, found = sent(server, set_plainly), sent(
+        server, lambda: (pose.move(place), pose.turn(turn)))
+    assert len(found) == 2
+    for one, other in zip(expected, found, strict=True):
+        assert type(one) is type(other)
+        assert {**vars(one), 'name': '/quick'} == vars(other)
+    assert tuple(quick.position) == place and tuple(quick.wxyz) == turn

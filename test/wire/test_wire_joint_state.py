@@ -193,10 +193,10 @@ def test_whatever_the_bytes_nothing_outside_is_read(finders):
 
 
 @pytest.mark.skipif(COMPILER is None, reason='this machine has no C compiler')
-def test_c_finds_what_python_does(tmp_path):
+def test_c_finds_what_python_does():
     """The same reader as C."""
     finder, rng = Finder('python'), np.random.default_rng(10)
-    built = Built(tmp_path, find, finder.data, finder.parts, finder.found)
+    built = Built(find, finder.data, finder.parts, finder.found)
     sizes = [place.numbers.nbytes for place in built.places]
     memory = built.memory.view(np.uint8)
     parts, found, data = np.split(memory[:sum(sizes)], np.cumsum(sizes)[:-1])

@@ -1,0 +1,208 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""Heavy tests run on a sample that hangs on the sources; what is left out is told."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+from pathlib import Path
+import subprocess
+import sys
+import time
+
+import pytest
+from rbd_env import disturbance, testing, whole_runs
+from rbd_env.failure import Failure
+from rbd_env.pace import patient
+import sampling
+
+ROOT = Path(__file__).parents[2]
+
+CONFTEST = """
+import sys
+sys.path.insert(0, {folder!r})
+import outcomes, sampling
+from sampling import pytest_addoption, pytest_testnodedown
+from outcomes import pytest_runtest_logreport, pytest_sessionfinish
+
+def pytest_configure(config):
+    sampling.choose(config)
+
+def pytest_runtest_setup(item):
+    sampling.begin(item)
+
+def pytest_collection_modifyitems(config, items):
+    sampling.leave_out(config, items)
+"""
+
+TESTS = """
+import pytest
+from sampling import some
+
+@pytest.mark.sampled('robots', 3)
+@pytest.mark.parametrize('k', range(20))
+def test_many(k): pass
+
+@pytest.mark.sampled('walks', 0.5)
+class TestAll:
+    def test_a(self): pass
+    def test_b(self): pass
+
+def test_within():
+    print('WITHIN', some('sweeps', range(10), 4))
+
+@pytest.mark.sampled('launches', 1, pool='stories')
+def test_story(): pass
+
+@pytest.mark.sampled('launches', 1, pool='stories')
+def test_other_story(): pass
+
+def test_light(): pass
+"""
+
+
+def run(folder: Path, *options: str) -> tuple[set[str], dict[str, dict[str, int]], str]:
+    """Run the tests above; return which ran, what is told of samples, and the output."""
+    (folder / 'test_it.py').write_text(TESTS)
+    (folder / 'conftest.py').write_text(CONFTEST.format(folder=str(ROOT / 'test' / 'harness')))
+    results = folder / 'results.json'
+    environ = {name: value for name, value in os.environ.items()
+               if not name.startswith('RBD_ROS_TEST_')}
+    done = subprocess.run(
+        [sys.executable, '-m', 'pytest', '-q', '-s', '-p', 'no:cacheprovider', '-p', 'xdist',
+         '--rootdir', str(folder), *(options or ('test_it.py',))],
+        cwd=folder, capture_output=True, text=True, timeout=patient(120), check=False,
+        env={**environ, 'PYTEST_DISABLE_PLUGIN_AUTOLOAD': '1', 'RBD_ROS_RESULTS': str(results)})
+    if done.returncode:
+        return set(), {}, done.stdout + done.stderr
+    ran = {name.partition('::')[2] for name in json.loads(results.read_text())}
+    return ran, json.loads(results.with_suffix('.sampled').read_text()), done.stdout
+
+
+def test_the_same_sources_draw_the_same_sample(tmp_path: Path) -> None:
+    """Another run draws the same, also in workers; another seed draws another one."""
+    ran, told, said = run(tmp_path)
+    assert told == {'robots': {'kept': 3, 'of': 20}, 'walks': {'kept': 1, 'of': 2},
+                    'sweeps': {'kept': 4, 'of': 10}, 'launches': {'kept': 1, 'of': 2}}
+    assert len(ran) == 7 and {'test_within', 'test_light'} < ran
+    again, told_again, _ = run(tmp_path, '-n', '2', 'test_it.py')
+    assert (again, told_again) == (ran, told)
+    other, _, other_said = run(tmp_path, '--seed', '1', 'test_it.py')
+    assert other != ran
+    assert other_said.split('WITHIN')[1][:14] != said.split('WITHIN')[1][:14]
+
+
+def test_all_of_a_kind_or_everything_on_demand(tmp_path: Path) -> None:
+    """A kind that is asked for runs whole, and so does what is named by its id."""
+    ran, told, _ = run(tmp_path, '--all=robots,walks', 'test_it.py')
+    assert told['robots'] == {'kept': 20, 'of': 20} and told['sweeps'] == {'kept': 4, 'of': 10}
+    assert len(ran) == 25
+    ran, told, _ = run(tmp_path, '--all', '--', 'test_it.py')
+    assert told['sweeps'] == {'kept': 10, 'of': 10}
+    ran, told, _ = run(tmp_path, 'test_it.py::test_many')
+    assert len(ran) == 20
+    assert 'no kind of sample "walk"; there are' in run(tmp_path, '--all=walk', 'test_it.py')[2]
+
+
+def test_modules_of_a_pool_run_whole_or_not_at_all(tmp_path: Path) -> None:
+    """What several tests of a module share is made once; one of three modules is drawn."""
+    for name in 'abc':
+        (tmp_path / f'test_{name}.py').write_text(
+            "import pytest\npytestmark = pytest.mark.sampled('simulations', 1, pool='shared')\n"
+            'def test_1(): pass\ndef test_2(): pass\n')
+    ran, told, _ = run(tmp_path, '.')
+    assert told['simulations'] == {'kept': 2, 'of': 6}
+    assert ran > {'test_1', 'test_2'}
+
+
+def test_any_file_changes_the_sample(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Contents and names count, not what Python keeps beside them, nor the notes of runs."""
+    monkeypatch.setattr(sampling, 'ROOT', tmp_path)
+    file = tmp_path / 'rbd_ros' / 'a.py'
+    (file.parent / '__pycache__').mkdir(parents=True)
+    seen = []
+    for path, text in ((file, '1'), (file, '2'), (file.with_name('b.py'), '')):
+        path.write_text(text)
+        seen.append(sampling.digest.__wrapped__())
+    assert len(set(seen)) == 3
+    (file.parent / '__pycache__' / 'a.pyc').write_text('')
+    (file.parent / whole_runs.RECORD.rpartition('/')[2]).write_text('')
+    assert sampling.digest.__wrapped__() == seen[-1]
+
+
+@pytest.mark.parametrize(('words', 'expected'), [
+    ('--all', '--all=all'), ('--all recordings walks', '--all=recordings,walks'),
+    ('--all test/package', '--all=all test/package'), ('--all walks -x', '--all=walks -x'),
+    ('--seed 3 -k rnea', '--seed=3 -k rnea'), ('--disturb busy,stops', '--disturb=busy,stops')])
+def test_options_and_their_values_become_one_word(words: str, expected: str) -> None:
+    """What follows --all is kinds, up to the first file or option."""
+    assert testing.joined(words.split(), ROOT) == expected.split()
+
+
+def test_whole_runs_are_noted_by_kind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only what ran whole is noted; what was noted of other kinds stays."""
+    monkeypatch.setenv('RBD_ROS_FOLDER', str(tmp_path / '.run'))
+    results = whole_runs.stages.results_file(tmp_path, 'unit tests').with_suffix('.sampled')
+    results.parent.mkdir(parents=True)
+    (tmp_path / 'test').mkdir()
+    for counts in ({'walks': {'kept': 2, 'of': 2}, 'robots': {'kept': 1, 'of': 9}},
+                   {'walks': {'kept': 1, 'of': 2}, 'robots': {'kept': 9, 'of': 9}}):
+        results.write_text(json.dumps(counts))
+        whole_runs.note(tmp_path, ['unit tests'])
+    with open(tmp_path / whole_runs.RECORD, newline='') as file:
+        rows = list(csv.DictReader(file))
+    assert [(row['kind'], row['tests']) for row in rows] == [('robots', '9'), ('walks', '2')]
+    assert whole_runs.last(tmp_path)['walks'].endswith(', 2 cases')
+
+
+def test_processes_of_the_tests_are_halted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A child is halted and continued, again and again, and goes on at the end."""
+    monkeypatch.setattr(disturbance, 'HALT', 0.05)
+    monkeypatch.setattr(disturbance, 'PAUSE', 0.05)
+    child = subprocess.Popen(['sleep', '600'])
+
+    def status() -> str:
+        return Path(f'/proc/{child.pid}/stat').read_text().rpartition(')')[2].split()[0]
+    monkeypatch.setattr(disturbance, 'descendants', lambda _: [child.pid])
+    try:
+        with disturbance.disturbed('stops'):
+            for wanted in ('T', 'S', 'T', 'S'):
+                end = time.monotonic() + patient(30.0)
+                while status() != wanted:
+                    assert time.monotonic() < end
+        end = time.monotonic() + patient(30.0)
+        while status() != 'S':
+            assert time.monotonic() < end
+    finally:
+        child.kill()
+        child.wait()
+    with pytest.raises(Failure, match='knows "busy" and "stops", not "load"'):
+        with disturbance.disturbed('load'):
+            pass
+
+
+def test_children_of_children_are_found() -> None:
+    """What tests start starts others."""
+    process = subprocess.Popen(['sh', '-c', 'sleep 600 & echo $!; wait'], text=True,
+                               stdout=subprocess.PIPE, start_new_session=True)
+    assert process.stdout is not None
+    try:
+        sleeper = int(process.stdout.readline())
+        assert {process.pid, sleeper} <= set(disturbance.descendants(os.getpid()))
+    finally:
+        os.killpg(process.pid, 9)
+        process.wait()

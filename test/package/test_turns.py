@@ -1,0 +1,76 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""Tests of nodes take turns: beside each other, or one alone."""
+
+from __future__ import annotations
+
+import fcntl
+from pathlib import Path
+import threading
+import time
+
+from rbd_env.pace import patient
+from turns import Turns
+
+
+def is_free(file: Path) -> bool:
+    """Return whether nobody has locked a file."""
+    with file.open('a') as opened:
+        try:
+            fcntl.flock(opened, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+    return True
+
+
+def test_one_alone_waits_for_all_others_and_they_for_it(tmp_path: Path) -> None:
+    """Tests share the room; who wants it alone comes in when it is empty, before later ones."""
+    turns, order = Turns(tmp_path), []
+    inside, leave, wants = threading.Event(), threading.Event(), threading.Event()
+
+    def first() -> None:
+        with turns.beside():
+            inside.set()
+            leave.wait()
+            order.append('first')
+
+    def alone() -> None:
+        wants.set()
+        with turns.alone():
+            order.append('alone')
+
+    def later() -> None:
+        with turns.beside():
+            order.append('later')
+
+    threads = [threading.Thread(target=each, daemon=True) for each in (first, alone, later)]
+    threads[0].start()
+    inside.wait()
+    with Turns(tmp_path).beside():  # beside the first one
+        assert not order
+    threads[1].start()
+    wants.wait()
+    door, = tmp_path.glob('*.door')
+    end = time.monotonic() + patient(10.0)
+    while is_free(door):  # until it waits in there
+        assert time.monotonic() < end
+        time.sleep(0.01)
+    threads[2].start()
+    threads[2].join(0.2)
+    assert not order
+    leave.set()
+    for thread in threads:
+        thread.join(patient(10.0))
+    assert order == ['first', 'alone', 'later']
