@@ -69,12 +69,13 @@ def fill(app, docname, source):
 
 def file_pages(app):
     """Return the examples as pages."""
-    return [source_page(f'examples/{file.name}') for file in examples()]
+    return [source_page(f'examples/{file.name}')
+            for file in (examples() if PAGE in app.env.found_docs else ())]
 
 
 def always(app, env, added, changed, removed):
     """Read the page anew whenever pages are built: examples change without it."""
-    return [PAGE]
+    return [PAGE] if PAGE in env.found_docs else []
 
 
 def setup(app):

@@ -110,6 +110,7 @@ def linked_row(row):
     return _NAME.sub(name, _NUMBER.sub(number, row)), used
 
 
+@cache
 def linked(text):
     """Return a page with links in its tables, and the files that they lead to."""
     lines, files = [], set()
@@ -130,7 +131,7 @@ def fill(app, docname, source):
 def file_pages(app):
     """Return the files that are linked, as pages."""
     files = set()
-    for page in PAGES:
+    for page in filter(app.env.found_docs.__contains__, PAGES):
         files |= linked((ROOT / f'{page}.md').read_text())[1]
     return [source_page(file) for file in sorted(files)]
 
@@ -145,7 +146,7 @@ def source_page(file):
 
 def always(app, env, added, changed, removed):
     """Read the maps anew whenever pages are built: lines move without them."""
-    return list(PAGES)
+    return [page for page in PAGES if page in env.found_docs]
 
 
 def setup(app):
