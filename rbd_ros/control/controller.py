@@ -229,14 +229,15 @@ class Controller(Stepping):
         """
         self.joint_intake.check(knots)
 
-    def take_points(self, now: float, steady: float, knots: Knots, start_time: float) -> None:
+    def take_points(self, now: float, steady: float, knots: Knots,
+                    start_time: float | None = None) -> None:
         """
         Take the points of a message that is no goal.
 
         :param now: control time, s.
         :param steady: steady time, s.
         :param knots: its points.
-        :param start_time: control time of its time_from_start 0.
+        :param start_time: control time of its time_from_start 0; None: now, whenever it is taken.
         """
         self._take_reference(now, steady, lambda now: self.joint_intake.take(
             self.u, now, knots, start_time))
@@ -254,15 +255,15 @@ class Controller(Stepping):
         self._take_reference(now, steady, lambda now: self.joint_intake.stream(
             self.u, now, numbers, of))
 
-    def pursue(self, now: float, steady: float, knots: Knots, start_time: float, key: Hashable,
-               tolerances: Tolerances) -> None:
+    def pursue(self, now: float, steady: float, knots: Knots, start_time: float | None,
+               key: Hashable, tolerances: Tolerances) -> None:
         """
         Follow a goal.
 
         :param now: control time, s.
         :param steady: steady time, s.
         :param knots: its points.
-        :param start_time: control time of its time_from_start 0.
+        :param start_time: control time of its time_from_start 0; None: now, whenever it is taken.
         :param key: by which its end is told in ``ended``.
         :param tolerances: of the goal.
         :raises GoalError: if the law does not run or does not follow the joints, or if the points

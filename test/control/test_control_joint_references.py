@@ -536,8 +536,9 @@ def test_pieces_never_mix():
             rig.feeder.catch_up(now)
             rig.update(now)
             assert rig.y.told == 0.0
-            if now >= rig.x.path.joined:  # one that is taken late is joined first
-                np.testing.assert_allclose(rig.x.profile.target, sampled(old, [now])[0],
+            time = now - rig.x.path.late
+            if time >= rig.x.path.joined:  # one that is taken late is joined first
+                np.testing.assert_allclose(rig.x.profile.target, sampled(old, [time])[0],
                                            rtol=1e-12, atol=1e-9)
 
     now, old = 0.0, made(0.0)
@@ -770,8 +771,9 @@ def test_a_trajectory_that_is_taken_late_is_joined(seed):
     made_at, late = 0.1, int(rng.integers(0, 20))
     next_times = np.cumsum(rng.uniform(0.003, 0.3, 12))
     knots = Knots(next_times, *rng.normal(size=(3, 12, 2)) * [[[0.1]], [[0.3]], [[1.0]]])
-    rig.intake.follow(rig.u, made_at, knots, made_at, 0, None)
-    made, asked = Trajectory(knots, made_at, made_at, tuple(rig.state.copy())), rig.u.memory.copy()
+    start = made_at - 1e-9  # as its stamp says: it does not begin when it is taken over
+    rig.intake.follow(rig.u, made_at, knots, start, 0, None)
+    made, asked = Trajectory(knots, start, made_at, tuple(rig.state.copy())), rig.u.memory.copy()
     before = rig.run(late * dt, made_at)
     rig.u.memory[:] = asked
     now = made_at + (late + 0.5) * dt
@@ -794,3 +796,32 @@ def test_a_trajectory_that_is_taken_late_is_joined(seed):
     after = [k for k in range(1, 1001) if made_at + (late + k) * dt >= joined + 1e-9]
     expected = sampled(made, [made_at + (late + k) * dt for k in after])
     np.testing.assert_allclose(path[after], expected, atol=1e-6)
+
+
+@pytest.mark.parametrize('moves', [False, True])
+@pytest.mark.parametrize('seed', range(10))
+def test_a_trajectory_from_now_on_is_run_through_however_late_it_is_taken(seed, moves):
+    """Nothing of it is left out to catch up: it begins when it is taken, and lasts as long."""
+    rng = np.random.default_rng(seed)
+    rig = JointRig(velocity=1e3, acceleration=1e6, limit=100.0, continuous=False)
+    rig.start(0.0)
+    if moves:
+        rig.follow(0.0, Knots(np.array([0.5, 3.0]), *rng.normal(size=(3, 2, 2)) * 0.1))
+    rig.run(0.1)
+    knots = Knots(np.cumsum(rng.uniform(0.05, 0.2, 8)), *rng.normal(size=(3, 8, 2)) * 0.1)
+    rig.intake.follow(rig.u, 0.1, knots, None, 0, None)
+    made, asked = Trajectory(knots, 0.1, 0.1, tuple(rig.state.copy())), rig.u.memory.copy()
+    late = 0.001 * int(rng.integers(1, 1000))
+    rig.run(late, 0.1)
+    rig.u.memory[:] = asked
+    assert rig.do(Kind.PIECES, 0.1 + late) == 0.0
+    times = np.arange(0.001, made.end + 0.3, 0.001)
+    steps = np.array([rig.update(0.1 + late + t) for t in times])
+    assert rig.x.path.late == pytest.approx(late)
+    joined = max(0.0, rig.x.path.joined - 0.1)
+    if not moves:
+        assert joined == 0.0
+    after = times >= joined + 1e-9
+    expected = sampled(made, 0.1 + times)
+    np.testing.assert_allclose(steps[after], expected[after], atol=1e-6)
+    np.testing.assert_allclose(steps[-1, 0], made.final, atol=1e-9)

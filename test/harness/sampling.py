@@ -15,7 +15,9 @@
 """
 Two sizes, one suite: heavy proofs run on a sample, and whole with ``--all``.
 
-Three ways to say what is heavy, each with its kind, one of ``KINDS``:
+Tests that took half a second or more in the last whole run stand in ``test/heavy.csv`` with their
+times. A run of the whole suite draws from them as many as fit into a budget of time; nobody marks
+them. Beyond that there are three ways to say what is heavy, each with its kind, one of ``KINDS``:
 
 - ``@pytest.mark.sampled('recordings', 3)``: of the cases of a test (of all tests of a module,
   where the mark is in its ``pytestmark``) three are run; with ``pool='stories'`` three of all
@@ -32,6 +34,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
+import csv
 from functools import cache
 import hashlib
 import os
@@ -48,6 +51,7 @@ KINDS = {
     'configurations': 'settings of a program or a robot that go the same way',
     'examples': 'what the documentation shows, run as it stands there',
     'formats': 'formats of messages and files',
+    'heavy': 'tests that take longest, drawn up to a budget of time',
     'launches': 'started graphs of nodes',
     'properties': 'random examples of a property',
     'recordings': 'stories of the recorded behaviour of the controller',
@@ -57,8 +61,8 @@ KINDS = {
     'walks': 'exhaustive walks through states',
 }
 
-#: What notes that all was run: it changes no test.
-RECORD = 'whole_runs.csv'
+#: What notes that all was run, and how long it took: the first changes no test.
+RECORD, TIMES = 'whole_runs.csv', 'heavy.csv'
 
 #: Folders whose contents decide which sample is drawn.
 SOURCES = ('rbd_ros', 'test', 'config', 'launch', 'scripts', 'urdf', 'tools', 'benchmark')
@@ -124,6 +128,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup('rbd_ros')
     group.addoption('--all', nargs='?', const='all', default='', metavar='KINDS', dest='kinds',
                     help='run all of what is heavy, or of these kinds: ' + ', '.join(KINDS))
+    group.addoption('--budget', type=float, default=0.0, metavar='S',
+                    help='s that the tests of heavy.csv may take, of one worker; 0: all run')
     group.addoption('--seed', default='', metavar='N', dest='sample_seed',
                     help='draw another sample of what is heavy')
     group.addoption('--shuffle', default='', metavar='N', dest='order_seed',
@@ -169,11 +175,45 @@ def leave_out(config: pytest.Config, items: list[pytest.Item]) -> None:
         dropped.update(item for name in names if name not in kept for item in units[name])
     for kind, found in touched.items():
         _left_out[kind].update(kept=len(found - dropped), of=len(found))
+    dropped |= _beyond_budget([item for item in items if item not in dropped],
+                              config.option.budget, heavy_tests(config.rootpath))
     if hasattr(config, 'workeroutput'):
         config.workeroutput['left_out'] = {kind: dict(each) for kind, each in _left_out.items()}
     if dropped:
         config.hook.pytest_deselected(items=sorted(dropped, key=lambda each: each.nodeid))
         items[:] = [item for item in items if item not in dropped]
+
+
+def heavy_tests(root: Path) -> dict[str, float]:
+    """Return the tests that take longest, without their cases, and their s of one worker."""
+    try:
+        with open(root / 'test' / TIMES, newline='', encoding='utf-8') as file:
+            return {row['test']: float(row['seconds']) for row in csv.DictReader(file)}
+    except OSError:
+        return {}
+
+
+def _beyond_budget(items: list[pytest.Item], budget: float,
+                   times: dict[str, float]) -> set[pytest.Item]:
+    """Return what is left out of the tests that take longest: they are drawn while they fit."""
+    found: dict[str, list[pytest.Item]] = defaultdict(list)
+    for item in items:
+        name = item.nodeid.partition('[')[0]
+        if name in times and not any(mark.kwargs.get('pool')
+                                     for mark in item.iter_markers('sampled')):
+            found[name].append(item)
+    order = sorted(found)
+    random.Random(f'{seed()} heavy').shuffle(order)
+    left, dropped = budget, set()
+    for name in order if budget > 0.0 and not whole('heavy') else ():
+        if times[name] <= left:
+            left -= times[name]
+        else:
+            dropped.update(found[name])
+    if found:
+        count = sum(map(len, found.values()))
+        _left_out['heavy'].update(kept=count - len(dropped), of=count)
+    return dropped
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -529,11 +529,12 @@ def test_a_slow_planner(robot, monkeypatch, late, allowed, taken):
             robot.wait(lambda: loop.count(Word.STATES) > before)
         monkeypatch.setattr(controller.joint_intake, 'follow', slowly)
         now, steady = controller.u.now, controller.u.steady
-        goal = (Knots(np.array([5.0]), Q[None], None, None), now, 'goal',
+        goal = (Knots(np.array([5.0]), Q[None], None, None), None, 'goal',
                 controller.accepted.tolerances())
         if taken:
             controller.pursue(now, steady, *goal)
             assert controller.goal == 'goal' and len(made) >= 3
+            assert controller.ring.end - controller.ring.start == pytest.approx(5.0)  # all of it
         else:
             with pytest.raises(GoalError, match='machine is too busy: 6 times'):
                 controller.pursue(now, steady, *goal)

@@ -191,10 +191,8 @@ def test_plain_numbers_of_a_servoing_node(rig):
     rig.run_until(lambda: rig.q[0] > START[0] + 0.05, 'a motion')
     rig.run(1.0)
     assert START[0] + 0.05 < rig.q[0] < START[0] + 0.1 and np.abs(rig.qd).max() < 5e-3
-    with rig.logs('1 velocities for 7 joints'):
-        rig.publish('controller/target_velocities', Float64MultiArray(data=[0.5]))
-        rig.get('mode')
-        rig.run(0.1)
+    rig.is_told('controller/target_velocities', Float64MultiArray(data=[0.5]),
+                '1 velocities for 7 joints')
 
 
 def test_references_of_another_mode_are_no_fault(rig):

@@ -129,6 +129,27 @@ def test_modules_of_a_pool_run_whole_or_not_at_all(tmp_path: Path) -> None:
     assert ran > {'test_1', 'test_2'}
 
 
+def test_what_takes_longest_is_drawn_while_it_fits(tmp_path: Path) -> None:
+    """Of the tests with known times some, within the budget; the others all; all on demand."""
+    (tmp_path / 'test').mkdir()
+    times = {f'test_{k}': 0.5 + 0.5 * k for k in range(8)}
+    (tmp_path / 'test_long.py').write_text(''.join(
+        f'def {name}(): pass\n' for name in (*times, 'test_short')))
+    (tmp_path / 'test' / sampling.TIMES).write_text('test,seconds\n' + ''.join(
+        f'test_long.py::{name},{seconds}\n' for name, seconds in times.items()))
+    drawn = set()
+    for seed in '12345678':
+        ran, told, said = run(tmp_path, '--budget=9', '--seed', seed, 'test_long.py')
+        assert 'test_short' in ran, said
+        assert 0.0 < sum(map(times.get, ran - {'test_short'})) <= 9.0
+        assert told['heavy'] == {'kept': len(ran) - 1, 'of': len(times)}
+        drawn |= ran
+    assert drawn == {*times, 'test_short'}
+    for options in (['--budget=9', '--all=heavy'], []):
+        ran, told, _ = run(tmp_path, *options, 'test_long.py')
+        assert len(ran) == 9 and told['heavy'] == {'kept': 8, 'of': 8}
+
+
 def test_any_file_changes_the_sample(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Contents and names count, not what Python keeps beside them, nor the notes of runs."""
     monkeypatch.setattr(sampling, 'ROOT', tmp_path)

@@ -50,6 +50,7 @@ from rcl_interfaces.msg import Log, Parameter as ParameterMessage, ParameterValu
 from rcl_interfaces.srv import GetParameters, SetParametersAtomically
 import rclpy
 from rclpy.action import ActionClient
+from rclpy.duration import Duration
 from rclpy.parameter import Parameter, parameter_value_to_python
 from rclpy.publisher import Publisher
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
@@ -71,6 +72,9 @@ COMMANDS = QoSProfile(depth=50, reliability=ReliabilityPolicy.RELIABLE)
 URDF = re.sub(r'\s*<rotorInertia>.*?</rotorInertia>', '', ARM.read_text())
 JOINTS = tuple(f'joint_{k}' for k in range(1, 8))
 START = np.array([0.1, 0.4, -0.2, -1.2, 0.3, 0.8, 0.2])
+
+#: states of the controller in which each joint state is answered
+ANSWERED = ('ramping in', 'running', 'braking', 'holding', 'floating', 'complying', 'retracting')
 
 PERIOD = 10_000_000  # ns of simulated time
 BEGIN = 1_000_000_000_000  # ns, first time of the clock
@@ -128,7 +132,7 @@ class Goal:
     def cancel(self) -> int:
         """Cancel it; return how many goals are being cancelled."""
         done = self.handle.cancel_goal_async()
-        self._rig.run_until(done.done, 'an answer to a cancellation')
+        self._rig.wait(done.done, 'an answer to a cancellation')
         return len(done.result().goals_canceling)
 
 
@@ -246,7 +250,7 @@ class NodeRig:
             for message in self.received():
                 if message.header.stamp == to_time(stamp):
                     return message
-            if self.said('state') not in ('running', 'ramping in'):
+            if self.said('state') not in ANSWERED:
                 end = min(end, time.monotonic() + 0.01)
             time.sleep(2e-4)
         return None
@@ -279,19 +283,22 @@ class NodeRig:
             assert self.now < end, f'{what}: not within {seconds:g} s; {self.last_words()}'
             self.step()
 
-    def wait(self, condition: Callable[[], object], what: str) -> None:
+    def wait(self, condition: Callable[[], object], what: str, *, steps: bool = False) -> None:
         """
-        Wait until a condition holds.
+        Wait until a condition holds: on a busy machine no longer in simulated time than on others.
 
-        Simulated time stands, which is a pause to who runs; a stop would take it for a dead robot.
+        That stands, which is a pause to who runs; a stop would take it for a dead robot.
+
+        :param steps: whether it goes on now and then in any case, because an answer may need it.
         """
-        end, due = time.monotonic() + min(patient(10.0), 45.0), time.monotonic() + 0.1
+        end, due = time.monotonic() + min(patient(10.0), 45.0), time.monotonic() + 0.02
         while not condition():
             assert time.monotonic() < end, f'{what} does not come; {self.last_words()}'
             time.sleep(2e-3)
-            if time.monotonic() > due and self.said('state') in ('braking', 'holding'):
-                self.step(wait=False)
-                due = time.monotonic() + 0.1
+            if time.monotonic() > due and (
+                    steps or self.said('state') in ('braking', 'holding')):
+                self.step()
+                due = time.monotonic() + 0.02
 
     @property
     def planner(self) -> PathPlanner:
@@ -316,7 +323,7 @@ class NodeRig:
         yield
         for text in texts:
             self.wait(lambda text=text: any(text in line for line in self.texts['log'][before:]),
-                      f'"{text}"')
+                      f'"{text}"', steps=True)
 
     def listen(self, kind: type, topic: str, qos: QoSProfile | int = 100) -> list:
         """Return a list that every message of a topic is added to, once it is heard."""
@@ -354,18 +361,21 @@ class NodeRig:
     # -- what is asked of it --------------------------------------------------------------------
 
     def publish(self, topic: str, message: object) -> None:
-        """Publish a message on a topic to which somebody listens."""
+        """Publish a message on a topic to which somebody listens, and who has taken it then."""
         if topic not in self._publishers:
             self._publishers[topic] = self.client.create_publisher(type(message), topic, 10)
         publisher = self._publishers[topic]
         self.wait(publisher.get_subscription_count, f'a listener of {topic}')
         publisher.publish(message)
+        assert publisher.wait_for_all_acked(Duration(seconds=patient(10.0))), topic
+        self.get('mode')  # asked of the same thread, after the message
 
     def is_told(self, topic: str, message: object, *texts: str) -> None:
         """Publish a message, again and again, until the log has texts about it: once a second."""
         begin, end = len(self.texts['log']), time.monotonic() + min(patient(10.0), 45.0)
         while True:
             self.publish(topic, message)
+            self.step()  # what is refused by the law is told with the next state
             due = time.monotonic() + 0.2
             while time.monotonic() < due:
                 if all(any(text in line for line in self.texts['log'][begin:]) for text in texts):
@@ -388,7 +398,8 @@ class NodeRig:
     def call(self, name: str, kind: type = Trigger, **fields: object) -> object:
         """Call a service of the controller while time goes on."""
         done = self.ask(kind, name, kind.Request(**fields))
-        self.run_until(done.done, f'an answer of {name}')
+        self.wait(done.done, f'an answer of {name}', steps=True)
+        self.step()  # what the answer says is announced with the next state
         return done.result()
 
     def call_now(self, name: str, kind: type = Trigger, **fields: object) -> object:
@@ -425,7 +436,7 @@ class NodeRig:
 
     def value(self, name: str) -> ParameterValue:
         """Return it as it is sent."""
-        return self.call('get_parameters', GetParameters, names=[name]).values[0]
+        return self.call_now('get_parameters', GetParameters, names=[name]).values[0]
 
     def transition(self, name: str) -> bool:
         """Make a transition while time goes on; return whether it succeeded."""

@@ -34,7 +34,7 @@ from rbd_ros.control.interface.events import Kind
 from rbd_ros.control.supervisor.states import StateCode
 from ros2_control_rig import Arm, arm_of, compiled, reason_to_skip, Run, run, settings_of, steps_of
 
-pytestmark = [pytest.mark.slow, pytest.mark.sampled('simulations', 1, pool='plugins'),
+pytestmark = [pytest.mark.slow, pytest.mark.sampled('simulations', 2, pool='plugins'),
               pytest.mark.skipif(bool(reason_to_skip()), reason=reason_to_skip() or 'none')]
 
 ROBOTS = ('panda', 'ur5')

@@ -35,15 +35,16 @@ from ros2_control_rig import (
     arm_of, compiled, reason_to_skip, Run, run, settings_of, worst_difference)
 import yaml
 
-pytestmark = [pytest.mark.slow,
+pytestmark = [pytest.mark.slow, pytest.mark.sampled('simulations', 2, pool='plugins'),
               pytest.mark.skipif(bool(reason_to_skip()), reason=reason_to_skip() or 'none')]
 
 ARM = arm_of('panda')
 JOINTS = list(ARM.joints)
 
 
-@pytest.fixture(scope='module', params=['panda', pytest.param(
-    'ur5', marks=pytest.mark.sampled('simulations', 1, pool='plugins', unit='ur5'))])
+@pytest.fixture(scope='module', params=[
+    pytest.param(name, marks=pytest.mark.sampled('simulations', 1, pool='lives', unit=name))
+    for name in ('panda', 'ur5')])
 def robot(request: pytest.FixtureRequest) -> str:
     """Return the name of a robot."""
     return request.param

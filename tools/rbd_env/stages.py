@@ -45,6 +45,9 @@ ONE_THREAD = {'OPENBLAS_NUM_THREADS': '1'}
 # a third of their time was LLVM's, most of that the order of instructions and the choice of
 # registers, which change no result to the last bit; benchmarks run the code that users get
 QUICK = {'RBD_ROS_COMPILE': 'quick'}
+# s of one worker, on a machine of pace 1, that the tests of test/heavy.csv may take in a run of
+# the whole suite; the others always run
+HEAVY = {'unit tests': 320.0, 'launch tests': 220.0}
 # what shows tests as they run, or asks for other workers, wants one process
 ONE_PROCESS = ('-s', '--capture', '--pdb', '--trace', '--collect-only', '--co', '-n',
                '--numprocesses', '--dist')
@@ -211,5 +214,6 @@ def suite(root: Path, named: list[str]) -> list[Stage]:
                    for name in (*default, 'scale tests')}
     fixed = {'linters': (*WITHOUT_LAUNCH, '--show-capture=no'), 'unit tests': WITHOUT_LAUNCH,
              'launch tests': (), 'browser tests': WITHOUT_LAUNCH, 'scale tests': WITHOUT_LAUNCH}
-    return [Stage(name, [*fixed[name], *paths], whole=whole)
+    drawn = {name: [f'--budget={seconds}'] if whole else [] for name, seconds in HEAVY.items()}
+    return [Stage(name, [*fixed[name], *drawn.get(name, ()), *paths], whole=whole)
             for name, paths in default.items() if paths]

@@ -12,7 +12,11 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""When each kind of heavy tests last ran whole; ``./run test --all`` notes it."""
+"""
+When each kind of heavy tests last ran whole, and which tests are heavy by their time.
+
+``./run test --all`` notes both.
+"""
 
 from __future__ import annotations
 
@@ -21,9 +25,13 @@ from datetime import date
 from pathlib import Path
 import platform
 
-from rbd_env import stages
+from rbd_env import pace, stages
 
 RECORD = 'test/whole_runs.csv'
+HEAVY = 'test/heavy.csv'
+
+#: s of one worker from which on a test, with all its cases, is heavy
+_LONG = 0.5
 
 
 def last(root: Path) -> dict[str, str]:
@@ -50,6 +58,8 @@ def note(root: Path, names: list[str]) -> None:
     whole = {kind: of for kind, (kept, of) in counts.items() if kept == of}
     if not whole:
         return
+    if 'heavy' in whole:
+        note_times(root, names)
     rows = {}
     if (root / RECORD).exists():
         with open(root / RECORD, newline='', encoding='utf-8') as file:
@@ -63,5 +73,25 @@ def note(root: Path, names: list[str]) -> None:
                                     lineterminator='\n')
             writer.writeheader()
             writer.writerows(rows[kind] for kind in sorted(rows))
+    except OSError:  # a checkout that is read-only keeps no record
+        pass
+
+
+def note_times(root: Path, names: list[str]) -> None:
+    """
+    Write down which tests take longest, all their cases together.
+
+    :param names: the stages that ran whole.
+    """
+    times: dict[str, float] = {}
+    for name in set(names) & set(stages.HEAVY):
+        for test, entry in stages.read_results(root, name).items():
+            function = test.partition('[')[0]
+            times[function] = times.get(function, 0.0) + entry.get('seconds', 0.0) / pace.known()
+    try:
+        with open(root / HEAVY, 'w', encoding='utf-8') as file:
+            file.write('test,seconds\n')
+            file.writelines(f'{test},{seconds:.1f}\n' for test, seconds in sorted(times.items())
+                            if seconds >= _LONG)
     except OSError:  # a checkout that is read-only keeps no record
         pass

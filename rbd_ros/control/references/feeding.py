@@ -99,6 +99,7 @@ def _start(feed: Feed, points: Points, ring: Ring, path: Path) -> None:
     ring.start, ring.end = points.begin, points.end
     last = int(points.count) - 1
     ring.window = 1.0 if _is_window(points) else 0.0
+    ring.shifts = 1.0 if points.offset == points.begin else 0.0
     for j in range(len(ring.final)):
         ring.final[j] = points.q[last, j] + points.shift[j] + ring.window * points.beyond[j]
         ring.held[j] = points.held[j]

@@ -117,16 +117,17 @@ class JointIntake:
         u.joints[0], u.joints[1], u.joints[2] = one.q[0], one.qd[0], one.qdd[0]
         u.numbers[0] = within
 
-    def take(self, u: Event, now: float, knots: Knots, start_time: float) -> None:
+    def take(self, u: Event, now: float, knots: Knots, start_time: float | None) -> None:
         """
         Take the points of a message that is no goal: a trajectory, or one point of a stream.
 
         :param u: receives what it is.
         :param now: control time, s.
         :param knots: its points.
-        :param start_time: control time of its time_from_start 0.
+        :param start_time: control time of its time_from_start 0; None: now, whenever it is taken.
         :raises GoalError: if it is refused.
         """
+        start_time = now if start_time is None else start_time
         handler = self._handler(knots)
         points = handler.points
         points.offset, points.begin, points.start[:] = start_time, now, (
@@ -148,7 +149,7 @@ class JointIntake:
         load_points(self._one.points, knots)
         return self._one
 
-    def follow(self, u: Event, now: float, knots: Knots, start_time: float, goal: int = 0,
+    def follow(self, u: Event, now: float, knots: Knots, start_time: float | None, goal: int = 0,
                tolerances: Tolerances | None = None) -> None:
         """
         Begin a trajectory at the present reference.
@@ -156,14 +157,14 @@ class JointIntake:
         :param u: receives its beginning.
         :param now: control time, s.
         :param knots: its points.
-        :param start_time: control time of its time_from_start 0.
+        :param start_time: control time of its time_from_start 0; None: now, whenever it is taken.
         :param goal: its number, if it is one; 0: none.
         :param tolerances: of the goal.
         :raises GoalError: if it is refused.
         """
         handler = PointHandler(points_of(knots), self._limits, self._joints)
         handler.do(Task.CHECK)
-        self._follow(u, now, handler, start_time, goal, tolerances)
+        self._follow(u, now, handler, now if start_time is None else start_time, goal, tolerances)
 
     def _follow(self, u: Event, now: float, handler: PointHandler, start_time: float,
                 goal: int = 0, tolerances: Tolerances | None = None) -> None:

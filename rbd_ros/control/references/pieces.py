@@ -41,6 +41,9 @@ PIECES = 64
 #: late as it was: the reference need not hurry
 _JOIN, _JOIN_TIMES = 0.1, 5.0
 
+#: rad or m, /s, /s^2 between states that are the same
+_SAME = 1e-9
+
 #: serial numbers beyond which not every integer is a number
 _MOST_PIECES = 9e15
 
@@ -57,6 +60,7 @@ class Ring(Record):
     goal_time: float = field('', 's', 'after the end within which the goal must be reached')
     window: float = field('', '', '1 for a part of a stream of trajectories, which is joined '
                                   'smoothly')
+    shifts: float = field('', '', '1 if it begins when it is taken over, however late that is')
     of: Vector = field(f'{PIECES}', '', 'number of the trajectory of each piece')
     serial: Vector = field(f'{PIECES}', '', 'serial number of each piece', -1.0)
     begin: Vector = field(f'{PIECES}', 's', 'control time at which each piece begins')
@@ -94,10 +98,11 @@ class Path(Record):
     piece: float = field('', '', 'serial number of the piece in use')
     begin: float = field('', 's', 'control time at which the stop begins', NEVER)
     end: float = field('', 's', 'control time of the end', NEVER)
-    joined: float = field('', 's', 'control time until which the piece counts that joins the '
-                                   'trajectory to the reference', NEVER)
-    joins: float = field('', 's', 'control time at which that begins', NEVER)
-    late: float = field('', 's', 'by which it is behind its times, because it is slowed down')
+    joined: float = field('', 's', 'time of the trajectory until which the piece counts that '
+                                   'joins it to the reference', NEVER)
+    joins: float = field('', 's', 'time of the trajectory at which that begins', NEVER)
+    late: float = field('', 's', 'by which it is behind its times, because it is slowed down or '
+                                 'was taken over late')
     rate: float = field('', '', 'share of its speed at which it is followed', 1.0)
     bend: float = field('', '1/s', 'by which that changes')
     halt: float = field('', '', 'whether it comes to rest on its way, see Halt')
@@ -182,7 +187,9 @@ def join_late(path: Path, ring: Ring, state: Matrix, time: float, now: float) ->
 
     It was made from the reference of some time ago. From where this is now, one polynomial leads
     to the end of a piece not far ahead. A part of a stream is joined in that way, too: its next
-    point may be so near that a small error would need a large acceleration.
+    point may be so near that a small error would need a large acceleration. One that begins when
+    it is taken over runs through all of its pieces, later than it was made for: from a reference
+    that has rested meanwhile it needs no other beginning.
 
     :param path: the trajectory, which was just taken over.
     :param ring: its pieces.
@@ -191,7 +198,13 @@ def join_late(path: Path, ring: Ring, state: Matrix, time: float, now: float) ->
     :param now: control time, s.
     """
     path.joined = NEVER
-    late = time - ring.begin[slot_of(path.first, PIECES)]
+    begin = ring.begin[slot_of(path.first, PIECES)]
+    if ring.shifts > 0.0 and now > ring.start:
+        path.late = now - ring.start
+        if _begins_at(path, ring, state):
+            return
+    late = time - begin
+    time, now = time - path.late, now - path.late
     if not late > 0.0 and not ring.window > 0.0:
         return
     ahead = max(_JOIN, _JOIN_TIMES * late)
@@ -212,6 +225,18 @@ def join_late(path: Path, ring: Ring, state: Matrix, time: float, now: float) ->
         if not _join(path, j, h, state, ring.coefficients, 6 * k, ring.until[k] - ring.begin[k]):
             return
     path.joins, path.joined = time, ring.until[k]
+
+
+def _begins_at(path: Path, ring: Ring, state: Matrix) -> bool:
+    """Return whether the first piece begins with a state."""
+    row = 6 * slot_of(path.first, PIECES)
+    for j in range(len(path.final)):
+        c0, c1, c2 = (ring.coefficients[row, j], ring.coefficients[row + 1, j],
+                      ring.coefficients[row + 2, j])
+        if not (abs(c0 - state[0, j]) <= _SAME and abs(c1 - state[1, j]) <= _SAME
+                and abs(2.0 * c2 - state[2, j]) <= _SAME):
+            return False
+    return True
 
 
 def _join(path: Path, j: int, h: float, state: Matrix, c: Matrix, row: int, s: float) -> bool:

@@ -261,8 +261,7 @@ class TrajectoryAction:
         def request(now: float, steady: float) -> None:
             """Run in the control thread."""
             try:
-                controller.pursue(now, steady, knots(now), now if plan.start is None else
-                                  plan.start, key, plan.tolerances)
+                controller.pursue(now, steady, knots(now), plan.start, key, plan.tolerances)
             except GoalError as error:
                 controller.ended.append((key, Outcome(Status.ABORTED, error.code, str(error))))
         controller.post(request)

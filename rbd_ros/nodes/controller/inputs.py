@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+import re
 import time
 from typing import TYPE_CHECKING
 
@@ -35,6 +36,7 @@ from rbd_ros.control.references.results import GoalError, ResultCode
 from rbd_ros.control.references.trajectory import Knots, read_points
 from rbd_ros.control.robot_now import ControlledRobot
 from rbd_ros.control.supervisor.states import State
+from rbd_ros.control.throttle import Throttle, with_suppressed
 from rbd_ros.errors import RbdError, SettingError
 from rbd_ros.nodes.controller.bounded_topics import BoundedInput
 from rbd_ros.nodes.controller.path_planner import PathPlanner
@@ -54,6 +56,8 @@ if TYPE_CHECKING:
 __all__ = ['ReferenceInputs', 'knots_of', 'start_time']
 
 Array = npt.NDArray[np.float64]
+
+_NUMBERS = re.compile(r'\d')
 
 #: s between two counts of the publishers; each message has them counted as well
 _GUARD_PERIOD = 1.0
@@ -129,6 +133,7 @@ class ReferenceInputs:
         self._inputs: list[BoundedInput] = []
         self._frames = RobotFrames(ControlledRobot(controller))
         self._payload_check = PayloadCheck(controller)
+        self._warned = Throttle()
         self._listen(JointTrajectory, '~/joint_trajectory', self._on_trajectory)
         self._listen(MultiDOFJointTrajectory, _PATH, self._on_path)
         for name, of in (('positions', Streamed.POSITIONS), ('velocities', Streamed.VELOCITIES)):
@@ -192,7 +197,10 @@ class ReferenceInputs:
             self._controller.post(self._controller.hold)
 
     def _warn(self, text: str) -> None:
-        self._node.get_logger().warning(text, throttle_duration_sec=1.0)
+        # What differs by a number only is the same text: a stream of it is told once a second.
+        left = self._warned.take(_NUMBERS.sub('', text), time.monotonic())
+        if left is not None:
+            self._node.get_logger().warning(with_suppressed(text, left))
 
     def _require(self, what: Takes) -> None:
         mode = self._controller.mode
@@ -216,7 +224,7 @@ class ReferenceInputs:
                        f'{ahead:.4g} s, as its stamp says. A stamp of zero means now')
 
         controller.post(lambda now, steady: controller.take_points(
-            now, steady, knots, now if begin is None else begin))
+            now, steady, knots, begin))
 
     def _on_path(self, message: MultiDOFJointTrajectory) -> None:
         controller = self._controller
@@ -243,7 +251,7 @@ class ReferenceInputs:
         except GoalError as error:
             self._reject(_PATH, str(error))
         else:
-            self._controller.take_points(now, steady, knots, now if start is None else start)
+            self._controller.take_points(now, steady, knots, start)
 
     def _reject(self, name: str, reason: str) -> None:
         topic = self._node.resolve_topic_name(name)
