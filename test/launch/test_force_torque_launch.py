@@ -152,13 +152,13 @@ class TestForceTorque(unittest.TestCase):
         self.assertGreater(took, TIMEOUT - 0.05)
         self.assertLess(took, TIMEOUT + client.margin(self.sent))
         client.wait_text('state', 'holding', self.sent, 20.0)
+        client.settle()  # what is under way comes
         heard = len(self.felt)
         time.sleep(0.3)
         # the last wrench of a dead sensor is not told as one of now
         self.assertEqual(len(self.felt), heard)
         with client.repeating(0.005, self.read):
-            time.sleep(0.2)
-            self.assertTrue(client.trigger('reset').success, client.last('log'))
+            client.wait(lambda: client.trigger('reset').success, 'a reset')
             client.wait_running()
             self.wait_felt(pushed, 'the push again')
 
