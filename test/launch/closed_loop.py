@@ -102,14 +102,14 @@ class ClosedLoop(unittest.TestCase):
         cls.action = None  # of the client; one of an earlier run has gone with it
         cls.lock = threading.Lock()
         cls.motion: dict[int, np.ndarray] = {}
+        cls.recorded: list[JointState] | None = None  # states, while somebody wants them
         cls.last = 0  # ns, stamp of the last state
         if cls.relayed:
             cls.waiting_commands: dict[int, JointState] = {}
             cls.credit, cls.held_command = math.inf, None  # commands that may be handed on
             cls.stands = threading.Event()
             cls.relay = cls.client.node.create_publisher(JointState, RELAY, 10)
-            cls.client.node.create_subscription(
-                JointState, 'controller/commands', cls._on_command, 1000)
+            cls.client.take_command = cls._on_command
         cls.prepare()
         cls.client.node.create_subscription(JointState, 'joint_states', cls._on_state, STATES)
         cls.client.wait(lambda: cls.client.last('state') == 'running', 'running')
@@ -128,6 +128,8 @@ class ClosedLoop(unittest.TestCase):
         with cls.lock:
             cls.motion[stamp] = np.array(message.position)
             cls.last = stamp
+        if cls.recorded is not None:
+            cls.recorded.append(message)
         cls.on_state(stamp)
         if cls.relayed and stamp in cls.waiting_commands:
             cls._hand_on(cls.waiting_commands.pop(stamp))

@@ -35,8 +35,8 @@ _LONGEST = (
     'moveit_launch', 'my_robot_example', 'dashboard_launch')
 
 #: files whose tests come last, one at a time: floods take all processors, and others beside them
-#: would measure that; commands that are typed into a healthy run must find it healthy
-_ALONE = ('launch_advice', 'flood')
+#: would measure that
+_ALONE = ('flood',)
 
 
 @pytest.hookimpl(trylast=True)

@@ -165,6 +165,8 @@ class Client:
         :param kind: of the commands: with joints and stamps, or plain numbers.
         """
         self._kind = kind
+        #: gets each command as it came, in the thread of the executor
+        self.take_command: Callable[[JointState], None] = lambda _: None
         self.node: Node = rclpy.create_node(name, namespace=namespace)
         self.commands: list[Command] = []
         self.saturation: list[tuple[float, list[int]]] = []
@@ -281,6 +283,7 @@ class Client:
             self.commands.append(command)
             self._answers[command.stamp] = command
             self._arrived.notify_all()
+        self.take_command(message)
 
     def _on_saturation(self, message: UInt8MultiArray) -> None:
         self.saturation.append((time.monotonic(), list(message.data)))

@@ -104,9 +104,18 @@ def sabotage(kind: str, owner: object, name: str) -> None:
 # -- what is done at once -------------------------------------------------------------------------
 
 def hold(pipe: str) -> None:
-    """Keep the lock of the interpreter until a byte comes: nothing of Python runs meanwhile."""
-    file = os.open(pipe, os.O_RDONLY)
-    ctypes.PyDLL(None).read(file, ctypes.create_string_buffer(1), ctypes.c_size_t(1))
+    """
+    Keep the lock of the interpreter until a byte comes: nothing of Python runs meanwhile.
+
+    It is kept already when whoever writes can open the pipe, and from then on: no thread asks for
+    it between the two calls.
+    """
+    library, interval = ctypes.PyDLL(None), sys.getswitchinterval()
+    sys.setswitchinterval(3600.0)
+    time.sleep(10.0 * interval)  # who waits with the usual patience has had it by then
+    file = library.open(pipe.encode(), os.O_RDONLY)
+    library.read(file, ctypes.create_string_buffer(1), ctypes.c_size_t(1))
+    sys.setswitchinterval(interval)
     os.close(file)
 
 

@@ -71,6 +71,7 @@ def scene() -> str:
 
 
 @pytest.mark.launch_test
+@pytest.mark.sampled('launches', 3, pool='parts')  # numbers: test/control
 @launch_testing.markers.keep_alive
 def generate_test_description() -> LaunchDescription:
     """Start the arm over a table, and a controller that leaves z to the force; a stop releases."""

@@ -73,7 +73,7 @@ PARAMETERS = {
 
 
 @pytest.mark.launch_test
-@pytest.mark.sampled('launches', 3, pool='stories')
+@pytest.mark.sampled('launches', 2, pool='stories')
 @launch_testing.markers.keep_alive
 def generate_test_description() -> LaunchDescription:
     """Start the arm with its load, and a controller that has a guess of it."""

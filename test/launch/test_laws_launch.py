@@ -76,6 +76,7 @@ USUAL: dict[str, object] = {
 
 
 @pytest.mark.launch_test
+@pytest.mark.sampled('launches', 3, pool='parts')  # numbers: test/control
 @launch_testing.markers.keep_alive
 def generate_test_description() -> LaunchDescription:
     """Start a controller that waits to be configured, on simulated time."""

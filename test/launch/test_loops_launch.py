@@ -48,6 +48,7 @@ RATE = 250.0  # Hz
 
 
 @pytest.mark.launch_test
+@pytest.mark.sampled('launches', 3, pool='parts')  # numbers: test/control
 @launch_testing.markers.keep_alive
 def generate_test_description() -> LaunchDescription:
     """Start the five-bar in lockstep; its rods rub as the description says."""

@@ -54,6 +54,7 @@ PARAMETERS = f"""
 
 
 @pytest.mark.launch_test
+@pytest.mark.sampled('launches', 3, pool='parts')  # numbers: test/control
 @launch_testing.markers.keep_alive
 def generate_test_description() -> LaunchDescription:
     """Start both, with commands that have gains."""

@@ -66,7 +66,7 @@ ATTEMPTS = 4
 
 
 @pytest.mark.launch_test
-@pytest.mark.sampled('launches', 3, pool='stories')
+@pytest.mark.sampled('launches', 2, pool='stories')
 @launch_testing.markers.keep_alive
 def generate_test_description() -> LaunchDescription:
     """Start the simulated arm and its controller, with the parameters for MoveIt."""

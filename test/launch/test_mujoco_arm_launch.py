@@ -23,7 +23,7 @@ __all__ = ['TestRobot', 'TestShutdown']
 
 
 @pytest.mark.launch_test
-@pytest.mark.sampled('launches', 3, pool='stories')
+@pytest.mark.sampled('launches', 1, pool='MuJoCo')
 @launch_testing.markers.keep_alive
 def generate_test_description() -> tuple[LaunchDescription, dict[str, object]]:
     """Start robot and controller."""

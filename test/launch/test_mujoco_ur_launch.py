@@ -58,7 +58,7 @@ DRIVER = {**mujoco_rig.LOCKSTEP, 'rate': RATE, 'effort_noise': 0.1, 'velocity_no
 
 
 @pytest.mark.launch_test
-@pytest.mark.sampled('launches', 3, pool='stories')
+@pytest.mark.sampled('launches', 1, pool='MuJoCo')
 @launch_testing.markers.keep_alive
 def generate_test_description() -> tuple[LaunchDescription, dict[str, object]]:
     """Start the robot behind its driver, and its controller."""

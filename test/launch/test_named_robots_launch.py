@@ -41,7 +41,7 @@ ROBOTS = ('panda', 'ur5', 'five_bar', 'go2')
 
 
 @pytest.mark.launch_test
-@pytest.mark.sampled('launches', 3, pool='stories')
+@pytest.mark.sampled('launches', 2, pool='stories')
 @launch_testing.markers.keep_alive
 def generate_test_description() -> tuple[LaunchDescription, dict[str, object]]:
     """Start each in a namespace."""

@@ -29,7 +29,7 @@ import time
 import unittest
 
 import arm
-from closed_loop import assert_clean_end, ClosedLoop, description, STATES
+from closed_loop import assert_clean_end, ClosedLoop, description
 from geometry_msgs.msg import InertiaStamped, PoseStamped, WrenchStamped
 from launch import LaunchDescription
 import launch_testing
@@ -91,19 +91,12 @@ class TestClosedLoop(ClosedLoop):
 
     @classmethod
     def prepare(cls) -> None:
-        """Make what moves the tip, and what records the states."""
+        """Make what moves the tip."""
         node = cls.client.node
         cls.targets = node.create_publisher(PoseStamped, 'controller/target_pose', 10)
         cls.payload = node.create_publisher(InertiaStamped, 'controller/payload', 1)
-        cls.recorded: list[JointState] | None = None
-        node.create_subscription(JointState, 'joint_states', cls._record, STATES)
         cls.client.wait(lambda: cls.targets.get_subscription_count() > 0
                         and cls.payload.get_subscription_count() > 0, 'subscriptions')
-
-    @classmethod
-    def _record(cls, state: JointState) -> None:
-        if cls.recorded is not None:
-            cls.recorded.append(state)
 
     def aim(self, position: np.ndarray, upright: np.ndarray) -> None:
         """Send a target with the axes of a pose."""

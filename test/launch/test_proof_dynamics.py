@@ -56,6 +56,7 @@ REST = 30  # states at rest after a change, in which what it faded in has passed
 
 
 @pytest.mark.launch_test
+@pytest.mark.sampled('launches', 3, pool='parts')  # numbers: test/control
 @launch_testing.markers.keep_alive
 def generate_test_description() -> LaunchDescription:
     """Start a controller that waits to be configured, on simulated time."""

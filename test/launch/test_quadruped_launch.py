@@ -53,7 +53,7 @@ SINK, SLIDE, DRIFT = 0.004, 5e-4, 1e-3
 
 
 @pytest.mark.launch_test
-@pytest.mark.sampled('launches', 3, pool='stories')
+@pytest.mark.sampled('launches', 2, pool='stories')
 @launch_testing.markers.keep_alive
 def generate_test_description() -> LaunchDescription:
     """Start the simulated quadruped and the node that holds it."""

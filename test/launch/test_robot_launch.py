@@ -29,6 +29,7 @@ import sys
 import tempfile
 import threading
 import time
+from typing import ClassVar
 import unittest
 
 import arm
@@ -135,21 +136,19 @@ def generate_test_description() -> tuple[LaunchDescription, dict[str, object]]:
 class Case(unittest.TestCase):
     """What every test needs."""
 
+    clients: ClassVar[dict[str, rig.Client]] = {}
+
     @classmethod
     def setUpClass(cls) -> None:
-        """Begin to talk."""
-        rclpy.init()
-
-    @classmethod
-    def tearDownClass(cls) -> None:
-        """End."""
-        rclpy.shutdown()
+        """Begin to talk, once."""
+        if not cls.clients:
+            rclpy.init()
 
     def client_of(self, namespace: str) -> rig.Client:
-        """Return a client of one controller."""
-        client = rig.Client(namespace)
-        self.addCleanup(client.close)
-        return client
+        """Return a client of one controller, which all tests share: to be found takes time."""
+        if namespace not in self.clients:
+            self.clients[namespace] = rig.Client(namespace)
+        return self.clients[namespace]
 
     def refuse(self, client: rig.Client, transition: int, reason: str) -> None:
         """Expect that a transition fails, with a reason in the log."""
@@ -499,6 +498,13 @@ def pid(process: object) -> int:
 @launch_testing.post_shutdown_test()
 class TestShutdown(unittest.TestCase):
     """See how the controllers ended."""
+
+    @classmethod
+    def tearDownClass(cls) -> None:
+        """End the clients."""
+        while Case.clients:
+            Case.clients.popitem()[1].close()
+        rclpy.shutdown()
 
     def test_exit_codes(self, proc_info: launch_testing.ProcInfoHandler) -> None:
         """They end cleanly when they are told to."""

@@ -53,13 +53,13 @@ HERE = Path(__file__).parent
 RATE = 250.0
 
 #: s without Python after which the loop stops by itself, where that is tested
-SUPERVISION = 1.0
+SUPERVISION = patient(2.0)
 
 #: s without a sign of life after which a driver takes the loop for dead; it is offered a fifth
 LEASE = patient(1.0)
 
 #: s after which a measured direction of gravity is too old
-GRAVITY_TIMEOUT = patient(1.0)
+GRAVITY_TIMEOUT = patient(2.0)
 
 #: s between two messages of the dead-man switch
 PRESSES = 0.1
@@ -101,16 +101,6 @@ class Harmed(Standing):
         rig.break_it(self.folder, kind)
         return time.monotonic()
 
-    @staticmethod
-    def _unanswered(future: rclpy.Future, seconds: float = 0.1) -> bool:
-        """Return whether an answer does not come within some time."""
-        end = time.monotonic() + seconds
-        while time.monotonic() < end:
-            if future.done():
-                return False
-            time.sleep(0.005)
-        return not future.done()
-
     @contextmanager
     def standing_still(self) -> Iterator[float]:
         """Have it keep the lock of its interpreter meanwhile."""
@@ -118,12 +108,9 @@ class Harmed(Standing):
         client.lifecycle()  # finds the service
         os.mkfifo(pipe)
         self.harm(f'hold: {pipe}')
-        with pipe.open('wb') as end:
-            # It may not have the lock yet, and Python still answers; who has it keeps it.
-            future = client.ask(GetState, 'get_state', GetState.Request())
-            while not self._unanswered(future):
-                future = client.ask(GetState, 'get_state', GetState.Request())
+        with pipe.open('wb') as end:  # returns when it has the lock
             begin = time.monotonic()
+            future = client.ask(GetState, 'get_state', GetState.Request())
             yield begin
             assert not future.done(), f'Python answers after {time.monotonic() - begin:.2f} s'
             end.write(b'x')
@@ -139,20 +126,25 @@ class Harmed(Standing):
         client.wait_text('state', 'running', since)
         client.wait(lambda: np.allclose(client.commands[-1].effort, GRAVITY, atol=1e-6), 'gravity')
 
-    def expect_rate(self, what: str, begin: float, states: int) -> None:
-        """Expect: since a time the states have had their torques, and none was late."""
-        client, sent, end = self.client, self.driver.count - states, time.monotonic()
+    def expect_torques(self, what: str, begin: float, until: float = 0.0) -> None:
+        """
+        Expect: states since a time have had their torques without a gap, which carry the robot.
 
-        def commands() -> list[rig.Command]:
-            return [c for c in client.commands if c.time >= begin]
-        client.wait(lambda: len(commands()) > 0.7 * sent, f'{what}: commands', 5.0)
-        came = [c for c in commands() if c.time <= end + client.margin(begin)]
+        :param what: for the output.
+        :param begin: of the time.
+        :param until: its end; without one, also states that are sent from now on.
+        """
+        client, now = self.client, time.time_ns()
+        shift = now - time.monotonic_ns()  # from times to stamps
+        last = shift + 1e9 * until if until else now
+        client.wait(lambda: client.commands[-1].stamp > last, what)
+        came = [c for c in client.commands
+                if shift + 1e9 * begin < c.stamp and (not until or c.stamp < last)]
         gap = float(np.diff([begin, *(c.time for c in came)]).max())
-        print(f'{what}: {len(came)} commands for {sent} states, largest gap {1e3 * gap:.1f} ms, '
+        print(f'{what}: {len(came)} commands, largest gap {1e3 * gap:.1f} ms, '
               f'stalls of the test {1e3 * client.stalled(begin):.0f} ms')
-        assert gap < client.margin(begin)
-        assert len(came) > 0.7 * sent  # some are lost on a busy machine, as they may
-        np.testing.assert_allclose(came[-1].effort, GRAVITY, rtol=0, atol=1e-6)
+        assert gap < client.margin(begin)  # hundreds of periods
+        np.testing.assert_allclose([c.effort for c in came], len(came) * [GRAVITY], atol=1e-6)
 
     def expect_release(self, what: str, begin: float, limit: float) -> None:
         """Expect: the torque is zero within a time, several times, and then nothing comes."""
@@ -214,9 +206,9 @@ def test_python_stands_still(tmp_path: Path) -> None:
             event_callbacks=SubscriptionEventCallbacks(liveliness=lambda info: (
                 lost.append(time.monotonic()) if info.alive_count == 0 else None)))
         with system.standing_still() as begin:
-            states, beats = system.driver.count, len(system.beats)
+            beats = len(system.beats)
             time.sleep(1.5 * LEASE)
-            system.expect_rate('stalled', begin, states)
+            system.expect_torques('stalled', begin)
             assert len(system.beats) - beats > 5
             assert not [at for at in lost if at > begin] or client.stalled(begin) > 0.5 * LEASE
             silent = system.driver.silence()
@@ -276,9 +268,7 @@ def test_gravity_grows_old(tmp_path: Path, source: str, topic: str,
         with client.repeating(0.02, lambda: told.publish(message())):
             made.run()
             with made.standing_still() as begin:
-                states = made.driver.count
-                time.sleep(GRAVITY_TIMEOUT / 2.0)
-                made.expect_rate('before it is too old', begin, states)
+                made.expect_torques('before it is too old', begin, begin + GRAVITY_TIMEOUT / 2.0)
                 made.expect_release('gravity', begin, GRAVITY_TIMEOUT + HOLD + RELEASE)
             client.wait_text('fault', 'gravity direction is too old', begin)
             made.run_again()  # Python reads again
@@ -298,9 +288,9 @@ def test_floods_while_python_stands_still(tmp_path: Path) -> None:
                 for kind in some('launches', ('dead_man', 'names', 'trajectory'), 1):
                     flooder.stdin.write(f'2000 {kind}\n')
                     assert flooder.stdout.readline() == 'begun\n'
-                    begin, states = time.monotonic(), system.driver.count
+                    begin = time.monotonic()
                     sent = flooder.stdout.readline().strip()
-                    system.expect_rate(f'{sent} of {kind}', begin, states)
+                    system.expect_torques(f'{sent} of {kind}', begin)
         finally:
             flooder.communicate(timeout=patient(60.0))
         assert system.client.last('state') == 'running'
@@ -317,10 +307,8 @@ def test_python_has_gone(tmp_path: Path) -> None:
     with harmed(tmp_path, supervision_timeout=SUPERVISION, fault_action='hold',
                 stop_action='hold') as system:
         client, driver = system.client, system.driver
-        begin, states = system.harm(CALLBACKS), driver.count
-        time.sleep(SUPERVISION / 2.0)
-        system.expect_rate('exceptions', begin, states)
-        assert np.allclose(client.commands[-1].effort, GRAVITY, atol=1e-6)  # carried
+        begin = system.harm(CALLBACKS)
+        system.expect_torques('exceptions', begin, begin + SUPERVISION / 2.0)
 
         def is_held() -> bool:
             """Push joint 1 back and forth; return whether a torque besides gravity resists."""
@@ -341,9 +329,8 @@ def test_python_has_gone(tmp_path: Path) -> None:
         client.put_down()
         client.must_set({'fault_action': 'release', 'stop_action': 'release'})
         system.run()
-        begin, states = system.harm('end: services transitions attendant'), driver.count
-        time.sleep(SUPERVISION / 2.0)
-        system.expect_rate('without executors', begin, states)
+        begin = system.harm('end: services transitions attendant')
+        system.expect_torques('without executors', begin, begin + SUPERVISION / 2.0)
         system.expect_release('without executors', begin, SUPERVISION + BRAKE + RELEASE)
         beats = len(system.beats)
         client.wait(lambda: len(system.beats) > beats + 3, 'heartbeats')

@@ -65,7 +65,7 @@ BEHIND = 0.03
 
 
 @pytest.mark.launch_test
-@pytest.mark.sampled('launches', 3, pool='stories')
+@pytest.mark.sampled('launches', 2, pool='stories')
 @launch_testing.markers.keep_alive
 def generate_test_description() -> LaunchDescription:
     """Start the simulated arm and its controller."""

@@ -48,11 +48,11 @@ def test_named_files_choose_their_stage() -> None:
 
 
 def test_only_a_whole_stage_is_shared_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Two processors: two unit tests, two launch tests; the others, and what was named, one."""
+    """Two processors: two unit tests, three launch tests; the others, and what was named, one."""
     monkeypatch.setattr(os, 'sched_getaffinity', lambda process: {0, 1}, raising=False)
     shared = ['-n', '2', *stages.BY_FILE]
     assert [stage.distribution([]) for stage in stages.suite(ROOT, [])] == [
-        [], shared, shared, []]
+        [], shared, ['-n', '3', *stages.BY_FILE], []]
     named = stages.suite(ROOT, ['test/model/test_model.py'])
     assert [stage.distribution([]) for stage in named] == [[]]
     unit = stages.suite(ROOT, [])[1]

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The parameters of controller.launch.py as users get them, but at a lower rate."""
+"""The parameters of controller.launch.py as users get them, for a slower and busier machine."""
 
 from __future__ import annotations
 
@@ -24,14 +24,15 @@ _CONFIG = Path(__file__).parents[2] / 'config'
 
 def slow_nodes(folder: Path, rate: float) -> list[str]:
     """
-    Return arguments of the launch file: the usual parameters of its nodes, but a lower rate.
+    Return arguments of the launch file: usual parameters, a lower rate, states that may be late.
 
     :param folder: where the files are written.
     :param rate: of states and commands, Hz.
     """
     given = []
     for argument, name, changes in (
-            ('params_file', 'controller', {'nominal_rate': rate, 'minimum_rate': 0.1 * rate}),
+            ('params_file', 'controller', {
+                'nominal_rate': rate, 'minimum_rate': 0.1 * rate, 'state_timeout': 1.0}),
             ('simulator_params_file', 'simulator', {'state_rate': rate, 'substeps': 10})):
         text = (_CONFIG / f'{name}.yaml').read_text()
         for key, value in changes.items():

@@ -36,10 +36,11 @@ LINTERS = ('copyright', 'layout', 'mypy', 'ruff', 'xml')
 WITHOUT_LAUNCH = ('-p', 'no:launch_testing', '-p', 'no:launch_ros')
 # in the order of test/harness/ordering.py
 BY_FILE = ('--dist', 'loadfile', '--no-loadscope-reorder', '--max-worker-restart', '0')
-# at most; more unit tests at a time would want more memory than they save time; more launch tests,
-# which measure times, would disturb each other
-WORKERS = {'linters': 1, 'unit tests': 4, 'launch tests': 4, 'browser tests': 1,
+# at most; more unit tests at a time would want more memory than they save time
+WORKERS = {'linters': 1, 'unit tests': 4, 'launch tests': 6, 'browser tests': 1,
            'scale tests': 1}
+# for each processor: launch tests wait for the time that a stop takes, for answers, for an end
+FOR_A_PROCESSOR = {'launch tests': 1.5}
 # workers have the processors already: more threads of the linear algebra would only spin
 ONE_THREAD = {'OPENBLAS_NUM_THREADS': '1'}
 # a third of their time was LLVM's, most of that the order of instructions and the choice of
@@ -80,10 +81,11 @@ class Stage:
         as units the replacement may wait for ever), and the tests it had left are named as lost.
         """
         processors = len(os.sched_getaffinity(0))
-        workers = min(processors, WORKERS[self.name])
+        workers = min(
+            int(processors * FOR_A_PROCESSOR.get(self.name, 1)), WORKERS[self.name])
         alone = any(word.partition('=')[0] in ONE_PROCESS or word.startswith('-n')
                     for word in extra) or picks_few(extra)
-        if not self.whole or min(processors, workers) < 2 or alone:
+        if not self.whole or workers < 2 or alone:
             return []
         return ['-n', str(workers), *BY_FILE]
 
