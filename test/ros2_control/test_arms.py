@@ -34,10 +34,12 @@ from rbd_ros.control.interface.events import Kind
 from rbd_ros.control.supervisor.states import StateCode
 from ros2_control_rig import Arm, arm_of, compiled, reason_to_skip, Run, run, settings_of, steps_of
 
-pytestmark = [pytest.mark.slow, pytest.mark.sampled('simulations', 2, pool='plugins'),
+pytestmark = [pytest.mark.slow, pytest.mark.sampled('simulations', 1, pool='plugins'),
               pytest.mark.skipif(bool(reason_to_skip()), reason=reason_to_skip() or 'none')]
 
-ROBOTS = ('panda', 'ur5')
+#: one of them, which is compiled once
+ROBOTS = [pytest.param(name, marks=pytest.mark.sampled('simulations', 1, pool='arms', unit=name))
+          for name in ('panda', 'ur5')]
 JTC = 'joint_trajectory_controller/JointTrajectoryController'
 RUNNING = f'+0 until {StateCode.RUNNING.value} 6000'
 #: cycles after which a motion of 1.5 s has ended, although its message came by the clock, not by
@@ -75,7 +77,6 @@ def _moved(ran: Run, begin: int, end: int) -> float:
     return float(np.abs(position - position[0]).max())
 
 
-@pytest.mark.sampled('simulations', 1)
 @pytest.mark.parametrize('name', ROBOTS)
 def test_change_of_hands(name: str, tmp_path: Path) -> None:
     """
@@ -97,7 +98,6 @@ def test_change_of_hands(name: str, tmp_path: Path) -> None:
     assert ran.states()[-3:] == ['probing', 'ramping in', 'running']
 
 
-@pytest.mark.sampled('simulations', 1)
 @pytest.mark.parametrize('name', ROBOTS)
 def test_chained_while_it_runs(name: str, tmp_path: Path) -> None:
     """A leader comes, leads the arm away and goes; the arm stays where it was led."""
@@ -119,7 +119,6 @@ def test_chained_while_it_runs(name: str, tmp_path: Path) -> None:
     assert ran.states() == ['inactive', *['probing', 'ramping in', 'running'] * 4]
 
 
-@pytest.mark.sampled('simulations', 1)
 @pytest.mark.parametrize('name', ROBOTS)
 def test_press(name: str, tmp_path: Path) -> None:
     """

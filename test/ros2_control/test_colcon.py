@@ -28,7 +28,7 @@ from rbd_ros.command_line.ros2_control.package import ros2_control_package
 from rbd_ros.control.supervisor.states import StateCode
 from ros2_control_rig import Arm, reason_to_skip, run, with_manager
 
-pytestmark = [pytest.mark.slow, pytest.mark.sampled('simulations', 2, pool='plugins')]
+pytestmark = [pytest.mark.slow, pytest.mark.sampled('simulations', 1, pool='plugins')]
 
 ROBOT, PACKAGE = 'swivel', 'swivel_rbd_controller'
 #: One joint about the vertical: quick to compile, and without motors it stays where it is.

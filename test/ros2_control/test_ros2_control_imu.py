@@ -30,7 +30,7 @@ from ros2_control_rig import (
     arm_of, compiled, reason_to_skip, Run, run, settings_of, steps_of, worst_difference)
 from scipy.spatial.transform import Rotation
 
-pytestmark = [pytest.mark.slow, pytest.mark.sampled('simulations', 2, pool='plugins'),
+pytestmark = [pytest.mark.slow, pytest.mark.sampled('simulations', 1, pool='plugins'),
               pytest.mark.skipif(bool(reason_to_skip()), reason=reason_to_skip() or 'none')]
 
 ARM = arm_of('panda')

@@ -25,7 +25,7 @@ from rbd_ros.control.modes.modes import DEFAULT, Takes, taking
 from rbd_ros.control.supervisor.states import State
 from ros2_control_rig import arm_of, compiled, reason_to_skip, Run, run
 
-pytestmark = [pytest.mark.slow, pytest.mark.sampled('simulations', 2, pool='plugins'),
+pytestmark = [pytest.mark.slow, pytest.mark.sampled('simulations', 1, pool='plugins'),
               pytest.mark.skipif(bool(reason_to_skip()), reason=reason_to_skip() or 'none')]
 
 ARM = arm_of('panda')

@@ -31,7 +31,7 @@ from rbd_ros.control.supervisor.states import StateCode
 from rbd_ros.errors import SettingError
 from ros2_control_rig import arm_of, compiled, reason_to_skip, rows_of, Run, run, settings_of
 
-pytestmark = [pytest.mark.slow, pytest.mark.sampled('simulations', 2, pool='plugins')]
+pytestmark = [pytest.mark.slow, pytest.mark.sampled('simulations', 1, pool='plugins')]
 needs_ros = pytest.mark.skipif(bool(reason_to_skip()), reason=reason_to_skip() or 'none')
 
 ARM = arm_of('panda')

@@ -38,7 +38,7 @@ from ros2_control_rig import arm_of, compiled, parameter_file, reason_to_skip, R
 from tip_path import tip_path
 from trajectory_msgs.msg import MultiDOFJointTrajectory
 
-pytestmark = [pytest.mark.slow, pytest.mark.sampled('simulations', 2, pool='plugins'),
+pytestmark = [pytest.mark.slow, pytest.mark.sampled('simulations', 1, pool='plugins'),
               pytest.mark.skipif(bool(reason_to_skip()), reason=reason_to_skip() or 'none')]
 
 ARM = replace(arm_of('panda'), friction=0.0)

@@ -24,7 +24,7 @@ import pytest
 from rbd_ros.control.supervisor.states import StateCode
 from ros2_control_rig import arm_of, compiled, reason_to_skip, run, settings_of, worst_difference
 
-pytestmark = [pytest.mark.slow, pytest.mark.sampled('simulations', 2, pool='plugins'),
+pytestmark = [pytest.mark.slow, pytest.mark.sampled('simulations', 1, pool='plugins'),
               pytest.mark.skipif(bool(reason_to_skip()), reason=reason_to_skip() or 'none')]
 
 #: the hand points down
