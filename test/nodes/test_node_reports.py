@@ -153,6 +153,7 @@ def test_the_state_of_a_law_that_tracks(rig, heard):
         joint_names=JOINTS, points=[JointTrajectoryPoint(positions=(START + 0.1).tolist())])
 
     wanted.points[0].time_from_start.sec = 3
+    rig.run_until(lambda: heard['controller_state'], 'reports', 100.0)  # before it moves
     rig.publish('controller/joint_trajectory', wanted)
     rig.run_until(lambda: any(max(each.reference.velocities, default=0.0) > 0.01
                               for each in list(heard['controller_state'])), 'a motion', 100.0)
