@@ -18,7 +18,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-import html
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -28,6 +27,7 @@ from rbd_ros.command_line.figure_file import new_figure, save_figure
 from rbd_ros.compiler import Array
 from rbd_ros.identification.bag import (
     BagError, CONTROLLER_STATE, JOINT_STATE, read_in_order, read_messages, topics)
+from rbd_ros.quoting import markup_text
 from rbd_ros.recording.namespaces import choose_robot
 
 __all__ = ['draw', 'read_description', 'read_run', 'Run', 'summary']
@@ -177,10 +177,10 @@ def _draw_joint(axes: Sequence[Any], run: Run, k: int, limit: float, unit: str) 
 def _page(title: str, picture: str, rows: list[dict[str, Any]]) -> str:
     head = ''.join(f'<th>{name.replace("_", " ")}</th>' for name in rows[0])
     body = ''.join('<tr>' + ''.join(
-        f'<td>{html.escape(value if isinstance(value, str) else f"{value:.4g}")}</td>'
+        f'<td>{markup_text(value if isinstance(value, str) else f"{value:.4g}")}</td>'
         for value in row.values()) + '</tr>' for row in rows)
-    return (f'<!doctype html><html><head><meta charset="utf-8"><title>{html.escape(title)}</title>'
+    return (f'<!doctype html><html><head><meta charset="utf-8"><title>{markup_text(title)}</title>'
             '<style>body{font-family:sans-serif;margin:2em}td,th{padding:.2em .8em;'
             'text-align:right}svg{max-width:100%;height:auto}</style></head><body>'
-            f'<h1>{html.escape(title)}</h1><table><tr>{head}</tr>{body}</table>{picture}'
+            f'<h1>{markup_text(title)}</h1><table><tr>{head}</tr>{body}</table>{picture}'
             '</body></html>\n')

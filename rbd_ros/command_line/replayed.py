@@ -180,8 +180,8 @@ class _Replay:
         self._simulated = bool(found.get('use_sim_time', False))
         if found['mode_file'] and not modes:
             raise BagError(f'{path}: the controller had modes of its own, of the Python file '
-                           f'{found["mode_file"]!r}; a replay runs no file that a recording names: '
-                           'give yours with --mode-file')
+                           f'{found["mode_file"]!r}; a replay runs no file that a recording '
+                           'names: give yours with --mode-file')
         usual = defaults(modes)
         if new := [name for name in usual if name not in found]:
             self._notes[f'the recorded controller, of another release, had no {", ".join(new)}: '

@@ -23,7 +23,7 @@ from rbd_ros.control.robot import make_robot
 from rbd_ros.errors import RbdError
 from rbd_ros.model.urdf.document import read_xml
 from rbd_ros.model.urdf.loader import load_urdf
-from rbd_ros.nodes.dashboard.poses import plain
+from rbd_ros.quoting import markdown_text
 from rbd_ros.robot_check import ERROR, examine, Finding
 
 if TYPE_CHECKING:
@@ -116,7 +116,7 @@ def _refusal(model: Model, found: list[Finding]) -> str:
         try:
             make_robot(model)
         except RbdError as error:
-            errors = [f'- {plain(str(error))}']
+            errors = [f'- {markdown_text(str(error))}']
     return '\n'.join(errors)
 
 
@@ -125,5 +125,5 @@ def _line(finding: Finding) -> str:
     test, elements = finding
     more = f' and {len(elements) - MOST_LISTED} more' * (len(elements) > MOST_LISTED)
     kind = 'Error' if test.severity == ERROR else 'Warning'
-    named = ', '.join(map(plain, elements[:MOST_LISTED]))
+    named = ', '.join(map(markdown_text, elements[:MOST_LISTED]))
     return f'- {kind}, {test.name}: {named}{more}. {test.advice}'

@@ -25,6 +25,7 @@ from typing import Any
 
 from rbd_ros.errors import RbdError
 from rbd_ros.nodes.recorder import Recorded, Recorder
+from rbd_ros.quoting import markdown_code, markdown_text
 from rbd_ros.recording.mcap_file import McapFile
 from rbd_ros.recording.topics import named_by_time, topics_of
 
@@ -55,7 +56,7 @@ class RecorderPanel:
         self._thread: threading.Thread | None = None
         with gui.add_folder('Record', expand_by_default=False):
             self.button = gui.add_button(START)
-            self.words = gui.add_markdown(f'Files are written to `{folder}`.')
+            self.words = gui.add_markdown(f'Files are written to {markdown_code(str(folder))}.')
         self.button.on_click(lambda _: self.press())
         atexit.register(self.end)  # so that the file has its end, too
 
@@ -90,7 +91,7 @@ class RecorderPanel:
         told = '' if self._recorded is None else f': {self._recorded.line()}'
         doing = 'Recording' if self.is_recording else 'Recorded'
         self.words.content = (f'{self._failure} ' if self._failure else '') + (
-            f'{doing} `{self._path}`{told}.')
+            f'{doing} {markdown_code(str(self._path))}{told}.')
 
     def _record(self) -> None:
         path = self._path
@@ -108,7 +109,7 @@ class RecorderPanel:
                                      '`rbd replay` needs: record again.**')
                 self._recorded = recorder.recorded
         except (RbdError, OSError) as error:
-            self._failure = f'**{error}**'
+            self._failure = f'**{markdown_text(str(error))}**'
             self._recorded = None
 
     def _check(self, size: int) -> None:
