@@ -172,7 +172,7 @@ def test_a_description_cannot_fetch_files_of_the_machine(desk, tmp_path):
     mesh.write_text('solid')
     for address in (str(mesh), f'file://{mesh}', 'cube.stl', f'package://rbd_ros/../../{mesh}'):
         text = chain(1, MESH.format(address))
-        assert read_shapes(text) and read_shapes(without_other_files(text)) == []
+        assert read_shapes(text) and read_shapes(without_other_files(text)[0]) == []
         assert address not in read_robot(text.encode()).text
     give(desk, text)
     drawn = [path for path in desk.visitor.look().nodes if path.startswith('/uploaded/')]
@@ -185,6 +185,41 @@ def test_a_description_cannot_fetch_files_of_the_machine(desk, tmp_path):
     given = read_robot(text.encode())
     assert 'hostname' not in given.text and not given.refusal
     assert read_robot(given.text.encode()).model.nb == given.model.nb == 1
+
+
+def test_an_address_is_resolved_before_it_is_compared(tmp_path, monkeypatch):
+    """However a file is written, nobody learns of one outside of packages whether it exists."""
+    package, inner = tmp_path / 'prefix' / 'share' / 'parts', 'meshes/a part.stl'
+    for file in (package / 'package.xml', package / inner, tmp_path / 'secret.stl',
+                 package.parent / 'parts_2' / 'secret.stl', tmp_path / 'near' / 'secret.stl'):
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text('solid')
+    monkeypatch.setenv('AMENT_PREFIX_PATH', str(tmp_path / 'prefix'))
+    monkeypatch.chdir(tmp_path)
+    rng, told = np.random.default_rng(1), set()
+
+    def address(parts):
+        """Write a path, each sign as it is or by its number, once or twice."""
+        path = '/'.join(parts)
+        return 'package://' + ''.join(rng.choice(
+            [sign, f'%{ord(sign):02x}', f'%25{ord(sign):02x}'], p=[0.6, 0.3, 0.1])
+            for sign in path)
+    for _ in range(300):
+        name = rng.choice(['secret.stl', 'missing.stl'])
+        parts = [rng.choice(['parts', 'parts_2', 'near', 'tmp', '..', '.', '', 'etc'])]
+        parts += list(rng.choice(['..', '.', '', 'meshes', str(tmp_path), 'parts_2', 'secret.stl'],
+                                 rng.integers(0, 7)))
+        text = chain(1, MESH.format(address([*map(str, parts), str(name)])))
+        found = read_robot(text.encode())
+        assert read_shapes(found.text) == [] and 'solid' not in found.text, text
+        told.add((found.report, found.refusal))
+    assert len(told) == 1 and str(tmp_path) not in str(told)
+    for written in ('parts/meshes/a%20part.stl', 'parts/meshes/../meshes//a%20part.stl',
+                    'parts/%6Deshes/a part.stl'):
+        found = read_robot(chain(1, MESH.format(f'package://{written}')).encode())
+        assert {Path(each.file.removeprefix('file://').replace('%20', ' '))
+                for each in read_shapes(found.text)} == {package / inner}
+        assert found.report == 'Nothing is wrong with it.'
 
 
 @pytest.mark.parametrize(('text', 'reason', 'advice'), [
