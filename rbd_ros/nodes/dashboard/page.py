@@ -121,7 +121,7 @@ class Page:
         self._torques = TorqueTable(self._gui, self._robot, frame, joints, self._limits,
                                     telemetry.motion)
         self._record = RecorderPanel(self._gui, telemetry.controller, telemetry.joint_states,
-                                     kept('recordings'))
+                                     kept('recordings'), allowed=operator.allowed)
         self._teach = TeachPanel(self._gui, self._robot, joints, telemetry, operator,
                                  kept('lessons'))
         with self._gui.add_folder(guide.TITLE, expand_by_default=False):
