@@ -24,7 +24,7 @@ import pytest
 from rbd_ros.model.urdf.resources import find_resource
 from rbd_ros.nodes.dashboard.child_launch import PATIENCE
 from rbd_ros.nodes.dashboard.given_robot import (
-    LARGEST, MOST_BODIES, read_robot, without_other_files)
+    LARGEST, MOST_BODIES, MOST_ELEMENTS, MOST_LINKS, read_robot, without_other_files)
 from rbd_ros.view.shapes import read_shapes
 from sensor_msgs.msg import JointState
 
@@ -148,7 +148,10 @@ def test_a_robot_is_shown_beside_the_other(desk):
     ('<robot name="r"><link name="a"/><link name="b"/></robot>', 'link'),
     ('<!DOCTYPE r [<!ENTITY e "x">]><robot name="r"><link name="a"/></robot>', 'entit'),
     (b' ' * (LARGEST + 1), 'larger than 4 MB'),
-    (chain(MOST_BODIES + 1), f'more than {MOST_BODIES}')])
+    (chain(MOST_BODIES + 1), f'more than {MOST_BODIES}'),
+    (chain(1).replace('</robot>', (MOST_LINKS + 1) * '<link name="a"/>' + '</robot>'),
+     f'more than {MOST_LINKS}'),
+    (chain(1, MOST_ELEMENTS * '<visual/>'), f'more than {MOST_ELEMENTS}')])
 def test_what_is_no_robot_is_named(desk, text, reason):
     """The robot that was there has gone, and nothing else happens."""
     give(desk, chain(1))

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 __all__ = ['GivenRobot', 'LARGEST', 'MOST_BODIES', 'read_robot', 'without_other_files']
 
 LARGEST, MOST_BODIES = 2**22, 60  # bytes of a description; larger robots take long to check
+MOST_LINKS, MOST_ELEMENTS = 500, 10_000  # with which it is checked within seconds
 #: What is said of shapes that are not shown; the same whether their files exist or not.
 LEFT_OUT = ('- Warning, meshes: {} shapes name files that are not of an installed package: they '
             'are left out.')
@@ -68,7 +69,11 @@ def read_robot(content: bytes) -> GivenRobot:
         text = content.decode('utf-8')
     except UnicodeDecodeError as error:
         raise RbdError(f'it is not UTF-8 text ({error.reason})') from error
-    read_xml(text, 'it')  # a plain word would be taken for the name of a file
+    if (count := text.count('<') - text.count('</')) > MOST_ELEMENTS:
+        raise RbdError(f'it has {count} elements, more than {MOST_ELEMENTS}')
+    root = read_xml(text, 'it')  # a plain word would be taken for the name of a file
+    if (count := len(root.all('link'))) > MOST_LINKS:
+        raise RbdError(f'it has {count} links, more than {MOST_LINKS}')
     text, left_out = without_other_files(text)
     model = load_urdf(text, limits_optional=True, on_warning=lambda _: None)  # examined below
     if model.nb > MOST_BODIES:

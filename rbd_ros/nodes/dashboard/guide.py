@@ -65,8 +65,8 @@ def guide(telemetry: Telemetry, settings: Mapping[str, Any], moving: bool) -> st
     """Return the steps in HTML; parameters as for ``steps``."""
     found = ''.join(f'<div>{DONE if holds else OPEN} {markup_text(text)}</div>'
                     for holds, text in steps(telemetry, settings, moving))
-    ways = ''.join(f'<li>{markup_text(text)}' + (f'<br><code style="overflow-wrap:anywhere">'
-                                            f'{markup_text(command)}</code>' if command else '')
-                   + '</li>' for text, command in COMMANDS)
+    code = '<br><code style="overflow-wrap:anywhere">{}</code>'
+    ways = ''.join(f'<li>{markup_text(text)}'
+                   + (code.format(markup_text(command)) if command else '') + '</li>' for text, command in COMMANDS)
     return (f'<div class="guide" style="margin:2px 8px;font-size:12px">{found}'
             f'<ol style="padding-left:18px">{ways}</ol></div>')
