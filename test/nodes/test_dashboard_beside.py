@@ -156,7 +156,8 @@ def test_what_is_no_robot_is_named(desk, text, reason):
     """The robot that was there has gone, and nothing else happens."""
     give(desk, chain(1))
     words = give(desk, text, 'a<b>.urdf')
-    assert 'cannot be shown' in words and reason in words and '<' not in words
+    # the rig leaves out elements, as of a name that was not quoted
+    assert 'cannot be shown' in words and reason in words and 'a<b>.urdf' in words
     assert not any('uploaded' in path for path in desk.visitor.nodes)
     assert not desk.visitor.has('Simulate it')
 
@@ -300,7 +301,7 @@ def test_what_ends_by_itself_is_told(desk):
     desk.press('Simulate it')
     desk.until(lambda: desk.look() or 'was ended' in desk.shown(WITHIN))
     words = desk.shown(WITHIN)
-    assert 'no' in words and 'good' in words and '<good>' not in words and 'log' in words
+    assert 'no <good> robot' in words and 'log' in words
     desk.until(lambda: desk.look() or takes(desk))
 
 

@@ -24,7 +24,7 @@ import pytest
 from rbd_env.pace import patient
 from rbd_ros.nodes.codec import read_plain_array
 from rbd_ros.nodes.dashboard.mailbox import Mailroom
-from rbd_ros.nodes.dashboard.telemetry import Telemetry
+from rbd_ros.nodes.dashboard.telemetry import LATCHED, Telemetry
 import rclpy
 from rclpy.serialization import serialize_message
 from sensor_msgs.msg import JointState
@@ -202,7 +202,7 @@ def test_no_message_ends_the_page(node):
 def test_numbers_that_cannot_be_drawn(node, wrong):
     """What an executor hands over is left out, and does not end its thread."""
     telemetry = Telemetry(node, 'controller', 'simulator')
-    send = node.create_publisher(MarkerArray, '/room/simulator/scene', 10)
+    send = node.create_publisher(MarkerArray, '/room/simulator/scene', LATCHED)
     box = Marker(type=Marker.CUBE)
     wait(lambda: send.get_subscription_count())
     for change in ('color.r', 'pose.position.x', 'scale.z', 'pose.orientation.w', ''):

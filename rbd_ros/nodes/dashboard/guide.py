@@ -67,6 +67,7 @@ def guide(telemetry: Telemetry, settings: Mapping[str, Any], moving: bool) -> st
                     for holds, text in steps(telemetry, settings, moving))
     code = '<br><code style="overflow-wrap:anywhere">{}</code>'
     ways = ''.join(f'<li>{markup_text(text)}'
-                   + (code.format(markup_text(command)) if command else '') + '</li>' for text, command in COMMANDS)
+                   + (code.format(markup_text(command)) if command else '') + '</li>'
+                   for text, command in COMMANDS)
     return (f'<div class="guide" style="margin:2px 8px;font-size:12px">{found}'
             f'<ol style="padding-left:18px">{ways}</ol></div>')
