@@ -427,3 +427,15 @@ def test_whatever_the_headers_hold_there_is_an_answer(page, capfd):
         seen.add(int(status[1]) if len(status) > 1 else 0)
     assert 500 not in seen and {303, 401, 403} <= seen, seen
     assert 'Traceback' not in ''.join(capfd.readouterr())
+
+
+def test_only_this_machine_reaches_it_by_default(page):
+    """It listens on the loopback address, not on those of networks."""
+    for address in ('127.0.0.2', socket.gethostname()):  # another one of this machine
+        try:
+            found = {each[4][0] for each in socket.getaddrinfo(address, page.port, socket.AF_INET)}
+        except OSError:
+            continue
+        for each in found - {'127.0.0.1'}:
+            with pytest.raises(OSError):
+                socket.create_connection((each, page.port), patient(10)).close()
