@@ -38,9 +38,13 @@ _MARK, _BEGIN = re.compile(r'[\\`*_[\]#~|]'), re.compile(r'^(\s*\d*)([-+=:.)])')
 _LINK = re.compile(r'(?<=:)(?=//)|(?<=www)(?=\.)|(?<=@)', re.IGNORECASE)
 
 
-def one_line(text: str) -> str:
-    """Return a text whose control characters and ends of lines are written as numbers."""
-    return ''.join(c if c.isprintable() else f'<U+{ord(c):04X}>' for c in text)
+def one_line(text: str, *, ends: str = '') -> str:
+    """
+    Return a text for a terminal, with control characters and ends of lines as numbers.
+
+    :param ends: what stays, as the ends of lines in a text of ours.
+    """
+    return ''.join(c if c.isprintable() or c in ends else f'<U+{ord(c):04X}>' for c in text)
 
 
 def in_comment(text: str) -> str:

@@ -99,8 +99,8 @@ class Commands(TyperGroup):
                 text += nearest_file(name, YAML_FILES if kind in YAML_FILES else
                                      tuple(filter(None, [kind])))
         # a name in a file of others must not reach the terminal as a command
-        lines = '\n'.join(map(one_line, text.split('\n')))
-        typer.echo(f'rbd {ctx.invoked_subcommand}: error: {lines}', err=True)
+        shown = one_line(text, ends='\n')
+        typer.echo(f'rbd {ctx.invoked_subcommand}: error: {shown}', err=True)
         raise typer.Exit(USAGE)
 
 
