@@ -104,7 +104,8 @@ def number(value: float, digits: int = 4) -> str:
 
 def warn(text: str) -> None:
     """Print a warning to standard error."""
-    console(error=True).print(f'[yellow]warning:[/] {_escaped(one_line(text, ends="\n"))}', soft_wrap=True)
+    shown = _escaped(one_line(text, ends='\n'))
+    console(error=True).print(f'[yellow]warning:[/] {shown}', soft_wrap=True)
 
 
 def _escaped(text: str) -> str:
