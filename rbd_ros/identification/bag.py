@@ -285,7 +285,9 @@ def read_sent(path: str | Path, topic: str) -> list[tuple[int, Any]]:
         from mcap.records import Channel, Message, Schema
     except ImportError:
         return []
-    store, names, kinds = typestore(), {}, {}
+    store = typestore()
+    names: dict[int, str] = {}
+    kinds: dict[int, str | None] = {}
     found: list[tuple[int, Any]] = []
     with _whole(file) as whole, whole.open('rb') as stream:
         try:

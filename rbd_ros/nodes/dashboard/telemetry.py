@@ -146,13 +146,14 @@ class Telemetry:
             node.create_subscription(
                 String, f'{controller}/{name}',
                 lambda message, name=name: setattr(self, name, message.data), LATCHED)
-        for kind, topic, take, quality in (
-                (UInt8MultiArray, f'{controller}/saturation', self.on_saturation, LATCHED),
-                (MarkerArray, f'{simulator}/contact_markers', self.on_contacts, 10),
-                (MarkerArray, f'{simulator}/scene', self.on_scene, LATCHED),
-                (DiagnosticArray, '/diagnostics', self.on_diagnostics, 10),
-                (GoalStatusArray, f'{controller}/follow_joint_trajectory/_action/status',
-                 self._goals.take, LATCHED)):
+        rare: list[tuple[Any, str, Callable[[Any], None], QoSProfile | int]] = [
+            (UInt8MultiArray, f'{controller}/saturation', self.on_saturation, LATCHED),
+            (MarkerArray, f'{simulator}/contact_markers', self.on_contacts, 10),
+            (MarkerArray, f'{simulator}/scene', self.on_scene, LATCHED),
+            (DiagnosticArray, '/diagnostics', self.on_diagnostics, 10),
+            (GoalStatusArray, f'{controller}/follow_joint_trajectory/_action/status',
+             self._goals.take, LATCHED)]
+        for kind, topic, take, quality in rare:
             node.create_subscription(kind, topic, self._sound(topic, take), quality)
         self._room = room = Mailroom(node, within.replace('/', '_'))
         self._reader = JointStateReader()
