@@ -32,7 +32,7 @@ author = 'the rbd_ros developers'
 # the repository is the source, so that a link works on the site as it does in the repository
 root_doc = 'docs/index'
 include_patterns = ['README.md', 'CONTRIBUTING.md', 'CHANGELOG.rst', 'QUALITY_DECLARATION.md',
-                    'docs/*.md', 'docs/developers/*.md', 'rbd_ros/learn/*.md']
+                    'SECURITY.md', 'docs/*.md', 'docs/developers/*.md', 'rbd_ros/learn/*.md']
 # Sphinx looks through every folder that is not named here, also where no page can be
 exclude_patterns = ['.*', 'build', 'install', 'log', 'rbd_ros/[!l]*', 'test', 'tools']
 extensions = ['myst_parser', 'sphinx.ext.autodoc', 'sphinx_copybutton', 'api_reference',

@@ -34,6 +34,7 @@ from rbd_ros.command_line.commands import (
 from rbd_ros.command_line.options import decimal_comma
 from rbd_ros.command_line.output import warn
 from rbd_ros.errors import nearest_file, RbdError, YAML_FILES
+from rbd_ros.quoting import one_line
 from rbd_ros.version import VERSION
 import typer
 from typer.core import TyperGroup
@@ -97,7 +98,9 @@ class Commands(TyperGroup):
                 kind = Path(name).suffix
                 text += nearest_file(name, YAML_FILES if kind in YAML_FILES else
                                      tuple(filter(None, [kind])))
-        typer.echo(f'rbd {ctx.invoked_subcommand}: error: {text}', err=True)
+        # a name in a file of others must not reach the terminal as a command
+        shown = one_line(text, ends='\n')
+        typer.echo(f'rbd {ctx.invoked_subcommand}: error: {shown}', err=True)
         raise typer.Exit(USAGE)
 
 

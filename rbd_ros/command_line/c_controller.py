@@ -23,6 +23,7 @@ import numpy as np
 import numpy.typing as npt
 from rbd_ros.command_line.c_main import c_main
 from rbd_ros.command_line.cmake_head import CMAKE_HEAD
+from rbd_ros.command_line.prefixes import check_prefix
 from rbd_ros.compiler import Bound, Graph
 from rbd_ros.compiler.records import Record
 from rbd_ros.compiler.source.c_procedures import emit_procedure
@@ -51,8 +52,8 @@ from rbd_ros.control.step.words import FlowWord
 from rbd_ros.control.supervisor.states import StateCode
 from rbd_ros.control.supervisor.words import SupervisorWord
 from rbd_ros.control.tape import RECORDS, Tape
-from rbd_ros.errors import SettingError
 from rbd_ros.model.positions import neutral
+from rbd_ros.quoting import in_comment
 
 __all__ = ['controller_codes', 'controller_of', 'controller_project', 'controller_settings',
            'emit_controller', 'law_kernels', 'with_main']
@@ -113,8 +114,7 @@ def controller_project(settings: Settings, prefix: str) -> dict[str, str]:
     :param settings: of the controller.
     :param prefix: of every name in the C code, and name of the files.
     """
-    if not (prefix.isascii() and prefix.isidentifier()):
-        raise SettingError(f'prefix "{prefix}" must be a C identifier: letters, digits and _')
+    check_prefix(prefix)
     robot = settings.robot
     controller, graphs = controller_of(settings)
     files = with_main(controller, graphs, prefix)
@@ -125,7 +125,8 @@ def controller_project(settings: Settings, prefix: str) -> dict[str, str]:
     return {**files, f'{prefix}_codes.h': controller_codes(robot, prefix),
             'events.txt': _sample(controller, q, momentum.outputs['gravity']),
             'CMakeLists.txt': _CMAKE.format(
-                prefix=prefix, subject=f': the controller of the robot "{robot.model.name}"')}
+                prefix=prefix,
+                subject=f': the controller of the robot "{in_comment(robot.model.name)}"')}
 
 
 def controller_of(settings: Settings) -> tuple[Controller, dict[Bound, Graph]]:

@@ -19,6 +19,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from rbd_ros.compiler.source.c_structs import Place
+from rbd_ros.quoting import in_comment
 
 __all__ = ['c_main']
 
@@ -214,4 +215,4 @@ def c_main(robot: str, prefix: str, places: Sequence[Place], known: Sequence[str
                     lines.append(f'    {{"{path}", {at}, {view.size}}},')
                 at += view.size
         first += place.numbers.size
-    return _MAIN.format(robot=robot, prefix=prefix, fields='\n'.join(lines))
+    return _MAIN.format(robot=in_comment(robot), prefix=prefix, fields='\n'.join(lines))

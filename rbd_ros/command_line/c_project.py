@@ -21,10 +21,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from rbd_ros.command_line.cmake_head import CMAKE_HEAD
+from rbd_ros.command_line.prefixes import check_prefix
 from rbd_ros.command_line.sample_calls import sample_call
-from rbd_ros.compiler.source.c99 import emit_c
+from rbd_ros.compiler.scalar import scalar_type
+from rbd_ros.compiler.source.c99 import emit_c, literal
 from rbd_ros.dynamics.robot import Dynamics
 from rbd_ros.errors import ModelError, SettingError
+from rbd_ros.quoting import in_comment
 
 if TYPE_CHECKING:
     from rbd_ros.compiler import Graph
@@ -55,10 +58,10 @@ static int differs(const char *name, const {real} *found, const {real} *expected
 
     printf("%s:", name);
     for (k = 0; k < count; ++k) {{
-        const {real} size = (real_abs)(expected[k]), wrong = (real_abs)(found[k] - expected[k]);
+        const {real} size = {abs}(expected[k]), wrong = {abs}(found[k] - expected[k]);
         printf(" %g", (double)found[k]);
         if (size > largest) {{ largest = size; }}
-        if (!(wrong <= error)) {{ error = wrong; }}
+        if (error == error && !(wrong <= error)) {{ error = wrong; }} /* NaN stays */
     }}
     printf("\\n");
     return !(error <= ({real}){tolerance} * (largest + 1));
@@ -107,22 +110,21 @@ def c_project(
         raise SettingError(f'scalar must be one of {", ".join(TOLERANCE)}, got "{scalar}"')
     graphs = chosen_graphs(model, quantities, prefix)
     code = emit_c(graphs, prefix, scalar=scalar)
-    absolute = 'fabs' if scalar == 'double' else 'fabsf'
     example = _EXAMPLE.format(
-        prefix=prefix, robot=model.name, joints=', '.join(model.independent_joint_names),
-        real=scalar, tolerance=f'{TOLERANCE[scalar]:g}',
+        prefix=prefix, robot=in_comment(model.name),
+        joints=in_comment(', '.join(model.independent_joint_names)), real=scalar,
+        abs='fabs' if scalar == 'double' else 'fabsf', tolerance=f'{TOLERANCE[scalar]:g}',
         blocks=''.join(_block(model, graph, prefix, scalar) for graph in graphs))
     return {f'{prefix}.c': code.source, f'{prefix}.h': code.header,
-            'example.c': example.replace('(real_abs)', absolute),
+            'example.c': example,
             'CMakeLists.txt': _CMAKE.format(
-                prefix=prefix, subject=f' for the robot "{model.name}"')}
+                prefix=prefix, subject=f' for the robot "{in_comment(model.name)}"')}
 
 
 def chosen_graphs(model: Model, quantities: Sequence[tuple[str, Target]], prefix: str,
                   ) -> list[Graph]:
     """Return what is computed; a robot or a prefix from which no code can be made is refused."""
-    if not (prefix.isascii() and prefix.isidentifier()):
-        raise SettingError(f'prefix "{prefix}" must be a C identifier: letters, digits and _')
+    check_prefix(prefix)
     if not model.nv:
         raise ModelError(f'robot "{model.name}" has no movable joint: there is nothing to compute')
     robot = Dynamics(model, backend='reference')
@@ -132,9 +134,9 @@ def chosen_graphs(model: Model, quantities: Sequence[tuple[str, Target]], prefix
 def _block(model: Model, graph: Graph, prefix: str, real: str) -> str:
     """Return the call of one function, with its inputs and the expected outputs."""
     given, expected = sample_call(model, graph)
-    lines = [_array(f'const {real}', name, values) for name, values in given.items()]
+    lines = [_array(real, name, values) for name, values in given.items()]
     lines += [f'{real} {a.name}_out[{a.size}];' for a in graph.outputs]
-    lines += [_array(f'const {real}', f'{name}_expected', values)
+    lines += [_array(real, f'{name}_expected', values)
               for name, values in expected.items()]
     arguments = [a.name for a in graph.inputs] + [f'{a.name}_out' for a in graph.outputs]
     lines += ['', f'{prefix}_{graph.name}({", ".join(arguments)});']
@@ -143,5 +145,7 @@ def _block(model: Model, graph: Graph, prefix: str, real: str) -> str:
     return '    {\n' + ''.join(f'        {line}\n' if line else '\n' for line in lines) + '    }\n'
 
 
-def _array(kind: str, name: str, values: np.ndarray) -> str:
-    return f'{kind} {name}[{len(values)}] = {{{", ".join(map(repr, values.tolist()))}}};'
+def _array(real: str, name: str, values: np.ndarray) -> str:
+    kind = scalar_type(real)
+    numbers = ', '.join(literal(each, kind) for each in values.tolist())
+    return f'const {real} {name}[{len(values)}] = {{{numbers}}};'

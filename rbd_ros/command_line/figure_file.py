@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from rbd_ros.errors import RbdError
+from rbd_ros.quoting import one_line
 
 __all__ = ['new_figure', 'save_figure']
 
@@ -37,15 +38,17 @@ def new_figure(file: Path, height: float, title: str) -> Any:
     :raises RbdError: if the format is unknown, or matplotlib is not installed.
     """
     try:
+        from matplotlib import rcParams
         from matplotlib.backends.backend_agg import FigureCanvasAgg
         from matplotlib.figure import Figure
     except ImportError as error:
         raise RbdError('plotting needs the package matplotlib: pip install matplotlib') from error
     if file.suffix not in FORMATS:
         raise RbdError(f'"{file}" must end with one of {", ".join(FORMATS)}')
+    rcParams['text.parse_math'] = False  # names of joints are no formulas
     figure = Figure(figsize=(11.0, height), layout='constrained')
     FigureCanvasAgg(figure)
-    figure.suptitle(title)
+    figure.suptitle(one_line(title))
     return figure
 
 

@@ -23,6 +23,8 @@ import math
 import sys
 from typing import Any, TYPE_CHECKING
 
+from rbd_ros.quoting import one_line
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -57,7 +59,8 @@ def show(data: Mapping[str, object], as_json: bool, *parts: RenderableType,
         return
     out = console()
     for part in parts:
-        out.print(part, soft_wrap=not wrap and isinstance(part, str))
+        words = one_line(part, ends='\n') if isinstance(part, str) else part
+        out.print(words, soft_wrap=not wrap and isinstance(part, str))
 
 
 def plain(value: Any) -> Any:
@@ -88,9 +91,9 @@ def table(title: str, columns: Sequence[str], rows: Sequence[Sequence[object]]) 
         made.add_column(heading.removeprefix('>'), justify='right' if right else 'left',
                         no_wrap=right)
     for row in rows:
-        made.add_row(*(Text(number(cell) if isinstance(cell, float) else str(cell))
+        made.add_row(*(Text(number(cell) if isinstance(cell, float) else one_line(str(cell)))
                        for cell in row))
-    return Group(Text(title, style='bold'), made)
+    return Group(Text(one_line(title), style='bold'), made)
 
 
 def number(value: float, digits: int = 4) -> str:
@@ -101,7 +104,8 @@ def number(value: float, digits: int = 4) -> str:
 
 def warn(text: str) -> None:
     """Print a warning to standard error."""
-    console(error=True).print(f'[yellow]warning:[/] {_escaped(text)}', soft_wrap=True)
+    shown = _escaped(one_line(text, ends='\n'))
+    console(error=True).print(f'[yellow]warning:[/] {shown}', soft_wrap=True)
 
 
 def _escaped(text: str) -> str:

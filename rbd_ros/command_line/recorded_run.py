@@ -18,7 +18,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-import html
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -28,12 +27,15 @@ from rbd_ros.command_line.figure_file import new_figure, save_figure
 from rbd_ros.compiler import Array
 from rbd_ros.identification.bag import (
     BagError, CONTROLLER_STATE, JOINT_STATE, read_in_order, read_messages, topics)
+from rbd_ros.quoting import markup_text, one_line
 from rbd_ros.recording.namespaces import choose_robot
 
 __all__ = ['draw', 'read_description', 'read_run', 'Run', 'summary']
 
 #: Share of its limit from which a torque counts as saturated.
 SATURATED = 0.99
+#: Joints that are drawn: a picture of each takes a tenth of a second.
+MOST_JOINTS = 100
 
 
 class Run(NamedTuple):
@@ -147,6 +149,8 @@ def draw(run: Run, limits: Mapping[str, float], file: Path, title: str,
     :param file: its ending chooses the format.
     :param units: of positions by joint; None: unknown.
     """
+    if len(run.joints) > MOST_JOINTS:
+        raise BagError(f'{len(run.joints)} joints were recorded; at most {MOST_JOINTS} are drawn')
     figure = new_figure(file, 1.0 + 1.7 * len(run.joints), title)
     grid = figure.subplots(len(run.joints), 2, sharex=True, squeeze=False)
     for k, joint in enumerate(run.joints):
@@ -163,7 +167,8 @@ def _draw_joint(axes: Sequence[Any], run: Run, k: int, limit: float, unit: str) 
     if np.isfinite(run.reference[:, k]).any():
         position.plot(run.t, run.reference[:, k], label='reference', linewidth=1.0)
     position.plot(run.t, run.q[:, k], label='position', linewidth=1.0)
-    position.set_ylabel(f'{run.joints[k]}, {unit}' if unit else run.joints[k])
+    joint = one_line(run.joints[k])
+    position.set_ylabel(f'{joint}, {unit}' if unit else joint)
     torque.plot(run.t, run.torque[:, k], color='tab:green', linewidth=1.0)
     torque.set_ylabel('force, N' if unit == 'm' else 'torque, N.m')
     if np.isfinite(limit):
@@ -177,10 +182,10 @@ def _draw_joint(axes: Sequence[Any], run: Run, k: int, limit: float, unit: str) 
 def _page(title: str, picture: str, rows: list[dict[str, Any]]) -> str:
     head = ''.join(f'<th>{name.replace("_", " ")}</th>' for name in rows[0])
     body = ''.join('<tr>' + ''.join(
-        f'<td>{html.escape(value if isinstance(value, str) else f"{value:.4g}")}</td>'
+        f'<td>{markup_text(value if isinstance(value, str) else f"{value:.4g}")}</td>'
         for value in row.values()) + '</tr>' for row in rows)
-    return (f'<!doctype html><html><head><meta charset="utf-8"><title>{html.escape(title)}</title>'
+    return (f'<!doctype html><html><head><meta charset="utf-8"><title>{markup_text(title)}</title>'
             '<style>body{font-family:sans-serif;margin:2em}td,th{padding:.2em .8em;'
             'text-align:right}svg{max-width:100%;height:auto}</style></head><body>'
-            f'<h1>{html.escape(title)}</h1><table><tr>{head}</tr>{body}</table>{picture}'
+            f'<h1>{markup_text(title)}</h1><table><tr>{head}</tr>{body}</table>{picture}'
             '</body></html>\n')

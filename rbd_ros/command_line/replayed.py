@@ -37,6 +37,7 @@ from rbd_ros.compiler import Array
 from rbd_ros.control.controller import Controller
 from rbd_ros.control.interface.causes import Cause
 from rbd_ros.control.modes.mode_file import read_modes
+from rbd_ros.control.modes.modes import Mode
 from rbd_ros.control.parameters.assembly import build_robot, build_settings, compile_kernels
 from rbd_ros.control.parameters.row import Value
 from rbd_ros.control.parameters.table import defaults, with_modes
@@ -87,7 +88,7 @@ class Replayed(NamedTuple):
 
 
 def replay(path: Path, name: str | None = None, joint_states: str | None = None,
-           namespace: str | None = None) -> Replayed:
+           namespace: str | None = None, mode_file: Path | None = None) -> Replayed:
     """
     Compute a recording once more.
 
@@ -95,6 +96,8 @@ def replay(path: Path, name: str | None = None, joint_states: str | None = None,
     :param name: node of the controller; None: that of the robot.
     :param joint_states: topic of the robot's states; None: its own.
     :param namespace: of the robot, if there are several; a node that is named has its own.
+    :param mode_file: Python file with the modes of the controller. It is run; the file that the
+        recording names is not, since whoever could write to the recording chose that name.
     :raises RbdError: if the recording has too little for it.
     """
     kinds = recorded_topics(path)
@@ -106,14 +109,15 @@ def replay(path: Path, name: str | None = None, joint_states: str | None = None,
     messages = read_in_order(path, {PARAMETER_EVENTS, robot.description, robot.joint_states,
                                     *(f'{robot.controller}/{each}' for each in (
                                         'controller_state', 'state', *INPUTS))})
-    return _Replay(path, robot, messages).run()
+    return _Replay(path, robot, messages, mode_file).run()
 
 
 class _Replay:
     """One recording on its way through the step."""
 
     def __init__(self, path: Path, robot: RecordedRobot,
-                 messages: Sequence[tuple[str, int, Any, bytes]]) -> None:
+                 messages: Sequence[tuple[str, int, Any, bytes]],
+                 mode_file: Path | None) -> None:
         name, joint_states = robot.controller, robot.joint_states
         self._messages, self._name, self._states_topic = messages, name, joint_states
         topics = {topic for topic, *_ in messages}
@@ -128,10 +132,10 @@ class _Replay:
                            'and its torque are found; let the driver stamp its states')
         self._notes: dict[str, None] = {}
         self._simulated = False  # whether it took time from /clock
-        self._values = dict(self._first_values(path))
+        modes = read_modes('' if mode_file is None else str(mode_file.absolute()))
+        self._values = dict(self._first_values(path, modes))
         text = next(message.data for topic, _, message, _ in messages
                     if topic == robot.description)
-        modes = read_modes(str(self._values['mode_file']))
         self._rows = with_modes(modes)
         self._robot = build_robot(self._values, text, lambda _: None, modes)
         settings = build_settings(self._robot, self._values, simulated=True)
@@ -165,7 +169,7 @@ class _Replay:
         self._since = 0.0  # when it was told
         self._now = 0.0
 
-    def _first_values(self, path: Path) -> Iterator[tuple[str, Value]]:
+    def _first_values(self, path: Path, modes: Sequence[Mode]) -> Iterator[tuple[str, Value]]:
         """Return the parameters that the controller had when the recording began."""
         events = (dict(_changes(message)) for topic, _, message, _ in self._messages
                   if topic == PARAMETER_EVENTS and message.node == self._name)
@@ -174,7 +178,10 @@ class _Replay:
             raise BagError(f'{path}: the parameters of {self._name} are missing; rbd record asks '
                            'for them when it begins')
         self._simulated = bool(found.get('use_sim_time', False))
-        modes = read_modes(str(found['mode_file']))
+        if found['mode_file'] and not modes:
+            raise BagError(f'{path}: the controller had modes of its own, of the Python file '
+                           f'{found["mode_file"]!r}; a replay runs no file that a recording '
+                           'names: give yours with --mode-file')
         usual = defaults(modes)
         if new := [name for name in usual if name not in found]:
             self._notes[f'the recorded controller, of another release, had no {", ".join(new)}: '

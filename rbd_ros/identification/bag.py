@@ -20,8 +20,9 @@ This uses the package ``rosbags``, which needs no ROS and is imported on first u
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator
-from contextlib import contextmanager
+from collections.abc import Container, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from importlib import import_module
 from pathlib import Path
 import struct
 import tempfile
@@ -30,6 +31,8 @@ import warnings
 import zlib
 
 from rbd_ros.errors import nearest, RbdError
+from rbd_ros.quoting import one_line
+from rbd_ros.recording.bounds import bounded, Budget, records
 from rbd_ros.recording.mcap_file import is_whole, MAGIC, mend
 from rbd_ros.recording.namespaces import choose_robot, RecordedRobot
 from rbd_ros.recording.topics import CONTROLLER_STATE, JOINT_STATE
@@ -54,7 +57,10 @@ trajectory_msgs/MultiDOFJointTrajectoryPoint multi_dof_output
 float64 speed_scaling_factor
 """}
 #: What rosbags raises, besides its own errors, for a truncated or overwritten file.
-_DAMAGED = (TypeError, ValueError, KeyError, IndexError, AssertionError, struct.error, zlib.error)
+_DAMAGED = (TypeError, ValueError, KeyError, IndexError, AttributeError, AssertionError, EOFError,
+            MemoryError, OverflowError, RuntimeError, OSError, struct.error, zlib.error)
+#: Characters of a reason that are told, and parts that a message may have besides its arrays.
+_LONGEST, _MOST_PARTS = 300, 10_000
 
 
 class BagError(RbdError):
@@ -101,7 +107,7 @@ def _opened(path: Path, what: str) -> Iterator[Any]:
         from rosbags.highlevel import AnyReader, AnyReaderError
     except ImportError as error:
         raise RbdError('reading a bag needs the package rosbags: pip install rosbags') from error
-    damaged = (AnyReaderError, OSError, *_DAMAGED)
+    damaged = (AnyReaderError, *_errors(), *_DAMAGED)
     if not path.exists():
         raise BagError(f'{path} does not exist; give the folder that ros2 bag record made, or '
                        'the file that rbd record wrote')
@@ -109,18 +115,93 @@ def _opened(path: Path, what: str) -> Iterator[Any]:
     if path.is_dir() and not (path / 'metadata.yaml').exists():
         raise BagError(f'{path} has no metadata.yaml: ros2 bag record has not made this folder, '
                        'or was killed; then ros2 bag reindex writes one')
-    with _whole(path) as whole:
+    with _whole(path) as whole, bounded(path) as budget:
         try:
             reader = AnyReader([whole], default_typestore=store)
             reader.open()
         except damaged as error:
-            raise BagError(f'{path} cannot be read as a rosbag: {error}') from error
+            raise BagError(f'{path} cannot be read as a rosbag: {_reason(error)}') from error
         try:
-            yield reader
+            _refuse_endless(reader.typestore.fielddefs)
+            yield _Reading(reader, budget)
         except damaged as error:
-            raise BagError(f'{path}: {what} cannot be read: {error}') from error
+            raise BagError(f'{path}: {what} cannot be read: {_reason(error)}') from error
         finally:
             reader.close()
+
+
+class _Reading:
+    """
+    A bag that is read, within what its size allows.
+
+    :param reader: of rosbags.
+    :param budget: what is left of that.
+    """
+
+    def __init__(self, reader: Any, budget: Budget) -> None:
+        self.connections, self.topics = reader.connections, reader.topics
+        self._reader, self._budget = reader, budget
+
+    def messages(self, wanted: Container[str]) -> Iterator[tuple[Any, int, Any, bytes]]:
+        """Yield connection, time, contents and bytes of the messages on topics."""
+        found = [each for each in self.connections if each.topic in wanted]
+        given = self._reader.messages(connections=found) if found else iter(())
+        for each, when, raw in self._budget.counted(given):
+            yield each, when, self._reader.deserialize(raw, each.msgtype), bytes(raw)
+
+
+def _errors() -> tuple[type[Exception], ...]:
+    """Return what rosbags and what it stands on raise for files that are none."""
+    from rosbags.rosbag1 import ReaderError as OldError
+    from rosbags.rosbag2 import ReaderError
+    from rosbags.serde import SerdeError
+    from rosbags.typesys import TypesysError
+    found: list[type[Exception]] = [OldError, ReaderError, SerdeError, TypesysError]
+    for module, name in (('backports.zstd', 'ZstdError'), ('zstandard', 'ZstdError'),
+                         ('compression.zstd', 'ZstdError'), ('apsw', 'Error'),
+                         ('ruamel.yaml', 'YAMLError'), ('mcap.exceptions', 'McapError')):
+        with suppress(ImportError):
+            found.append(getattr(import_module(module), name))
+    return tuple(found)
+
+
+def _reason(error: BaseException) -> str:
+    """Return in one line what is wrong with a file; some errors have no words."""
+    return one_line(' '.join(str(error).split())[:_LONGEST]) or type(error).__name__
+
+
+def _refuse_endless(types: Mapping[str, Any]) -> None:
+    """
+    Refuse definitions by which a message of few bytes has any number of parts.
+
+    :raises ValueError: names the type.
+    """
+    from rosbags.interfaces import Nodetype
+    sizes: dict[str, int] = {}
+
+    def parts(name: str, above: tuple[str, ...] = ()) -> int:
+        """Return how many parts a message of a type has at least."""
+        if name in above:
+            raise ValueError(f'type {name} holds itself')
+        if name not in sizes:
+            sizes[name] = sum(of_field(kind, (*above, name)) for _, kind in types[name][1])
+        if sizes[name] > _MOST_PARTS:
+            raise ValueError(f'type {name} has more than {_MOST_PARTS} parts')
+        return sizes[name]
+
+    def of_field(kind: Any, above: tuple[str, ...]) -> int:
+        sort, inner = kind
+        if sort == Nodetype.NAME and not parts(inner, above):
+            raise ValueError(f'type {above[-1]} has a part without contents')
+        if sort == Nodetype.NAME:
+            return parts(inner, above)
+        if sort == Nodetype.ARRAY and inner[0][0] == Nodetype.NAME:
+            return of_field(inner[0], above) * int(inner[1])
+        if sort in (Nodetype.ARRAY, Nodetype.SEQUENCE):
+            of_field(inner[0], above)
+        return 1
+    for name in types:
+        parts(name)
 
 
 @contextmanager
@@ -177,8 +258,7 @@ def read_messages(path: str | Path, topic: str, kind: str) -> list[Any]:
                            f'{known})')
         if found[0].msgtype != kind:
             raise BagError(f'{path}: topic "{topic}" has type {found[0].msgtype}, not {kind}')
-        return [reader.deserialize(raw, each.msgtype)
-                for each, _, raw in reader.messages(connections=found)]
+        return [message for _, _, message, _ in reader.messages({topic})]
 
 
 def read_in_order(path: str | Path, wanted: Container[str]) -> list[tuple[str, int, Any, bytes]]:
@@ -188,9 +268,8 @@ def read_in_order(path: str | Path, wanted: Container[str]) -> list[tuple[str, i
     :param wanted: topics.
     """
     with _opened(Path(path), 'its messages') as reader:
-        found = [each for each in reader.connections if each.topic in wanted]
-        return [(each.topic, when, reader.deserialize(raw, each.msgtype), bytes(raw))
-                for each, when, raw in reader.messages(connections=found)] if found else []
+        return [(each.topic, when, message, raw)
+                for each, when, message, raw in reader.messages(wanted)]
 
 
 def read_sent(path: str | Path, topic: str) -> list[tuple[int, Any]]:
@@ -203,17 +282,25 @@ def read_sent(path: str | Path, topic: str) -> list[tuple[int, Any]]:
     if file.suffix != '.mcap' or file.is_dir():
         return []
     try:
-        from mcap.exceptions import McapError
-        from mcap.reader import make_reader
+        from mcap.records import Channel, Message, Schema
     except ImportError:
         return []
     store = typestore()
+    names: dict[int, str] = {}
+    kinds: dict[int, str | None] = {}
+    found: list[tuple[int, Any]] = []
     with _whole(file) as whole, whole.open('rb') as stream:
         try:
-            # commands for motors may have a type that is not known here, and tell no torques
-            return sorted(((message.publish_time, store.deserialize_cdr(message.data, schema.name))
-                           for schema, _, message in make_reader(stream).iter_messages([topic])
-                           if schema is not None and schema.name in store.fielddefs),
-                          key=lambda each: each[0])
-        except (McapError, *_DAMAGED) as error:
-            raise BagError(f'{path}: {topic} cannot be read: {error}') from error
+            for record in records(stream, Budget(file)):
+                if isinstance(record, Schema):
+                    names[record.id] = record.name
+                elif isinstance(record, Channel) and record.topic == topic:
+                    kinds[record.id] = names.get(record.schema_id)
+                # commands for motors may have a type that is not known here, and tell no torques
+                elif isinstance(record, Message) and kinds.get(
+                        record.channel_id) in store.fielddefs:
+                    found.append((record.publish_time, store.deserialize_cdr(
+                        record.data, kinds[record.channel_id])))
+        except (*_errors(), *_DAMAGED) as error:
+            raise BagError(f'{path}: {topic} cannot be read: {_reason(error)}') from error
+    return sorted(found, key=lambda each: each[0])

@@ -29,6 +29,7 @@ import struct
 from types import TracebackType
 
 from rbd_ros.errors import RbdError
+from rbd_ros.recording.bounds import Budget, packing_errors, records
 from rbd_ros.version import VERSION
 
 __all__ = ['CHUNK', 'is_whole', 'MAGIC', 'McapFile', 'mend']
@@ -152,13 +153,11 @@ def mend(path: Path, whole: Path) -> int:
     """
     from mcap.exceptions import McapError
     from mcap.records import Channel, Message, Schema
-    from mcap.stream_reader import StreamReader
-    from zstandard import ZstdError
     texts: dict[int, Schema] = {}
     numbers: dict[int, int] = {}
     with path.open('rb') as stream, McapFile(whole) as made:
         try:
-            for record in StreamReader(stream, validate_crcs=True).records:
+            for record in records(stream, Budget(path), checked=True):
                 if isinstance(record, Schema):
                     texts[record.id] = record
                 elif isinstance(record, Channel):
@@ -170,6 +169,7 @@ def mend(path: Path, whole: Path) -> int:
                 elif isinstance(record, Message) and record.channel_id in numbers:
                     made.write(numbers[record.channel_id], record.log_time, record.publish_time,
                                record.data)
-        except (McapError, ZstdError, struct.error, ValueError, KeyError):  # here it was cut off
+        except (McapError, struct.error, ValueError, KeyError,
+                *packing_errors()):  # here it was cut off
             pass
         return made.messages

@@ -28,6 +28,7 @@ from pathlib import Path
 import re
 
 from rbd_ros.errors import nearest, RbdError
+from rbd_ros.quoting import yaml_text
 from rbd_ros.teaching.lesson import Lesson, Point
 import yaml
 
@@ -66,7 +67,7 @@ def has_comments(path: Path) -> bool:
 
 def lesson_text(lesson: Lesson) -> str:
     """Return a lesson as YAML."""
-    lines = [f'joints: [{", ".join(map(_quoted, lesson.joints))}]', 'points:']
+    lines = [f'joints: [{", ".join(map(yaml_text, lesson.joints))}]', 'points:']
     for point in lesson.points:
         parts = [f'positions: [{", ".join(map(_number, point.positions))}]']
         if point.time is not None:
@@ -74,7 +75,7 @@ def lesson_text(lesson: Lesson) -> str:
         if point.dwell:
             parts.append(f'dwell: {_number(point.dwell)}')
         if point.name:
-            parts.append(f'name: {_quoted(point.name)}')
+            parts.append(f'name: {yaml_text(point.name)}')
         lines.append(f'- {{{", ".join(parts)}}}')
     if not lesson.points:
         lines[-1] = 'points: []'
@@ -85,10 +86,6 @@ def _number(value: float) -> str:
     text = repr(float(value))
     mantissa, e, power = text.partition('e')  # YAML wants a point before e
     return text if not e or '.' in mantissa else f'{mantissa}.0e{power}'
-
-
-def _quoted(text: str) -> str:
-    return '"' + text.replace('\\', '\\\\').replace('"', '\\"') + '"'
 
 
 def read_lesson(path: Path) -> Lesson:

@@ -18,7 +18,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-import json
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -26,6 +25,7 @@ import numpy as np
 from rbd_ros.compiler import Array
 from rbd_ros.dynamics.robot import Dynamics
 from rbd_ros.identification.drive import own_drives
+from rbd_ros.quoting import in_comment, yaml_text
 
 __all__ = ['goal_text', 'Motion', 'torques', 'trajectory_text']
 
@@ -76,7 +76,8 @@ def goal_text(motion: Motion, title: str) -> str:
 
 def trajectory_text(motion: Motion, title: str) -> str:
     """Return a motion as a trajectory_msgs/JointTrajectory, in YAML."""
-    lines = [f'# {title}', f'joint_names: {json.dumps(motion.joints)}', 'points:']
+    lines = [f'# {in_comment(title)}',
+             f'joint_names: [{", ".join(map(yaml_text, motion.joints))}]', 'points:']
     for t, *rows in zip(motion.t, motion.q, motion.qd, motion.qdd, strict=True):
         nanoseconds = round(1e9 * t)
         parts = [f'{word}: [{", ".join(f"{x:.9g}" for x in row)}]' for word, row in zip(

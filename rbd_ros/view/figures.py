@@ -16,12 +16,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from html import escape
 from typing import NamedTuple
 
 import numpy as np
 
 from rbd_ros.compiler import Array
+from rbd_ros.quoting import markup_text
 from rbd_ros.spatial import Mat3
 from rbd_ros.spatial.quaternion import from_rotation
 
@@ -93,7 +93,7 @@ def bars(
         share = min(abs(torque) / limit, 1.0) if np.isfinite(limit) and limit > 0.0 else 0.0
         left = 50.0 if torque >= 0.0 else 50.0 - 50.0 * share
         rows.append(
-            f'<tr><td>{escape(name)}</td><td style="width:45%"><div style="position:relative;'
+            f'<tr><td>{markup_text(name)}</td><td style="width:45%"><div style="position:relative;'
             f'height:10px;background:#eee"><div style="position:absolute;left:{left:.1f}%;'
             f'width:{50.0 * share:.1f}%;height:10px;background:{COLOURS[min(level, 2)]}"></div>'
             f'</div></td><td style="text-align:right">{torque:.2f}</td></tr>')

@@ -18,7 +18,9 @@ Who may talk to a page: the page itself, opened by an address of this machine, a
 A browser lets any web page open a websocket to any address, this machine included. What it cannot
 forge are two headers: ``Origin`` says whose page asks, ``Host`` by what name it found us (a
 foreign name that leads here is a rebound one). Where commands are allowed, a token must be known,
-too, which the process prints: other people on this machine see the port, but not the token.
+too, which the process prints: other people on this machine see the port, but not the token. The
+browser keeps a cookie in its place, which is good for one start of one server: browsers send it to
+every port of a host name, so that it must not be the token.
 """
 
 from __future__ import annotations
@@ -30,6 +32,7 @@ from http import HTTPStatus
 from ipaddress import ip_address
 import logging
 import re
+import secrets
 import socket
 import threading
 from typing import Any
@@ -71,6 +74,8 @@ class Gate:
 
     def __init__(self, token: str = '', names: Iterable[str] = ()) -> None:
         self.token = token
+        #: What a browser gets for the token.
+        self.cookie = secrets.token_urlsafe(24) if token else ''
         self.names = {name.lower() for name in (*LOCAL_NAMES, *names)}
         #: Inputs of the page by their identifiers; filled when the server runs.
         self.inputs: Any = {}
@@ -93,7 +98,7 @@ class Gate:
         origins = [origin.lower() for origin in headers.get_all('Origin')]
         if origins not in ([f'http://{hosts[0]}'], [f'https://{hosts[0]}']):
             return HTTPStatus.FORBIDDEN, 'Only the page itself may connect.\n'
-        if not self.knows(self._cookie(headers, port)):
+        if not self._is_known(headers, port):
             return HTTPStatus.FORBIDDEN, 'The token is missing or of another start.\n'
         return None
 
@@ -107,18 +112,19 @@ class Gate:
         """
         rest = dict(parse_qsl(path.partition('?')[2]))
         given = rest.pop('token', '')
-        if self.token and given and self.knows(given):
+        if self.token and _same(given, self.token):
+            encrypted = headers.get_all('X-Forwarded-Proto') == ['https']  # by a proxy
             return HTTPStatus.SEE_OTHER, {
-                'Location': f'/?{urlencode(rest)}' if rest else '/',
-                'Set-Cookie': f'{_cookie_name(port)}={self.token}; Path=/; HttpOnly; '
-                              'SameSite=Lax'}, ''
-        if not self.knows(self._cookie(headers, port)):
+                'Location': f'/?{urlencode(rest, errors="replace")}' if rest else '/',
+                'Set-Cookie': f'{_cookie_name(port)}={self.cookie}; Path=/; HttpOnly; '
+                              f'SameSite=Lax{"; Secure" * encrypted}'}, ''
+        if not self._is_known(headers, port):
             return HTTPStatus.UNAUTHORIZED, {'Content-Type': 'text/html; charset=utf-8'}, FORM
         return None
 
-    def knows(self, token: str) -> bool:
-        """Return whether this is the token, or none is needed."""
-        return not self.token or hmac.compare_digest(token.encode(), self.token.encode())
+    def _is_known(self, headers: Any, port: int) -> bool:
+        """Return whether a browser has shown the token before, or needs none."""
+        return not self.token or _same(self._cookie(headers, port), self.cookie)
 
     def _is_ours(self, host: str) -> bool:
         """Return whether a Host header has a name of ours; an address cannot be rebound."""
@@ -134,13 +140,18 @@ class Gate:
 
     @staticmethod
     def _cookie(headers: Any, port: int) -> str:
-        """Return the token that the browser was given; it has one for each port."""
+        """Return the cookie that the browser was given; it has one for each port."""
         for line in headers.get_all('Cookie'):
             for part in line.split(';'):
                 name, _, value = part.strip().partition('=')
                 if name == _cookie_name(port):
                     return str(value)
         return ''
+
+
+def _same(given: str, secret: str) -> bool:
+    """Return whether somebody knows a secret, whatever bytes came as headers."""
+    return hmac.compare_digest(given.encode('utf-8', 'surrogatepass'), secret.encode())
 
 
 def _cookie_name(port: int) -> str:

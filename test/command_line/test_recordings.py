@@ -33,6 +33,7 @@ from rbd_ros.control.modes.modes import MODES, Takes, taking
 from rbd_ros.errors import RbdError
 from rbd_ros.identification.bag import read_in_order, read_sent, topics, typestore
 from rbd_ros.model.urdf.loader import load_urdf
+from rbd_ros.nodes.recorded_parameters import KIND
 from rbd_ros.recording.mcap_file import CHUNK, is_whole, McapFile, mend
 from rbd_ros.recording.namespaces import next_steps, recorded_robots
 from resting_arm import write_rests
@@ -367,6 +368,39 @@ def test_replay_without_stamps(run: Path, tmp_path: Path) -> None:
         data[:4] + bytes(8) + data[12:] if topic == '/joint_states' else data])
     error = rbd('replay', file, code=2)[1]
     assert 'no message on /joint_states has a stamp' in error and error.count('\n') == 1
+
+
+@pytest.mark.sampled('formats', 1)
+def test_a_replay_runs_no_file_that_the_recording_names(
+    run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Whatever the name is, and whatever is there: only the file of ``--mode-file`` is run."""
+    planted = tmp_path / 'planted.py'
+    planted.write_text('from pathlib import Path\nPath(__file__ + ".ran").touch()\n')
+    monkeypatch.chdir(tmp_path)
+
+    def names(name: str) -> Callable[[str, bytes], list[bytes]]:
+        def change(topic: str, content: bytes) -> list[bytes]:
+            if topic != '/parameter_events':
+                return [content]
+            message = STORE.deserialize_cdr(content, KIND)
+            for each in message.new_parameters:
+                if each.name == 'mode_file':
+                    each.value.string_value = name
+            return [bytes(STORE.serialize_cdr(message, KIND))]
+        return change
+    for number, name in enumerate((str(planted), '/proc/self/cwd/planted.py', 'planted.py',
+                                   '/nowhere.py', '\x1b[2J\n', ' ')):
+        file = rewritten(run, tmp_path / f'{number}.mcap', names(name))
+        error = rbd('replay', file, code=2)[1]
+        assert 'give yours with --mode-file' in error and error.count('\n') == 1, name
+        assert '\x1b' not in error and not (tmp_path / 'planted.py.ran').exists(), name
+    assert 'must declare its modes' in rbd('replay', file, '--mode-file', 'planted.py', code=2)[1]
+    assert (tmp_path / 'planted.py.ran').exists()
+    planted.write_text(
+        'from rbd_ros.control.modes.modes import own_mode\n'
+        'MODES = (own_mode("weight", lambda terms, inputs: terms.gravity, "gravity alone"),)\n')
+    assert data('replay', file, '--mode-file', 'planted.py')['within_tolerance']
 
 
 def test_replay_of_another_release(tmp_path: Path) -> None:

@@ -15,18 +15,21 @@
 
 import time
 
+from control_msgs.msg import JointTrajectoryControllerState
 from geometry_msgs.msg import WrenchStamped
 from isolation import own_domain
+from nav_msgs.msg import Odometry
 import numpy as np
 import pytest
 from rbd_env.pace import patient
 from rbd_ros.nodes.codec import read_plain_array
 from rbd_ros.nodes.dashboard.mailbox import Mailroom
-from rbd_ros.nodes.dashboard.telemetry import Telemetry
+from rbd_ros.nodes.dashboard.telemetry import LATCHED, Telemetry
 import rclpy
 from rclpy.serialization import serialize_message
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray, MultiArrayDimension
+from visualization_msgs.msg import Marker, MarkerArray
 
 NAMES = ['b', 'a']
 
@@ -155,3 +158,61 @@ def test_commands_of_motors_and_states_of_another_kind_are_no_torques(node):
     assert telemetry.command == ()
     telemetry._read_state(serialize_message(JointState(name=NAMES, position=[1.0])))
     assert telemetry.positions == {'b': 1.0} and telemetry.velocities == {}
+
+
+def test_no_message_ends_the_page(node):
+    """Cut off, with bytes changed or with numbers that are none: it is left out, others count."""
+    telemetry, rng = Telemetry(node, 'controller', 'simulator'), np.random.default_rng(1)
+    telemetry.motion.needs_sent = True
+    telemetry.take()
+    followed = JointTrajectoryControllerState(joint_names=NAMES)
+    followed.reference.positions = [1.0, 2.0]
+    base = Odometry(child_frame_id='base')
+    base.pose.pose.orientation.w = 1.0
+    sound = {'/room/elsewhere': state(3), '/room/controller/commands': Float64MultiArray(
+        data=[3.0, 4.0]), '/room/controller/external_wrench': WrenchStamped(),
+        '/room/controller/controller_state': followed, '/room/simulator/odometry': base}
+    send = {topic: node.create_publisher(type(message), topic, 100)
+            for topic, message in sound.items()}
+    boxes = [telemetry._states, telemetry._commands, *(box for box, _ in telemetry._newest)]
+    wait(lambda: all(map(matched, send.values(), boxes)))
+    for topic, message in sound.items():
+        whole = serialize_message(message)
+        for k in range(60):
+            data = bytearray(whole[:rng.integers(0, len(whole))] if k % 2 else whole)
+            for place in rng.integers(4, len(whole), rng.integers(0 if k % 2 else 1, 6)):
+                if place < len(data):
+                    data[place] = rng.choice([0, 1, 0x7f, 0xff])
+            send[topic].publish(bytes(data))
+            if k % 3 == 0:
+                time.sleep(1e-3)
+                telemetry.take()
+
+    def heard():
+        for topic, message in sound.items():
+            send[topic].publish(message)
+        telemetry.take()
+        return (telemetry.positions.get('b') == 0.1 * 3 and telemetry.command == (3.0, 4.0)
+                and telemetry.reference_positions == {'b': 1.0, 'a': 2.0}
+                and telemetry.base is not None and telemetry.base.link == 'base')
+    wait(heard)
+
+
+@pytest.mark.parametrize('wrong', [np.nan, np.inf, -np.inf])
+def test_numbers_that_cannot_be_drawn(node, wrong):
+    """What an executor hands over is left out, and does not end its thread."""
+    telemetry = Telemetry(node, 'controller', 'simulator')
+    send = node.create_publisher(MarkerArray, '/room/simulator/scene', LATCHED)
+    box = Marker(type=Marker.CUBE)
+    wait(lambda: send.get_subscription_count())
+    for change in ('color.r', 'pose.position.x', 'scale.z', 'pose.orientation.w', ''):
+        marker = target = Marker(type=Marker.CUBE)
+        *parts, field = change.split('.')
+        for each in parts:
+            target = getattr(target, each)
+        if field:
+            setattr(target, field, float(wrong))
+        send.publish(MarkerArray(markers=[marker, box]))
+        rclpy.spin_once(node, timeout_sec=0.5)
+    wait(lambda: rclpy.spin_once(node, timeout_sec=0.1) or len(telemetry.obstacles) == 2)
+    assert all(np.isfinite(part).all() for each in telemetry.obstacles for part in each)

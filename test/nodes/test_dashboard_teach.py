@@ -363,7 +363,8 @@ def test_the_button_records(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
         node = rclpy.create_node('robot')
         states = node.create_publisher(JointState, '/left/joint_states', 10)
         gui = Gui()
-        panel = RecorderPanel(gui, '/left/controller', '/left/joint_states', tmp_path / 'new')
+        panel = RecorderPanel(gui, '/left/controller', '/left/joint_states', tmp_path / 'new',
+                              allowed=True)
         panel.update()
         assert str(tmp_path / 'new') in panel.words.content
 
@@ -387,3 +388,14 @@ def test_the_button_records(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
         panel.end()
         node.destroy_node()
         rclpy.shutdown()
+
+
+def test_who_only_looks_cannot_record(tmp_path: Path) -> None:
+    """A browser may press a grey button: no file is begun."""
+    gui = Gui()
+    panel = RecorderPanel(gui, '/controller', '/joint_states', tmp_path / 'new', allowed=False)
+    assert gui.made[START].disabled
+    gui.made[START].click()
+    panel.update()
+    assert not panel.is_recording and not (tmp_path / 'new').exists()
+    panel.end()

@@ -16,6 +16,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import importlib.metadata
 import os
 from pathlib import Path
@@ -24,6 +25,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import zipfile
 
 from packaging.requirements import Requirement
 import pytest
@@ -390,6 +392,48 @@ def test_requirements_are_exact_and_complete() -> None:
     assert len(names) == len(set(names))
     assert {'numpy', 'scipy', 'llvmlite', 'pytest', 'pin', 'mujoco'} <= set(names)
     assert not any('isaac' in name for name in names)
+
+
+def test_every_pin_has_the_hashes_of_its_files(tmp_path: Path) -> None:
+    """Nothing else can be installed: neither another file nor one from another address."""
+    text = (ROOT / packages.HASHES).read_text()
+    known = packages.read_hashes(text)
+    assert '://' not in text and '--index' not in text and '--find' not in text
+    wanted: list[str] = []
+    for file in ROOT.glob('requirements*.txt'):
+        if file.name != packages.HASHES:
+            groups = packages.read_groups(file.read_text())
+            wanted += [line.partition(' ')[0] for lines in groups.values() for line in lines]
+    wanted.remove(next(pin for pin in wanted if pin.startswith('torch==')))  # of its own index
+    packages.pinned(ROOT, wanted, tmp_path / 'pins.txt')
+    lines = (tmp_path / 'pins.txt').read_text().splitlines()
+    assert len(lines) == len(wanted) and all(' --hash=sha256:' in line for line in lines)
+    assert len(known) == len({pin.lower() for pin in wanted})
+    with pytest.raises(Failure, match='no hash of numpy==0.1'):
+        packages.pinned(ROOT, ['numpy==0.1'], tmp_path / 'pins.txt')
+    with pytest.raises(Failure, match='no pin with hashes'):
+        packages.read_hashes('numpy==0.1\n')
+
+
+def test_another_file_than_the_known_one_is_not_installed(tmp_path: Path) -> None:
+    """Pip refuses a wheel of the right name and version whose bytes are others."""
+    wheel = tmp_path / 'index' / 'thing-1.0-py3-none-any.whl'
+    wheel.parent.mkdir()
+    with zipfile.ZipFile(wheel, 'w') as archive:
+        for name, content in (('METADATA', 'Metadata-Version: 2.1\nName: thing\nVersion: 1.0\n'),
+                              ('WHEEL', 'Wheel-Version: 1.0\nTag: py3-none-any\n'),
+                              ('RECORD', '')):
+            archive.writestr(f'thing-1.0.dist-info/{name}', content)
+    right = hashlib.sha256(wheel.read_bytes()).hexdigest()
+    for digest, code in ((right, 0), ('0' * 64, 1)):
+        (tmp_path / packages.HASHES).write_text(f'thing==1.0 --hash=sha256:{digest}\n')
+        done = subprocess.run(
+            [sys.executable, '-I', '-m', 'pip', 'download', '--quiet', '--no-index', '--no-deps',
+             '--find-links', wheel.parent, '--dest', tmp_path / 'got', *packages.pinned(
+                 tmp_path, ['thing==1.0'], tmp_path / 'pins.txt')],
+            capture_output=True, text=True, check=False)
+        assert (done.returncode != 0) == code, done.stderr
+        assert code == 0 or 'DO NOT MATCH THE HASHES' in done.stderr
 
 
 def test_requirements_of_scale() -> None:

@@ -85,6 +85,7 @@ def test_it_is_fetched_once_and_told_the_settings_of_pip(
     assert told == ['pip', 'install', '--python', str(place.python), '--no-deps',
                     '--no-build-isolation', 'numpy==2.0']
     assert found.environ['UV_NO_CONFIG'] == '1'
+    assert 'UV_INDEX_STRATEGY' not in found.environ  # the first index that has a name decides
     monkeypatch.setattr(uv, 'fetch', None)
     assert uv.provide(place, 'x86_64') == found
     found.program.write_text('of another machine')  # it cannot even be started: pip's turn
@@ -137,6 +138,8 @@ def test_pip_takes_over_where_it_fails(
     """Pip gets the same pins when uv ends with an error, and explains its own."""
     asked: list[list[str]] = []
     (place.root / 'requirements.txt').write_text('# [test]\npytest==8.4.2\n')
+    line = f'pytest==8.4.2 --hash=sha256:{"0" * 64}\n'
+    (place.root / packages.HASHES).write_text(line)
     monkeypatch.setitem(packages.NEEDED_BYTES, 'test', 0)
     monkeypatch.setenv('ANSWER', '2')
     monkeypatch.setattr(pip, 'run', lambda python, words, **_: asked.append(words))
@@ -145,7 +148,8 @@ def test_pip_takes_over_where_it_fails(
     monkeypatch.setattr(uv.Uv, 'install', lambda *_: False)
     monkeypatch.setattr(uv.Uv, 'unpacked', lambda _: 0)
     packages.install(place, 'test', found)
-    assert [words[-1] for words in asked] == ['pytest==8.4.2']
+    (words,) = asked
+    assert words[-3:-1] == ['--require-hashes', '-r'] and Path(words[-1]).read_text() == line
     assert 'uv could not install them' in capfd.readouterr().err
     assert packages.is_installed(place, 'test')
 

@@ -34,7 +34,7 @@ pytestmark = pytest.mark.slow
 
 #: From the ground up. A part of a package may have a floor of its own.
 FLOORS = (
-    'version', 'source_state', 'interrupt', 'signals', 'errors', 'compiler.fork_lock',
+    'version', 'source_state', 'interrupt', 'signals', 'errors', 'quoting', 'compiler.fork_lock',
     'compiler.source_digest', 'compiler.graph', 'compiler.scalar', 'compiler.records',
     'compiler.language', 'compiler.arguments', 'compiler.kernel', 'compiler.source',
     'compiler.native', 'compiler.gpu', 'compiler.embedded', 'compiler',

@@ -17,6 +17,7 @@
 from __future__ import annotations
 
 from html import unescape
+from http.client import HTTPConnection
 import itertools
 import re
 import threading
@@ -43,6 +44,15 @@ CAMERA = {'SetCameraPositionMessage': 'position', 'SetCameraLookAtMessage': 'loo
 PATIENCE = patient(60.0)  # s
 MARK = 'mark of the rig'  # an input by which both ends say how far they are
 _numbers = itertools.count()
+
+
+def cookie_for(port: int, token: str) -> str:
+    """Return the cookie that a page gives for its token; one without commands gives none."""
+    line = HTTPConnection('127.0.0.1', port, timeout=PATIENCE)
+    line.request('GET', f'/?token={token}')
+    found = line.getresponse().headers.get('Set-Cookie', '')
+    line.close()
+    return found.partition(';')[0]
 
 
 class Visitor:
@@ -72,7 +82,7 @@ class Visitor:
         self._line = connect(
             f'ws://127.0.0.1:{port}/', origin=f'http://127.0.0.1:{port}',
             subprotocols=[f'viser-v{viser.__version__}'], max_size=None, ping_interval=None,
-            additional_headers={'Cookie': f'rbd_ros_{port}={token}'})
+            additional_headers={'Cookie': cookie_for(port, token)})
         self._thread = threading.Thread(target=self._listen, daemon=True)
         self._thread.start()
         self.send({'type': 'ViewerCameraMessage', 'wxyz': [1.0, 0.0, 0.0, 0.0], 'fov': FOV,

@@ -25,6 +25,7 @@ from types import SimpleNamespace
 import urllib.error
 import urllib.request
 
+import numpy as np
 from ports import free_port
 import pytest
 from rbd_env.pace import patient
@@ -37,6 +38,7 @@ from rbd_ros.view.server import start_server, stop_server
 viser = pytest.importorskip('viser', reason='viser is not installed: use ./run')
 msgspec = pytest.importorskip('msgspec', reason='viser is not installed: use ./run')
 zstandard = pytest.importorskip('zstandard', reason='viser is not installed: use ./run')
+from visitor import cookie_for  # noqa: E402
 from websockets.datastructures import Headers  # noqa: E402
 from websockets.exceptions import ConnectionClosed, InvalidStatus  # noqa: E402
 from websockets.sync.client import connect  # noqa: E402
@@ -65,12 +67,17 @@ class Served:
     def connect(self, *, origin='', host='', cookie=None):
         """Return a websocket that claims an origin and a host; ours where none is given."""
         host = host or f'127.0.0.1:{self.port}'
-        cookie = f'rbd_ros_{self.port}={self.token}' if cookie is None else cookie
+        cookie = self.cookie if cookie is None else cookie
         # The address would give the host: the connection is made beforehand.
         line = socket.create_connection(('127.0.0.1', self.port), 10.0)
         return connect(f'ws://{host}/', sock=line, origin=origin or f'http://{host}',
                        subprotocols=[VERSION], additional_headers={'Cookie': cookie},
                        max_size=None)
+
+    @cached_property
+    def cookie(self):
+        """Return the cookie for the token."""
+        return cookie_for(self.port, self.token)
 
     @cached_property
     def identifiers(self):
@@ -177,7 +184,8 @@ def test_headers_that_come_twice_or_not_at_all():
 
 
 @pytest.mark.parametrize('cookie', ['', 'rbd_ros_{port}=', 'rbd_ros_{port}=guess', 'x=' + TOKEN,
-                                    'rbd_ros_{port}=' + TOKEN + '1', 'rbd_ros_1=' + TOKEN])
+                                    'rbd_ros_{port}=' + TOKEN, 'rbd_ros_1=' + TOKEN,
+                                    'rbd_ros_{port}=\xe9\xff'])
 def test_commands_need_the_token(page, cookie):
     """Neither a websocket nor the page without it."""
     with pytest.raises(InvalidStatus, match='403'):
@@ -202,6 +210,7 @@ def test_the_token_opens_the_page(page):
             f'{base}?fixedDpr=0.5&token={TOKEN}', timeout=patient(20))
     assert led.value.headers['Location'] == '/?fixedDpr=0.5'
     cookie = led.value.headers['Set-Cookie']
+    assert TOKEN not in cookie and 'Secure' not in cookie
     assert 'HttpOnly' in cookie and 'SameSite=Lax' in cookie
     shown = urllib.request.urlopen(urllib.request.Request(base, headers={
         'Cookie': f'other=1; {cookie.partition(";")[0]}'}), timeout=patient(20))
@@ -380,3 +389,53 @@ def test_frames_of_a_file():
     assert not wanted(part, part_index=MOST_PARTS) and not wanted(part, content='abc')
     assert not wanted({'type': 'FileTransferPartAck', 'source_component_uuid': 'up',
                        'transfer_uuid': 't', 'transferred_bytes': 1, 'total_bytes': 1})
+
+
+def test_a_cookie_is_good_for_one_start(page):
+    """It is not the token, and another start or another server has another one."""
+    again = Served(TOKEN)
+    try:
+        value, other = (each.cookie.partition('=')[2] for each in (page, again))
+        assert value and value != other and TOKEN not in (value, other)
+        with pytest.raises(InvalidStatus, match='403'):
+            again.connect(cookie=f'rbd_ros_{again.port}={value}')
+        with again.connect() as line:
+            assert line.recv()
+    finally:
+        stop_server(again.server)
+
+
+def test_whatever_the_headers_hold_there_is_an_answer(page, capfd):
+    """Any bytes in a cookie, a path, a host or an origin: refused, not an error of the server."""
+    rng, seen = np.random.default_rng(1), set()
+    for k in range(200):
+        noise = bytes(rng.choice(np.r_[0x21:0x7f, 0x80:0x100], rng.integers(1, 20)).tolist())
+        fields = {b'Host': b'127.0.0.1:%d' % page.port, b'Cookie': page.cookie.encode()}
+        path = b'/'
+        if k % 4 == 0:
+            fields[b'Cookie'] = b'rbd_ros_%d=%s' % (page.port, noise)
+        elif k % 4 == 1:
+            path = b'/?token=%s&a=%s' % (TOKEN.encode() if k % 8 == 1 else noise, noise)
+        elif k % 4 == 2:
+            fields[b'Host'] = noise
+        else:
+            fields |= {b'Upgrade': b'websocket', b'Origin': noise}
+        with socket.create_connection(('127.0.0.1', page.port), 10.0) as line:
+            line.sendall(b'GET %s HTTP/1.1\r\n' % path + b''.join(
+                b'%s: %s\r\n' % each for each in fields.items()) + b'\r\n')
+            status = line.recv(64).split(b' ')
+        seen.add(int(status[1]) if len(status) > 1 else 0)
+    assert 500 not in seen and {303, 401, 403} <= seen, seen
+    assert 'Traceback' not in ''.join(capfd.readouterr())
+
+
+def test_only_this_machine_reaches_it_by_default(page):
+    """It listens on the loopback address, not on those of networks."""
+    for address in ('127.0.0.2', socket.gethostname()):  # another one of this machine
+        try:
+            found = {each[4][0] for each in socket.getaddrinfo(address, page.port, socket.AF_INET)}
+        except OSError:
+            continue
+        for each in found - {'127.0.0.1'}:
+            with pytest.raises(OSError):
+                socket.create_connection((each, page.port), patient(10)).close()

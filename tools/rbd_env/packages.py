@@ -28,7 +28,12 @@ from rbd_env.failure import Failure, from_os_error
 from rbd_env.layout import Layout
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from rbd_env.uv import Uv
+
+#: Of the file with the hashes of all pins.
+HASHES = 'requirements_hashes.txt'
 
 GROUPS = ('runtime', 'test', 'robots', 'benchmark', 'docs', 'learn')
 NEEDED_BYTES = {'runtime': 500_000_000, 'test': 300_000_000, 'robots': 600_000_000,
@@ -62,6 +67,48 @@ def read_groups(text: str) -> dict[str, list[str]]:
     return groups
 
 
+def pinned(root: Path, pins: list[str], file: Path) -> list[str]:
+    """
+    Return the arguments by which pip and uv install pins, and no other files than known ones.
+
+    :param root: of the checkout.
+    :param pins: exact ones.
+    :param file: gets them with the hashes of their files.
+    :raises Failure: for a pin without a hash.
+    """
+    known = read_hashes((root / HASHES).read_text())
+    missing = [pin for pin in pins if _plain(pin) not in known]
+    if missing:
+        raise Failure(f'{HASHES} has no hash of {", ".join(missing)}: ./run python '
+                      'tools/hashes.py writes it')
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(''.join(f'{pin} {" ".join(known[_plain(pin)])}\n' for pin in pins))
+    return ['--require-hashes', '-r', str(file)]
+
+
+def read_hashes(text: str) -> dict[str, list[str]]:
+    """
+    Return the hashes of each pin, as options of pip.
+
+    :param text: lines as ``uv pip compile --generate-hashes`` writes them.
+    """
+    found: dict[str, list[str]] = {}
+    for line in text.replace('\\\n', ' ').splitlines():
+        if line.strip() and not line.startswith('#'):
+            pin, *hashes = line.split()
+            if not hashes or not all(re.fullmatch('--hash=sha256:[0-9a-f]{64}', each)
+                                     for each in hashes):
+                raise Failure(f'{HASHES}: "{line[:80]}" is no pin with hashes')
+            found[_plain(pin)] = hashes
+    return found
+
+
+def _plain(pin: str) -> str:
+    """Return a pin whose name is written as indices write it."""
+    name, _, version = pin.partition('==')
+    return f'{re.sub(r"[-_.]+", "-", name).lower()}=={version}'
+
+
 def for_host(lines: list[str], installed: set[str]) -> tuple[list[str], list[str]]:
     """
     Divide pins into those that pip fits to the NumPy of a sourced ROS and those that stay exact.
@@ -84,6 +131,8 @@ def for_host(lines: list[str], installed: set[str]) -> tuple[list[str], list[str
 def stamp_text(layout: Layout, group: str) -> str:
     """Return what the stamp of an installed group must say; a moved checkout has another."""
     digest = hashlib.sha256((layout.root / 'requirements.txt').read_bytes())
+    hashes = layout.root / HASHES
+    digest.update(hashes.read_bytes() if hashes.exists() else b'')
     digest.update(str(layout.venv).encode())
     return f'{group} {digest.hexdigest()}'
 
@@ -170,9 +219,12 @@ def _contents(layout: Layout) -> list[str]:
 
 def _install_by_uv(layout: Layout, group: str, lines: list[str], uv: Uv) -> bool:
     """Return whether it went well; where it did not, pip tries, and says why it cannot either."""
-    exact = [line.partition(' ')[0] for line in lines]
+    exact = pinned(layout.root, [line.partition(' ')[0] for line in lines],
+                   layout.state / 'pins.txt')
     # building those that exist as source only needs setuptools
-    first, before = [pin for pin in exact if pin.startswith('setuptools==')], uv.unpacked()
+    first = [line.partition(' ')[0] for line in lines if line.startswith('setuptools==')]
+    first = pinned(layout.root, first, layout.state / 'first.txt') if first else []
+    before = uv.unpacked()
     with progress.Bar(STEP[group], len(lines), 'packages') as bar:
         if (not first or uv.install(layout, first)) and uv.install(
                 layout, exact, lambda: bar.show(min(uv.unpacked() - before, len(lines)))):
@@ -192,11 +244,13 @@ def _install_by_pip(layout: Layout, group: str, lines: list[str]) -> None:
         # some packages exist as source only, and building them needs setuptools
         for pin in exact:
             if pin.startswith('setuptools=='):
-                _pip(layout, group, [pin], lambda line: None)
-        if ranged:
+                _pip(layout, group, pinned(layout.root, [pin], layout.state / 'first.txt'),
+                     lambda line: None)
+        if ranged:  # whatever fits the NumPy of the installation, which no hash can name
             _pip(layout, group, [*_host_numpy(layout), *ranged], watch)
         # the file lists everything, so nothing is to be resolved
-        _pip(layout, group, ['--no-deps', *exact], watch)
+        _pip(layout, group, ['--no-deps', *pinned(
+            layout.root, exact, layout.state / 'pins.txt')], watch)
         bar.close(len(lines))
 
 

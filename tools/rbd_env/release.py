@@ -59,14 +59,16 @@ def call(*words: object, folder: Path | None = None) -> str:
 
 def checkers(root: Path, folder: Path) -> Path:
     """Return the folder of the programs that build and check, made anew if their list changed."""
-    wanted = hashlib.sha256((root / REQUIREMENTS).read_bytes()).hexdigest()
+    wanted = hashlib.sha256((root / REQUIREMENTS).read_bytes()
+                            + (root / packages.HASHES).read_bytes()).hexdigest()
     venv, stamp = folder / 'venv', folder / 'stamp'
     if not stamp.exists() or stamp.read_text() != wanted:
         shutil.rmtree(folder, ignore_errors=True)
         with progress.timed('installing what builds and checks archives'):
             call(getattr(sys, '_base_executable', sys.executable), '-m', 'venv', venv)
             pins = packages.read_groups((root / REQUIREMENTS).read_text())['release']
-            call(venv / 'bin' / 'python', '-m', 'pip', 'install', '--quiet', '--no-deps', *pins)
+            call(venv / 'bin' / 'python', '-m', 'pip', 'install', '--quiet', '--no-deps',
+                 *packages.pinned(root, pins, folder / 'pins.txt'))
         stamp.write_text(wanted)
     return venv / 'bin'
 

@@ -42,7 +42,9 @@ def provide(layout: Layout) -> Path:
     folder = layout.folder / 'scale'
     python = folder / 'venv' / 'bin' / 'python'
     stamp = folder / 'stamp'
-    wanted = hashlib.sha256((layout.root / REQUIREMENTS).read_bytes()).hexdigest() + str(folder)
+    files = (layout.root / REQUIREMENTS, layout.root / packages.HASHES)
+    wanted = hashlib.sha256(b''.join(each.read_bytes() for each in files)).hexdigest() + str(
+        folder)
     with lock.held(layout.folder):
         try:
             if stamp.exists() and stamp.read_text() == wanted:
@@ -74,7 +76,14 @@ def _make(layout: Layout, folder: Path) -> None:
     with progress.Bar(DOING, len(pins), 'packages') as bar:
         pip.run(folder / 'venv' / 'bin' / 'python',
                 ['install', '--no-deps', '--only-binary=:all:', '--progress-bar', 'off',
-                 '--find-links', str(folder / 'wheels'), *pins],
+                 *packages.pinned(layout.root, [pin for pin in pins if pin != torch],
+                                  folder / 'pins.txt')],
+                temporary=folder / 'tmp', log=folder / 'pip.log', doing=DOING,
+                watch=packages.counting(bar))
+        # Its index was asked for nothing else, and is asked for nothing now.
+        pip.run(folder / 'venv' / 'bin' / 'python',
+                ['install', '--no-deps', '--no-index', '--progress-bar', 'off',
+                 *map(str, (folder / 'wheels').iterdir())],
                 temporary=folder / 'tmp', log=folder / 'pip.log', doing=DOING,
                 watch=packages.counting(bar))
         bar.close(len(pins))
@@ -94,14 +103,14 @@ def _with_torch(pin: str, folder: Path) -> str:
         done = subprocess.run(
             [sys.executable, '-I', '-m', 'pip', '--disable-pip-version-check', '--no-input',
              '--retries', '1', 'download', '--no-deps', '--only-binary=:all:',
-             '--python-version', version, '--extra-index-url', INDEX,
+             '--python-version', version, '--index-url', INDEX,
              '--dest', str(folder / 'wheels'), pin],
             capture_output=True, text=True, check=False, close_fds=False)
         if done.returncode == 0:
             return python
         tried.append(version)
     raise Failure(f'there is no {pin} for {platform.machine()} and Python {", ".join(tried)} in '
-                  f'the package index or in {INDEX}. ./run test scale needs the network once; '
+                  f'{INDEX}. ./run test scale needs the network once; '
                   'check the connection, or the index settings of pip.')
 
 

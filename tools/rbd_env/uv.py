@@ -148,9 +148,7 @@ def variables(layout: Layout) -> dict[str, str] | None:
     for other in ('REQUESTS_CA_BUNDLE', 'CURL_CA_BUNDLE'):  # which pip listens to
         if environ.get(other):
             told.setdefault('SSL_CERT_FILE', environ[other])
-    # in pip, all indices count alike
     own = {'UV_CACHE_DIR': str(layout.cache / 'packages'), 'UV_NO_PROGRESS': '1',
-           'UV_INDEX_STRATEGY': 'unsafe-best-match',
            'UV_NO_CONFIG': '1'}  # files of uv, also those of the folder where ./run is called
     return {**own, **told, **environ}
 

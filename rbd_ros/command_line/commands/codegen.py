@@ -51,11 +51,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-import re
 from typing import Annotated, Optional, TYPE_CHECKING, Union
 
 from rbd_ros.command_line.options import AsJson, Floating, Robot
 from rbd_ros.command_line.output import progress, show, table
+from rbd_ros.command_line.prefixes import usual_prefix
 from rbd_ros.errors import SettingError
 import typer
 
@@ -97,8 +97,7 @@ def run(
     from rbd_ros.command_line.robots import load
     loaded = load(robot, floating_base, quiet=as_json)
     name = loaded.model.name
-    start = prefix or re.sub(r'\W+', '_', f'r{name}' if name[0].isdigit() else name,
-                             flags=re.ASCII)
+    start = prefix or usual_prefix(name)
     with progress('tracing and writing', 1) as step:
         if controller or ros2_control:
             if controller and ros2_control:

@@ -25,6 +25,9 @@ arrived, with the recorded description, parameters and references, without ROS o
 torques differ, the code or the inputs of the controller are not the same: another release, or
 something was not recorded. Start recording before the controller starts, or while the robot is at
 rest.
+
+If the controller had modes of its own, give the file that declares them with --mode-file. It is
+Python code and is run. The file that the recording names is never run.
 """
 
 from __future__ import annotations
@@ -47,13 +50,15 @@ def run(
     namespace: Namespace = None,
     tolerance: Annotated[float, typer.Option(
         help='Accepted difference of torques, as a fraction of their limits.')] = 0.02,
+    mode_file: Annotated[Optional[Path], typer.Option(
+        help='Python file with the modes of the controller; it is run.')] = None,
     as_json: AsJson = False,
 ) -> None:
     """Replay a recording."""
     import numpy as np
     from rbd_ros.command_line.replayed import replay, worst
     with progress('reading and computing', 1) as step:
-        found = replay(recording, controller, topic, namespace)
+        found = replay(recording, controller, topic, namespace, mode_file)
         step()
     for note in found.notes:
         warn(note)

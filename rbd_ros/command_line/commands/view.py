@@ -97,6 +97,7 @@ def _controls(server: Any, scene: RobotScene, robot: Dynamics) -> Callable[[Arra
     """Add a slider for each joint with one coordinate, and what to show; return what moves it."""
     import numpy as np
     from rbd_ros.model.positions import neutral
+    from rbd_ros.quoting import markdown_text
     from rbd_ros.view.joint_sliders import joint_sliders, single_joints
     model = scene.model
     q = np.array(neutral(model), float)
@@ -105,7 +106,8 @@ def _controls(server: Any, scene: RobotScene, robot: Dynamics) -> Callable[[Arra
     def update() -> None:
         scene.show(q)
         held = robot.gravity(q)
-        lines = [f'| {name} | {number(float(held[model.velocity_slice(name).start]), 3)} |'
+        lines = [f'| {markdown_text(name)} | '
+                 f'{number(float(held[model.velocity_slice(name).start]), 3)} |'
                  for name in single_joints(model)]
         torques.content = '\n'.join(['| joint | holding torque, N.m |', '|---|---|', *lines])
 

@@ -21,10 +21,11 @@ from itertools import accumulate
 from typing import NamedTuple, TYPE_CHECKING
 
 from rbd_ros.command_line.c_project import chosen_graphs
-from rbd_ros.command_line.embedded.templates import filled, in_comment
+from rbd_ros.command_line.embedded.templates import filled
 from rbd_ros.command_line.sample_calls import sample_call
 from rbd_ros.compiler.embedded.object_file import emit_object
 from rbd_ros.compiler.source.c99 import emit_c, literal
+from rbd_ros.quoting import in_comment
 
 if TYPE_CHECKING:
     from rbd_ros.compiler.embedded.processors import Processor

@@ -18,6 +18,8 @@ from __future__ import annotations
 
 from importlib.resources import files
 
+from rbd_ros.quoting import filled as filled_text
+
 
 def filled(template: str, **names: str) -> str:
     """
@@ -26,12 +28,4 @@ def filled(template: str, **names: str) -> str:
     :param template: name of the file.
     :param names: what stands for each ``@name@``.
     """
-    text = (files(__package__) / template).read_text()
-    for name, value in names.items():
-        text = text.replace(f'@{name}@', value)
-    return text
-
-
-def in_comment(text: str) -> str:
-    """Return a text that does not end a comment of C or JavaScript."""
-    return text.replace('*/', '* /')
+    return filled_text((files(__package__) / template).read_text(), names)

@@ -18,15 +18,15 @@ from __future__ import annotations
 
 from base64 import b64encode
 from collections.abc import Sequence
-import json
 from typing import Any, TYPE_CHECKING
 
 from rbd_ros.command_line.c_project import chosen_graphs
-from rbd_ros.command_line.embedded.templates import filled, in_comment
+from rbd_ros.command_line.embedded.templates import filled
 from rbd_ros.command_line.sample_calls import sample_call
 from rbd_ros.compiler.embedded.processors import WASM
 from rbd_ros.compiler.embedded.web_module import Array, web_module
 from rbd_ros.compiler.scalar import FLOAT64
+from rbd_ros.quoting import in_comment, js_value
 
 if TYPE_CHECKING:
     from rbd_ros.compiler.graph.graph import Graph
@@ -57,7 +57,7 @@ def web_project(model: Model, quantities: Sequence[tuple[str, Target]], *, prefi
     script, code = _script(model, graphs, prefix, kind)
     calls = {graph.name: [_call(model, graph, seed, kind) for seed in range(STATES)]
              for graph in graphs}
-    example = filled('example.js.in', prefix=prefix, calls=json.dumps(calls),
+    example = filled('example.js.in', prefix=prefix, calls=js_value(calls),
                      tolerance=f'{TOLERANCE[kind.c]:g}')
     return {f'{prefix}.wasm': code, f'{prefix}.js': script, 'example.js': example}
 
@@ -76,8 +76,8 @@ def _script(model: Model, graphs: Sequence[Graph], prefix: str, scalar: ScalarTy
                  for graph, call in zip(graphs, module.calls, strict=True)}
     script = filled(
         'robot.js.in', prefix=prefix, robot=in_comment(model.name),
-        joints=json.dumps(list(model.independent_joint_names)),
-        functions=json.dumps(functions), code=b64encode(module.code).decode(),
+        joints=js_value(list(model.independent_joint_names)),
+        functions=js_value(functions), code=b64encode(module.code).decode(),
         Numbers='Float64Array' if scalar is FLOAT64 else 'Float32Array')
     return script, module.code
 

@@ -17,15 +17,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-import json
 import math
 
+from rbd_ros.quoting import c_text as text
+
 __all__ = ['array', 'number', 'plain', 'text']
-
-
-def text(value: str) -> str:
-    """Return a string of C++; a character beyond ASCII stays what it is."""
-    return json.dumps(value, ensure_ascii=False)
 
 
 def number(value: float) -> str:

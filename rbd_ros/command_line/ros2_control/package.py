@@ -18,12 +18,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from importlib.resources import files
-import json
+from pathlib import Path
 import re
 from typing import Any
-from xml.sax.saxutils import escape
 
 from rbd_ros.command_line.c_controller import controller_codes, controller_of, emit_controller
+from rbd_ros.command_line.prefixes import check_prefix
 from rbd_ros.command_line.ros2_control.tables import MOST_POINTS, tables
 from rbd_ros.compiler.records import Record
 from rbd_ros.control.controller import Controller
@@ -40,6 +40,7 @@ from rbd_ros.control.references.targets import handle_target, Target
 from rbd_ros.control.snapshots import note_state, Noted
 from rbd_ros.control.step.state import derive_parameters
 from rbd_ros.errors import SettingError
+from rbd_ros.quoting import filled, in_comment, markdown_text, markup_text, yaml_text
 
 __all__ = ['ros2_control_package']
 
@@ -55,6 +56,8 @@ _SOURCES = {'controller.hpp.in': 'include/@package@/controller.hpp',
             'CMakeLists.txt.in': 'CMakeLists.txt', 'package.xml.in': 'package.xml',
             'plugins.xml.in': '@package@_plugins.xml', 'README.md.in': 'README.md',
             'controllers.yaml.in': 'config/controllers.yaml'}
+#: How the name of the robot is quoted, by the ending of a file; in all others it is in comments.
+_QUOTED = {'.xml': markup_text, '.md': markdown_text}
 #: Packages whose headers the sources include; package.xml and CMakeLists.txt name all of them.
 _DEPENDENCIES = (
     'control_msgs', 'controller_interface', 'geometry_msgs', 'hardware_interface',
@@ -69,6 +72,7 @@ def ros2_control_package(settings: Settings, prefix: str) -> dict[str, str]:
     :param settings: of the controller.
     :param prefix: of every name in the C code; the package is called after it.
     """
+    check_prefix(prefix)
     if not re.fullmatch('[a-z][a-z0-9_]+', prefix):
         raise SettingError(f'prefix "{prefix}" must be a valid name of a ROS package: two or '
                            f'more lower-case letters, digits and _, a letter first; choose '
@@ -88,12 +92,12 @@ def ros2_control_package(settings: Settings, prefix: str) -> dict[str, str]:
     controller, graphs = controller_of(settings)
     code = emit_controller(controller, graphs, prefix, _intake(controller))
     names = {'package': package, 'PACKAGE': package.upper(), 'prefix': prefix,
-             'PREFIX': prefix.upper(), 'robot': escape(settings.robot.model.name, {'"': '&quot;'}),
-             **_manifest(), **_joints(controller)}
+             'PREFIX': prefix.upper(), **_manifest(), **_joints(controller)}
     result = {}
     for source, target in _SOURCES.items():
         text = (files(__package__) / source).read_text()
-        result[_with(target, names)] = _with(text, names)
+        quoted = _QUOTED.get(Path(target).suffix, in_comment)(settings.robot.model.name)
+        result[filled(target, names)] = filled(text, {**names, 'robot': quoted})
     headers = f'include/{package}/'
     for name, text in {**code, f'{prefix}_codes.h': controller_codes(settings.robot, prefix),
                        'tables.hpp': tables(controller, package, prefix)}.items():
@@ -116,12 +120,6 @@ def _intake(controller: Controller) -> dict[Callable[..., object], Sequence[Reco
             note_state: (Noted(sizes), controller.x, controller.p)}
 
 
-def _with(text: str, names: dict[str, str]) -> str:
-    for name, value in names.items():
-        text = text.replace(f'@{name}@', value)
-    return text
-
-
 def _manifest() -> dict[str, str]:
     """Return the dependencies as CMakeLists.txt and package.xml write them."""
     return {'find_packages': '\n'.join(f'find_package({each} REQUIRED)'
@@ -133,6 +131,6 @@ def _manifest() -> dict[str, str]:
 def _joints(controller: Controller) -> dict[str, Any]:
     joints = controller.settings.robot.joints
     rate = controller.settings.number('nominal_rate')
-    return {'joints': ', '.join(map(json.dumps, joints)), 'rate': f'{rate:.0f}',
+    return {'joints': ', '.join(map(yaml_text, joints)), 'rate': f'{rate:.0f}',
             'command_joints': ', '.join(
-                json.dumps(f'rbd_controller/{joint}') for joint in joints)}
+                yaml_text(f'rbd_controller/{joint}') for joint in joints)}

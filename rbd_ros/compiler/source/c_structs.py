@@ -30,6 +30,7 @@ from rbd_ros.compiler.records import Record
 from rbd_ros.compiler.scalar import FLOAT64
 from rbd_ros.compiler.source.c99 import KEYWORDS, literal
 from rbd_ros.compiler.source.writer import Names
+from rbd_ros.quoting import in_comment
 
 Array = NDArray[np.float64]
 #: Elements that are initialised one by one; more come from a table.
@@ -44,7 +45,7 @@ def c_name(name: str) -> str:
 
 def comment(text: str) -> str:
     """Return a text as a comment."""
-    return f'/* {" ".join(text.split()).replace("*/", "* /")} */'
+    return f'/* {in_comment(" ".join(text.split()))} */'
 
 
 def summary(thing: object) -> str:

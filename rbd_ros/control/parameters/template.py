@@ -30,6 +30,7 @@ from rbd_ros.control.modes.modes import DEFAULT, MODES, users
 from rbd_ros.control.parameters.row import Parameter, Value
 from rbd_ros.control.parameters.table import PARAMETERS
 from rbd_ros.errors import SettingError
+from rbd_ros.quoting import in_comment, yaml_text
 
 __all__ = ['CHOICES', 'parameter_file']
 
@@ -96,7 +97,7 @@ def parameter_file(*, robot: str, joints: Sequence[str], effort: Sequence[float]
 
 
 def _comment(text: str, margin: str = _MARGIN) -> str:
-    return textwrap.fill(text, _WIDTH, initial_indent=f'{margin}# ',
+    return textwrap.fill(in_comment(text), _WIDTH, initial_indent=f'{margin}# ',
                          subsequent_indent=f'{margin}# ', break_on_hyphens=False)
 
 
@@ -125,10 +126,13 @@ def _choice(name: str, answer: str | None) -> str:
 
 
 def _list(name: str, values: Sequence[str], remark: str) -> str:
-    text = textwrap.fill(', '.join(values), _WIDTH, initial_indent=f'{_MARGIN}{name}: [',
-                         subsequent_indent=_MARGIN + ' ' * (len(name) + 3),
-                         break_on_hyphens=False, break_long_words=False)
-    return f'{_MARGIN}# {remark}\n{text}]'
+    lines = [f'{_MARGIN}{name}: [']
+    for k, value in enumerate(values):  # each stays in one piece, spaces included
+        part = value + (',' if k + 1 < len(values) else ']')
+        if k and len(lines[-1]) + len(part) >= _WIDTH:
+            lines.append(_MARGIN + ' ' * (len(name) + 3))
+        lines[-1] += part if lines[-1].endswith(('[', ' ')) else f' {part}'
+    return '\n'.join([f'{_MARGIN}# {remark}', *lines])
 
 
 def _number(value: float) -> str:
@@ -137,8 +141,8 @@ def _number(value: float) -> str:
 
 def _quoted(*names: str) -> list[str]:
     """Return names that YAML takes for texts, whatever they are, all of them in one style."""
-    plain = all(each.replace('_', '').isalnum() and len(each) > 5 for each in names)
-    return [each if plain else f"'{each}'" for each in names]
+    plain = all(re.fullmatch('(?i)(?!infinity$)[a-z][a-z0-9_]{5,}', each) for each in names)
+    return [each if plain else yaml_text(each) for each in names]
 
 
 def _limits(name: str, values: Sequence[float], joints: Sequence[str], remark: str) -> str:

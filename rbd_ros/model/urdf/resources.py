@@ -82,6 +82,46 @@ def find_resource(address: str | os.PathLike[str], *,
     raise ModelError(f'file "{text}" not found (searched: {searched}){hint}')
 
 
+def installed_file(address: str) -> Path | None:
+    """
+    Return the file of an installed package behind an address, None for anything else.
+
+    For descriptions of strangers: the address is resolved before it is compared with the folder of
+    the package, and no folder counts that is no package, as those around the current one.
+
+    :param address: as a description has it.
+    """
+    if not address.startswith('package://'):
+        return None
+    package, _, rest = unquote(address.removeprefix('package://')).partition('/')
+    for folder in _installed(package) if Path(package).name == package else ():
+        file = Path(os.path.normpath(folder / rest))  # links were made by who installed it
+        if folder in file.parents and file.is_file():
+            return file
+    return None
+
+
+def _installed(package: str) -> Iterator[Path]:
+    """Yield the folders of an installed package: those that say that they are one."""
+    paths = [Path(prefix, 'share') for prefix in _paths('AMENT_PREFIX_PATH')]
+    for parent in (*paths, *_paths('ROS_PACKAGE_PATH'), *_python_shares()):
+        folder = Path(os.path.abspath(parent / package))
+        if (folder / 'package.xml').is_file():
+            yield folder
+
+
+def _paths(variable: str) -> list[Path]:
+    return [Path(each) for each in os.environ.get(variable, '').split(os.pathsep) if each]
+
+
+def _python_shares() -> Iterator[Path]:
+    """Yield where pip and conda packages have their data files."""
+    yield Path(sys.prefix) / 'share'
+    for place in map(Path, sys.path):
+        if place.name == 'site-packages' and 'cmeel.prefix' not in place.parts:
+            yield place / 'cmeel.prefix' / 'share'    # and C++ packages from pip
+
+
 def _like(name: str) -> tuple[str, ...]:
     """Return the endings of files that can be meant by a name: meshes and pictures have others."""
     ending = os.path.splitext(name)[1]
@@ -90,18 +130,16 @@ def _like(name: str) -> tuple[str, ...]:
 
 def _package_folders(package: str, near: str | os.PathLike[str] | None) -> Iterator[Path]:
     """Yield the folders where a package may have its files, installed ones first."""
-    for prefix in filter(None, os.environ.get('AMENT_PREFIX_PATH', '').split(os.pathsep)):
-        yield Path(prefix) / 'share' / package
-    for folder in filter(None, os.environ.get('ROS_PACKAGE_PATH', '').split(os.pathsep)):
-        yield Path(folder) / package
-        if Path(folder).name == package:
-            yield Path(folder)
+    for prefix in _paths('AMENT_PREFIX_PATH'):
+        yield prefix / 'share' / package
+    for folder in _paths('ROS_PACKAGE_PATH'):
+        yield folder / package
+        if folder.name == package:
+            yield folder
     if package == 'rbd_ros':
         yield OWN_SOURCE
-    yield Path(sys.prefix) / 'share' / package  # data files of pip and conda packages
-    for place in map(Path, sys.path):
-        if place.name == 'site-packages' and 'cmeel.prefix' not in place.parts:
-            yield place / 'cmeel.prefix' / 'share' / package    # and of C++ packages from pip
+    for folder in _python_shares():
+        yield folder / package
     start = Path(near or os.curdir).resolve()
     for above in (start, *start.parents):
         yield above / package

@@ -23,7 +23,8 @@ from rbd_ros.control.robot import make_robot
 from rbd_ros.errors import RbdError
 from rbd_ros.model.urdf.document import read_xml
 from rbd_ros.model.urdf.loader import load_urdf
-from rbd_ros.nodes.dashboard.poses import plain
+from rbd_ros.model.urdf.resources import installed_file
+from rbd_ros.quoting import markdown_text
 from rbd_ros.robot_check import ERROR, examine, Finding
 
 if TYPE_CHECKING:
@@ -32,6 +33,10 @@ if TYPE_CHECKING:
 __all__ = ['GivenRobot', 'LARGEST', 'MOST_BODIES', 'read_robot', 'without_other_files']
 
 LARGEST, MOST_BODIES = 2**22, 60  # bytes of a description; larger robots take long to check
+MOST_LINKS, MOST_ELEMENTS = 500, 10_000  # with which it is checked within seconds
+#: What is said of shapes that are not shown; the same whether their files exist or not.
+LEFT_OUT = ('- Warning, meshes: {} shapes name files that are not of an installed package: they '
+            'are left out.')
 MOST_LISTED = 5  # elements of a finding, named one by one
 
 
@@ -39,7 +44,7 @@ class GivenRobot(NamedTuple):
     """
     A robot that can be shown.
 
-    :param text: its URDF, which names no files but those of packages.
+    :param text: its URDF, which names no files but those of packages, by their paths.
     :param model: the robot.
     :param report: what the tests of ``rbd check`` find, as Markdown.
     :param refusal: why it cannot be simulated, as Markdown; empty: it can.
@@ -64,28 +69,40 @@ def read_robot(content: bytes) -> GivenRobot:
         text = content.decode('utf-8')
     except UnicodeDecodeError as error:
         raise RbdError(f'it is not UTF-8 text ({error.reason})') from error
-    read_xml(text, 'it')  # a plain word would be taken for the name of a file
+    if (count := text.count('<') - text.count('</')) > MOST_ELEMENTS:
+        raise RbdError(f'it has {count} elements, more than {MOST_ELEMENTS}')
+    root = read_xml(text, 'it')  # a plain word would be taken for the name of a file
+    if (count := len(root.all('link'))) > MOST_LINKS:
+        raise RbdError(f'it has {count} links, more than {MOST_LINKS}')
+    text, left_out = without_other_files(text)
     model = load_urdf(text, limits_optional=True, on_warning=lambda _: None)  # examined below
     if model.nb > MOST_BODIES:
         raise RbdError(f'it has {model.nb} moving bodies, more than {MOST_BODIES}')
     found = [each for each in examine(text) if each.elements]
-    return GivenRobot(without_other_files(text), model,
-                      '\n'.join(map(_line, found)) or 'Nothing is wrong with it.',
+    lines = [*map(_line, found), *([LEFT_OUT.format(left_out)] if left_out else [])]
+    return GivenRobot(text, model, '\n'.join(lines) or 'Nothing is wrong with it.',
                       _refusal(model, found))
 
 
-def without_other_files(text: str) -> str:
+def without_other_files(text: str) -> tuple[str, int]:
     """
-    Return a URDF without shapes that name files of the machine, other than those of packages.
+    Return a URDF whose meshes are files of installed packages, and how many shapes were left out.
+
+    Meshes are named by the paths of these files, so that nothing is looked up again. Whether
+    another file exists is not told.
 
     :param text: a URDF, without entities.
     """
-    robot = _without_default_namespace(text)
+    robot, left_out = _without_default_namespace(text), 0
     for link in robot.iter('link'):
         for shape in (*link.findall('visual'), *link.findall('collision')):
-            if not all(_is_of_package(each) for each in shape.iter('mesh')):
+            files = {mesh: installed_file(mesh.get('filename', '')) for mesh in shape.iter('mesh')}
+            if None in files.values():
                 link.remove(shape)
-    return ElementTree.tostring(robot, encoding='unicode')
+                left_out += 1
+            for mesh, file in files.items():
+                mesh.set('filename', '' if file is None else file.as_uri())
+    return ElementTree.tostring(robot, encoding='unicode'), left_out
 
 
 def _without_default_namespace(text: str) -> Any:
@@ -104,11 +121,6 @@ def _without_default_namespace(text: str) -> Any:
     return root
 
 
-def _is_of_package(mesh: Any) -> bool:
-    address = mesh.get('filename', '')
-    return address.startswith('package://') and '..' not in address.split('/')
-
-
 def _refusal(model: Model, found: list[Finding]) -> str:
     """Return why neither simulator nor controller would take a robot."""
     errors = [_line(each) for each in found if each.test.severity == ERROR]
@@ -116,7 +128,7 @@ def _refusal(model: Model, found: list[Finding]) -> str:
         try:
             make_robot(model)
         except RbdError as error:
-            errors = [f'- {plain(str(error))}']
+            errors = [f'- {markdown_text(str(error))}']
     return '\n'.join(errors)
 
 
@@ -125,5 +137,5 @@ def _line(finding: Finding) -> str:
     test, elements = finding
     more = f' and {len(elements) - MOST_LISTED} more' * (len(elements) > MOST_LISTED)
     kind = 'Error' if test.severity == ERROR else 'Warning'
-    named = ', '.join(map(plain, elements[:MOST_LISTED]))
+    named = ', '.join(map(markdown_text, elements[:MOST_LISTED]))
     return f'- {kind}, {test.name}: {named}{more}. {test.advice}'

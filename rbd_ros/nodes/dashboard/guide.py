@@ -16,11 +16,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from html import escape
 from typing import Any, TYPE_CHECKING
 
 from rbd_ros.control.modes.modes import names_in, Takes, taking
 from rbd_ros.control.supervisor.states import State
+from rbd_ros.quoting import markup_text
 
 if TYPE_CHECKING:
     from rbd_ros.nodes.dashboard.telemetry import Telemetry
@@ -63,10 +63,11 @@ def steps(telemetry: Telemetry, settings: Mapping[str, Any], moving: bool
 
 def guide(telemetry: Telemetry, settings: Mapping[str, Any], moving: bool) -> str:
     """Return the steps in HTML; parameters as for ``steps``."""
-    found = ''.join(f'<div>{DONE if holds else OPEN} {escape(text)}</div>'
+    found = ''.join(f'<div>{DONE if holds else OPEN} {markup_text(text)}</div>'
                     for holds, text in steps(telemetry, settings, moving))
-    ways = ''.join(f'<li>{escape(text)}' + (f'<br><code style="overflow-wrap:anywhere">'
-                                            f'{escape(command)}</code>' if command else '')
-                   + '</li>' for text, command in COMMANDS)
+    code = '<br><code style="overflow-wrap:anywhere">{}</code>'
+    ways = ''.join(f'<li>{markup_text(text)}'
+                   + (code.format(markup_text(command)) if command else '') + '</li>'
+                   for text, command in COMMANDS)
     return (f'<div class="guide" style="margin:2px 8px;font-size:12px">{found}'
             f'<ol style="padding-left:18px">{ways}</ol></div>')

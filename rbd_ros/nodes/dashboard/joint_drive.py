@@ -29,6 +29,7 @@ from rbd_ros.nodes.dashboard.dead_man import DeadMan, HOLD_RATE, renewing, TIMEO
 from rbd_ros.nodes.dashboard.moving_point import MovingPoint
 from rbd_ros.nodes.dashboard.readiness import missing
 from rbd_ros.nodes.dashboard.telemetry import STALE_AFTER
+from rbd_ros.quoting import markdown_code, markdown_text
 from rbd_ros.view.joint_sliders import single_joints
 
 if TYPE_CHECKING:
@@ -57,7 +58,7 @@ READY = 'Move a slider: the robot goes there.'
 NO_REFERENCE = ('The controller does not publish its reference. It does so on '
                 '`~/controller_state`, '
                 'unless `state_divider` is 0.')
-OTHER_JOINTS = ('The controller does not drive `{}`. Start the dashboard with the parameter '
+OTHER_JOINTS = ('The controller does not drive {}. Start the dashboard with the parameter '
                 '`joints` of the controller.')
 WAITING = ('The robot does not follow: {} is {:.2g} {} behind. Something is in its way, or its '
            'springs are too soft for its friction.')
@@ -236,7 +237,8 @@ class JointDrive:
         if len(blocked):
             self.point.begin(old)
             k = blocked[0]
-            self.words.content = WAITING.format(self.joints[k], behind[k], self._units[k])
+            self.words.content = WAITING.format(
+                markdown_text(self.joints[k]), behind[k], self._units[k])
             self._is_waiting = True
         elif not np.array_equal(old, self.point.q):
             self._is_waiting = False
@@ -296,7 +298,7 @@ class JointDrive:
         others = [name for name in self.joints if name not in heard]
         if self._telemetry.age('reference') > FRESH or not heard or not others:
             return NO_REFERENCE
-        return OTHER_JOINTS.format('`, `'.join(others))
+        return OTHER_JOINTS.format(', '.join(map(markdown_code, others)))
 
     def _begin(self) -> None:
         """Ask for what is: set-point and target are where the controller's reference is."""

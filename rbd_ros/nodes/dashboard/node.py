@@ -21,6 +21,7 @@ listens on 127.0.0.1 by default, and sends nothing unless ``allow_commands`` is 
 from __future__ import annotations
 
 import math
+from pathlib import Path
 import re
 import secrets
 import sys
@@ -53,8 +54,10 @@ PARAMETERS: dict[str, tuple[Any, str]] = {
                           'open the page, and drive the robot if allow_commands is true.'),
     'port': (8080, 'Port of the page; if it is taken, the next free one.'),
     'allow_commands': (False, 'Whether the page may send anything.'),
-    'token': ('', 'Secret needed to open a page with commands. If empty, a new one at '
-                  'each start; the log has it.'),
+    'token': ('', 'Secret needed to open a page with commands. Everybody on the ROS network can '
+                  'read this parameter: use token_file. If both are empty, a new one at each '
+                  'start, which is printed where the dashboard was started.'),
+    'token_file': ('', 'File with the token, which only its owner may read.'),
     'allowed_hosts': (
         Parameter.Type.STRING_ARRAY, 'Host names under which the page may be opened, '
         'besides localhost and numeric addresses.'),
@@ -115,9 +118,9 @@ class Dashboard(Node):
         """
         token = ''
         if self._value('allow_commands'):
-            token = self._value('token') or secrets.token_urlsafe(16)
+            token = self._token() or secrets.token_urlsafe(16)
             if not re.fullmatch(r'[A-Za-z0-9_-]+', token):
-                raise RbdError('parameter token: letters, digits, - and _ only')
+                raise RbdError('the token has letters, digits, - and _ only')
         self._server = start_server(self._value('host'), self._value('port'), token=token,
                                     names=self._value('allowed_hosts') or ())
         if len(self.tabs) == 1:
@@ -133,11 +136,33 @@ class Dashboard(Node):
                 f'port {self._value("port")} is in use by another program: the page is on {port}')
         everywhere = self._value('host') in ('0.0.0.0', '::')  # it is no address to open
         address = '127.0.0.1' if everywhere else self._value('host')
-        self.get_logger().info(
-            f'open http://{address}:{port}'
-            + (f'/?token={token} in a browser' if token
-               else ' in a browser (view only: allow_commands is false)')
-            + ('; on another machine with the address of this one' if everywhere else ''))
+        page = f'http://{address}:{port}'
+        there = '; on another machine with the address of this one' if everywhere else ''
+        if token:
+            # Not to the log: everybody hears /rosout, and its files can be read by everybody.
+            print(f'open {page}/?token={token} in a browser{there}', flush=True)
+            self.get_logger().info(f'the page is {page}; its token is printed only where the '
+                                   'dashboard was started')
+        else:
+            self.get_logger().info(
+                f'open {page} in a browser (view only: allow_commands is false){there}')
+
+    def _token(self) -> str:
+        """
+        Return the token that was given, empty: none.
+
+        :raises RbdError: for a file that cannot be read, or that others may read.
+        """
+        file = self._value('token_file')
+        if not file:
+            return str(self._value('token'))
+        try:
+            path = Path(file).expanduser()
+            if path.stat().st_mode & 0o077:
+                raise RbdError(f'token_file "{file}" may be read by others: chmod 600 {path}')
+            return path.read_text().strip()
+        except (OSError, UnicodeDecodeError) as error:
+            raise RbdError(f'token_file "{file}" cannot be read: {error}') from error
 
     def _open_tabs(self) -> None:
         """Give each robot a tab of the panel, and a place in the scene beside the others."""

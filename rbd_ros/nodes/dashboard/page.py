@@ -39,6 +39,7 @@ from rbd_ros.nodes.dashboard.status import Status, status_of
 from rbd_ros.nodes.dashboard.teach_panel import TeachPanel
 from rbd_ros.nodes.dashboard.telemetry import BasePose, STALE_AFTER, Telemetry
 from rbd_ros.nodes.dashboard.torque_table import TorqueTable
+from rbd_ros.quoting import markdown_text
 from rbd_ros.view.figures import bars
 from rbd_ros.view.poses import compiled_poses
 from rbd_ros.view.scene import RobotScene, viewpoint
@@ -98,7 +99,7 @@ class Page:
         self._figures_late = True  # they are drawn for every other picture of a motion
         self._base: BasePose | None = None  # of the base that is drawn
         self._status = self._gui.add_html(Status('waiting', 'Waiting for the robot').html())
-        self._answer = self._gui.add_markdown(operator.answer)
+        self._answer = self._gui.add_markdown(markdown_text(operator.answer))
         self._drive = Drive(server, self._drawn, self._robot, frame, joints, telemetry,
                             operator, settings, kept('poses'))
         if self._drawn.problems:  # below the button that stops
@@ -120,7 +121,7 @@ class Page:
         self._torques = TorqueTable(self._gui, self._robot, frame, joints, self._limits,
                                     telemetry.motion)
         self._record = RecorderPanel(self._gui, telemetry.controller, telemetry.joint_states,
-                                     kept('recordings'))
+                                     kept('recordings'), allowed=operator.allowed)
         self._teach = TeachPanel(self._gui, self._robot, joints, telemetry, operator,
                                  kept('lessons'))
         with self._gui.add_folder(guide.TITLE, expand_by_default=False):
@@ -182,7 +183,7 @@ class Page:
     def _update_panel(self) -> None:
         """Show words, bars and plots."""
         self._status.content = status_of(self._telemetry, commands=self._operator.allowed).html()
-        self._answer.content = self._operator.answer
+        self._answer.content = markdown_text(self._operator.answer)
         self._drive.update()
         self._record.update()
         self._teach.update()
@@ -219,5 +220,5 @@ def problems_text(problems: list[str]) -> str:
     return '\n\n'.join([
         '**Not drawn as described**, but as boxes with the inertia of the link:',
         # a path may be broken at its slashes, the panel is narrow
-        *(each.replace('/', '/\u200b') for each in problems[:MAX_LISTED]),
+        *(markdown_text(each).replace('/', '/\u200b') for each in problems[:MAX_LISTED]),
         *([f'and {more} more'] if more > 0 else [])])

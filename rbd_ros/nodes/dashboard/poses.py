@@ -20,6 +20,7 @@ from typing import Any, TYPE_CHECKING
 import numpy as np
 from rbd_ros.errors import RbdError
 from rbd_ros.nodes.dashboard.operator import VIEW_ONLY
+from rbd_ros.quoting import markdown_code, markdown_text
 
 if TYPE_CHECKING:
     from rbd_ros.nodes.dashboard.joint_drive import JointDrive
@@ -30,7 +31,6 @@ __all__ = ['Poses']
 START, ZERO, MIDDLE = 'where it was at first', 'zero', 'middle of the limits'
 SWITCH_ON = 'Tick **Drive the joints** first: the page is not driving.'
 NOBODY = 'The position of the robot is unknown.'
-SPECIAL = '<>&`[]|#~\\'  # to Markdown or HTML
 TAKEN = '"{}" is a built-in pose: choose another name.'
 
 
@@ -84,7 +84,7 @@ class Poses:
         try:
             pose = (self._file.read() | self.built_in()).get(self.choice.value)
         except RbdError as error:
-            self.words.content = str(error)
+            self.words.content = markdown_text(str(error))
             return
         if pose is None:
             self._list('This pose no longer exists.')
@@ -92,7 +92,7 @@ class Poses:
             self.words.content = SWITCH_ON
         else:
             self._drive.ask(pose)
-            self.words.content = f'Going to "{plain(self.choice.value)}".'
+            self.words.content = f'Going to "{markdown_text(self.choice.value)}".'
 
     def save(self) -> None:
         """Keep where the robot is under the name that was typed."""
@@ -104,7 +104,8 @@ class Poses:
         elif name in (START, ZERO, MIDDLE):
             self.words.content = TAKEN.format(name)
         else:
-            self._change(lambda: self._file.save(name, pose), f'Saved in `{self._file.path}`.')
+            self._change(lambda: self._file.save(name, pose),
+                         f'Saved in {markdown_code(str(self._file.path))}.')
 
     def forget(self) -> None:
         """Remove the pose that is chosen; those that every robot has stay."""
@@ -114,13 +115,13 @@ class Poses:
         elif name in self.built_in():
             self.words.content = f'Every robot has the pose "{name}": it stays.'
         else:
-            self._change(lambda: self._file.forget(name), f'Forgotten: "{plain(name)}".')
+            self._change(lambda: self._file.forget(name), f'Forgotten: "{markdown_text(name)}".')
 
     def _change(self, change: Any, words: str) -> None:
         try:
             change()
         except RbdError as error:
-            self.words.content = str(error)
+            self.words.content = markdown_text(str(error))
         else:
             self._list(words)
 
@@ -129,14 +130,8 @@ class Poses:
         try:
             own: tuple[str, ...] = tuple(self._file.read())
         except RbdError as error:
-            own, words = (), str(error)
+            own, words = (), markdown_text(str(error))
         names = (*self.built_in(), *(name for name in own if name not in self.built_in()))
         if tuple(self.choice.options) != names:
             self.choice.options = names
         self.words.content = words
-
-
-def plain(text: str) -> str:
-    """Return a text without what Markdown or HTML would take for more."""
-    return ''.join(f'\\{c}' if c in '_*' else ' ' if c in SPECIAL or not c.isprintable() else c
-                   for c in text)

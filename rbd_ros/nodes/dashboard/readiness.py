@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 from rbd_ros.control.modes.modes import MODES, names_in, Takes, taking
 from rbd_ros.control.supervisor.states import State
 from rbd_ros.nodes.dashboard.telemetry import STALE_AFTER
+from rbd_ros.quoting import markdown_text
 
 if TYPE_CHECKING:
     from rbd_ros.nodes.dashboard.telemetry import Telemetry
@@ -48,5 +49,5 @@ def missing(telemetry: Telemetry, what: Takes, *, seen: bool, crowded: bool) -> 
     if telemetry.mode in MODES and telemetry.mode not in taking(what):
         return CHOOSE_MODE.format(telemetry.mode, names_in(taking(what), 'or'))
     if telemetry.state != State.RUNNING.value:
-        return NOT_RUNNING.format(telemetry.state or 'not there')
+        return NOT_RUNNING.format(markdown_text(telemetry.state) or 'not there')
     return OTHERS if crowded else ''

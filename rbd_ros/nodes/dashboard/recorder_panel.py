@@ -24,7 +24,9 @@ import threading
 from typing import Any
 
 from rbd_ros.errors import RbdError
+from rbd_ros.nodes.dashboard.operator import VIEW_ONLY
 from rbd_ros.nodes.recorder import Recorded, Recorder
+from rbd_ros.quoting import markdown_code, markdown_text
 from rbd_ros.recording.mcap_file import McapFile
 from rbd_ros.recording.topics import named_by_time, topics_of
 
@@ -44,9 +46,12 @@ class RecorderPanel:
     :param controller: full name of its node.
     :param joint_states: full name of the topic.
     :param folder: gets the files.
+    :param allowed: whether the page may do more than look; if not, nobody fills a disk by it.
     """
 
-    def __init__(self, gui: Any, controller: str, joint_states: str, folder: Path) -> None:
+    def __init__(self, gui: Any, controller: str, joint_states: str, folder: Path, *,
+                 allowed: bool) -> None:
+        self._allowed = allowed
         self._controller, self._joint_states, self._folder = controller, joint_states, folder
         self._path: Path | None = None
         self._recorded: Recorded | None = None
@@ -54,8 +59,9 @@ class RecorderPanel:
         self._ending, self._lock = threading.Event(), threading.Lock()
         self._thread: threading.Thread | None = None
         with gui.add_folder('Record', expand_by_default=False):
-            self.button = gui.add_button(START)
-            self.words = gui.add_markdown(f'Files are written to `{folder}`.')
+            self.button = gui.add_button(START, disabled=not allowed)
+            self.words = gui.add_markdown(
+                f'Files are written to {markdown_code(str(folder))}.' if allowed else VIEW_ONLY)
         self.button.on_click(lambda _: self.press())
         atexit.register(self.end)  # so that the file has its end, too
 
@@ -66,6 +72,8 @@ class RecorderPanel:
 
     def press(self) -> None:
         """Begin, or end."""
+        if not self._allowed:  # a browser may press a grey button
+            return
         with self._lock:
             if self.is_recording:
                 self._ending.set()
@@ -90,7 +98,7 @@ class RecorderPanel:
         told = '' if self._recorded is None else f': {self._recorded.line()}'
         doing = 'Recording' if self.is_recording else 'Recorded'
         self.words.content = (f'{self._failure} ' if self._failure else '') + (
-            f'{doing} `{self._path}`{told}.')
+            f'{doing} {markdown_code(str(self._path))}{told}.')
 
     def _record(self) -> None:
         path = self._path
@@ -108,7 +116,7 @@ class RecorderPanel:
                                      '`rbd replay` needs: record again.**')
                 self._recorded = recorder.recorded
         except (RbdError, OSError) as error:
-            self._failure = f'**{error}**'
+            self._failure = f'**{markdown_text(str(error))}**'
             self._recorded = None
 
     def _check(self, size: int) -> None:

@@ -22,8 +22,8 @@ from typing import Any, TYPE_CHECKING
 from rbd_ros.errors import RbdError
 from rbd_ros.nodes.dashboard.companion import Companion
 from rbd_ros.nodes.dashboard.given_robot import LARGEST
-from rbd_ros.nodes.dashboard.poses import plain
 from rbd_ros.nodes.dashboard.upload import FILE_KINDS, UploadedRobot
+from rbd_ros.quoting import markdown_text
 from rbd_ros.view.file_drop import take_dropped_files
 from rbd_ros.view.scene import viewpoint
 
@@ -93,7 +93,7 @@ class RobotBeside:
             if end:
                 self._leave('')
             elif not self.companion.child.is_running():
-                reason = plain(self.companion.child.error()) or 'Its processes have ended.'
+                reason = markdown_text(self.companion.child.error()) or 'Its processes have ended.'
                 self._leave(FAILED.format(self._title, reason, self.companion.child.log))
         self._leaving = [each for each in self._leaving if each.child.is_running()]
         if time.monotonic() >= self._next_look:
@@ -118,13 +118,14 @@ class RobotBeside:
         return 0.0, edge + 0.5 * viewpoint(model).floor, 0.0
 
     def _start(self, robot: GivenRobot) -> None:
-        self._title = plain(robot.model.name)
+        self._title = markdown_text(robot.model.name)
         self.upload.remove()
         try:
             self.companion = Companion(self._server, self._node, robot.text, robot.model.name,
                                        self._place(robot.model), self._files)
         except (RbdError, OSError) as error:
-            self.words.content = f'**{self._title} cannot be simulated.** {plain(str(error))}'
+            self.words.content = (f'**{self._title} cannot be simulated.** '
+                                  f'{markdown_text(str(error))}')
             return
         self.words.content = STARTED.format(
             self._title, self.companion.namespace, self.companion.child.log)

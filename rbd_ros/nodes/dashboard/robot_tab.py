@@ -30,6 +30,7 @@ from rbd_ros.nodes.dashboard.pose_file import state_folder
 from rbd_ros.nodes.dashboard.settings import Settings
 from rbd_ros.nodes.dashboard.telemetry import LATCHED, Telemetry
 from rbd_ros.nodes.description import description_text
+from rbd_ros.quoting import markdown_text
 from std_msgs.msg import String
 
 if TYPE_CHECKING:
@@ -104,7 +105,7 @@ class RobotTab:
         except RbdError as error:
             self.problem = str(error)
             self._node.get_logger().error(self.problem)
-            self._notice.content = f'**The robot cannot be shown.** {self.problem}'
+            self._notice.content = f'**The robot cannot be shown.** {markdown_text(self.problem)}'
 
     def close(self) -> None:
         """End what was begun on the page."""

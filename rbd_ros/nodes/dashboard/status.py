@@ -16,12 +16,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from html import escape
 from typing import NamedTuple
 
 from rbd_ros.control.interface.causes import Cause
 from rbd_ros.control.supervisor.states import State
 from rbd_ros.nodes.dashboard.telemetry import STALE_AFTER, Telemetry
+from rbd_ros.quoting import markup_text
 
 __all__ = ['is_asked_for', 'Level', 'Status', 'status_of']
 
@@ -81,11 +81,11 @@ def status_of(telemetry: Telemetry, *, commands: bool) -> Status:
     if not telemetry.fault or is_asked_for(telemetry.fault):
         lines, level = list(found.lines), found.level
     else:
-        lines, level = [f'Fault: {escape(telemetry.fault)}', *found.lines], 'fault'
+        lines, level = [f'Fault: {markup_text(telemetry.fault)}', *found.lines], 'fault'
     for name, (rank, text) in sorted(telemetry.diagnostics.items()):
         if rank == 'OK' or (telemetry.fault and telemetry.fault in text):  # said already
             continue
-        lines.append(f'{rank.capitalize()}: {escape(name)}: {escape(text)}')
+        lines.append(f'{rank.capitalize()}: {markup_text(name)}: {markup_text(text)}')
         level = max(level, 'fault' if rank == 'error' else 'warning', key=_ORDER.index)
     return found._replace(lines=lines, level=level)
 
@@ -106,8 +106,8 @@ def _of_controller(telemetry: Telemetry, commands: bool) -> Status:
                       f'{age:.0f} s: the robot depends on its driver.', (),
                       'start it again.')
     state = telemetry.state or 'unknown'
-    headline = (f'State <b>{escape(state)}</b>, mode '
-                f'<b>{escape(telemetry.mode or "unknown")}</b>')
+    headline = (f'State <b>{markup_text(state)}</b>, mode '
+                f'<b>{markup_text(telemetry.mode or "unknown")}</b>')
     if telemetry.fault:
         return _stopped(telemetry, headline, commands)
     if state == State.RUNNING.value:
@@ -125,8 +125,9 @@ def _stopped(telemetry: Telemetry, headline: str, commands: bool) -> Status:
     act = 'press Reset' if commands else 'call <code>~/reset</code> of the controller'
     over = telemetry.state in (State.HOLDING.value, State.FAULT.value)
     if is_asked_for(telemetry.fault):
-        return Status('warning', headline, (f'Stopped as requested ({escape(telemetry.fault)}).',),
-                      f'{act} to go on.' if over else 'wait, the robot is being stopped.')
+        asked = f'Stopped as requested ({markup_text(telemetry.fault)}).'
+        return Status('warning', headline, (asked,), f'{act} to go on.' if over else
+                      'wait, the robot is being stopped.')
     if not over:
         return Status('fault', headline, (), 'wait, the robot is being stopped.')
     lines = (('No torque is sent any more.',) if telemetry.state == State.FAULT.value else ())

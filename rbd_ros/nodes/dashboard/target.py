@@ -29,6 +29,7 @@ from rbd_ros.nodes.dashboard.drawings import OF_ROBOT
 from rbd_ros.nodes.dashboard.moving_pose import MovingPose, SPEED, TURN
 from rbd_ros.nodes.dashboard.readiness import missing
 from rbd_ros.nodes.dashboard.settings import task_frame
+from rbd_ros.quoting import markdown_code
 from rbd_ros.view.figures import quaternion
 
 if TYPE_CHECKING:
@@ -196,8 +197,8 @@ class TargetHandle:
         """Return frame, target and distance in words."""
         away = math.dist(self._gizmo.position, H[:3, 3])
         x, y, z = (round(float(part), 3) + 0.0 for part in self._gizmo.position)  # no -0
-        found = (f'Target of `{self.frame}`: x {x:.3f}, y {y:.3f}, z {z:.3f} m in the base. '
-                 f'The frame is {away:.3f} m away from it.')
+        found = (f'Target of {markdown_code(self.frame)}: x {x:.3f}, y {y:.3f}, z {z:.3f} m in '
+                 f'the base. The frame is {away:.3f} m away from it.')
         far = (f'It is out of reach, {self._reach:.3g} m from the base at most.'
                if math.hypot(*self._gizmo.position) > self._reach else '')
         return ' '.join(filter(None, (found, far, lack or ('' if self._simulated else HOLD))))

@@ -29,9 +29,9 @@ import numpy as np
 from rbd_ros.errors import RbdError
 from rbd_ros.model.positions import neutral
 from rbd_ros.nodes.dashboard.operator import VIEW_ONLY
-from rbd_ros.nodes.dashboard.poses import plain
 from rbd_ros.nodes.driven_robot import DrivenRobot
 from rbd_ros.nodes.taught_robot import FRESH, TaughtRobot
+from rbd_ros.quoting import markdown_text
 from rbd_ros.teaching.demonstration import shown_points
 from rbd_ros.teaching.lesson import Lesson, Point
 from rbd_ros.teaching.lesson_file import read_lesson, write_lesson
@@ -118,7 +118,7 @@ class TeachPanel:
             try:
                 action(event.client_id)
             except (RbdError, OSError) as error:
-                self._said = f'**{plain(str(error))}**'
+                self._said = f'**{markdown_text(str(error))}**'
             self._list()
         return run
 
@@ -246,9 +246,9 @@ class TeachPanel:
                         driven.follow(leg.of(joints))
                 self._said = 'Played.'
             except RbdError as error:
-                self._said = f'**{plain(str(error))}**'
+                self._said = f'**{markdown_text(str(error))}**'
         self._ending.clear()
-        self._said = 'Playing. ' + '; '.join(found.slowed)
+        self._said = 'Playing. ' + markdown_text('; '.join(found.slowed))
         self._thread = threading.Thread(target=run, name='teach', daemon=True)
         self._thread.start()
 
@@ -264,7 +264,7 @@ class TeachPanel:
         rows = [f'{k}. {" ".join(f"{x:.2f}" for x in point.positions)}'
                 + ('' if point.time is None else f', {point.time:.2f} s')
                 + (f', dwell {point.dwell:g} s' if point.dwell else '')
-                + (f', {plain(point.name)}' if point.name else '')
+                + (f', {markdown_text(point.name)}' if point.name else '')
                 for k, point in enumerate(points, 1)]
         more = len(rows) - MOST_LISTED
         if more > 0:

@@ -34,6 +34,7 @@ from rbd_ros.nodes.dashboard.short_read import read_force, Reference, ReferenceR
 from rbd_ros.nodes.dashboard.timeline import Timeline
 from rbd_ros.nodes.diagnostic_names import (
     BALANCE, CONTACT, JOINT_STATES, LATENCY, RATE, REFERENCE, SUPERVISOR)
+from rbd_ros.quoting import one_line
 from rbd_ros.view.torques import Motion
 from rclpy.qos import DurabilityPolicy, QoSProfile
 from rclpy.serialization import deserialize_message
@@ -42,7 +43,7 @@ from std_msgs.msg import Float64MultiArray, String, UInt8MultiArray
 from visualization_msgs.msg import Marker, MarkerArray
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from numpy.typing import NDArray
     from rbd_ros.model.model import Model
@@ -55,6 +56,8 @@ __all__ = ['BasePose', 'History', 'LATCHED', 'Obstacle', 'STALE_AFTER', 'Telemet
 LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 STALE_AFTER = 3.0  # s without a message after which its sender counts as gone
 HISTORY_LENGTH = 300  # entries of a history
+MOST_MARKERS = 1000  # arrows or boxes that are drawn
+COMPLAINT_PERIOD, LONGEST_REASON = 5.0, 200  # s and characters, about what cannot be read
 MOST_WAITING = 500  # states, or commands, that wait for the next picture
 _LEVELS = {0: 'OK', 1: 'warning', 2: 'error', 3: 'stale'}
 
@@ -138,19 +141,20 @@ class Telemetry:
         self._name = node.resolve_topic_name(controller).strip('/')  # as in /diagnostics
         #: of the node that holds a robot on legs, in the place of the controller
         self._balance = f'{node.resolve_topic_name(f"{within}stand").strip("/")}: {BALANCE}'
+        self._log = node.get_logger()
         for name in ('state', 'mode', 'fault'):
             node.create_subscription(
                 String, f'{controller}/{name}',
                 lambda message, name=name: setattr(self, name, message.data), LATCHED)
-        node.create_subscription(UInt8MultiArray, f'{controller}/saturation',
-                                 self.on_saturation, LATCHED)
-        node.create_subscription(MarkerArray, f'{simulator}/contact_markers', self.on_contacts,
-                                 10)
-        node.create_subscription(MarkerArray, f'{simulator}/scene', self.on_scene, LATCHED)
-        node.create_subscription(DiagnosticArray, '/diagnostics', self.on_diagnostics, 10)
-        node.create_subscription(
-            GoalStatusArray, f'{controller}/follow_joint_trajectory/_action/status',
-            self._goals.take, LATCHED)
+        rare: list[tuple[Any, str, Callable[[Any], None], QoSProfile | int]] = [
+            (UInt8MultiArray, f'{controller}/saturation', self.on_saturation, LATCHED),
+            (MarkerArray, f'{simulator}/contact_markers', self.on_contacts, 10),
+            (MarkerArray, f'{simulator}/scene', self.on_scene, LATCHED),
+            (DiagnosticArray, '/diagnostics', self.on_diagnostics, 10),
+            (GoalStatusArray, f'{controller}/follow_joint_trajectory/_action/status',
+             self._goals.take, LATCHED)]
+        for kind, topic, take, quality in rare:
+            node.create_subscription(kind, topic, self._sound(topic, take), quality)
         self._room = room = Mailroom(node, within.replace('/', '_'))
         self._reader = JointStateReader()
         self._states = room.open(JointState, f'{within}joint_states', MOST_WAITING)
@@ -158,11 +162,28 @@ class Telemetry:
         self._commands = room.open(Float64MultiArray, self._command_topic)
         self._references = ReferenceReader()
         self._newest = [
-            (room.open(kind, topic), read) for kind, topic, read in (
+            (room.open(kind, topic), self._sound(topic, read)) for kind, topic, read in (
                 (WrenchStamped, f'{controller}/external_wrench', self._read_wrench),
                 (JointTrajectoryControllerState, f'{controller}/controller_state',
                  self._read_reference),
                 (Odometry, f'{simulator}/odometry', self._read_odometry))]
+
+    def _sound(self, topic: str, take: Callable[[Any], None]) -> Callable[[Any], None]:
+        """
+        Return what hands over messages of others, and leaves out those that cannot be read.
+
+        Bytes that are no message, or numbers that nobody can draw, must not end the page of one
+        who is jogging; whatever fails here was caused by what came.
+        """
+        def taken(message: Any) -> None:
+            try:
+                take(message)
+            except Exception as error:
+                self._log.warning(
+                    f'a message on {topic} cannot be read and is left out: '
+                    f'{type(error).__name__}: {one_line(str(error))[:LONGEST_REASON]}',
+                    throttle_duration_sec=COMPLAINT_PERIOD)
+        return taken
 
     def close(self) -> None:
         """Give up the mailboxes; the subscriptions end with the node."""
@@ -175,8 +196,10 @@ class Telemetry:
         if self._commands.depth != depth:
             self._room.give_up(self._commands)
             self._commands = self._room.open(Float64MultiArray, self._command_topic, depth)
-        arrived = [*((at, self._read_state, data) for at, data in self._states.take()),
-                   *((at, self._read_command, data) for at, data in self._commands.take())]
+        state = self._sound(self.joint_states, self._read_state)
+        command = self._sound(self._command_topic, self._read_command)
+        arrived = [*((at, state, data) for at, data in self._states.take()),
+                   *((at, command, data) for at, data in self._commands.take())]
         for _, read, data in sorted(arrived, key=lambda each: each[0]):
             read(data)
         self._keep_newest()
@@ -247,9 +270,9 @@ class Telemetry:
 
     def _read_command(self, data: bytes) -> None:
         """Keep the torques that were sent."""
-        self._received['commands'] = time.monotonic()
         torques = read_plain_array(data)  # with dimensions it is for motors, and no torque
-        self.command = () if torques is None else tuple(torques.tolist())
+        self._received['commands'] = time.monotonic()
+        self.command = () if torques is None else tuple(_finite(torques).tolist())
         if self.command:
             self.motion.add_sent(self.command)
 
@@ -288,19 +311,21 @@ class Telemetry:
         self._feel((force.x, force.y, force.z))
 
     def _feel(self, force: tuple[float, float, float]) -> None:
+        self.force = _finite(force)
         self._received['force'] = time.monotonic()
-        self.force = np.array(force)
 
     def on_contacts(self, message: MarkerArray) -> None:
         """Keep the arrows of the contact forces; a message without any: nothing touches."""
-        self._received['contacts'] = time.monotonic()
-        ends = [[(at.x, at.y, at.z) for at in marker.points] for marker in message.markers
+        ends = [[(at.x, at.y, at.z) for at in marker.points]
+                for marker in message.markers[:MOST_MARKERS]
                 if marker.type == Marker.ARROW and len(marker.points) == 2]
-        self.contacts = np.array(ends, float).reshape(-1, 2, 3)
+        self.contacts = _finite(ends).reshape(-1, 2, 3)
+        self._received['contacts'] = time.monotonic()
 
     def on_scene(self, message: MarkerArray) -> None:
         """Keep the things that the robot may touch."""
-        self.obstacles = [_obstacle(each) for each in message.markers if each.type == Marker.CUBE]
+        self.obstacles = [_obstacle(each) for each in message.markers[:MOST_MARKERS]
+                          if each.type == Marker.CUBE]
 
     def _read_odometry(self, data: bytes) -> None:
         self.on_odometry(deserialize_message(data, Odometry))
@@ -333,8 +358,23 @@ class Telemetry:
 def _obstacle(marker: Marker) -> Obstacle:
     at, turn, size, colour = (
         marker.pose.position, marker.pose.orientation, marker.scale, marker.color)
+    _finite((size.x, size.y, size.z, at.x, at.y, at.z, turn.w, turn.x, turn.y, turn.z))
+    red, green, blue = (min(max(round(255 * part), 0), 255)
+                        for part in (colour.r, colour.g, colour.b))
     return Obstacle((size.x, size.y, size.z), (at.x, at.y, at.z), (turn.w, turn.x, turn.y, turn.z),
-                    (round(255 * colour.r), round(255 * colour.g), round(255 * colour.b)))
+                    (red, green, blue))
+
+
+def _finite(values: Any) -> Array:
+    """
+    Return numbers that can be drawn.
+
+    :raises ValueError: if one of them is none.
+    """
+    found = np.array(values, float)
+    if not np.isfinite(found).all():
+        raise ValueError('a number is not finite')
+    return found
 
 
 def _in_order(model: Model, values: Mapping[str, float]) -> Array | None:

@@ -18,10 +18,11 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterator
 from datetime import datetime
-from html import escape
 import threading
 import time
 from typing import NamedTuple
+
+from rbd_ros.quoting import markup_text
 
 __all__ = ['Event', 'now', 'Timeline']
 
@@ -61,11 +62,11 @@ class Event(NamedTuple):
     def html(self) -> str:
         """Return a row of a table."""
         clock = datetime.fromtimestamp(self.time).strftime('%H:%M:%S.%f')[:-3]
-        advice = f'<div><b>Next:</b> {escape(self.advice)}</div>' if self.advice else ''
+        advice = f'<div><b>Next:</b> {markup_text(self.advice)}</div>' if self.advice else ''
         badge = (f'<span style="background:{COLOURS[self.kind]};color:#fff;border-radius:3px;'
                  f'padding:0 4px">{self.kind}</span>')
         return (f'<tr style="vertical-align:top"><td>{clock}</td><td>{badge}</td>'
-                f'<td style="overflow-wrap:anywhere">{escape(self.text)}{advice}</td></tr>')
+                f'<td style="overflow-wrap:anywhere">{markup_text(self.text)}{advice}</td></tr>')
 
 
 class Timeline:

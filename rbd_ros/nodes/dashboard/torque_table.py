@@ -15,12 +15,12 @@
 
 from __future__ import annotations
 
-from html import escape
 import math
 from typing import Any, TYPE_CHECKING
 
 from rbd_ros.errors import RbdError
 from rbd_ros.nodes.dashboard.joint_history import joints_of
+from rbd_ros.quoting import markup_text
 from rbd_ros.view.torques import Comparison
 
 if TYPE_CHECKING:
@@ -92,7 +92,7 @@ class TorqueTable:
         try:
             found.update(self._settings)
         except RbdError as error:  # numbers with which there is no dynamics
-            self._words.content = escape(str(error))
+            self._words.content = markup_text(str(error))
             return
         self._words.content = self._table(found)
 
@@ -104,8 +104,8 @@ class TorqueTable:
         before = [''] * len(rms) if self._before is None else [
             f'{value:.2f}' for value in self._before]
         rows = ''.join(
-            f'<tr><td>{escape(name)}</td><td {RIGHT}>{old}</td><td {RIGHT}>{value:.2f} {unit}</td>'
-            f'<td {RIGHT}>{_share(value, limit)}</td></tr>'
+            f'<tr><td>{markup_text(name)}</td><td {RIGHT}>{old}</td>'
+            f'<td {RIGHT}>{value:.2f} {unit}</td><td {RIGHT}>{_share(value, limit)}</td></tr>'
             for name, old, value, unit, limit in zip(
                 self._joints, before, rms, self._units, self._limits, strict=True))
         notes = [SOURCES[found.source], *([ELSEWHERE] if found.elsewhere else [])]

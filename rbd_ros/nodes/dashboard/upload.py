@@ -23,7 +23,7 @@ import numpy as np
 from rbd_ros.errors import RbdError
 from rbd_ros.model.positions import neutral
 from rbd_ros.nodes.dashboard.given_robot import GivenRobot, read_robot
-from rbd_ros.nodes.dashboard.poses import plain
+from rbd_ros.quoting import markdown_text
 from rbd_ros.view.joint_sliders import joint_sliders
 from rbd_ros.view.scene import RobotScene
 from rbd_ros.view.shapes import read_shapes
@@ -77,15 +77,16 @@ class UploadedRobot:
             return
         with self._lock:
             self._clear()
-            self.words.content = f'Checking {plain(file.name)} ...'
+            self.words.content = f'Checking {markdown_text(file.name)} ...'
             try:
                 robot = read_robot(file.content)
                 self._show(robot)
             except RbdError as error:
-                self.words.content = f'**{plain(file.name)} cannot be shown.** {plain(str(error))}'
+                self.words.content = (f'**{markdown_text(file.name)} cannot be shown.** '
+                                      f'{markdown_text(str(error))}')
                 return
             self.words.content = '\n\n'.join([
-                f'**{plain(robot.model.name)}**: {robot.model.nb} moving bodies.',
+                f'**{markdown_text(robot.model.name)}**: {robot.model.nb} moving bodies.',
                 REFUSED.format(robot.refusal) if robot.refusal else f'{robot.report}\n\n{HOW}'])
 
     def _show(self, robot: GivenRobot) -> None:
