@@ -192,10 +192,10 @@ def test_a_definition_for_each_of_many_channels(tmp_path: Path) -> None:
     long = '\n'.join(f'float64 a_{k}' for k in range(2000))
 
     def fill(writer: Writer, channel: int) -> None:
-        for k in range(3000):
+        for k in range(1000):
             writer.register_channel(f'/t_{k}', 'cdr', 1)
         writer.add_message(channel, 1, state(1.0), 1)
-    assert len(topics(packed(tmp_path / 'a.mcap', fill, long, 'x/msg/Long'))) == 3001
+    assert len(topics(packed(tmp_path / 'a.mcap', fill, long, 'x/msg/Long'))) == 1001
 
     def many(writer: Writer, channel: int) -> None:
         for k in range(20):

@@ -266,7 +266,7 @@ def test_a_project_of_any_robot(tmp_path: Path, scalar: str) -> None:
 
 def test_names_add_no_line_to_a_controller(tmp_path: Path) -> None:
     """Its C code and its package for ros2_control have the lines of a robot with plain names."""
-    counts, evil = [], 'a */ @joints@ "\u2028\u0085\n#error ${x} $(y)\\'
+    counts, evil = [], 'a */ @joints@ "\u2028\u0085\n#error {x} \\'
     for name in ('arm', evil):
         text = PLANAR.replace('"planar"', quoteattr(name)).replace(
             '"elbow"', quoteattr(f'{name} elbow'))
