@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 __all__ = ['bounded', 'Budget', 'packing_errors', 'records', 'TooLarge']
 
 #: Bytes that a file may unpack to, at least and for each of its own; messages likewise.
-LEAST_BYTES, BYTES_PER_BYTE = 2**26, 100
+LEAST_BYTES, BYTES_PER_BYTE = 2**24, 100
 LEAST_MESSAGES, BYTES_PER_MESSAGE = 50_000, 8
 #: Characters in the definitions of messages: more take seconds to parse.
 DEFINITIONS = 500_000

@@ -26,6 +26,7 @@ import subprocess
 import sys
 import unicodedata
 from xml.etree import ElementTree
+from xml.sax.saxutils import quoteattr
 
 from command_rig import PLANAR, rbd
 from hypothesis import example, given, settings, strategies as st
@@ -33,9 +34,11 @@ from markdown_it import MarkdownIt
 import pytest
 from rbd_env.pace import patient
 from rbd_ros import load_urdf
+from rbd_ros.command_line.c_controller import controller_project, controller_settings
 from rbd_ros.command_line.c_project import c_project
 from rbd_ros.command_line.embedded.firmware import firmware_project
 from rbd_ros.command_line.prefixes import check_prefix, usual_prefix
+from rbd_ros.command_line.ros2_control.package import ros2_control_package
 from rbd_ros.compiler.embedded.processors import processor
 from rbd_ros.control.parameters.template import parameter_file
 from rbd_ros.errors import SettingError
@@ -259,6 +262,24 @@ def test_a_project_of_any_robot(tmp_path: Path, scalar: str) -> None:
         run(folder, 'cmake', '--build', 'build')
         assert 'all as expected' in run(folder, folder / 'build' / 'example')
         assert not list(folder.rglob('hit'))
+
+
+def test_names_add_no_line_to_a_controller(tmp_path: Path) -> None:
+    """Its C code and its package for ros2_control have the lines of a robot with plain names."""
+    counts, evil = [], 'a */ @joints@ "\u2028\u0085\n#error {x} \\'
+    for name in ('arm', evil):
+        text = PLANAR.replace('"planar"', quoteattr(name)).replace(
+            '"elbow"', quoteattr(f'{name} elbow'))
+        params = tmp_path / 'planar.yaml'
+        params.write_text(rbd('config', '-', '--driver-adds', 'none', '--release-torque',
+                              'gravity', '--effort-is-torque', 'true', stdin=text)[0])
+        chosen = controller_settings(text, str(params), lambda _: None)
+        files = {**controller_project(chosen, 'arm'), **ros2_control_package(chosen, 'arm')}
+        counts.append({file: len(content.splitlines()) for file, content in files.items()})
+    assert counts[0] == counts[1] and len(counts[0]) > 15
+    ElementTree.fromstring(files['package.xml'])
+    managed = yaml.safe_load(files['config/controllers.yaml'])['joint_trajectory_controller']
+    assert managed['ros__parameters']['joints'] == ['shoulder', f'{evil} elbow']
 
 
 #: In place of a function: the result, with some entries that are no numbers.

@@ -501,7 +501,8 @@ def test_failed_installation_voids_only_what_it_touched(
     site = place.venv / 'lib' / 'python3.12' / 'site-packages'
     site.mkdir(parents=True)
     (site / 'numpy').mkdir()
-    (place.root / 'requirements.txt').write_text((ROOT / 'requirements.txt').read_text())
+    for name in ('requirements.txt', packages.HASHES):
+        (place.root / name).write_text((ROOT / name).read_text())
     monkeypatch.setitem(packages.NEEDED_BYTES, 'test', 0)
 
     def fails(*_: object, **__: object) -> None:

@@ -26,6 +26,7 @@ from dataclasses import dataclass, field
 from xml.parsers import expat
 
 from rbd_ros.errors import ModelError
+from rbd_ros.quoting import one_line
 
 DEEPEST = 100
 SKIPPED_TAGS = frozenset({'visual', 'collision', 'collision_checking', 'gazebo', 'material',
@@ -53,7 +54,7 @@ class Element:
     def __str__(self) -> str:
         """Return how to name this element in a message."""
         name = self.attributes.get('name')
-        called = f'{self.tag} "{name}"' if name else f'<{self.tag}>'
+        called = f'{self.tag} "{one_line(name)}"' if name else f'<{self.tag}>'
         return f'{called} (line {self.line})'
 
 
