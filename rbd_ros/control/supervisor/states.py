@@ -79,6 +79,14 @@ class Due(enum.IntEnum):
     RELEASE = 10  # the release torque
 
 
+class LoadTrust(enum.IntEnum):
+    """How far the torque that the robot shows besides g(q) is taken for its load."""
+
+    NONE = 0  # not at all
+    USUAL = 1  # up to the part of the torque limits that a hold may have
+    LIMIT = 2  # up to the torque limits: g(q) of the description is wrong
+
+
 @dataclass(frozen=True)
 class Timing:
     """Times and choices of the supervisor, in seconds."""
