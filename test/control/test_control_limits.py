@@ -21,7 +21,7 @@ import numpy as np
 import pytest
 from rbd_ros.control.kernels.proportion import in_proportion
 from rbd_ros.control.parameters.rules import limit_reasons, stop_reasons
-from rbd_ros.control.supervisor.states import State, Timing
+from rbd_ros.control.supervisor.states import State, STOP_LIMIT, Timing
 from rbd_ros.control.torque.fade import (
     add_offset, arm_fade, cancel_fade, Fade, note_torque, smooth_step)
 from rbd_ros.control.torque.limiter import (
@@ -233,6 +233,9 @@ def test_stop_must_fit_into_its_deadline():
     """The longest sequence is added up; the default fits, a long hold does not."""
     assert not stop_reasons(Timing())
     assert 'hold_time' in stop_reasons(Timing(hold_time=1.0))[0]
+    rest = STOP_LIMIT - Timing(brake_time=0.0).longest_stop
+    assert not stop_reasons(Timing(brake_time=rest - 1e-6))
+    assert stop_reasons(Timing(brake_time=rest + 1e-6))  # the process would end before
 
 
 # -- fading ---------------------------------------------------------------------------------------

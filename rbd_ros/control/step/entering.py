@@ -208,8 +208,7 @@ def _enter_tip(x: State, p: Parameters, kernel: LawKernel, R: Matrix, position: 
                velocity: Vector, w: Work, moves: float) -> None:
     """Begin a law of the tip at the present pose, which its kernel finds; 0: it is at rest."""
     feed_law(kernel, x.joints, x.load.gravity, x.load.payload, p.laws.barrier, x.design)
-    begin_task_law(x.laws.task, p.laws.task, kernel, R, velocity, x.joints, p.structure, w.twist,
-                   x.now)
+    begin_task_law(x.laws.task, kernel, R, velocity, x.joints, p.structure, w.twist, x.now)
     if not moves > 0.0:  # what was touched is ahead
         x.laws.task.starting = 0.0
         for i in range(6):

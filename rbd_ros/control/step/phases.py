@@ -32,7 +32,8 @@ from rbd_ros.control.laws.laws import (
     damping_law, feed_law, fill, find_saturation, free_law, joint_law, joint_law_rests, law_leads,
     law_tracks, own_law, take_law)
 from rbd_ros.control.laws.stops import brake, hold, note_push
-from rbd_ros.control.laws.task_law import impedance_law, task_law, task_law_rests
+from rbd_ros.control.laws.task_law import (
+    go_to_posture, impedance_law, task_law, task_law_rests)
 from rbd_ros.control.laws.way_back import go_back, note_way
 from rbd_ros.control.load.load import check_gravity, share_load, update_load
 from rbd_ros.control.monitors.guards import is_alive
@@ -231,8 +232,10 @@ def _compute(x: State, u: Event, p: Parameters, ring: Ring, k: Kernels, w: Work,
     elif x.laws.law == LawCode.JOINT:
         _follow_joints(x, u, p, ring, k, w, y)
     elif x.laws.law == LawCode.TASK:
+        go_to_posture(x.laws.task, p.laws.task)
         _move_tip(x, x.references.task, u, p, k, w)
     elif x.laws.law == LawCode.IMPEDANCE:
+        go_to_posture(x.laws.task, p.laws.task)
         _pull_tip(x, x.references.task, u, p, k, w, x.sensor.known)
     else:
         _evaluate_own(x, u, p, ring, k, w, y)

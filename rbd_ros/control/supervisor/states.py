@@ -19,7 +19,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 import enum
 
-__all__ = ['Due', 'State', 'StateCode', 'Timing']
+__all__ = ['Due', 'LoadTrust', 'State', 'StateCode', 'STOP_LIMIT', 'Timing']
 
 #: s by which the timer that sends the last torques may be late
 _LATE = 0.05
@@ -85,6 +85,10 @@ class LoadTrust(enum.IntEnum):
     NONE = 0  # not at all
     USUAL = 1  # up to the part of the torque limits that a hold may have
     LIMIT = 2  # up to the torque limits: g(q) of the description is wrong
+
+
+#: s that a stop may take: then the process ends regardless, because launch escalates at 5 s
+STOP_LIMIT = 3.8
 
 
 @dataclass(frozen=True)
