@@ -76,10 +76,10 @@ def test_what_was_observed_before_a_gap_is_forgotten(gap, kept):
 @pytest.mark.parametrize('cause', [Cause.WRONG_MODEL, Cause.OVER_SPEED])
 def test_only_a_robot_that_is_not_described_is_braked_with_what_it_shows(cause):
     """Its load may be as large as its limits; that of any other robot keeps its bound."""
-    arm = Arm(ramp_time=0.02, hold_torque=0.1, tracking_limits=[10.0])
+    arm = Arm(ramp_time=0.02, hold_torque=0.05, tracking_limits=[10.0])
     arm.release()
     limits = arm.settings().torque_limits
-    arm.push(-0.6 * limits)
+    arm.push(np.array([0.0, 0.12 * limits[1], 0.0, 0.0, 0.0, 0.0, 0.0]))
     arm.run(0.02)
     arm.stop(cause)
     found = []
@@ -88,7 +88,7 @@ def test_only_a_robot_that_is_not_described_is_braked_with_what_it_shows(cause):
         assert arm.state == 'braking'
         found.append(np.abs(arm.load / limits).max())
         arm.apply(**{'tolerance.goal': [0.02 + 0.01 * len(found)]})  # it has no part in this
-    assert max(found) <= 0.1 + 1e-12 if cause is Cause.OVER_SPEED else max(found) > 0.3
+    assert max(found) <= 0.05 + 1e-12 if cause is Cause.OVER_SPEED else max(found) > 0.09
 
 
 def test_changed_parameters_reach_the_observer():
@@ -109,7 +109,7 @@ def test_a_hold_carries_what_it_began_with_whatever_is_changed():
     """A weight at the tip is held as high after any change of parameters as before."""
     arm = Arm(hold_torque=0.3, tracking_limits=[10.0], mode='gravity_compensation')
     arm.release()
-    arm.hand = lambda qd: arm.dynamics.jacobian(arm.q, 'tool0')[:3].T @ [0.0, 0.0, -30.0]
+    arm.hand = lambda qd: arm.dynamics.jacobian(arm.q, 'tool0')[3:].T @ [0.0, 0.0, -30.0]
     arm.run(0.1)
     arm.stop()
     arm.run(4.0)

@@ -76,7 +76,6 @@ WORK = (S.RAMPING_IN, S.RUNNING)
 TOUCHED = (S.FLOATING, S.COMPLYING, S.RETRACTING)
 BLIND = (S.LOST, S.RELEASING)  # and a ramp that has no state
 STOPPING = (S.BRAKING, S.LOST, S.RAMPING_DOWN, S.RELEASING)
-ADVANCES = (Kind.STATE, Kind.TIMER, Kind.ADVANCE)
 LIVE = (*WORK, S.BRAKING, S.HOLDING, *TOUCHED)  # and a ramp that has one
 
 #: one cause of each kind that the supervisor or the step can tell apart
@@ -377,7 +376,8 @@ class Watch:
         wrong, frozen, touched = (CAUSES[cause] in a.causes & b.causes for cause in (
             Cause.WRONG_MODEL, Cause.FROZEN, Cause.CONTACT))
         if frozen or touched and not wrong:  # until the reset no load is trusted
-            assert kind not in ADVANCES or y.load == y.mean == 0.0
+            advanced = kind in (Kind.TIMER, Kind.ADVANCE) or y.taken > x.taken
+            assert not advanced or y.load == y.mean == 0.0
         assert max(abs(y.load), abs(y.mean)) <= (1.0 if wrong else 0.3) * self.most + 1e-9
         if y.announced == x.announced:
             return

@@ -126,9 +126,9 @@ def _spring_rules(settings: Settings, names: Sequence[str]) -> list[str]:
                           number, settings.usual_stiffness if mode is JOINT_SPRINGS
                           else [0.0] * len(spring.places)))]
             always = mode is TIP_SPRINGS and settings.text('contact.reaction') == 'comply'
-            rows.append(f'  {{{k}, {plain(always)}, {{{gains}}}, {len(spring.places)}, kSpringPlaces{at}, '
-                        f'kSpringUnits{at}, kSpringInertia{at}, kSpringUsual{at}, '
-                        f'kSpringStiffness{at},\n'
+            rows.append(f'  {{{k}, {plain(always)}, {{{gains}}}, {len(spring.places)}, '
+                        f'kSpringPlaces{at}, kSpringUnits{at}, kSpringInertia{at}, '
+                        f'kSpringUsual{at}, kSpringStiffness{at},\n'
                         f'    {{{texts}}}}},')
     return [*found, 'constexpr SpringRule kSpringRules[] = {', *rows, '};']
 

@@ -13,12 +13,11 @@
 # limitations under the License.
 
 """
-"""
 Gravity of a running robot: it may be corrected, not turned over.
 
 Of what acts on a robot, g(q) is the largest part, and a start has shown that it fits. A value that
-is far from the one of the start would throw the robot, however slowly it comes, and in however many
-small changes.
+is far from the one of the start would throw the robot, however slowly it comes, and in however
+many small changes.
 """
 
 from __future__ import annotations
@@ -37,8 +36,8 @@ _SHARE, _COSINE = 0.05, math.cos(math.radians(15.0))
 
 #: What is said of gravity that is too far from that of the start.
 FAR = Sentence(
-    'gravity may differ by 5 % in size and 15 degrees in direction from {a:g}, {b:g}, {c:g} m/s^2, '
-    'with which the robot was started: deactivate first')
+    'gravity may differ by 5 % in size and 15 degrees in direction from {a:g}, {b:g}, {c:g} '
+    'm/s^2, with which the controller was activated: deactivate first')
 
 
 class GravityCase(Record):
