@@ -24,7 +24,7 @@ joints leads the tip straight on.
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cache
 from typing import NamedTuple
 
@@ -173,8 +173,20 @@ def calibrate(rate: float = 500.0, seconds: float = 60.0, seed: int = 3,
 
 
 def touch(reaction: str, stiffness: float, speed: float, thresholds: Mapping[str, object],
-          rate: float = 500.0, after: float = 2.0, **more: object) -> Touched:
-    """Run the tip into an obstacle that stands in its way after 12 cm, at that speed."""
+          rate: float = 500.0, after: float = 2.0,
+          meanwhile: Callable[[Arm], object] = lambda _: None, **more: object) -> Touched:
+    """
+    Run the tip into an obstacle that stands in its way after 12 cm, at that speed.
+
+    :param reaction: of the controller.
+    :param stiffness: of the obstacle, N/m.
+    :param speed: of the tip, m/s.
+    :param thresholds: of the contact.
+    :param rate: of the states, Hz.
+    :param after: s from the touch to the end.
+    :param meanwhile: what happens 50 ms after the touch.
+    :param more: parameters of the controller.
+    """
     arm = _ready(rate, {'contact.reaction': reaction, **thresholds, **more})
     arm.wall = arm.plant.position_of_tip + RUN_UP * WAY, -WAY, stiffness
     arm.go(speed)
@@ -186,7 +198,9 @@ def touch(reaction: str, stiffness: float, speed: float, thresholds: Mapping[str
         arm.run(arm.period)
     reached = float(np.linalg.norm(arm.plant.position_of_tip - met)) / arm.period
     begun = len(arm.states)
-    arm.run(after)
+    arm.run(0.05)
+    meanwhile(arm)
+    arm.run(after - 0.05)
     forces = np.array(arm.forces)
     first = int(np.flatnonzero(forces > 0.0)[0])
     found = [k for k in range(begun - 1, len(arm.states)) if arm.states[k] != 'running']

@@ -142,6 +142,8 @@ class DrivenRobot:
         self.torque = np.array(still)
         self.values = {'nominal_rate': rate, 'task.frame': kind.tip, **values}
         self.controller = make_controller(self.robot, self.values, self.send)
+        self.controller.p.states.ages.clock_offset = -AHEAD  # as for a driver on this machine
+        self.age = 2e-4  # s, of each state when it arrives
         self.limit = self.controller.settings.torque_limits
         self.period, self.time = 1.0 / rate, 50.0
         self.push: Array | None = None  # force and moment at the tip, in the base
@@ -176,7 +178,7 @@ class DrivenRobot:
             if self.each is not None:
                 self.each(self.time)
             self.controller.take_state(self.time, self.time, self.robot.joints, *self.measure(),
-                                       stamp_at(self.time))
+                                       stamp_at(self.time - self.age))
             self.controller.take_timer(self.time, self.time)
             for _ in range(steps):
                 self.step()

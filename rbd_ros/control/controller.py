@@ -73,6 +73,8 @@ class Controller(Stepping):
         robot, references = settings.robot, self.x.references
         #: set that will be in force once the posted requests have run
         self.accepted = settings
+        #: gravity with which the robot was activated, m/s^2
+        self.started = settings.numbers('gravity')
         #: counts what makes a plan outdated: a reference, a goal, a reset, parameters, a payload
         self.changes = 0
         #: makes messages trajectories and set-points
@@ -103,6 +105,7 @@ class Controller(Stepping):
             return _STOPPED
         if not self.y.answer:
             self.intake.restart()
+            self.started = self.settings.numbers('gravity')
         return self._refusal()
 
     def reset(self, now: float, steady: float) -> str:

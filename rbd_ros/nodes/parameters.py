@@ -219,7 +219,8 @@ def _plain(value: object) -> Value:
 
 
 def check_changes(changes: Sequence[Parameter], current: Mapping[str, Value], *, active: bool,
-                  joints: int, rows: Mapping[str, Row] = PARAMETERS) -> SetParametersResult:
+                  joints: int, started: Sequence[float] = (),
+                  rows: Mapping[str, Row] = PARAMETERS) -> SetParametersResult:
     """
     Check changes as a set.
 
@@ -227,8 +228,9 @@ def check_changes(changes: Sequence[Parameter], current: Mapping[str, Value], *,
     :param current: values in force.
     :param active: whether the controller is active, which locks structural parameters.
     :param joints: number of controlled joints, 0 while it is not known.
+    :param started: gravity with which the controller was activated, m/s^2.
     :param rows: of the parameters by name.
     """
     wanted = {change.name: _plain(change.value) for change in changes if change.name in rows}
-    reasons = refusals(wanted, current, active=active, joints=joints, known=rows)
+    reasons = refusals(wanted, current, active=active, started=started, joints=joints, known=rows)
     return SetParametersResult(successful=not reasons, reason='; '.join(reasons))

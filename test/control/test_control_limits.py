@@ -16,12 +16,12 @@
 
 import math
 
-from hypothesis import given, strategies as st
+from hypothesis import example, given, strategies as st
 import numpy as np
 import pytest
 from rbd_ros.control.kernels.proportion import in_proportion
 from rbd_ros.control.parameters.rules import limit_reasons, stop_reasons
-from rbd_ros.control.supervisor.states import State, Timing
+from rbd_ros.control.supervisor.states import State, STOP_LIMIT, Timing
 from rbd_ros.control.torque.fade import (
     add_offset, arm_fade, cancel_fade, Fade, note_torque, smooth_step)
 from rbd_ros.control.torque.limiter import (
@@ -233,6 +233,9 @@ def test_stop_must_fit_into_its_deadline():
     """The longest sequence is added up; the default fits, a long hold does not."""
     assert not stop_reasons(Timing())
     assert 'hold_time' in stop_reasons(Timing(hold_time=1.0))[0]
+    rest = STOP_LIMIT - Timing(brake_time=0.0).longest_stop
+    assert not stop_reasons(Timing(brake_time=rest - 1e-6))
+    assert stop_reasons(Timing(brake_time=rest + 1e-6))  # the process would end before
 
 
 # -- fading ---------------------------------------------------------------------------------------
@@ -241,12 +244,12 @@ class Switch:
     """The offset of one joint, which fades within 0.5 s."""
 
     def __init__(self, limit=40.0):
-        self.x, self.limit = Fade({'n': 1}).plain(), limit
+        self.x, self.limit, self.duration = Fade({'n': 1}).plain(), limit, 0.5
 
     def apply(self, now, torque, speed=0.0):
         """Return the torque of a law with the offset of now."""
         found = [torque]
-        add_offset(self.x, [self.limit], 0.5, now, found, [speed])
+        add_offset(self.x, [self.limit], self.duration, now, found, [speed])
         return found[0]
 
     def take_over(self, torque):
@@ -295,6 +298,22 @@ def test_switch_steps_by_less_than_a_hundredth_of_the_limit(old, new, speed):
     assert np.abs(np.diff(outputs)).max() <= 0.01 * subject.limit
     assert outputs[0] == old
     assert outputs[-1] == new
+
+
+@given(st.lists(st.tuples(st.floats(-0.1, 0.3), st.sampled_from([0.0, 0.05, 0.5, 5.0, 100.0]),
+                          st.floats(-1.0, 1.0)), min_size=1, max_size=30))
+@example([(0.45, 0.5, 0.0), (0.001, 5.0, 0.0)])
+def test_an_offset_never_grows(moments):
+    """Whatever the time to fade becomes meanwhile, and wherever the clock goes to."""
+    subject, now = Switch(), 0.0
+    subject.take_over(20.0)
+    left = subject.apply(now, 0.0)
+    for elapsed, subject.duration, speed in moments:
+        now += elapsed
+        before, left = left, subject.apply(now, 0.0, speed)
+        assert 0.0 <= left <= before
+    subject.duration = 0.5
+    assert subject.apply(now + 5.0, 0.0) == 0.0 and not subject.active
 
 
 def test_switch_takes_over_from_the_brake():

@@ -153,6 +153,18 @@ def test_a_bound_may_be_exceeded_for_exactly_its_patience():
         dt=1.0, qd=(1.5, 8.0))[1]  # and soon after the first torque only
 
 
+@pytest.mark.parametrize('speed', [math.nan, math.inf, -math.inf])
+def test_a_velocity_that_is_no_number_is_said_to_be_none(speed):
+    """Nobody reads of a velocity of nan rad/s beyond a limit."""
+    watched = Watched()
+    watched.check(qd=(speed, 0.0))
+    assert (CauseCode.OVER_SPEED, 'a: its velocity is no number') in watched.check(
+        dt=0.1, qd=(speed, 0.0))[1]
+    watched.joints.mismatch[1] = speed
+    watched.look()
+    assert (CauseCode.OVER_SPEED, 'b: its velocity is no number') in watched.look(dt=0.1)[1]
+
+
 @pytest.mark.parametrize('follows, error, text', [
     ('joints', (0.0, -0.2), 'b: tracking error -0.2 m beyond 0.1 m'),
     ('tip', (0.4, 0.0), 'orientation of the tip: tracking error 0.4 rad beyond 0.3 rad'),

@@ -16,6 +16,7 @@
 
 import math
 
+from hypothesis import example, given, strategies as st
 import pytest
 
 from rbd_ros.control.parameters.rules import activation_refusals
@@ -85,9 +86,37 @@ def test_structural_parameters_are_locked_while_active():
     assert refusals({'hold_time': 0.3}, active=True) == []
     assert refusals({'stiffness': [50.0]}, active=True) == []
     assert refusals({'mode': 'hold'}, active=True) == []
-    assert refusals({'gravity': [5.0, 0.0, -8.0]}, active=True) == []
-    assert 'deactivate first' in refusals({'gravity': [0.0, 0.0, 9.81]}, active=True)[0]
+    assert refusals({'gravity': [2.5, 0.0, -9.5]}, active=True) == []
     assert refusals({'gravity': [0.0, 0.0, 9.81]}) == []
+
+
+def tilted(degrees, size):
+    """Return gravity of another size and direction than the usual one."""
+    angle = math.radians(degrees)
+    return [9.81 * size * math.sin(angle), 0.0, -9.81 * size * math.cos(angle)]
+
+
+@given(st.lists(st.one_of(
+    st.builds(tilted, st.floats(-180.0, 180.0), st.floats(0.0, 10.0)),
+    st.builds(tilted, st.floats(-20.0, 20.0), st.floats(0.9, 1.1)),
+    st.sampled_from([[math.nan, 0.0, -9.81], [1e300, 0.0, 0.0]])), max_size=8))
+@example([[0.0, 0.0, 0.0], [0.0, 0.0, 9.81]])
+@example([tilted(each, 1.0) for each in (14.9, 29.0, 44.0, 59.0, 74.0, 89.0, 104.0, 180.0)])
+@example([tilted(0.0, 1.04 ** k) for k in range(60)])
+def test_gravity_of_a_running_robot_stays_near_that_of_its_start(changes):
+    """In however many changes: at most 5 % in size and 15 degrees, and less is always taken."""
+    started = tilted(0.0, 1.0)
+    current = defaults() | {'gravity': started}
+    for change in changes:
+        reasons = refusals({'gravity': change}, current, active=True, started=started)
+        size = math.hypot(*change) / 9.81
+        turn = math.degrees(math.atan2(abs(change[0]), -change[2])) if size else 0.0
+        if reasons:
+            assert 'deactivate first' in reasons[0] or not size < 20.0
+            assert not (abs(size - 1.0) < 0.0499 and turn < 14.99)
+        else:
+            assert abs(size - 1.0) <= 0.05 + 1e-9 and turn <= 15.0 + 1e-6
+            current['gravity'] = change
 
 
 def test_sizes_are_checked_against_the_joints():

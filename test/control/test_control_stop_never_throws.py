@@ -30,7 +30,6 @@ import pytest
 from rbd_ros.control.interface.causes import Cause
 from rbd_ros.control.laws.notices import notices
 from rbd_ros.control.observers.hidden_motion import follow_joint
-from rbd_ros.control.observers.observer import ignore_load
 from rbd_ros.control.observers.torque_history import (
     clear_torques, find_mean_torque, note_torque, TorqueHistory)
 
@@ -117,7 +116,7 @@ def test_a_frozen_joint_is_predicted_by_the_torque_that_its_late_states_answer_t
     follow_joint(x.standstill.suspect, i, float(x.joints.qd[i]), x.joints,
                  arm.controller.p.structure)
     x.standstill.predicted, x.standstill.place, x.standstill.lost = arm.time, place, 1.0
-    ignore_load(x.observer)
+    arm.controller.p.observer.usual_share[:] = 0.0  # no load is known of it
     arm.run(0.1)
     assert arm.states[-1] == 'braking'
     assert abs(way[-1]) > 0.05

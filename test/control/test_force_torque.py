@@ -110,6 +110,34 @@ def test_silence(monkeypatch: pytest.MonkeyPatch, timeout: float) -> None:
     assert arm.state == 'running'
 
 
+@pytest.mark.parametrize('back', [0.2, 3.0, 1e6])
+def test_a_clock_that_is_set_back(monkeypatch: pytest.MonkeyPatch, back: float) -> None:
+    """It is a fault, and one reset goes on with the readings by the new time."""
+    arm, ahead = Sensed(monkeypatch), [2e6]
+
+    def stamped(now: float) -> None:
+        stamp = divmod(round(1e9 * (now + ahead[0])), 1_000_000_000)
+        arm.controller.take_reading(now, now, arm._rng.standard_normal(6), stamp)
+    arm.each = stamped
+    arm.start()
+    ahead[0] -= back
+    assert arm.until_stopped() < 0.1 and arm.causes == [Cause.FORCE_SENSOR]
+    arm.run(1.0)
+    assert arm.state == 'holding' and not arm.reset()
+    arm.run(1.0)
+    assert arm.state == 'running', arm.fault
+
+
+def test_an_old_reading_that_is_repeated_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A driver that sends its last message for ever, or two old ones in turn, is silent."""
+    arm, stamps = Sensed(monkeypatch), [(7, 0), (7, 0), (6, 0), (6, 0)]
+    arm.start()
+    arm.each = lambda now: arm.controller.take_reading(
+        now, now, arm._rng.standard_normal(6), stamps[round(now / arm.period) % 4])
+    arm.until_stopped()
+    assert arm.causes == [Cause.FORCE_SENSOR]
+
+
 @pytest.mark.parametrize('time', [0.02, 0.1])
 def test_a_sensor_that_repeats_itself(monkeypatch: pytest.MonkeyPatch, time: float) -> None:
     """Six numbers that stay the same are a frozen sensor after freeze_time; five are not."""

@@ -27,6 +27,7 @@ from rbd_ros.control.laws.notices import notices
 from rbd_ros.control.parameters.settings import Settings
 from rbd_ros.control.parameters.table import defaults
 from rbd_ros.control.robot import Robot
+from rbd_ros.control.supervisor.states import STOP_LIMIT
 from rbd_ros.errors import SettingError
 from rbd_ros.loop.words import Starting
 from rbd_ros.nodes.controller import node as controller
@@ -426,7 +427,7 @@ def test_stop_waits_for_the_release(node, monkeypatch):
     node.ending.set()
     assert node.stop(Cause.SIGNAL) and arm.controller.finished
     assert list(arm.controller.faults()) == [Cause.SIGNAL.name]
-    assert 10.1 < clock.now < 10.0 + controller.STOP_LIMIT
+    assert 10.1 < clock.now < 10.0 + STOP_LIMIT
     sent = len(arm.sent)
     arm.run(0.1)
     assert len(arm.sent) == sent

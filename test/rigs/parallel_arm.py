@@ -74,6 +74,7 @@ class Rig:
         self.controller = Controller(Settings(robot, self.values, simulated=False),
                                      {name: laws.compile(name) for name in laws.names},
                                      lambda torque: self.sent.append(torque.copy()))
+        self.controller.p.states.ages.clock_offset = 0.0  # its clock is that of the stamps
         free = {} if rubs else {'damping': np.zeros(4)}
         self.plant = SimulatedRobot(MODEL, physics=Physics.of(MODEL, **free))
         position = np.array(near)
@@ -100,7 +101,7 @@ class Rig:
     def see(self, q, v):
         """Let the controller have one state, of the joints that are measured."""
         names = tuple(MODEL.joint_names[i] for i in self.seen)
-        stamp = divmod(round(1e9 * (self.time + 1e4)), 10**9)
+        stamp = divmod(round(1e9 * (self.time - 2e-4)), 10**9)
         self.controller.take_state(self.time, self.time, names, q[self.seen], v[self.seen], (),
                                    stamp)
         self.controller.take_timer(self.time, self.time)

@@ -34,7 +34,6 @@ from rbd_ros.control.joint_states.arrival import (
     Arrival, arrive, is_ready, restart_states, StateLimits, States)
 from rbd_ros.control.joint_states.diagnosis import diagnose
 from rbd_ros.control.joint_states.intake import Intake
-from rbd_ros.control.joint_states.motion import take_bounds
 from rbd_ros.control.joint_states.sources import SOURCES
 from rbd_ros.control.supervisor.answers import fill_timing
 from rbd_ros.control.supervisor.due import due_now, is_finished, is_late, is_live
@@ -197,7 +196,6 @@ class Rig:
         limits.motion.message_time = period
         for bound in (limits.motion.speed, limits.motion.tolerance, limits.motion.mismatch):
             bound[:] = NONE
-        take_bounds(self.joints, limits.motion)
         fill_timing(self.p.supervisor, self.timing)
         torque = self.p.torque
         torque.switch_time, torque.keeps_gravity = 0.5, gravity

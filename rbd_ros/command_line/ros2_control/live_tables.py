@@ -22,8 +22,10 @@ import math
 from rbd_ros.command_line.ros2_control.literals import array, number, plain, text
 from rbd_ros.command_line.ros2_control.live import Effect, live_parameters, Numbers, why_fixed
 from rbd_ros.control.interface.sentences import unit_of
-from rbd_ros.control.modes.modes import JOINT_SPRINGS
+from rbd_ros.control.modes.modes import JOINT_SPRINGS, TIP_SPRINGS
+from rbd_ros.control.parameters.force import DAMPINGS, force_cases
 from rbd_ros.control.parameters.gains import gain_loop, gain_sentences, GROUPS
+from rbd_ros.control.parameters.gravity import FAR
 from rbd_ros.control.parameters.row import BOOL
 from rbd_ros.control.parameters.settings import Settings
 from rbd_ros.control.parameters.springs import spring_sentences
@@ -40,11 +42,13 @@ def live_tables(settings: Settings, p: Parameters) -> list[str]:
     found = ['/// A parameter that may change while the controller runs.', 'struct Live', '{',
              '  const char * name;', '  const char * unit;', '  double lower, upper;',
              '  bool above;  // it must be above its lower bound, which means something else',
-             '  bool flag;  // it is true or false', '  std::size_t size;', '};',
+             '  bool flag;  // it is true or false',
+             '  bool spread;  // one number may be given for all', '  std::size_t size;', '};',
              f'constexpr std::size_t kLiveCount = {len(rows)};', 'constexpr Live kLive[] = {']
     found += [f'  {{{text(each.row.name)}, {text(each.row.unit)}, {number(each.row.lower)}, '
               f'{number(each.row.upper)}, {plain(each.above)}, {plain(each.row.kind == BOOL)}, '
-              f'{each.size}}},' for each in rows]
+              f'{plain(each.row.each_joint or bool(each.row.size))}, {each.size}}},'
+              for each in rows]
     found += ['};', '', '/// Let a live parameter act; derive_parameters follows.',
               'inline void set_live(', '  std::size_t k, const double * v, StepParameters & p, '
               'PointLimits & limits)', '{', '  switch (k) {']
@@ -60,7 +64,9 @@ def live_tables(settings: Settings, p: Parameters) -> list[str]:
               'const std::map<std::string, const char *> kFixed{',
               *[f'  {{{text(name)}, {text(why)}}},' for name, why in why_fixed(
                   settings, numbers, names).items()], '};', '',
-              *_gain_rules(settings, names), *_spring_rules(settings, names)]
+              *_gain_rules(settings, names), *_spring_rules(settings, names),
+              *_force_rules(settings, names),
+              f'constexpr char kGravityFar[] = {text(FAR.template)};']
     return found
 
 
@@ -96,6 +102,7 @@ def _spring_rules(settings: Settings, names: Sequence[str]) -> list[str]:
     """Return the springs of each mode, and what is said of those that are too stiff."""
     loop, rows = gain_loop(settings.values)[2], list[str]()
     found = ['struct SpringRule', '{', '  int mode;  // that they belong to',
+             '  bool always;  // they act in other modes, too',
              '  int gains[3];  // places of live parameters; -1: none',
              '  std::size_t count;', '  const char * const * places;',
              '  const char * const * units;', '  const double * inertia;',
@@ -118,8 +125,24 @@ def _spring_rules(settings: Settings, names: Sequence[str]) -> list[str]:
                       array('constexpr double', f'kSpringStiffness{at}', map(
                           number, settings.usual_stiffness if mode is JOINT_SPRINGS
                           else [0.0] * len(spring.places)))]
-            rows.append(f'  {{{k}, {{{gains}}}, {len(spring.places)}, kSpringPlaces{at}, '
-                        f'kSpringUnits{at}, kSpringInertia{at}, kSpringUsual{at}, '
-                        f'kSpringStiffness{at},\n'
+            always = mode is TIP_SPRINGS and settings.text('contact.reaction') == 'comply'
+            rows.append(f'  {{{k}, {plain(always)}, {{{gains}}}, {len(spring.places)}, '
+                        f'kSpringPlaces{at}, kSpringUnits{at}, kSpringInertia{at}, '
+                        f'kSpringUsual{at}, kSpringStiffness{at},\n'
                         f'    {{{texts}}}}},')
     return [*found, 'constexpr SpringRule kSpringRules[] = {', *rows, '};']
+
+
+def _force_rules(settings: Settings, names: Sequence[str]) -> list[str]:
+    """Return the axes whose force is controlled, and what is said of gains that are too large."""
+    places = ', '.join(str(names.index(each) if each in names else -1) for each in DAMPINGS)
+    rows = []
+    for case, sentences in force_cases(settings.values, settings.robot.tip_inertia):
+        given = ', '.join(
+            number(view.item()) if not view.ndim else f'{{{", ".join(map(number, view))}}}'
+            for _, _, view in case.walk())
+        rows.append(f'  {{{{{places}}}, {{{given}}},\n    '
+                    f'{{{", ".join(text(each.template) for each in sentences)}}}}},')
+    return ['struct ForceRule', '{', '  int gains[4];  // places of live parameters; -1: none',
+            '  ForceCase given;', '  const char * sentences[2];', '};',
+            'const std::vector<ForceRule> kForceRules{', *rows, '};']

@@ -30,7 +30,9 @@ from rbd_ros.control.controller import Controller
 from rbd_ros.control.load.load import restart_load
 from rbd_ros.control.load.payload import Body, judge_body
 from rbd_ros.control.load.tilt import find_down, Tilt
+from rbd_ros.control.parameters.force import ForceCase, judge_force
 from rbd_ros.control.parameters.gains import GainCase, judge_gains
+from rbd_ros.control.parameters.gravity import GravityCase, judge_gravity
 from rbd_ros.control.parameters.settings import Settings
 from rbd_ros.control.parameters.springs import judge_spring, SpringCase
 from rbd_ros.control.references.feeding import Feed, handle_feed
@@ -116,7 +118,8 @@ def _intake(controller: Controller) -> dict[Callable[..., object], Sequence[Reco
             find_down: (Tilt(sizes), controller.x.states.sources, controller.p.states.ages),
             judge_body: (Body(sizes),), restart_load: (controller.x.load, controller.p.load),
             derive_parameters: (controller.p,), judge_gains: (GainCase(sizes),),
-            judge_spring: (SpringCase(sizes),),
+            judge_spring: (SpringCase(sizes),), judge_force: (ForceCase(sizes),),
+            judge_gravity: (GravityCase(sizes),),
             note_state: (Noted(sizes), controller.x, controller.p)}
 
 

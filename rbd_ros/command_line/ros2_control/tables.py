@@ -76,6 +76,7 @@ def tables(controller: Controller, package: str, prefix: str) -> str:
         f'namespace {package}', '{', '', f'using Memory = {prefix}_memory;',
         f'using StepParameters = {prefix}_Parameters;',
         f'using Body = {prefix}_Body;', f'using Points = {prefix}_Points;',
+        f'using ForceCase = {prefix}_ForceCase;',
         f'using PointLimits = {prefix}_PointLimits;', f'using Noted = {prefix}_Noted;', '',
         f'constexpr std::size_t kMostPoints = {MOST_POINTS};',
         f'constexpr long kOutcomes = {OUTCOMES};',

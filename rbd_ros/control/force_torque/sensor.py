@@ -210,7 +210,7 @@ def take_reading(x: Sensor, p: SensorLimits, u: Event, y: Result, state: int) ->
             _blame(y, SensorWord.BEYOND_FORCE if k == 1 else SensorWord.BEYOND_MOMENT, size,
                    p.range[k], state)
             return
-    when = _measured(x, u)
+    when = _measured(x, p, u)
     if not abs(when) < NONE:
         return
     same = x.received > NEVER
@@ -230,12 +230,18 @@ def take_reading(x: Sensor, p: SensorLimits, u: Event, y: Result, state: int) ->
         x.changed = when
 
 
-def _measured(x: Sensor, u: Event) -> float:
-    """Return the control time of measuring; NEVER: the stamp does not advance."""
+def _measured(x: Sensor, p: SensorLimits, u: Event) -> float:
+    """
+    Return the control time of measuring; NEVER: the stamp does not advance.
+
+    A clock that was set back counts anew once the sensor counts as silent.
+    """
     stamp = u.numbers[6] + 1e-9 * u.numbers[7]
     if stamp == 0.0:
         return u.now
     if not stamp > x.stamp:
+        if stamp < x.stamp and u.now - x.received > p.timeout:  # its clock was set back
+            x.stamp, x.offset = stamp, NONE
         return NEVER
     late = u.now - stamp
     if not abs(late) < NONE:

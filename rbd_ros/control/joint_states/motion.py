@@ -42,7 +42,7 @@ from rbd_ros.control.parameters.robot_values import STRAY, WINDOW
 from rbd_ros.control.parameters.settings import Settings
 
 __all__ = ['accuse_implausible', 'change', 'collect_mismatch', 'fill_motion', 'is_refused',
-           'Motion', 'MotionLimits', 'REACH', 'restart_motion', 'take_bounds']
+           'Motion', 'MotionLimits', 'REACH', 'restart_motion']
 
 #: velocity in units of its limit with which a joint can reach another position, in addition to
 #: the velocity that it had and has
@@ -101,7 +101,7 @@ class Motion(Record):
 
 def fill_motion(p: MotionLimits, settings: Settings) -> None:
     """
-    Take limits; :func:`take_bounds` must follow.
+    Take limits.
 
     :param p: gets them.
     :param settings: valid set, with the structure that the robot was configured with.
@@ -113,17 +113,6 @@ def fill_motion(p: MotionLimits, settings: Settings) -> None:
             settings.mismatch_limits.tolist())):
         p.speed[c], p.tolerance[c] = min(speed, NONE), min(tolerance, NONE)
         p.mismatch[c] = min(mismatch, NONE)
-
-
-def take_bounds(joints: Joints, p: MotionLimits) -> None:
-    """
-    Watch by limits that have changed; the speed of the last message no longer counts.
-
-    :param joints: get how far their mismatch may go.
-    :param p: limits.
-    """
-    for c in range(len(joints.allowed)):
-        joints.allowed[c] = bounded(p.mismatch[c])
 
 
 def restart_motion(x: Motion, joints: Joints) -> None:

@@ -26,14 +26,15 @@ from rbd_ros.control.laws.laws import fill, integrated, keep, moment
 from rbd_ros.control.laws.springs import Springs, stiffen
 from rbd_ros.control.numerics.places import place_of
 
-__all__ = ['begin_task_law', 'impedance_law', 'smooth_step', 'task_law', 'task_law_rests']
+__all__ = ['begin_task_law', 'go_to_posture', 'impedance_law', 'smooth_step', 'task_law',
+           'task_law_rests']
 
 #: rad/s or m/s below which a reference counts as at rest
 _REST = 1e-3
 
 
-def begin_task_law(x: TaskLaw, p: TaskGains, kernel: LawKernel, R: Matrix, velocity: Vector,
-                   joints: Joints, structure: Structure, twist: Vector, now: float) -> None:
+def begin_task_law(x: TaskLaw, kernel: LawKernel, R: Matrix, velocity: Vector, joints: Joints,
+                   structure: Structure, twist: Vector, now: float) -> None:
     """
     Begin at the present pose and posture.
 
@@ -41,7 +42,6 @@ def begin_task_law(x: TaskLaw, p: TaskGains, kernel: LawKernel, R: Matrix, veloc
     to rest within ``switch_time``.
 
     :param x: state of the law.
-    :param p: gains.
     :param kernel: of the law, whose common inputs are filled.
     :param R: axes of the tip as columns, which the kernel finds.
     :param velocity: of the tip in its own axes, angular part first, which it finds, too.
@@ -61,11 +61,22 @@ def begin_task_law(x: TaskLaw, p: TaskGains, kernel: LawKernel, R: Matrix, veloc
         i = place_of(structure, j)
         x.drift[j] = 0.0
         x.start_speed[j] = joints.qd[i]
-        x.posture[j] = p.posture[j] if p.posture_given > 0.0 else joints.q[i]
+        x.posture[j] = joints.q[i]
     kernel.run()  # for the pose; the torque is not used
     for i in range(3):
         twist[i] = R[i, 0] * velocity[0] + R[i, 1] * velocity[1] + R[i, 2] * velocity[2]
         twist[3 + i] = R[i, 0] * velocity[3] + R[i, 1] * velocity[4] + R[i, 2] * velocity[5]
+
+
+def go_to_posture(x: TaskLaw, p: TaskGains) -> None:
+    """
+    Go to the posture that is named, if there is one; else that of the beginning is kept.
+
+    :param x: state of the law.
+    :param p: gains.
+    """
+    if p.posture_given > 0.0:
+        keep(x.posture, p.posture)
 
 
 def task_law(x: TaskLaw, p: LawGains, kernel: LawKernel, own: TaskInputs, R: Matrix,
@@ -90,8 +101,6 @@ def task_law(x: TaskLaw, p: LawGains, kernel: LawKernel, own: TaskInputs, R: Mat
     """
     if x.starting > 0.0:
         _come_to_rest(x, p.switch_time, now)
-    if p.task.posture_given > 0.0:
-        keep(x.posture, p.task.posture)
     if p.task.integrates == 0.0:
         for i in range(6):
             x.integral[i] = 0.0
@@ -133,8 +142,6 @@ def impedance_law(x: TaskLaw, springs: Springs, p: LawGains, kernel: LawKernel,
     """
     if x.starting > 0.0:
         _come_to_rest(x, p.switch_time, now)
-    if p.task.posture_given > 0.0:
-        keep(x.posture, p.task.posture)
     for i in range(3):
         for k in range(3):
             own.R_ref[i, k] = R[i, k]

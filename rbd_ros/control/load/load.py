@@ -136,7 +136,7 @@ def restart_load(x: Load, p: LoadLimits) -> None:
 
 def apply_load(x: Load, p: LoadLimits, now: float) -> None:
     """
-    Take new parameters, right after the configuration too.
+    Take new parameters; those in force change nothing.
 
     :param x: load.
     :param p: parameters.
@@ -149,15 +149,15 @@ def apply_load(x: Load, p: LoadLimits, now: float) -> None:
     if changed > 0:
         _carry(x, now, p.payload, p.ramp_time)
         _keep(x.given, p.given)
-    _slew(x, p, now)  # with the rate before; the new one begins now
     if not (_all_usable(p.gravity) and 0.0 <= p.size < NONE and 0.0 <= p.slew <= NONE):
         return
-    x.slew = p.slew
+    if p.slew != x.slew:
+        _slew(x, p, now)  # with the rate before; the new one begins now
+        x.slew = p.slew
     if p.timeout <= 0.0:
-        for i in range(3):
-            x.target[i] = p.gravity[i]
-        x.constant = 0.0
-    elif x.size > 0.0:
+        _aim(x, p, now)
+    elif p.size != x.size and x.size > 0.0:
+        _slew(x, p, now)
         scale = p.size / x.size
         for i in range(3):
             if abs(x.target[i] * scale) < NONE:
@@ -301,6 +301,16 @@ def _slew(x: Load, p: LoadLimits, now: float) -> None:
     # an age that is NaN is too old
     x.known = 1.0 if p.timeout <= 0.0 or (
         x.received > NEVER and abs(now) < NONE and now - x.received <= p.timeout) else 0.0
+
+
+def _aim(x: Load, p: LoadLimits, now: float) -> None:
+    """Let gravity go to that of the parameters, if it goes to another one."""
+    for i in range(3):
+        if x.target[i] != p.gravity[i]:
+            _slew(x, p, now)
+            x.constant = 0.0
+    for i in range(3):
+        x.target[i] = p.gravity[i]
 
 
 def _approach(x: Load, p: LoadLimits, dt: float) -> None:

@@ -25,7 +25,7 @@ from __future__ import annotations
 from rbd_ros.compiler.procedure import Vector
 from rbd_ros.compiler.records import field, group, Record
 from rbd_ros.control.interface.cause_codes import CauseCode
-from rbd_ros.control.interface.events import accuse, Joints, NEVER, NOBODY, Result
+from rbd_ros.control.interface.events import accuse, Joints, NEVER, NOBODY, NONE, Result
 from rbd_ros.control.monitors.monitor_parameters import MonitorParameters
 from rbd_ros.control.monitors.motion_watch import arm_motion, check_motion, MotionWatch
 from rbd_ros.control.numerics.patience import is_calm, Patience, restart_patience, runs_out
@@ -123,8 +123,8 @@ def check_watch(x: Watch, p: MonitorParameters, joints: Joints, y: Result, now: 
     """
     j = first_beyond(qd, p.velocity)
     if runs_out(x.speed, p.velocity_patience, now, _bad(j)):
-        accuse(y, CauseCode.OVER_SPEED, SupervisorWord.TOO_FAST, j, qd[j], p.velocity[j],
-               _explained(x, now))
+        accuse(y, CauseCode.OVER_SPEED, _fast_word(qd[j], SupervisorWord.TOO_FAST), j, qd[j],
+               p.velocity[j], _explained(x, now))
     if joints.rate_low > 0.0:
         accuse(y, CauseCode.LOW_RATE, SupervisorWord.LOW_RATE, NOBODY, joints.rate,
                p.minimum_rate, 0.0)
@@ -202,8 +202,9 @@ def check_plausible(x: Plausible, p: MonitorParameters, joints: Joints, y: Resul
                0.0)
     j = _too_fast(p, joints, qd)
     if runs_out(x.differenced, p.velocity_patience, now, _bad(j)):
-        accuse(y, CauseCode.OVER_SPEED, SupervisorWord.POSITIONS_TOO_FAST, j,
-               _shown(joints, qd, j), p.differenced[j], 0.0)
+        shown = _shown(joints, qd, j)
+        accuse(y, CauseCode.OVER_SPEED, _fast_word(shown, SupervisorWord.POSITIONS_TOO_FAST), j,
+               shown, p.differenced[j], 0.0)
     j = _outside(p, q)
     if runs_out(x.outside, p.velocity_patience, now, _bad(j)):
         accuse(y, CauseCode.IMPLAUSIBLE, SupervisorWord.OUT_OF_RANGE, j, q[j], 0.0, 0.0)
@@ -211,6 +212,11 @@ def check_plausible(x: Plausible, p: MonitorParameters, joints: Joints, y: Resul
         accuse(y, CauseCode.FROZEN, SupervisorWord.REPEATS, stuck, q[stuck], 0.0, 0.0)
     return (joints.calm > 0.0 and not repeats > 0 and is_calm(x.mismatch)
             and is_calm(x.differenced) and is_calm(x.outside))
+
+
+def _fast_word(speed: float, word: int) -> int:
+    """Return what is said of a velocity that is beyond its limit; one may be no number."""
+    return word if abs(speed) <= NONE else SupervisorWord.NO_SPEED
 
 
 def _shown(joints: Joints, qd: Vector, j: int) -> float:

@@ -34,9 +34,10 @@ from rbd_ros.control.observers.momentum import (
 from rbd_ros.control.observers.torque_history import (
     clear_torques, find_mean_torque, note_torque, TorqueHistory)
 from rbd_ros.control.parameters.settings import Settings
+from rbd_ros.control.supervisor.states import LoadTrust
 
-__all__ = ['apply_observer', 'distrust_gravity', 'fill_observer', 'forget_load', 'ignore_load',
-           'observe', 'Observer', 'ObserverParameters', 'reset_observer']
+__all__ = ['drop_load', 'fill_observer', 'forget_load', 'observe', 'Observer',
+           'ObserverParameters', 'reset_observer', 'trusted_load']
 
 #: rad/s or m/s above which a joint counts as moving
 _MOVES = 0.05
@@ -74,7 +75,6 @@ class Observer(Record):
     load: Vector = field('n', 'N.m or N', 'what the robot shows besides g(q), bounded for all '
                                           'joints in proportion')
     mean: Vector = field('n', 'N.m or N', 'of the load, for what needs no quick answer')
-    share: Vector = field('n', 'N.m or N', 'bound of the load')
     gain: Vector = field('n', '1/s', 'bandwidth of the last observation')
     acted: Vector = field('n', 'N.m or N', 'mean torque that the last state answers to')
     drive: Vector = field('n', 'N.m or N', 'torque besides C, filtered as velocities are')
@@ -86,7 +86,7 @@ class Observer(Record):
 
 def fill_observer(p: ObserverParameters, settings: Settings) -> None:
     """
-    Take new parameters; then ``apply_observer`` is due.
+    Take new parameters.
 
     :param p: get them.
     :param settings: valid set.
@@ -97,31 +97,17 @@ def fill_observer(p: ObserverParameters, settings: Settings) -> None:
     p.usual_share[:] = np.minimum(settings.number('hold_torque') * settings.torque_limits, NONE)
 
 
-def apply_observer(x: Observer, p: ObserverParameters) -> None:
-    """
-    Take new parameters, or those for another delay.
-
-    :param x: the observer.
-    :param p: its parameters.
-    """
-    _bound_load(x, p.usual_share)
-    if not p.observed > 0.0:
-        _clear(x.external)
-
-
-def reset_observer(x: Observer, p: ObserverParameters) -> None:
+def reset_observer(x: Observer) -> None:
     """
     Forget what was observed.
 
     :param x: the observer.
-    :param p: its parameters.
     """
     reset_momentum(x.momentum)
     clear_torques(x.sent)
     _clear(x.drive)
     _clear(x.load)
     _clear(x.mean)
-    _bound_load(x, p.usual_share)
 
 
 def forget_load(x: Observer) -> None:
@@ -135,29 +121,35 @@ def forget_load(x: Observer) -> None:
     _clear(x.mean)
 
 
-def ignore_load(x: Observer) -> None:
+def drop_load(x: Observer) -> None:
     """
-    Trust no load any more: the motion of a joint is not known.
+    Carry no load any more, whatever is observed.
 
     :param x: the observer.
     """
     _clear(x.load)
     _clear(x.mean)
-    _clear(x.share)
 
 
-def distrust_gravity(x: Observer, p: ObserverParameters) -> None:
+def trusted_load(p: ObserverParameters, trust: int, j: int) -> float:
     """
-    Trust the observed load up to the torque limits, because g(q) of the description is wrong.
+    Return up to what the observed load of a joint is trusted, N.m or N.
 
-    :param x: the observer.
-    :param p: its parameters.
+    :param p: parameters of the observer.
+    :param trust: how far, see ``LoadTrust``.
+    :param j: the joint.
     """
-    _bound_load(x, p.limit)
+    most = 0.0
+    if trust == LoadTrust.LIMIT:
+        most = p.limit[j]
+    elif trust == LoadTrust.USUAL:
+        most = p.usual_share[j]
+    return most if 0.0 <= most <= NONE else 0.0  # what is no number trusts nothing
 
 
 def observe(x: Observer, p: ObserverParameters, kernel: MomentumKernel, joints: Joints,
-            s: Structure, gain: Vector, delay: float, torque: Vector, now: float) -> None:
+            s: Structure, gain: Vector, delay: float, torque: Vector, trust: int,
+            now: float) -> None:
     """
     Observe a state and the torque that was sent, after the limits.
 
@@ -169,15 +161,16 @@ def observe(x: Observer, p: ObserverParameters, kernel: MomentumKernel, joints: 
     :param gain: bandwidth that suits the delay, 1/s.
     :param delay: from a state to the motion that its torque causes, s.
     :param torque: total that acts from now on, N.m.
+    :param trust: how far what the robot shows is its load, see ``LoadTrust``.
     :param now: control time, s.
     """
     if not (is_time(now) and _is_torque(torque)):
-        _start_anew(x, p)
+        _start_anew(x)
         return
     elapsed = now - x.time
     x.time = now
     if not 0.0 < elapsed <= _GAP:
-        reset_observer(x, p)
+        reset_observer(x)
     for j in range(len(kernel.q)):
         kernel.q[j] = joints.q[j]
         kernel.qd[j] = joints.qd[j]
@@ -186,13 +179,16 @@ def observe(x: Observer, p: ObserverParameters, kernel: MomentumKernel, joints: 
     note_torque(x.sent, now, torque, delay + _GAP)
     update_momentum(x.momentum, kernel, torque, elapsed, x.gain, x.acted, x.acts)
     if not (is_finite_momentum(x.momentum) and are_finite(x.acted) and are_finite(x.drive)):
-        _start_anew(x, p)  # nothing can be learned from an absurd velocity
+        _start_anew(x)  # nothing can be learned from an absurd velocity
         return
-    if p.observed > 0.0:
-        for i in range(len(x.external)):
+    for i in range(len(x.external)):
+        most = 0.0
+        if p.observed > 0.0 and trust != LoadTrust.NONE:
             most = max(0.0, p.limit[i])  # 0 if that is no number
-            x.external[i] = min(max(x.momentum.torque[i], -most), most)
-    _update_load(x, joints, s, elapsed)
+        x.external[i] = min(max(x.momentum.torque[i], -most), most)
+    _update_load(x, p, trust, joints, s, elapsed)
+    if trust == LoadTrust.NONE:
+        drop_load(x)
 
 
 def _find_acted(x: Observer, p: ObserverParameters, bias: Vector, gain: Vector, delay: float,
@@ -223,7 +219,8 @@ def _find_acted(x: Observer, p: ObserverParameters, bias: Vector, gain: Vector, 
         x.momentum.known = 0.0
 
 
-def _update_load(x: Observer, joints: Joints, s: Structure, elapsed: float) -> None:
+def _update_load(x: Observer, p: ObserverParameters, trust: int, joints: Joints, s: Structure,
+                 elapsed: float) -> None:
     """
     Take the torque observed while the robot moves as its load.
 
@@ -236,7 +233,7 @@ def _update_load(x: Observer, joints: Joints, s: Structure, elapsed: float) -> N
     fastest, excess = 0.0, 1.0
     for i in range(len(x.load)):
         fastest = max(fastest, abs(joints.qd[place_of(s, i)]))
-        excess = max(excess, abs(x.momentum.torque[i]) / max(x.share[i], _TINY))
+        excess = max(excess, abs(x.momentum.torque[i]) / max(trusted_load(p, trust, i), _TINY))
     for i in range(len(x.load)):
         j = place_of(s, i)
         # without velocities, a slow joint stands between the steps of its encoder
@@ -258,19 +255,13 @@ def _is_torque(torque: Vector) -> bool:
     return True
 
 
-def _start_anew(x: Observer, p: ObserverParameters) -> None:
+def _start_anew(x: Observer) -> None:
     """Forget what was observed, after numbers that no robot has."""
-    reset_observer(x, p)
+    reset_observer(x)
     _clear(x.external)
     _clear(x.acted)
     _clear(x.bias)
     x.acts = 0.0
-
-
-def _bound_load(x: Observer, most: Vector) -> None:
-    """Take a bound; one that is no number trusts nothing."""
-    for i in range(len(x.share)):
-        x.share[i] = most[i] if 0.0 <= most[i] <= NONE else 0.0
 
 
 def _clear(values: Vector) -> None:

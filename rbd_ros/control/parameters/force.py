@@ -35,12 +35,14 @@ from collections.abc import Mapping, Sequence
 import math
 from typing import cast
 
-import numpy as np
+from rbd_ros.compiler.procedure import Vector
+from rbd_ros.compiler.records import field, Record
+from rbd_ros.control.interface.sentences import Sentence
 from rbd_ros.control.parameters.gains import gain_loop
 from rbd_ros.control.parameters.rules import direction
 
-__all__ = ['AXES', 'force_axes', 'force_reasons', 'gain_limit', 'largest_gain',
-           'largest_stiffness', 'MARGIN']
+__all__ = ['AXES', 'DAMPINGS', 'force_axes', 'force_cases', 'force_reasons', 'ForceCase',
+           'gain_limit', 'judge_force', 'largest_gain', 'largest_stiffness', 'MARGIN']
 
 #: directions of a frame, in the order of the rows of its Jacobian
 AXES = ('rx', 'ry', 'rz', 'x', 'y', 'z')
@@ -48,11 +50,15 @@ AXES = ('rx', 'ry', 'rz', 'x', 'y', 'z')
 #: of the limit of stability that is accepted
 MARGIN = 0.5
 
-#: natural frequencies that are tried, and the least as a share of the largest
-_TRIED, _LEAST = 40, 1e-2
+#: gains of the law of which the largest damping is found, stiffnesses in 1/s^2 first
+DAMPINGS = ('task.linear_stiffness', 'task.angular_stiffness', 'task.linear_damping',
+            'task.angular_damping')
 
-#: frequencies at which a loop is looked at
-_POINTS = 3000
+#: natural frequencies that are tried besides the largest, and the ratio of one to the next
+_TRIED, _CLOSER = 39, 0.01 ** (1.0 / 39.0)
+
+#: steps of a bisection; parts in which roots are looked for
+_HALVES, _PARTS = 50, 200
 
 
 def force_axes(values: Mapping[str, object]) -> list[str]:
@@ -85,8 +91,11 @@ def largest_gain(damping: float, delay: float, lag: float, frequency: float) -> 
     :param lag: F of the filter, s.
     :param frequency: w0, rad/s.
     """
-    return min(gain_limit(damping, delay, lag, w0) for w0 in np.geomspace(
-        _LEAST * frequency, frequency, _TRIED).tolist())
+    most, w0 = gain_limit(damping, delay, lag, frequency), frequency
+    for _ in range(_TRIED):
+        w0 = w0 * _CLOSER
+        most = min(most, gain_limit(damping, delay, lag, w0))
+    return most
 
 
 def gain_limit(k: float, T: float, F: float, w0: float) -> float:
@@ -98,15 +107,127 @@ def gain_limit(k: float, T: float, F: float, w0: float) -> float:
     :param F: of the filter, s.
     :param w0: natural frequency, rad/s.
     """
-    top = 4.0 * max(w0, k, 0.5 * math.pi / T)
-    w = np.unique(np.concatenate([np.geomspace(1e-3 * min(w0, k), top, _POINTS),
-                                  w0 * np.linspace(0.8, 1.2, _POINTS)]))
-    s = 1j * w
-    late = np.exp(-s * T)
-    L = late / (s * (1.0 + s * F)) * w0 ** 2 / (s ** 2 + k * s * late + w0 ** 2)
-    crossing = np.flatnonzero((L.imag[:-1] * L.imag[1:] <= 0.0) & (L.real[:-1] < 0.0))
-    size = np.maximum(np.abs(L[crossing]), np.abs(L[crossing + 1]))
-    return float(1.0 / size.max()) if len(crossing) else math.inf
+    # The phase is 0 or -180 degrees at the roots of _turn. The first one is the only one below
+    # both w0 and the first root of its first factor without w0.
+    low, high = 0.0, 0.5 * math.pi / T
+    for _ in range(_HALVES):
+        w = 0.5 * (low + high)
+        if math.cos(w * T) > w * F * math.sin(w * T):
+            low = w
+        else:
+            high = w
+    first = _root(k, T, F, w0, 0.0, min(w0, high))
+    most = _gain_at(k, T, F, w0, first)
+    begin = max(w0, high)
+    step = (4.0 * max(max(w0, k), 0.5 * math.pi / T) - begin) / _PARTS
+    for i in range(_PARTS):
+        left, right = begin + i * step, begin + (i + 1) * step
+        if (_turn(k, T, F, w0, left) > 0.0) != (_turn(k, T, F, w0, right) > 0.0):
+            gain = _gain_at(k, T, F, w0, _root(k, T, F, w0, left, right))
+            if gain > 0.0:  # else the phase is 0
+                most = min(most, gain)
+    return most
+
+
+def _turn(k: float, T: float, F: float, w0: float, w: float) -> float:
+    """Return the part of 1 / L across the real axis, times w0^2 / w."""
+    return (w0 * w0 - w * w) * (math.cos(w * T) - w * F * math.sin(w * T)) - k * F * w * w
+
+
+def _root(k: float, T: float, F: float, w0: float, low: float, high: float) -> float:
+    """Return where the part across changes its sign."""
+    above = _turn(k, T, F, w0, low) > 0.0
+    for _ in range(_HALVES):
+        w = 0.5 * (low + high)
+        if (_turn(k, T, F, w0, w) > 0.0) == above:
+            low = w
+        else:
+            high = w
+    return high
+
+
+def _gain_at(k: float, T: float, F: float, w0: float, w: float) -> float:
+    """Return the part of -1 / L along the real axis, where there is none across."""
+    along = (w0 * w0 - w * w) * (math.sin(w * T) + w * F * math.cos(w * T)) + k * w
+    return along * w / (w0 * w0)
+
+
+class ForceCase(Record):
+    """Force control along one axis."""
+
+    gain: float = field('', '1/s', 'of the integral')
+    stiffness: float = field('', 'N/m or N.m/rad', 'largest one of the surroundings')
+    inertia: float = field('', 'kg or kg.m^2', 'that is felt there')
+    gains: Vector = field('4', '1/s^2, 1/s', 'of the law, see ``DAMPINGS``')
+    damping: float = field('', '1/s', 'largest one of the law, that of its stiffness included')
+    delay: float = field('', 's', 'from measuring to torque, with the period')
+    lag: float = field('', 's', 'of the filter of the force')
+    wrong: float = field('', '', '0: nothing, 1: stiffness, 2: gain')
+    most: float = field('', '', 'up to which that one may be')
+
+
+def judge_force(x: ForceCase) -> None:
+    """
+    Find out whether a force can be controlled.
+
+    :param x: ``wrong`` says what is too large, and ``most`` how large it may be.
+    """
+    x.damping = max(math.sqrt(max(max(x.gains[0], x.gains[1]), 0.0)),
+                    max(x.gains[2], x.gains[3]))
+    x.wrong, x.most = 0.0, largest_stiffness(x.damping, x.delay, x.inertia)
+    if x.stiffness >= x.most:
+        x.wrong = 1.0
+        return
+    x.most = MARGIN * largest_gain(x.damping, x.delay, x.lag, math.sqrt(x.stiffness / x.inertia))
+    if x.gain > x.most:
+        x.wrong = 2.0
+
+
+def force_sentences(axis: str, inertia: float, case: ForceCase, loop: str) -> list[Sentence]:
+    """
+    Return what is said of a stiffness and of a gain that are too large.
+
+    The first two numbers are the damping and the bound.
+
+    :param axis: along which the force is controlled.
+    :param inertia: that is felt there.
+    :param case: what cannot change while the controller runs.
+    :param loop: what is said of the loop.
+    """
+    name, unit, of = ('environment_stiffness', 'N/m', 'kg') if axis in AXES[3:] else (
+        'environment_angular_stiffness', 'N.m/rad', 'kg.m^2')
+    name = f'force_control.{name} {case.stiffness:g} {unit}'
+    return [Sentence(each) for each in (
+        f'pressing along {axis} on {name} cannot be stable {loop}, with {inertia:.3g} {of} and a '
+        f'damping of {{a:g}} 1/s: give less than {{b:.4g}} {unit}',
+        f'force_control.gain {case.gain:g} 1/s along {axis} with {name}, a damping of {{a:g}} '
+        f'1/s and force_torque.filter {case.lag:g} s is not stable enough {loop}: give at most '
+        '{b:.4g} 1/s')]
+
+
+def force_cases(values: Mapping[str, object], inertia: Sequence[float],
+                ) -> list[tuple[ForceCase, list[Sentence]]]:
+    """
+    Return the axes whose force is controlled, and what may be said of each.
+
+    :param values: complete set of parameters.
+    :param inertia: that is felt along each of ``AXES``.
+    """
+    def number(name: str) -> float:
+        return cast(float, values[name])
+
+    period, late, loop = gain_loop(values)
+    found = []
+    for axis in force_axes(values):
+        case, angular = ForceCase({}), '' if axis in AXES[3:] else 'angular_'
+        case.inertia = inertia[AXES.index(axis)]
+        if not case.inertia > 0.0:
+            continue  # it does not move along this direction
+        case.gain, case.lag = number('force_control.gain'), number('force_torque.filter')
+        case.stiffness = number(f'force_control.environment_{angular}stiffness')
+        case.delay, case.gains[:] = late + period, [number(name) for name in DAMPINGS]
+        found.append((case, force_sentences(axis, case.inertia, case, loop)))
+    return found
 
 
 def force_reasons(values: Mapping[str, object], inertia: Sequence[float]) -> list[str]:
@@ -116,9 +237,6 @@ def force_reasons(values: Mapping[str, object], inertia: Sequence[float]) -> lis
     :param values: complete set of parameters.
     :param inertia: that is felt along each of ``AXES``.
     """
-    def number(name: str) -> float:
-        return cast(float, values[name])
-
     chosen = force_axes(values)
     if not chosen:
         return []
@@ -131,31 +249,9 @@ def force_reasons(values: Mapping[str, object], inertia: Sequence[float]) -> lis
     if both:
         return [f'{", ".join(both)}: in force_control.axes and in task.axes, choose one; motion '
                 'and force of one direction cannot both be controlled']
-    period, late, loop = gain_loop(values)
-    delay, lag = late + period, number('force_torque.filter')
-    damping = max(math.sqrt(number(f'task.{part}_stiffness')) if name == 'stiffness' else number(
-        f'task.{part}_damping') for part in ('linear', 'angular') for name in (
-            'stiffness', 'damping'))
     reasons = []
-    for axis in chosen:
-        name, unit = ('environment_stiffness', 'N/m') if axis in AXES[3:] else (
-            'environment_angular_stiffness', 'N.m/rad')
-        name = f'force_control.{name}'
-        stiffness, mass = number(name), inertia[AXES.index(axis)]
-        if not mass > 0.0:
-            continue  # it does not move along this direction
-        most = largest_stiffness(damping, delay, mass)
-        if stiffness >= most:
-            reasons.append(
-                f'pressing along {axis} on {name} {stiffness:g} {unit} cannot be stable {loop}, '
-                f'with {mass:.3g} {"kg" if axis in AXES[3:] else "kg.m^2"} and a damping of '
-                f'{damping:g} 1/s: give less than {most:.4g} {unit}')
-            continue
-        gain = MARGIN * largest_gain(damping, delay, lag, math.sqrt(stiffness / mass))
-        if number('force_control.gain') > gain:
-            reasons.append(
-                f'force_control.gain {number("force_control.gain"):g} 1/s along {axis} with '
-                f'{name} {stiffness:g} {unit}, a damping of {damping:g} 1/s and '
-                f'force_torque.filter {lag:g} s is not stable enough {loop}: give at most '
-                f'{gain:.4g} 1/s')
+    for case, sentences in force_cases(values, inertia):
+        judge_force(case)
+        if case.wrong:
+            reasons.append(sentences[int(case.wrong) - 1]('', case.damping, case.most, 0.0))
     return reasons

@@ -23,7 +23,7 @@ from typing import cast
 from rbd_ros.control.interface.sentences import effort_unit, unit_of
 from rbd_ros.control.load.payload import payload_vector, PayloadError
 from rbd_ros.control.parameters.gains import gain_reasons
-from rbd_ros.control.supervisor.states import Timing
+from rbd_ros.control.supervisor.states import STOP_LIMIT, Timing
 
 __all__ = ['activation_refusals', 'blind_period', 'direction', 'limit_reasons', 'rules',
            'stop_reasons', 'stop_timing']
@@ -85,7 +85,7 @@ def stop_timing(number: Mapping[str, float]) -> Timing:
         period=blind_period(number['nominal_rate']))
 
 
-def stop_reasons(timing: Timing, deadline: float = 4.0) -> list[str]:
+def stop_reasons(timing: Timing, deadline: float = STOP_LIMIT) -> list[str]:
     """
     Return the reasons why the longest stop sequence would not fit into the deadline.
 

@@ -17,7 +17,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import cast
 
+from rbd_ros.control.parameters.gravity import gravity_reasons
 from rbd_ros.control.parameters.row import Parameter, Value
 from rbd_ros.control.parameters.rules import rules
 from rbd_ros.control.parameters.table import defaults, NAMES_OF_MODES, PARAMETERS
@@ -50,7 +52,7 @@ def per_joint(name: str, value: Sequence[float], n: int,
 
 
 def refusals(changes: Mapping[str, object], current: Mapping[str, Value] | None = None, *,
-             active: bool = False, joints: int = 0,
+             active: bool = False, started: Sequence[float] = (), joints: int = 0,
              known: Mapping[str, Parameter] = PARAMETERS) -> list[str]:
     """
     Check a set of changes as a whole; return the reasons against it, none if it may be applied.
@@ -58,6 +60,7 @@ def refusals(changes: Mapping[str, object], current: Mapping[str, Value] | None 
     :param changes: new values by name.
     :param current: values in force; None: the defaults.
     :param active: whether the controller is active, which locks structural parameters.
+    :param started: gravity with which it was activated; without it that in force, m/s^2.
     :param joints: number of controlled joints, 0 while it is not known.
     :param known: the parameters of the controller.
     """
@@ -74,19 +77,12 @@ def refusals(changes: Mapping[str, object], current: Mapping[str, Value] | None 
             reasons.append(reason)
         elif active and parameter.structural and value != current.get(name):
             reasons.append(f'{name} cannot be changed while active: deactivate first')
-        elif active and name == 'gravity' and _turned(value, current.get(name)):
-            reasons.append(f'gravity {value} m/s^2 points away from {current.get(name)}, with '
-                           'which the robot runs: deactivate first')
         elif parameter.each_joint and isinstance(value, (list, tuple)):
             if joints and len(value) not in (0, 1, joints):
                 reasons.append(wrong_count(name, len(value), joints))
             elif not value and parameter.default:
                 reasons.append(f'{name} must have at least one entry')
+    if active and 'gravity' in changes and not reasons:
+        reasons = gravity_reasons(cast('list[float]', changes['gravity']),
+                                  started or cast('list[float]', current['gravity']))
     return reasons or rules({**current, **changes})
-
-
-def _turned(value: object, before: object) -> bool:
-    """Return whether gravity turns by more than a right angle: nobody tilts a running robot so."""
-    if not (isinstance(value, (list, tuple)) and isinstance(before, (list, tuple))):
-        return False
-    return sum(a * b for a, b in zip(value, before)) < 0.0

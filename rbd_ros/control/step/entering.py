@@ -22,9 +22,8 @@ from __future__ import annotations
 
 from rbd_ros.compiler.procedure import Matrix, Vector
 from rbd_ros.control.force_torque.force_law import begin_force_law
-from rbd_ros.control.interface.events import Event, NOBODY, NONE, Result, tell
+from rbd_ros.control.interface.events import Event, NOBODY, Result, tell
 from rbd_ros.control.joint_states.diagnosis import diagnose
-from rbd_ros.control.joint_states.motion import take_bounds
 from rbd_ros.control.joint_states.timeliness import restart_delays, restart_punctual
 from rbd_ros.control.laws.design import note_filter
 from rbd_ros.control.laws.law_records import LawCode, LawKernel
@@ -33,12 +32,10 @@ from rbd_ros.control.laws.springs import rest_springs
 from rbd_ros.control.laws.stops import enter_brake, enter_hold
 from rbd_ros.control.laws.task_law import begin_task_law
 from rbd_ros.control.laws.way_back import begin_return, forget_way
-from rbd_ros.control.load.load import apply_load
 from rbd_ros.control.monitors.monitors import begin_watch, restart_plausible
 from rbd_ros.control.numerics.places import place_of
 from rbd_ros.control.observers.contact import restart_contact
-from rbd_ros.control.observers.observer import (
-    apply_observer, distrust_gravity, forget_load, ignore_load, reset_observer)
+from rbd_ros.control.observers.observer import drop_load, forget_load, reset_observer
 from rbd_ros.control.observers.standstill import restart_standstill
 from rbd_ros.control.references.goal_watch import abort_goal
 from rbd_ros.control.references.joint_reference import rest_joint_reference, start_joint_reference
@@ -47,14 +44,13 @@ from rbd_ros.control.references.words import ReferenceWord
 from rbd_ros.control.start.start import restart_start
 from rbd_ros.control.step.state import Kernels, Parameters, State, Work
 from rbd_ros.control.step.words import FlowWord
-from rbd_ros.control.supervisor.due import has_touched, is_distrusted, is_late
+from rbd_ros.control.supervisor.due import has_touched, is_late, trust_in_load
 from rbd_ros.control.supervisor.latch import only_operator
-from rbd_ros.control.supervisor.states import StateCode
+from rbd_ros.control.supervisor.states import LoadTrust, StateCode
 from rbd_ros.control.supervisor.supervisor import advance
 from rbd_ros.control.torque.torque import changed
 
-__all__ = ['advance_all', 'announce', 'diagnose_late', 'enter_law', 'pick', 'redesigned',
-           'rest_law']
+__all__ = ['advance_all', 'announce', 'diagnose_late', 'enter_law', 'pick', 'rest_law']
 
 #: s over which the first ages of states are compared while a robot brakes
 _BRAKES = 0.02
@@ -105,23 +101,6 @@ def advance_all(x: State, u: Event, p: Parameters, k: Kernels, w: Work, y: Resul
     return due
 
 
-def redesigned(x: State, p: Parameters) -> None:
-    """
-    Make all that was made for another delay anew.
-
-    :param x: state, with a new design.
-    :param p: parameters.
-    """
-    apply_observer(x.observer, p.observer)
-    if not p.contact.energy > 0.0:
-        x.references.task.pose.most = NONE
-    if p.observer.observed == 0.0:
-        for j in range(len(x.laws.joint.external)):
-            x.laws.joint.external[j] = 0.0
-    take_bounds(x.joints, p.states.motion)
-    apply_load(x.load, p.load, x.now)
-
-
 def announce(x: State, p: Parameters, k: Kernels, w: Work, y: Result) -> None:
     """
     React to a new state of the supervisor, if there is one.
@@ -132,6 +111,8 @@ def announce(x: State, p: Parameters, k: Kernels, w: Work, y: Result) -> None:
     :param w: room.
     :param y: result.
     """
+    if trust_in_load(x.command.supervisor) == LoadTrust.NONE:
+        drop_load(x.observer)
     if not changed(x.command, p.command):
         return
     state = int(x.command.supervisor.state)
@@ -150,8 +131,6 @@ def announce(x: State, p: Parameters, k: Kernels, w: Work, y: Result) -> None:
           or state == StateCode.RAMPING_DOWN or state == StateCode.FAULT):
         if state == StateCode.BRAKING:
             _enter_braking(x, p)
-        if is_distrusted(x.command.supervisor):
-            distrust_gravity(x.observer, p.observer)
         abort_goal(x.references.joint.goal, ReferenceWord.STOPPED, 0.0)
     tell(y, FlowWord.STATE, NOBODY, state, 0.0, 0.0)
 
@@ -160,10 +139,10 @@ def _enter_ramping_in(x: State, p: Parameters, k: Kernels, w: Work, y: Result) -
     """Begin the law and all that watches it."""
     if x.command.supervisor.recovered.causes > 0.0:  # it may have been lost between two states
         tell(y, FlowWord.RECOVERS, NOBODY, 0.0, 0.0, 0.0)
-    _design_for_filter(x, p)
+    note_filter(x.design, p.design, x.joints.differenced)
     restart_punctual(x.states.punctual)  # what comes after a loss counts, not what came before
     enter_law(x, p, k, w)
-    reset_observer(x.observer, p.observer)
+    reset_observer(x.observer)
     restart_contact(x.contact)
     forget_way(x.way_back)
     restart_standstill(x.standstill)
@@ -182,33 +161,24 @@ def _enter_holding(x: State, p: Parameters, w: Work) -> None:
 def _enter_braking(x: State, p: Parameters) -> None:
     """Begin to brake with the next state."""
     restart_delays(x.states.delays, _BRAKES)
-    _design_for_filter(x, p)
+    note_filter(x.design, p.design, x.joints.differenced)
     asked = only_operator(x.command.supervisor.faults)
     enter_brake(x.brake, p.stops, 0.0 if asked else 1.0)
     if asked:
         forget_load(x.observer)  # a hand that has pushed the robot is no load
     elif has_touched(x.command.supervisor):
-        ignore_load(x.observer)  # what is in the way is none either
+        drop_load(x.observer)  # what was in the way is none either, whatever else is wrong
 
 
 def _enter_touched(x: State, p: Parameters, k: Kernels, w: Work, state: int) -> None:
     """Float, be held by springs, or go back, after a contact."""
     abort_goal(x.references.joint.goal, ReferenceWord.STOPPED, 0.0)
-    ignore_load(x.observer)
     if state == StateCode.COMPLYING:
         _enter_tip(x, p, k.laws.impedance, k.laws.impedance_inputs.R, k.laws.impedance_inputs.p,
                    k.laws.impedance_inputs.velocity, w, 0.0)
     elif state == StateCode.RETRACTING:
         begin_joint_law(x.laws.joint)
         begin_return(x.way_back, x.joints, p.structure, x.now)
-
-
-def _design_for_filter(x: State, p: Parameters) -> None:
-    """Make damping for velocities that are differences."""
-    delay, age = x.design.delay, x.design.age
-    note_filter(x.design, p.design, x.joints.differenced)
-    if x.design.delay != delay or x.design.age != age:
-        redesigned(x, p)
 
 
 def enter_law(x: State, p: Parameters, k: Kernels, w: Work) -> None:
@@ -238,8 +208,7 @@ def _enter_tip(x: State, p: Parameters, kernel: LawKernel, R: Matrix, position: 
                velocity: Vector, w: Work, moves: float) -> None:
     """Begin a law of the tip at the present pose, which its kernel finds; 0: it is at rest."""
     feed_law(kernel, x.joints, x.load.gravity, x.load.payload, p.laws.barrier, x.design)
-    begin_task_law(x.laws.task, p.laws.task, kernel, R, velocity, x.joints, p.structure, w.twist,
-                   x.now)
+    begin_task_law(x.laws.task, kernel, R, velocity, x.joints, p.structure, w.twist, x.now)
     if not moves > 0.0:  # what was touched is ahead
         x.laws.task.starting = 0.0
         for i in range(6):

@@ -32,7 +32,8 @@ from rbd_ros.control.laws.laws import (
     damping_law, feed_law, fill, find_saturation, free_law, joint_law, joint_law_rests, law_leads,
     law_tracks, own_law, take_law)
 from rbd_ros.control.laws.stops import brake, hold, note_push
-from rbd_ros.control.laws.task_law import impedance_law, task_law, task_law_rests
+from rbd_ros.control.laws.task_law import (
+    go_to_posture, impedance_law, task_law, task_law_rests)
 from rbd_ros.control.laws.way_back import go_back, note_way
 from rbd_ros.control.load.load import check_gravity, share_load, update_load
 from rbd_ros.control.monitors.guards import is_alive
@@ -40,7 +41,7 @@ from rbd_ros.control.monitors.monitors import check_plausible, check_watch
 from rbd_ros.control.observers.contact import (
     check_contact, feel_contact, is_watched, returns_clear)
 from rbd_ros.control.observers.frame_contact import energy_share, energy_speed
-from rbd_ros.control.observers.observer import ignore_load, observe
+from rbd_ros.control.observers.observer import observe
 from rbd_ros.control.observers.standstill import (
     check_standstill, is_doubtful, is_standstill_calm, predict_suspect, replace_frozen,
     trust_model)
@@ -53,7 +54,7 @@ from rbd_ros.control.start.closed_loops import check_loops
 from rbd_ros.control.start.start import passes_start
 from rbd_ros.control.step.entering import advance_all, announce, diagnose_late, pick
 from rbd_ros.control.step.state import Kernels, Parameters, State, Work
-from rbd_ros.control.supervisor.due import is_frozen, is_live, is_working
+from rbd_ros.control.supervisor.due import is_frozen, is_live, is_working, trust_in_load
 from rbd_ros.control.supervisor.states import StateCode
 from rbd_ros.control.supervisor.supervisor import computed, fresh, hear
 from rbd_ros.control.torque.fade import cancel_fade
@@ -231,8 +232,10 @@ def _compute(x: State, u: Event, p: Parameters, ring: Ring, k: Kernels, w: Work,
     elif x.laws.law == LawCode.JOINT:
         _follow_joints(x, u, p, ring, k, w, y)
     elif x.laws.law == LawCode.TASK:
+        go_to_posture(x.laws.task, p.laws.task)
         _move_tip(x, x.references.task, u, p, k, w)
     elif x.laws.law == LawCode.IMPEDANCE:
+        go_to_posture(x.laws.task, p.laws.task)
         _pull_tip(x, x.references.task, u, p, k, w, x.sensor.known)
     else:
         _evaluate_own(x, u, p, ring, k, w, y)
@@ -337,10 +340,10 @@ def _finish(x: State, u: Event, p: Parameters, k: Kernels, w: Work, y: Result) -
     if is_frozen(x.command.supervisor):
         trust_model(x.standstill, p.standstill, x.joints,
                     stuck(x.states.repeats, p.standstill.patience))
-        ignore_load(x.observer)
     if p.observer.observed > 0.0 or x.calm == 0.0 or is_watched(p.contact) or (
             x.command.supervisor.state != StateCode.RUNNING):
         _observe(x, u, p, k)
+    _compensate(x, p)
     if is_watched(p.contact):
         _feel(x, u, p, k, w, y)
     else:
@@ -351,11 +354,19 @@ def _observe(x: State, u: Event, p: Parameters, k: Kernels) -> None:
     """Observe what moves the robot besides the torque, and what moves unseen."""
     share_load(x.load, k.momentum.payload, k.momentum.acting)
     observe(x.observer, p.observer, k.momentum, x.joints, p.structure, x.design.observer_gain,
-            x.design.delay, x.command.torque.limiter.last, u.now)
-    if p.observer.observed > 0.0 or x.observer.momentum.known == 0.0:  # nothing was learned
-        fill(x.laws.joint.external, x.observer.external)
+            x.design.delay, x.command.torque.limiter.last, trust_in_load(x.command.supervisor),
+            u.now)
     predict_suspect(x.standstill, x.observer, k.momentum, x.joints, p.structure,
                     x.design.observer_gain, x.command.torque.limiter.last, u.now)
+
+
+def _compensate(x: State, p: Parameters) -> None:
+    """Let the law compensate what is observed, if it shall; a hold carries what it began with."""
+    if p.observer.observed > 0.0:
+        fill(x.laws.joint.external, x.observer.external)
+    elif is_working(x.command.supervisor):
+        for j in range(len(x.laws.joint.external)):
+            x.laws.joint.external[j] = 0.0
 
 
 def _feel(x: State, u: Event, p: Parameters, k: Kernels, w: Work, y: Result) -> None:

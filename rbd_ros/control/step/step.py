@@ -34,7 +34,7 @@ from rbd_ros.control.joint_states.timeliness import ages_known, restart_delays, 
 from rbd_ros.control.laws.design import design, note_delay, restart_design
 from rbd_ros.control.laws.laws import choose_law, is_law, MOST_MODES
 from rbd_ros.control.laws.stops import gravity_of
-from rbd_ros.control.load.load import judge_weight, take_gravity, take_payload
+from rbd_ros.control.load.load import apply_load, judge_weight, take_gravity, take_payload
 from rbd_ros.control.monitors.guards import check_dead_man, is_alive, press
 from rbd_ros.control.monitors.monitors import changed_law
 from rbd_ros.control.observers.standstill import restart_standstill
@@ -46,7 +46,7 @@ from rbd_ros.control.references.words import ReferenceWord
 from rbd_ros.control.start.closed_loops import restart_loops
 from rbd_ros.control.start.start import gravity_before, restart_start
 from rbd_ros.control.step.entering import (
-    advance_all, diagnose_late, enter_law, pick, redesigned, rest_law)
+    advance_all, diagnose_late, enter_law, pick, rest_law)
 from rbd_ros.control.step.motors import command_motors
 from rbd_ros.control.step.phases import run_phases
 from rbd_ros.control.step.state import Kernels, Parameters, State, Work
@@ -113,7 +113,7 @@ def _take_state(x: State, u: Event, p: Parameters, ring: Ring, k: Kernels, w: Wo
             restart_delays(x.states.delays, p.states.ages.state_timeout)
             restart_rate(x.states.rate, x.joints)  # a halt before the start is no low rate
     if x.states.sources.driven > 0.0 and ages_known(x.states.delays, p.states.ages, u):
-        _note_delay(x, p, y)
+        note_delay(x.design, p.design, y, x.states.delays.middle, x.states.delays.high)
     accuse_implausible(x.states.motion, y)
     hear(x.command.supervisor, p.command.supervisor, y, u.steady)
     if x.joints.calm == 0.0:
@@ -126,14 +126,6 @@ def _take_state(x: State, u: Event, p: Parameters, ring: Ring, k: Kernels, w: Wo
         renewed(x.command.supervisor, p.command.supervisor, x.diagnosis, u.now, u.steady,
                 x.joints.expiry)
     _go_on_without(x, u, p, k, w, y)
-
-
-def _note_delay(x: State, p: Parameters, y: Result) -> None:
-    """Make damping, stops and holds for states that are later than somebody has said."""
-    delay, age = x.design.delay, x.design.age
-    note_delay(x.design, p.design, y, x.states.delays.middle, x.states.delays.high)
-    if x.design.delay != delay or x.design.age != age:
-        redesigned(x, p)
 
 
 def _go_on_without(x: State, u: Event, p: Parameters, k: Kernels, w: Work, y: Result) -> None:
@@ -219,9 +211,7 @@ def _restart_checks(x: State, p: Parameters) -> None:
     restart_start(x.start)
     if p.design.closed_loops > 0.0:
         restart_loops(x.closed_loops, p.closed_loops)
-    if x.design.age != 0.0:  # it is measured again
-        restart_design(x.design, p.design)
-        redesigned(x, p)
+    restart_design(x.design, p.design)  # its age is measured again
     forget_readings(x.sensor)
     restart_standstill(x.standstill)  # the start believes the sensors, not the model
 
@@ -239,7 +229,7 @@ def _reset(x: State, u: Event, p: Parameters, y: Result) -> None:
 def _apply(x: State, p: Parameters, k: Kernels, w: Work, y: Result) -> None:
     """Take new parameters, all at once between two steps."""
     design(x.design, p.design, x.design.delay, x.design.age)
-    redesigned(x, p)
+    apply_load(x.load, p.load, x.now)
     if p.mode == x.mode or not _is_mode(p):
         return
     x.mode = math.floor(p.mode)

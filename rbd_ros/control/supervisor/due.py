@@ -19,10 +19,11 @@ from __future__ import annotations
 from rbd_ros.control.interface.cause_codes import CauseCode
 from rbd_ros.control.supervisor.answers import Supervisor
 from rbd_ros.control.supervisor.latch import is_latched
-from rbd_ros.control.supervisor.states import Due, StateCode
+from rbd_ros.control.supervisor.states import Due, LoadTrust, StateCode
 
 __all__ = ['due_now', 'has_touched', 'is_blind', 'is_distrusted', 'is_finished', 'is_frozen',
-           'is_late', 'is_live', 'is_silent', 'is_stopping', 'is_working', 'uses_states']
+           'is_late', 'is_live', 'is_silent', 'is_stopping', 'is_working', 'trust_in_load',
+           'uses_states']
 
 
 def due_now(x: Supervisor) -> int:
@@ -135,6 +136,21 @@ def has_touched(x: Supervisor) -> bool:
     :param x: supervisor.
     """
     return is_latched(x.faults, CauseCode.CONTACT)
+
+
+def trust_in_load(x: Supervisor) -> int:
+    """
+    Return how far the load that the robot shows is trusted, see ``LoadTrust``.
+
+    :param x: supervisor.
+    """
+    if is_frozen(x):
+        return LoadTrust.NONE  # the motion of a joint is not known
+    if is_distrusted(x):
+        return LoadTrust.LIMIT
+    if has_touched(x):
+        return LoadTrust.NONE  # it is what is in the way
+    return LoadTrust.USUAL
 
 
 def uses_states(x: Supervisor) -> bool:

@@ -19,7 +19,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 import enum
 
-__all__ = ['Due', 'State', 'StateCode', 'Timing']
+__all__ = ['Due', 'LoadTrust', 'State', 'StateCode', 'STOP_LIMIT', 'Timing']
 
 #: s by which the timer that sends the last torques may be late
 _LATE = 0.05
@@ -77,6 +77,18 @@ class Due(enum.IntEnum):
     RAMP_LIVE = 8  # blend from live g(q) - D qd to the release torque
     RAMP_BLIND = 9  # blend from what was last published to the release torque
     RELEASE = 10  # the release torque
+
+
+class LoadTrust(enum.IntEnum):
+    """How far the torque that the robot shows besides g(q) is taken for its load."""
+
+    NONE = 0  # not at all
+    USUAL = 1  # up to the part of the torque limits that a hold may have
+    LIMIT = 2  # up to the torque limits: g(q) of the description is wrong
+
+
+#: s that a stop may take: then the process ends regardless, because launch escalates at 5 s
+STOP_LIMIT = 3.8
 
 
 @dataclass(frozen=True)

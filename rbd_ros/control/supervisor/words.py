@@ -51,6 +51,7 @@ class SupervisorWord(enum.IntEnum):
     MOVED = 245
     MOVES = 246
     ACCELERATES = 247
+    NO_SPEED = 248
     MISMATCH = 250
     POSITIONS_TOO_FAST = 251
     OUT_OF_RANGE = 252
@@ -92,6 +93,7 @@ TEXTS: dict[int, Text] = {
     # the monitors
     SupervisorWord.TOO_FAST: Sentence(
         '{joint}: velocity {a:.4g} {unit}/s beyond {b:.4g} {unit}/s'),
+    SupervisorWord.NO_SPEED: Sentence('{joint}: its velocity is no number'),
     SupervisorWord.LOW_RATE: lambda joint, a, b, c: f'{a:.4g} Hz, minimum_rate {b:.4g} Hz',
     SupervisorWord.FAR_FROM_REFERENCE: Sentence(
         '{joint}: tracking error {a:.4g} {unit} beyond {b:.4g} {unit}'),

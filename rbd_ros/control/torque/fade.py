@@ -42,7 +42,7 @@ class Fade(Record):
 
     fading: float = field('', '', '1 while there is an offset')
     start: float = field('', 's', 'control time at which it began to fade')
-    share: float = field('', '', 'of the offset that is left', 1.0)
+    share: float = field('', '', 'of the offset that is left by the time', 1.0)
     armed: float = field('', '', '1 if the next torque is the first one of a new law')
     valid: float = field('', '', '1 if the last torque is known')
     last: Vector = field('n', 'N.m or N', 'last torque before the limiter')
@@ -120,6 +120,7 @@ def add_offset(x: Fade, limit: Vector, duration: float, now: float, torque: Vect
 def _fade(x: Fade, limit: Vector, duration: float, now: float, qd: Vector) -> None:
     """Let the offset fade, and fall where it drives a joint."""
     share = 1.0 - smooth_step((now - x.start) / duration) if duration > 0.0 else 0.0
+    share = min(share, x.share)  # never more again, whatever the duration becomes
     if not share > 0.0:
         x.fading = 0.0
         return

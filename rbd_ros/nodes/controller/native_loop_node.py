@@ -31,6 +31,7 @@ import numpy.typing as npt
 from rbd_ros.compiler.backends import has_llvm
 from rbd_ros.control.controller import Controller
 from rbd_ros.control.interface.causes import Cause
+from rbd_ros.control.supervisor.states import STOP_LIMIT
 from rbd_ros.loop.endpoints import Endpoints
 from rbd_ros.loop.native_loop import NativeLoop
 from rbd_ros.loop.rcl import check_callbacks, library, LoopUnavailable
@@ -64,9 +65,6 @@ _CLOCK = QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT)
 
 #: s between two signs of life for the loop
 _BEAT = 0.2
-
-#: s that a stop may take when the loop ends while the robot is driven
-_END = 3.8
 
 
 class NativeLoopNode(GuardedNode):
@@ -294,5 +292,5 @@ def _limits(controller: Controller, simulated: bool, heartbeat_rate: float) -> L
     limits.watch = 1.0 / (heartbeat_rate * max(math.ceil(limits.beat / limits.watch), 1))
     limits.lease = float(settings.number('liveliness_lease') > 0.0)
     limits.supervision = settings.number('supervision_timeout')
-    limits.end, limits.idle = _END, 0.1 / settings.number('nominal_rate')
+    limits.end, limits.idle = STOP_LIMIT, 0.1 / settings.number('nominal_rate')
     return limits

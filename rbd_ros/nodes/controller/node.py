@@ -38,6 +38,7 @@ from rbd_ros.control.parameters.settings import Settings
 from rbd_ros.control.parameters.table import with_modes
 from rbd_ros.control.robot import Robot
 from rbd_ros.control.robot_now import ControlledRobot
+from rbd_ros.control.supervisor.states import STOP_LIMIT
 from rbd_ros.errors import RbdError, SettingError
 from rbd_ros.loop.rcl import LoopUnavailable
 from rbd_ros.loop.words import Starting
@@ -76,9 +77,6 @@ SUCCESS, FAILURE = TransitionCallbackReturn.SUCCESS, TransitionCallbackReturn.FA
 ERROR = TransitionCallbackReturn.ERROR
 
 Transition = Callable[['ControllerNode', LifecycleState], TransitionCallbackReturn]
-
-#: s that a stop may take before the process ends regardless; launch escalates at 5 s
-STOP_LIMIT = 3.8
 
 #: s that a deactivation may take on an overloaded machine before it fails
 _DEACTIVATION_LIMIT = 10.0

@@ -92,8 +92,9 @@ class ParameterChanges:
         host, rows = self._host, self._rows()
         current = parameters.read(self._node, rows)
         joints = len(host.robot.joints) if host.robot is not None else 0
+        started = host.controller.started if host.controller is not None else ()
         result = parameters.check_changes(changes, current, active=host.active, joints=joints,
-                                          rows=rows)
+                                          started=started, rows=rows)
         if result.successful and host.robot is not None:
             merged = current | {change.name: change.value for change in changes}
             settings = Settings(host.robot, merged, simulated=False)

@@ -1,0 +1,79 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""
+Gravity of a running robot: it may be corrected, not turned over.
+
+Of what acts on a robot, g(q) is the largest part, and a start has shown that it fits. A value that
+is far from the one of the start would throw the robot, however slowly it comes, and in however
+many small changes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+import math
+
+from rbd_ros.compiler.procedure import Vector
+from rbd_ros.compiler.records import field, Record
+from rbd_ros.control.interface.sentences import Sentence
+
+__all__ = ['FAR', 'gravity_reasons', 'GravityCase', 'judge_gravity']
+
+#: share of its size, and cosine of the angle in its direction, by which gravity may change
+_SHARE, _COSINE = 0.05, math.cos(math.radians(15.0))
+
+#: What is said of gravity that is too far from that of the start.
+FAR = Sentence(
+    'gravity may differ by 5 % in size and 15 degrees in direction from {a:g}, {b:g}, {c:g} '
+    'm/s^2, with which the controller was activated: deactivate first')
+
+
+class GravityCase(Record):
+    """Gravity that shall act, and that with which the robot was started."""
+
+    gravity: Vector = field('3', 'm/s^2', 'that shall act')
+    started: Vector = field('3', 'm/s^2', 'with which the robot was started')
+    far: float = field('', '', '1 if the first is too far from the second')
+
+
+def judge_gravity(x: GravityCase) -> None:
+    """
+    Find out whether gravity is too far from that of the start.
+
+    :param x: ``far`` says so; what is no number is.
+    """
+    square, before, product = 0.0, 0.0, 0.0
+    for i in range(3):
+        square += x.gravity[i] * x.gravity[i]
+        before += x.started[i] * x.started[i]
+        product += x.gravity[i] * x.started[i]
+    size, started = math.sqrt(square), math.sqrt(before)
+    near = abs(size - started) <= _SHARE * started and product >= _COSINE * size * started
+    x.far = 0.0 if near else 1.0
+
+
+def gravity_reasons(gravity: Sequence[float], started: Sequence[float]) -> list[str]:
+    """
+    Return why gravity must not change so while the robot runs; empty if it may.
+
+    :param gravity: that shall act, m/s^2.
+    :param started: with which the robot was started.
+    """
+    if len(gravity) != 3 or len(started) != 3:
+        return []  # refused by itself
+    case = GravityCase({})
+    case.gravity[:], case.started[:] = gravity, started
+    judge_gravity(case)
+    return [FAR('', *started)] if case.far else []

@@ -1,0 +1,44 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""Two threads of a generated controller never wait for each other: the order of its locks."""
+
+from importlib.resources import files
+import re
+
+from rbd_ros.command_line import ros2_control
+
+
+def under_lock(text: str, name: str) -> list[str]:
+    """Return what is done while a lock of that name is held, scope by scope."""
+    found = []
+    for begin in re.finditer(rf'lock\({name}\);', text):
+        depth, end = 0, begin.end()
+        while depth >= 0:
+            depth += {'{': 1, '}': -1}.get(text[end], 0)
+            end += 1
+        found.append(text[begin.end():end])
+    return found
+
+
+def test_the_lock_of_requests_is_the_last_one():
+    """With it nothing else is locked; callbacks of topics take it with theirs."""
+    held = 0
+    for name in ('controller.cpp.in', 'topics.cpp.in', 'reports.cpp.in'):
+        text = files(ros2_control).joinpath(name).read_text()
+        for scope in under_lock(text, 'asking_'):
+            held += 1
+            for other in ('mutex', 'topics_.', 'reports_.', 'ask(', 'post(', 'wait_for('):
+                assert other not in scope, scope
+    assert held > 5
