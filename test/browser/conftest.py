@@ -53,7 +53,7 @@ def page(chromium: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterato
     made.close()
 
 
-@pytest.fixture(scope='session')
+@pytest.fixture(scope='module')
 def watcher(page: Page) -> Iterator[Any]:
     """Give a node that hears the robot of the page."""
     with watching() as made:
