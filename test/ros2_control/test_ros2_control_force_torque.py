@@ -225,7 +225,8 @@ def test_force_control(tmp_path: Path) -> None:
         *[f'+2800 wrench /rbd_controller/target_wrench 0.0 0.0 {-force} 0.0 0.0 0.0'
           for force in forces], '+2800 see']
     ran = run(compiled('panda', **PACKAGE), PRESSING, tmp_path, script, cycles=0,
-              parameters={'mode': 'operational_space', 'task.timeout': 10.0})
+              parameters={'mode': 'operational_space', 'task.timeout': 10.0,
+                          'contact.torque': [1e4]})  # what is pressed on is no contact
     assert ran.answers() == ['ok'] * len(script), ran.output[-4000:]
     assert ran.states()[-1] == 'running'
     begun = ran.begun()
@@ -334,4 +335,4 @@ def test_live_values_are_judged_as_by_the_node(tmp_path: Path) -> None:
         assert (answer == 'ok') == (not refused), (line, refused, answer)
     counts = [sum(word in each for each in changes.refused) for word in (
         'deactivate first', 'angular_stiffness', 'force_control.gain', 'cannot be stable')]
-    assert min(counts) > 0 and sum(map(bool, changes.refused)) > 30, counts
+    assert min(counts) > 0 and sum(map(bool, changes.refused)) > 15, counts

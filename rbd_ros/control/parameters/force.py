@@ -122,7 +122,7 @@ def gain_limit(k: float, T: float, F: float, w0: float) -> float:
     step = (4.0 * max(max(w0, k), 0.5 * math.pi / T) - begin) / _PARTS
     for i in range(_PARTS):
         left, right = begin + i * step, begin + (i + 1) * step
-        if (_turn(k, T, F, w0, left) > 0.0) != (_turn(k, T, F, w0, right) > 0.0):
+        if _turn(k, T, F, w0, left) * _turn(k, T, F, w0, right) <= 0.0:
             gain = _gain_at(k, T, F, w0, _root(k, T, F, w0, left, right))
             if gain > 0.0:  # else the phase is 0
                 most = min(most, gain)
@@ -136,10 +136,10 @@ def _turn(k: float, T: float, F: float, w0: float, w: float) -> float:
 
 def _root(k: float, T: float, F: float, w0: float, low: float, high: float) -> float:
     """Return where the part across changes its sign."""
-    above = _turn(k, T, F, w0, low) > 0.0
+    before = _turn(k, T, F, w0, low)
     for _ in range(_HALVES):
         w = 0.5 * (low + high)
-        if (_turn(k, T, F, w0, w) > 0.0) == above:
+        if _turn(k, T, F, w0, w) * before > 0.0:
             low = w
         else:
             high = w
