@@ -20,7 +20,7 @@ This uses the package ``rosbags``, which needs no ROS and is imported on first u
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator
+from collections.abc import Container, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from importlib import import_module
 from pathlib import Path
@@ -60,8 +60,8 @@ float64 speed_scaling_factor
 _DAMAGED: tuple[type[Exception], ...] = (
     TypeError, ValueError, KeyError, IndexError, AttributeError, AssertionError, EOFError,
     MemoryError, OverflowError, RuntimeError, OSError, struct.error, zlib.error)
-#: Characters of a reason that are told.
-_LONGEST = 300
+#: Characters of a reason that are told, and parts that a message may have besides its arrays.
+_LONGEST, _MOST_PARTS = 300, 10_000
 
 
 class BagError(RbdError):
@@ -123,6 +123,7 @@ def _opened(path: Path, what: str) -> Iterator[Any]:
         except damaged as error:
             raise BagError(f'{path} cannot be read as a rosbag: {_reason(error)}') from error
         try:
+            _refuse_endless(reader.typestore.fielddefs)  # before anything is made of them
             yield _Reading(reader, budget)
         except damaged as error:
             raise BagError(f'{path}: {what} cannot be read: {_reason(error)}') from error
@@ -168,6 +169,40 @@ def _errors() -> tuple[type[Exception], ...]:
 def _reason(error: BaseException) -> str:
     """Return in one line what is wrong with a file; some errors have no words."""
     return one_line(' '.join(str(error).split())[:_LONGEST]) or type(error).__name__
+
+
+def _refuse_endless(types: Mapping[str, Any]) -> None:
+    """
+    Refuse definitions by which a message of few bytes has any number of parts.
+
+    :raises ValueError: names the type.
+    """
+    from rosbags.interfaces import Nodetype
+    sizes: dict[str, int] = {}
+
+    def parts(name: str, above: tuple[str, ...] = ()) -> int:
+        """Return how many parts a message of a type has at least."""
+        if name in above:
+            raise ValueError(f'type {name} holds itself')
+        if name not in sizes:
+            sizes[name] = sum(of_field(kind, (*above, name)) for _, kind in types[name][1])
+        if sizes[name] > _MOST_PARTS:
+            raise ValueError(f'type {name} has more than {_MOST_PARTS} parts')
+        return sizes[name]
+
+    def of_field(kind: Any, above: tuple[str, ...]) -> int:
+        sort, inner = kind
+        if sort == Nodetype.NAME and not parts(inner, above):
+            raise ValueError(f'type {above[-1]} has a part without contents')
+        if sort == Nodetype.NAME:
+            return parts(inner, above)
+        if sort == Nodetype.ARRAY and inner[0][0] == Nodetype.NAME:
+            return of_field(inner[0], above) * int(inner[1])
+        if sort in (Nodetype.ARRAY, Nodetype.SEQUENCE):
+            of_field(inner[0], above)
+        return 1
+    for name in types:
+        parts(name)
 
 
 @contextmanager

@@ -183,7 +183,8 @@ def test_definitions_without_an_end(tmp_path: Path, text: str) -> None:
     """A file brings its definitions: a message of few bytes has not any number of parts."""
     file = packed(tmp_path / 'a.mcap', lambda writer, channel: add(
         writer, channel, 1, b'\0\1\0\0' + b'\xff' * 100), text)
-    assert 'cannot be read' in read(file)
+    said = read(file)  # an array of a billion takes all memory before its first byte is missing
+    assert 'parts' in said or 'holds itself' in said or 'sequence length' in said, said
 
 
 def test_a_definition_for_each_of_many_channels(tmp_path: Path) -> None:
