@@ -73,8 +73,8 @@ def yaml_text(text: str) -> str:
 
 
 def markup_text(text: str) -> str:
-    """Return a text of HTML or XML, within an attribute too."""
-    return escape(''.join(c if c.isprintable() or c == '\n' else ' ' for c in text))
+    """Return a text of HTML or XML in one line, within an attribute too."""
+    return escape(''.join(c if c.isprintable() else ' ' for c in text))
 
 
 def markdown_text(text: str) -> str:

@@ -57,8 +57,9 @@ trajectory_msgs/MultiDOFJointTrajectoryPoint multi_dof_output
 float64 speed_scaling_factor
 """}
 #: What rosbags raises, besides its own errors, for a truncated or overwritten file.
-_DAMAGED = (TypeError, ValueError, KeyError, IndexError, AttributeError, AssertionError, EOFError,
-            MemoryError, OverflowError, RuntimeError, OSError, struct.error, zlib.error)
+_DAMAGED: tuple[type[Exception], ...] = (
+    TypeError, ValueError, KeyError, IndexError, AttributeError, AssertionError, EOFError,
+    MemoryError, OverflowError, RuntimeError, OSError, struct.error, zlib.error)
 #: Characters of a reason that are told, and parts that a message may have besides its arrays.
 _LONGEST, _MOST_PARTS = 300, 10_000
 
@@ -122,7 +123,7 @@ def _opened(path: Path, what: str) -> Iterator[Any]:
         except damaged as error:
             raise BagError(f'{path} cannot be read as a rosbag: {_reason(error)}') from error
         try:
-            _refuse_endless(reader.typestore.fielddefs)
+            _refuse_endless(reader.typestore.fielddefs)  # before anything is made of them
             yield _Reading(reader, budget)
         except damaged as error:
             raise BagError(f'{path}: {what} cannot be read: {_reason(error)}') from error
@@ -301,6 +302,6 @@ def read_sent(path: str | Path, topic: str) -> list[tuple[int, Any]]:
                         record.channel_id) in store.fielddefs:
                     found.append((record.publish_time, store.deserialize_cdr(
                         record.data, kinds[record.channel_id])))
-        except (*_errors(), *_DAMAGED) as error:
+        except _errors() + _DAMAGED as error:
             raise BagError(f'{path}: {topic} cannot be read: {_reason(error)}') from error
     return sorted(found, key=lambda each: each[0])

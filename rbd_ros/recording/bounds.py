@@ -27,6 +27,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import cache
+from importlib import import_module
 import io
 from pathlib import Path
 import sqlite3
@@ -104,23 +105,22 @@ class Budget:
 
 def _unpackers(budget: Budget) -> Mapping[str, Callable[..., bytes]]:
     """Return what unpacks, by the names that formats have for it."""
-    import lz4.frame
+    lz4 = import_module('lz4.frame')
 
     def plain(data: bytes, *_: object) -> bytes:
         budget.take('bytes', len(data))  # an index may name a chunk many times
         return data
     return {'': plain, 'none': plain,
             'bz2': lambda data, *_: budget.unpacked(bz2.open(io.BytesIO(data))),
-            'lz4': lambda data, *_: budget.unpacked(lz4.frame.open(io.BytesIO(data))),
+            'lz4': lambda data, *_: budget.unpacked(lz4.open(io.BytesIO(data))),
             'zstd': lambda data, *_: budget.unpacked(_zstd().open(io.BytesIO(data)))}
 
 
 def _zstd() -> Any:
     try:
-        from compression import zstd
+        return import_module('compression.zstd')
     except ImportError:
-        from backports import zstd
-    return zstd
+        return import_module('backports.zstd')
 
 
 @contextmanager

@@ -180,11 +180,11 @@ def test_a_chunk_that_is_named_again_and_again(tmp_path: Path) -> None:
              for k in range(40)]) + 'uint8 a\n',
     'sensor_msgs/msg/JointState me\n'], ids=['empty', 'empty array', 'array', 'doubled', 'own'])
 def test_definitions_without_an_end(tmp_path: Path, text: str) -> None:
-    """A file brings its definitions: a message of few bytes may not have any number of parts."""
+    """A file brings its definitions: a message of few bytes has not any number of parts."""
     file = packed(tmp_path / 'a.mcap', lambda writer, channel: add(
         writer, channel, 1, b'\0\1\0\0' + b'\xff' * 100), text)
-    said = read(file)
-    assert 'part' in said or 'holds itself' in said or 'cannot be read' in said, said
+    said = read(file)  # an array of a billion takes all memory before its first byte is missing
+    assert 'parts' in said or 'holds itself' in said or 'sequence length' in said, said
 
 
 def test_a_definition_for_each_of_many_channels(tmp_path: Path) -> None:

@@ -122,7 +122,7 @@ def test_any_text(text: str) -> None:
     assert json.loads(js_value([text])) == [text] and '<' not in js_value(text)
     assert one_line(text).isprintable() and in_comment(text).isprintable()
     assert not any(mark in f'/*{in_comment(text)}'[1:] for mark in ('*/', '/*', '</'))
-    shown = ''.join(c if c.isprintable() or c == '\n' else ' ' for c in text)
+    shown = ''.join(c if c.isprintable() else ' ' for c in text)
     root = ElementTree.fromstring(f'<a>{markup_text(text)}<b/></a>')
     assert (root.text or '') == shown and len(root) == 1
     assert filled('@a@|@b@', {'a': '@b@', 'b': text}) == f'@b@|{text}'
@@ -155,7 +155,7 @@ class Tags(HTMLParser):
 @example(text='"><img src=x onerror=alert(1)>')
 def test_markup(text: str) -> None:
     """A browser finds the text in an element and in an attribute, and no further element."""
-    shown = ''.join(c if c.isprintable() or c == '\n' else ' ' for c in text)
+    shown = ''.join(c if c.isprintable() else ' ' for c in text)
     found = Tags(f'<p title="{markup_text(text)}">{markup_text(text)}</p>')
     assert found.tags == ['p'] and found.attributes == [shown]
     assert ''.join(found.texts) == shown

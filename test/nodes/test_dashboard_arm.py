@@ -22,6 +22,7 @@ from rbd_ros.control.modes.modes import Takes, taking
 from rbd_ros.nodes.dashboard.dead_man import TIMEOUT
 from rbd_ros.nodes.dashboard.joint_drive import ANGULAR_LAG, FASTEST, LEAD, USUAL
 from rbd_ros.nodes.dashboard.operator import SET_POINT_AHEAD
+from rbd_ros.quoting import markdown_text
 
 pytestmark = pytest.mark.slow
 MODE, SPRINGS = taking(Takes.TRAJECTORY)[:2]
@@ -192,7 +193,8 @@ def test_an_arm_that_is_blocked_is_waited_for(desk, ticks):
         for _ in range(10):
             led.run(0.2, HOLD)
             said.append(desk.shown('Joints'))
-        assert any(f'does not follow: {MODEL.joint_names[0]} is' in each for each in said)
+        name = markdown_text(MODEL.joint_names[0])
+        assert any(f'does not follow: {name} is' in each for each in said)
         led.run(1.0)
         assert 'does not follow' not in desk.shown('Joints')
         if ticks:

@@ -39,7 +39,7 @@ from rbd_ros.nodes.dashboard.status import Status, status_of
 from rbd_ros.nodes.dashboard.teach_panel import TeachPanel
 from rbd_ros.nodes.dashboard.telemetry import BasePose, STALE_AFTER, Telemetry
 from rbd_ros.nodes.dashboard.torque_table import TorqueTable
-from rbd_ros.quoting import markdown_text
+from rbd_ros.quoting import markdown_text, markup_text
 from rbd_ros.view.figures import bars
 from rbd_ros.view.poses import compiled_poses
 from rbd_ros.view.scene import RobotScene, viewpoint
@@ -99,7 +99,7 @@ class Page:
         self._figures_late = True  # they are drawn for every other picture of a motion
         self._base: BasePose | None = None  # of the base that is drawn
         self._status = self._gui.add_html(Status('waiting', 'Waiting for the robot').html())
-        self._answer = self._gui.add_markdown(markdown_text(operator.answer))
+        self._answer = self._gui.add_html(answer_html(operator.answer))
         self._drive = Drive(server, self._drawn, self._robot, frame, joints, telemetry,
                             operator, settings, kept('poses'))
         if self._drawn.problems:  # below the button that stops
@@ -183,7 +183,7 @@ class Page:
     def _update_panel(self) -> None:
         """Show words, bars and plots."""
         self._status.content = status_of(self._telemetry, commands=self._operator.allowed).html()
-        self._answer.content = markdown_text(self._operator.answer)
+        self._answer.content = answer_html(self._operator.answer)
         self._drive.update()
         self._record.update()
         self._teach.update()
@@ -212,6 +212,11 @@ class Page:
         if len(command) != len(self._joints) or self._telemetry.age('commands') > STALE_AFTER:
             command = tuple(self._telemetry.efforts.get(name, 0.0) for name in self._joints)
         self._bars.content = bars(self._joints, command, self._limits, self._telemetry.saturation)
+
+
+def answer_html(text: str) -> str:
+    """Return what became of a command, in words of the controller, as HTML."""
+    return text and f'<div style="margin:2px 16px 8px;font-size:14px">{markup_text(text)}</div>'
 
 
 def problems_text(problems: list[str]) -> str:
