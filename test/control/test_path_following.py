@@ -80,7 +80,9 @@ def short_curve(rng, name, limits):
     if rng.random() < 0.4:  # to a tenth of a millimetre or to one
         p = here.p + np.round(p - here.p, int(rng.integers(3, 5)))
     R = [here.R @ exponential(min(each, 1.0) * rng.uniform(-1.0, 1.0, 3)) for each in size]
-    return postures, Curve(WayPoints(np.concatenate([[0.0], np.cumsum(h)]), p, np.array(R))), q
+    rest = np.zeros((count + 1, 6)) if rng.random() < 0.5 else None  # at rest at each way-point
+    return postures, Curve(WayPoints(np.concatenate([[0.0], np.cumsum(h)]), p, np.array(R),
+                                     rest)), q
 
 
 def random_curve(rng, name, size, turn, speed):
@@ -278,7 +280,8 @@ def check_pieces(witness, curve, q, knots):
     times = np.array(path.times)
     for k, c in enumerate(path.pieces(0, len(knots.times))):
         s = np.linspace(0.0, times[k + 1] - times[k], 41)[:, None]
-        rows = [np.column_stack([np.polynomial.Polynomial(each).deriv(order)(s[:, 0]) for each in c.T])
+        shapes = [np.polynomial.Polynomial(each) for each in c.T]
+        rows = [np.column_stack([each.deriv(order)(s[:, 0]) for each in shapes])
                 for order in range(3)]
         for kind, share in witness.shares(*rows).items():
             assert share.max() < 1.0 + (2e-3 if kind in ('torque', 'singular') else 1e-5), kind
