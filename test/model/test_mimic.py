@@ -103,10 +103,48 @@ def test_rotors_of_followers_add_by_the_multiplier_squared():
     assert builder.build().rotor_inertia == (0.5 + 9.0 * 0.2,)
 
 
-def test_limits_are_the_leaders_own(gripper):
-    """The range, effort and speed of the independent coordinate are those written for it."""
+def test_limits_of_followers_hold(gripper):
+    """
+    Wherever and however fast a leader may be, no follower of it leaves its range or its velocity.
+
+    The effort is that of the leader's drive. Of the gripper, the pad allows its leader 0.1 m/s in
+    1 rad/s: as much as the leader itself.
+    """
     assert gripper.lower == (-1.0, 0.0) and gripper.upper == (1.0, 0.04)
     assert gripper.effort_limit == (10.0, 20.0) and gripper.velocity_limit == (2.0, 0.1)
+    rng, narrowed = np.random.default_rng(0), 0
+    for _ in range(50):
+        builder, own = ModelBuilder(), np.sort(rng.uniform(-2.0, 2.0, (3, 2)), axis=1)
+        fast, law = rng.uniform(0.1, 3.0, 3), rng.choice([-1.0, 1.0], 2) * rng.uniform(0.2, 4.0, 2)
+        offset = rng.uniform(-0.5, 0.5, 2)
+        for k, (leader, data) in enumerate(zip(('', 'a', 'b'), (
+                JointData(lower=low, upper=high, velocity=v)
+                for (low, high), v in zip(own.tolist(), fast.tolist())))):
+            builder.add_body('abc'[k], 'base', Revolute(X), joint_name='abc'[k], data=data, mimic=(
+                Mimic(leader, law[k - 1], offset[k - 1]) if leader else None))
+        try:
+            model = builder.build()
+        except ModelError as error:
+            assert 'leave no position for "a"' in str(error)
+            continue
+        for q in np.linspace(model.lower[0], model.upper[0], 5):
+            tree = np.array(model.expand_q([q]))
+            assert (tree >= own[:, 0] - 1e-12).all() and (tree <= own[:, 1] + 1e-12).all()
+        speeds = np.abs(model.expand_v([model.velocity_limit[0]]))
+        assert (speeds <= fast * (1.0 + 1e-12)).all()
+        assert np.isclose(speeds, fast).any()  # no less than they allow
+        narrowed += (model.lower[0], model.upper[0]) != tuple(own[0])
+    assert narrowed > 5
+
+
+def test_limits_that_are_none():
+    """Equal limits and the velocity 0 of a follower are no limits, but stand where some must."""
+    builder = ModelBuilder()
+    builder.add_body('a', 'base', Revolute(X), data=JointData(lower=-1.0, upper=1.0, velocity=2.0))
+    builder.add_body('b', 'a', Revolute(X), mimic=Mimic('a_joint'),
+                     data=JointData(lower=0.0, upper=0.0, velocity=0.0))
+    model = builder.build()
+    assert (model.lower, model.upper, model.velocity_limit) == ((-1.0,), (1.0,), (2.0,))
 
 
 def test_follower_has_no_coordinate_of_its_own(gripper):

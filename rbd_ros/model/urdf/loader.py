@@ -173,7 +173,12 @@ def _without_losses(
     kept = dict(joints)
     for name, law in compose(laws).items():
         data = joints[name].data
-        if (law is None or len(law.weights) != 1) and (data.friction or data.damping):
+        if law is not None and len(law.weights) == 1:
+            continue
+        if joints[name].element.first('limit') is not None:
+            notes.add('<limit> is not used, because the joint does not follow a single joint '
+                      'linearly', joints[name].element)
+        if data.friction or data.damping:
             notes.add('friction and damping are ignored, because the joint does not follow a '
                       'single joint linearly', joints[name].element)
             kept[name] = replace(joints[name], data=replace(data, friction=0.0, damping=0.0))
