@@ -199,7 +199,8 @@ def _restrict(arc: Arc, law: Composed | None, starts: dict[str, tuple[int, int]]
     Narrow the range and the velocity of a leader to what its follower may do.
 
     A follower with equal limits, or with the velocity limit 0, has none: such numbers stand where
-    somebody had to write some. The effort is that of the leader's drive.
+    somebody had to write some. Nor has one whose limits leave its leader nowhere to go: they are
+    meant for another direction. The effort is that of the leader's drive.
     """
     lower, upper, velocity = (_spread(getattr(arc.data, entry), 1, arc, entry)[0]
                               for entry in ('lower', 'upper', 'velocity'))
@@ -211,11 +212,9 @@ def _restrict(arc: Arc, law: Composed | None, starts: dict[str, tuple[int, int]]
     q, v = starts[leader]
     if lower < upper:
         low, high = sorted((bound - law.offset) / weight for bound in (lower, upper))
-        values['lower'][q] = max(values['lower'][q], low)
-        values['upper'][q] = min(values['upper'][q], high)
-        if values['lower'][q] > values['upper'][q]:
-            raise ModelError(f'joint "{arc.name}": its limits {lower:g} and {upper:g} leave no '
-                             f'position for "{leader}", which it follows')
+        low, high = max(values['lower'][q], low), min(values['upper'][q], high)
+        if low < high:
+            values['lower'][q], values['upper'][q] = low, high
     if velocity > 0.0:
         values['velocity_limit'][v] = min(values['velocity_limit'][v], velocity / abs(weight))
 

@@ -122,11 +122,15 @@ def test_limits_of_followers_hold(gripper):
                 for (low, high), v in zip(own.tolist(), fast.tolist())))):
             builder.add_body('abc'[k], 'base', Revolute(X), joint_name='abc'[k], data=data, mimic=(
                 Mimic(leader, law[k - 1], offset[k - 1]) if leader else None))
-        try:
-            model = builder.build()
-        except ModelError as error:
-            assert 'leave no position for "a"' in str(error)
+        model, weight, shift = builder.build(), 1.0, 0.0
+        room = [own[0]]
+        for k in range(2):
+            weight, shift = law[k] * weight, law[k] * shift + offset[k]
+            room.append(np.sort((own[k + 1] - shift) / weight))
+        low, high = np.max(room, axis=0)[0], np.min(room, axis=0)[1]
+        if not low < high:  # limits that leave nowhere to go are none
             continue
+        assert (model.lower[0], model.upper[0]) == pytest.approx((low, high), abs=1e-12)
         for q in np.linspace(model.lower[0], model.upper[0], 5):
             tree = np.array(model.expand_q([q]))
             assert (tree >= own[:, 0] - 1e-12).all() and (tree <= own[:, 1] + 1e-12).all()
@@ -138,13 +142,19 @@ def test_limits_of_followers_hold(gripper):
 
 
 def test_limits_that_are_none():
-    """Equal limits and the velocity 0 of a follower are no limits, but stand where some must."""
-    builder = ModelBuilder()
-    builder.add_body('a', 'base', Revolute(X), data=JointData(lower=-1.0, upper=1.0, velocity=2.0))
-    builder.add_body('b', 'a', Revolute(X), mimic=Mimic('a_joint'),
-                     data=JointData(lower=0.0, upper=0.0, velocity=0.0))
-    model = builder.build()
-    assert (model.lower, model.upper, model.velocity_limit) == ((-1.0,), (1.0,), (2.0,))
+    """Equal limits, the velocity 0, and limits for another direction are none, but stand there."""
+    for factor, low, high in ((1.0, 0.0, 0.0), (-1.0, 0.0, 0.5)):
+        builder = ModelBuilder()
+        builder.add_body('a', 'base', Revolute(X),
+                         data=JointData(lower=0.0, upper=1.0, velocity=2.0))
+        builder.add_body('b', 'a', Revolute(X), mimic=Mimic('a_joint', factor),
+                         data=JointData(lower=low, upper=high, velocity=0.0))
+        model = builder.build()
+        assert (model.lower, model.upper, model.velocity_limit) == ((0.0,), (1.0,), (2.0,))
+    text = GRIPPER.read_text().replace('lower="-0.04" upper="0"', 'lower="0" upper="0.04"')
+    told = []
+    load_urdf(text, on_warning=told.append)
+    assert any('nowhere to go' in note and 'right' in note for note in told)
 
 
 def test_follower_has_no_coordinate_of_its_own(gripper):

@@ -19,7 +19,8 @@ Show a robot: its tree, masses, limits and reach, and warnings about its descrip
     rbd info robot.urdf --json | jq .total_mass
 
 Reach is the largest distance of an outermost frame from the origin of the base, within the joint
-limits; where a joint on the way slides without a limit, there is none, and the joint is named. Warnings are those of the loader; rbd check explains each of them.
+limits; where a joint on the way slides without a limit, there is none, and the joint is named.
+Warnings are those of the loader; rbd check explains each of them.
 """
 
 from __future__ import annotations
