@@ -16,8 +16,8 @@
 A recording as linear equations in the parameters, filtered and thinned.
 
 Torques and the columns of the regressor pass the same filter, so that a step of dry friction has
-the same shape on both sides. Samples are then taken so far apart that the filter makes the noise of
-one no more like that of the next; how much alike it is by itself, the residuals tell.
+the same shape on both sides. Samples are then taken so far apart that the filter makes the noise
+of one no more like that of the next; how much alike it is by itself, the residuals tell.
 """
 
 from __future__ import annotations

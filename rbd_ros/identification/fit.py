@@ -137,8 +137,8 @@ def fit(A: ArrayLike, b: ArrayLike, names: Sequence[str] = (), order: Order | No
     if rank < count:
         doubt = 1.0 - np.sum(V[:rank] ** 2, axis=0) if rank else np.ones(count)
         labels = list(names) or [f'column {k}' for k in range(count)]
-        order = [k for k in np.argsort(-doubt, kind='stable') if doubt[k] > RANK]
-        raise SingularRegressor([labels[k] for k in order], rank, count)
+        doubtful = [k for k in np.argsort(-doubt, kind='stable') if doubt[k] > RANK]
+        raise SingularRegressor([labels[k] for k in doubtful], rank, count)
     x = V.T @ (U.T @ b / values)
     rest = b - scaled @ x
     back = V.T / values

@@ -212,7 +212,7 @@ def test_the_delay_of_efforts_is_found(arm):
     rng, used, late = np.random.default_rng(7), motion(3, 8.0), 0.02
     t = np.arange(0.0, used.duration, 1e-3)
     truth = Truth(arm.model, rng)
-    q, qd, qdd = used.at(t)
+    q, qd, _ = used.at(t)
     before = np.maximum(t - late, 0.0)
     tau = truth.torque(*used.at(before))
     tau = tau + 0.002 * truth.model.effortLimit * rng.normal(size=tau.shape)

@@ -93,8 +93,8 @@ def check_tip_speed(settings: Settings, curve: Curve) -> Iterator[None]:
         for c, most in zip(squares.T, np.concatenate(most_of).tolist()):
             # Bounds on the sum of the coefficients: most pieces are slow enough by that alone.
             if np.abs(c).sum() > most**2:
-                x = first_beyond(Chebyshev(c), -np.inf, most**2)
-                found.append(np.inf if x is None else x)
+                first = first_beyond(Chebyshev(c), -np.inf, most**2)
+                found.append(np.inf if first is None else first)
             else:
                 found.append(np.inf)
         k = int(np.argmin(found))
