@@ -76,7 +76,7 @@ def test_a_node_that_does_not_control_is_not_measured() -> None:
     good = torques_of(arm.POSTURE + 0.003, times)
     torques.refuse_wrong('x', times, good.tolist())
     late = torques_of(arm.POSTURE + 0.003, times - 0.002)
-    for bad in (0.0 * good, np.tile(good[0], (len(times), 1)), late, good + 0.01, good[:2]):
+    for bad in (0.0 * good, np.tile(good[0], (len(times), 1)), late, 1.01 * good, good[:2]):
         with pytest.raises(RuntimeError, match='x: '):
             torques.refuse_wrong('x', times[:len(bad)], bad.tolist())
     node = rig.Contender('x', ())
