@@ -25,8 +25,8 @@ from __future__ import annotations
 from math import comb
 
 import numpy as np
-import numpy.typing as npt
 from numpy.polynomial import Chebyshev, Polynomial
+import numpy.typing as npt
 
 __all__ = ['first_beyond', 'first_outside', 'powers']
 
