@@ -20,6 +20,7 @@ from collections.abc import Callable
 import ctypes
 import os
 
+from benchmark.proof import same
 from benchmark.robots import robot_file
 import numpy as np
 import rbd_ros
@@ -66,6 +67,28 @@ def paths(robot: rbd_ros.Dynamics, state: tuple[np.ndarray, ...]) -> dict[str, C
     }
 
 
+def prove(robot: rbd_ros.Dynamics, state: tuple[np.ndarray, ...],
+          many: list[np.ndarray], ways: dict[str, Callable], other: np.ndarray) -> None:
+    """
+    Raise an error unless every way gives the same torques as another library.
+
+    :param ways: by name; those that return nothing write into buffers that only they know.
+    :param other: torques of the state by that library.
+    """
+    for way, call in ways.items():
+        found = call()
+        if isinstance(found, np.ndarray) and found.ndim == 1:
+            same(way, found, other)
+    found = robot.inverse_dynamics(*many)
+    for k in (0, COUNT // 2, COUNT - 1):
+        same('batch', found[k], robot.inverse_dynamics(*(part[k] for part in many)))
+    bound = robot.kernel('inverse_dynamics').bind()
+    for buffer, value in zip(bound.inputs.values(), (*state, robot.gravity_vector), strict=True):
+        buffer[...] = value
+    bound.run()
+    same('bound', bound.outputs['tau'], other)
+
+
 def batches(kernel: Kernel, states: list[np.ndarray], gravity: np.ndarray,
             ) -> dict[str, Callable]:
     """Return batches on one thread and on all cores, by name."""
@@ -99,6 +122,8 @@ def report(name: str = 'ur5') -> tuple[str, dict[str, float]]:
     kernel = robot.kernel('inverse_dynamics')
     many = [rng.uniform(-1.0, 1.0, (COUNT, x.size)) for x in state]
     grouped = batches(kernel, many, robot.gravity_vector)
+    if other is not None:
+        prove(robot, state, many, ways, np.array(other()))
     times = best_times(*ways.values(), *grouped.values())
     numbers = {way: 1e6 * t for way, t in zip((*ways, *grouped), times, strict=True)}
     numbers.update({way: numbers[way] / COUNT for way in grouped})

@@ -19,6 +19,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from benchmark.picture import draw
+from benchmark.proof import same
 from benchmark.robots import robot_file
 import numpy as np
 
@@ -53,6 +54,9 @@ def report() -> tuple[str, dict[str, object]]:
         if n in TIMED:
             bound = robot.bind(QUANTITY, HANDLES[:n])
             bound.inputs['q'][:] = q
+            bound()
+            same(f'{n} handles', next(iter(bound.outputs.values())),
+                 robot.inverse_handle_inertia(q, HANDLES[:n], method='dense'))
             times[n] = best_times(bound, repetitions=400)[0] * 1e6
     lines = ['Talos, floating, handles of six directions; operations by method, time of the best:',
              f'{"handles":>8}' + ''.join(f'{name:>9}' for name in methods) + f'{"auto":>12}']

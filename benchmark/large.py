@@ -26,6 +26,7 @@ from functools import partial
 from time import process_time
 from typing import Any
 
+from benchmark.proof import same
 import numpy as np
 import pinocchio as pin
 
@@ -57,7 +58,7 @@ def report() -> tuple[str, dict[str, object]]:
 
 def _measured(model: Model) -> dict[str, dict[str, Any]]:
     """Return what each quantity of a robot costs."""
-    peer, data = _peer(model)
+    peer, data = peer_of(model)
     q, qd, x = np.random.default_rng(0).uniform(-1.0, 1.0, (3, model.nv))
     calls: dict[str, Callable[[], object]] = {
         'inverse_dynamics': partial(pin.rnea, peer, data, q, qd, x),
@@ -73,6 +74,11 @@ def _measured(model: Model) -> dict[str, dict[str, Any]]:
             if name in bound.inputs:
                 bound.inputs[name][:] = values
         graph = robot.kernel(quantity, method=method).graph
+        bound()
+        wanted = np.array(calls[quantity]())
+        if quantity == 'mass_matrix':  # the upper triangle of it
+            wanted = np.triu(wanted) + np.triu(wanted, 1).T
+        same(f'{model.name}, {quantity}', next(iter(bound.outputs.values())), wanted)
         own, theirs = best_times(bound, calls[quantity], repetitions=400)
         found[quantity] = {
             'operations': graph.count().total, 'bytes': code_size(emit_objects(graph)),
@@ -80,8 +86,12 @@ def _measured(model: Model) -> dict[str, dict[str, Any]]:
     return found
 
 
-def _peer(model: Model) -> tuple[pin.Model, pin.Data]:
-    """Return a tree of revolute joints about z as Pinocchio has it."""
+def peer_of(model: Model) -> tuple[pin.Model, pin.Data]:
+    """
+    Return a tree of revolute joints about z as Pinocchio has it.
+
+    :param model: the tree.
+    """
     peer = pin.Model()
     peer.gravity.linear = np.array(model.gravity)
     for i in range(1, model.nb + 1):

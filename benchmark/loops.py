@@ -21,6 +21,7 @@ from pathlib import Path
 import time
 
 from benchmark.picture import draw
+from benchmark.proof import same
 import numpy as np
 import pinocchio as pin
 
@@ -96,6 +97,7 @@ def report() -> tuple[str, dict[str, object]]:
         qd = robot.consistent_velocity(q, rng.normal(size=model.nv))
         tau = rng.normal(size=model.nv)
         found, theirs = robot.forward_dynamics(q, qd, tau), peer.forward_dynamics(q, qd, tau)
+        same(name, found, theirs, 1e-5)
         off = float(np.abs(found - theirs).max() / np.abs(found).max())
         ours, other = best_times(partial(robot.forward_dynamics, q, qd, tau),
                                  partial(peer.forward_dynamics, q, qd, tau))
@@ -111,6 +113,10 @@ def report() -> tuple[str, dict[str, object]]:
         bound = robot.bind('forward_dynamics', method='hinged')
         compiled.append(time.perf_counter() - begin)
         bound.inputs['q'][:] = start
+        bound()
+        other = robot.independent_equations(start, np.zeros(model.nv))
+        same(model.name, next(iter(bound.outputs.values())),
+             other.G @ np.linalg.solve(other.H, -other.C) + other.g, 1e-6)
         times.append(best_times(bound, repetitions=200)[0] * 1e6)
         counts.append(robot.kernel('forward_dynamics', method='hinged').count().total)
         lines.append(f'{n:10}{compiled[-1]:12.1f} s{counts[-1]:12}{times[-1]:9.2f} us')

@@ -25,8 +25,11 @@ from __future__ import annotations
 from functools import partial
 from pathlib import Path
 
+from benchmark.large import peer_of
 from benchmark.picture import draw
+from benchmark.proof import same
 import numpy as np
+import pinocchio as pin
 
 import rbd_ros
 from rbd_ros.command_line.timing import best_times
@@ -53,11 +56,20 @@ def report() -> tuple[str, dict[str, object]]:
     for n in SIZES:
         robot = rbd_ros.Dynamics(general_chain(n))
         q, x = np.linspace(-1.0, 1.0, n), np.ones(n)
+        other, data = peer_of(robot.model)
+        peer = {'inverse_dynamics': partial(pin.rnea, other, data, q, x, x),
+                'forward_dynamics': partial(pin.aba, other, data, q, x, x),
+                'mass_matrix': partial(pin.crba, other, data, q)}
         for name, (quantity, method) in METHODS.items():
             bound = robot.bind(quantity, method=method)
             for key, buffer in bound.inputs.items():
                 if key != 'gravity':
                     buffer[:] = q if key == 'q' else x
+            bound()
+            wanted = np.array(peer[quantity]())
+            if quantity == 'mass_matrix':  # the upper triangle of it
+                wanted = np.triu(wanted) + np.triu(wanted, 1).T
+            same(f'{n} joints, {name}', next(iter(bound.outputs.values())), wanted)
             times[name].append(best_times(bound, repetitions=400)[0] * 1e6)
             kernel = robot.kernel(quantity, method=method)
             counts[name].append(kernel.count().total)

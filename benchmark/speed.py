@@ -23,12 +23,14 @@ import sys
 from typing import NamedTuple
 
 from benchmark.handles import HANDLES
+from benchmark.proof import same
 from benchmark.robots import robot_file
 import numpy as np
 import pinocchio as pin
 
 import rbd_ros
 from rbd_ros.command_line.timing import best_times
+from rbd_ros.compiler import Bound
 from rbd_ros.model.positions import random_position
 from rbd_ros.peers.pinocchio_robot import PinocchioRobot
 
@@ -88,7 +90,7 @@ class Twin:
     """The same robot in Pinocchio, called the way its users call it."""
 
     def __init__(self, robot: PinocchioRobot) -> None:
-        self._robot = robot
+        self._robot = self.robot = robot
 
     def function(self, quantity: str) -> Callable[..., object]:
         """Return Pinocchio's function for a quantity, of inputs as :meth:`inputs` gives them."""
@@ -145,6 +147,13 @@ def _single(
         bound()
 
     reference = cycling(twin.function(quantity), [twin.inputs(inputs, state) for state in ours])
+    for state in ours[:4]:
+        wanted = getattr(twin.robot, quantity)(*state)
+        written(state)
+        for way, got in (('bound', bound.outputs[next(iter(bound.outputs))]),
+                         ('checked', method(*state))):
+            same(f'{case.robot}, {quantity}, {way}', got, wanted)
+    written(ours[0])
     fixed, writing, checked, theirs = best_times(
         bound, cycling_one(written, ours), cycling(method, ours), reference)
     yield Row(case.robot, quantity, 'bound', theirs, fixed, case.bound)
@@ -178,6 +187,10 @@ def _batch(
         for state in converted:
             function(*state)
 
+    found = method(*arrays)
+    for k in range(0, BATCH, BATCH // 8):
+        same(f'{case.robot}, {quantity}, batch', found[k], getattr(twin.robot, quantity)(
+            *(array[k] for array in arrays)))
     ours, theirs = best_times(lambda: method(*arrays), loop, repetitions=15)
     return Row(case.robot, quantity, f'batch of {BATCH}', theirs / BATCH, ours / BATCH, target)
 
@@ -185,6 +198,15 @@ def _batch(
 def verdict(met: bool) -> str:
     """Return the word behind a number that has a target."""
     return ' ok' if met else ' MISSED'
+
+
+def slower_than_checked(rows: list[Row]) -> list[str]:
+    """Return a line for each bound call that takes longer than the call around it."""
+    checked = {(row.robot, row.quantity): row.ours for row in rows if row.call == 'checked'}
+    return [f'{row.robot}, {row.quantity}: the bound call takes {row.ours * 1e6:.3g} us, the '
+            f'checked one {checked[row.robot, row.quantity] * 1e6:.3g} us: MISSED'
+            for row in rows if row.call == 'bound'
+            and row.ours > 1.1 * checked.get((row.robot, row.quantity), np.inf)]
 
 
 def table(rows: list[Row]) -> str:
@@ -214,6 +236,13 @@ def operational_space() -> tuple[str, dict[str, float]]:
         'with max_condition': (
             lambda: robot.operational_space(q, qd, 'tool0', max_condition=1e6), 8.0),
         'of a handle': (lambda: robot.operational_space(q, qd, point), 8.0)}
+    bound.run()
+    for frame, found in (('tool0', bound.outputs['Lambda']),
+                         ('tool0', robot.operational_space(q, qd, 'tool0').Lambda),
+                         (point, robot.operational_space(q, qd, point).Lambda)):
+        J = robot.operational_space(q, qd, frame).J
+        same('operational space', found, np.linalg.inv(
+            J @ np.linalg.solve(robot.mass_matrix(q), J.T)), 1e-6)
     seconds = dict(zip(calls, best_times(*(call for call, _ in calls.values())), strict=True))
     title = f'operational-space inertia of a 6-D frame with condition number, {model.nv} joints:'
     return '\n'.join([title, *(
@@ -244,6 +273,8 @@ def derivatives() -> list[Row]:
             bound = robot.bind(quantity)
             for key, value in zip(inputs, ours[0], strict=True):
                 bound.inputs[key][:] = value
+            bound()
+            _check_slope(robot, quantity, ours[0], getattr(robot, quantity)(*ours[0]), bound)
             fixed, checked, theirs = best_times(
                 bound, cycling(getattr(robot, quantity), ours),
                 cycling(twin.function(quantity), [twin.inputs(inputs, state) for state in ours]))
@@ -251,6 +282,19 @@ def derivatives() -> list[Row]:
             rows += [Row(name, title, 'bound', theirs, fixed, None),
                      Row(name, title, 'checked', theirs, checked, target)]
     return rows
+
+
+def _check_slope(robot: rbd_ros.Dynamics, quantity: str, state: tuple[np.ndarray, ...],
+                 found: NamedTuple, bound: Bound) -> None:
+    """Compare derivatives by velocity with differences, and a bound call with a checked one."""
+    q, qd, x = state
+    h, way = 1e-5, np.random.default_rng(0).normal(size=len(qd))
+    function = getattr(robot, quantity.removesuffix('_derivatives'))
+    slope = (function(q, qd + h * way, x) - function(q, qd - h * way, x)) / (2.0 * h)
+    name = next(each for each in found._fields if each.endswith('_dqd'))
+    same(f'{quantity}, checked', getattr(found, name) @ way, slope, 1e-5)
+    for each in found._fields:
+        same(f'{quantity}, bound', bound.outputs[each], getattr(found, each))
 
 
 #: Kernels compared with the one of articulated bodies, which each may take three times as long.
@@ -275,6 +319,12 @@ def beside_articulated_bodies() -> tuple[str, dict[str, float]]:
     for bound in (reference, *kernels.values()):
         for name in bound.inputs.keys() & states.keys():
             bound.inputs[name][:] = states[name][0]
+    plain = rbd_ros.Dynamics(model, backend='python', cache=False)
+    for name in BESIDE_ABA:
+        kernels[name]()
+        for got, wanted in zip(kernels[name].outputs.values(), plain.kernel(name)(
+                *(array for array in kernels[name].inputs.values())), strict=True):
+            same(name, got, wanted)
     aba, *times = best_times(reference, *kernels.values())
     ratios = dict(zip(kernels, (time / aba for time in times), strict=True))
     return '\n'.join([
@@ -293,5 +343,6 @@ def report() -> tuple[str, dict[str, object]]:
     line, seconds = operational_space()
     data = [{**row._asdict(), 'ratio': row.ratio} for row in rows]
     beside, ratios = beside_articulated_bodies()
-    return f'{table(rows)}\n{line}\n{beside}', {
+    text = '\n'.join([table(rows), *slower_than_checked(rows), line, beside])
+    return text, {
         'calls': data, 'operational_space': seconds, 'beside_aba': ratios}

@@ -16,9 +16,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
+from benchmark.node.arm import DAMPING, STIFFNESS
 import numpy as np
+import rbd_ros
 
 URDF = Path(__file__).resolve().parents[2] / 'urdf' / 'delta.urdf'
 JOINTS = tuple(f'shoulder_{i}' for i in range(1, 4))
@@ -39,3 +42,32 @@ def motion(t: float) -> tuple[np.ndarray, np.ndarray]:
     w = 2.0 * np.pi * FREQUENCY
     phase = w * t + np.arange(len(JOINTS))
     return ARM + AMPLITUDE * np.sin(phase), w * AMPLITUDE * np.cos(phase)
+
+
+def refuse_wrong(times: Sequence[float], torques: Sequence[Sequence[float]]) -> None:
+    """
+    Raise an error unless torques accelerate the shoulders as computed torque wants.
+
+    The forward dynamics of the closed loops is another way than that of the controller.
+
+    :param times: of the motion, s.
+    :param torques: of the shoulders at each.
+    :raises RuntimeError: which says by how much they do not.
+    """
+    robot = rbd_ros.Dynamics(rbd_ros.load_urdf(URDF, on_warning=lambda text: None))
+    model = robot.model
+    near = np.array([_CLOSED.get(name, 0.0) for name in model.independent_joint_names])
+    index = [model.velocity_slice(name).start for name in JOINTS]
+    held = []
+    for t, tau in zip(times, torques, strict=True):
+        shoulders, speed = motion(t)
+        near[index] = shoulders
+        q = robot.assemble(near, JOINTS).require()
+        qd = robot.loop_map(q, independent=JOINTS).G @ speed
+        force = np.zeros(model.nv)
+        force[index] = tau
+        qdd = robot.forward_dynamics(q, qd, force)[index]
+        held.append(shoulders + (qdd + DAMPING * speed) / STIFFNESS)
+    spread = float(np.ptp(held, axis=0).max())
+    if not spread < 1e-4:
+        raise RuntimeError(f'the tick of a delta: it holds postures {spread:.3g} rad apart')

@@ -36,11 +36,14 @@ import numpy as np
 import rclpy
 from rclpy.experimental import EventsExecutor
 from rclpy.node import Node
+from rclpy.serialization import deserialize_message
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 
 #: Seconds after which a command counts as lost.
 LOST = 0.2
+#: Of so many commands one is kept whole, to see whether its torques are right.
+KEPT = 20
 #: Seconds to wait for the first command.
 PATIENCE = 60.0
 
@@ -63,6 +66,7 @@ class Driver:
         self.sent: list[int] = []  # monotonic ns, like all times here
         self.stamps: dict[tuple[int, int], int] = {}
         self.answered: list[tuple[int, int]] = []  # which state, when
+        self.kept: list[tuple[int, bytes]] = []  # which state, one of some commands
         self.answer = Event()
         self.publisher = node.create_publisher(JointState, 'joint_states', STATES)
         stamped = output == 'joint_state'
@@ -73,13 +77,18 @@ class Driver:
     def on_command(self, raw: bytes) -> None:
         """Take the time of a command to the last state."""
         now = time.monotonic_ns()
-        self.answered.append((len(self.sent) - 1, now))
-        self.answer.set()
+        self.note(len(self.sent) - 1, now, raw)
 
     def on_stamped(self, raw: bytes) -> None:
         """Take the time of a command to the state whose stamp it carries."""
         now = time.monotonic_ns()
-        self.answered.append((self.stamps.get(stamp_from(raw, STAMP), -1), now))
+        self.note(self.stamps.get(stamp_from(raw, STAMP), -1), now, raw)
+
+    def note(self, k: int, now: int, raw: bytes) -> None:
+        """Note the command to a state."""
+        if len(self.answered) % KEPT == 0:
+            self.kept.append((k, raw))
+        self.answered.append((k, now))
         self.answer.set()
 
     def send(self) -> None:
@@ -98,6 +107,7 @@ class Driver:
         self.sent.clear()
         self.stamps.clear()
         self.answered.clear()
+        self.kept.clear()
 
     def run(self, count: int, wait: bool) -> None:
         """Publish a number of states at the rate, or slower if waiting takes longer."""
@@ -161,7 +171,11 @@ def measure(driver: Driver, options: argparse.Namespace) -> dict[str, object]:
     driver.run(options.count, options.way == 'wait')
     after = usage(options.pid)
     time.sleep(LOST)
+    kind = JointState if options.output == 'joint_state' else Float64MultiArray
+    whole = [(k, deserialize_message(raw, kind)) for k, raw in driver.kept if k >= 0]
     return {'sent': driver.sent, 'answered': driver.answered,
+            'torques': [(k % len(driver.states) / options.rate, list(
+                made.effort if kind is JointState else made.data)) for k, made in whole],
             'before': before._asdict(), 'after': after._asdict()}
 
 

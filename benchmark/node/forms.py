@@ -49,7 +49,7 @@ def report(turns: int = 3, states: int = 600) -> tuple[str, list[dict[str, objec
     available = get_available_rmw_implementations()
     contenders = [
         Contender(name, (*ECHO, *options), {'RMW_IMPLEMENTATION': rmw} | (
-            {'FASTDDS_BUILTIN_TRANSPORTS': transports} if transports else {}))
+            {'FASTDDS_BUILTIN_TRANSPORTS': transports} if transports else {}), controls=False)
         for name, options, rmw, transports in FORMS if rmw in available]
     rows = compare(contenders, turns, states, warm=200)
     lines = [f'{"us":30}{"p50":>8}{"p99":>8}{"p99.9":>8}{"CPU":>8}']

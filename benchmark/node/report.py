@@ -36,7 +36,7 @@ WARM = 1000
 THIS = Contender('rbd_ros controller',
                  ('-m', 'rbd_ros.nodes.controller.process', *controller.arguments(RATE)))
 PLAIN = Contender('plain rclpy + Pinocchio', ('-m', 'benchmark.node.plain'))
-FLOOR = Contender('echo, computes nothing', ('-m', 'benchmark.node.echo'))
+FLOOR = Contender('echo, computes nothing', ('-m', 'benchmark.node.echo'), controls=False)
 
 Row = tuple[str, float, str, str, bool]  # what, value, unit, target, whether it is met
 
@@ -74,7 +74,7 @@ def tick(robot: str = 'arm') -> dict[str, float]:
     times = alone('-m', 'benchmark.node.tick', robot)
     p50, p99 = np.percentile(times['paced'], (50.0, 99.0)).tolist()
     return {'paced_p50': p50, 'paced_p99': p99, 'busy_p50': float(np.median(times['busy'])),
-            'kernel': times['kernel'], 'published': times['published']}
+            'kernel': times['kernel']}
 
 
 def judged(rows: Sequence[Latency], run: Soak, one: dict[str, float],

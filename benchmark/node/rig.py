@@ -29,11 +29,16 @@ import sys
 from types import MappingProxyType
 from typing import NamedTuple
 
+from benchmark.node.torques import refuse_wrong
+import numpy as np
+
 #: Domains whose ports Linux hands out to nobody else, without the one that users use.
 DOMAINS = range(1, 102)
 FIRST_PORT = 22200
 #: Where `python -m benchmark...` finds this package.
 ROOT = Path(__file__).resolve().parents[2]
+#: Share of the states that is answered at least by what is measured.
+ANSWERED = 0.9
 #: Seconds that a node has for its stop.
 STOP = 10.0
 
@@ -44,6 +49,7 @@ class Contender(NamedTuple):
     name: str
     command: Sequence[str]  # arguments of Python
     variables: Mapping[str, str] = MappingProxyType({})  # added to the environment
+    controls: bool = True  # it computes torques; else it sends back what it gets
 
 
 @contextmanager
@@ -101,7 +107,30 @@ def turn(contender: Contender, *options: object) -> dict[str, list | dict]:
     with isolated(contender.variables) as environment:
         command = [sys.executable, *contender.command]
         with running(contender.name, command, environment) as pid:
-            return _result(environment, '-m', 'benchmark.node.driver', '--pid', pid, *options)
+            seen = _result(environment, '-m', 'benchmark.node.driver', '--pid', pid, *options)
+    refuse_idle(contender, seen)
+    return seen
+
+
+def refuse_idle(contender: Contender, seen: Mapping[str, list]) -> None:
+    """
+    Raise an error unless the states were answered, to the last, and rightly.
+
+    :param contender: what was to answer.
+    :param seen: what the driver printed.
+    :raises RuntimeError: which says what is missing: times of that mean nothing.
+    """
+    name, count = contender.name, len(seen['sent'])
+    answered = {k for k, _ in seen['answered'] if k >= 0}
+    if len(answered) < ANSWERED * count:
+        raise RuntimeError(f'{name}: {len(answered)} of {count} states were answered')
+    if max(answered) < ANSWERED * (count - 1):
+        raise RuntimeError(f'{name}: nothing after state {max(answered)} of {count} was answered')
+    times, torques = zip(*seen['torques'])
+    if contender.controls:
+        refuse_wrong(name, times, torques)
+    elif np.any(torques):
+        raise RuntimeError(f'{name}: it does not send back what it gets')
 
 
 def alone(*command: object) -> dict:

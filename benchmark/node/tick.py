@@ -16,7 +16,9 @@
 Time inside one tick of the controller, in its own process, without the middleware.
 
 The callback of the joint states gets serialized messages, as the middleware gives them; what
-it publishes goes nowhere. Messages come back to back, and at the pace of a robot: a processor
+it publishes is kept, and looked at in the end: each state must have its torques, and these must be
+right. An executor runs the loop: a thread of machine code would take no messages from here.
+Messages come back to back, and at the pace of a robot: a processor
 that has done something else in between runs the same code several times slower.
 """
 
@@ -32,22 +34,30 @@ from types import ModuleType
 
 from benchmark.node import arm, controller, delta
 from benchmark.node.messages import joint_state, STAMP, stamp_into
+from benchmark.node.torques import refuse_wrong
 import numpy as np
 from rbd_ros.command_line.timing import best_times
+from rbd_ros.control.supervisor.states import State
 from rbd_ros.nodes.controller import state_input
 from rbd_ros.nodes.controller.node import ControllerNode
 import rclpy
+from rclpy.serialization import deserialize_message
+from std_msgs.msg import Float64MultiArray
 
 RATE = 500.0  # Hz
 WARM, COUNT = 1000, 3000
 KERNELS = ('joint', 'loops')  # of a tick in computed torque; the second where loops are closed
 
 
-class Nowhere:
-    """A publisher that drops what it gets."""
+class Sink:
+    """A publisher that keeps how much it got, and the last."""
+
+    def __init__(self) -> None:
+        self.count, self.last = 0, b''
 
     def publish(self, message: bytes) -> None:
-        """Drop."""
+        """Keep it."""
+        self.count, self.last = self.count + 1, bytes(message)
 
 
 class Source:
@@ -58,7 +68,12 @@ class Source:
         zero = np.zeros(len(robot.JOINTS))
         self._states = [bytearray(joint_state(robot.JOINTS, *robot.motion(k / rate), zero))
                         for k in range(round(rate / robot.FREQUENCY))]
-        self._count = 0
+        self._count, self._rate = 0, rate
+
+    @property
+    def time(self) -> float:
+        """Return the time of the motion at which the last message is, s."""
+        return self._count % len(self._states) / self._rate
 
     def __call__(self) -> bytes:
         """Return the next message."""
@@ -85,17 +100,32 @@ def ticks(callback: Callable[[bytes], None], source: Source, count: int,
     return times
 
 
+def probe(loops: bool, callback: Callable[[bytes], None], source: Source, sink: Sink,
+          period: float) -> None:
+    """Raise an error unless the torques of some more states are right."""
+    times, torques = [], []
+    for _ in range(60):  # at the pace of the motion: torques may change only so fast
+        ticks(callback, source, 1, 0.0)
+        time.sleep(period)
+        times.append(source.time)
+        torques.append(list(deserialize_message(sink.last, Float64MultiArray).data))
+    if loops:
+        delta.refuse_wrong(times[-20:], torques[-20:])
+    else:
+        refuse_wrong('the tick', times[-20:], torques[-20:])
+
+
 def main() -> None:
     """Measure the arm, or the delta robot if that is named, once and print."""
     loops = 'delta' in sys.argv[1:]
     robot, rate = (delta, delta.RATE) if loops else (arm, RATE)
-    more = delta.PARAMETERS if loops else {}
+    more = {'loop': 'executor', **(delta.PARAMETERS if loops else {})}
     state_input.BURST = math.inf  # back to back is a flood; here every message is to be measured
     rclpy.init(args=[*controller.arguments(rate, robot=more), '-p', 'autostart:=false'])
     node = ControllerNode()
     node.trigger_configure()
     made, loop_node = node.controller, node.loop_node
-    loop_node.output = Nowhere()
+    loop_node.output = sink = Sink()
     loop_node.free_period = 0.0  # back to back no state comes too fast
     made.snapshots.watched = False  # as a node finds out that nobody listens to
     callback = next(subscription.callback for subscription in loop_node.subscriptions
@@ -105,14 +135,15 @@ def main() -> None:
     ticks(callback, source, max(WARM, round(2.5 * rate)), 1.0 / rate)
     gc.collect()
     gc.freeze()
-    before = made.x.command.torque.published
+    before = sink.count
     paced = ticks(callback, source, COUNT, 1.0 / rate)
     busy = ticks(callback, source, COUNT, 0.0)
-    published = made.x.command.torque.published - before
+    if made.state is not State.RUNNING or sink.count - before != 2 * COUNT:
+        raise RuntimeError(f'the controller is {made.state.value}, and of {2 * COUNT} states '
+                           f'{sink.count - before} had torques: this is no tick')
+    probe(loops, callback, source, sink, 1.0 / rate)
     kernel = sum(best_times(made.kernels[name].run)[0] for name in KERNELS if name in made.kernels)
-    print(json.dumps({
-        'paced': paced, 'busy': busy, 'published': published / (2 * COUNT),
-        'kernel': 1e6 * kernel}))
+    print(json.dumps({'paced': paced, 'busy': busy, 'kernel': 1e6 * kernel}))
     rclpy.try_shutdown()
 
 

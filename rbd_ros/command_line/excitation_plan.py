@@ -21,11 +21,12 @@ import json
 import math
 from pathlib import Path as File
 import re
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from rbd_ros.compiler import Array
+from rbd_ros.control.paths.extrema import first_outside, powers
 from rbd_ros.dynamics.robot import Dynamics
 from rbd_ros.errors import RbdError, SettingError
 from rbd_ros.identification.excitation import Bounds, excite
@@ -44,6 +45,10 @@ __all__ = ['approach', 'bounds_of', 'Checks', 'excitation_of', 'extremes', 'Path
 
 #: Time between the points of a plan, s; polynomials of degree five join them.
 STEP = 0.05
+#: Points in each period of the fastest harmonic, at least.
+_POINTS = 40
+#: Instants of each piece at which torques are computed.
+_BETWEEN = 4
 #: Speed and acceleration on the way to the start, shares of what the motion itself may use.
 GENTLE = 0.25
 #: Postures that are tried as a start.
@@ -66,12 +71,13 @@ class Checks(NamedTuple):
     floor: float | None
     margin: float
     ignore: tuple[str, ...]
+    acceleration: float = 4.0
 
     def words(self) -> str:
         """Return them as they are typed."""
         return ' '.join([
             *(f'--{name} {getattr(self, name):g}' for name in (
-                'speed', 'torque', 'range', 'margin')),
+                'speed', 'acceleration', 'torque', 'range', 'margin')),
             '--no-floor' if self.floor is None else f'--floor {self.floor:g}',
             *(f'--ignore {pair}' for pair in self.ignore)])
 
@@ -125,20 +131,55 @@ class Scene(NamedTuple):
 
     def refuse(self, path: Path, bounds: Bounds) -> None:
         """Raise an error if a path leaves its limits or comes too close to something."""
-        for what, values, low, high in (
-                ('position', path.q, bounds.lower, bounds.upper),
-                ('velocity', path.qd, -bounds.speed, bounds.speed),
-                ('torque', torques(self.robot, path), -bounds.torque, bounds.torque)):
-            slack = 1e-6 + 1e-3 * np.where(np.isfinite(high), np.abs(high), 1.0)
-            bad = np.argwhere((values < low - slack) | (values > high + slack))
-            if bad.size:
-                t, k = bad[0]
-                raise RbdError(f'at {path.t[t]:.2f} s the {what} of "{path.joints[k]}" is '
-                               f'{values[t, k]:.4g}, not between {low[k]:.4g} and {high[k]:.4g}')
+        curve = path.curve()
+        for what, order, low, high in (
+                ('position', 0, bounds.lower, bounds.upper),
+                ('velocity', 1, -bounds.speed, bounds.speed),
+                ('acceleration', 2, -bounds.acceleration, bounds.acceleration)):
+            slack = _slack(high)
+            t = _first_beyond(curve, order, low - slack, high + slack)
+            if t is not None:
+                _refuse(path, what, t, curve(t, order), low, high)
+        fine = _finer(path)
+        values = torques(self.robot, fine)
+        bad = (np.abs(values) > bounds.torque + _slack(bounds.torque)).any(axis=1)
+        if bad.any():
+            k = int(bad.argmax())
+            _refuse(path, 'torque', float(fine.t[k]), values[k], -bounds.torque, bounds.torque)
         miss = self.clearance.first_miss(path.position, float(path.t[-1]), self.margin)
         if miss is not None:
             raise RbdError(f'{miss.text(self.margin)}; choose another --start or --seed, or '
                            f'exclude links that may overlap with --ignore {miss.one}:{miss.two}')
+
+
+def _slack(most: Array) -> Array:
+    """Return by how much a limit may be missed: the digits of a file, and shapes of curves."""
+    return 1e-6 + 1e-3 * np.where(np.isfinite(most), np.abs(most), 1.0)
+
+
+def _first_beyond(curve: Any, order: int, low: Array, high: Array) -> float | None:
+    """Return the first time at which a derivative of a curve leaves its bounds."""
+    part = curve.derivative(order) if order else curve  # in the basis of Bernstein, a hull
+    outside = (part.c.min(axis=0) < low) | (part.c.max(axis=0) > high)
+    for i in np.flatnonzero(outside.any(axis=1)):
+        u = first_outside(powers(part.c[:, i]), low, high)
+        if u is not None:
+            return float(part.x[i] + u * (part.x[i + 1] - part.x[i]))
+    return None
+
+
+def _refuse(path: Path, what: str, t: float, values: Array, low: Array, high: Array) -> None:
+    k = int(np.argmax(np.maximum(low - values, values - high)))
+    raise RbdError(f'at {t:.2f} s the {what} of "{path.joints[k]}" is {values[k]:.4g}, not '
+                   f'between {low[k]:.4g} and {high[k]:.4g}')
+
+
+def _finer(path: Path) -> Path:
+    """Return a motion with more points, as many as the polynomials need."""
+    curve = path.curve()
+    share = np.arange(_BETWEEN) / _BETWEEN
+    t = np.append((path.t[:-1, None] + np.diff(path.t)[:, None] * share).ravel(), path.t[-1])
+    return Path(path.joints, t, *(curve(t, order) for order in range(3)))
 
 
 def bounds_of(model: Model, *, speed: float, acceleration: float, torque: float, share: float,
@@ -174,7 +215,7 @@ def planned(scene: Scene, bounds: Bounds, start: Array | None, duration: float, 
     model = scene.robot.model
     found = excite(scene.robot, _start(scene, bounds, seed) if start is None else start, bounds,
                    scene.clear, duration=duration, seed=seed, evaluations=evaluations, told=told)
-    t = np.linspace(0.0, duration, 1 + max(2, math.ceil(duration / STEP)))
+    t = np.linspace(0.0, duration, 1 + max(_POINTS * len(found.sine), math.ceil(duration / STEP)))
     return Path(model.independent_joint_names, t, *found.at(t))
 
 
@@ -222,9 +263,10 @@ def approach(scene: Scene, here: Array, path: Path) -> Path:
 
 def extremes(scene: Scene, path: Path) -> dict[str, Array]:
     """Return per joint the largest values of a motion."""
-    return {'lowest': path.q.min(axis=0), 'highest': path.q.max(axis=0),
-            'speed': np.abs(path.qd).max(axis=0), 'acceleration': np.abs(path.qdd).max(axis=0),
-            'torque': np.abs(torques(scene.robot, path)).max(axis=0),
+    fine = _finer(path)
+    return {'lowest': fine.q.min(axis=0), 'highest': fine.q.max(axis=0),
+            'speed': np.abs(fine.qd).max(axis=0), 'acceleration': np.abs(fine.qdd).max(axis=0),
+            'torque': np.abs(torques(scene.robot, fine)).max(axis=0),
             'torque_limit': np.array(scene.robot.model.effort_limit)}
 
 

@@ -24,6 +24,7 @@ import numpy as np
 from rbd_ros.compiler import Array
 from rbd_ros.dynamics.robot import Dynamics
 from rbd_ros.model.positions import random_position
+from rbd_ros.model.reach_bound import endless_slide
 
 __all__ = ['reach']
 
@@ -43,23 +44,21 @@ def reach(robot: Dynamics, frame: str, seed: int = 0) -> float:
     :param robot: with a fixed base.
     :param frame: name of the frame.
     :param seed: of the random postures.
-    :returns: the distance; infinity if a prismatic joint on the way has no limit.
+    :returns: the distance; infinity if a joint on the way slides without a limit.
     """
     model = robot.model
+    if endless_slide(model, frame) is not None:
+        return math.inf
     lower, upper = np.array(model.lower, float), np.array(model.upper, float)
-    path = set(model.support[model.frame(frame).body])
     single = []         # coordinates that can be varied one by one
     for name in model.independent_joint_names:
         part, joint = model.position_slice(name), model.joint[model.joint_index(name)]
-        if part.stop - part.start != 1:
+        if not joint.additive:
             continue
-        k = part.start
-        endless = not (math.isfinite(lower[k]) and math.isfinite(upper[k]))
-        if endless and joint.type_name == 'prismatic' and model.joint_index(name) in path:
-            return math.inf
-        if endless:
-            lower[k], upper[k] = max(lower[k], -math.pi), min(upper[k], math.pi)
-        single.append(k)
+        for k in range(part.start, part.stop):
+            if not (math.isfinite(lower[k]) and math.isfinite(upper[k])):
+                lower[k], upper[k] = max(lower[k], -math.pi), min(upper[k], math.pi)
+            single.append(k)
     rng = np.random.default_rng(seed)
     q = np.array([random_position(model, rng) for _ in range(SAMPLES)])
 

@@ -25,7 +25,7 @@ from rbd_ros.identification.fit import (
 from rbd_ros.identification.parameters import (
     body_parameters, drive_parameters, is_physical, parameter_names, pseudo_inertia,
     with_parameters)
-from rbd_ros.identification.payload import identify_payload, Payload
+from rbd_ros.identification.payload import identify_payload, Payload, payload_of
 from rbd_ros.identification.physical import physical_fit
 from rbd_ros.identification.recording import (
     read_joint_states, read_recording, read_table, Recording, smooth)
@@ -37,7 +37,8 @@ __all__ = [
     'BagError', 'base_parameters', 'BaseEstimate', 'BaseParameters', 'body_parameters',
     'controller_parameters', 'corrected_urdf', 'design', 'drive_parameters', 'Estimate', 'fit',
     'Identified', 'identify_payload', 'identify_robot', 'is_physical', 'Motion',
-    'parameter_names', 'Payload', 'physical_fit', 'predicted_torque', 'pseudo_inertia',
+    'parameter_names', 'Payload', 'payload_of', 'physical_fit', 'predicted_torque',
+    'pseudo_inertia',
     'read_joint_states', 'read_recording', 'read_table', 'Recording', 'settle',
     'SingularRegressor', 'smooth', 'with_parameters',
 ]

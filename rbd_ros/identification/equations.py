@@ -16,8 +16,8 @@
 A recording as linear equations in the parameters, filtered and thinned.
 
 Torques and the columns of the regressor pass the same filter, so that a step of dry friction has
-the same shape on both sides. Samples are then taken so far apart that what is left of the noise is
-independent from one to the next: only then do the residuals tell how sure the result is.
+the same shape on both sides. Samples are then taken so far apart that the filter makes the noise
+of one no more like that of the next; how much alike it is by itself, the residuals tell.
 """
 
 from __future__ import annotations
@@ -32,6 +32,7 @@ from rbd_ros.dynamics.robot import Dynamics
 from rbd_ros.errors import RbdError
 from rbd_ros.identification.bag import BagError
 from rbd_ros.identification.drive import drive_columns, terms_of
+from rbd_ros.identification.fit import Order
 from rbd_ros.identification.recording import longest_gap, Recording
 
 __all__ = ['Equations', 'equations', 'Motion', 'settle']
@@ -42,6 +43,8 @@ SHORTEST = 1.0
 _FINE = 40.0
 #: Distance of the samples that remain, in periods of the cutoff: their noise is uncorrelated.
 _APART = 0.55
+#: What is left out at both ends, in the same periods: a motion may begin there at any speed.
+_EDGE = 3.0
 #: Weights of a difference over nine points: exact for polynomials of degree eight.
 _DIFFERENCE = np.array([3.0, -32.0, 168.0, -672.0, 0.0, 672.0, -168.0, 32.0, -3.0]) / 840.0
 
@@ -68,7 +71,7 @@ class Motion(NamedTuple):
 
     def kept(self) -> NDArray[np.intp]:
         """Return the indices of samples whose noise is independent, without the ends."""
-        edge = int(1.5 * self.rate / self.cutoff) + 5
+        edge = int(_EDGE * self.rate / self.cutoff) + 5
         step = max(1, int(np.ceil(_APART * self.rate / self.cutoff)))
         return np.arange(edge, len(self.t) - edge, step, dtype=np.intp)
 
@@ -81,12 +84,19 @@ class Equations(NamedTuple):
     :param b: torques, (rows,).
     :param joint: index of the velocity variable of each row.
     :param t: time of each row, s.
+    :param place: number of the sample of each row; those that are left out count too.
     """
 
     A: Array
     b: Array
     joint: NDArray[np.intp]
     t: Array
+    place: NDArray[np.intp]
+
+    @property
+    def order(self) -> Order:
+        """Return which rows follow each other."""
+        return Order(self.joint, self.place)
 
 
 def _filtered(x: Array, cutoff: float, rate: float) -> Array:
@@ -135,7 +145,7 @@ def settle(recording: Recording, cutoff: float, effort_delay: float = 0.0) -> Mo
     if not abs(effort_delay) < 0.1 * span:
         raise RbdError(f'effort_delay of {effort_delay:g} s must be far shorter than the '
                        f'recording: at most {0.1 * span:.3g} s')
-    even = np.arange(t[0], t[-1], step)
+    even = np.arange(max(t[0], t[0] - effort_delay), min(t[-1], t[-1] - effort_delay), step)
     q = _filtered(CubicSpline(t, recording.q)(even), cutoff, 1.0 / step)
     tau = _filtered(CubicSpline(t - effort_delay, recording.tau)(even), cutoff, 1.0 / step)
     qd = _derivative(q, step)
@@ -158,7 +168,7 @@ def equations(robot: Dynamics, motion: Motion, kind: str, bodies: Array,
     Y = robot.torque_regressor(motion.q, motion.qd, motion.qdd)
     drives = drive_columns(kind, motion.qd, motion.qdd, Y @ bodies)
     terms, kept = drives.shape[2], motion.kept()
-    rows, torques, joints, times = [], [], [], []
+    rows, torques, joints, times, places = [], [], [], [], []
     for j in range(nv):
         felt = np.abs(Y[:, j]).max(axis=0) > 0.0
         A = np.zeros((len(kept), Y.shape[2] + terms * nv))
@@ -171,5 +181,6 @@ def equations(robot: Dynamics, motion: Motion, kind: str, bodies: Array,
         torques.append(motion.tau[kept, j][use])
         joints.append(np.full(int(use.sum()), j, dtype=np.intp))
         times.append(motion.t[kept][use])
+        places.append(np.flatnonzero(use))
     return Equations(np.vstack(rows), np.concatenate(torques), np.concatenate(joints),
-                     np.concatenate(times))
+                     np.concatenate(times), np.concatenate(places))

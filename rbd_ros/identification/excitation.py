@@ -17,7 +17,10 @@ Motions that tell the parameters of a robot: planned for the condition of the re
 
 Each joint follows a finite Fourier series that begins and ends at rest at the start posture. The
 series are scaled to the limits of the joints, shrunk until torques and clearance allow them, and
-improved step by step. Nothing leaves the limits at any time.
+improved step by step. Nothing leaves the limits at any time: a trigonometric polynomial of degree
+N that is at most m at M even times of its period, M > 2 N, is at most m / cos(pi N / M) between
+them (Ehlich and Zeller, "Schwankung von Polynomen zwischen Gitterpunkten", Mathematische
+Zeitschrift 86, 1964), so that the number of samples follows from the fastest harmonic.
 """
 
 from __future__ import annotations
@@ -35,8 +38,11 @@ from rbd_ros.identification.whole_robot import stacked, structural
 
 __all__ = ['Bounds', 'Clear', 'excite', 'Series']
 
-#: Times at which the regressor is evaluated while searching, and those at which limits are.
-_COARSE, _FINE = 100, 1001
+#: Samples in each period of the fastest harmonic: of torques, which have faster ones of their own,
+#: of the limits of joints, and of what must keep clear.
+_TORQUES, _LIMITS, _CLEAR = 160, 40, 16
+#: Times at which the regressor is evaluated while searching, at least, and in each such period.
+_COARSE, _EACH = 100, 4
 #: Share of the objective that rewards larger torques, next to the condition number.
 _SIZE = 0.3
 #: How much amplitudes shrink until a limit is kept, and how often.
@@ -80,9 +86,15 @@ class Series(NamedTuple):
                 (c * w) @ self.sine - (s * w) @ self.cosine,
                 -(s * w**2) @ self.sine - (c * w**2) @ self.cosine)
 
-    def position(self, t: Array) -> Array:
-        """Return positions, (count, nv)."""
-        return self.at(t)[0]
+    def even(self, count: int) -> tuple[Array, Array, Array]:
+        """Return the same at even times of its duration, without the end."""
+        order = np.arange(1, len(self.sine) + 1)
+        lines = np.zeros((count // 2 + 1, len(self.start)), complex)
+        lines[order] = 0.5 * count * (self.cosine - 1j * self.sine)
+        turn = np.zeros((len(lines), 1), complex)
+        turn[order, 0] = 2j * np.pi / self.duration * order
+        q, qd, qdd = (np.fft.irfft(turn**k * lines, count, axis=0) for k in range(3))
+        return self.start + q - self.cosine.sum(axis=0), qd, qdd
 
 
 def excite(
@@ -144,8 +156,7 @@ class _Search:
         order = np.arange(1.0, harmonics + 1)
         # At rest: no velocity (sines) and no acceleration (cosines) at the beginning.
         self.rest = [np.eye(harmonics) - np.outer(n, n) / (n @ n) for n in (order, order**2)]
-        self.coarse = np.linspace(0.0, duration, _COARSE, endpoint=False)
-        self.fine = np.linspace(0.0, duration, _FINE)
+        self.count, self.coarse = harmonics, max(_COARSE, _EACH * harmonics)
         self.weight = np.where(np.isfinite(bounds.torque), bounds.torque, 1.0)
 
     def series(self, x: Array, excitation: float | None = None) -> Series:
@@ -170,21 +181,24 @@ class _Search:
     def within(self, x: Array) -> Array:
         """Return amplitudes at rest at both ends, scaled down to the limits of the joints."""
         x = np.array([P @ part for P, part in zip(self.rest, x, strict=True)])
-        q, qd, qdd = Series(self.start, x[0], x[1], self.duration, 0.0).at(self.fine)
+        q, qd, qdd = Series(self.start, x[0], x[1], self.duration, 0.0).even(
+            _LIMITS * self.count)
         b, way = self.bounds, q - self.start
+        between = 1.0 / np.cos(np.pi / _LIMITS)
+        middle = 0.5 * (way.max(axis=0) + way.min(axis=0))
+        half = between * 0.5 * (way.max(axis=0) - way.min(axis=0))
         tiny = 1e-12
-        sizes = [way.max(axis=0) / (b.upper - self.start), -way.min(axis=0) / (
-            self.start - b.lower), np.abs(qd).max(axis=0) / b.speed,
-            np.abs(qdd).max(axis=0) / b.acceleration, np.full(len(self.start), tiny)]
-        # A thousandth less: the extremes lie between samples.
-        return x * np.minimum(1.0, 0.999 / np.max(sizes, axis=0))
+        sizes = [(middle + half) / (b.upper - self.start), (half - middle) / (
+            self.start - b.lower), between * np.abs(qd).max(axis=0) / b.speed,
+            between * np.abs(qdd).max(axis=0) / b.acceleration, np.full(len(self.start), tiny)]
+        return x * np.minimum(1.0, 1.0 / np.max(sizes, axis=0))
 
     def filled(self, x: Array) -> Array:
         """Return amplitudes as large as the limits of the joints allow."""
         return self.within(1e3 * x / np.abs(x).max(axis=(0, 1)))
 
     def strong_enough(self, made: Series) -> bool:
-        q, qd, qdd = made.at(self.fine[::5])
+        q, qd, qdd = made.even(_TORQUES * self.count)
         damping, friction, _ = self.drives
         torque = (self.robot.inverse_dynamics(q, qd, qdd) + damping * qd
                   + friction * np.sign(qd))
@@ -192,8 +206,8 @@ class _Search:
 
     def condition(self, made: Series) -> tuple[float, float]:
         """Return the condition number, and the mean size of the columns as a logarithm."""
-        A = stacked(self.robot, self.kind, *made.at(self.coarse))[:, self.base]
-        A = A / np.tile(self.weight, _COARSE)[:, None]
+        A = stacked(self.robot, self.kind, *made.even(self.coarse))[:, self.base]
+        A = A / np.tile(self.weight, self.coarse)[:, None]
         size = np.linalg.norm(A, axis=0)
         if not size.min() > 0.0:
             return np.inf, -np.inf
@@ -214,7 +228,8 @@ class _Search:
             value = np.log(condition) - _SIZE * size
             if not value < beat:
                 return None
-            if self.strong_enough(made) and self.clear(made.position(self.fine[::8])):
+            if self.strong_enough(made) and self.clear(
+                    made.even(_CLEAR * self.count)[0]):
                 return y, value
             y = _SHRINK * y
         return None

@@ -20,7 +20,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from rbd_ros.compiler import Array
 from rbd_ros.dynamics.robot import Dynamics
@@ -99,13 +99,27 @@ def refuse_non_finite(A: Array, b: Array) -> None:
                                  'rows): leave out samples with NaN or infinity')
 
 
-def fit(A: ArrayLike, b: ArrayLike, names: Sequence[str] = ()) -> Estimate:
+class Order(NamedTuple):
+    """
+    Which rows of equations follow each other, so that their noise may be alike.
+
+    :param series: number of the series of each row, such as its joint, (rows,).
+    :param place: number of each row in its series; numbers may be left out.
+    """
+
+    series: NDArray[np.intp]
+    place: NDArray[np.intp]
+
+
+def fit(A: ArrayLike, b: ArrayLike, names: Sequence[str] = (), order: Order | None = None,
+        ) -> Estimate:
     """
     Return the least-squares solution of A x = b.
 
     :param A: stacked regressor.
     :param b: what was measured, minus what is known.
     :param names: of the columns of A, for error messages.
+    :param order: of the rows in time; None: the noise of each row is its own.
     :raises SingularRegressor: if the motion does not determine all columns.
     """
     A, b = np.asarray(A, float), np.asarray(b, float).ravel()
@@ -123,14 +137,51 @@ def fit(A: ArrayLike, b: ArrayLike, names: Sequence[str] = ()) -> Estimate:
     if rank < count:
         doubt = 1.0 - np.sum(V[:rank] ** 2, axis=0) if rank else np.ones(count)
         labels = list(names) or [f'column {k}' for k in range(count)]
-        order = [k for k in np.argsort(-doubt, kind='stable') if doubt[k] > RANK]
-        raise SingularRegressor([labels[k] for k in order], rank, count)
+        doubtful = [k for k in np.argsort(-doubt, kind='stable') if doubt[k] > RANK]
+        raise SingularRegressor([labels[k] for k in doubtful], rank, count)
     x = V.T @ (U.T @ b / values)
     rest = b - scaled @ x
-    variance = rest @ rest / max(rows - count, 1)
-    deviation = np.sqrt(variance * np.sum((V / values[:, None]) ** 2, axis=0))
+    back = V.T / values
+    if order is None:
+        squares = rest @ rest / max(rows - count, 1) * np.sum(back ** 2, axis=1)
+    else:
+        squares = _squares(back, U, rest, order)
+    deviation = np.sqrt(squares)
     return Estimate(x / size, deviation / size, float(values[0] / values[-1]),
                     float(np.sqrt(rest @ rest / rows)))
+
+
+def _squares(back: Array, U: Array, rest: Array, order: Order) -> Array:
+    """
+    Return squares of the deviations of x = back U^T b, where the noise is alike in nearby rows.
+
+    The noise of a series has the covariances of its residuals, up to the first distance at which
+    these are no longer alike (Geyer, "Practical Markov chain Monte Carlo", 1992). They only ever
+    widen what independent rows would give. The fit has taken its part of the noise from the
+    residuals: of noise with the covariance W the part tr(U^T W U), which is given back.
+    """
+    alone, alike = np.zeros((2, U.shape[1], U.shape[1]))
+    for series in np.unique(order.series):
+        rows = order.series == series
+        place = order.place[rows] - order.place[rows].min()
+        length = int(place.max()) + 1
+        u, e, there = np.zeros((length, U.shape[1])), np.zeros(length), np.zeros(length)
+        u[place], e[place], there[place] = U[rows], rest[rows], 1.0
+        own = float(e @ e) / len(place) * (u.T @ u)
+        alone += own
+        alike += own
+        for k in range(1, length // 4):
+            pairs = float(there[:-k] @ there[k:])
+            covariance = float(e[:-k] @ e[k:]) / max(pairs, 1.0)
+            if not covariance > 0.0:
+                break
+            both = covariance * (u[:-k].T @ u[k:])
+            alike += both + both.T
+    total, found = float(rest @ rest), []
+    for each in (alone, alike):
+        left = max(1.0 - float(np.trace(each)) / max(total, 1e-300), 1.0 / len(rest))
+        found.append(np.einsum('ij,jk,ik->i', back, each, back) / left)
+    return np.maximum(*found)
 
 
 class BaseParameters(NamedTuple):

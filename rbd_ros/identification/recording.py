@@ -188,7 +188,7 @@ def smooth(recording: Recording, cutoff: float, effort_delay: float = 0.0) -> Re
                        f'recording, {0.5 / step:.4g} Hz')
     if not abs(effort_delay) < t[-1] - t[0]:
         raise RbdError(f'effort_delay of {effort_delay:g} s must be shorter than the recording')
-    even = np.arange(t[0], t[-1], step)
+    even = np.arange(max(t[0], t[0] - effort_delay), min(t[-1], t[-1] - effort_delay), step)
     b, a = butter(4, 2.0 * cutoff * step)
 
     def filtered(x: Array, late: float = 0.0) -> Array:

@@ -45,6 +45,8 @@ class Tool(NamedTuple):
     What was found, with standard deviations by what the readings leave unexplained.
 
     :param residual: rms of what is left, moment and force, N.m and N.
+    :param sides: deviations to each side of a 95 % interval, of what forces tell and of what
+        moments do: with few readings, the residuals say little of the noise (Student's t).
     """
 
     mass: float
@@ -56,6 +58,14 @@ class Tool(NamedTuple):
     force_bias_deviation: Array
     moment_bias_deviation: Array
     residual: tuple[float, float]
+    sides: tuple[float, float]
+
+    def intervals(self) -> dict[str, float | Array]:
+        """Return half the width of a 95 % interval of each value."""
+        force, moment = self.sides
+        return {'mass': force * self.mass_deviation, 'com': max(self.sides) * self.com_deviation,
+                'force_bias': force * self.force_bias_deviation,
+                'moment_bias': moment * self.moment_bias_deviation}
 
 
 def identify_tool(gravity: npt.ArrayLike, wrench: npt.ArrayLike) -> Tool:
@@ -87,7 +97,13 @@ def identify_tool(gravity: npt.ArrayLike, wrench: npt.ArrayLike) -> Tool:
                        'gravity has (force_torque.convention)')
     return Tool(mass, y[:3] / mass, size * x[1:], size * y[3:], float(dx[0]),
                 np.hypot(dy[:3], y[:3] / mass * dx[0]) / mass, size * dx[1:], size * dy[3:],
-                (moment_left, force_left))
+                (moment_left, force_left), (_side(3 * len(g) - 4), _side(3 * len(g) - 6)))
+
+
+def _side(free: int) -> float:
+    """Return how many deviations lie to each side of a 95 % interval."""
+    from scipy.special import stdtrit
+    return float(stdtrit(free, 0.975))
 
 
 def _solve(A: Array, b: Array) -> tuple[Array, Array, float]:

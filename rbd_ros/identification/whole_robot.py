@@ -49,6 +49,8 @@ TRUST = 0.5
 #: Members of a combination that are named; the others are much smaller.
 _MEMBER = 1e-6
 _ROUNDS = 4
+#: rad/s, rad/s^2 (or m) that a joint which rests in a recording counts as having moved with
+_STILL = 0.02
 #: Excitation above which a motion tells too little: the result would be noise.
 POOR = 1e4
 
@@ -93,7 +95,7 @@ class Identified(NamedTuple):
     :param parameters: their identified values, physically possible.
     :param base: what torques depend on, with intervals.
     :param never: parameters on which no torque depends, in no motion.
-    :param noise: standard deviation of the remaining torque of each joint.
+    :param noise: standard deviation of the remaining torque of each joint; NaN for one that rests.
     :param excitation: condition number of the regressor with columns of unit length.
     """
 
@@ -141,19 +143,24 @@ def identify_robot(
     for turn in range(_ROUNDS):
         if turn == 0 or 'load' in terms_of(kind):
             found = equations(robot, motion, kind, x[:10 * model.nb])
-            _refuse_too_few(found, len(structure.independent), model)
+            if not partial:
+                _refuse_rest(found, model)
             base = _excited(found.A) if partial else structure
+            _refuse_too_few(found, len(base.independent))
             labels = [names[k] for k in base.independent]
         A, b = found.A / sigma[found.joint, None], found.b / sigma[found.joint]
-        estimate = fit(A[:, base.independent], b, labels)
+        estimate = fit(A[:, base.independent], b, labels, found.order)
         if not partial:
             _refuse_poor(A[:, base.independent], labels, estimate.condition)
-        sigma = _noise(found, base, estimate)
+        sigma = _noise(found, base, estimate, model.nv)
         A, b = found.A / sigma[found.joint, None], found.b / sigma[found.joint]
         x = physical_fit(np.vstack([A, np.diag(1.0 / spread)]),
                          np.concatenate([b, described / spread]), model.nb, weight=0.0,
                          free=free_columns(kind, model.nv))
-    estimate = fit(A[:, base.independent], b, labels)
+        mute = ~found.A.any(axis=0)
+        mute[:10 * model.nb] = False
+        x[mute] = described[mute]  # of joints that rest: nothing holds them but a wide prior
+    estimate = fit(A[:, base.independent], b, labels, found.order)
     felt = np.abs(structure.grouping).max(axis=0) > _MEMBER
     return Identified(kind, names, described, x, _base(base, names, described, spread, estimate),
                       [name for name, used in zip(names, felt, strict=True) if not used],
@@ -196,11 +203,14 @@ def predicted_torque(robot: Dynamics, motion: Motion, kind: str, x: Array) -> Ar
     return motion.filtered(load + np.einsum('tjk,kj->tj', drives, x[n:].reshape(-1, nv)))
 
 
-def _refuse_too_few(found: Equations, needed: int, model: Model) -> None:
+def _refuse_rest(found: Equations, model: Model) -> None:
     for j, count in enumerate(np.bincount(found.joint, minlength=model.nv)):
         if count == 0:
             raise RbdError(f'joint "{model.independent_joint_names[j]}" does not move in this '
                            'recording; record a motion of all joints')
+
+
+def _refuse_too_few(found: Equations, needed: int) -> None:
     if len(found.b) < 2 * needed:
         raise RbdError(f'the recording gives {len(found.b)} independent measurements for {needed} '
                        'combinations of parameters, which is too few: record for longer, or '
@@ -227,14 +237,15 @@ def _excited(A: Array) -> BaseParameters:
     return BaseParameters(found.independent, found.grouping * size / own[:, None])
 
 
-def _noise(found: Equations, base: BaseParameters, estimate: Estimate) -> Array:
-    """Return the standard deviation of the residual of each joint."""
+def _noise(found: Equations, base: BaseParameters, estimate: Estimate, nv: int) -> Array:
+    """Return the standard deviation of the residual of each joint; NaN for one without any."""
     rest = found.b - found.A[:, base.independent] @ estimate.parameters
     free = 1.0 - len(base.independent) / len(rest)
-    sizes = np.bincount(found.joint)
-    variance = np.bincount(found.joint, rest**2) / (sizes * free)
+    sizes = np.bincount(found.joint, minlength=nv)
+    variance = np.full(nv, np.nan)
+    np.divide(np.bincount(found.joint, rest**2, nv), sizes * free, variance, where=sizes > 0)
     # A joint without any noise would outweigh all others.
-    return np.sqrt(np.maximum(variance, 1e-16 + 1e-12 * float(variance.max())))
+    return np.sqrt(np.maximum(variance, 1e-16 + 1e-12 * float(np.nanmax(variance))))
 
 
 def _spread(model: Model, kind: str, motion: Motion) -> Array:
@@ -246,8 +257,8 @@ def _spread(model: Model, kind: str, motion: Motion) -> Array:
                    float(np.sqrt(max(x[4] + x[7] + x[9], 0.0) / m)), 0.02)
         out += [m, *[m * size] * 3, *[m * size**2] * 6]
     torque = np.ptp(motion.tau, axis=0) + 1e-6
-    speed = np.abs(motion.qd).max(axis=0) + 1e-6
-    swing = np.abs(motion.qdd).max(axis=0) + 1e-6
+    speed = np.maximum(np.abs(motion.qd).max(axis=0), _STILL)
+    swing = np.maximum(np.abs(motion.qdd).max(axis=0), _STILL)
     sizes = {'viscous': torque / speed, 'viscous forward': torque / speed,
              'viscous backward': torque / speed, 'coulomb': torque, 'offset': torque,
              'rotor': torque / swing, 'load': np.ones(model.nv)}

@@ -65,8 +65,9 @@ def corrected_urdf(text: str, model: Model, found: Identified) -> str:
     Return a description with the identified inertias, damping and friction.
 
     The inertia of links that are fixed to each other is one body's: the link at the joint gets
-    all of it, and the others lose their ``<inertial>``. Rotors have no place in a URDF; give them
-    to the controller.
+    all of it, and the others lose their ``<inertial>``. Likewise the friction of joints that mimic
+    another one is that of the joint that they mimic. Rotors have no place in a URDF; give them to
+    the controller.
 
     :param text: of the URDF that the model was made of.
     """
@@ -92,6 +93,8 @@ def corrected_urdf(text: str, model: Model, found: Identified) -> str:
             if name in model.independent_joint_names:
                 k = model.velocity_slice(name).start
                 _set_friction(joint, float(viscous[k]), float(coulomb[k]))
+            elif joint.find('mimic') is not None and joint.find('dynamics') is not None:
+                _set_friction(joint, 0.0, 0.0)
     ElementTree.indent(robot)
     return ElementTree.tostring(robot, encoding='unicode', xml_declaration=True) + '\n'
 

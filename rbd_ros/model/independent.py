@@ -136,7 +136,7 @@ def independent(joints: Sequence[tuple[Arc, Joint]],
 def _couple(joints: Sequence[tuple[Arc, Joint]], laws: Mapping[str, Mimic | Gear],
             starts: dict[str, tuple[int, int]], values: dict[str, list[float]]) -> Coupling:
     """
-    Return the coupling of followers to leaders, and add to the leaders what followers cost.
+    Return the coupling of followers to leaders; these bear costs and limits of their followers.
 
     :param starts: where each leader's coordinates begin in q and v.
     """
@@ -156,6 +156,7 @@ def _couple(joints: Sequence[tuple[Arc, Joint]], laws: Mapping[str, Mimic | Gear
         q0 += [offset] * joint.nq
         if arc.name in laws:
             _charge(arc, law, starts, values)
+            _restrict(arc, law, starts, values)
     number = {arc.name: i for i, (arc, _) in enumerate(joints, 1)}
     leaders: dict[str, frozenset[int]] = {}
     for name in linear:
@@ -178,7 +179,7 @@ def _charge(arc: Arc, law: Composed | None, starts: dict[str, tuple[int, int]],
     Add the damping, friction and rotor of a follower to its leader.
 
     Damping and rotor are felt by the multiplier squared (power is the same), friction by the
-    multiplier's magnitude; ranges and limits are the leader's own.
+    multiplier's magnitude.
     """
     for entry, power in (('friction', 1), ('damping', 2), ('rotor_inertia', 2)):
         own = _spread(getattr(arc.data, entry), 1, arc, entry)[0]
@@ -190,6 +191,32 @@ def _charge(arc: Arc, law: Composed | None, starts: dict[str, tuple[int, int]],
                 f'joint "{arc.name}": {entry} {own} cannot be moved to the joint that it follows, '
                 'since its gear is not linear or has several inputs; give that to the joints that '
                 'move freely, or make a rotor a body (load_urdf: rotor_bodies=True)')
+
+
+def _restrict(arc: Arc, law: Composed | None, starts: dict[str, tuple[int, int]],
+              values: dict[str, list[float]]) -> None:
+    """
+    Narrow the range and the velocity of a leader to what its follower may do.
+
+    A follower with equal limits, or with the velocity limit 0, has none: such numbers stand where
+    somebody had to write some. Nor has one whose limits leave its leader nowhere to go: they are
+    meant for another direction. The effort is that of the leader's drive.
+    """
+    lower, upper, velocity = (_spread(getattr(arc.data, entry), 1, arc, entry)[0]
+                              for entry in ('lower', 'upper', 'velocity'))
+    if law is None or len(law.weights) != 1:
+        return
+    (leader, weight), = law.weights.items()
+    if weight == 0.0:
+        return
+    q, v = starts[leader]
+    if lower < upper:
+        low, high = sorted((bound - law.offset) / weight for bound in (lower, upper))
+        low, high = max(values['lower'][q], low), min(values['upper'][q], high)
+        if low < high:
+            values['lower'][q], values['upper'][q] = low, high
+    if velocity > 0.0:
+        values['velocity_limit'][v] = min(values['velocity_limit'][v], velocity / abs(weight))
 
 
 def _laws(joints: Sequence[tuple[Arc, Joint]]) -> dict[str, Mimic | Gear]:

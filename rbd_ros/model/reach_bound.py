@@ -28,9 +28,12 @@ from rbd_ros.joints import Helical, Joint, Prismatic
 from rbd_ros.model.model import Model
 from rbd_ros.spatial import Vec3
 
-__all__ = ['reach_bound']
+__all__ = ['endless_slide', 'reach_bound']
 
 Interval = tuple[float, float]
+
+#: m beyond which a limit of a slide is none: somebody had to write a number
+_ENDLESS = 1e6
 
 
 def reach_bound(model: Model, frame: str, held: Mapping[str, float] | None = None) -> float:
@@ -50,6 +53,23 @@ def reach_bound(model: Model, frame: str, held: Mapping[str, float] | None = Non
     ranges = _ranges(model, held or {})
     lengths = [_longest(model, i, ranges) for i in model.support[end.body]]
     return sum(lengths) + _norm(end.placement.r)
+
+
+def endless_slide(model: Model, frame: str) -> str | None:
+    """
+    Return a joint that moves a frame as far as one likes, if there is one on its way.
+
+    :param model: of a robot with a fixed base.
+    :param frame: name of the frame.
+    """
+    ranges, coupling = _ranges(model, {}), model.coupling
+    unknown = {gear.q for gear in coupling.gears} if coupling is not None else set()
+    for i in model.support[model.frame(frame).body]:
+        at = model.q_index[i]
+        if at.start not in unknown and not _only_turns(model.joint[i]) and not all(
+                abs(bound) < _ENDLESS for each in ranges[at] for bound in each):
+            return model.joint_names[i - 1]
+    return None
 
 
 def _ranges(model: Model, held: Mapping[str, float]) -> list[Interval]:

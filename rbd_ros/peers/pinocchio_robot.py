@@ -219,7 +219,7 @@ class PinocchioRobot:
         """Return the Jacobian of a link in its own coordinates, angular first."""
         J = pin.computeFrameJacobian(
             self.pin, self.data, self.position(q), self._frame(frame), pin.LOCAL)
-        return J[SWAP] @ self.B
+        return np.reshape(J, (6, -1))[SWAP] @ self.B  # one column comes as a vector
 
     def velocity(self, q: Array, qd: Array, frame: str) -> Array:
         """Return the velocity of a link in its own coordinates, angular first."""

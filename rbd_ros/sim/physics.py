@@ -17,7 +17,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 import math
 
 import numpy as np
@@ -29,13 +29,14 @@ from rbd_ros.model.model import Model
 INTEGRATORS = ('rk4', 'semi_implicit')
 
 
-def per_joint(name: str, value: float | Sequence[float], count: int) -> Array:
+def per_joint(name: str, value: float | Sequence[float], count: int, least: float = 0.0) -> Array:
     """
-    Return one non-negative number per joint.
+    Return one number per joint.
 
     :param name: what the numbers are, for error messages.
     :param value: one number for all joints, or one per joint.
     :param count: number of joints.
+    :param least: what each is at least.
     """
     array = np.array(value, dtype=float).reshape(-1)
     if array.size == 1:
@@ -43,16 +44,19 @@ def per_joint(name: str, value: float | Sequence[float], count: int) -> Array:
     if array.size != count:
         raise SettingError(f'{name} has {array.size} entries; give one for all joints, '
                            f'or {count}, one per joint')
-    bad = np.flatnonzero(~(array >= 0.0))
+    bad = np.flatnonzero(~(array >= least))
     if bad.size:
-        raise SettingError(f'{name}[{bad[0]}] is {array[bad[0]]}; it must be zero or more')
+        wanted = 'zero or more' if least == 0.0 else 'a number'
+        raise SettingError(f'{name}[{bad[0]}] is {array[bad[0]]}; it must be {wanted}')
     return array
 
 
 @dataclass(frozen=True, eq=False)
 class Physics:
     """
-    What acts in the joints; arrays have one entry for each independent velocity of the model.
+    What acts in the joints: arrays with one entry for each independent velocity of the model.
+
+    One number given for an array counts for all joints.
 
     :param friction: dry friction, N.m or N.
     :param damping: viscous friction, N.m.s/rad or N.s/m.
@@ -98,13 +102,11 @@ class Physics:
 
     def __post_init__(self) -> None:
         """Refuse invalid values, and name them."""
-        count = np.size(self.lower)
-        for name in ('friction', 'damping', 'effort_limit'):
-            object.__setattr__(self, name, per_joint(name, getattr(self, name), count))
-        for field in fields(self):
-            value = getattr(self, field.name)
-            if isinstance(value, np.ndarray) and np.isnan(value).any():
-                raise SettingError(f'{field.name} is {value.tolist()}; it must not contain NaN')
+        least = {'friction': 0.0, 'damping': 0.0, 'effort_limit': 0.0,
+                 'lower': -math.inf, 'upper': -math.inf}
+        count = max(np.size(getattr(self, name)) for name in least)
+        for name, bound in least.items():
+            object.__setattr__(self, name, per_joint(name, getattr(self, name), count, bound))
         for name in ('friction', 'damping'):
             if np.isinf(getattr(self, name)).any():
                 raise SettingError(f'{name} is {getattr(self, name).tolist()}; it must be finite')

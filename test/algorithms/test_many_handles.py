@@ -47,6 +47,33 @@ def assorted(robot, seed):
             robot.handle(some[0], point=rng.normal(size=3), rows=POINT[:1]), some[2], names[0]]
 
 
+def test_a_wrist_whose_links_have_no_mass():
+    """
+    Where no inverse of H exists, articulated bodies have no Phi: said, and not NaN.
+
+    The moments are powers of two, so that rounding leaves nothing of what is zero.
+    """
+    link = rbd_ros.spatial.RigidInertia.from_com(1.0, rbd_ros.spatial.Vec3(0.0, 0.0, 0.25),
+                                                 rbd_ros.spatial.Sym3.diagonal(0.5, 0.5, 0.25))
+    builder = rbd_ros.ModelBuilder('wrist').add_body(
+        'arm', 'base', Revolute((0.0, 1.0, 0.0)), inertia=link)
+    for parent, name, axis, height in (('arm', 'a', 2, 0.5), ('a', 'b', 1, 0.0),
+                                       ('b', 'hand', 2, 0.0)):
+        builder.add_body(name, parent, Revolute(tuple(np.eye(3)[axis])),
+                         rbd_ros.spatial.xlt(0.0, 0.0, height),
+                         inertia=link if name == 'hand' else None)
+    robot = rbd_ros.Dynamics(builder.build())
+    bent, straight = np.array([0.3, 0.4, 0.5, 0.2]), np.zeros(4)
+    point = robot.handle('hand', rows=POINT[:2])
+    for method in ('krj', 'efpa', 'pv', 'pvr'):
+        np.testing.assert_allclose(
+            robot.inverse_handle_inertia(bent, point, method=method),
+            robot.inverse_handle_inertia(bent, point, method='dense'), atol=1e-9)
+        for q in (straight, np.array([bent, straight])):
+            with pytest.raises(SingularError, match='hand.* does not exist'):
+                robot.inverse_handle_inertia(q, point, method=method)
+
+
 def dense_inverse_inertia(robot, s, handles):
     """Return J H^-1 J^T and J of whole frames and handles, in base coordinates, by NumPy alone."""
     model, rows = robot.model, []

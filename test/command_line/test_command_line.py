@@ -90,6 +90,13 @@ def test_reach_of_sliding_and_endless_joints() -> None:
     assert data('info', '-', stdin=slide)['reach']['tip'] == pytest.approx(2.8, abs=1e-9)
     endless = slide.replace('upper="2"', 'upper="inf"')
     rbd('info', '-', stdin=endless, code=2)         # URDF has no infinite limits
+    far = slide.replace('upper="2"', 'upper="1e9"')
+    for text in (far, *(PLANAR.replace('"elbow" type="revolute"', f'"elbow" type="{kind}"')
+                        for kind in ('planar', 'floating'))):
+        found = data('info', '-', stdin=text)
+        assert found['reach'] == {'tip': None} and found['endless'] == {'tip': 'elbow'}
+        assert 'without end, by elbow' in rbd('info', '-', stdin=text)[0]
+    assert data('info', '-', stdin=slide)['endless'] == {}
 
 
 # --- check -----------------------------------------------------------------------------------
@@ -137,6 +144,14 @@ def test_check_finds_nothing_in_good_robots(planar: Path) -> None:
     text = rbd('check', planar)[0]
     assert '14 tests: 0 failed, 0 with warnings' in text
     assert re.findall(r'(?m)^ *ok +(\w+) +\S', text) == [test.name for test in TESTS]
+
+
+def test_check_finds_joints_that_nothing_can_plan() -> None:
+    """The velocity limit 0, with which teach and excite refuse a robot."""
+    found = data('check', '-', stdin=PLANAR.replace('effort="20" velocity="3"',
+                                                    'effort="20" velocity="0"'))
+    [wrong] = [each for each in found['tests'] if each['outcome'] != 'ok']
+    assert wrong['test'] == 'range' and 'elbow' in ' '.join(wrong['findings'])
 
 
 @pytest.mark.parametrize('test', [test.name for test in TESTS])

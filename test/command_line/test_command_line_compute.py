@@ -196,6 +196,17 @@ def test_compare(planar: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert not [quantity for _, quantity in wrong if quantity.startswith('frame')]
 
 
+def test_compare_robots_of_one_velocity() -> None:
+    """One joint, alone or with one that mimics it: Pinocchio gives its matrices as vectors."""
+    pytest.importorskip('pinocchio', reason='pinocchio is not installed')
+    one = PLANAR.replace('"elbow" type="revolute"', '"elbow" type="fixed"')
+    pair = PLANAR.replace('<origin xyz="0.5 0 0"/><axis', (
+        '<mimic joint="shoulder" multiplier="-2"/><origin xyz="0.5 0 0"/><axis'))
+    for text in (one, pair):
+        found = data('compare', '-', '--states', '2', stdin=text)
+        assert found['failed'] == 0 and len(found['comparisons']) > 20, found
+
+
 def test_compare_without_libraries(planar: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where none is installed the error says how to get them."""
     for name in ('pinocchio', 'mujoco'):

@@ -31,6 +31,8 @@ from rbd_env.pace import patient
 import rbd_ros
 from rbd_ros.command_line import excitation_plan, motion_page, robots
 from rbd_ros.control.references.trajectory import read_points
+from rbd_ros.errors import RbdError
+from rbd_ros.identification.excitation import excite
 from rbd_ros.model.collision_shapes import (
     Box, Capsule, CollisionShape, Cylinder, sample_points, Sphere)
 from rbd_ros.model.urdf.collisions import load_collisions
@@ -75,6 +77,46 @@ def test_a_plan_keeps_its_limits(plan: tuple[Path, dict]) -> None:
     assert (np.array(told['highest']) - told['lowest'] > 0.1).all()
 
 
+@pytest.mark.parametrize(('duration', 'harmonics'), [(600.0, 300), (120.0, 60), (1.0, 5)])
+def test_limits_hold_between_samples(duration: float, harmonics: int) -> None:
+    """However long or short a plan is, its own check accepts it and its joints stay inside."""
+    model = rbd_ros.load_urdf(ARM)
+    robot, start = rbd_ros.Dynamics(model), np.array([0.0, 0.5, 0.0, -1.2, 0.0, 0.6, 0.0])
+    bounds = excitation_plan.bounds_of(model, speed=0.6, acceleration=4.0, torque=0.8, share=0.9)
+    series = excite(robot, start, bounds, lambda q: True, duration=duration, evaluations=1)
+    assert len(series.sine) == harmonics
+    scene = excitation_plan.Scene(robot, Unhindered(), 0.02)
+    made = excitation_plan.planned(scene, bounds, start, duration, 0, 1, lambda: None)
+    scene.refuse(made, bounds)
+    t = np.sort(np.random.default_rng(0).uniform(0.0, duration, 40_000 if duration > 10 else 500))
+    dense = series.at(t)
+    half = 0.5 * (bounds.upper - bounds.lower)
+    for share in (np.abs(dense[0] - bounds.lower - half) / half,
+                  np.abs(dense[1]) / bounds.speed, np.abs(dense[2]) / bounds.acceleration):
+        assert share.max() < 1.0 + 1e-9
+    assert (np.abs(dense[2]) / bounds.acceleration).max() > 0.9  # of what it may
+    # a limit that is broken between two points only is found, and where
+    curve, k = made.curve(), int(np.argmax(np.abs(made.qdd).max(axis=0)))
+    between = np.linspace(0.0, duration, 40 * len(made.t) + 7)
+    seen = np.abs(curve(between, 2)[:, k])
+    low = bounds._replace(acceleration=bounds.acceleration * 0.999 * seen.max() / 4.0 / 1.0011)
+    with pytest.raises(RbdError, match='acceleration of') as told:
+        scene.refuse(made, low)
+    found = float(str(told.value).split('at ')[1].split(' s')[0])
+    beyond = between[np.argmax((np.abs(curve(between, 2)) > 1.001 * low.acceleration).any(axis=1))]
+    assert found == pytest.approx(beyond, abs=0.011 + between[1])
+
+
+class Unhindered:
+    """Nothing is near."""
+
+    def nearest(self, q: np.ndarray, margin: float) -> tuple[np.ndarray, list]:
+        return np.full(len(q), margin), []
+
+    def first_miss(self, *_: object) -> None:
+        return None
+
+
 def test_a_plan_is_a_goal(plan: tuple[Path, dict]) -> None:
     """The controller reads it, points in their order."""
     goal = yaml.safe_load(plan[0].read_text())['trajectory']
@@ -100,6 +142,7 @@ def test_a_plan_that_is_read_is_checked_again(plan: tuple[Path, dict], tmp_path:
         told['excitation'], rel=1e-4)
     for options, words in (
             (('--speed', '0.2'), r'at \d+\.\d\d s the velocity of "joint_\d" is'),
+            (('--acceleration', '3'), r'the acceleration of "joint_\d" is'),
             (('--range', '0.01'), r'the position of "joint_\d" is'),
             (('--torque', '0.05'), r'the torque of "joint_\d" is'),
             (('--floor', '0.35', '--ignore', 'link_1:floor'), r's "link_\d" comes within')):
@@ -118,7 +161,7 @@ def test_a_plan_keeps_its_options(plan: tuple[Path, dict], tmp_path: Path) -> No
     model, file = rbd_ros.load_urdf(ARM), tmp_path / 'floor.yaml'
     path = excitation_plan.read_plan(plan[0], model)
     made = excitation_plan.read_checks(plan[0])
-    assert made == excitation_plan.Checks(0.6, 0.8, 0.9, 0.0, 0.02, ())
+    assert made == excitation_plan.Checks(0.6, 0.8, 0.9, 0.0, 0.02, (), 4.0)
 
     def written(**changes: object) -> Path:
         file.write_text(excitation_plan.plan_text(path, 'as made', made._replace(**changes)))
@@ -161,7 +204,8 @@ def test_bad_options_are_named(tmp_path: Path) -> None:
             ((still,), '"joint_6" has the velocity limit 0, with which it cannot move'),
             ((bare,), 'has no <collision> shapes')):
         error = rbd('excite', *words, code=2)[1]
-        assert text in error and error.count('\n') == 1, error
+        lines = [line for line in error.splitlines() if not line.startswith('warning: ')]
+        assert text in error and len(lines) == 1, error
 
 
 # --- clearance -------------------------------------------------------------------------------

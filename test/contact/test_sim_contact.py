@@ -77,6 +77,20 @@ def test_ball_comes_to_rest_on_its_weight(kind):
     assert robot.q[0] == pytest.approx(0.1 - depth, abs=1e-6)
 
 
+@pytest.mark.parametrize('restitution', [0.0, 0.5])
+def test_however_fast_a_ball_comes_it_does_not_sink_in(restitution):
+    """2 to 300 m/s, any height, 0.1 to 5 ms: at no end of a step below a rigid surface."""
+    robot, rng = thing(UP, Sphere(0.1), 'rigid', restitution=restitution), np.random.default_rng(0)
+    for _ in range(40):
+        speed, h = 10.0**rng.uniform(0.3, 2.5), 10.0**rng.uniform(-4.0, -2.3)
+        robot.place([0.1 + rng.uniform(0.0, 3.0) * speed * h], [-speed])
+        deepest = 0.0
+        for _ in range(6):
+            robot.step(h)
+            deepest = max(deepest, 0.1 - robot.q[0])
+        assert deepest < 1e-6, (speed, h)
+
+
 def test_more_contacts_than_there_is_room_for_at_first():
     """Three thin plates under one body touch at all their corners, and carry its weight."""
     builder = ModelBuilder('plates')

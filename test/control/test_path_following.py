@@ -62,6 +62,29 @@ def limits_of(name, **values):
                                 simulated=False))
 
 
+def short_curve(rng, name, limits):
+    """
+    Return a curve through way-points that are milliseconds to seconds apart, some of them rounded.
+
+    Its size makes it about as quick as the joints may be.
+    """
+    robot, bound, _ = robot_of(name)
+    q = np.array(ROBOTS[name].pose) + rng.uniform(-0.2, 0.2, len(robot.joints))
+    postures = Postures(bound, robot)
+    here, count = postures.at(q), int(rng.integers(1, 7))
+    steps = 10.0**rng.uniform(-2.3, -0.5, count if rng.random() < 0.5 else 1)
+    h = np.broadcast_to(steps, count)
+    size = np.cumsum(h**2 if rng.random() < 0.5 else h * h.sum()) * limits.acceleration.min()
+    size = 10.0**rng.uniform(-1.5, 0.5) * 0.1 * np.concatenate([[0.0], size])
+    p = here.p + size[:, None] * rng.uniform(-1.0, 1.0, (count + 1, 3))
+    if rng.random() < 0.4:  # to a tenth of a millimetre or to one
+        p = here.p + np.round(p - here.p, int(rng.integers(3, 5)))
+    R = [here.R @ exponential(min(each, 1.0) * rng.uniform(-1.0, 1.0, 3)) for each in size]
+    rest = np.zeros((count + 1, 6)) if rng.random() < 0.5 else None  # at rest at each way-point
+    return postures, Curve(WayPoints(np.concatenate([[0.0], np.cumsum(h)]), p, np.array(R),
+                                     rest)), q
+
+
 def random_curve(rng, name, size, turn, speed):
     """Return a curve from the usual pose of a robot, and that pose."""
     robot, bound, _ = robot_of(name)
@@ -98,10 +121,10 @@ class Witness:
         R = T[:3, :3]
         return np.concatenate([logarithm(R.T @ wanted.R), R.T @ (wanted.p - T[:3, 3])]), J
 
-    def positions(self, curve, q, end):
+    def positions(self, curve, q, end, h=H):
         """Return positions up to a time, as far as the curve is reached."""
         W, found = np.minimum(self.limits.velocity, 1e3)**2, [q]
-        for t in np.arange(H, min(end, curve.end) + 0.5 * H, H):
+        for t in np.arange(h, min(end, curve.end) + 0.5 * h, h):
             wanted = curve.at(min(t, curve.end))
             # The least motion from the last sample but one on: differences of samples are then
             # the least velocities in between.
@@ -114,10 +137,11 @@ class Witness:
             found.append(q)
         return np.array(found)
 
-    def shares(self, q):
+    def shares(self, q, qd=None, qdd=None):
         """Return by sample how much of each limit is used; 1: all of it."""
         limits = self.limits
-        qd, qdd = np.gradient(q, H, axis=0), np.gradient(np.gradient(q, H, axis=0), H, axis=0)
+        if qd is None:
+            qd, qdd = np.gradient(q, H, axis=0), np.gradient(np.gradient(q, H, axis=0), H, axis=0)
         torque = np.array([self.peer.inverse_dynamics(*map(self.all, each))[self.index]
                            for each in zip(q, qd, qdd)])
         middle, half = 0.5 * (limits.upper + limits.lower), 0.5 * (limits.upper - limits.lower)
@@ -218,6 +242,69 @@ def check_accepted(witness, curve, q, knots):
     assert len(dense) >= curve.end / H - 1
     for kind, share in witness.shares(dense).items():
         assert share[2:-2].max() < 1.0 + KINDS[kind][1], kind
+
+
+@pytest.mark.sampled('properties', 2)
+@pytest.mark.parametrize('seed', range(10))
+def test_short_segments(seed):
+    """
+    Accepted: inside all limits at 40 instants of each piece. Refused: so before, not after.
+
+    Nothing that lies between way-points which are milliseconds apart may escape.
+    """
+    rng, ends = np.random.default_rng(seed), set()
+    for _ in range(8):
+        name = str(rng.choice(NAMES))
+        limits = limits_of(name, **(FAST if rng.random() < 0.5 else {}))
+        postures, curve, q = short_curve(rng, name, limits)
+        following, witness = Following(postures, limits, AXES, curve, q), Witness(name, limits)
+        try:
+            while not following.work(0.005):
+                pass
+        except GoalError as error:
+            ends.add('refused')
+            time = float(re.search('followed ([0-9.e-]+) s', str(error))[1])
+            behind = re.search('between way-points (\\d+)|at way-point (\\d+)', str(error))
+            assert abs(curve.piece(time) - int(behind[1] or behind[2])) <= 1, error
+            check_least(witness, curve, q, time, str(error))
+        else:
+            ends.add('accepted')
+            check_pieces(witness, curve, q, following.knots)
+    assert ends == {'accepted', 'refused'}
+
+
+def check_pieces(witness, curve, q, knots):
+    """Check what the controller gets: every limit and the tip, by Pinocchio."""
+    still = np.zeros_like(q)
+    path = Trajectory(knots, 0.0, 0.0, (q, still, still))
+    times = np.array(path.times)
+    for k, c in enumerate(path.pieces(0, len(knots.times))):
+        s = np.linspace(0.0, times[k + 1] - times[k], 41)[:, None]
+        shapes = [np.polynomial.Polynomial(each) for each in c.T]
+        rows = [np.column_stack([each.deriv(order)(s[:, 0]) for each in shapes])
+                for order in range(3)]
+        for kind, share in witness.shares(*rows).items():
+            assert share.max() < 1.0 + (2e-3 if kind in ('torque', 'singular') else 1e-5), kind
+        for t, position in list(zip(s[:, 0], rows[0]))[::4]:
+            error, _ = witness.error(position, curve.at(min(times[k] + t, curve.end)))
+            assert np.abs(error[:3]).max() < 1.2e-3 and np.abs(error[3:]).max() < 1.2e-4
+
+
+def check_least(witness, curve, q, time, text):
+    """Check by differences of Pinocchio's positions that all is well before, and not there."""
+    short = float(np.diff(curve.times).min())
+    h = min(short / 25.0, 2e-3)
+    path = witness.positions(curve, q, time + short, h)
+    qd = np.gradient(path, h, axis=0)
+    shares = {kind: share[2:-2] for kind, share in witness.shares(
+        path, qd, np.gradient(qd, h, axis=0)).items()}
+    # An interval is halved four times; the first point is known that closely.
+    before = max(int((time - 2.6e-3) / h) - 4, 0)
+    for kind, (_, slack) in KINDS.items():
+        assert shares[kind][:before].max(initial=0.0) < 1.0 + slack, (kind, text)
+        if found := re.search(KINDS[kind][0], text):
+            j = witness.robot.joints.index(found[1]) if found[1] else 0
+            assert shares[kind][before:, j].max() > 1.0 - slack, (kind, text)
 
 
 @pytest.mark.sampled('robots', 1)

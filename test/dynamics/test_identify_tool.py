@@ -77,6 +77,30 @@ def test_deviations_are_those_of_many_trials():
     assert (spread > 0.75).all() and (spread < 1.35).all(), spread
 
 
+@pytest.mark.parametrize('poses', [3, 4, 6])
+def test_intervals_hold_the_truth(poses: int):
+    """
+    Of 95 %, however few the poses are: by Student's t, as residuals of few readings say little.
+
+    With the normal distribution 3 poses gave 86 %. The share of 3,000 numbers, those of one trial
+    alike, has a standard deviation below 0.8 %. The centre has the wider interval of the two that
+    it hangs on.
+    """
+    rng, hits, centres = np.random.default_rng(poses), [], []
+    while len(hits) < 400:
+        g = 9.81 * np.linalg.qr(rng.standard_normal((3, 3)))[0]
+        g = np.vstack([g, rng.standard_normal((poses - 3, 3)) * 5.0])
+        wrench = np.hstack([np.cross(MASS * COM, g), MASS * g]) + BIAS
+        found = identify_tool(g, wrench + 0.05 * rng.standard_normal(wrench.shape))
+        half = found.intervals()
+        hits.append([abs(found.mass - MASS) < half['mass'], *(
+            np.abs(found.force_bias - BIAS[3:]) < half['force_bias']), *(
+            np.abs(found.moment_bias - BIAS[:3]) < half['moment_bias'])])
+        centres.append(np.abs(found.com - COM) < half['com'])
+    assert 0.925 < np.mean(hits) < 0.975, np.mean(hits, axis=0)
+    assert np.mean(centres) > 0.93
+
+
 @pytest.mark.parametrize('seed', range(3))
 def test_poses_that_say_nothing_are_refused(seed: int):
     """Poses of one direction, two of them, and a wrong sign are refused with what to do."""

@@ -103,10 +103,58 @@ def test_rotors_of_followers_add_by_the_multiplier_squared():
     assert builder.build().rotor_inertia == (0.5 + 9.0 * 0.2,)
 
 
-def test_limits_are_the_leaders_own(gripper):
-    """The range, effort and speed of the independent coordinate are those written for it."""
+def test_limits_of_followers_hold(gripper):
+    """
+    Wherever and however fast a leader may be, no follower of it leaves its range or its velocity.
+
+    The effort is that of the leader's drive. Of the gripper, the pad allows its leader 0.1 m/s in
+    1 rad/s: as much as the leader itself.
+    """
     assert gripper.lower == (-1.0, 0.0) and gripper.upper == (1.0, 0.04)
     assert gripper.effort_limit == (10.0, 20.0) and gripper.velocity_limit == (2.0, 0.1)
+    rng, narrowed = np.random.default_rng(0), 0
+    for _ in range(50):
+        builder, own = ModelBuilder(), np.sort(rng.uniform(-2.0, 2.0, (3, 2)), axis=1)
+        fast, law = rng.uniform(0.1, 3.0, 3), rng.choice([-1.0, 1.0], 2) * rng.uniform(0.2, 4.0, 2)
+        offset = rng.uniform(-0.5, 0.5, 2)
+        for k, (leader, data) in enumerate(zip(('', 'a', 'b'), (
+                JointData(lower=low, upper=high, velocity=v)
+                for (low, high), v in zip(own.tolist(), fast.tolist())))):
+            builder.add_body('abc'[k], 'base', Revolute(X), joint_name='abc'[k], data=data, mimic=(
+                Mimic(leader, law[k - 1], offset[k - 1]) if leader else None))
+        model, weight, shift = builder.build(), 1.0, 0.0
+        room = [own[0]]
+        for k in range(2):
+            weight, shift = law[k] * weight, law[k] * shift + offset[k]
+            room.append(np.sort((own[k + 1] - shift) / weight))
+        low, high = np.max(room, axis=0)[0], np.min(room, axis=0)[1]
+        if not low < high:  # limits that leave nowhere to go are none
+            continue
+        assert (model.lower[0], model.upper[0]) == pytest.approx((low, high), abs=1e-12)
+        for q in np.linspace(model.lower[0], model.upper[0], 5):
+            tree = np.array(model.expand_q([q]))
+            assert (tree >= own[:, 0] - 1e-12).all() and (tree <= own[:, 1] + 1e-12).all()
+        speeds = np.abs(model.expand_v([model.velocity_limit[0]]))
+        assert (speeds <= fast * (1.0 + 1e-12)).all()
+        assert np.isclose(speeds, fast).any()  # no less than they allow
+        narrowed += (model.lower[0], model.upper[0]) != tuple(own[0])
+    assert narrowed > 5
+
+
+def test_limits_that_are_none():
+    """Equal limits, the velocity 0, and limits for another direction are none, but stand there."""
+    for factor, low, high in ((1.0, 0.0, 0.0), (-1.0, 0.0, 0.5)):
+        builder = ModelBuilder()
+        builder.add_body('a', 'base', Revolute(X),
+                         data=JointData(lower=0.0, upper=1.0, velocity=2.0))
+        builder.add_body('b', 'a', Revolute(X), mimic=Mimic('a_joint', factor),
+                         data=JointData(lower=low, upper=high, velocity=0.0))
+        model = builder.build()
+        assert (model.lower, model.upper, model.velocity_limit) == ((0.0,), (1.0,), (2.0,))
+    text = GRIPPER.read_text().replace('lower="-0.04" upper="0"', 'lower="0" upper="0.04"')
+    told = []
+    load_urdf(text, on_warning=told.append)
+    assert any('nowhere to go' in note and 'right' in note for note in told)
 
 
 def test_follower_has_no_coordinate_of_its_own(gripper):

@@ -14,9 +14,13 @@
 
 """The rig that measures the controller node runs and accounts for every message."""
 
+from benchmark.node import arm, rig, torques
 from benchmark.node.figures import delays, latency, soak
 from benchmark.node.stalls import merged, overlap
+from benchmark.proof import same
+import numpy as np
 import pytest
+import rbd_ros
 
 MS = 1_000_000  # ns
 
@@ -59,12 +63,51 @@ def test_intervals_join_and_overlap() -> None:
     assert overlap(2, 6, union) == 2
 
 
+def torques_of(reference: np.ndarray, times: np.ndarray) -> np.ndarray:
+    """Return computed torque about a posture, by the inverse dynamics of this package."""
+    q, qd = (np.array(rows) for rows in zip(*map(arm.motion, times)))
+    return rbd_ros.Dynamics(rbd_ros.load_urdf(arm.URDF)).inverse_dynamics(
+        q, qd, arm.STIFFNESS * (reference - q) - arm.DAMPING * qd)
+
+
+def test_a_node_that_does_not_control_is_not_measured() -> None:
+    """Zeros, torques that stand still or are late, too few of them, no more of them: refused."""
+    times = np.arange(0.0, 0.4, 0.02)
+    good = torques_of(arm.POSTURE + 0.003, times)
+    torques.refuse_wrong('x', times, good.tolist())
+    late = torques_of(arm.POSTURE + 0.003, times - 0.002)
+    for bad in (0.0 * good, np.tile(good[0], (len(times), 1)), late, 1.01 * good, good[:2]):
+        with pytest.raises(RuntimeError, match='x: '):
+            torques.refuse_wrong('x', times[:len(bad)], bad.tolist())
+    node = rig.Contender('x', ())
+    record = {'sent': list(range(20)), 'answered': [(k, k) for k in range(20)],
+              'torques': list(zip(times.tolist(), good.tolist()))}
+    rig.refuse_idle(node, record)
+    for changes, text in (({'answered': record['answered'][::2]}, '10 of 20 states'),
+                          ({'answered': [(0, 0)]}, '1 of 20'), ({'answered': []}, '0 of 20'),
+                          ({'torques': [(t, [0.0] * 7) for t in times]}, 'not those of')):
+        with pytest.raises(RuntimeError, match=text):
+            rig.refuse_idle(node, {**record, **changes})
+    with pytest.raises(RuntimeError, match='does not send back'):
+        rig.refuse_idle(node._replace(controls=False), record)
+
+
+def test_results_are_compared() -> None:
+    """Another number, another shape, nothing at all, and no number: no row."""
+    same('x', [1.0, 2.0], [1.0, 2.0 + 1e-9])
+    for bad in ([1.0, 2.1], [1.0], [0.0, 0.0], [1.0, np.nan]):
+        with pytest.raises(RuntimeError, match='x: '):
+            same('x', bad, [1.0, 2.0])
+    with pytest.raises(RuntimeError, match='size 0'):
+        same('x', [0.0, 0.0], [0.0, 0.0])
+
+
 def test_the_rig_measures_two_processes() -> None:
     """A node and a driver in two processes answer every one of some messages."""
     pytest.importorskip('rclpy', reason='needs ROS 2: run it by ./run test')
-    from benchmark.node.rig import Contender, turn
-    echo = Contender('echo', ('-m', 'benchmark.node.echo', '--output', 'joint_state'))
-    record = turn(echo, '--output', 'joint_state', '--warm', 20, '--count', 50, '--rate', 200)
+    echo = rig.Contender('echo', ('-m', 'benchmark.node.echo', '--output', 'joint_state'),
+                         controls=False)
+    record = rig.turn(echo, '--output', 'joint_state', '--warm', 20, '--count', 50, '--rate', 200)
     row = latency(echo.name, [record])
     assert (row.states, row.lost) == (50, 0)
     assert 0.0 < row.p50 < 1e6

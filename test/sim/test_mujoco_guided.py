@@ -165,6 +165,39 @@ def test_too_fast_for_the_tip() -> None:
         list(check_tip_speed(settings, Curve(turned)))
 
 
+@pytest.mark.parametrize('seed', range(4))
+def test_the_fastest_point_of_the_tip(seed: int) -> None:
+    """Random paths, pieces of 2 ms to 2 s: the first point too fast is that of 2,000 samples."""
+    settings, rng, ends = Arm(mode=FIRM).settings(), np.random.default_rng(seed), set()
+    most = [0.9 * settings.number(f'task.{each}') for each in (
+        'angular_velocity', 'linear_velocity', 'angular_acceleration', 'linear_acceleration')]
+    for _ in range(6):
+        h = 10.0**rng.uniform(-2.7, 0.3, int(rng.integers(1, 4)))
+        size = 10.0**rng.uniform(-1.5, 0.3) * np.concatenate([[0.0], np.cumsum(h**2)])
+        p = size[:, None] * rng.uniform(-1.0, 1.0, (len(size), 3))
+        R = [exponential(min(1.4, 2.0 * each) * rng.uniform(-1.0, 1.0, 3)) for each in size]
+        curve = Curve(WayPoints(np.concatenate([[0.0], np.cumsum(h)]), p, np.array(R)))
+        times = np.concatenate([np.linspace(a, b, 2000 // len(h))
+                                for a, b in zip(curve.times, curve.times[1:])])
+        points = [curve.at(t) for t in times]
+        share = np.max([np.linalg.norm(rows, axis=1) / limit for rows, limit in zip((
+            part[:, half] for part in (np.array([each.velocity for each in points]),
+                                       np.array([each.acceleration for each in points]))
+            for half in (slice(0, 3), slice(3, 6))), most)], axis=0)
+        first = int(np.argmax(share > 1.0))
+        try:
+            list(check_tip_speed(settings, curve))
+        except GoalError as error:
+            ends.add('refused')
+            time = float(str(error).split('followed ')[1].split(' s')[0])
+            assert share.max() > 1.0 - 1e-4, error
+            assert times[max(first - 1, 0)] - 1e-4 * time <= time <= times[first] + 1e-4 * time
+        else:
+            ends.add('accepted')
+            assert share.max() < 1.0 + 1e-6
+    assert ends == {'accepted', 'refused'}
+
+
 def test_wiping() -> None:
     """Springs press on a plate on the way, no harder than they may, and lift off to the path."""
     stiffness, depth = 500.0, 0.02

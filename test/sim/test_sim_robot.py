@@ -59,6 +59,21 @@ def armed(arm, **changes):
 BENT = np.array([0.3, 0.5, -0.4, -1.2, 0.6, 0.7, 0.9])
 
 
+def test_one_number_for_all_joints(arm):
+    """Stops, friction and effort limits given as Python numbers are those of every joint."""
+    found = Physics.of(arm[0], lower=-0.5, upper=False, friction=1, effort_limit=20.0)
+    for name, value in (('lower', -0.5), ('upper', 0.0), ('friction', 1.0),
+                        ('effort_limit', 20.0)):
+        np.testing.assert_array_equal(getattr(found, name), np.full(7, value))
+    robot = SimulatedRobot(arm[0], physics=found)
+    robot.step(H)
+    for bad, text in (({'lower': 1.0, 'upper': 0.5}, 'lower stop of joint 0 is 1.0'),
+                      ({'lower': [0.0, 1.0]}, 'lower has 2 entries'),
+                      ({'upper': math.nan}, r'upper\[0\] is nan; it must be a number')):
+        with pytest.raises(SettingError, match=text):
+            Physics.of(arm[0], **bad)
+
+
 @pytest.mark.parametrize('integrator', ['rk4', 'semi_implicit'])
 def test_terminal_velocity(integrator):
     """A damped fall ends at m g / d, whatever the integrator."""

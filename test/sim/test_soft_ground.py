@@ -57,9 +57,8 @@ def by_hand(robot, world, q, qd, steps):
     x = {name: values.tolist() for name, values in world.soft_inputs().items()}
     x |= {'dents': [[0.0] * 5] * len(pattern.pairs), 'f_ext': [[0.0] * 6] * model.nb}
     for _ in range(steps):
-        touched = soft_contacts(model, pattern, x, list(q), list(qd), H)
-        x['dents'] = touched.outputs['new_dents']
-        qd = qd + H * robot.forward_dynamics(q, qd, np.zeros(model.nv), touched.f_ext)
+        f_ext, x['dents'] = soft_contacts(model, pattern, x, list(q), list(qd), H)
+        qd = qd + H * robot.forward_dynamics(q, qd, np.zeros(model.nv), f_ext)
         q = np.array(integrate(model, list(q), list(H * qd)))
     return q, qd
 

@@ -85,10 +85,10 @@ def run(
     loaded = load(robot, quiet=as_json)
     model = loaded.model
     checks = Checks(speed, torque, range_share, None if no_floor else floor, margin,
-                    tuple(ignore or ()))
+                    tuple(ignore or ()), acceleration)
     if plan is not None:
         checks = _kept(context, plan, checks)
-    bounds = bounds_of(model, speed=checks.speed, acceleration=acceleration,
+    bounds = bounds_of(model, speed=checks.speed, acceleration=checks.acceleration,
                        torque=checks.torque, share=checks.range)
     scene = Scene.of(loaded.text, model, checks.floor, checks.ignore, checks.margin)
     if plan is not None:

@@ -46,12 +46,11 @@ import typer
 if TYPE_CHECKING:
     from rbd_ros.command_line.identified import Compared
     from rbd_ros.dynamics.robot import Dynamics
+    from rbd_ros.identification.equations import Motion
     from rbd_ros.identification.recording import Recording
     from rbd_ros.identification.whole_robot import Identified
     from rbd_ros.model.model import Model
 
-#: Most samples to fit a payload; more of the same motion add nothing.
-MAX_SAMPLES = 2000
 #: Excitation above which the result is mostly noise.
 POOR_EXCITATION = 1e4
 
@@ -108,7 +107,7 @@ def run(
     """Fit parameters to a recording."""
     from rbd_ros.command_line.robots import load
     from rbd_ros.dynamics.robot import Dynamics
-    from rbd_ros.identification.recording import Recording, smooth
+    from rbd_ros.identification.equations import settle
     loaded = load(urdf, quiet=as_json)
     model = loaded.model
     if effort is Effort.joint:
@@ -118,10 +117,7 @@ def run(
     robot = Dynamics(model)
     if payload is not None:
         with progress('reading and fitting', 1) as step:
-            motion = smooth(recorded, cutoff, effort_delay)
-            every = -(-len(motion.t) // MAX_SAMPLES)
-            _payload(robot, payload, Recording(*(values[::every] for values in motion)), node,
-                     as_json)
+            _payload(robot, payload, settle(recorded, cutoff, effort_delay), node, as_json)
             step()
         return
     other = None if check is None else _motion(check, model, topic, namespace, cutoff)[0]
@@ -156,13 +152,13 @@ def _motion(path: Path, model: Model, topic: str | None, namespace: str | None, 
 
 
 def _payload(
-    robot: Dynamics, frame: str, recording: Recording, node: str, as_json: bool,
+    robot: Dynamics, frame: str, motion: Motion, node: str, as_json: bool,
 ) -> None:
     import json
 
     import numpy as np
-    from rbd_ros.identification.payload import identify_payload
-    found = identify_payload(robot, frame, *recording[1:])
+    from rbd_ros.identification.payload import payload_of
+    found = payload_of(robot, frame, motion)
     estimate = found.estimate
     _warn_of_excitation(estimate.condition)
     rows = [['mass', f'{number(found.mass)} kg', f'{number(float(estimate.deviation[0]), 2)} kg'],

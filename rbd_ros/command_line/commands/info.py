@@ -19,7 +19,8 @@ Show a robot: its tree, masses, limits and reach, and warnings about its descrip
     rbd info robot.urdf --json | jq .total_mass
 
 Reach is the largest distance of an outermost frame from the origin of the base, within the joint
-limits. Warnings are those of the loader; rbd check explains each of them.
+limits; where a joint on the way slides without a limit, there is none, and the joint is named.
+Warnings are those of the loader; rbd check explains each of them.
 """
 
 from __future__ import annotations
@@ -42,12 +43,13 @@ def run(robot: Robot, floating_base: Floating = False, as_json: AsJson = False) 
     from rbd_ros.command_line.robots import load
     model, text, notes = load(robot, floating_base, quiet=True)
     joints = _joints(model)
-    far = _reaches(text)
+    far, endless = _reaches(text)
     data: dict[str, Any] = {
         'name': model.name, 'bodies': model.nb, 'nq': model.nq, 'nv': model.nv,
         'total_mass': model.total_mass, 'base': model.body_names[0],
         'base_mass': float(model.inertia[0].m), 'joints': joints, 'bodies_of_tree': _bodies(model),
-        'frames': list(model.frame_names), 'reach': far, 'warnings': [str(note) for note in notes]}
+        'frames': list(model.frame_names), 'reach': far, 'endless': endless,
+        'warnings': [str(note) for note in notes]}
     if model.loops:
         data |= _loops(model, text)
     head = (f'[bold]{escape(model.name)}[/]: {model.nb} moving bodies, nq = {model.nq}, nv = '
@@ -58,7 +60,9 @@ def run(robot: Robot, floating_base: Floating = False, as_json: AsJson = False) 
     limits = table('Joints (rad or m, N.m or N)', (
         'joint', 'type', '>lower', '>upper', '>velocity', '>effort', '>damping', '>friction',
         '>rotor'), rows)
-    reaches = table('Reach from the base, m', ('frame', '>reach'), list(far.items()))
+    reaches = table('Reach from the base, m', ('frame', '>reach'), [
+        [name, f'without end, by {endless[name]}' if name in endless else length]
+        for name, length in far.items()])
     warnings = [f'[yellow]warning:[/] {escape(note)}' for note in notes]
     loops = [_loop_text(data)] if model.loops else []
     show(data, as_json, head, _tree(model), *loops, limits, *([reaches] if far else []), *warnings)
@@ -144,11 +148,12 @@ def _tree(model: Model) -> Tree:
     return branches[0]
 
 
-def _reaches(urdf: str) -> dict[str, float]:
-    """Return the reach of each outermost frame, with the base fixed."""
+def _reaches(urdf: str) -> tuple[dict[str, float], dict[str, str]]:
+    """Return the reach of each outermost frame with the base fixed, and what makes it endless."""
     from rbd_ros.command_line.reach import reach
     from rbd_ros.command_line.robots import tips
     from rbd_ros.dynamics.robot import Dynamics
+    from rbd_ros.model.reach_bound import endless_slide
     from rbd_ros.model.urdf import load_urdf
     model = load_urdf(urdf, limits_optional=True, on_warning=lambda _: None)
     names = tips(model)
@@ -158,4 +163,5 @@ def _reaches(urdf: str) -> dict[str, float]:
         for name in names:
             found[name] = reach(compiled, name)
             step()
-    return found
+    joints = {name: endless_slide(model, name) for name in names}
+    return found, {name: joint for name, joint in joints.items() if joint is not None}

@@ -93,17 +93,17 @@ def run(
     text = _yaml(found, frame, support, in_urdf)
     if out is not None:
         out.write_text(text)
-    rows = [['mass', 'kg', number(found.mass, 5), number(found.mass_deviation, 2)]]
-    for name, unit, values, deviations in (
-            ('centre', 'm', found.com, found.com_deviation),
-            ('force bias', 'N', found.force_bias, found.force_bias_deviation),
-            ('moment bias', 'N.m', found.moment_bias, found.moment_bias_deviation)):
-        rows += [[f'{name} {axis}', unit, number(value, 4), number(deviation, 2)]
-                 for axis, value, deviation in zip('xyz', values, deviations, strict=True)]
+    half = found.intervals()
+    rows = [['mass', 'kg', number(found.mass, 5), number(float(half['mass']), 2)]]
+    for name, unit, key in (('centre', 'm', 'com'), ('force bias', 'N', 'force_bias'),
+                            ('moment bias', 'N.m', 'moment_bias')):
+        rows += [[f'{name} {axis}', unit, number(value, 4), number(side, 2)] for axis, value, side
+                 in zip('xyz', getattr(found, key), np.asarray(half[key]), strict=True)]
     moment, force = found.residual
-    show({'poses': len(rests.t), **found._asdict(), 'spread': rests.spread.max(axis=0)}, as_json,
+    show({'poses': len(rests.t), **found._asdict(), 'intervals': half,
+          'spread': rests.spread.max(axis=0)}, as_json,
          table(f'Tool behind {frame}, from {len(rests.t)} poses',
-               ('', 'unit', '>value', '>deviation'), rows),
+               ('', 'unit', '>value', '>± (95 %)'), rows),
          f'left unexplained: {number(force, 2)} N and {number(moment, 2)} N.m (rms)',
          f'written to {out}' if out is not None else text, wrap=False)
 

@@ -70,30 +70,38 @@ class PathLimits:
     torque: Array
     condition: float
 
+    @property
+    def bounds(self) -> list[tuple[Array, Array]]:
+        """Return least and largest position, velocity, acceleration, torque and condition."""
+        wider = 1.0 + _ROUNDING
+        return [(self.lower - _BEYOND, self.upper + _BEYOND),
+                *((-wider * most, wider * most)
+                  for most in (self.velocity, self.acceleration, self.torque)),
+                (np.array([-np.inf]), np.array([wider * self.condition]))]
+
     def broken(self, at: Instant) -> str:
         """
-        Return which limit is broken; empty: none.
+        Return in words which limit is broken.
 
-        :param at: what the joints do.
+        :param at: what the joints do where one of ``bounds`` is left.
         """
         if not at.condition <= self.condition:
             return self.singular(at.condition)
-        outside = ~((self.lower - _BEYOND <= at.q) & (at.q <= self.upper + _BEYOND))
-        if outside.any():
-            j = int(outside.argmax())
+        inside = (self.lower <= at.q) & (at.q <= self.upper)
+        if not inside.all():
+            j = int((~inside).argmax())
             return (f'joint {self.joints[j]} would be at {at.q[j]:.6g} {self.units[j]}, outside '
                     f'[{self.lower[j]:.6g}, {self.upper[j]:.6g}] {self.units[j]}')
-        for what, parameter, values, limits, unit in (
-                ('velocity', 'reference.velocity', at.qd, self.velocity, '/s'),
-                ('acceleration', f'{SHARE:g} of reference.acceleration', at.qdd,
-                 self.acceleration, '/s^2'),
-                ('torque', 'torque_limits', at.torque, self.torque, '')):
-            if not (np.abs(values) <= (1.0 + _ROUNDING) * limits).all():
-                j = int((np.abs(values) / limits).argmax())
-                unit = f'{self.units[j]}{unit}' if unit else effort_unit(self.units[j])
-                return (f'joint {self.joints[j]} would need the {what} {values[j]:.5g} {unit}, '
-                        f'beyond {limits[j]:.5g} {unit} ({parameter})')
-        return ''
+        what, parameter, values, limits, unit = max((
+            ('velocity', 'reference.velocity', at.qd, self.velocity, '/s'),
+            ('acceleration', f'{SHARE:g} of reference.acceleration', at.qdd, self.acceleration,
+             '/s^2'),
+            ('torque', 'torque_limits', at.torque, self.torque, '')), key=lambda each: float(
+                np.nan_to_num(np.abs(each[2]) / each[3], nan=np.inf).max()))
+        j = int((np.abs(values) / limits).argmax())
+        unit = f'{self.units[j]}{unit}' if unit else effort_unit(self.units[j])
+        return (f'joint {self.joints[j]} would need the {what} {values[j]:.5g} {unit}, '
+                f'beyond {limits[j]:.5g} {unit} ({parameter})')
 
     def singular(self, condition: float) -> str:
         """

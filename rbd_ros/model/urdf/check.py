@@ -211,6 +211,8 @@ def check_joints(joints: Iterable[JointText], notes: Notes) -> None:
             continue
         if joint.data.effort == 0.0:
             notes.add('effort limit is zero, so that no force can be commanded', joint.element)
+        if joint.data.velocity == 0.0:
+            notes.add('velocity limit is zero, so that no motion can be planned', joint.element)
         if joint.data.lower == joint.data.upper:
             notes.add('lower and upper limit are equal, so that the joint cannot move',
                       joint.element)

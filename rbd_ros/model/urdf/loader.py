@@ -173,7 +173,19 @@ def _without_losses(
     kept = dict(joints)
     for name, law in compose(laws).items():
         data = joints[name].data
-        if (law is None or len(law.weights) != 1) and (data.friction or data.damping):
+        if law is not None and len(law.weights) == 1:
+            (leader, weight), = law.weights.items()
+            low, high, *own = (cast(float, getattr(each, end)) for each in (
+                data, joints[leader].data) for end in ('lower', 'upper'))
+            ends = [weight * bound + law.offset for bound in own]
+            if low < high and not max(low, min(ends)) < min(high, max(ends)):
+                notes.add('<limit> is not used, because it leaves the joint that it follows '
+                          'nowhere to go', joints[name].element)
+            continue
+        if joints[name].element.first('limit') is not None:
+            notes.add('<limit> is not used, because the joint does not follow a single joint '
+                      'linearly', joints[name].element)
+        if data.friction or data.damping:
             notes.add('friction and damping are ignored, because the joint does not follow a '
                       'single joint linearly', joints[name].element)
             kept[name] = replace(joints[name], data=replace(data, friction=0.0, damping=0.0))

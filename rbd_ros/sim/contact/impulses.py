@@ -28,7 +28,8 @@ from typing import NamedTuple
 from rbd_ros.algorithms.contact.friction_cones import Cones, settle
 from rbd_ros.compiler.procedure import Kernel, Matrix, Vector
 
-#: Distance, m, below which a point is part of the contact problem of a step.
+#: Distance, m, below which a point is part of the contact problem of a step, besides what it
+#: comes nearer in the step at its speed.
 NEAR = 0.01
 
 #: Fraction of a penetration that one step removes, and the highest speed of doing so, m/s.
@@ -98,14 +99,26 @@ class Pairs(NamedTuple):
     wrenches: Matrix
 
 
-def choose(c: Pairs) -> int:
-    """Find the pairs that are near, but for those whose bodies brakes hold; return how many."""
+def choose(c: Pairs, v: Vector, h: float) -> int:
+    """
+    Find the pairs that are near, but for those whose bodies brakes hold; return how many.
+
+    :param v: of the joints.
+    :param h: length of the step.
+    """
     count = 0
     for pair in range(len(c.distance)):
-        if c.distance[pair] < NEAR and is_movable(c, 3 * pair + 2):
+        if is_near(c, pair, v, h) and is_movable(c, 3 * pair + 2):
             c.near[count] = pair
             count += 1
     return count
+
+
+def is_near(c: Pairs, pair: int, v: Vector, h: float) -> bool:
+    """Return whether a pair may touch within a time."""
+    if c.distance[pair] < NEAR:
+        return True
+    return c.distance[pair] < NEAR - h * along(c, 3 * pair + 2, v)
 
 
 def along(c: Pairs, row: int, v: Vector) -> float:
@@ -156,7 +169,7 @@ def until_impact(c: Pairs, p: Cones, count: int, v: Vector, h: float, scale: flo
     t = h
     for pair in range(len(c.distance)):
         gap, row = c.distance[pair], 3 * pair + 2
-        if gap < NEAR and gap >= TOUCH and not bounces(c, pair, v, h):
+        if gap >= TOUCH and is_near(c, pair, v, h) and not bounces(c, pair, v, h):
             bounced = along(c, row, c.row) - c.drift[row]
             first, last = along(c, row, v) + bounced, along(c, row, c.free) + bounced
             t = min(t, closing_time(gap, first, (last - first) / h, t))

@@ -40,7 +40,7 @@ from rbd_ros.dynamics.quantity import Quantity
 from rbd_ros.dynamics.robot import Dynamics
 from rbd_ros.dynamics.state import State
 from rbd_ros.model.model import Model
-from rbd_ros.sim.contact.impulses import NEAR, Pairs
+from rbd_ros.sim.contact.impulses import Pairs
 from rbd_ros.sim.contact.pattern import gaps, Pattern, tangents
 from rbd_ros.sim.contact.world import World
 from rbd_ros.spatial import Motion, Vec3
@@ -119,7 +119,7 @@ class RigidContacts:
         """Compute what the kernel does, and the inverse of the inertia with stiff loops."""
         self._kernel()
         p = self._pairs
-        if self._inertia is None or not (p.distance < NEAR).any():
+        if self._inertia is None:
             return
         free = np.ix_(p.braked == 0.0, p.braked == 0.0)
         p.inverse[:] = 0.0

@@ -34,8 +34,9 @@ def soft_ground(model: Model, world: World) -> Surroundings:
     """
     Return a soft world for ``rollout(..., around=...)``; make it once, for kernels are kept by it.
 
-    Forces are those of the simulator at the start of each step. Its own steps differ in what they
-    do about friction and stops of joints, and in how a free body turns within a step.
+    Forces are those of the surfaces at the start of each step; the simulator's own are those at
+    its end, which keeps light bodies still at any step. Its steps differ too in what they do about
+    friction and stops of joints, and in how a free body turns within a step.
 
     :param world: what the robot may touch.
     :raises SettingError: if contacts of the world are rigid.
@@ -52,6 +53,5 @@ def _forces(model: Model, pattern: Pattern, q: Values, qd: Values, h: Scalar, me
             **settings: Any) -> tuple[Any, Any]:
     """Return forces on the bodies, and what the surfaces remember."""
     nothing = [[0.0] * 6 for _ in range(model.nb)]
-    found = soft_contacts(
+    return soft_contacts(
         model, pattern, {**settings, 'dents': memory, 'f_ext': nothing}, q, qd, h)
-    return found.f_ext, found.outputs['new_dents']

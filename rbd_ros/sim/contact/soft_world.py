@@ -18,22 +18,39 @@ Soft contacts of a robot with obstacles, over plain or traced scalars (RBDA 11.8
 
 An obstacle is fixed in the base or carried by another body. Each contact is computed in the
 coordinates of the body that carries the obstacle, in which the dents of its surface are at rest.
+
+In a step of the simulator dampers act with the velocities of its end, and springs with the mean of
+their lengths, linearised: all contacts enter the inertia (Baraff and Witkin, "Large steps in cloth
+simulation", 1998). With the heights p and the velocities u = J v at the start, and X = D + h K/2,
+
+    (H + h J^T X J) a = tau + J^T f,  f = -K p - X u,  and each contact has the force f - h X J a.
+
+So a surface is stable for whatever lies on it, at any step; the mean is the least that is, and
+loses least. At rest the forces are -K p. Contacts that would pull are left out, the others solved
+again (semismooth Newton). A patch that slides has the coefficient with which its force is that of
+friction. Should the last answer still have a contact that pulls, it does so for that step: forces
+that belong to one solution never add energy.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 from rbd_ros.algorithms import kinematics
 from rbd_ros.algorithms.contact.soft import (
     approach, friction_force, height_after, normal_force, wrench)
-from rbd_ros.compiler import less, maximum, minimum, Scalar, Values
+from rbd_ros.algorithms.linear import ltl
+from rbd_ros.compiler import (
+    less, less_equal, maximum, minimum, Rows, Scalar, sqrt, Values, where)
 from rbd_ros.model.model import Model
-from rbd_ros.sim.contact.pattern import gaps, Pattern
+from rbd_ros.sim.contact.pattern import Gap, gaps, Pattern
 from rbd_ros.sim.steps.step import Touch, Touched
-from rbd_ros.spatial import Force, Motion, Vec3
+from rbd_ros.spatial import Force, Motion, Transform, Vec3
+
+#: How often the contacts of a step are solved, each time with those that push after the last one.
+PASSES = 3
 
 #: Entries of the input ``surface``: normal and tangential stiffness and damping, and friction.
 SURFACE = ('stiffness', 'damping', 'tangential_stiffness', 'tangential_damping', 'friction')
@@ -56,15 +73,216 @@ def touching(
     model: Model, pattern: Pattern | None, x: Mapping[str, Sequence[Any]],
 ) -> Touch | None:
     """Return a function for the forces of soft contacts; None for a robot without them."""
-    return None if pattern is None else partial(soft_contacts, model, pattern, x)
+    return None if pattern is None else partial(implicit_contacts, model, pattern, x)
+
+
+class _Contact(NamedTuple):
+    """
+    A contact in a step, in base coordinates.
+
+    :param along: force along the normal at the velocity of the start, f.
+    :param hard: X along the normal, zero where nothing touches.
+    :param firm: X along the surface, likewise.
+    :param pull: the velocity along the surface at which a damper X has the force of the start.
+    :param stretch: of the surface along itself, m.
+    :param level: the lower one of body and surface.
+    :param carried: normal force, as far as it is known.
+    """
+
+    point: Vec3
+    normal: Vec3
+    along: Scalar
+    hard: Scalar
+    firm: Scalar
+    pull: Vec3
+    stretch: Vec3
+    level: Scalar
+    carried: Scalar
+
+    def after(self, change: Motion, h: Scalar) -> Scalar:
+        """Return the normal force if the body gets an acceleration."""
+        rate = approach(self.point, self.normal, change, Motion.zero()).rate
+        return maximum(0.0, self.along - h * self.hard * rate)
+
+    def soft(self, mu: Scalar) -> Scalar:
+        """Return X along the surface, or what has the force of friction where it slides."""
+        size = sqrt(maximum(self.pull.dot(self.pull), 1e-300))
+        return minimum(self.firm, mu * self.carried / size)
+
+
+def implicit_contacts(
+    model: Model, pattern: Pattern, x: Mapping[str, Sequence[Any]], q: Values, v: Values,
+    h: Scalar, H: Rows, sparsity: Sequence[int], push: Values,
+) -> Touched:
+    """
+    Return the joint forces of all contacts in a step, and the new state of the surfaces.
+
+    :param x: inputs by the names of ``soft_shapes``, and ``time`` if it matters.
+    :param H: inertia matrix.
+    :param sparsity: its expanded parent array.
+    :param push: H a without contacts.
+    """
+    t = x['time'][0] if 'time' in x else 0.0
+    tree = kinematics.links(model, model.expand_q(q), t)
+    X_0 = kinematics.placements(model, tree)
+    moving, _ = kinematics.velocities(model, tree, model.expand_q(q), model.expand_v(v, q), t)
+    velocity = {b: X_0[b].inv_apply(moving[b]) for b in {*pattern.bodies, *pattern.carriers}}
+    found, groups = [], dict[tuple[int, int], list[int]]()
+    for pair, (gap, (i, k)) in enumerate(zip(gaps(pattern, X_0, x), pattern.pairs, strict=True)):
+        body, carrier = pattern.bodies[i], pattern.carriers[k]
+        relative = velocity[body] - velocity[carrier] if carrier else velocity[body]
+        found.append(_contact(gap, x['balls'][i][3], X_0[carrier] if carrier else None, relative,
+                              x['surface'], x['dents'][pair], h))
+        groups.setdefault((body, carrier), []).append(pair)
+    # Contacts of one body with another act on the six coordinates of their motion.
+    rows = {group: _jacobian(model, q, tree.S, X_0, *group) for group in groups}
+    if any(pattern.carriers):  # they join what the tree does not
+        sparsity = range(-1, len(v) - 1)
+    mu = x['surface'][4]
+    changes: dict[tuple[int, int], Motion] = {}
+    for k in range(PASSES):
+        M, right = [list(row) for row in H], list(push)
+        for group, pairs in groups.items():
+            if k:
+                for pair in pairs:
+                    found[pair] = found[pair]._replace(carried=found[pair].after(
+                        changes[group], h))
+            G: list[list[Scalar]] = [[0.0] * (i + 1) for i in range(6)]
+            for pair in pairs:
+                c = found[pair]
+                pushes = less(0.0, c.carried)
+                _add_resistance(G, c, h * pushes * c.hard, h * c.soft(mu))
+                _add(right, rows[group], c.point,
+                     c.normal * (pushes * c.along) - c.pull * c.soft(mu))
+            _add_square(M, rows[group], G)
+        a = ltl.solve(M, sparsity, right)
+        changes = {group: Motion.from_list([_dot(row, a) for row in rows[group]])
+                   for group in groups}
+    tau: list[Scalar] = [0.0] * len(v)
+    contact: Scalar = 0.0
+    forces: list[Any] = [None] * len(found)
+    dents: list[Any] = [None] * len(found)
+    for group, pairs in groups.items():
+        for pair in pairs:
+            c = found[pair]
+            moved = approach(c.point, c.normal, changes[group], Motion.zero())
+            pushes = less(0.0, c.carried)
+            f_n = pushes * (c.along - h * c.hard * moved.rate)
+            rubs = (c.pull + moved.sliding * h) * c.soft(mu)
+            force = c.normal * f_n - _shortened(rubs, mu * maximum(0.0, f_n))
+            f_n = maximum(0.0, f_n)
+            stretch = _shortened(c.stretch, mu * f_n / x['surface'][2])
+            contact = maximum(contact, pushes)
+            _add(tau, rows[group], c.point, force)
+            forces[pair] = [*c.point, *force]
+            stretch = X_0[group[1]].E @ stretch if group[1] else stretch
+            dents[pair] = [c.level, f_n, *stretch]
+    return Touched(tau, contact, {'contact_forces': forces, 'new_dents': dents})
+
+
+def _contact(gap: Gap, radius: Scalar, X: Transform | None, relative: Motion, surface: Values,
+             dent: Values, h: Scalar) -> _Contact:
+    """
+    Return a contact at the start of a step.
+
+    :param X: placement of the body that carries the obstacle, if one does.
+    :param relative: velocity of the body against it, in base coordinates.
+    """
+    K, D, K_t, D_t, _ = surface
+    z_old, f_old, *shift = dent
+    point, normal, stretch = gap.center - gap.normal * radius, gap.normal, Vec3(*shift)
+    if X is not None:
+        point, normal = X.inv_point(point), X.E.transpose_times(normal)
+        stretch = X.E.transpose_times(stretch)
+    motion = approach(point, normal, relative, Motion.zero())
+    p, slide = gap.distance, motion.sliding
+    z = height_after(K, D, z_old, f_old, p, h)
+    touches, level = less_equal(p, z), minimum(z, p)
+    hard, firm = touches * (D + 0.5 * h * K), D_t + 0.5 * h * K_t
+    along = -(touches * (K * level)) - hard * motion.rate
+    carried = where(less(0.0, f_old), f_old, maximum(0.0, along))
+    stretch = stretch - normal * normal.dot(stretch)    # the normal may have turned
+    stretch = (stretch + slide * h) * (touches * less(0.0, f_old))
+    pull = slide + stretch * (K_t / firm)
+    return _Contact(point, normal, along, hard, touches * firm, pull, stretch, level,
+                    touches * carried)
+
+
+def _shortened(x: Vec3, limit: Scalar) -> Vec3:
+    size = sqrt(maximum(x.dot(x), 1e-300))
+    return x * where(less(limit, size), limit / size, 1.0)
+
+
+def _add_resistance(G: list[list[Scalar]], c: _Contact, hard: Scalar, soft: Scalar) -> None:
+    """Add X^T C X of a contact: how it resists a motion of its body, 6 x 6, lower triangle."""
+    n, r = [*c.normal], c.point
+    C = [[(hard - soft) * n[i] * n[j] + (soft if i == j else 0.0) for j in range(3)]
+         for i in range(3)]
+    # A velocity of the point is lin + ang x r: r x C, then r x the transpose of that.
+    turned = [[*r.cross(Vec3(*row))] for row in C]
+    twice = [[*r.cross(Vec3(*row))] for row in zip(*turned, strict=True)]
+    for i in range(3):
+        for j in range(3):
+            G[3 + i][j] = G[3 + i][j] + turned[i][j]
+        for j in range(i + 1):
+            G[i][j] = G[i][j] + twice[j][i]
+            G[3 + i][3 + j] = G[3 + i][3 + j] + C[i][j]
+
+
+def _jacobian(model: Model, q: Values, S: Any, X_0: Sequence[Transform], body: int,
+              carrier: int) -> list[list[Scalar | None]]:
+    """Return how a body moves against another in base coordinates, 6 x nv; None: not at all."""
+    columns: list[Motion | None] = [None] * model.tree_nv
+    for end, sign in ((body, 1.0), (carrier, -1.0)):
+        for i in model.support[end] if end else ():
+            for k, s in zip(range(model.v_index[i].start, model.v_index[i].stop), S[i],
+                            strict=True):
+                s = X_0[i].inv_apply(s)
+                before = columns[k]
+                # Joints that carry both do not move one against the other.
+                columns[k] = None if before is not None else s * sign
+    parts = [None if s is None else s.to_list() for s in columns]
+    if model.coupling is None:
+        return [[None if s is None else s[i] for s in parts] for i in range(6)]
+    return [list(model.reduce_force([0.0 if s is None else s[i] for s in parts], q))
+            for i in range(6)]
+
+
+def _add_square(M: list[list[Scalar]], rows: Sequence[Sequence[Scalar | None]],
+                G: Sequence[Sequence[Scalar]]) -> None:
+    """Add J^T G J to the lower triangle of a matrix."""
+    moved = [k for k, entry in enumerate(rows[0]) if entry is not None]
+    for k in moved:
+        column = [row[k] for row in rows]
+        felt = [_dot([G[max(i, j)][min(i, j)] for j in range(6)], column) for i in range(6)]
+        for j in moved:
+            if j <= k:
+                M[k][j] = M[k][j] + _dot([row[j] for row in rows], felt)
+
+
+def _dot(row: Sequence[Scalar | None], v: Sequence[Any]) -> Scalar:
+    found: Scalar = 0.0
+    for a, b in zip(row, v, strict=True):
+        if a is not None:
+            found = found + a * b
+    return found
+
+
+def _add(tau: list[Scalar], rows: Sequence[Sequence[Scalar | None]], point: Vec3, force: Vec3,
+         ) -> None:
+    """Add the joint forces of a force at a point."""
+    wrench = [*point.cross(force), *force]
+    for k, entry in enumerate(rows[0]):
+        if entry is not None:
+            tau[k] = tau[k] + _dot([row[k] for row in rows], wrench)
 
 
 def soft_contacts(
     model: Model, pattern: Pattern, x: Mapping[str, Sequence[Any]], q: Values, v: Values,
     h: Scalar,
-) -> Touched:
+) -> tuple[Rows, Rows]:
     """
-    Return the forces of all contacts, and the new state of the surfaces.
+    Return forces on the bodies by the state alone, ``f_ext`` included, and the new surfaces.
 
     :param x: inputs by the names of ``soft_shapes``, ``f_ext``, and ``time`` if it matters.
     """
@@ -74,8 +292,7 @@ def soft_contacts(
     velocity, _ = kinematics.velocities(
         model, tree, model.expand_q(q), model.expand_v(v, q), t)
     f_ext = [Force.from_list(row) for row in x['f_ext']]
-    rows, dents = [], []
-    contact: Scalar = 0.0
+    dents = []
     moving = {b: X_0[b].inv_apply(velocity[b]) for b in {*pattern.bodies, *pattern.carriers}}
     found = gaps(pattern, X_0, x)
     for (i, k), gap, dent in zip(pattern.pairs, found, x['dents'], strict=True):
@@ -84,23 +301,20 @@ def soft_contacts(
         if carrier:
             relative = X_0[carrier] @ (relative - moving[carrier])
         point = gap.center - gap.normal * x['balls'][i][3]
-        force, new_dent, f_n = _touch(
+        force, new_dent = _touch(
             point, gap.normal, gap.distance, relative, x['surface'], dent, h)
         if carrier:
-            point, force = X_0[carrier].inv_point(point), X_0[carrier].inv_apply(force)
+            force = X_0[carrier].inv_apply(force)
             f_ext[carrier - 1] = f_ext[carrier - 1] - force
         f_ext[body - 1] = f_ext[body - 1] + force
-        contact = maximum(contact, less(0.0, f_n))
-        rows.append([point.x, point.y, point.z, force.lin.x, force.lin.y, force.lin.z])
         dents.append(new_dent)
-    return Touched([f.to_list() for f in f_ext], contact,
-                   {'contact_forces': rows, 'new_dents': dents})
+    return [f.to_list() for f in f_ext], dents
 
 
 def _touch(
     point: Vec3, normal: Vec3, p: Scalar, v: Motion, surface: Values, dent: Values, h: Scalar,
-) -> tuple[Force, list[Scalar], Scalar]:
-    """Return the force at one contact, the new state of its surface, and the normal force."""
+) -> tuple[Force, list[Scalar]]:
+    """Return the force at one contact, and the new state of its surface."""
     K, D, K_t, D_t, mu = surface
     z_old, f_old, *shift = dent
     motion = approach(point, normal, v, Motion.zero())
@@ -113,4 +327,4 @@ def _touch(
                            found.force)
     force = wrench(point, normal, found.force, Vec3(*along.force))
     moved = [a + h * b for a, b in zip((x.x, x.y, x.z), along.rate, strict=True)]
-    return force, [minimum(z, p), found.force, *moved], found.force
+    return force, [minimum(z, p), found.force, *moved]

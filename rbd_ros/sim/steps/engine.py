@@ -86,7 +86,7 @@ def bound_step(robot: Dynamics, integrator: str, soft: Pattern | None, rule: Rul
     robot.add(Quantity(
         f'step_{integrator}', tuple(shapes), environment=('gravity',), shapes=own, rules=rules,
         loops=OnLoops(rules, regular=True), key=(integrator, bool(model.loops), soft),
-        modules=(__name__.rpartition('.')[0],)))
+        modules=(__name__.rpartition('.')[0], 'rbd_ros.sim.contact')))
     return robot.bind(f'step_{integrator}')
 
 

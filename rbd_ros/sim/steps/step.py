@@ -57,20 +57,21 @@ class Plant(NamedTuple):
 
 class Touched(NamedTuple):
     """
-    Forces of soft contacts at a state.
+    Forces of soft contacts in a step.
 
-    :param f_ext: all external forces, those of contacts included, (nb, 6).
+    :param tau: on the joints, (nv,).
     :param contact: 1 if a surface is touched, else 0.
     :param outputs: contact outputs of the step, by name.
     """
 
-    f_ext: Rows
+    tau: Values
     contact: Scalar
     outputs: Mapping[str, Sequence[Any]]
 
 
-#: Soft contacts as a function of q, v and the length of the step.
-Touch = Callable[['Values', 'Values', 'Scalar'], Touched]
+#: Soft contacts as a function of q, v, the length of the step, H, its sparsity, and H a of the
+#: motion without them.
+Touch = Callable[['Values', 'Values', 'Scalar', 'Rows', Sequence[int], 'Values'], Touched]
 
 
 class _Setting(NamedTuple):
@@ -107,7 +108,7 @@ def advance(
     A step without an event is taken by the integrator, with dry friction constant over the step.
     An event is a joint that starts or stops sliding, or meets a stop. A step with an event is
     taken by the semi-implicit rule, for which the implicit impulses are exact. So is a step that
-    touches a soft surface, with the contact force of its start, and one with the impulses of rigid
+    touches a soft surface, with the contact force of its end, and one with the impulses of rigid
     contacts. Its velocities are solved in the axes that the bodies have at its start; for joints
     whose axes turn, :mod:`rbd_ros.sim.steps.turning` finds the state at its end.
 
@@ -125,8 +126,7 @@ def advance(
     t = x['time'][0] if 'time' in x else 0.0
     motor = [where(b, 0.0, clamp(c, -limit, limit))
              for b, c, limit in zip(x['braked'], x['command'], x['effort_limit'], strict=True)]
-    touched = Touched(x['f_ext'], 0.0, {}) if touch is None else touch(q, v, s.h)
-    f_ext = [[f / s.mass_scale for f in row] for row in touched.f_ext]
+    f_ext = [[f / s.mass_scale for f in row] for row in x['f_ext']]
 
     def acceleration(q: Values, v: Values, tau: Values, elapsed: Scalar) -> Values:
         # Masses scaled by s move under tau as those of the model do under tau / s.
@@ -140,6 +140,13 @@ def advance(
         lost = ltl.solve(H, plant.sparsity, drag)
         a = [k - l for k, l in zip(a, lost, strict=True)]
     axes = plant.turning.apparent(v)
+    touched = Touched((), 0.0, {})
+    if touch is not None:
+        push = ltl.multiply_symmetric(
+            H, plant.sparsity, [k + c for k, c in zip(a, axes, strict=True)])
+        touched = touch(q, v, s.h, H, plant.sparsity, push)
+        given = ltl.solve(H, plant.sparsity, touched.tau)
+        a = [k + g for k, g in zip(a, given, strict=True)]
     v_free = [k + s.h * (l + c) for k, l, c in zip(v, a, axes, strict=True)]
     problem = _problem(plant, x, s, H, v_free, slow)
     trial = _settle(problem, Guess(x['held'], x['sign']), s.one_by_one)

@@ -184,13 +184,13 @@ def before_impact(s: Stepping, c: Pairs, p: Cones, left: float) -> float:
 
     :param left: of the step; returned if there is no other impact in it.
     """
+    s.setting[STEP] = left
     count = find_pairs(s, c)
     if count < 0:
         return -1.0
     bouncing = keep_bouncing(c, count, s.v, left)
     if bouncing == 0 or count > len(p.mu):
         return left
-    s.setting[STEP] = left
     if not move_freely(s, c):
         return -1.0
     if not press(c, p, bouncing, s.v, left, left, s.setting[MASS_SCALE]) < INFINITE:
@@ -208,7 +208,7 @@ def find_pairs(s: Stepping, c: Pairs) -> int:
     for i in range(len(s.f_ext)):
         for j in range(6):
             s.f_ext[i, j] = s.pushed[i, j]
-    return choose(c)
+    return choose(c, s.v, s.setting[STEP])
 
 
 def press_step(s: Stepping, c: Pairs, p: Cones, part: float, left: float) -> bool:

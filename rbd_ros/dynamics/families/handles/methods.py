@@ -167,7 +167,7 @@ class HandleMethods(Family):
         out: Array | None = None,
     ) -> Array:
         """
-        Return Phi = J H^-1 J^T of one or more handles, which exists at every pose, (m, m).
+        Return Phi = J H^-1 J^T of one or more handles, which exists wherever H^-1 does, (m, m).
 
         :param frames: as for ``operational_space``.
         :param method: ``'dense'`` (RBDA 7.2), ``'ltl'`` (branch-sparse factors, RBDA 6.5),
@@ -177,7 +177,12 @@ class HandleMethods(Family):
         """
         space = self._spaces(
             cacheable(frames), INVERSE_HANDLE_INERTIA, None, chosen(method))
-        return space.call(q, out=out)
+        Phi = space.call(q, out=out)
+        if not np.isfinite(Phi).all():
+            raise SingularError(f'the inverse inertia of {listed(space.handles)} does not exist '
+                                'at this pose: some motion of the joints moves nothing with '
+                                'inertia; give inertia to the links between them')
+        return Phi
 
     def handle_inertia(
         self, q: ArrayLike, frames: Frames, *, damping: float = 0.0,
