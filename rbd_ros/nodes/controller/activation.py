@@ -194,6 +194,9 @@ class Activation:
         if controller.settings.simulated and not self._node.get_clock().now().nanoseconds:
             return ('use_sim_time is true, but nothing has come on /clock: start what publishes '
                     'it, or set use_sim_time to false')
+        topic = self._node.resolve_topic_name('~/commands')
+        if (others := self._node.count_publishers(topic) - 1) > 0:
+            return f'{others} other publisher(s) on {topic}{self._senders(topic)}'
         missing = controller.missing_states()
         if missing:
             topic = self._node.resolve_topic_name('joint_states')
