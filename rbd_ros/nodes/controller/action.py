@@ -43,7 +43,7 @@ from rbd_ros.control.references.trajectory import check_speed, check_times, Knot
 from rbd_ros.control.references.words import other_mode
 from rbd_ros.control.supervisor.states import State
 from rbd_ros.errors import RbdError
-from rbd_ros.nodes.callback_guard import last_line
+from rbd_ros.nodes.callback_guard import DEEP, last_line
 from rbd_ros.nodes.controller.bounded_topics import BoundedInput
 from rbd_ros.nodes.controller.goal_feedback import GoalFeedback
 from rbd_ros.nodes.controller.goal_leases import GoalLeases
@@ -126,7 +126,9 @@ class TrajectoryAction:
             node, FollowJointTrajectory, _NAME,
             execute_callback=self._unused,
             goal_callback=self._on_goal, handle_accepted_callback=self._on_accepted,
-            cancel_callback=self._on_cancel, result_timeout=RESULTS_KEPT)
+            cancel_callback=self._on_cancel, result_timeout=RESULTS_KEPT,
+            **dict.fromkeys(('goal_service_qos_profile', 'result_service_qos_profile',
+                             'cancel_service_qos_profile'), DEEP))
         self._timer = node.create_timer(  # runs while there are goals
             _PERIOD, self.drain, clock=Clock(clock_type=ClockType.STEADY_TIME), autostart=False)
 
@@ -276,6 +278,11 @@ class TrajectoryAction:
                 controller.pursue(now, steady, knots(now), plan.start, key, plan.tolerances)
             except GoalError as error:
                 controller.ended.append((key, Outcome(Status.ABORTED, error.code, str(error))))
+            except Exception as error:  # nobody knows whether it has begun
+                controller.ended.append((key, Outcome(
+                    Status.ABORTED, ResultCode.INVALID_GOAL, str(error))))
+                controller.post(controller.hold)
+                raise
         controller.post(request)
 
     def _switch(self, mode: str) -> None:
