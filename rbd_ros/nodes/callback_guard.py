@@ -42,8 +42,8 @@ __all__ = ['DEEP', 'Guard', 'GuardedNode', 'last_line']
 Message = TypeVar('Message')
 Entity = TypeVar('Entity')
 
-#: of services: requests that come while a callback takes long, and their answers, are kept. Of more
-#: than 10 the middleware would drop the oldest ones, and nobody would answer them
+#: of services: requests that come while a callback takes long, and their answers, are kept. Of
+#: more than 10 the middleware would drop the oldest ones, and nobody would answer them
 DEEP = QoSProfile(depth=200)
 
 #: s within which the same exception is logged once

@@ -56,7 +56,8 @@ class Standing:
             '-p', f'{name}:={value if isinstance(value, str) else json.dumps(value)}')]
         rclpy.init()
         self.client = rig.Client()
-        self._command = [sys.executable, *program, '--ros-args', '-r', '__node:=controller', *given]
+        self._command = [sys.executable, *program, '--ros-args', '-r', '__node:=controller',
+                         *given]
         self._environment = {**os.environ, **(environment or {})}
         self.process = subprocess.Popen(self._command, env=self._environment, **pipes)
         kind = rig.Lockstep if values.get('use_sim_time') else rig.Driver

@@ -87,8 +87,8 @@ def test_a_halted_controller_does_not_begin_again_beside_another(tmp_path, recov
     """Whether it recovers by itself or is reset, both never send for longer than a stop takes."""
     logs = [(tmp_path / name).open('wb') for name in ('first', 'second')]
     with forgetful(tmp_path) as environment:
-        system = Standing({'recover_lost_state': recover, 'stop_time': 0.5}, environment=environment,
-                          stdout=logs[0], stderr=subprocess.STDOUT)
+        system = Standing({'recover_lost_state': recover, 'stop_time': 0.5},
+                          environment=environment, stdout=logs[0], stderr=subprocess.STDOUT)
     client, second, halted = system.client, None, False
     heard = Heard(Senders(client.node, JointState, '/controller/commands'))
     try:

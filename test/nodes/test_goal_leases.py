@@ -54,7 +54,8 @@ def test_a_client_is_silent_when_a_feedback_has_waited_too_long(seed):
     """Whatever delays answers have, and whichever are lost: old answers to old feedback are old."""
     rng, key, most = np.random.default_rng(seed), bytes(range(16)), 1.0
     told = np.cumsum(rng.uniform(0.05, 0.2, 200))
-    delay = np.maximum.accumulate(told + rng.uniform(0.0, rng.choice([0.5, 1.2, 4.0]), 200)) - told
+    late = rng.uniform(0.0, rng.choice([0.5, 1.2, 4.0]), 200)
+    delay = np.maximum.accumulate(told + late) - told
     lost, excused = rng.random(200) < rng.choice([0.0, 0.3]), rng.choice([-1.0, 8.0])
     events = sorted([*((t, 'told', t) for t in told), *(
         (t + d, 'answer', t) for t, d, no in zip(told, delay, lost, strict=True) if not no)])
@@ -134,7 +135,7 @@ def test_a_goal_without_signs(rig, whose):
 
 
 def test_a_client_that_is_suspended_or_killed(rig):
-    """Ctrl-Z pauses the motion until the client goes on; one that is killed moves it no further."""
+    """Ctrl-Z pauses the motion until it is undone; a client that is killed moves it no further."""
     rig.must_set(goal_lease=2.0)
     process = subprocess.Popen([sys.executable, '-c', CLIENT], env=os.environ)
     try:

@@ -290,7 +290,7 @@ def test_a_second_commander_is_told_while_there_is_torque(rig):
 
 
 def test_a_second_commander_that_sends_stops_the_robot(rig):
-    """It is braked and released, the other node is named, and only a reset after it begins anew."""
+    """It is braked and released, the other node is named; a reset after it begins anew."""
     other = rig.client.create_publisher(type(rig.commands[0]), 'controller/commands', 1)
     try:
         def sends():

@@ -265,6 +265,7 @@ def test_a_client_that_is_not_there_yet_is_waited_for(monkeypatch):
                                                  lambda _: None))
         return [m for r, m in sent if r[:1] == client]
     codes[b'a' * 16] = 2
+
     def again():
         now[0] += 1.0
         for _ in range(len(responder._later)):

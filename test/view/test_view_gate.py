@@ -491,7 +491,8 @@ def test_only_this_machine_reaches_it_by_default(page):
                 socket.create_connection((each, page.port), patient(10)).close()
 
 
-@pytest.mark.parametrize('up, down', [(0.0, 0.0), (0.05, 0.05), (0.6, 0.0), (0.0, 0.6), (3.0, 0.0)])
+@pytest.mark.parametrize('up, down', [(0.0, 0.0), (0.05, 0.05), (0.6, 0.0), (0.0, 0.6),
+                                      (3.0, 0.0)])
 def test_signs_of_a_button_are_of_now(open_page, up, down):
     """Those that a line keeps back, all the time and evenly, are none; others count."""
     signs, button = [], open_page.server.gui.add_button(f'Hold {up} {down}')
