@@ -51,7 +51,7 @@ with DrivenRobot(joints, '{ACTION}', 'joint_states', 60.0, 60.0) as robot:
 
 @pytest.mark.parametrize('seed', range(20))
 def test_a_client_is_silent_when_a_feedback_has_waited_too_long(seed):
-    """Whatever delays answers have, and whichever are lost: old answers to old feedback are old."""
+    """Whatever delays answers have, and whichever are lost: an old answer is none."""
     rng, key, most = np.random.default_rng(seed), bytes(range(16)), 1.0
     told = np.cumsum(rng.uniform(0.05, 0.2, 200))
     late = rng.uniform(0.0, rng.choice([0.5, 1.2, 4.0]), 200)

@@ -530,11 +530,11 @@ def test_activation_without_a_clock_says_so(monkeypatch):
                                 '/clock: start what publishes it, or set use_sim_time to false')
 
 
-@pytest.mark.parametrize('pace', [0.03, 0.1, 1.0, 10.0])
+@pytest.mark.parametrize('pace', [0.1, 5.0])
 def test_activation_waits_by_the_clock_of_the_states(monkeypatch, pace):
     """However slowly or fast a simulation runs, states are proved, and missing ones are told."""
     for comes in (True, False):
-        start = Start(monkeypatch, simulated=True, **{'start.time': 1.0})
+        start = Start(monkeypatch, simulated=True, **{'start.time': 0.3})
         arm, due = start.arm, [0.0]
         start.made._node.get_clock = lambda arm=arm: SimpleNamespace(
             now=lambda: SimpleNamespace(nanoseconds=round(1e9 * arm.time)))
