@@ -530,6 +530,25 @@ def test_activation_without_a_clock_says_so(monkeypatch):
                                 '/clock: start what publishes it, or set use_sim_time to false')
 
 
+@pytest.mark.parametrize('pace', [0.1, 5.0])
+def test_activation_waits_by_the_clock_of_the_states(monkeypatch, pace):
+    """However slowly or fast a simulation runs, states are proved, and missing ones are told."""
+    for comes in (True, False):
+        start = Start(monkeypatch, simulated=True, **{'start.time': 0.3})
+        arm, due = start.arm, [0.0]
+        start.made._node.get_clock = lambda arm=arm: SimpleNamespace(
+            now=lambda: SimpleNamespace(nanoseconds=round(1e9 * arm.time)))
+
+        def each(arm=arm, comes=comes, due=due):
+            due[0] += 0.01 * pace
+            while due[0] >= 0.01:
+                due[0] -= 0.01
+                (arm.run if comes else arm.silence)(0.01)
+        start.each, begin = each, arm.time
+        assert start.made.run() is comes
+        assert comes or arm.time - begin == pytest.approx(2.0, abs=max(0.02, 0.011 * pace))
+
+
 def test_activation_ends_with_a_fault(monkeypatch):
     """A robot that fails its checks is named with the fault; only a person may try again."""
     start = Start(monkeypatch)
