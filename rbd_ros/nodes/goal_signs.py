@@ -22,12 +22,12 @@ back on its way is as old as what it answers.
 
 from __future__ import annotations
 
+import secrets
 from typing import Any
 
 from action_msgs.msg import GoalInfo
 import numpy as np
 from rclpy.node import Node
-from unique_identifier_msgs.msg import UUID
 
 __all__ = ['ALIVE', 'ClientSigns']
 
@@ -52,11 +52,12 @@ class ClientSigns:
         return (self._publisher.get_subscription_count() > 0
                 or self._node.count_subscribers(self._topic) == 0)
 
-    def promise(self) -> UUID:
+    def promise(self) -> Any:
         """Say that there will be signs; return the number for the goal that is asked for next."""
-        number = UUID(uuid=np.frombuffer(np.random.default_rng().bytes(16), np.uint8))
-        self._publisher.publish(GoalInfo(goal_id=number))
-        return number
+        sign = GoalInfo()
+        sign.goal_id.uuid = np.frombuffer(secrets.token_bytes(16), np.uint8)
+        self._publisher.publish(sign)
+        return sign.goal_id
 
     def answer(self, message: Any) -> None:
         """

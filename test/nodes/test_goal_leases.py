@@ -32,7 +32,6 @@ import pytest
 from rbd_ros.nodes.controller.goal_leases import GoalLeases
 from rbd_ros.nodes.goal_signs import ClientSigns
 from trajectory_msgs.msg import JointTrajectoryPoint
-from unique_identifier_msgs.msg import UUID
 
 LEASE, ACTION = 0.4, '/controller/follow_joint_trajectory'
 
@@ -60,16 +59,20 @@ def test_a_client_is_silent_when_a_feedback_has_waited_too_long(seed):
     events = sorted([*((t, 'told', t) for t in told), *(
         (t + d, 'answer', t) for t, d, no in zip(told, delay, lost, strict=True) if not no)])
     leases = GoalLeases()
-    leases.take(GoalInfo(goal_id=UUID(uuid=np.frombuffer(key, np.uint8))))
 
     def stamp(at):
         return Time(sec=int(at), nanosec=int(1e9 * (at % 1.0)))
+
+    def take(at):
+        sign = GoalInfo(stamp=stamp(at))
+        sign.goal_id.uuid = np.frombuffer(key, np.uint8)
+        leases.take(sign)
+    take(0.0)
     for k, (now, what, about) in enumerate(events):
         if what == 'told':
             leases.tell(key, stamp(now), now)
         else:
-            leases.take(GoalInfo(goal_id=UUID(uuid=np.frombuffer(key, np.uint8)),
-                                 stamp=stamp(about)))
+            take(about)
         if what == 'told' and excused > 0.0 and now > excused:
             leases.excuse(key)
             excused, events[:k + 1] = -1.0, [(now, 'answer', now)] * (k + 1)

@@ -507,6 +507,7 @@ def test_signs_of_a_button_are_of_now(open_page, up, down):
     with open_page.connect(port=Delays(open_page.port, up, down).port) as line:
         # a client that does not read answers no ping
         threading.Thread(target=lambda: [None for _ in line], daemon=True).start()
+        line.send(msgspec.msgpack.encode(CAMERA))
         end = time.monotonic() + (up + down + 1.0 if late else patient(20.0))
         while time.monotonic() < end and len(signs) < 5:
             line.send(message)

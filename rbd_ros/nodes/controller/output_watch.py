@@ -130,6 +130,8 @@ class OutputWatch:
         if others <= 0 and now - self._halted >= _DISCOVERY and (
                 self._believed - now < 0.7 * _BELIEVED):
             self._believe(now + _BELIEVED)
+        elif others > 0 and self._believed > now:
+            self._believe(now)
         self._listen(others > 0 and state not in _SILENT)
         if self._senders is None:
             return
