@@ -14,7 +14,7 @@
 
 """Who may talk to a page: raw websocket clients with every kind of origin, host, token, frame."""
 
-from contextlib import redirect_stdout
+from contextlib import redirect_stdout, suppress
 from functools import cached_property
 import gzip
 import io
@@ -97,7 +97,8 @@ class Delays:
                 end.sendall(each[1])
             except OSError:
                 return
-        end.close()
+        with suppress(OSError):
+            end.shutdown(socket.SHUT_RDWR)
 
 
 class Served:
@@ -491,8 +492,7 @@ def test_only_this_machine_reaches_it_by_default(page):
                 socket.create_connection((each, page.port), patient(10)).close()
 
 
-@pytest.mark.parametrize('up, down', [(0.0, 0.0), (0.05, 0.05), (0.6, 0.0), (0.0, 0.6),
-                                      (3.0, 0.0)])
+@pytest.mark.parametrize('up, down', [(0.0, 0.0), (0.05, 0.05), (0.6, 0.0), (0.0, 0.6)])
 def test_signs_of_a_button_are_of_now(open_page, up, down):
     """Those that a line keeps back, all the time and evenly, are none; others count."""
     signs, button = [], open_page.server.gui.add_button(f'Hold {up} {down}')
