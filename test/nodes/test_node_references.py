@@ -291,6 +291,7 @@ def test_a_second_commander_is_told_while_there_is_torque(rig):
 
 def test_a_second_commander_that_sends_stops_the_robot(rig):
     """It is braked and released, the other node is named; a reset after it begins anew."""
+    rig.block()  # nobody holds the arm once it is released
     other = rig.client.create_publisher(type(rig.commands[0]), 'controller/commands', 1)
     try:
         def sends():

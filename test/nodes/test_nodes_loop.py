@@ -323,34 +323,6 @@ def inner_nodes(monkeypatch, module):
     return noted
 
 
-def test_loop_is_connected(monkeypatch):
-    """States, dead man, stop and reset by the names of the controller, in the loop's thread."""
-    noted = inner_nodes(monkeypatch, loop_node)
-    monkeypatch.setattr(Node, 'create_publisher', lambda _, *given: noted.publisher(*given))
-    monkeypatch.setattr(Node, 'get_clock', lambda _: 'clock of ROS')
-    monkeypatch.setattr(loop_node, 'StateInput', noted.states)
-    monkeypatch.setattr(loop_node, 'BoundedInput', noted.dead_man)
-    made = loop_node.LoopNode(names_of(), simulated=True)
-    noted.node.assert_called_once_with(
-        'arm_loop', '/cell', {'use_sim_time': True, 'start_type_description_service': False})
-    noted.publisher.assert_called_once_with(UInt64, '/cell/arm/heartbeat', 1)
-    given, more = noted.states.call_args
-    assert given == (made, 'joint_states', made._on_state, loop_node.STATES, 'warning')
-    more['event_callbacks'].message_lost(SimpleNamespace(total_count=5))
-    assert made.lost == 5
-    noted.dead_man.assert_called_once_with(
-        made, Bool, '/cell/arm/dead_man', made._on_dead_man, 10, 'warning')
-    assert [args[:2] for args, _ in noted.service.call_args_list] == [
-        (Trigger, '/cell/arm/stop'), (Trigger, '/cell/arm/reset')]
-    stop, reset = [args[2] for args, _ in noted.service.call_args_list]
-    assert stop(None, Trigger.Response()).message.startswith('nothing to stop')
-    assert reset(None, Trigger.Response()).message == 'not configured'
-    assert noted.mock_calls[-1] == call.bound(made, 'warning')
-    assert made.simulated and made._ros_clock == 'clock of ROS' and made.cancel_start() == ''
-    assert made._steady.clock_type.name == 'STEADY_TIME'
-    assert made.output is made._controller is None
-
-
 def test_transitions_are_taken_over(monkeypatch):
     """The service of rclpy moves to this node, with its handle, its name and its callback."""
     noted = inner_nodes(monkeypatch, transitions)
