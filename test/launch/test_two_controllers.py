@@ -109,6 +109,7 @@ def test_a_halted_controller_does_not_begin_again_beside_another(tmp_path, recov
             client.trigger('reset')
             time.sleep(SETTLED)
         both = _LOOK * sum(len(each) > 1 for each in heard.since(begin))
+        print(f'both have sent for {both:.2f} s')
         assert both < STOP + client.stalled(begin), both
         assert len(heard.who(time.monotonic() - 1.0)) < 2
     finally:
