@@ -18,13 +18,13 @@ import numpy as np
 import pytest
 import rbd_ros
 from rbd_ros.algorithms import rnea
-from rbd_ros.algorithms.kinematics import Conditions, links, placements
+from rbd_ros.algorithms.kinematics import Conditions
 from rbd_ros.errors import ModelError
 from rbd_ros.joints import (Free, Helical, Prismatic, Revolute, RollPitchYaw, Spherical,
                             Translation)
-from rbd_ros.model import connectivity, positions
+from rbd_ros.model import connectivity
 from rbd_ros.samples import families
-from rbd_ros.spatial import (classical_acceleration, Motion, RigidInertia, rotx, rotz, Sym3,
+from rbd_ros.spatial import (RigidInertia, rotx, rotz, Sym3,
                              Transform, Vec3, xlt)
 from tree_oracle import assert_near, DenseTree, reference, State
 
@@ -162,51 +162,6 @@ def test_index_sets_of_the_figure():
     assert names == ['body_4', 'body_6']
 
 
-@pytest.mark.seed('SIXD P03', 'SIXD P04', 'SIXD P10', 'SIXD P13')
-def test_frames_and_positions():
-    """At q = 0 a body's frame is where its tree transform puts it; i_X_0 multiplies up."""
-    model = mixed_tree()
-    tree = links(model, [0.0] * 6)
-    for i in range(1, 7):
-        assert_near(tree.Xup[i].to_list(), model.X_T[i].to_list(), limit=1e-15)
-    q = [0.1, -0.2, 0.3, -0.4, 0.5, -0.6]
-    tree = links(model, q)
-    dense = DenseTree(model, q)
-    robot = reference(model)
-    for i, X in enumerate(placements(model, tree)):
-        assert_near(X.to_list(), dense.X[i], limit=1e-13)
-        if i:
-            X_J = np.array(model.joint[i].transform([q[i - 1]]).to_list())
-            up = X_J @ np.array(model.X_T[i].to_list())
-            assert_near(tree.Xup[i].to_list(), up, limit=1e-14)
-            pose = robot.pose(q, model.body_names[i])
-            assert_near(pose @ [0.0, 0.0, 0.0, 1.0], [*X.r, 1.0], limit=1e-14)
-            assert_near(pose[:3, :3], np.array(X.E.to_list()).T, limit=1e-14)
-            # columns of the Jacobian are the axes in one frame, or nothing
-            J = np.linalg.inv(dense.X[i]) @ robot.jacobian(q, model.body_names[i])
-            assert_near(J, dense.jacobian(i), limit=1e-12)
-
-
-@pytest.mark.seed('SIXD P15')
-def test_velocity_in_base_coordinates_is_not_that_of_the_tool():
-    """The base-coordinate Jacobian has the velocity of the point at the base origin."""
-    model = mixed_tree()
-    s, robot = State(model, 2), reference(model)
-    pose = robot.pose(s.q, 'body_6')
-    R, p = pose[:3, :3], pose[:3, 3]
-    J = robot.jacobian(s.q, 'body_6')
-    hybrid = np.kron(np.eye(2), R) @ J
-    X = np.linalg.inv(DenseTree(model, s.q).X[6])
-    at_base = X @ J
-    assert_near(at_base[3:], hybrid[3:] + np.cross(p, hybrid[:3], axis=0), limit=1e-13)
-    h = 1e-5
-    ends = [robot.pose(positions.integrate(model, s.q, sign * h * s.qd), 'body_6')[:3, 3]
-            for sign in (1.0, -1.0)]
-    velocity = (ends[0] - ends[1]) / (2.0 * h)
-    assert_near(hybrid[3:] @ s.qd, velocity, limit=1e-8)       # by differences
-    assert np.linalg.norm(at_base[3:] @ s.qd - velocity) > 1e-2
-
-
 # --- joints made of others -----------------------------------------------------------------------
 
 def on_joint(joint):
@@ -279,68 +234,3 @@ def test_free_joint_is_translation_and_ball():
 
 
 # --- motion in time ------------------------------------------------------------------------------
-
-def state_space(robot, x, tau):
-    """Return the derivative of x = [q; alpha]: FDx = [qdfn; FD] (3.8)."""
-    nq = robot.model.nq
-    q, alpha = x[:nq], x[nq:]
-    rates = positions.q_dot(robot.model, q.tolist(), alpha.tolist())
-    return np.concatenate([rates, robot.forward_dynamics(q, alpha, tau)])
-
-
-def simulate(robot, x, h, steps):
-    """Return the state after classical Runge-Kutta steps without joint forces."""
-    tau = np.zeros(robot.model.nv)
-    for _ in range(steps):
-        k1 = state_space(robot, x, tau)
-        k2 = state_space(robot, x + 0.5 * h * k1, tau)
-        k3 = state_space(robot, x + 0.5 * h * k2, tau)
-        k4 = state_space(robot, x + h * k3, tau)
-        x = x + h / 6.0 * (k1 + 2.0 * k2 + 2.0 * k3 + k4)
-    return x
-
-
-@pytest.mark.seed('RBDA 3-04', 'RBDA 3-03')
-def test_energy_drift_is_that_of_the_integrator():
-    """Without forces the energy error of fourth-order steps falls sixteenfold or better."""
-    model = families.random_tree(4, 6, joints=('revolute', 'spherical', 'universal'))
-    robot = reference(model)
-    s = State(model, 2)
-    start = np.concatenate([s.q, s.qd])
-
-    def energy(x):
-        q, qd = x[:model.nq], x[model.nq:]
-        return robot.kinetic_energy(q, qd) + robot.potential_energy(q)
-    drift = [abs(energy(simulate(robot, start, 0.1 / n, n)) - energy(start)) for n in (20, 40)]
-    assert drift[1] < 1e-6 * abs(energy(start))
-    assert drift[1] < drift[0] / 12.0
-
-
-@pytest.mark.seed('RBDA 3-03', 'RBDA 4-26')
-def test_free_body_flies_straight():
-    """A spinning body keeps its centre of mass on a line and its momentum about the base."""
-    model = on_joint(Free())
-    robot = reference(model)
-    robot.set_gravity([0.0, 0.0, 0.0])
-    s = State(model, 5)
-    start = np.concatenate([s.q, s.qd])
-    h = robot.momentum(s.q, s.qd)
-    com = robot.center_of_mass(s.q)
-    end = simulate(robot, start, 0.005, 40)
-    q, qd = end[:7], end[7:]
-    # a fourth-order step of 5 ms is exact to about 1e-9 at this spin
-    assert_near(robot.momentum(q, qd), h, limit=1e-8)
-    assert_near(robot.center_of_mass(q), com + 0.2 * h[3:] / model.total_mass, limit=1e-8)
-
-
-@pytest.mark.seed('SIXD C10', 'RBDA 2-30')
-def test_accelerometer_of_a_turning_arm():
-    """The classical acceleration of a point on a steadily turning arm points to the axis."""
-    model = point_masses()
-    robot = reference(model)
-    q, qd = [0.3, 0.0], [2.0, 0.0]
-    v = Motion.from_list(robot.velocity(q, qd, 'lower').tolist())
-    a = Motion.from_list(robot.jacobian_rate(q, qd, 'lower').tolist())
-    assert a.to_list() == pytest.approx([0.0] * 6, abs=1e-14)
-    classical = classical_acceleration(a, v)
-    assert list(classical.lin) == pytest.approx([-4.0, 0.0, 0.0], abs=1e-14)
