@@ -20,12 +20,11 @@ import rbd_ros
 from rbd_ros.algorithms import rnea
 from rbd_ros.algorithms.kinematics import Conditions
 from rbd_ros.errors import ModelError
-from rbd_ros.joints import (Free, Helical, Prismatic, Revolute, RollPitchYaw, Spherical,
-                            Translation)
+from rbd_ros.joints import (Helical, Prismatic, Revolute)
 from rbd_ros.model import connectivity
 from rbd_ros.samples import families
 from rbd_ros.spatial import (RigidInertia, rotx, rotz, Sym3,
-                             Transform, Vec3, xlt)
+                             Vec3, xlt)
 from tree_oracle import assert_near, DenseTree, reference, State
 
 Z = (0.0, 0.0, 1.0)
@@ -163,74 +162,6 @@ def test_index_sets_of_the_figure():
 
 
 # --- joints made of others -----------------------------------------------------------------------
-
-def on_joint(joint):
-    """Return one body on a joint."""
-    rng = np.random.default_rng(9)
-    builder = rbd_ros.ModelBuilder('one')
-    builder.add_body('body', 'base', joint, families.random_transform(rng),
-                     families.random_inertia(rng), joint_name='joint')
-    return builder.build()
-
-
-def on_chain(joints):
-    """Return the same body at the end of simple joints with massless bodies between."""
-    rng = np.random.default_rng(9)
-    builder = rbd_ros.ModelBuilder('chain')
-    X, inertia = families.random_transform(rng), families.random_inertia(rng)
-    for i, joint in enumerate(joints):
-        last = i == len(joints) - 1
-        builder.add_body('body' if last else f'link_{i}', f'link_{i - 1}' if i else 'base', joint,
-                         X if i == 0 else Transform.identity(),
-                         inertia if last else RigidInertia.zero(), joint_name=f'joint_{i}')
-    return builder.build()
-
-
-@pytest.mark.seed('SIXD P06', 'SIXD P27', 'RBDA 4-25', 'RBDA 4-24')
-def test_ball_joint_is_three_revolutes():
-    """Yaw, pitch and roll with massless links move a body as a ball joint of either kind does."""
-    x, y = (1.0, 0.0, 0.0), (0.0, 1.0, 0.0)
-    chain, angles, ball = (reference(model) for model in (
-        on_chain([Revolute(Z), Revolute(y), Revolute(x)]), on_joint(RollPitchYaw()),
-        on_joint(Spherical())))
-    rng = np.random.default_rng(0)
-    q, qd, tau = rng.normal(size=(3, 3))
-    qdd = chain.forward_dynamics(q, qd, tau)
-    assert_near(chain.inverse_dynamics(q, qd, qdd), tau, limit=1e-12)
-    assert_near(angles.pose(q[::-1], 'body'), chain.pose(q, 'body'), limit=1e-13)
-    found = angles.forward_dynamics(q[::-1], qd[::-1], tau[::-1])
-    assert_near(found[::-1], qdd, limit=1e-11)
-    # the ball joint has the angular velocity itself as its velocity
-    w = chain.velocity(q, qd, 'body')[:3]
-    J = chain.jacobian(q, 'body')[:3]
-    pose = chain.pose(q, 'body')
-    p = quaternion_of(pose[:3, :3], ball)
-    assert_near(ball.pose(p, 'body'), pose, limit=1e-12)
-    alpha = ball.forward_dynamics(p, w, np.linalg.solve(J.T, tau))
-    assert_near(J @ qdd + chain.jacobian_rate(q, qd, 'body')[:3], alpha, limit=1e-11)
-
-
-def quaternion_of(R, ball):
-    """Return x, y, z, w of the ball joint for an orientation of the body in the base."""
-    X_T = np.array(ball.model.X_T[1].E.to_list())
-    E = R.T @ X_T.T
-    return rbd_ros.spatial.quaternion.from_rotation(rbd_ros.spatial.Mat3(E.tolist()))
-
-
-@pytest.mark.seed('SIXD P07', 'RBDA 9-08', 'RBDA 4-26')
-def test_free_joint_is_translation_and_ball():
-    """A free body moves as one on a translation followed by a ball joint."""
-    free, chain = reference(on_joint(Free())), reference(on_chain([Translation(), Spherical()]))
-    s = State(free.model, 3)
-    assert_near(free.pose(s.q, 'body'), chain.pose(s.q, 'body'), limit=1e-13)
-    v = free.velocity(s.q, s.qd, 'body')
-    J = chain.jacobian(s.q, 'body')
-    rates = np.linalg.solve(J, v)
-    a = free.forward_dynamics(s.q, s.qd, s.tau)
-    qdd = chain.forward_dynamics(s.q, rates, J.T @ s.tau)
-    assert_near(J @ qdd + chain.jacobian_rate(s.q, rates, 'body'), a, limit=1e-11)
-    assert free.kinetic_energy(s.q, s.qd) == pytest.approx(
-        chain.kinetic_energy(s.q, rates), rel=1e-12)
 
 
 # --- motion in time ------------------------------------------------------------------------------

@@ -120,26 +120,6 @@ def planar_arm():
     return reference(builder.build())
 
 
-@pytest.mark.seed('MR A36', 'MR A35')
-def test_task_space_of_the_planar_arm():
-    """Lambda and eta of the tip of the 2R arm are the closed forms, in world axes."""
-    robot = planar_arm()
-    q, qd = np.array([0.3, 0.7]), np.array([0.5, -1.2])
-    # In the frame's own axes; turn them to the world's by the angle of the link.
-    c, s = np.cos(q.sum()), np.sin(q.sum())
-    rows = [[0.0, 0.0, 0.0, c, -s, 0.0], [0.0, 0.0, 0.0, s, c, 0.0]]
-    tip = robot.handle('lower', point=[0.5, 0.0, 0.0], rows=rows)
-    found = robot.operational_space(q, qd, tip)
-    Lambda = [[2.406819401084712, 2.190991402443713], [2.190991402443713, 4.412266934818317]]
-    assert_near(found.Lambda, Lambda, limit=1e-13)
-    V = found.J @ qd
-    assert_near(V, [0.146754741352094, 0.2885624375089541], limit=1e-13)
-    # The book's acceleration is the rate of V in fixed axes: spatial plus w x v.
-    spin = qd.sum() * np.array([-V[1], V[0]])
-    eta = np.array([16.85604260341432, 36.06173095766960])
-    assert_near(found.bias - found.Lambda @ spin, eta, limit=1e-13)
-
-
 def test_singular_pose_is_an_error_by_default():
     """The message names the handle, gives the condition number and what to do."""
     robot = planar_arm()

@@ -15,9 +15,7 @@
 """Arguments that nobody should give get a clear error, or the right answer."""
 
 import copy
-import importlib
 import pickle
-import pkgutil
 
 import numpy as np
 import pytest
@@ -25,7 +23,7 @@ import rbd_ros
 from rbd_ros.compiler import sin
 from rbd_ros.compiler.backends import has_llvm
 from rbd_ros.dynamics.contact_system import ContactSystem
-from rbd_ros.errors import RbdError, RbdWarning
+from rbd_ros.errors import RbdError
 from rbd_ros.joints import Prescribed, Revolute
 from rbd_ros.samples import families
 from rbd_ros.sim.robot import SimulatedRobot
@@ -132,38 +130,3 @@ def test_handles_of_another_robot(robot):
 
 #: What only users of gradients install.
 OPTIONAL = ('jax', 'torch')
-
-
-def error_classes():
-    """Return every class of errors of the package that can be imported here."""
-    for module in pkgutil.walk_packages(rbd_ros.__path__, 'rbd_ros.'):
-        if '.nodes' not in module.name and not module.name.endswith('__main__'):
-            try:
-                importlib.import_module(module.name)
-            except ModuleNotFoundError as error:
-                if error.name not in OPTIONAL:
-                    raise
-    found, todo = [], [RbdError, RbdWarning]
-    while todo:
-        kind = todo.pop()
-        todo += kind.__subclasses__()
-        found.append(kind)
-    return [kind for kind in found if kind.__module__.startswith('rbd_ros')]
-
-
-def test_every_error_is_pickled():
-    """Worker processes send errors back: class, text and attributes stay the same."""
-    made = {'UnknownName': ('frame', 'tol', ('tool', 'base')),
-            'UnseenError': (lambda: 0, 'it hides')}
-    kinds = error_classes()
-    assert len(kinds) > 12
-    for kind in kinds:
-        error = kind.__new__(kind, 'what', 'ever')
-        if kind.__init__ is Exception.__init__ or kind.__name__ in made:
-            error = kind(*made.get(kind.__name__, ('a text',)))
-        if kind.__name__ != 'UnseenError':
-            error.extra = {'joint': 3}
-        again = pickle.loads(pickle.dumps(error))
-        assert type(again) is kind and str(again) == str(error) and again.args == error.args
-        if kind.__name__ != 'UnseenError':
-            assert vars(again) == vars(error)

@@ -23,7 +23,7 @@ from rbd_ros.algorithms.loops import constraints, whole_system
 from rbd_ros.errors import SingularError
 from rbd_ros.joints import Cylindrical, Helical, RackAndPinion, Revolute, Spherical, Universal
 from rbd_ros.joints.directions import dual_complement
-from rbd_ros.spatial import Force, Motion, RigidInertia, Sym3, Vec3
+from rbd_ros.spatial import Force, Motion
 from spatial_oracle import array, assert_close, columns, crf6, crm6, derivative, Sampler
 
 JOINTS = [Revolute((1.0, 2.0, 0.5)), Helical((0.0, 1.0, 0.0), 0.3), Cylindrical(), Spherical(),
@@ -110,19 +110,6 @@ def test_force_splits_into_an_active_and_a_constraint_part(sample):
     assert_close(constraints.split_force(inertia, S, active)[0], active, 1e-10)
     with pytest.raises(SingularError, match='S must have independent columns'):
         constraints.split_force(np.eye(6), np.eye(6)[:, [0, 0]], f)
-
-
-@pytest.mark.seed('RBDA 3-18', 'RBDA 3-27')
-def test_golden_split():
-    """A body of mass 2 at (1, 0, 0) with moments 1, 2, 3 about z: Phi and the active force."""
-    body = RigidInertia.from_com(2.0, Vec3(1.0, 0.0, 0.0), Sym3.diagonal(1.0, 2.0, 3.0))
-    z = Motion.unit(2)
-    Phi, _ = constraints.apparent_inertia(array(body), np.zeros(6), columns([z]), np.zeros(6))
-    assert_close(Phi, np.diag([0, 0, 0.2, 0, 0, 0]))
-    active, _ = constraints.split_force(array(body), columns([z]), array(Force.unit(2)))
-    assert_close(active, [0, 0, 1, 0, 0.4, 0])
-    # and the compact type gives the complement of that split
-    assert_close(array(reduced(body, [z])), array(body) - array(body) @ Phi @ array(body))
 
 
 @pytest.mark.seed('RBDA 3-26', 'RBDA 3-22', 'RBDA 3-23')
