@@ -15,7 +15,6 @@
 """The compiled robot as its users call it: arrays, batches, threads, payload, errors."""
 
 from concurrent.futures import ThreadPoolExecutor
-import dataclasses
 import inspect
 import pickle
 import pydoc
@@ -135,18 +134,6 @@ def test_gravity_changes_without_compiling(model):
     np.testing.assert_array_equal(robot.gravity_vector, np.zeros(3))
 
 
-def test_bound_kernels_start_with_gravity_and_payload(model):
-    """A bound kernel gives what the checked call gives, with gravity and payload in place."""
-    robot = rbd_ros.Dynamics(model, payload_frame='body_4')
-    robot.set_gravity([1.0, 2.0, 3.0])
-    robot.set_payload(1.0, [0.1, 0.0, 0.0], np.zeros((3, 3)))
-    q, *_ = state(model)
-    bound = robot.bind('gravity')
-    bound.inputs['q'][:] = q
-    bound()
-    np.testing.assert_array_equal(bound.outputs['tau'], robot.gravity(q))
-
-
 @pytest.mark.parametrize('name', ['pose', 'jacobian', 'velocity', 'jacobian_rate'])
 def test_kernels_carry_the_names_of_the_methods(robot, model, name):
     """What a method computes for a frame is bound under the name of the method."""
@@ -187,18 +174,6 @@ def test_first_use_from_many_threads(model):
     with ThreadPoolExecutor(6) as pool:
         results = list(pool.map(lambda _: robot.gravity(q), range(12)))
     assert all(np.array_equal(result, results[0]) for result in results)
-
-
-def test_handles_are_told_apart_by_their_place():
-    """Two handles whose frames have one name but different places have their own kernels."""
-    robot = rbd_ros.Dynamics(pendulum(2.0, 0.5))
-    end = robot.handle('end', rows=[(0.0, 0.0, 0.0, 1.0, 0.0, 0.0)])
-    up = end.frame.placement @ Transform.translation(Vec3(0.0, 0.0, 0.25))
-    middle = end._replace(frame=dataclasses.replace(end.frame, placement=up))
-    assert middle.frame.name == end.frame.name == 'end'
-    for handle, expected in ((end, 2.0), (middle, 8.0)):      # half the way, four times the mass
-        space = robot.operational_space([0.3], [0.0], handle)
-        np.testing.assert_allclose(space.Lambda, [[expected]], rtol=1e-12)
 
 
 def test_a_bound_operational_space_starts_without_a_bound():

@@ -15,14 +15,12 @@
 """Compiled = reference = C = batch: the same numbers to rounding from every backend."""
 
 import ctypes
-import dataclasses
 import shutil
 import subprocess
 
 import numpy as np
 import pytest
 import rbd_ros
-from rbd_ros.algorithms.loops import constraints
 from rbd_ros.joints import Revolute
 from rbd_ros.samples import families
 from special_tree import special_tree
@@ -137,38 +135,3 @@ def test_c_source_gives_the_same_numbers(model, tmp_path):
 
 
 # --- joints that follow others -------------------------------------------------------------------
-
-@pytest.mark.seed('RBDA 3-14', 'RBDA 3-10', 'RBDA 9-16')
-@pytest.mark.parametrize('seed', range(4))
-def test_mimic_joints_are_a_constraint(seed):
-    """G^T H G and G^T C move the robot as constraint forces K^T lambda would."""
-    model = gripper()
-    free = dataclasses.replace(
-        model, coupling=None, **{name: (value,) * 4 for name, value in (
-            ('lower', -9.0), ('upper', 9.0), ('effort_limit', 9.0), ('velocity_limit', 9.0),
-            ('friction', 0.0), ('damping', 0.0), ('rotor_inertia', 0.0), ('gear_ratio', 1.0))})
-    G = np.array(model.coupling.G(()))
-    s = State(model, seed)
-    q, qd = np.array(model.expand_q(s.q)), G @ s.qd
-    assert q[2] == pytest.approx(-0.7 * q[1] + 0.2)
-    robot, tree = (rbd_ros.Dynamics(each, backend='reference') for each in (model, free))
-    H, C = tree.mass_matrix(q), tree.bias(q, qd)
-    assert_near(robot.mass_matrix(s.q), G.T @ H @ G, limit=1e-14)
-    assert_near(robot.bias(s.q, s.qd), G.T @ C, limit=1e-13)
-    tau = s.rng.normal(size=4)
-    ydd = robot.forward_dynamics(s.q, s.qd, G.T @ tau)
-    # implicit form of the same constraint: K qdd = 0
-    K = np.array([[0.0, 0.7, 1.0, 0.0]])
-    assert_near(K @ G, np.zeros((1, 3)), scale=1.0, limit=1e-15)
-    found = constraints.implicit(H, C, tau, K, [0.0])
-    assert found.rank == 1
-    assert_near(G @ ydd, found.qdd)
-    constraint = K.T @ found.multipliers
-    assert_near(H @ found.qdd + C, tau + constraint)                                       # 3.15
-    assert_near(G.T @ constraint, np.zeros(3), scale=np.linalg.norm(constraint), limit=1e-14)
-    assert constraint @ qd == pytest.approx(0.0, abs=1e-12)
-    # power and energy are the same in both coordinates (3.22, 3.23)
-    assert (G.T @ tau) @ s.qd == pytest.approx(tau @ qd, rel=1e-13)
-    assert robot.kinetic_energy(s.q, s.qd) == pytest.approx(0.5 * qd @ H @ qd, rel=1e-13)
-    assert_near(robot.jacobian(s.q, 'tip_link'), tree.jacobian(q, 'tip_link') @ G, limit=1e-14)
-    assert_near(robot.inverse_mass_matrix(s.q) @ (G.T @ H @ G), np.eye(3), limit=1e-11)

@@ -70,18 +70,6 @@ def error(found, expected):
 
 
 @pytest.mark.sampled('robots', 1)
-@pytest.mark.parametrize('scalar', ERRORS)
-def test_pinocchio(arm, scalar):
-    """Dynamics of arms are those of Pinocchio, in double and in float."""
-    robot, peer, states = arm
-    gpu = robot.on('emulation', scalar=scalar)
-    for name, inputs in PLAIN.items():
-        given = [states[each] for each in inputs]
-        expected = np.array([getattr(peer, name)(*row) for row in zip(*given)])
-        assert error(getattr(gpu, name)(*given), expected) < ERRORS[scalar], name
-
-
-@pytest.mark.sampled('robots', 1)
 @pytest.mark.parametrize('path,stages', [
     (robot_file('ur5'), 1), (URDF.parents[1] / 'urdf' / 'seven_joint_arm.urdf', 3)],
     ids=['six', 'seven'])

@@ -23,14 +23,13 @@ from joint_samples import (
     rolling_rate, rolling_subspace, rolling_transform, swing, USER_REVOLUTE)
 import numpy as np
 import pytest
-from rbd_ros import Dynamics, ModelBuilder
 from rbd_ros.compiler import trace
 from rbd_ros.errors import ModelError
 from rbd_ros.joints import (
     Composite, Cylindrical, Fixed, Helical, Prescribed, Prismatic, Reversed,
     Revolute, RollPitchYaw, Spherical, Universal, UserJoint, verify)
 from rbd_ros.spatial import (
-    AxialScrew, Force, Motion, RigidInertia, rotx, rotz, Sym3, Transform, Vec3)
+    AxialScrew, Force, Motion, rotz, Transform, Vec3)
 from spatial_oracle import array, assert_close
 
 
@@ -193,21 +192,6 @@ def test_helical_and_reversed_names_tell_the_kind():
 def rotating(transform, **more):
     """Return a joint that turns about z."""
     return UserJoint(1, 1, transform=transform, subspace=lambda q, t: (Motion.unit(2),), **more)
-
-
-def test_own_rotating_joint_compiles():
-    """A joint written with rotz is what a revolute joint is, also in machine code."""
-    own = rotating(lambda q, t: rotz(q[0]))
-    verify(own, [0.4], [1.3])
-    torques = []
-    for joint in (own, Revolute()):
-        builder = ModelBuilder()
-        builder.add_body('arm', 'base', joint, rotx(0.3), RigidInertia.from_com(
-            2.0, Vec3(0.5, 0.1, 0.0), Sym3(0.1, 0.0, 0.0, 0.1, 0.0, 0.2)))
-        for backend in ('auto', 'reference'):
-            robot = Dynamics(builder.build(), backend=backend)
-            torques.append(robot.inverse_dynamics([0.4], [0.7], [-0.2])[0])
-    assert torques == pytest.approx([torques[-1]] * 4, rel=1e-14)
 
 
 def test_right_angles_are_exact_only_where_constant():
