@@ -212,6 +212,3 @@ def test_adaptive_refusals():
         adaptive.integrate(space, lambda q, v: 10.0 * v * v, [0.0, 0.0], [1.0, 1.0], 10.0)
     with pytest.raises(rbd_ros.SettingError, match='tolerance is 0.0'):
         adaptive.integrate(space, lambda q, v: v, q, v, 1.0, tolerance=0.0)
-
-
-# --- planar robots --------------------------------------------------------------------------

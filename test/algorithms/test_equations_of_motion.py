@@ -159,9 +159,3 @@ def test_index_sets_of_the_figure():
     assert names == ['body_3', 'body_5']
     names = [model.body_names[i] for i in model.subtree[model.body_index('body_4')]]
     assert names == ['body_4', 'body_6']
-
-
-# --- joints made of others -----------------------------------------------------------------------
-
-
-# --- motion in time ------------------------------------------------------------------------------

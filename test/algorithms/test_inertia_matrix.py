@@ -29,7 +29,6 @@ from rbd_ros.joints import Cylindrical, Planar, Revolute, Spherical
 from rbd_ros.model import connectivity, tree_cost
 from rbd_ros.model.builder import JointData
 from rbd_ros.samples import families
-from rbd_ros.spatial import RigidInertia, Sym3, Transform, Vec3
 from tree_oracle import assert_near, DenseTree, examples, SEEDS, State, TREES
 
 many = examples(40)
@@ -188,22 +187,6 @@ def test_operations_of_the_factors_are_those_of_the_table(parent):
     assert count(lambda L, x: ltl.solve_transposed(unit(L), parent, x)) == (D1, D1, 0, 0)
     # both together: what the factorisation costs, and n divisions with 2 D1 products and sums
     assert count(lambda H, x: ltl.solve(H, parent, x)) == (D2 + 2 * D1, D2 + 2 * D1, D1 + n, 0)
-
-
-# --- sensitivity ---------------------------------------------------------------------------------
-
-def zigzag(n, bend):
-    """Return a planar chain of n unit rods, bent alternately."""
-    rod = RigidInertia.from_com(1.0, Vec3(0.5, 0.0, 0.0),
-                                Sym3.diagonal(0.01, 1.0 / 12.0, 1.0 / 12.0))
-    builder = rbd_ros.ModelBuilder('zigzag', gravity=(0.0, 0.0, 0.0))
-    for i in range(n):
-        builder.add_body(f'rod_{i}', f'rod_{i - 1}' if i else 'base',
-                         rbd_ros.joints.Revolute((0.0, 0.0, 1.0)),
-                         Transform.translation(Vec3(1.0 if i else 0.0, 0.0, 0.0)), rod,
-                         joint_name=f'joint_{i}')
-    angles = [bend * (-1.0)**i for i in range(n)]
-    return rbd_ros.Dynamics(builder.build(), backend='reference'), np.radians(angles)
 
 
 # --- systems side by side ------------------------------------------------------------------------

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Inverse dynamics (RBDA 5): closed forms, by-products, golden numbers, special joints."""
+"""Inverse dynamics (RBDA 5): its cost, by-products, special joints."""
 
 import numpy as np
 import pytest
@@ -24,8 +24,6 @@ from rbd_ros.samples import families
 from rbd_ros.spatial import Vec3
 from special_tree import special_tree
 from tree_oracle import assert_near, DenseTree, State
-
-Z = (0.0, 0.0, 1.0)
 
 
 @pytest.mark.seed('RBDA 5-01', 'SIXD P09')

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Lagrange's equations by tracing energies: particles, arms, Christoffel symbols, passivity."""
+"""Lagrange's equations by tracing energies: particles, trees, Christoffel symbols, passivity."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Regressors of torque, energy and momentum: linear in the parameters, and Pinocchio's."""
+"""Regressors of torque, energy and momentum: linear in the parameters."""
 
 from hypothesis import given
 import numpy as np

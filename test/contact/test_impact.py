@@ -26,7 +26,6 @@ from rbd_ros.samples.families import general_chain
 from spatial_oracle import assert_close, mci6
 
 BALL = np.linalg.inv(np.diag([0.4, 0.4, 0.4, 1.0, 1.0, 1.0]))
-ROD = np.linalg.inv(np.diag([1.0, 1.0, 1.0 / 12.0, 1.0, 1.0, 1.0]))
 FIXED = np.zeros((6, 6))
 
 

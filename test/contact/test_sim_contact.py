@@ -13,7 +13,7 @@
 # limitations under the License.
 
 
-"""Contact in the simulated robot: soft and rigid worlds, scenes, against MuJoCo and by hand."""
+"""Contact in the simulated robot: soft and rigid worlds, scenes, by hand."""
 
 from __future__ import annotations
 
@@ -268,15 +268,6 @@ def test_energy_of_a_bouncing_block_never_grows(kind):
             assert energy() <= last + 0.02
             last = energy()
     assert 0.04 < robot.q[2] < 0.16 and energy() < 0.8 * start and robot.unresolved == 0
-
-
-@pytest.fixture(scope='module')
-def arm():
-    """Return the built-in arm over a floor, compiled."""
-    path = ROOT / 'urdf' / 'seven_joint_arm.urdf'
-    model = load_urdf(path)
-    world = World('soft', load_collisions(path, model), [FLOOR])
-    return SimulatedRobot(model, world=world)
 
 
 def test_arm_falls_on_a_rigid_floor():

@@ -132,6 +132,3 @@ def test_c_source_gives_the_same_numbers(model, tmp_path):
         arrays = [np.ascontiguousarray(x) for x in (*arguments, *common, out)]
         getattr(library, f'arm_{name}')(*[ctypes.c_void_p(x.ctypes.data) for x in arrays])
         assert_near(arrays[-1], expected, limit=tolerance(model, name))
-
-
-# --- joints that follow others -------------------------------------------------------------------

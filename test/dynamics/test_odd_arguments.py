@@ -126,7 +126,3 @@ def test_handles_of_another_robot(robot):
     other = rbd_ros.Dynamics(builder.add_frame('tip_', 'a').build(), backend='python')
     with pytest.raises(RbdError, match='the handle at "tip_" is not of "arm"'):
         robot.operational_space(q, q, other.handle('tip_'))
-
-
-#: What only users of gradients install.
-OPTIONAL = ('jax', 'torch')

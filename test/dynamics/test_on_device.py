@@ -43,8 +43,6 @@ from rbd_ros.peers.pinocchio_robot import PinocchioRobot  # noqa: E402
 URDF = Path(__file__).parents[1] / 'urdf'
 #: Largest error, relative to the largest entry, by number type.
 ERRORS = {'float64': 1e-12, 'float32': 1e-5}
-PLAIN = {'inverse_dynamics': ('q', 'qd', 'x'), 'forward_dynamics': ('q', 'qd', 'x'),
-         'mass_matrix': ('q',), 'gravity': ('q',)}
 
 
 @pytest.fixture(scope='module', params=['ur5', 'panda'])

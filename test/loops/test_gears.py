@@ -420,9 +420,6 @@ def test_rotors_of_transmissions_as_bodies(seed):
         assert_near(robot.forward_dynamics(y, yd, tau, method=method), ydd, limit=1e-9)
 
 
-# --- a loop with a formula ----------------------------------------------------------------------
-
-
 # --- refusals -----------------------------------------------------------------------------------
 
 @pytest.mark.parametrize(('laws', 'words'), [

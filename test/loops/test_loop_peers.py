@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Closed loops against other programs, and over time: Pinocchio, MuJoCo, ladders, energy."""
+"""Closed loops against Pinocchio, and against other forms of their equations: ladders, welds."""
 
 from loop_rig import MECHANISMS, moving, robot
 import numpy as np

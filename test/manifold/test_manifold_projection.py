@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Back onto the manifold: positions, velocities, energy; and drift with and without it."""
+"""Back onto the manifold: positions, velocities, energy."""
 
 import manifold_rig as rig
 import numpy as np
@@ -21,14 +21,13 @@ from rbd_ros import SingularError
 from rbd_ros.algorithms.linear.rank import decompose
 from rbd_ros.manifold.projection import (
     energy_gradient, nearest_position, project, project_position, project_velocity,
-    project_with_energy, projected_step)
+    project_with_energy)
 from rbd_ros.manifold.robust import Options
-from rbd_ros.manifold.system import derivative, rk4_step, State
+from rbd_ros.manifold.system import derivative, State
 from rbd_ros.manifold.underlying import invariants
 from scipy.optimize import minimize
 
 OFF = rig.START + [0.05, -0.03, 0.02, 0.04]
-REST = np.zeros(4)
 
 
 @pytest.mark.seed('SPENCER 33', 'SPENCER 34')
@@ -120,16 +119,3 @@ def test_energy_is_an_invariant_like_the_others(make):
     assert np.linalg.norm(system.difference(off.q, found.q)) < 0.1
     again = project_with_energy(system, State(found.q, found.qd), energy)
     np.testing.assert_array_equal(again.q, found.q)
-
-
-# --- over time ------------------------------------------------------------------------------
-
-
-def run(system, state, h, steps, acceleration, projected):
-    """Return the last state and the worst drift and energy error on the way."""
-    energy, drift, error = system.energy(*state), 0.0, 0.0
-    for _ in range(steps):
-        state = (projected_step if projected else rk4_step)(system, acceleration, state, h)
-        drift = max(drift, np.linalg.norm(system.constraint(state.q)))
-        error = max(error, abs(system.energy(*state) - energy))
-    return state, drift, error
