@@ -22,7 +22,7 @@ ranges, torques are finite and within their limits, and a stop ends in its time.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cache
 from itertools import islice, product
 import math
@@ -128,8 +128,6 @@ class Rig:
             'payload.ramp_time': 0.05, 'reference.timeout': 0.1, 'effort_is_torque': False,
             'start.tolerance': 1.0, 'switch_time': 0.05, 'contact.reaction': 'report',
             'contact.force': [20.0], 'contact.energy_limit': 1.0, 'contact.retract_time': 0.1}
-        # The step in C gets events, no messages: Python reads these.
-        values['fast_path'] = backend != 'c'
         self._recorded = StepController('arm', values, simulated=False,
                                         backend='llvm' if backend == 'c' else backend)
         self.controller = self._recorded.controller
@@ -137,7 +135,8 @@ class Rig:
         self.y, self.ring = self.controller.y, self.controller.ring
         self._step = self.controller.run
         if backend == 'c':
-            self._step = CStep(self.controller, law_graphs('arm', self.controller.kernels))
+            self._step = self._read_before(
+                CStep(self.controller, law_graphs('arm', self.controller.kernels)))
         self.limit = self.p.command.torque.limits.limit.tolist()
         self.is_limit = [name.startswith('command.torque.limits.limit')
                          for name in numbers(self.p)]
@@ -168,6 +167,16 @@ class Rig:
                 lower[here], upper[here] = 0.0, 1.0
             at += view.size
         return lower, upper
+
+    def _read_before(self, step: Callable[[], object]) -> Callable[[], object]:
+        """Return a step that gets events, no messages: Python reads these."""
+        read, notes = self.controller.intake.bound(self.u, 'python'), self.controller.mail.notes
+
+        def run() -> None:
+            arrived, notes.arrived = notes.arrived, 0.0
+            assert not arrived or read()
+            step()
+        return run
 
     def _noting_step(self) -> None:
         self._step()

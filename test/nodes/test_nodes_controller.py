@@ -83,15 +83,14 @@ def test_node_is_connected(monkeypatch):
     monkeypatch.setattr(controller.parameters, 'declare', everything.declare)
     monkeypatch.setattr(LifecycleNode, '__init__', lambda self, name: everything.made(name))
     monkeypatch.setattr(LifecycleNode, 'get_logger', lambda _: SimpleNamespace(name='arm'))
-    values = {'use_sim_time': True, 'autostart': True, 'loop': 'executor', 'fast_path': True,
-              'executor': 'single'}
+    values = {'use_sim_time': True, 'autostart': True}
     monkeypatch.setattr(LifecycleNode, 'get_parameter',
                         lambda _, name: SimpleNamespace(value=values[name]))
     made = controller.ControllerNode()
     order = calls(everything)
     assert order.index('made') < order.index('declare') < order.index('LoopNode')
     everything.made.assert_called_once_with('controller')
-    assert everything.LoopNode.call_args == ((made,), {'simulated': True})
+    assert everything.LoopNode.call_args == ((made,), {'simulated': True, 'signals': -1})
     assert everything.TrajectoryAction.call_args[0] == (made, made.loop_node, made.lock)
     # all services of the node are bounded: nothing is made afterwards
     assert order.index('bound_services') > max(order.index(name) for name in (

@@ -27,6 +27,7 @@ from unittest.mock import ANY, Mock
 import pytest
 from rbd_ros.control.interface.causes import Cause
 from rbd_ros.errors import SettingError
+from rbd_ros.loop.rcl import LoopUnavailable
 from rbd_ros.nodes.controller import process
 from rbd_ros.nodes.process_end import SignalEvent
 
@@ -43,7 +44,8 @@ class Process:
         self.all = Mock()
         self.event, self.taken, self.ends_with = self.all.event, {}, lambda: None
         self.event.take.side_effect = self.taken.__setitem__
-        self.event.wait.side_effect = lambda: self.ends_with()
+        self.event.wait.side_effect = lambda: (  # the loop begins meanwhile
+            self.node.loop_node.prepare(()), self.ends_with())
         self.node = self.all.node
         self.node.realtime = {'realtime.lock_memory': 'applied'}
         self.node.loop_node.failure = ''
@@ -71,19 +73,16 @@ class Process:
         self.all.switch_interval.return_value = {'realtime.switch_interval': 'applied'}
 
     def make_executor(self, kind):
-        """Note an executor: that of the services, of the transitions, of the loop."""
+        """Note an executor: that of the services, of the transitions."""
         assert kind == 'events'
-        self.executors.append(getattr(self.all, ('slow', 'changes', 'fast')[len(self.executors)]))
+        self.executors.append(getattr(self.all, ('slow', 'changes')[len(self.executors)]))
         return self.executors[-1]
 
-    def spin(self, executor, name, failed, prepare=None):
-        """Note a thread, which prepares itself."""
+    def spin(self, executor, name, failed):
+        """Note a thread."""
         thread = self.threads[name] = getattr(self.all, f'thread_{name}')
         thread.executor, thread.failed = executor, failed
         thread.is_alive.return_value = False
-        assert (prepare is not None) is (name == 'loop')
-        if prepare is not None:
-            prepare()
         return thread
 
     def run(self):
@@ -109,11 +108,10 @@ def test_process_from_its_start_to_its_end(program):
     assert set(program.taken) == {signal.SIGINT, signal.SIGTERM, signal.SIGHUP}
     program.all.initialise.assert_called_once_with(['--some'])
     node, served = program.node, {}
-    for name, each in (('loop', node.loop_node), ('services', node),
-                       ('transitions', node.transitions)):
+    for name, each in (('services', node), ('transitions', node.transitions)):
         served[name] = program.threads[name].executor
         served[name].add_node.assert_called_once_with(each)
-    assert [served[name] for name in ('services', 'transitions', 'loop')] == program.executors
+    assert [served[name] for name in ('services', 'transitions')] == program.executors
     program.all.prepare_thread.assert_called_once_with(80, [3, 4], node.get_logger().warning)
     program.all.switch_interval.assert_called_once_with(0.01)
     program.all.prefault.assert_called_once_with(node.get_logger().warning, (), thread=True)
@@ -125,9 +123,8 @@ def test_process_from_its_start_to_its_end(program):
     assert order == [
         'console.make_nonblocking', 'initialise', 'ControllerNode', 'event.wait', 'event.set',
         'node.loop_node.stop', 'node.ending.set', 'node.autostart.retire', 'node.stop',
-        'time.sleep', 'changes.shutdown', 'slow.shutdown', 'fast.shutdown', 'thread_services.join',
-        'thread_transitions.join',
-        'thread_loop.join', 'node.autostart.join', 'node.log_queue.close',
+        'time.sleep', 'changes.shutdown', 'slow.shutdown', 'thread_services.join',
+        'thread_transitions.join', 'node.autostart.join', 'node.log_queue.close',
         'node.discard_robot', 'node.loop_node.destroy_node', 'node.transitions.destroy_node',
         'node.destroy_node', 'rclpy.try_shutdown']
     node.stop.assert_called_once_with(Cause.SIGNAL)
@@ -156,7 +153,7 @@ def test_nodes_know_their_executors_while_they_run(program):
     node, seen = program.node, []
     end = program.ends_with
     program.ends_with = lambda: (end(), seen.extend((
-        node.served_by, node.transitions.served_by, node.loop_node.served_by)))
+        node.served_by, node.transitions.served_by)))
     program.run()
     assert seen == program.executors
 
@@ -178,7 +175,7 @@ def test_nohup_outlives_the_terminal(program):
     assert set(program.taken) == {signal.SIGINT, signal.SIGTERM}
 
 
-@pytest.mark.parametrize('name', ['loop', 'services', 'transitions'])
+@pytest.mark.parametrize('name', ['services', 'transitions'])
 def test_thread_that_dies_stops_the_robot(program, name):
     """The process ends with an error, and its last line says why."""
     program.ends_with = lambda: program.threads[name].failed('Traceback\nValueError: bad')
@@ -210,6 +207,8 @@ def test_thread_that_does_not_end_keeps_no_process(program, name):
         end()
         if name == 'autostart':
             program.node.autostart.join.return_value = False
+        elif name == 'loop':
+            program.node.loop_node.end.return_value = False
         else:
             program.threads[name].is_alive.return_value = True
     program.ends_with, program.all.exit.side_effect = hang, Left
@@ -220,10 +219,12 @@ def test_thread_that_does_not_end_keeps_no_process(program, name):
     assert not program.node.destroy_node.mock_calls
 
 
-@pytest.mark.parametrize('what', ['initialise', 'ControllerNode'])
-def test_start_that_is_refused(program, what):
+@pytest.mark.parametrize(('what', 'error'), [
+    ('initialise', SettingError), ('ControllerNode', SettingError),
+    ('ControllerNode', LoopUnavailable)])
+def test_start_that_is_refused(program, what, error):
     """The reason is one line, without a traceback."""
-    getattr(program.all, what).side_effect = SettingError('no such file')
+    getattr(program.all, what).side_effect = error('no such file')
     assert program.run() == 1
     assert program.printed() == ['controller: no such file']
     assert calls(program.all)[-1] == 'rclpy.try_shutdown' and not program.executors

@@ -14,13 +14,10 @@
 
 """Bytes of states in, bytes of commands out: whatever their form, the controller is the same."""
 
-from types import SimpleNamespace
-
 from codec_oracle import joint_state
 import controller_rig
 import numpy as np
 import pytest
-from rbd_ros.nodes.controller.loop_node import LoopNode
 from rbd_ros.wire.messages import stamp_of
 
 PERIOD = 0.001
@@ -28,14 +25,11 @@ PHASE = 0.9 * np.arange(7)
 
 
 class Wire:
-    """The arm behind the messages of a loop node, which keeps what it publishes."""
+    """The arm behind messages; what it publishes is kept."""
 
     def __init__(self, kind='float64_multi_array', order=range(7), frame='', **values):
         self.arm = controller_rig.Arm(**({'ramp_time': 0.1, 'command_type': kind} | values))
         self.controller, self.messages = self.arm.controller, []
-        self.node = SimpleNamespace(
-            output=SimpleNamespace(publish=self.messages.append), _controller=self.controller)
-        self.controller._publish = lambda torque: LoopNode.publish(self.node, torque)
         self.order, self.frame, self.padding = list(order), frame, 0
         self.time = 50.0
 
@@ -48,8 +42,15 @@ class Wire:
             [float(v[k]) for k in self.order] for v in (q, qd)), [], frame=self.frame,
             stamp=stamps, padding=self.padding)
         assert self.controller.take_message(self.time, self.time, data) is not None
+        self.keep()
         if tick:
             self.controller.take_timer(self.time, self.time)
+            self.keep()
+
+    def keep(self):
+        """Keep the command if one was sent."""
+        if len(self.arm.sent) > len(self.messages):
+            self.messages.append(self.controller.command.tobytes())
 
     def path(self):
         """Return a smooth motion at the present time."""

@@ -30,9 +30,8 @@ import numpy.typing as npt
 from rbd_ros.compiler import procedure
 from rbd_ros.compiler.language.octets import Bytes
 from rbd_ros.compiler.procedure import Vector
-from rbd_ros.control.interface.events import Event, Joints, NOBODY, Structure
-from rbd_ros.control.joint_states.forms import (
-    find_form, Forms, Letters, MOST_NAMES, read_state, ROOM)
+from rbd_ros.control.interface.events import Event, Joints, Structure
+from rbd_ros.control.joint_states.forms import Forms, Letters, MOST_NAMES, read_state, ROOM
 from rbd_ros.control.joint_states.sources import SOURCES
 from rbd_ros.control.parameters.settings import Settings
 from rbd_ros.control.throttle import short_list
@@ -160,23 +159,6 @@ class Intake:
             return bool(found[0])
         return read
 
-    def recogniser(self, backend: str) -> Callable[[bytes], int]:
-        """
-        Return a call that gives the place of the kind of a message; below 0: it has none.
-
-        :param backend: see :func:`rbd_ros.compiler.procedure.bind`.
-        """
-        found = np.zeros(1)
-        run = procedure.bind(_recognise, self.message, self.parts, self.letters, found,
-                             backend=backend)
-
-        def recognise(data: bytes) -> int:
-            if not self.load(data):
-                return NOBODY
-            run()
-            return int(found[0])
-        return recognise
-
     def read(self, u: Event, names: Sequence[str], position: Values, velocity: Values = (),
              effort: Values = (), stamp: tuple[int, int] = (0, 0)) -> None:
         """
@@ -264,11 +246,6 @@ class Intake:
 def _read(data: Bytes, parts: Parts, letters: Letters, u: Event, found: Vector) -> None:
     """Read a message, for a caller in Python."""
     found[0] = 1.0 if read_state(data, parts, letters, u) else 0.0
-
-
-def _recognise(data: Bytes, parts: Parts, letters: Letters, found: Vector) -> None:
-    """Find the kind of a message, for a caller in Python."""
-    found[0] = find_form(data, parts, letters)
 
 
 def _table(measured: Sequence[str], joints: Sequence[str]) -> tuple[Forms, Bytes]:

@@ -17,8 +17,7 @@ Service responses that block nobody.
 
 The middleware waits up to 100 ms for a client that has gone, or that it has not discovered yet,
 and rclpy holds the interpreter lock meanwhile: every thread of Python stands still. Here another
-thread passes the responses to rcl, without the lock. The native loop goes on in any case; with
-``loop: executor`` no torque would leave meanwhile, as in a flood of requests whose clients go.
+thread passes the responses to rcl, without the lock.
 After a wait in vain for a client there is no other for some time, so that others are answered;
 what is for that client is tried again then: on a busy machine its discovery may just take long. If
 responses come faster than they can be sent, the oldest ones are dropped: whoever asked for them
