@@ -31,6 +31,7 @@ import numpy as np
 import numpy.typing as npt
 from rbd_ros.control.controller import Controller
 from rbd_ros.control.interface.causes import Cause
+from rbd_ros.control.parameters.settings import Settings
 from rbd_ros.control.supervisor.states import STOP_LIMIT
 from rbd_ros.loop.endpoints import Endpoints
 from rbd_ros.loop.native_loop import NativeLoop
@@ -57,7 +58,7 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Bool, UInt64
 from std_srvs.srv import Trigger
 
-__all__ = ['LoopNode', 'READINGS', 'SENSOR', 'STATES']
+__all__ = ['limits_of', 'LoopNode', 'READINGS', 'SENSOR', 'STATES']
 
 #: Depth 1 loses messages where several publishers share the topic; this one holds what a flood
 #: of 20 kHz brings while the control loop waits for a processor.
@@ -87,16 +88,13 @@ _NEEDS = (
 class LoopNode(GuardedNode):
     """Give the middleware's handles to a loop of machine code."""
 
-    def __init__(self, owner: LifecycleNode, *, simulated: bool, signals: int = -1,
-                 prepare: Callable[[Iterable[npt.NDArray[np.generic]]], object]
-                 = lambda _: None) -> None:
+    def __init__(self, owner: LifecycleNode, *, simulated: bool, signals: int = -1) -> None:
         """
         Subscribe; nothing happens until a controller is attached.
 
         :param owner: node whose names are used, and whose executor serves what is not urgent.
         :param simulated: whether /clock is the control clock.
         :param signals: socket with the numbers of signals; -1: none.
-        :param prepare: run first in the thread of each loop, with the arrays that it works on.
         :raises LoopUnavailable: if the loop cannot run here.
         """
         with _said():
@@ -106,7 +104,7 @@ class LoopNode(GuardedNode):
             f'{owner.get_name()}_loop', namespace=owner.get_namespace(),
             use_global_arguments=False, start_parameter_services=False, enable_rosout=False,
             parameter_overrides=[NO_TYPE_DESCRIPTIONS])
-        self.simulated, self._signals, self.prepare = simulated, signals, prepare
+        self.simulated, self._signals = simulated, signals
         self._controller: Controller | None = None
         self._loop: NativeLoop | None = None
         self.output: Publisher | None = None
@@ -114,6 +112,8 @@ class LoopNode(GuardedNode):
         self.failure = ''  # traceback of the first exception
         self.lost = 0  # messages that the middleware lost
         self.statistics = LoopStatistics()
+        #: run first in the thread of each loop, with the arrays that it works on
+        self.prepare: Callable[[Iterable[npt.NDArray[np.generic]]], object] = lambda _: None
         #: cancels a start that still waits; returns what was cancelled
         self.cancel_start: Callable[[], str] = lambda: ''
         #: says which start still waits
@@ -155,13 +155,12 @@ class LoopNode(GuardedNode):
 
     # -- from other threads -------------------------------------------------------------------
 
-    def attach(self, controller: Controller, output: Publisher, heartbeat_rate: float) -> None:
+    def attach(self, controller: Controller, output: Publisher) -> None:
         """
         Begin to serve a controller.
 
         :param controller: of a configured robot.
         :param output: its commands.
-        :param heartbeat_rate: Hz.
         """
         self.output, self._controller = output, controller
         controller.speaker.outside[Cause.OPERATOR_STOP.name] = '~/stop'
@@ -176,8 +175,7 @@ class LoopNode(GuardedNode):
             sensor=0 if self._sensor is None else self._sensor.handle.pointer)
         # The clock may stand still, and then nobody says what time it is.
         clock = self._ros_clock.now().nanoseconds * 1e-9 if self.simulated else 0.0
-        loop = NativeLoop(controller, endpoints, _limits(controller, self.simulated,
-                                                         heartbeat_rate), clock)
+        loop = NativeLoop(controller, endpoints, limits_of(controller.settings), clock)
         loop.start(self.prepare)
         self._loop = loop
         self.statistics = LoopStatistics(loop.times, loop.count)
@@ -279,10 +277,14 @@ class LoopNode(GuardedNode):
 
     def _on_reset(self, _: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
         controller = self._controller
-        refused = 'not configured' if controller is None else ask_loop(
-            controller, controller.reset)
-        response.success = not refused
-        response.message = refused or 'faults cleared, ramping in'
+
+        def reset(now: float, steady: float) -> str:
+            assert controller is not None
+            refused = controller.reset(now, steady)
+            response.message = f'faults cleared, {controller.state.value}'
+            return refused
+        refused = 'not configured' if controller is None else ask_loop(controller, reset)
+        response.success, response.message = not refused, refused or response.message
         return response
 
 
@@ -311,16 +313,20 @@ def _nobody(_: bytes) -> None:
     """Take a message that an executor brings: there is none."""
 
 
-def _limits(controller: Controller, simulated: bool, heartbeat_rate: float) -> Limits:
-    """Return what is chosen of the loop."""
-    settings, limits = controller.settings, Limits({})
+def limits_of(settings: Settings) -> Limits:
+    """
+    Return what is chosen of the loop of a robot.
+
+    :param settings: of the robot.
+    """
+    limits = Limits({})
     period = settings.timing().period
-    limits.simulated, limits.period = float(simulated), period
+    limits.simulated, limits.period = float(settings.simulated), period
     limits.state_timeout = settings.number('state_timeout')
-    # While states arrive the timer only watches.
-    limits.watch = max(period, min(_WATCH, limits.state_timeout / 5.0))
-    limits.beat = 1.0 / heartbeat_rate
-    limits.watch = 1.0 / (heartbeat_rate * max(math.ceil(limits.beat / limits.watch), 1))
+    limits.beat = 1.0 / settings.number('heartbeat_rate')
+    # While states arrive the timer only watches; each beat is one of its looks.
+    watch = max(period, min(_WATCH, limits.state_timeout / 5.0))
+    limits.watch = limits.beat / max(math.ceil(limits.beat / watch), 1)
     limits.lease = float(settings.number('liveliness_lease') > 0.0)
     limits.supervision = settings.number('supervision_timeout')
     limits.end, limits.idle = STOP_LIMIT, 0.1 / settings.number('nominal_rate')

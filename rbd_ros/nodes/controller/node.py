@@ -245,7 +245,7 @@ class ControllerNode(GuardedNode, LifecycleNode):
         self.gravity_input = gravity
         self.action.attach(controller, planner)
         self._announcer.attach(controller)
-        self.loop_node.attach(controller, output, settings.number('heartbeat_rate'))
+        self.loop_node.attach(controller, output)
         self._parts.append(OutputWatch(self, controller, output))
 
     @_transition('activating')
