@@ -31,7 +31,7 @@ from rbd_ros.control.force_torque.sensor import restart_sensor
 from rbd_ros.control.interface.events import Event, Kind, Result
 from rbd_ros.control.joint_states.arrival import fill_states
 from rbd_ros.control.joint_states.forms import MOST_NAMES, ROOM
-from rbd_ros.control.joint_states.intake import fill_structure, MOST_BYTES
+from rbd_ros.control.joint_states.intake import fill_structure
 from rbd_ros.control.joint_states.sources import SOURCES
 from rbd_ros.control.laws.design import design
 from rbd_ros.control.load.load import restart_load
@@ -48,6 +48,7 @@ from rbd_ros.control.step.state import (
     fill_parameters, kernels_of, Parameters, State, Work)
 from rbd_ros.wire.command import Slots
 from rbd_ros.wire.messages import COMMANDS, joint_state
+from rbd_ros.wire.reading import MOST_BYTES
 
 __all__ = ['Array', 'Request', 'Stepping']
 

@@ -21,8 +21,8 @@ from geometry_msgs.msg import Vector3, WrenchStamped
 import numpy as np
 import pytest
 from rbd_ros.errors import RbdError
-from rbd_ros.nodes.codec import JointStateReader
 from rbd_ros.nodes.simulator import node as simulator
+from rbd_ros.wire.reading import JointStateReader
 from std_srvs.srv import SetBool, Trigger
 
 

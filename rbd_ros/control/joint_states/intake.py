@@ -21,7 +21,7 @@ How they are read is in :mod:`.forms`; here are the names as texts, for people.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 import struct
 
 import numpy as np
@@ -38,14 +38,12 @@ from rbd_ros.control.throttle import short_list
 from rbd_ros.errors import ModelError, nearest, UnknownName
 from rbd_ros.wire.joint_state import Parts
 from rbd_ros.wire.messages import joint_state
+from rbd_ros.wire.reading import MOST_BYTES, strings_in
 
-__all__ = ['fill_structure', 'Intake', 'MOST_BYTES']
+__all__ = ['fill_structure', 'Intake']
 
 Array = npt.NDArray[np.float64]
 Values = Array | Sequence[float]
-
-#: bytes of the longest message that is read
-MOST_BYTES = 2 ** 18
 
 _SIZE = Parts.single_place('size')
 
@@ -117,7 +115,7 @@ class Intake:
         forms, k = self._forms, int(source)
         kept = bytes(self.letters.kept[ROOM * k:ROOM * (k + 1)])
         try:
-            return tuple(_strings(kept, 0, int(forms.names[k]), forms.big[k]))
+            return tuple(strings_in(kept, 0, int(forms.names[k]), forms.big[k]))
         except struct.error:  # asked by another thread while the place is given to another kind
             return ()
 
@@ -180,7 +178,7 @@ class Intake:
     def last_names(self) -> tuple[str, ...]:
         """Return the names in the message that was read."""
         parts = self.parts
-        return tuple(_strings(self.message, int(parts.names_at), int(parts.names), parts.big))
+        return tuple(strings_in(self.message, int(parts.names_at), int(parts.names), parts.big))
 
     def look(self, u: Event) -> None:
         """
@@ -219,14 +217,14 @@ class Intake:
     def _hear(self, place: int, defect: float, count: int, big: float, letters: bytes) -> None:
         """Announce names, if they are new."""
         if place < 0 and defect:
-            self.refused = tuple(_strings(letters, 0, count, big))
+            self.refused = tuple(strings_in(letters, 0, count, big))
         # Reading names takes long: a list that was seen is known by its bytes.
         seen = hash(letters)
         if seen in self._seen or len(self._announced) > _LISTS:
             return
         if len(self._seen) < _FOREIGN:
             self._seen.add(seen)
-        self._announce_unknown(tuple(_strings(letters, 0, count, big)))
+        self._announce_unknown(tuple(strings_in(letters, 0, count, big)))
 
     def _announce_unknown(self, names: tuple[str, ...]) -> None:
         """Announce joints that the model does not have, unless a sender keeps inventing names."""
@@ -256,16 +254,6 @@ def _table(measured: Sequence[str], joints: Sequence[str]) -> tuple[Forms, Bytes
     forms.row_size[:], forms.row_at[1:] = sizes, np.cumsum(sizes)[:-1]
     forms.row_joint[:] = [joints.index(name) for name in measured]
     return forms, np.frombuffer(b''.join(encoded), np.uint8).copy()
-
-
-def _strings(data: Bytes | bytes, at: int, count: int, big: float) -> Iterator[str]:
-    """Yield the strings of a message, which were found to be whole."""
-    length = struct.Struct('>I' if big else '<I')
-    for _ in range(count):
-        at += -at % 4
-        size = length.unpack_from(data, at)[0]
-        yield bytes(data[at + 4:at + 3 + size]).decode('utf-8', 'replace')
-        at += 4 + size
 
 
 def fill_structure(structure: Structure, joints: Joints, settings: Settings) -> Intake:
