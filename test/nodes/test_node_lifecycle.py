@@ -14,6 +14,8 @@
 
 """Transitions of a real node: what refuses them, what they leave, and what a start is told."""
 
+import re
+
 from node_rig import NodeRig, START
 import numpy as np
 import pytest
@@ -90,6 +92,38 @@ def test_a_mistyped_parameter_is_named(rig):
     assert not answer.successful
     assert answer.reason == 'there is no parameter "stifness"; did you mean "stiffness"?'
     assert rig.get('mode') != 'hold'
+
+
+def test_parameters_that_are_refused(rig):
+    """What cannot be used is refused with its reason, and none of a set is taken."""
+    rig.bring_up()
+    cases = (({'damping': [9.0], 'stiffness': [-1.0]}, 'stiffness'), ({'mode': 'flying'}, 'mode'),
+             ({'switch_time': 'long'}, '.'), ({'state_timeout': 0.2}, 'active'),
+             ({'use_sim_time': False}, 'use_sim_time'), ({'gravity_scale': [1.0, 1.0]}, 'scale'),
+             ({'payload__mass': 1.0, 'payload__inertia': [1.0, 0.0, 0.0, 0.1, 0.0, 0.1]},
+              'rigid body'), ({'switch_time': 99.0, 'mode': 'hold'}, 'switch_time'),
+             ({'payload__mass': 100.0}, r'100 kg cannot be held: at the present pose joint_\d'))
+    before = {name: rig.value(name.replace('__', '.')) for given, _ in cases for name in given}
+    for given, reason in cases:
+        assert re.search(reason, rig.set(**given)), given
+    assert {name: rig.value(name.replace('__', '.')) for name in before} == before
+    rig.run(0.2)
+    assert rig.said('state') == 'running'
+
+
+def test_parameters_that_wait(rig):
+    """What a robot is made of counts from the next configuration on; a transition has its turn."""
+    assert rig.transition('configure')
+    with rig.logs('state_timeout: takes effect at the next configuration'):
+        rig.must_set(state_timeout=0.5)
+    done = rig.ask_transition('activate')
+    rig.wait(lambda: rig.said('state') == 'probing', 'an activation that waits')
+    reason = rig.call_now('set_parameters_atomically', SetParametersAtomically, parameters=[
+        Parameter('switch_time', value=0.3).to_parameter_msg()]).result.reason
+    assert 'is activating: wait until' in reason
+    rig.run_until(done.done, 'its end')
+    rig.must_set(switch_time=0.3)
+    assert 'cannot be changed while active' in rig.set(state_timeout=1.0)
 
 
 def test_a_configuration_that_fails_leaves_nothing(rig):
