@@ -19,14 +19,14 @@ import numpy as np
 import pytest
 from rbd_ros.control.interface.causes import Cause
 
-PERIOD = 0.001
+PERIOD = 0.002
 ZERO = np.zeros(7)
 
 
 def started(**values):
     """Return an arm whose law adds to gravity, and the time of its last state."""
-    arm = Arm(**{'gravity_scale': [0.9], 'state_tolerance': [100.0], 'release_torque': 'zero'}
-              | values)
+    arm = Arm(period=PERIOD, **{
+        'gravity_scale': [0.9], 'state_tolerance': [100.0], 'release_torque': 'zero'} | values)
     arm.start()
     return arm, arm.time
 
@@ -107,7 +107,7 @@ def test_automatic_recovery_ramps_in(silence):
 @pytest.mark.parametrize('begun', [True, False])
 def test_gravity_that_fails_is_blind(begun):
     """The last good one is the answer; where there is none, nothing leaves at all."""
-    arm = started()[0] if begun else Arm(release_torque='zero')
+    arm = started()[0] if begun else Arm(period=PERIOD, release_torque='zero')
     if not begun:
         arm.activate()
         assert not arm.sent

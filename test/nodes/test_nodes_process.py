@@ -43,10 +43,11 @@ def test_nohup_outlives_the_terminal():
         while int(status.read_text().split('SigCgt:')[1].split()[0], 16) & wanted != wanted:
             assert process.poll() is None and time.monotonic() < end
             time.sleep(0.01)
-        for number in (signal.SIGHUP, signal.SIGTERM, signal.SIGINT):
-            process.send_signal(number)
-            time.sleep(0.02)
-        said = process.communicate(timeout=patient(60.0))[0]
+        process.send_signal(signal.SIGHUP)
+        process.send_signal(signal.SIGTERM)
+        said = process.stdout.readline()
+        process.send_signal(signal.SIGINT)
+        said += process.communicate(timeout=patient(60.0))[0]
     finally:
         process.kill()
     assert process.returncode == 0 and 'ending (SIGTERM): stopping the robot first' in said, said

@@ -121,6 +121,8 @@ class SimulatorRig:
         """End in the order of the process."""
         self.executor.shutdown(timeout_sec=1.0)
         text = self.node.summary()
+        for node in (self.node, self.other):
+            node.destroy_node()
         rclpy.shutdown()
         return text
 
@@ -130,6 +132,8 @@ def simulator(**values: object) -> Iterator[SimulatorRig]:
     """Give a running simulator."""
     with own_domain():
         made = SimulatorRig(**values)
-        yield made
-        if rclpy.ok():
-            made.close()
+        try:
+            yield made
+        finally:
+            if rclpy.ok():
+                made.close()
