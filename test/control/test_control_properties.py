@@ -60,7 +60,6 @@ class Watched(Arm):
         self.rate = self.settings().torque_rates
         self.heard = self.good = -math.inf  # control time of the last state, and of one in use
         self.previous = None  # time, total torque, torque and driver's part of the last command
-        self.controller._publish = self.check
         self.controller.post(self.controller.activate)
         self.happen(('states', 40, 0.5, 0.1))
         assert self.controller.working, self.fault
@@ -82,9 +81,9 @@ class Watched(Arm):
             self.previous = None
         return sent
 
-    def check(self, torque):
+    def take_torque(self, torque):
         """Compare a command with what was promised, and with the one before."""
-        self.sent.append(torque.copy())
+        super().take_torque(torque)
         limiter, due = (self.controller.x.command.torque.limiter,
                         due_now(self.controller.x.command.supervisor))
         total, driver = limiter.total, limiter.driver

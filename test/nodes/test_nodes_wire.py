@@ -18,18 +18,31 @@ from codec_oracle import joint_state
 import controller_rig
 import numpy as np
 import pytest
-from rbd_ros.wire.messages import stamp_of
+from rbd_ros.wire.reading import JointStateReader
 
 PERIOD = 0.001
 PHASE = 0.9 * np.arange(7)
+
+
+class Sending(controller_rig.Arm):
+    """The arm, and the bytes of its commands."""
+
+    def __init__(self, **values):
+        self.messages = []
+        super().__init__(**values)
+
+    def take_torque(self, torque):
+        """Keep what leaves."""
+        super().take_torque(torque)
+        self.messages.append(self.controller.command.tobytes())
 
 
 class Wire:
     """The arm behind messages; what it publishes is kept."""
 
     def __init__(self, kind='float64_multi_array', order=range(7), frame='', **values):
-        self.arm = controller_rig.Arm(**({'ramp_time': 0.1, 'command_type': kind} | values))
-        self.controller, self.messages = self.arm.controller, []
+        self.arm = Sending(**({'ramp_time': 0.1, 'command_type': kind} | values))
+        self.controller, self.messages = self.arm.controller, self.arm.messages
         self.order, self.frame, self.padding = list(order), frame, 0
         self.time = 50.0
 
@@ -42,15 +55,8 @@ class Wire:
             [float(v[k]) for k in self.order] for v in (q, qd)), [], frame=self.frame,
             stamp=stamps, padding=self.padding)
         assert self.controller.take_message(self.time, self.time, data) is not None
-        self.keep()
         if tick:
             self.controller.take_timer(self.time, self.time)
-            self.keep()
-
-    def keep(self):
-        """Keep the command if one was sent."""
-        if len(self.arm.sent) > len(self.messages):
-            self.messages.append(self.controller.command.tobytes())
 
     def path(self):
         """Return a smooth motion at the present time."""
@@ -105,7 +111,8 @@ def test_refused_states_stamp_no_torque(spoil):
             q[2] = np.nan
         stamps = {'still': good, 'nan': None, 'late': good + 1e-6 * (k + 1)}
         wire.state(q, qd, stamp=stamps[spoil])
-    sent = [stamp_of(message) for message in wire.messages[count:]]
+    read = JointStateReader().read
+    sent = [read(message).stamp for message in wire.messages[count:]]
     assert len(sent) > 50 and wire.arm.state != 'running'
     assert max(sent) <= good + (0.1 if spoil == 'late' else 1e-6)  # 1e-6: rounding of the sum
 

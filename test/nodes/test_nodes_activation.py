@@ -12,73 +12,17 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Who serves transitions, and activations on a fake clock."""
+"""Activations on a fake clock, from a free output to torque or a reason."""
 
 import threading
 from types import SimpleNamespace
-from unittest.mock import call, Mock
 
 import controller_rig
 import numpy as np
 import pytest
 from rbd_ros.control.interface.causes import Cause
-from rbd_ros.nodes.controller import activation, transitions
-from rclpy.node import Node
+from rbd_ros.nodes.controller import activation
 from std_msgs.msg import Float64MultiArray
-
-
-def names_of():
-    """Return a node by whose names others are called."""
-    log = SimpleNamespace(warning='warning', fatal='fatal')
-    return SimpleNamespace(
-        get_name=lambda: 'arm', get_namespace=lambda: '/cell', get_logger=lambda: log,
-        resolve_topic_name=lambda topic: topic.replace('~', '/cell/arm'),
-        resolve_service_name=lambda service: service.replace('~', '/cell/arm'))
-
-
-def inner_nodes(monkeypatch, module):
-    """Note nodes and their services; none has parameters, arguments or a /rosout of its own."""
-    noted = Mock()
-
-    def make(node, name, **more):
-        noted.node(name, more.pop('namespace'), {
-            each.name: each.value for each in more.pop('parameter_overrides')})
-        assert set(more) == {'use_global_arguments', 'start_parameter_services', 'enable_rosout'}
-        assert not any(more.values())
-    monkeypatch.setattr(Node, '__init__', make)
-    monkeypatch.setattr(Node, 'create_service',
-                        lambda _, kind, name, callback: noted.service(kind, name, callback))
-    monkeypatch.setattr(module, 'bound_services', noted.bound)
-    return noted
-
-
-def test_transitions_are_taken_over(monkeypatch):
-    """The service of rclpy moves to this node, with its handle, its name and its callback."""
-    noted = inner_nodes(monkeypatch, transitions)
-    monkeypatch.setattr(transitions, 'Service', noted.taken)
-    monkeypatch.setattr(Node, 'default_callback_group', noted.group)
-    monkeypatch.setattr(Node, '_wake_executor', lambda _: noted.wake())
-    monkeypatch.setattr(Node, '_services', [], raising=False)
-    owner = names_of()
-    given = SimpleNamespace(callback='change', srv_name='/cell/arm/change_state',
-                            qos_profile='qos')
-    owner._services, owner._service_change_state = ['other', given], given
-    owner._state_machine = SimpleNamespace(service_change_state='handle',
-                                           current_state=(1, 'unconfigured'))
-    guard = SimpleNamespace(service=lambda callback: ('guarded', callback))
-    made = transitions.TransitionNode(owner, guard, 'autostart')
-    noted.node.assert_called_once_with(
-        'arm_transitions', '/cell', {'start_type_description_service': False})
-    noted.taken.assert_called_once_with(
-        'handle', transitions.ChangeState, '/cell/arm/change_state',
-        ('guarded', made._on_change), noted.group, 'qos')
-    assert owner._services == ['other'] and made._services == [made._service]
-    assert noted.mock_calls[-3:] == [
-        call.group.add_entity(made._service), call.bound(made, 'warning'), call.wake()]
-    assert made._change == 'change' and made._label() == 'unconfigured'
-
-
-# -- activation -------------------------------------------------------------------------------
 
 
 class Start:
@@ -90,12 +34,15 @@ class Start:
         self.stopped, self.publishers, self.deaf, self.hear = [], 1, [], None
         self.takes = {'std_msgs/msg/Float64MultiArray'}  # types with which a driver listens
         self.begin, self.ending, self.gravity_input = 100.0, threading.Event(), None
+        self.ros_time = 0.0  # s
         monkeypatch.setattr(activation, 'time', SimpleNamespace(monotonic=lambda: self.clock))
         node = SimpleNamespace(
             resolve_topic_name=lambda name: name.replace('~', '/arm'),
             count_publishers=lambda topic: (
                 1 + self.others if topic == '/arm/commands' else self.publishers),
             get_parameter=lambda _: SimpleNamespace(value=2.0),
+            get_clock=lambda: SimpleNamespace(now=lambda: SimpleNamespace(
+                nanoseconds=round(1e9 * self.ros_time))),
             create_subscription=self._listen, destroy_subscription=self.deaf.append,
             get_publishers_info_by_topic=lambda _: [SimpleNamespace(
                 node_namespace='/', node_name=name) for name in ('first', 'second')],
@@ -202,8 +149,6 @@ def test_activation_without_states_says_why(monkeypatch):
 def test_activation_without_a_clock_says_so(monkeypatch):
     """Where time is simulated and none comes, that is the reason, whatever else is missing."""
     start = Start(monkeypatch, simulated=True)
-    start.made._node.get_clock = lambda: SimpleNamespace(
-        now=lambda: SimpleNamespace(nanoseconds=0))
     start.each = lambda: start.arm.silence(0.01)
     assert not start.made.run()
     assert start.logged[-1] == ('cannot activate: use_sim_time is true, but nothing has come on '
@@ -216,14 +161,14 @@ def test_activation_waits_by_the_clock_of_the_states(monkeypatch, pace):
     for comes in (True, False):
         start = Start(monkeypatch, simulated=True, **{'start.time': 0.3})
         arm, due = start.arm, [0.0]
-        start.made._node.get_clock = lambda arm=arm: SimpleNamespace(
-            now=lambda: SimpleNamespace(nanoseconds=round(1e9 * arm.time)))
+        start.ros_time = arm.time
 
-        def each(arm=arm, comes=comes, due=due):
+        def each(start=start, arm=arm, comes=comes, due=due):
             due[0] += 0.01 * pace
             while due[0] >= 0.01:
                 due[0] -= 0.01
                 (arm.run if comes else arm.silence)(0.01)
+                start.ros_time = arm.time
         start.each, begin = each, arm.time
         assert start.made.run() is comes
         assert comes or arm.time - begin == pytest.approx(2.0, abs=max(0.02, 0.011 * pace))
