@@ -97,7 +97,7 @@ class LoopNode(GuardedNode):
         :param signals: socket with the numbers of signals; -1: none.
         :raises LoopUnavailable: if the loop cannot run here.
         """
-        with _said():
+        with _explained():
             _check_machine()
         self.guard = Guard(self.fail, lambda text: owner.get_logger().fatal(text))
         super().__init__(
@@ -145,7 +145,7 @@ class LoopNode(GuardedNode):
     def _probe(self) -> None:
         """Find out now whether the middleware says when something has come."""
         try:
-            with _said():
+            with _explained():
                 check_callbacks((kind, entity.handle.pointer) for kind, entity in (
                     ('subscription', self._states), ('subscription', self._dead_man),
                     ('service', self._stop)))
@@ -301,7 +301,7 @@ def _check_machine() -> None:
 
 
 @contextmanager
-def _said() -> Iterator[None]:
+def _explained() -> Iterator[None]:
     """Say what the loop needs, and what else there is, where something is missing."""
     try:
         yield
