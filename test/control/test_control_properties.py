@@ -164,27 +164,6 @@ def test_whatever_happens(story, recover, action, release, driver, simulated):
         arm.happen(event)
 
 
-@settings(max_examples=examples('properties', 30), deadline=None)
-@given(st.lists(events, max_size=15), st.sampled_from([Cause.SIGNAL, Cause.DEACTIVATED]),
-       st.booleans(), st.booleans(), st.booleans())
-def test_every_story_can_be_ended(story, cause, states, simulated, clock):
-    """From anywhere a final stop ends in silence in time, with or without states and clock."""
-    arm = Watched(simulated=simulated)
-    for event in story:
-        arm.happen(event)
-    arm.stop(cause)
-    turn = (2.0 * TORQUE / arm.rate).max()
-    for _ in range(round((0.02 + 0.02 + 0.03 + 0.03 + 0.2 + turn + 0.02) / PERIOD)):
-        if states:
-            arm.bring(1, 0.5)
-        else:
-            arm.silence(PERIOD, paused=simulated and not clock)
-    assert arm.state in ('released', 'inactive')
-    count = len(arm.sent)
-    arm.run(0.1)
-    assert len(arm.sent) == count
-
-
 @pytest.mark.parametrize('size', [1e9, -1e9, 1e300, math.nan, math.inf])
 def test_absurd_law_is_limited_or_refused(size):
     """A law of absurd size gives the limit, a law that is not finite gives gravity."""
