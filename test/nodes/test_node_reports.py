@@ -20,8 +20,7 @@ from unittest.mock import MagicMock
 
 from control_msgs.msg import JointTrajectoryControllerState
 from controller_rig import Arm
-from geometry_msgs.msg import (
-    Inertia, InertiaStamped, PoseStamped, TwistStamped, Vector3, WrenchStamped)
+from geometry_msgs.msg import PoseStamped, TwistStamped, WrenchStamped
 from node_rig import JOINTS, LATCHED, NodeRig, START
 import numpy as np
 import pytest
@@ -288,16 +287,6 @@ def test_parts_of_the_diagnostics(rig):
     assert rig.diagnosis('reference')[1] == 'hold'
     rig.must_set(mode='gravity_compensation')
     assert rig.diagnosis('reference')[:2] == (OK, 'not used')
-    load = InertiaStamped(inertia=Inertia(m=0.25, com=Vector3(z=0.05)))
-    load.header.frame_id = 'tool0'
-    rig.must_set(payload__ramp_time=0.0)
-    rig.publish('controller/payload', load)
-    rig.run(0.1)
-    values = rig.diagnosis('load', **{'payload mass [kg]': '0.25'})[2]
-    assert (values['payload centre of mass [m]'], values['payload frame']) == ('0 0 0.05', 'tool0')
-    rig.publish('controller/payload', InertiaStamped())  # nothing
-    rig.run(0.1)
-    rig.diagnosis('load', **{'payload mass [kg]': '0'})
 
 
 def test_a_fault_is_an_error_with_its_time(rig):
