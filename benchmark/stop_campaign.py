@@ -139,7 +139,7 @@ class Stopped:
         late = round(case.delay / _STEP)
         ours = case.late == 'states'
         self.dead_steps = late * (not ours) + round(1.0 / (case.rate * _STEP))
-        self._seen: deque[tuple[float, Array, Array]] = deque(maxlen=late * ours + 1)
+        self.seen: deque[tuple[float, Array, Array]] = deque(maxlen=late * ours + 1)
         self._acts: deque[Array] = deque(maxlen=late * (not ours) + 1)
         self._moves, self._steps = False, 0
         self.deaf = False  # whether states have ceased
@@ -154,10 +154,10 @@ class Stopped:
         for _ in range(round(duration / _STEP)):
             self.time += _STEP
             self._steps += 1
-            self._seen.append((self.time, plant.position, plant.velocity))
+            self.seen.append((self.time, plant.position, plant.velocity))
             if self._steps % period == 0:
                 if not self.deaf:
-                    self._send_state(*self._seen[0])
+                    self.send_state(*self.seen[0])
                 self.controller.take_timer(self.time, self.time)
             self._acts.append(self.command.copy())
             if self._moves:
@@ -166,7 +166,7 @@ class Stopped:
             self.energy.append(0.5 * self.qd[-1] @ plant.mass_matrix() @ self.qd[-1])
             self.states.append(self.controller.state.value)
 
-    def _send_state(self, measured: float, q: Array, qd: Array) -> None:
+    def send_state(self, measured: float, q: Array, qd: Array) -> None:
         """Hand a state over as the driver does."""
         velocity: Sequence[float] = qd
         if self.case.sensor != 'velocities':

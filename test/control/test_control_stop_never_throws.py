@@ -81,7 +81,7 @@ def test_a_delay_that_nobody_says_throws_nothing_either(case):
 def test_a_delay_that_begins_before_the_stop_throws_nothing(late):
     """States that fall behind once the robot moves are seen while it brakes."""
     arm = moving(Case('built-in', False, 0.0, 1000.0, 'velocities', 1), seen=True, delay=0.0)
-    arm._seen = deque(arm._seen, maxlen=1 + round(late / 0.5e-3))
+    arm.seen = deque(arm.seen, maxlen=1 + round(late / 0.5e-3))
     arm.stop()
     first, limits = len(arm.qd), arm.settings.velocity_limits
     arm.run(1.5)
@@ -102,17 +102,17 @@ def test_a_fault_does_not_throw_the_arm_either():
 def test_a_frozen_joint_is_predicted_by_the_torque_that_its_late_states_answer_to():
     """What stands in for a sensor is as late as that: within 1 %, not 8 % by the last torque."""
     arm, i = moving(Case('built-in', False, 0.02, 1000.0, 'velocities', 1)), 1
-    x, send = arm.controller.x, arm._send_state
+    x, send = arm.controller.x, arm.send_state
     arm.stop()
     arm.run(0.03)
-    place, way = float(arm._seen[0][1][i]), []
+    place, way = float(arm.seen[0][1][i]), []
 
     def send_frozen(measured, q, qd):
         way.append(float(q[i]) - place)
         others = np.arange(7) != i
         send(measured, np.where(others, q, place), others * qd)
 
-    arm._send_state = send_frozen
+    arm.send_state = send_frozen
     follow_joint(x.standstill.suspect, i, float(x.joints.qd[i]), x.joints,
                  arm.controller.p.structure)
     x.standstill.predicted, x.standstill.place, x.standstill.lost = arm.time, place, 1.0

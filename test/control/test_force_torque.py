@@ -48,14 +48,14 @@ class Sensed(Arm):
         monkeypatch.setattr(controller_rig, 'robot_and_dynamics', lambda: (
             dataclasses.replace(robot, sensor=FRAME), dynamics))
         super().__init__(**{'force_torque.frame': FRAME} | values)
-        self._rng = np.random.default_rng(0)
+        self.rng = np.random.default_rng(0)
         self.wrench, self.noise = np.zeros(6), 1e-3
         self.each = self.read
 
     def read(self, now: float) -> None:
         """Let a reading come."""
         self.controller.take_reading(
-            now, now, self.wrench + self.noise * self._rng.standard_normal(6))
+            now, now, self.wrench + self.noise * self.rng.standard_normal(6))
 
     def until_stopped(self, limit: float = 2.0) -> float:
         """Let time pass until the law no longer runs; return how long that took."""
@@ -117,7 +117,7 @@ def test_a_clock_that_is_set_back(monkeypatch: pytest.MonkeyPatch, back: float) 
 
     def stamped(now: float) -> None:
         stamp = divmod(round(1e9 * (now + ahead[0])), 1_000_000_000)
-        arm.controller.take_reading(now, now, arm._rng.standard_normal(6), stamp)
+        arm.controller.take_reading(now, now, arm.rng.standard_normal(6), stamp)
     arm.each = stamped
     arm.start()
     ahead[0] -= back
@@ -133,7 +133,7 @@ def test_an_old_reading_that_is_repeated_is_none(monkeypatch: pytest.MonkeyPatch
     arm, stamps = Sensed(monkeypatch), [(7, 0), (7, 0), (6, 0), (6, 0)]
     arm.start()
     arm.each = lambda now: arm.controller.take_reading(
-        now, now, arm._rng.standard_normal(6), stamps[round(now / arm.period) % 4])
+        now, now, arm.rng.standard_normal(6), stamps[round(now / arm.period) % 4])
     arm.until_stopped()
     assert arm.causes == [Cause.FORCE_SENSOR]
 
@@ -210,14 +210,14 @@ def test_stamps(monkeypatch: pytest.MonkeyPatch) -> None:
 
     def stamped(now: float) -> None:
         stamp = divmod(round(1e9 * (now - lag[0] + 77.0)), 1_000_000_000)
-        arm.controller.take_reading(now, now, arm._rng.standard_normal(6), stamp)
+        arm.controller.take_reading(now, now, arm.rng.standard_normal(6), stamp)
     arm.each = stamped
     arm.start()
     lag[0] = 0.04
     assert arm.until_stopped(0.3) > 0.29
     stands = divmod(round(1e9 * (arm.now + 77.0)), 1_000_000_000)
     arm.each = lambda now: arm.controller.take_reading(
-        now, now, arm._rng.standard_normal(6), stands)
+        now, now, arm.rng.standard_normal(6), stands)
     took = arm.until_stopped()
     assert arm.causes == [Cause.FORCE_SENSOR] and 'no reading' in arm.fault
     assert took <= 0.05 + 2 * arm.period

@@ -145,7 +145,7 @@ class StepController:
         if kind in _FINAL:
             return lambda _now, steady: controller.fault(steady, _FINAL[kind])
         if kind == 'parameters':
-            return self._change(data[0])
+            return self.change(data[0])
         if kind == 'hold':
             return controller.hold
         if kind == 'refused':
@@ -169,7 +169,8 @@ class StepController:
         if STATES.index(self.controller.state) in IDLE:
             self.controller.activate(now, steady)
 
-    def _change(self, changes: Mapping[str, Value]) -> Request:
+    def change(self, changes: Mapping[str, Value]) -> Request:
+        """Return what changes parameters."""
         before = self._values
         self._values = {**before, **changes}
         try:

@@ -311,11 +311,8 @@ _OUTPUT = (
               'messages. 0: none are published.', 0, 100000),
     Parameter('state_divider', INTEGER, 10, '', 'Number of states per ~/controller_state. 0: none '
               'are published.', 0, 100000),
-    choice('loop', 'native', ('native', 'executor'), 'What runs the control loop: a thread of '
-           'machine code, or an executor of rclpy.', structural=True),
-    choice('executor', 'events', ('events', 'single'), 'Executor of rclpy.'),
-    switch('fast_path', True, 'Read joint states by machine code. False: by Python, with the same '
-           'result.'),
+    choice('executor', 'events', ('events', 'single'), 'Executor of rclpy for all but the '
+           'control loop.'),
     switch('realtime.lock_memory', False, 'Call mlockall. Warns if refused.'),
     Parameter('realtime.priority', INTEGER, 0, '', 'SCHED_FIFO priority of the control loop, '
               'taken at startup. 0: not used.', 0, 99, structural=True, fixed=True),
@@ -427,7 +424,7 @@ _NODE = (
     scalar('heartbeat_rate', 20.0, 'Hz', 1.0, 100.0,
            'Rate of ~/heartbeat and of asserting liveliness.', True),
     scalar('supervision_timeout', 10.0, 's', 0.0, 3600.0, 'Time without a sign of life of Python '
-           'after which the native loop stops the robot. 0: none.', True),
+           'after which the control loop stops the robot. 0: none.', True),
     scalar('realtime.switch_interval', 5e-4, 's', 0.0, 0.1, 'Interval after which Python makes '
            "a busy thread yield. 0: Python's default.", True),
 )
