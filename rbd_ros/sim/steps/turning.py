@@ -78,14 +78,14 @@ class _Moments(NamedTuple):
 
 class _Carried(NamedTuple):
     """
-    What decides the velocity of each joint: S^T P + extra of its body.
+    What decides the velocity of each joint: the part along its axes of what its body carries.
 
     :param P: momenta of all that each body carries, in coordinates of the body.
-    :param extra: for axes that change in the body.
+    :param along: that part, for joints whose axes change in the body.
     """
 
     P: list[Force]
-    extra: list[Sequence[Scalar]]
+    along: dict[int, list[Scalar]]
 
     def turned(self, X: Mapping[int, Transform]) -> _Carried:
         """Return momenta that stand still, seen from where joints have moved."""
@@ -277,18 +277,19 @@ class Turning:
         model = self._model
         tree_q, tree_v = model.expand_q(q), model.expand_v(mean, q)
         at = self._moments(q, mean, t)
-        out, extra = [P[0]], list[Sequence[Scalar]]([()])
+        out, along = [P[0]], dict[int, list[Scalar]]()
         grounded = {each.body for each in self._turns if each.grounded}
         for i in range(1, model.nb + 1):
-            joint, moving = model.joint[i], at.v[i]
+            joint, moving, S = model.joint[i], at.v[i], at.links.S[i]
             q_i, v_i = tree_q[model.q_index[i]], tree_v[model.v_index[i]]
-            if i in grounded or has_constant_subspace(joint):
-                moving = combine(moving, at.links.S[i], [-x for x in v_i])
-                extra.append([0.0] * joint.nv)
-            else:
-                extra.append([h * s.dot(at.h[i]) for s in joint.subspace_rate(q_i, v_i, t)])
+            constant = i in grounded or has_constant_subspace(joint)
+            if constant:
+                moving = combine(moving, S, [-x for x in v_i])
             out.append(P[i] - moving.cross(at.h[i]) * h)
-        return _Carried(out, extra)
+            if not constant:
+                along[i] = [s.dot(out[i]) + h * rate.dot(at.h[i]) for s, rate in zip(
+                    S, joint.subspace_rate(q_i, v_i, t), strict=True)]
+        return _Carried(out, along)
 
     def _velocity(
         self, q: Values, w: Values, free: Values, carried: _Carried, at: _Moments,
@@ -297,9 +298,11 @@ class Turning:
         model = self._model
         missing: list[Scalar] = [0.0] * model.tree_nv
         for i in range(1, model.nb + 1):
-            gap = carried.P[i] - at.h[i]
-            missing[model.v_index[i]] = [
-                s.dot(gap) + x for s, x in zip(at.links.S[i], carried.extra[i], strict=True)]
+            P, h = carried.P[i], at.h[i]
+            missing[model.v_index[i]] = [s.dot(P - h) for s in at.links.S[i]]
+            if i in carried.along:
+                missing[model.v_index[i]] = [a - s.dot(h) for a, s in zip(
+                    carried.along[i], at.links.S[i], strict=True)]
         change = self._solved(q, at.links, list(model.reduce_force(missing, q)), free)
         return [a + b for a, b in zip(w, change, strict=True)]
 
