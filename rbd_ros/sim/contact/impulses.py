@@ -25,7 +25,7 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-from rbd_ros.algorithms.contact.friction_cones import Cones, settle
+from rbd_ros.algorithms.contact.friction_cones import Cones, is_long, settle
 from rbd_ros.compiler.procedure import Kernel, Matrix, Vector
 
 #: Distance, m, below which a point is part of the contact problem of a step, besides what it
@@ -70,7 +70,6 @@ class Pairs(NamedTuple):
     :param near: numbers of the pairs that matter.
     :param free: velocities of the joints after the step without contact.
     :param last: forces of all pairs in the last step, along their rows.
-    :param columns: room for T of the pairs that matter, by columns.
     :param row: room for velocities of the joints.
     :param forces: point and force of each pair.
     :param mean: the same over a whole step, where impacts cut it.
@@ -92,7 +91,6 @@ class Pairs(NamedTuple):
     near: Vector
     free: Vector
     last: Vector
-    columns: Matrix
     row: Vector
     forces: Matrix
     mean: Matrix
@@ -239,26 +237,26 @@ def press(
 
 
 def answer(c: Pairs, p: Cones, count: int, mass_scale: float) -> None:
-    """Set M = T H^-1 T^T of the pairs that matter."""
+    """Set M = T H^-1 T^T of the pairs that matter, by its factors where they are shorter."""
     nv = len(c.inverse)
+    long = is_long(p, count)
     for k in range(3 * count):
         row = row_of(c, k)
         for j in range(nv):
-            c.columns[j, k] = c.T[row, j] / mass_scale
-    for k in range(3 * count):
-        row = row_of(c, k)
-        for j in range(nv):
-            c.row[j] = 0.0
+            p.A[k, j] = c.T[row, j] / mass_scale
+            p.W[k, j] = 0.0
         for i in range(nv):
             if c.T[row, i] != 0.0:
                 for j in range(nv):
-                    c.row[j] += c.T[row, i] * c.inverse[i, j]
-        for j in range(3 * count):
-            p.M[k, j] = 0.0
-        for i in range(nv):
-            if c.row[i] != 0.0:
-                for j in range(3 * count):
-                    p.M[k, j] += c.row[i] * c.columns[i, j]
+                    p.W[k, j] += c.T[row, i] * c.inverse[i, j]
+    for k in range(3 * count):
+        first = 3 * int(k / 3) if long else 0
+        last = first + 3 if long else 3 * count
+        for j in range(first, last):
+            total = 0.0
+            for i in range(nv):
+                total += p.W[k, i] * p.A[j, i]
+            p.M[k, j] = total
 
 
 def row_of(c: Pairs, k: int) -> int:
