@@ -31,7 +31,8 @@ MECHANISMS = {'four_bar': 'four-bar linkage, one loop', 'five_bar': 'five-bar li
               'delta': 'delta robot, five loops'}
 SCENES = {'arm, table': 'arm (7), all its link shapes, on a table',
           'arm, ball': 'arm (7), a ball at its tool, on a plane',
-          'go2': 'Go2, floating (18), balls at its feet, on a plane'}
+          'go2': 'Go2, floating (18), balls at its feet, on a plane',
+          'boxes': 'six boxes, one on another (36)'}
 MIDDLEWARES = {'rmw_fastrtps_cpp': 'Fast DDS', 'rmw_cyclonedds_cpp': 'Cyclone DDS'}
 #: Best counts of the book (RBDA Table 10.1) by the beginning of ours.
 BOOK = {'inverse dynamics': '836 / 1010', 'inertia matrix': '759 / 1017',

@@ -71,6 +71,7 @@ class Pairs(NamedTuple):
     :param free: velocities of the joints after the step without contact.
     :param last: forces of all pairs in the last step, along their rows.
     :param row: room for velocities of the joints.
+    :param reach: first joint that an impulse on each joint moves, and the one behind the last.
     :param forces: point and force of each pair.
     :param mean: the same over a whole step, where impacts cut it.
     :param wrenches: on each body, the base first.
@@ -92,6 +93,7 @@ class Pairs(NamedTuple):
     free: Vector
     last: Vector
     row: Vector
+    reach: Matrix
     forces: Matrix
     mean: Matrix
     wrenches: Matrix
@@ -201,10 +203,7 @@ def add_mean(c: Pairs, share: float) -> None:
 def is_movable(c: Pairs, row: int) -> bool:
     """Return whether an impulse along a row of T moves anything."""
     for i in range(len(c.inverse)):
-        total = 0.0
-        for j in range(len(c.inverse)):
-            total += c.inverse[i, j] * c.T[row, j]
-        if total != 0.0:
+        if c.T[row, i] != 0.0 and c.inverse[i, i] != 0.0:
             return True
     return False
 
@@ -240,6 +239,12 @@ def answer(c: Pairs, p: Cones, count: int, mass_scale: float) -> None:
     """Set M = T H^-1 T^T of the pairs that matter, by its factors where they are shorter."""
     nv = len(c.inverse)
     long = is_long(p, count)
+    for i in range(nv):
+        c.reach[0, i], c.reach[1, i] = nv, 0
+        for j in range(nv):
+            if c.inverse[i, j] != 0.0:
+                c.reach[0, i] = min(c.reach[0, i], j)
+                c.reach[1, i] = j + 1
     for k in range(3 * count):
         row = row_of(c, k)
         for j in range(nv):
@@ -247,7 +252,7 @@ def answer(c: Pairs, p: Cones, count: int, mass_scale: float) -> None:
             p.W[k, j] = 0.0
         for i in range(nv):
             if c.T[row, i] != 0.0:
-                for j in range(nv):
+                for j in range(int(c.reach[0, i]), int(c.reach[1, i])):
                     p.W[k, j] += c.T[row, i] * c.inverse[i, j]
     for k in range(3 * count):
         first = 3 * int(k / 3) if long else 0

@@ -89,7 +89,7 @@ class RigidContacts:
             np.array([world.surface.friction, world.surface.restitution,
                       float(integrator == 'rk4')]),
             near=np.zeros(count), free=np.zeros(nv), last=np.zeros(3 * count),
-            row=np.zeros(nv), forces=np.zeros((count, 6)),
+            row=np.zeros(nv), reach=np.zeros((2, nv)), forces=np.zeros((count, 6)),
             mean=np.zeros((count, 6)),
             wrenches=np.zeros((model.nb + 1, 6)))
         self._cones = cones(0)
