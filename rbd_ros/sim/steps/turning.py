@@ -166,20 +166,8 @@ class Turning:
         return bool(self._turns)
 
     def apparent(self, v: Values) -> list[Scalar]:
-        """
-        Return what the rotation of its axes subtracts from the acceleration of each joint, (nv,).
-
-        With it added, accelerations are those in the axes that the body has at this moment.
-        """
-        rate: list[Scalar] = [0.0] * len(v)
-        for each in self._turns:
-            at = v[each.v]
-            if isinstance(each.joint, Free):
-                side = Vec3(*at[:3]).cross(Vec3(*at[3:]))
-                rate[each.v] = [0.0, 0.0, 0.0, *side]
-            elif isinstance(each.joint, Planar):
-                rate[each.v] = [0.0, -at[0] * at[2], at[0] * at[1]]
-        return rate
+        """Return what the rotation of its axes subtracts from the acceleration of each joint."""
+        return apparent(self._turns, v)
 
     def end(
         self, q: Values, v: Values, w: Values, held: Values, h: Scalar, t: Scalar,
@@ -346,6 +334,23 @@ class Turning:
         found = ltl.solve(ltl.masked(H, parent, mask), parent,
                           [x * m for x, m in zip(rhs, mask, strict=True)])
         return [x * m for x, m in zip(found, mask, strict=True)]
+
+
+def apparent(turns: Sequence[Turn], v: Values) -> list[Scalar]:
+    """
+    Return what the rotation of its axes subtracts from the acceleration of each joint, (nv,).
+
+    With it added, accelerations are those in the axes that the body has at this moment.
+    """
+    rate: list[Scalar] = [0.0] * len(v)
+    for each in turns:
+        at = v[each.v]
+        if isinstance(each.joint, Free):
+            side = Vec3(*at[:3]).cross(Vec3(*at[3:]))
+            rate[each.v] = [0.0, 0.0, 0.0, *side]
+        elif isinstance(each.joint, Planar):
+            rate[each.v] = [0.0, -at[0] * at[2], at[0] * at[1]]
+    return rate
 
 
 def _straight(
