@@ -51,6 +51,7 @@ from rbd_ros.joints import Free, Planar, Spherical
 from rbd_ros.joints.base import has_constant_subspace
 from rbd_ros.model.model import Model
 from rbd_ros.sim.steps.coordinates import Coordinates
+from rbd_ros.sim.steps.mixing import Correction, mixed
 from rbd_ros.sim.steps.turning_joints import Turn, turning_joints
 from rbd_ros.spatial import Force, Motion, Transform, Vec3
 
@@ -110,20 +111,6 @@ class _Place(NamedTuple):
     q: list[Scalar]
     trial: list[Scalar]
     X: dict[int, Transform]
-
-
-class _Correction(NamedTuple):
-    """
-    A corrected velocity.
-
-    :param better: the velocity.
-    :param off: by what it differs from the one before.
-    :param momentum: H off.
-    """
-
-    better: Values
-    off: Values
-    momentum: Values
 
 
 class _Centre(NamedTuple):
@@ -206,7 +193,7 @@ class Turning:
         centres = self._centres(start.links, self._space.integrate(q, [h * x for x in w]), P,
                                 t + h)
         place = _Place(list(q), list(q), {})
-        found = list[_Correction]()
+        found = list[Correction]()
         mean: Values = w
         H = self._inertia(q, start.links)
         for k in range(_CHAIN_CORRECTIONS if self._chained else _CORRECTIONS):
@@ -219,9 +206,9 @@ class Turning:
                 self._bends(q, mean, h, t)), there)
             better = [0.5 * (a + b) for a, b in zip(first, last, strict=True)]
             off = [a - b for a, b in zip(better, mean, strict=True)]
-            found.append(_Correction(better, off, ltl.multiply_symmetric(
+            found.append(Correction(better, off, ltl.multiply_symmetric(
                 H, sparsity(self._model), off)))
-            mean = _mixed(found[-1], found[-1 - _EARLIER:-1]) if self._chained else better
+            mean = mixed(found[-1], found[-1 - _EARLIER:-1]) if self._chained else better
         centres = self._centres(start.links, self._space.integrate(q, [h * x for x in mean]), P,
                                 t + h)
         place = self._placed(q, mean, free, centres, h)
@@ -230,6 +217,7 @@ class Turning:
     def _placed(
         self, q: Values, mean: Values, free: Values, centres: Mapping[int, _Centre], h: Scalar,
     ) -> _Place:
+        """Return where joints are that move with a mean velocity."""
         out, trial, X = self._space.integrate(q, [h * x for x in mean]), list(q), {}
         for each in self._turns:
             at = q[each.q]
@@ -389,33 +377,3 @@ def _first_moments(model: Model, links: Links) -> tuple[list[Scalar], list[Vec3]
         moment[p] = moment[p] + links.Xup[i].inv_first_moment(m[i], moment[i])
         m[p] = m[p] + m[i]
     return m, moment
-
-
-def _mixed(last: _Correction, earlier: Sequence[_Correction]) -> Values:
-    """Return the combination of corrections in which the differences cancel best."""
-    better, off, known = last.better, last.off, list[tuple[Values, Values, Values, Scalar]]()
-    for each in reversed(earlier):
-        step, change, weight = (_less(a, b) for a, b in zip(last, each, strict=True))
-        size = _dot(change, weight)
-        for x, y, z, inverse in known:
-            share = _dot(change, z) * inverse
-            step, change, weight = (_less(a, b, share) for a, b in zip(
-                (step, change, weight), (x, y, z), strict=True))
-        rest = _dot(change, weight)
-        new = less(1e-8 * size, rest)           # another direction than the others
-        inverse = where(new, 1.0 / where(new, rest, 1.0), 0.0)
-        share = _dot(off, weight) * inverse
-        better, off = _less(better, step, share), _less(off, change, share)
-        known.append((step, change, weight, inverse))
-    return better
-
-
-def _less(a: Values, b: Values, share: Scalar = 1.0) -> list[Scalar]:
-    return [x - share * y for x, y in zip(a, b, strict=True)]
-
-
-def _dot(a: Values, b: Values) -> Scalar:
-    found: Scalar = 0.0
-    for x, y in zip(a, b, strict=True):
-        found = found + x * y
-    return found
