@@ -422,7 +422,7 @@ def test_contacts_of_few_joints_are_solved_by_factors():
         for problem in (friction_cones.cones(count), friction_cones.cones(count, nv)):
             problem.d[:], problem.mu[:] = d, mu
             if len(problem.y):
-                problem.A[:], problem.W[:] = A, W
+                problem.A[:], problem.W[:], problem.span[1] = A, W, nv
                 assert friction_cones.is_long(problem, count)
                 for k in range(0, 3 * count, 3):
                     problem.M[k:k + 3, k:k + 3] = M[k:k + 3, k:k + 3]

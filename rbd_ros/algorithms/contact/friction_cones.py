@@ -76,6 +76,8 @@ class Cones(NamedTuple):
     :param w: room for vectors, ``ROWS`` of them.
     :param A: motions of the contacts by those of the joints; no columns where only M is known.
     :param W: motions of the joints by forces of the contacts, so that M = W A^T.
+    :param span: first joint that matters to the three rows of each contact, and the one behind the
+        last.
     :param N: room for a matrix like W.
     :param y: room for motions of the joints.
     :param swept: number of sweeps that were needed, of all solutions together.
@@ -89,6 +91,7 @@ class Cones(NamedTuple):
     w: Matrix
     A: Matrix
     W: Matrix
+    span: Matrix
     N: Matrix
     y: Vector
     swept: Vector
@@ -103,7 +106,7 @@ def cones(contacts: int, freedoms: int = 0) -> Cones:
     n = 3 * contacts
     A, W, N = (np.zeros((n, freedoms)) for _ in range(3))
     return Cones(np.zeros((n, n)), np.zeros(n), np.zeros(contacts), np.zeros(n), np.zeros((n, n)),
-                 np.zeros((ROWS, n)), A, W, N, np.zeros(freedoms), np.zeros(1))
+                 np.zeros((ROWS, n)), A, W, np.zeros((2, n)), N, np.zeros(freedoms), np.zeros(1))
 
 
 def is_long(p: Cones, count: int) -> bool:
@@ -206,14 +209,14 @@ def push_joints(p: Cones, count: int) -> None:
     for k in range(3 * count):
         f = p.force[k]
         if f != 0.0:
-            for i in range(len(p.y)):
+            for i in range(int(p.span[0, k]), int(p.span[1, k])):
                 p.y[i] += p.A[k, i] * f
 
 
 def moved(p: Cones, k: int) -> float:
     """Return a row of W y."""
     total = 0.0
-    for i in range(len(p.y)):
+    for i in range(int(p.span[0, k]), int(p.span[1, k])):
         total += p.W[k, i] * p.y[i]
     return total
 
@@ -323,36 +326,38 @@ def solve_long(p: Cones, m: int, damping: float) -> bool:
         let_slide_alone(p, a, damping)
         for r in range(3):
             k = 3 * int(p.w[CLOSED, a]) + r
-            for i in range(n):
+            first, last = int(p.span[0, k]), int(p.span[1, k])
+            for i in range(first, last):
                 push = p.A[k, i]
                 if push != 0.0:
                     p.w[MISSED, i] += push * p.w[LOCAL, 3 * a + r]
-                    for j in range(n):
+                    for j in range(first, last):
                         p.K[i, j] += push * p.N[3 * a + r, j]
     if not eliminate(p, n):
         return False
     for a in range(m):
         for r in range(3):
-            x = p.w[LOCAL, 3 * a + r]
-            for i in range(n):
+            x, k = p.w[LOCAL, 3 * a + r], 3 * int(p.w[CLOSED, a]) + r
+            for i in range(int(p.span[0, k]), int(p.span[1, k])):
                 x -= p.N[3 * a + r, i] * p.w[MISSED, i]
-            p.force[3 * int(p.w[CLOSED, a]) + r] -= x
+            p.force[k] -= x
     return True
 
 
 def let_slide_alone(p: Cones, a: int, damping: float) -> None:
     """Set D^-1 R W and D^-1 missed of a contact: the same equations as of ``let_slide``."""
-    i, n = int(p.w[CLOSED, a]), len(p.y)
+    i = int(p.w[CLOSED, a])
     k, row = 3 * i, 3 * a
+    first, last = int(p.span[0, k]), int(p.span[1, k])
     size = math.sqrt(p.w[TRIAL, k] * p.w[TRIAL, k] + p.w[TRIAL, k + 1] * p.w[TRIAL, k + 1])
     up = 1.0 / damping
     p.w[LOCAL, row + 2] = up * p.w[MOTION, k + 2]
-    for j in range(n):
+    for j in range(first, last):
         p.N[row + 2, j] = up * p.W[k + 2, j]
     if size <= p.mu[i] * p.w[TRIAL, k + 2]:
         for r in range(2):
             p.w[LOCAL, row + r] = up * p.w[MOTION, k + r]
-            for j in range(n):
+            for j in range(first, last):
                 p.N[row + r, j] = up * p.W[k + r, j]
         return
     # D acts across the sliding and along it: turn into these directions and back.
@@ -363,7 +368,7 @@ def let_slide_alone(p: Cones, a: int, damping: float) -> None:
     aside = y * p.force[k] - x * p.force[k + 1]
     p.w[LOCAL, row] = stiff * (along * ahead * x + across * aside * y)
     p.w[LOCAL, row + 1] = stiff * (along * ahead * y - across * aside * x)
-    for j in range(n):
+    for j in range(first, last):
         ahead = stiff * p.mu[i] * p.N[row + 2, j]
         aside = turn * (y * p.W[k, j] - x * p.W[k + 1, j])
         p.N[row, j] = along * ahead * x + across * aside * y
@@ -438,7 +443,7 @@ def sweep(p: Cones, count: int) -> None:
                 s_y *= limit / size
         p.force[k], p.force[k + 1], p.force[k + 2] = s_x, s_y, s_n
         if long:
-            for j in range(len(p.y)):
+            for j in range(int(p.span[0, k]), int(p.span[1, k])):
                 p.y[j] += (p.A[k, j] * (s_x - x) + p.A[k + 1, j] * (s_y - y)
                            + p.A[k + 2, j] * (s_n - n))
 

@@ -245,21 +245,27 @@ def answer(c: Pairs, p: Cones, count: int, mass_scale: float) -> None:
             if c.inverse[i, j] != 0.0:
                 c.reach[0, i] = min(c.reach[0, i], j)
                 c.reach[1, i] = j + 1
-    for k in range(3 * count):
-        row = row_of(c, k)
-        for j in range(nv):
-            p.A[k, j] = c.T[row, j] / mass_scale
-            p.W[k, j] = 0.0
-        for i in range(nv):
-            if c.T[row, i] != 0.0:
-                for j in range(int(c.reach[0, i]), int(c.reach[1, i])):
-                    p.W[k, j] += c.T[row, i] * c.inverse[i, j]
-    for k in range(3 * count):
-        first = 3 * int(k / 3) if long else 0
-        last = first + 3 if long else 3 * count
-        for j in range(first, last):
-            total = 0.0
+    for contact in range(count):
+        first, last = nv, 0
+        for k in range(3 * contact, 3 * contact + 3):
+            row = row_of(c, k)
+            for j in range(nv):
+                p.A[k, j] = c.T[row, j] / mass_scale
+                p.W[k, j] = 0.0
             for i in range(nv):
+                if c.T[row, i] != 0.0:
+                    low, high = int(c.reach[0, i]), int(c.reach[1, i])
+                    first, last = min(first, low), max(last, high)
+                    for j in range(low, high):
+                        p.W[k, j] += c.T[row, i] * c.inverse[i, j]
+        for k in range(3 * contact, 3 * contact + 3):
+            p.span[0, k], p.span[1, k] = first, last
+    for k in range(3 * count):
+        begin = 3 * int(k / 3) if long else 0
+        end = begin + 3 if long else 3 * count
+        for j in range(begin, end):
+            total = 0.0
+            for i in range(int(p.span[0, k]), int(p.span[1, k])):
                 total += p.W[k, i] * p.A[j, i]
             p.M[k, j] = total
 
