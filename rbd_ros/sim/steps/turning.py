@@ -156,8 +156,21 @@ class Turning:
         """Return what the rotation of its axes subtracts from the acceleration of each joint."""
         return apparent(self._turns, v)
 
+    def ahead(self, q: Values, v: Values, w: Values, h: Scalar, t: Scalar) -> list[Scalar]:
+        """
+        Return the mean velocity of a step less ``w``, for chains; zeros for other robots.
+
+        What touches, rubs or stops in a step answers to the velocity with which bodies move.
+
+        :param w: velocity at the end by the accelerations of the start.
+        """
+        if not self._chained:
+            return [0.0] * len(v)
+        mean, _ = self._mean(q, w, self._given(q, v, w, h, t), self._led, h, t)
+        return [a - b for a, b in zip(mean, w, strict=True)]
+
     def end(
-        self, q: Values, v: Values, w: Values, held: Values, h: Scalar, t: Scalar,
+        self, q: Values, v: Values, w: Values, ahead: Values, held: Values, h: Scalar, t: Scalar,
     ) -> tuple[list[Scalar], list[Scalar]]:
         """
         Return the state after a step.
@@ -165,22 +178,38 @@ class Turning:
         :param q: position at the start.
         :param v: velocity at the start.
         :param w: velocity at the end, in the axes that the bodies have at the start.
+        :param ahead: the part of it by which accelerations of the start are not enough.
         :param held: not zero for velocities that friction, brakes or stops hold.
         :param h: length of the step, s.
         :param t: time at its start, s.
         """
-        now = self._moments(q, [a - h * b for a, b in zip(w, self.apparent(v), strict=True)], t)
-        force = self._velocity_forces(q, v, t)
-        P = [a + b * h for a, b in zip(now.h, force, strict=True)]
+        P = self._given(q, v, [a - b for a, b in zip(w, ahead, strict=True)], h, t)
         free = [led * less(code, 0.5) for led, code in zip(self._led, held, strict=True)]
         q_end, carried = self._moved(q, w, P, free, h, t)
         return q_end, self._velocity(q_end, w, free, carried, self._moments(q_end, w, t + h))
 
+    def _given(
+        self, q: Values, v: Values, w: Values, h: Scalar, t: Scalar,
+    ) -> list[Force]:
+        """Return the momentum of all that each body carries, with what forces give it."""
+        now = self._moments(q, [a - h * b for a, b in zip(w, self.apparent(v), strict=True)], t)
+        return [a + b * h for a, b in zip(now.h, self._velocity_forces(q, v, t), strict=True)]
+
     def _moved(
         self, q: Values, w: Values, P: Sequence[Force], free: Values, h: Scalar, t: Scalar,
     ) -> tuple[list[Scalar], _Carried]:
+        """Return the position at the end of a step, and the momenta there."""
+        mean, start = self._mean(q, w, P, free, h, t)
+        centres = self._centres(start.links, self._space.integrate(q, [h * x for x in mean]), P,
+                                t + h)
+        place = self._placed(q, mean, free, centres, h)
+        return place.q, self._pushed(q, mean, P, h, t).turned(place.X)
+
+    def _mean(
+        self, q: Values, w: Values, P: Sequence[Force], free: Values, h: Scalar, t: Scalar,
+    ) -> tuple[Values, _Moments]:
         """
-        Return the position at the end of a step, and the momenta there.
+        Return the mean velocity in a step, and the momenta at its start by ``w``.
 
         Torque-free, the change of momentum over the step is at right angles to the mean of the
         velocities at both ends, if the body turns with that mean: so its energy stays. What moves
@@ -209,10 +238,7 @@ class Turning:
             found.append(Correction(better, off, ltl.multiply_symmetric(
                 H, sparsity(self._model), off)))
             mean = mixed(found[-1], found[-1 - _EARLIER:-1]) if self._chained else better
-        centres = self._centres(start.links, self._space.integrate(q, [h * x for x in mean]), P,
-                                t + h)
-        place = self._placed(q, mean, free, centres, h)
-        return place.q, self._pushed(q, mean, P, h, t).turned(place.X)
+        return mean, start
 
     def _placed(
         self, q: Values, mean: Values, free: Values, centres: Mapping[int, _Centre], h: Scalar,
