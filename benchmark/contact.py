@@ -17,8 +17,8 @@ Steps of robots in contact, compared with MuJoCo: ``./run bench contact``.
 
 Both get the same bodies, shapes, obstacle, step and torques, and start from the same state again
 and again. An arm on a table has the shapes of its description; the other scenes have a ball at the
-tool or at each foot, on a floor. Links touch the obstacle alone, but for the boxes of a stack,
-which must stand in both. Contacts of both are soft, those of MuJoCo by its own law.
+tool or at each foot, on a floor. Links touch the obstacle alone. Contacts of both are soft, those
+of MuJoCo by its own law.
 """
 
 from __future__ import annotations
@@ -33,16 +33,14 @@ import mujoco
 import numpy as np
 
 import rbd_ros
-from rbd_ros import ModelBuilder
 from rbd_ros.command_line.timing import best_times
 from rbd_ros.dynamics.contact_system import ContactSystem
-from rbd_ros.joints import Free
 from rbd_ros.model.collision_shapes import Box, CollisionShape, Cylinder, HalfSpace, Sphere
 from rbd_ros.model.urdf.collisions import load_collisions
 from rbd_ros.peers.mujoco_robot import without_shapes
 from rbd_ros.sim import Obstacle, Physics, SimulatedRobot, Surface, World
 from rbd_ros.sim.contact.distance import Placed
-from rbd_ros.spatial import RigidInertia, Sym3, Transform, Vec3
+from rbd_ros.spatial import Transform
 
 #: s, of both.
 STEP = 1e-3
@@ -53,9 +51,6 @@ FRICTION = 0.6
 AIR, PRESSED, RESTING = 0.2, -5e-4, 0.0
 #: m, of the table.
 TABLE = (0.3, 0.3, 0.05)
-#: Boxes of a stack, m, and where they are at the start: one on another, 1 cm off.
-BOXES, SIDE = 6, 0.2
-PLACES = [(0.01 * (k % 2), 0.0, SIDE * (k + 0.5)) for k in range(BOXES)]
 
 
 class Scene(NamedTuple):
@@ -205,101 +200,6 @@ def _add(body: mujoco.MjsBody, each: CollisionShape, X: Transform) -> None:
                   mass=0.0, contype=1, conaffinity=2, condim=3, friction=[FRICTION, 0.0, 0.0])
 
 
-class Stack:
-    """
-    Boxes of 1 kg, one on another and a little off, in this package.
-
-    :param kind: of contact, ``'soft'`` or ``'rigid'``.
-    """
-
-    def __init__(self, kind: str) -> None:
-        builder, names = ModelBuilder('stack'), [f'box {k}' for k in range(BOXES)]
-        for name in names:
-            builder.add_body(name, 'base', Free(), inertia=RigidInertia.from_com(
-                1.0, Vec3(0.0, 0.0, 0.0), Sym3.diagonal(*[SIDE * SIDE / 6.0] * 3)))
-        model = builder.build()
-        shapes = [CollisionShape(name, k + 1, Box((SIDE,) * 3)) for k, name in enumerate(names)]
-        floor = Obstacle('floor', Placed(HalfSpace(), np.eye(3), np.zeros(3)))
-        world = World(kind, shapes, [floor], Surface(friction=FRICTION),
-                      tuple(zip(names, names[1:])))
-        self.robot = SimulatedRobot(
-            model, physics=Physics.of(model, integrator='semi_implicit'), world=world)
-        self.robot.place([x for place in PLACES for x in (*place, 0.0, 0.0, 0.0, 1.0)])
-
-    def __call__(self) -> None:
-        """Take all steps from the start."""
-        self.robot.reset()
-        for _ in range(STEPS):
-            self.step()
-
-    def step(self) -> None:
-        """Take one step."""
-        self.robot.step(STEP)
-
-    @property
-    def state(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return where the boxes are, and all velocities."""
-        return self.robot.q.reshape(-1, 7)[:, :3], self.robot.v
-
-
-class TheirStack:
-    """The same boxes in MuJoCo."""
-
-    def __init__(self) -> None:
-        friction = f'friction="{FRICTION} 0 0"'
-        bodies = ''.join(
-            f'<body pos="{x} {y} {z}"><freejoint/><geom type="box" mass="1" {friction} '
-            f'size="{SIDE / 2} {SIDE / 2} {SIDE / 2}"/></body>' for x, y, z in PLACES)
-        self.model = mujoco.MjModel.from_xml_string(
-            f'<mujoco><option timestep="{STEP}"/><worldbody><geom type="plane" size="9 9 1" '
-            f'{friction}/>{bodies}</worldbody></mujoco>')
-        self.data = mujoco.MjData(self.model)
-
-    def __call__(self) -> None:
-        """Take all steps from the start."""
-        mujoco.mj_resetData(self.model, self.data)
-        for _ in range(STEPS):
-            self.step()
-
-    def step(self) -> None:
-        """Take one step."""
-        mujoco.mj_step(self.model, self.data)
-
-    @property
-    def state(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return where the boxes are, and all velocities."""
-        return self.data.qpos.reshape(-1, 7)[:, :3], self.data.qvel
-
-
-def _stands(stack: Stack | TheirStack) -> None:
-    """
-    Refuse a stack that does not stand.
-
-    :raises RuntimeError: if a box has moved by more than 3 mm, or falls, after half a second.
-    """
-    stack()
-    for _ in range(500):
-        stack.step()
-        place, v = stack.state
-        moved, speed = np.abs(place - PLACES).max(), np.abs(v).max()
-        if not (moved < 3e-3 and speed < 0.05):
-            raise RuntimeError(f'{type(stack).__name__}: boxes moved by {1e3 * moved:.2f} mm, and '
-                               f'have {speed:.3f} m/s: the stack does not stand')
-
-
-def _stacks() -> dict[str, dict[str, float]]:
-    """Return microseconds per step of a stack at its start, soft and rigid, next to MuJoCo."""
-    found = {}
-    for kind in ('soft', 'rigid'):
-        ours, theirs = Stack(kind), TheirStack()
-        _stands(ours)
-        _stands(theirs)
-        own, other = (time / STEPS for time in best_times(ours, theirs, repetitions=30))
-        found[f'boxes, {kind}, touching'] = {
-            'mujoco_us': other * 1e6, 'ours_us': own * 1e6, 'ratio': other / own}
-    return found
-
-
 def report() -> tuple[str, dict[str, object]]:
     """Return the table as text and as data: microseconds per step, and the ratio of speeds."""
     lines = [f'{"robot":11}{"contact":16}{"MuJoCo us":>10}{"ours us":>9}{"s per s":>9}'
@@ -322,9 +222,4 @@ def report() -> tuple[str, dict[str, object]]:
                          f'{STEP / own:9.1f}{other / own:7.2f}{met}')
             numbers[f'{name}, {title}'] = {
                 'mujoco_us': other * 1e6, 'ours_us': own * 1e6, 'ratio': other / own}
-    for name, row in _stacks().items():
-        scene, how = name.split(', ', 1)
-        lines.append(f'{scene:11}{how:16}{row["mujoco_us"]:10.1f}{row["ours_us"]:9.1f}'
-                     f'{1e6 * STEP / row["ours_us"]:9.1f}{row["ratio"]:7.2f}')
-        numbers[name] = row
     return '\n'.join(lines), numbers
