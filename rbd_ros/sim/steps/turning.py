@@ -244,7 +244,8 @@ class Turning:
         self, q: Values, mean: Values, free: Values, centres: Mapping[int, _Centre], h: Scalar,
     ) -> _Place:
         """Return where joints are that move with a mean velocity."""
-        out, trial, X = self._space.integrate(q, [h * x for x in mean]), list(q), {}
+        out, trial, X = (self._space.integrate(q, [h * x for x in mean]), list(q),
+                         dict[int, Transform]())
         for each in self._turns:
             at = q[each.q]
             if each.turns:
@@ -265,7 +266,7 @@ class Turning:
         """
         if not self._chained:
             return {}
-        at, found = self._moments(q, mean, t), {}
+        at, found = self._moments(q, mean, t), dict[int, Vec3]()
         for each in self._turns:
             if isinstance(each.joint, Spherical):
                 turn = Vec3(*mean[each.v])
