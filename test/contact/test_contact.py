@@ -19,10 +19,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from rbd_ros.algorithms.contact import contact_sets, friction, rigid
+from rbd_ros.algorithms.contact import contact_sets, friction, friction_cones, rigid
 from rbd_ros.algorithms.contact.rigid import Contact, Phase
 from rbd_ros.algorithms.linear import complementarity
 from rbd_ros.algorithms.linear.complementarity import Status
+from rbd_ros.compiler import procedure
 from rbd_ros.dynamics.contact_system import ContactSystem
 from rbd_ros.errors import NonFiniteError, RbdError, SettingError, ShapeError
 from rbd_ros.samples.families import random_tree
@@ -371,6 +372,35 @@ def test_friction_obeys_its_conditions_on_random_problems():
         again = friction.coulomb(M, d, mu, start=found.force, tolerance=1e-9, sweeps=0)
         assert_close(again.force, found.force, 1e-9)
     assert min(seen.values()) >= 5, seen
+
+
+def test_contacts_of_few_joints_are_solved_by_factors():
+    """Where M = W A^T is not formed, motions and sweeps are those of M itself."""
+    rng = np.random.default_rng(3)
+    swept = 0.0
+    for _ in range(20):
+        count, nv = int(rng.integers(5, 13)), int(rng.integers(4, 8))
+        A, L, found = rng.normal(size=(3 * count, nv)), rng.normal(size=(nv, nv)), []
+        W, d, mu = A @ L @ L.T, A @ rng.normal(size=nv), rng.uniform(0.0, 1.0, count)
+        M = W @ A.T
+        for problem in (friction_cones.cones(count), friction_cones.cones(count, nv)):
+            problem.d[:], problem.mu[:] = d, mu
+            if len(problem.y):
+                problem.A[:], problem.W[:], problem.span[1] = A, W, nv
+                assert friction_cones.is_long(problem, count)
+                for k in range(0, 3 * count, 3):
+                    problem.M[k:k + 3, k:k + 3] = M[k:k + 3, k:k + 3]
+            else:
+                problem.M[:] = M
+            residual = np.zeros(1)
+            procedure.bind(friction_cones.solve_contacts, problem, np.array([1e-10, 100.0]),
+                           residual)()
+            found.append((M @ problem.force + d, residual[0], problem.swept[0]))
+        if found[0][1] <= 1e-10:
+            np.testing.assert_allclose(found[1][0], found[0][0], atol=1e-8)
+            assert found[1][1] <= 1e-10
+        swept += found[1][2]
+    assert swept > 0.0                          # the sweeps are tried, too
 
 
 def test_sliding_contacts_are_solved_by_guesses_alone():

@@ -126,3 +126,43 @@ def test_handles_of_another_robot(robot):
     other = rbd_ros.Dynamics(builder.add_frame('tip_', 'a').build(), backend='python')
     with pytest.raises(RbdError, match='the handle at "tip_" is not of "arm"'):
         robot.operational_space(q, q, other.handle('tip_'))
+
+
+#: What only users of gradients install.
+OPTIONAL = ('jax', 'torch')
+
+
+def error_classes():
+    """Return every class of errors of the package that can be imported here."""
+    for module in pkgutil.walk_packages(rbd_ros.__path__, 'rbd_ros.'):
+        if '.nodes' not in module.name and not module.name.endswith('__main__'):
+            try:
+                importlib.import_module(module.name)
+            except ModuleNotFoundError as error:
+                if error.name not in OPTIONAL:
+                    raise
+    found, todo = set(), [BaseException]
+    while todo:
+        kind = todo.pop()
+        todo += kind.__subclasses__()
+        if kind.__module__.startswith('rbd_ros.'):
+            found.add(kind)
+    return found
+
+
+def test_every_error_is_pickled():
+    """Worker processes send errors back: class, text and attributes stay the same."""
+    made = {'UnknownName': ('frame', 'tol', ('tool', 'base')),
+            'UnseenError': (lambda: 0, 'it hides')}
+    kinds = error_classes()
+    assert len(kinds) > 12
+    for kind in kinds:
+        error = kind.__new__(kind, 'what', 'ever')
+        if kind.__init__ is Exception.__init__ or kind.__name__ in made:
+            error = kind(*made.get(kind.__name__, ('a text',)))
+        if kind.__name__ != 'UnseenError':
+            error.extra = {'joint': 3}
+        again = pickle.loads(pickle.dumps(error))
+        assert type(again) is kind and str(again) == str(error) and again.args == error.args
+        if kind.__name__ != 'UnseenError':
+            assert vars(again) == vars(error)
