@@ -30,6 +30,8 @@ from rbd_ros.compiler.procedure import Matrix, Vector
 from rbd_ros.compiler.records import field, group, Record
 from rbd_ros.control.interface.cause_codes import CauseCode
 from rbd_ros.control.interface.events import accuse, Joints, NOBODY, NONE, Result, Structure, tell
+from rbd_ros.control.joint_states.sources import AgeLimits
+from rbd_ros.control.joint_states.timeliness import Delays
 from rbd_ros.control.laws.stops import gravity_at, gravity_of, StopKernel
 from rbd_ros.control.load.load import Load
 from rbd_ros.control.load.words import LoadWord
@@ -138,7 +140,7 @@ def restart_start(x: Start) -> None:
 
 
 def passes_start(x: Start, p: StartLimits, kernel: StopKernel, load: Load, joints: Joints,
-                 s: Structure, y: Result, now: float) -> bool:
+                 s: Structure, ages: Delays, limits: AgeLimits, y: Result, now: float) -> bool:
     """
     Take one state before the first torque; return whether torque may begin.
 
@@ -148,6 +150,8 @@ def passes_start(x: Start, p: StartLimits, kernel: StopKernel, load: Load, joint
     :param load: payload and gravity that count now.
     :param joints: the state, every joint of it known.
     :param s: which joints are which.
+    :param ages: of the states so far.
+    :param limits: whether they are asked for.
     :param y: result.
     :param now: control time, s.
     """
@@ -161,6 +165,10 @@ def passes_start(x: Start, p: StartLimits, kernel: StopKernel, load: Load, joint
         _add_effort(x, kernel, load, joints, s)
     least = max(_EFFORTS if compare > 0 else 1, _INTERVALS + 1 if p.duration != 0.0 else 1)
     if not (x.states >= least and now - x.first >= p.wait):
+        return False
+    if limits.asked > ages.known:
+        if ages.taken == 0.0:
+            accuse(y, CauseCode.START_CHECK, LoadWord.START_AGE, NOBODY, ages.strange, 0.0, 0.0)
         return False
     if not _rate_fits(x, p, y) or not _gravity_fits(x, p, kernel, load, joints, y, compare):
         return False

@@ -104,8 +104,9 @@ def _decide(x: State, u: Event, p: Parameters, k: Kernels, w: Work, y: Result) -
         ready = ready and x.states.punctual.runs > 0.0 and _may_start(x, u, p, k, y)
     else:
         # a state that was lost and comes back late would be lost again
-        ready = ready and (is_working(x.command.supervisor) or in_time_for(
-            x.states.punctual, u.now) >= p.states.ages.state_timeout)
+        ready = ready and (is_working(x.command.supervisor) or (
+            in_time_for(x.states.punctual, u.now) >= p.states.ages.state_timeout
+            and not (p.states.ages.asked > x.states.delays.known)))
         _watch(x, u, p, w, y)
     hear(x.command.supervisor, p.command.supervisor, y, u.steady)
     if not check_gravity(x.load, p.load, y):
@@ -132,7 +133,8 @@ def _may_start(x: State, u: Event, p: Parameters, k: Kernels, y: Result) -> bool
     """Return whether torque may begin; every joint is known."""
     if not is_alive(x.dead_man, p.monitors, u.steady):
         return False
-    passed = passes_start(x.start, p.start, k.stop, x.load, x.joints, p.structure, y, u.now)
+    passed = passes_start(x.start, p.start, k.stop, x.load, x.joints, p.structure, x.states.delays,
+                          p.states.ages, y, u.now)
     if passed:
         begin_at(x.command.torque, 1 if x.start.torque_known > 0.0 else 0, x.start.torque)
     return passed
@@ -252,7 +254,8 @@ def _follow_joints(x: State, u: Event, p: Parameters, ring: Ring, k: Kernels, w:
     advance_joint_reference(x.references.joint, p.references.joint, ring, y, u.now)
     feed_law(k.laws.joint, x.joints, x.load.gravity, x.load.payload, p.laws.barrier, x.design)
     joint_law(x.laws.joint, p.laws, k.laws.joint, k.laws.joint_inputs, p.laws.joint.stiffness,
-              p.laws.joint.damping, x.references.joint.profile.state, x.laws.side, u.now)
+              p.laws.joint.damping, p.laws.joint.integral, x.design.joint_pace,
+              x.references.joint.profile.state, x.laws.side, u.now)
     take_law(k.laws.joint, w.computed.law, w.computed.gravity, w.computed.driver)
 
 
@@ -262,7 +265,8 @@ def _evaluate_own(x: State, u: Event, p: Parameters, ring: Ring, k: Kernels, w: 
     if law_tracks(x.laws):
         advance_joint_reference(x.references.joint, p.references.joint, ring, y, u.now)
     feed_law(k.laws.own, x.joints, x.load.gravity, x.load.payload, p.laws.barrier, x.design)
-    own_law(x.laws, p.laws, k.laws.own, k.laws.own_inputs, x.references.joint.profile.state, u.now)
+    own_law(x.laws, p.laws, k.laws.own, k.laws.own_inputs, x.references.joint.profile.state,
+            x.design.spring_pace, u.now)
     take_law(k.laws.own, w.computed.law, w.computed.gravity, w.computed.driver)
 
 
@@ -273,7 +277,8 @@ def _move_tip(x: State, tip: TaskReference, u: Event, p: Parameters, k: Kernels,
     feed_law(k.laws.task, x.joints, x.load.gravity, x.load.payload, p.laws.barrier, x.design)
     if p.force.used > 0.0 and x.sensor.known > 0.0:
         force_law(x.force, p.force, tip.wrench, is_asked(tip, p.references.task, u.now),
-                  x.sensor.wrench, x.sensor.axes, k.laws.task_inputs.velocity, u.now)
+                  x.sensor.wrench, x.sensor.axes, k.laws.task_inputs.velocity, x.design.task_pace,
+                  u.now)
         _follow_tip(x, tip, p, k, x.force.wrench, u.now)
     else:
         _follow_tip(x, tip, p, k, tip.wrench, u.now)
@@ -284,7 +289,8 @@ def _move_tip(x: State, tip: TaskReference, u: Event, p: Parameters, k: Kernels,
 def _follow_tip(x: State, tip: TaskReference, p: Parameters, k: Kernels, wrench: Vector,
                 now: float) -> None:
     task_law(x.laws.task, p.laws, k.laws.task, k.laws.task_inputs, tip.pose.R, tip.pose.position,
-             tip.pose.velocity, tip.pose.acceleration, wrench, x.laws.side, now)
+             tip.pose.velocity, tip.pose.acceleration, wrench, x.laws.side, x.design.task_pace,
+             now)
 
 
 def _pull_tip(x: State, tip: TaskReference, u: Event, p: Parameters, k: Kernels, w: Work,
@@ -294,7 +300,7 @@ def _pull_tip(x: State, tip: TaskReference, u: Event, p: Parameters, k: Kernels,
     feed_law(k.laws.impedance, x.joints, x.load.gravity, x.load.payload, p.laws.barrier, x.design)
     impedance_law(x.laws.task, x.laws.springs, p.laws, k.laws.impedance, k.laws.impedance_inputs,
                   tip.pose.R, tip.pose.position, tip.pose.velocity, tip.wrench, x.sensor.wrench,
-                  shapes, u.now)
+                  shapes, x.design.tip_pace, u.now)
     set_lead(tip, x.laws.task.lead)
     take_law(k.laws.impedance, w.computed.law, w.computed.gravity, w.computed.driver)
 
@@ -358,7 +364,7 @@ def _observe(x: State, u: Event, p: Parameters, k: Kernels) -> None:
     """Observe what moves the robot besides the torque, and what moves unseen."""
     share_load(x.load, k.momentum.payload, k.momentum.acting)
     observe(x.observer, p.observer, k.momentum, x.joints, p.structure, x.design.observer_gain,
-            x.design.delay, x.command.torque.limiter.last, trust_in_load(x.command.supervisor),
+            x.design.usual_delay, x.command.torque.limiter.last, trust_in_load(x.command.supervisor),
             u.now)
     predict_suspect(x.standstill, x.observer, k.momentum, x.joints, p.structure,
                     x.design.observer_gain, x.command.torque.limiter.last, u.now)
