@@ -28,7 +28,7 @@ from rbd_ros.control.laws.notices import designed
 from rbd_ros.control.parameters.gains import borne_delay
 from sampling import examples
 
-# -- an age that nobody knows ----------------------------------------------------------------------
+# -- an age that nobody knows ---------------------------------------------------------------------
 
 
 def started(age, delay):
@@ -75,7 +75,7 @@ def test_a_state_that_comes_back_by_an_unknown_clock_is_not_used():
         assert arm.state == ('lost' if strange else 'running')
 
 
-# -- how late a law may be -------------------------------------------------------------------------
+# -- how late a law may be ------------------------------------------------------------------------
 
 GAINS = st.tuples(st.floats(0.05, 2.0), st.floats(1.0, 300.0), st.floats(0.0, 0.5))
 
@@ -128,7 +128,7 @@ def test_a_hold_bears_its_delay_with_any_integral(gains, delay):
     assert rates[2] <= 0.5 * rates[0] * rates[1] * (1.0 + 1e-12)
 
 
-# -- what a late state gets ------------------------------------------------------------------------
+# -- what a late state gets -----------------------------------------------------------------------
 
 def law_of(arm, late):
     """Return stiffness and damping that act on a state that is so late, and the position."""
@@ -139,7 +139,7 @@ def law_of(arm, late):
 
 
 def test_a_late_state_is_answered_at_once_and_alone():
-    """Its law is slower and begins where the robot is by now; the next state gets the usual one."""
+    """Its law is slower and begins where the robot is by now; the next one gets the usual law."""
     arm = Arm(mode='computed_torque', stiffness=[400.0], damping=[40.0], state_timeout=0.3)
     arm.activate()
     arm.run(1.0)
@@ -162,7 +162,7 @@ def test_a_late_state_is_answered_at_once_and_alone():
         assert arm.controller.x.design.brake_rate == before
 
 
-# -- a machine that gets loaded --------------------------------------------------------------------
+# -- a machine that gets loaded -------------------------------------------------------------------
 
 CASES = (LoadedCase('panda', False, 500.0, 'operational_space', 0.168, 'jitter', 13),
          LoadedCase('built-in', True, 500.0, 'operational_space', 0.2, 'ramp', 3),

@@ -33,8 +33,8 @@ from rbd_ros.control.laws.springs import stiffen
 
 __all__ = [
     'begin_joint_law', 'choose_law', 'damping_law', 'extrapolate', 'feed_law', 'fill',
-    'find_saturation', 'free_law', 'integrated', 'is_law', 'joint_law', 'joint_law_rests', 'keep', 'law_leads',
-    'law_tracks', 'moment', 'MOST_MODES', 'own_law', 'take_law']
+    'find_saturation', 'free_law', 'integrated', 'is_law', 'joint_law', 'joint_law_rests', 'keep',
+    'law_leads', 'law_tracks', 'moment', 'MOST_MODES', 'own_law', 'take_law']
 
 #: more modes there never are
 MOST_MODES = 1e6

@@ -41,8 +41,8 @@ from rbd_ros.control.numerics.samples import (
     halve, is_full, is_wanted, restart_samples, ROOM, row_median, SampleCount, thin_out)
 from rbd_ros.control.parameters.settings import Settings
 
-__all__ = ['BEYOND', 'BEYOND_SHARE', 'fill_start', 'gravity_before', 'passes_start',
-           'restart_start', 'Start', 'StartLimits']
+__all__ = ['BEYOND', 'BEYOND_SHARE', 'fill_start', 'gravity_before', 'is_age_known',
+           'passes_start', 'restart_start', 'Start', 'StartLimits']
 
 #: rad/s or m/s below which a joint counts as at rest
 _REST_SPEED = 0.02
@@ -140,7 +140,7 @@ def restart_start(x: Start) -> None:
 
 
 def passes_start(x: Start, p: StartLimits, kernel: StopKernel, load: Load, joints: Joints,
-                 s: Structure, ages: Delays, limits: AgeLimits, y: Result, now: float) -> bool:
+                 s: Structure, y: Result, now: float) -> bool:
     """
     Take one state before the first torque; return whether torque may begin.
 
@@ -150,8 +150,6 @@ def passes_start(x: Start, p: StartLimits, kernel: StopKernel, load: Load, joint
     :param load: payload and gravity that count now.
     :param joints: the state, every joint of it known.
     :param s: which joints are which.
-    :param ages: of the states so far.
-    :param limits: whether they are asked for.
     :param y: result.
     :param now: control time, s.
     """
@@ -166,10 +164,6 @@ def passes_start(x: Start, p: StartLimits, kernel: StopKernel, load: Load, joint
     least = max(_EFFORTS if compare > 0 else 1, _INTERVALS + 1 if p.duration != 0.0 else 1)
     if not (x.states >= least and now - x.first >= p.wait):
         return False
-    if limits.asked > ages.known:
-        if ages.taken == 0.0:
-            accuse(y, CauseCode.START_CHECK, LoadWord.START_AGE, NOBODY, ages.strange, 0.0, 0.0)
-        return False
     if not _rate_fits(x, p, y) or not _gravity_fits(x, p, kernel, load, joints, y, compare):
         return False
     x.passed = 1.0
@@ -177,6 +171,21 @@ def passes_start(x: Start, p: StartLimits, kernel: StopKernel, load: Load, joint
         # at rest this torque acts, whatever holds the robot
         _begin_with_gravity(x, kernel, load, joints)
     return True
+
+
+def is_age_known(x: Delays, p: AgeLimits, y: Result) -> bool:
+    """
+    Return whether torque may begin by what is known of the age of states, which may take longer.
+
+    :param x: their ages.
+    :param p: whether they must be known.
+    :param y: result.
+    """
+    if not p.asked > x.known:
+        return True
+    if x.taken == 0.0:
+        accuse(y, CauseCode.START_CHECK, LoadWord.START_AGE, NOBODY, x.strange, 0.0, 0.0)
+    return False
 
 
 def gravity_before(p: StartLimits, kernel: StopKernel, load: Load, joints: Joints, s: Structure,

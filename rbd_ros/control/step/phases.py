@@ -51,7 +51,7 @@ from rbd_ros.control.references.pieces import Ring
 from rbd_ros.control.references.task_reference import (
     advance_task_reference, is_asked, set_lead, TaskReference)
 from rbd_ros.control.start.closed_loops import check_loops
-from rbd_ros.control.start.start import passes_start
+from rbd_ros.control.start.start import is_age_known, passes_start
 from rbd_ros.control.step.entering import advance_all, announce, diagnose_late, pick
 from rbd_ros.control.step.state import Kernels, Parameters, State, Work
 from rbd_ros.control.supervisor.due import is_frozen, is_live, is_working, trust_in_load
@@ -133,9 +133,9 @@ def _may_start(x: State, u: Event, p: Parameters, k: Kernels, y: Result) -> bool
     """Return whether torque may begin; every joint is known."""
     if not is_alive(x.dead_man, p.monitors, u.steady):
         return False
-    passed = passes_start(x.start, p.start, k.stop, x.load, x.joints, p.structure, x.states.delays,
-                          p.states.ages, y, u.now)
+    passed = passes_start(x.start, p.start, k.stop, x.load, x.joints, p.structure, y, u.now)
     if passed:
+        passed = is_age_known(x.states.delays, p.states.ages, y)
         begin_at(x.command.torque, 1 if x.start.torque_known > 0.0 else 0, x.start.torque)
     return passed
 
@@ -364,8 +364,8 @@ def _observe(x: State, u: Event, p: Parameters, k: Kernels) -> None:
     """Observe what moves the robot besides the torque, and what moves unseen."""
     share_load(x.load, k.momentum.payload, k.momentum.acting)
     observe(x.observer, p.observer, k.momentum, x.joints, p.structure, x.design.observer_gain,
-            x.design.usual_delay, x.command.torque.limiter.last, trust_in_load(x.command.supervisor),
-            u.now)
+            x.design.usual_delay, x.command.torque.limiter.last,
+            trust_in_load(x.command.supervisor), u.now)
     predict_suspect(x.standstill, x.observer, k.momentum, x.joints, p.structure,
                     x.design.observer_gain, x.command.torque.limiter.last, u.now)
 
