@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Laws are slower where states are late, and nothing moves where nobody knows how late they are."""
+"""Laws are slower where states are late; nothing moves where nobody knows how late they are."""
 
 from __future__ import annotations
 

@@ -27,6 +27,7 @@ from rbd_ros.control.interface.events import Event, NONE, Result
 from rbd_ros.control.joint_states.arrival import is_ready
 from rbd_ros.control.joint_states.repeats import repeats_nothing, stuck
 from rbd_ros.control.joint_states.timeliness import in_time_for
+from rbd_ros.control.laws.design import UNSAID
 from rbd_ros.control.laws.law_records import LawCode
 from rbd_ros.control.laws.laws import (
     damping_law, feed_law, fill, find_saturation, free_law, joint_law, joint_law_rests, law_leads,
@@ -363,8 +364,13 @@ def _finish(x: State, u: Event, p: Parameters, k: Kernels, w: Work, y: Result) -
 def _observe(x: State, u: Event, p: Parameters, k: Kernels) -> None:
     """Observe what moves the robot besides the torque, and what moves unseen."""
     share_load(x.load, k.momentum.payload, k.momentum.acting)
+    delay, age = x.design.usual_delay, x.states.delays.age
+    if age > delay + UNSAID:
+        delay = age
+    if x.states.delays.jumped > 0.0:  # it was measured at another distance than it arrived
+        x.observer.momentum.known = 0.0
     observe(x.observer, p.observer, k.momentum, x.joints, p.structure, x.design.observer_gain,
-            x.design.usual_delay, x.command.torque.limiter.last,
+            delay, x.command.torque.limiter.last,
             trust_in_load(x.command.supervisor), u.now)
     predict_suspect(x.standstill, x.observer, k.momentum, x.joints, p.structure,
                     x.design.observer_gain, x.command.torque.limiter.last, u.now)
