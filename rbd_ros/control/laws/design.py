@@ -30,7 +30,7 @@ import math
 
 from rbd_ros.compiler.procedure import Vector
 from rbd_ros.compiler.records import field, Record
-from rbd_ros.control.interface.events import NOBODY, NONE, Result, tell
+from rbd_ros.control.interface.events import NEVER, NOBODY, NONE, Result, tell
 from rbd_ros.control.joint_states.timeliness import AGREES
 from rbd_ros.control.load.words import LoadWord
 from rbd_ros.control.parameters.settings import Settings
@@ -48,6 +48,9 @@ _AGED_DAMPER = 0.65
 #: s by which states may be later than the delay that is given before anything is said; dampers
 #: are made for the age that is measured, laws, stops and holds do not need it
 UNSAID = AGREES
+
+#: s per s by which what was late is forgotten: slowly for a law that is made for it
+_FORGOTTEN = 0.1
 
 #: s by which states may become later before dampers are made anew
 _SPARE = 0.0005
@@ -75,6 +78,8 @@ class Design(Record):
     usual_age: float = field('', 's', 'that was measured since the start')
     delay: float = field('', 's', 'for which stops and holds are made; 0: nobody says')
     age: float = field('', 's', 'of states when they arrive, for which dampers are made')
+    recent: float = field('', 's', 'of late, for which laws are made; it shrinks slowly')
+    seen: float = field('', 's', 'control time at which it was found', NEVER)
     unsaid: float = field('', 's', 'by which laws extrapolate positions: more than is given')
     joint_pace: float = field('', '', 'share of its speed at which computed torque acts', 1.0)
     task_pace: float = field('', '', 'the same of the operational space', 1.0)
@@ -199,18 +204,28 @@ def note_filter(x: Design, p: DesignLimits, differenced: float) -> None:
         design(x, p, _SPARE, max(x.usual_age, _SPARE))
 
 
-def follow_lateness(x: Design, p: DesignLimits, late: float) -> None:
+def follow_lateness(x: Design, p: DesignLimits, late: float, now: float) -> None:
     """
     Make all for a state that is later than most, and as before for the next one that is not.
+
+    Laws become fast again slowly: they have fallen behind, and would hurry to catch up with a
+    torque that the next gap holds.
 
     :param x: gets the gains.
     :param p: what was asked for.
     :param late: by how much its torque will be, s.
+    :param now: control time, s.
     """
     delay = late if late > x.usual_delay + UNSAID else x.usual_delay
     age = max(x.usual_age, late)
     if delay != x.delay or age != x.age:
         _make(x, p, delay, age)
+    left = x.recent - _FORGOTTEN * max(now - x.seen, 0.0) if x.seen > NEVER else 0.0
+    x.seen = now
+    recent = max(x.delay, left)
+    if recent != x.recent and recent < 1e300:
+        x.recent = recent
+        _find_paces(x, p)
 
 
 # -- the gains ------------------------------------------------------------------------------------
@@ -225,7 +240,7 @@ def design(x: Design, p: DesignLimits, delay: float, age: float) -> None:
     :param age: for which dampers are made, s.
     """
     if 0.0 <= delay < 1e300 and abs(age) < 1e300:
-        x.usual_delay, x.usual_age = delay, age
+        x.usual_delay, x.usual_age, x.recent = delay, age, delay
         _make(x, p, delay, age)
 
 
@@ -248,8 +263,8 @@ def _make(x: Design, p: DesignLimits, delay: float, age: float) -> None:
     x.age = age
     period = 1.0 / p.nominal_rate
     _find_lateness(x, p, period)
-    x.joint_pace, x.task_pace = _pace(x, p, p.joint_time), _pace(x, p, p.task_time)
-    x.spring_pace, x.tip_pace = _pace(x, p, p.spring_time), _pace(x, p, p.tip_time)
+    x.recent = max(x.recent, delay)
+    _find_paces(x, p)
     x.safe_rate = _known(_sampled_rate(period, max(delay, age)), x.safe_rate)
     x.fastest_damper = x.safe_rate
     if x.feedback_delay > 0.0:
@@ -275,20 +290,28 @@ def _find_lateness(x: Design, p: DesignLimits, period: float) -> None:
     x.late = _known(x.delay + 0.5 * period, x.late)
     x.later = _known(x.late + 0.5 * period + p.velocity_filter, x.later)
     x.ahead = x.late if x.delay != 0.0 and not p.closed_loops > 0.0 else 0.0
-    x.unsaid = x.delay - p.delay if _is_unsaid(x, p) and not p.closed_loops > 0.0 else 0.0
+    x.unsaid = 0.0
+    if _is_unsaid(x.delay, p) and not p.closed_loops > 0.0:
+        x.unsaid = x.delay - p.delay
 
 
-def _is_unsaid(x: Design, p: DesignLimits) -> bool:
+def _find_paces(x: Design, p: DesignLimits) -> None:
+    """Find how fast laws may be."""
+    x.joint_pace, x.task_pace = _pace(x, p, p.joint_time), _pace(x, p, p.task_time)
+    x.spring_pace, x.tip_pace = _pace(x, p, p.spring_time), _pace(x, p, p.tip_time)
+
+
+def _is_unsaid(delay: float, p: DesignLimits) -> bool:
     """Return whether states are later than was said when gains were chosen."""
-    return x.delay > p.delay + UNSAID
+    return delay > p.delay + UNSAID
 
 
 def _pace(x: Design, p: DesignLimits, time: float) -> float:
     """Return the share of its speed at which a law acts that may be late by a time."""
-    if not _is_unsaid(x, p):
+    if not _is_unsaid(x.recent, p):
         return 1.0
     held = 0.5 / p.nominal_rate
-    pace = max(time, p.delay + held) / (x.delay + held)
+    pace = max(time, p.delay + held) / (x.recent + held)
     return pace if 0.0 <= pace < 1.0 else 1.0
 
 

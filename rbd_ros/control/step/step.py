@@ -120,7 +120,7 @@ def _take_state(x: State, u: Event, p: Parameters, ring: Ring, k: Kernels, w: Wo
         if ages_known(x.states.delays, p.states.ages, u):
             note_delay(x.design, p.design, y, x.states.delays.middle, x.states.delays.high)
         if arrival == Arrival.STATE:
-            follow_lateness(x.design, p.design, late)
+            follow_lateness(x.design, p.design, late, u.now)
     accuse_implausible(x.states.motion, y)
     hear(x.command.supervisor, p.command.supervisor, y, u.steady)
     if x.joints.calm == 0.0:
