@@ -149,7 +149,7 @@ def test_a_late_state_is_answered_at_once_and_alone():
     usual = law_of(arm, 0.002)
     assert usual[:2] == (400.0, 40.0)
     bears = borne_delay(400.0, 40.0, 0.0)
-    for late in (0.05, 0.1, 0.2):
+    for late in (0.05, 0.12):
         arm.qd = np.full(7, 0.1)
         stiffness, damping, q = law_of(arm, late)
         recent = arm.controller.x.design.recent
@@ -165,7 +165,7 @@ def test_a_late_state_is_answered_at_once_and_alone():
         before = arm.controller.x.design.brake_rate
         arm.apply(stiffness=[400.0])
         assert arm.controller.x.design.brake_rate == before
-        arm.run(10.0 * late)
+        arm.run(21.0 * late)
         assert law_of(arm, 0.002)[:2] == (400.0, 40.0)
 
 
