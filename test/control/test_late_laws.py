@@ -154,7 +154,7 @@ def test_a_late_state_is_answered_at_once_and_alone():
         stiffness, damping, q = law_of(arm, late)
         recent = arm.controller.x.design.recent
         assert recent == pytest.approx(2.0 * late, abs=2e-3)  # the gap, and the age
-        pace = 0.5 * bears / (recent + 0.0005)
+        pace = bears / 3.0 / (recent + 0.0005)
         assert (stiffness, damping) == pytest.approx((400.0 * pace**2, 40.0 * pace), rel=1e-6)
         assert borne_delay(stiffness, damping, 0.0) > 1.9 * late
         np.testing.assert_allclose(q, arm.q + 0.1 * late, atol=1e-9)

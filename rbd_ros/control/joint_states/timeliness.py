@@ -118,8 +118,7 @@ class Delays(Record):
     begun: float = field('', 's', 'begin of the window', NEVER)
     last: float = field('', 's', 'control time of the last state', NEVER)
     taken: float = field('', '', 'number of ages')
-    age: float = field('', 's', 'of the last state, which is the delay that is given if no stamp '
-                                'says it, and what that state was later than the first ones')
+    age: float = field('', 's', 'of the last state, or the delay that is given')
     jumped: float = field('', '', '1 if it is another one than that of the state before')
     known: float = field('', '', '1 if a window has been complete')
     strange: float = field('', 's', 'last age that cannot be one; 0: none, or no stamp')
@@ -165,12 +164,13 @@ def lateness(x: Delays, sources: Sources, p: AgeLimits, u: Event, given: float) 
     :param sources: kinds of messages, which have taken it.
     :param p: offset of the clocks.
     :param u: the message, with a state.
-    :param given: delay that is given, s; it counts for the freshest state if no age is known.
+    :param given: delay that is given, s; it counts where no age is known, or what the state was
+        later than the freshest one.
     """
     k = int(sources.last)
     age = age_of(p, u)
     if age >= NONE:
-        age = given + sources.excess[k]
+        age = max(given, sources.excess[k])
     x.jumped = 1.0 if abs(age - x.age) > AGREES else 0.0
     x.age = age
     gap = u.now - x.last - _USUAL * 2.0 * p.period  # that is half of the nominal one
@@ -179,7 +179,7 @@ def lateness(x: Delays, sources: Sources, p: AgeLimits, u: Event, given: float) 
     for i in range(len(sources.late)):
         if sources.driven_by[i] > 0.0:
             latest = max(latest, sources.late[i])
-    return min(latest, given + p.state_timeout)
+    return latest
 
 
 def ages_known(x: Delays, p: AgeLimits, u: Event) -> bool:

@@ -136,7 +136,7 @@ class Parameters(Record):
 
 
 #: share of the delay from which on gains are unstable that states may have beyond what is given
-_BORNE = 0.5
+_BORNE = 1.0 / 3.0
 
 
 class Kernels(NamedTuple):
