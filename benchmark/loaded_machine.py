@@ -13,7 +13,7 @@
 # limitations under the License.
 
 """
-What does a robot do whose machine gets loaded? Its states become 20 to 200 ms old and fresh again.
+What does a robot do on a machine that gets loaded? States become 20 to 200 ms old, and fresh again.
 
     python -m benchmark.loaded_machine 135         # as many at random
     python -m benchmark.loaded_machine 1 --first 7 # that with seed 7
@@ -21,10 +21,10 @@ What does a robot do whose machine gets loaded? Its states become 20 to 200 ms o
 A case is a robot with or without rotors in a mode, simulated by MuJoCo without friction, that is
 moved while the ages of its states change by steps, ramps and jitter; then it is stopped, and held.
 States arrive in order, and of several that wait the newest counts. The stamps show the ages, and
-``delay`` is not given. Without rotors ages are 100 ms at most: from 150 ms on, what gravity does to
-a light wrist meanwhile is not known by its position and velocity. Measured are the largest speed of a joint over its limit, the largest
-kinetic energy of the stop over that until its first torque acts, and what moves in the last half
-second that the robot is held.
+``delay`` is not given. Without rotors ages are 100 ms at most: from 150 ms on, what gravity does
+to a light wrist meanwhile is not known by its position and velocity. Measured are the largest
+speed of a joint over its limit, the largest kinetic energy of the stop over that until its first
+torque acts, and what moves in the last half second that the robot is held.
 """
 
 from __future__ import annotations
@@ -92,8 +92,8 @@ def any_case(seed: int) -> LoadedCase:
     return LoadedCase(
         list(ROBOTS)[rng.integers(len(ROBOTS))], rotors,
         float(rng.choice((250.0, 500.0, 1000.0))), MODES[rng.integers(len(MODES))],
-        float(rng.uniform(0.02, 0.2 if rotors else 0.1)), ('step', 'ramp', 'jitter', 'bursts')[rng.integers(4)],
-        seed)
+        float(rng.uniform(0.02, 0.2 if rotors else 0.1)),
+        ('step', 'ramp', 'jitter', 'bursts')[rng.integers(4)], seed)
 
 
 def ages(case: LoadedCase) -> Callable[[float], float]:
