@@ -13,7 +13,7 @@
 # limitations under the License.
 
 """
-What does a robot do on a machine that gets loaded? States become 20 to 200 ms old, and fresh again.
+What does a robot do on a machine that gets loaded? Its states become 20 to 200 ms old.
 
     python -m benchmark.loaded_machine 135         # as many at random
     python -m benchmark.loaded_machine 1 --first 7 # that with seed 7
