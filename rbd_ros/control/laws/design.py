@@ -308,9 +308,9 @@ def _is_unsaid(delay: float, p: DesignLimits) -> bool:
 
 def _pace(x: Design, p: DesignLimits, time: float) -> float:
     """Return the share of its speed at which a law acts that may be late by a time."""
-    if not _is_unsaid(x.recent, p):
+    held = max(x.late - x.delay, 0.0)
+    if not (_is_unsaid(x.recent, p) and x.recent > 0.0):
         return 1.0
-    held = 0.5 / p.nominal_rate
     pace = max(time, p.delay + held) / (x.recent + held)
     return pace if 0.0 <= pace < 1.0 else 1.0
 
