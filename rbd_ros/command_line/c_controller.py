@@ -139,6 +139,7 @@ def controller_of(settings: Settings) -> tuple[Controller, dict[Bound, Graph]]:
     kernels = {name: laws.compile(name) for name in laws.names}
     controller = Controller(settings, kernels)
     controller.p.states.ages.clock_offset = 0.0  # there is no other clock
+    controller.p.states.ages.asked = 0.0  # who calls it hands over what was just measured
     return controller, {bound: laws.graph(name) for name, bound in kernels.items()}
 
 

@@ -317,7 +317,7 @@ def test_law_along_its_axes_only() -> None:
     external = np.zeros(6)
     for k in range(1000):  # the surroundings give a force that is 3 N short
         external[5] = -(x.reference[5] + x.integral[5] - 3.0)
-        force_law(x, p, wanted, 1, external, R, np.zeros(6), 1.0 + 0.005 * k)
+        force_law(x, p, wanted, 1, external, R, np.zeros(6), 1.0, 1.0 + 0.005 * k)
     found = np.concatenate([R.T @ x.wrench[:3], R.T @ x.wrench[3:]])
     np.testing.assert_allclose(found[:5], local[:5], rtol=1e-12)
     assert abs(found[5] - (local[5] + 3.0)) < 1e-3
@@ -331,7 +331,7 @@ def test_force_never_steps_and_is_bounded() -> None:
     for k in range(4000):
         asked, wanted = (1, -40.0) if k < 2000 else (0, 0.0)
         force_law(x, p, np.array([0, 0, 0, 0, 0, wanted]), asked, np.zeros(6), np.eye(3),
-                  np.zeros(6), 1.0 + 0.001 * k)
+                  np.zeros(6), 1.0, 1.0 + 0.001 * k)
         seen.append(float(x.wrench[5]))
         assert abs(x.integral[5]) <= 20.0
     steps = np.abs(np.diff(seen))
@@ -347,7 +347,7 @@ def test_integral_waits_while_the_tool_is_fast() -> None:
         begin_force_law(x)
         for k in range(100):
             force_law(x, p, np.array([0, 0, 0, 0, 0, -10.0]), 1, np.zeros(6), np.eye(3),
-                      np.array([0, 0, 0, 0, 0, speed]), 1.0 + 0.01 * k)
+                      np.array([0, 0, 0, 0, 0, speed]), 1.0, 1.0 + 0.01 * k)
         assert bool(x.integral[5]) is grows, speed
 
 

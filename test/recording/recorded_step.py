@@ -72,6 +72,7 @@ class StepController:
         self._sent, self._torque = 0, np.zeros(len(self._robot.joints))
         self.controller = Controller(self._settings(), law_kernels(robot), self._publish,
                                      backend)
+        self.controller.p.states.ages.asked = 0.0  # stories are also of ages that nobody knows
         self.limits: Array = self.controller.settings.torque_limits
         self._answer = 0
 

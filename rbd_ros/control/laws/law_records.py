@@ -165,6 +165,7 @@ class LawGains(Record):
     own: float = field('', '', 'which law function the mode has, from 0')
     spring: float = field('', '', 'place in values of the stiffness of that law function; -1: '
                                   'none', -1.0)
+    damper: float = field('', '', 'place in values of its damping', -1.0)
     fitted: float = field('', '', 'place in values of a damping that is made for its stiffness; '
                                   '-1: it is given', -1.0)
     fitted_to: float = field('', '', 'place in values of that stiffness')
@@ -237,7 +238,8 @@ def _choose(p: LawGains, settings: Settings) -> None:
     rows = [f'{each.name}.{row.name}' for each in own for row in each.own]
     places = dict(zip(rows, np.cumsum([0, *[value.size for value in values]]).tolist()))
     stiffness, damping = JOINT_SPRINGS.spring_names
-    p.spring = places[f'{mode.name}.{mode.spring[0]}'] if mode.spring is not None else -1.0
+    p.spring, p.damper = (-1.0, -1.0) if mode.spring is None else (
+        places[f'{mode.name}.{name}'] for name in mode.spring)
     p.fitted_to = places[stiffness[0]]
     p.fitted = places[damping[0]] if not settings.numbers(damping[0]) else -1.0
     p.usual_inertia[:] = settings.robot.usual_inertia

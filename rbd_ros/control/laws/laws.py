@@ -32,12 +32,15 @@ from rbd_ros.control.laws.law_records import (
 from rbd_ros.control.laws.springs import stiffen
 
 __all__ = [
-    'begin_joint_law', 'choose_law', 'damping_law', 'feed_law', 'fill', 'find_saturation',
-    'free_law', 'integrated', 'is_law', 'joint_law', 'joint_law_rests', 'keep', 'law_leads',
-    'law_tracks', 'moment', 'MOST_MODES', 'own_law', 'take_law']
+    'begin_joint_law', 'choose_law', 'damping_law', 'extrapolate', 'feed_law', 'fill',
+    'find_saturation', 'free_law', 'integrated', 'is_law', 'joint_law', 'joint_law_rests', 'keep',
+    'law_leads', 'law_tracks', 'moment', 'MOST_MODES', 'own_law', 'take_law']
 
 #: more modes there never are
 MOST_MODES = 1e6
+
+#: rad or m by which a position is extrapolated at most: velocities may be absurd
+_FARTHEST = 0.3
 
 #: rad/s or m/s below which a reference counts as at rest
 _REST = 1e-3
@@ -96,10 +99,12 @@ def feed_law(kernel: LawKernel, joints: Joints, acting: Vector, payload: Vector,
     :param acting: gravity, m/s^2.
     :param payload: its ten numbers.
     :param p: barriers.
-    :param design: their dampers.
+    :param design: their dampers, and by how much the state is later than was said.
     """
     fill(kernel.q, joints.q)
     fill(kernel.qd, joints.qd)
+    if design.unsaid > 0.0:
+        extrapolate(kernel.q, kernel.qd, design.unsaid)
     fill(kernel.acting, acting)
     fill(kernel.payload, payload)
     for j in range(len(p.lower)):
@@ -111,6 +116,18 @@ def feed_law(kernel: LawKernel, joints: Joints, acting: Vector, payload: Vector,
         kernel.barrier[5, j] = p.speed[j]
         kernel.barrier[6, j] = design.barrier_speed_damping[j]
         kernel.barrier[7, j] = p.limit[j]
+
+
+def extrapolate(q: Vector, qd: Vector, ahead: float) -> None:
+    """
+    Let positions move on.
+
+    :param q: positions among the inputs of a kernel.
+    :param qd: velocities.
+    :param ahead: s for which they do so.
+    """
+    for i in range(len(q)):
+        q[i] += min(max(ahead * qd[i], -_FARTHEST), _FARTHEST)
 
 
 def take_law(kernel: LawKernel, law: Vector, gravity: Vector, driver: Vector) -> None:
@@ -173,7 +190,8 @@ def begin_joint_law(x: JointLaw) -> None:
 
 
 def joint_law(x: JointLaw, p: LawGains, kernel: LawKernel, own: JointInputs, stiffness: Vector,
-              damping: Vector, reference: Matrix, side: Vector, now: float) -> None:
+              damping: Vector, integral: Vector, pace: float, reference: Matrix, side: Vector,
+              now: float) -> None:
     """
     Follow a joint reference, and advance the integral.
 
@@ -183,6 +201,8 @@ def joint_law(x: JointLaw, p: LawGains, kernel: LawKernel, own: JointInputs, sti
     :param own: its other arrays.
     :param stiffness: Kp, that of the gains or that of a hold.
     :param damping: Kd.
+    :param integral: Ki.
+    :param pace: share of its speed at which the law acts.
     :param reference: position, velocity and acceleration.
     :param side: per joint 1 or -1 where the last torque was at a limit, else 0.
     :param now: control time, s.
@@ -191,14 +211,15 @@ def joint_law(x: JointLaw, p: LawGains, kernel: LawKernel, own: JointInputs, sti
         for j in range(len(x.integral)):
             x.integral[j] = 0.0
     fill(own.limit, p.limit)
-    fill(own.stiffness, stiffness)
-    fill(own.damping, damping)
+    for j in range(len(x.integral)):
+        own.stiffness[j] = pace * pace * stiffness[j]
+        own.damping[j] = pace * damping[j]
     fill(own.integral, x.integral)
     fill(own.external, x.external)
     _feed_reference(p, own.friction, own.reference, reference)
     kernel.run()
     keep(x.error, own.error)
-    _integrate(x, p.joint, own.error, side, now)
+    _integrate(x, p.joint, integral, pace, own.error, side, now)
 
 
 def _feed_reference(p: LawGains, friction: Matrix, into: Matrix, reference: Matrix) -> None:
@@ -212,17 +233,18 @@ def _feed_reference(p: LawGains, friction: Matrix, into: Matrix, reference: Matr
         into[2, j] = reference[2, j]
 
 
-def _integrate(x: JointLaw, p: JointGains, error: Vector, side: Vector, now: float) -> None:
+def _integrate(x: JointLaw, p: JointGains, gain: Vector, pace: float, error: Vector, side: Vector,
+               now: float) -> None:
     if p.integrates > 0.0:
         dt = now - x.time if x.time > NEVER else 0.0
         x.time = moment(now, x.time)
         for j in range(len(x.integral)):
-            x.integral[j] = integrated(x.integral[j], error[j], p.integral[j], dt,
+            x.integral[j] = integrated(x.integral[j], error[j], pace * pace * pace * gain[j], dt,
                                        p.integral_limit[j], side[j])
 
 
 def own_law(x: Laws, p: LawGains, kernel: LawKernel, own: OwnInputs, reference: Matrix,
-            now: float) -> None:
+            pace: float, now: float) -> None:
     """
     Evaluate the law function in force; one that follows the joints has their integral.
 
@@ -231,6 +253,7 @@ def own_law(x: Laws, p: LawGains, kernel: LawKernel, own: OwnInputs, reference: 
     :param kernel: of the law functions, whose common inputs are filled.
     :param own: its other arrays.
     :param reference: position, velocity and acceleration.
+    :param pace: share of their speed at which its springs and dampers act.
     :param now: control time, s.
     """
     if p.joint.integrates == 0.0:
@@ -238,9 +261,13 @@ def own_law(x: Laws, p: LawGains, kernel: LawKernel, own: OwnInputs, reference: 
             x.joint.integral[j] = 0.0
     own.choice[0] = x.own
     fill(own.values, p.values)
-    if 0.0 <= p.spring <= len(own.values) - len(own.limit):
-        at = int(p.spring)
-        stiffen(x.springs, x.springs.joint, p.values, at, x.joint.error, p.stiffness_power, now)
+    most = len(own.values) - len(own.limit)
+    if 0.0 <= p.spring <= most and 0.0 <= p.damper <= most:
+        at, of = int(p.spring), int(p.damper)
+        for j in range(len(own.limit)):
+            own.values[at + j] = pace * pace * p.values[at + j]
+            own.values[of + j] = pace * p.values[of + j]
+        stiffen(x.springs, x.springs.joint, own.values, at, x.joint.error, p.stiffness_power, now)
         for j in range(len(own.limit)):
             own.values[at + j] = x.springs.joint[j]
     fill(own.limit, p.limit)
@@ -249,7 +276,7 @@ def own_law(x: Laws, p: LawGains, kernel: LawKernel, own: OwnInputs, reference: 
     kernel.run()
     if x.law == LawCode.OWN_JOINT:
         keep(x.joint.error, own.error)
-        _integrate(x.joint, p.joint, own.error, x.side, now)
+        _integrate(x.joint, p.joint, p.joint.integral, pace, own.error, x.side, now)
 
 
 def joint_law_rests(x: JointLaw, reference: Matrix) -> bool:

@@ -46,7 +46,7 @@ from rbd_ros.compiler.records import field, Record
 from rbd_ros.control.interface.events import Joints, NEVER, Result, Structure, tell
 from rbd_ros.control.laws.design import DAMPED, Design
 from rbd_ros.control.laws.law_records import JointInputs, JointLaw, LawGains, LawKernel
-from rbd_ros.control.laws.laws import begin_joint_law, fill, joint_law, moment
+from rbd_ros.control.laws.laws import begin_joint_law, extrapolate, fill, joint_law, moment
 from rbd_ros.control.laws.words import LawWord
 from rbd_ros.control.numerics.places import place_of
 from rbd_ros.control.parameters.settings import Settings
@@ -67,9 +67,6 @@ _URGENT = 0.5
 
 #: share of the velocity limit that each joint may always have; in rad/s or m/s without limits
 _SLOW = 0.05
-
-#: rad or m by which a position is extrapolated at most: velocities may be absurd
-_FARTHEST = 0.3
 
 #: s, time constant of the spring and damper of a hold
 _SETTLE = 0.1
@@ -232,18 +229,6 @@ def _feed_stop(kernel: StopKernel, joints: Joints, acting: Vector, payload: Vect
     fill(kernel.payload, payload)
 
 
-def extrapolate(q: Vector, qd: Vector, ahead: float) -> None:
-    """
-    Let positions move on.
-
-    :param q: positions among the inputs of a kernel.
-    :param qd: velocities.
-    :param ahead: s for which they do so.
-    """
-    for i in range(len(q)):
-        q[i] += min(max(ahead * qd[i], -_FARTHEST), _FARTHEST)
-
-
 def gravity_of(kernel: StopKernel, joints: Joints, acting: Vector, payload: Vector) -> None:
     """
     Evaluate g(q) at the present state, which goes into ``kernel.gravity``.
@@ -351,8 +336,9 @@ def hold(x: JointLaw, p: LawGains, limits: StopLimits, kernel: LawKernel, own: J
     :param now: control time, s.
     """
     if design.ahead != 0.0:
-        extrapolate(kernel.q, kernel.qd, design.ahead)
-    joint_law(x, p, kernel, own, design.hold_stiffness, design.hold_damping, reference, side, now)
+        extrapolate(kernel.q, kernel.qd, design.ahead - design.unsaid)
+    joint_law(x, p, kernel, own, design.hold_stiffness, design.hold_damping,
+              design.hold_integral, 1.0, reference, side, now)
     # The gains of the law fit the described inertia. A light wrist with a load that is not
     # described needs more: as stiff as its damper can settle, and no stiffer than reaches the
     # bound at hold_distance.

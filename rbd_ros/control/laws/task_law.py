@@ -81,7 +81,7 @@ def go_to_posture(x: TaskLaw, p: TaskGains) -> None:
 
 def task_law(x: TaskLaw, p: LawGains, kernel: LawKernel, own: TaskInputs, R: Matrix,
              position: Vector, velocity: Vector, acceleration: Vector, wrench: Vector,
-             side: Vector, now: float) -> None:
+             side: Vector, pace: float, now: float) -> None:
     """
     Move the tip along its reference, and advance the integral.
 
@@ -97,6 +97,7 @@ def task_law(x: TaskLaw, p: LawGains, kernel: LawKernel, own: TaskInputs, R: Mat
     :param acceleration: of the reference.
     :param wrench: to be exerted, moment first; base axes.
     :param side: per joint 1 or -1 where the last torque was at a limit, else 0.
+    :param pace: share of its speed at which the law acts.
     :param now: control time, s.
     """
     if x.starting > 0.0:
@@ -105,7 +106,7 @@ def task_law(x: TaskLaw, p: LawGains, kernel: LawKernel, own: TaskInputs, R: Mat
         for i in range(6):
             x.integral[i] = 0.0
     _fill_reference(own, R, position, velocity, acceleration, wrench)
-    _fill_gains(x, p, own)
+    _fill_gains(x, p, own, pace)
     kernel.run()
     keep(x.error, own.error)
     keep(x.lead, own.lead)
@@ -115,13 +116,15 @@ def task_law(x: TaskLaw, p: LawGains, kernel: LawKernel, own: TaskInputs, R: Mat
         if not _any(side):
             for i in range(6):
                 # the directions of a frame have no torque limit of their own
-                x.integral[i] = integrated(x.integral[i], own.lead[i], p.task.integral[i], dt,
-                                           p.task.integral_limit[i], 0.0)
+                x.integral[i] = integrated(
+                    x.integral[i], own.lead[i], pace * pace * pace * p.task.integral[i], dt,
+                    p.task.integral_limit[i], 0.0)
 
 
 def impedance_law(x: TaskLaw, springs: Springs, p: LawGains, kernel: LawKernel,
                   own: ImpedanceInputs, R: Matrix, position: Vector, velocity: Vector,
-                  wrench: Vector, external: Vector, shapes: float, now: float) -> None:
+                  wrench: Vector, external: Vector, shapes: float, pace: float,
+                  now: float) -> None:
     """
     Pull the tip to its reference by springs; there is no integral.
 
@@ -138,6 +141,7 @@ def impedance_law(x: TaskLaw, springs: Springs, p: LawGains, kernel: LawKernel,
     :param wrench: to be exerted, moment first; base axes.
     :param external: that acts on the tip by the sensor, in its axes.
     :param shapes: whether that is known and the inertia that is felt may be another one.
+    :param pace: share of their speed at which springs and dampers act.
     :param now: control time, s.
     """
     if x.starting > 0.0:
@@ -149,9 +153,11 @@ def impedance_law(x: TaskLaw, springs: Springs, p: LawGains, kernel: LawKernel,
     fill(own.velocity_ref, velocity)
     fill(own.wrench, wrench)
     fill(own.limit, p.limit)
-    stiffen(springs, springs.tip, p.impedance.stiffness, 0, springs.way, p.stiffness_power, now)
+    for i in range(6):
+        own.spring[i] = pace * pace * p.impedance.stiffness[i]
+        own.damper[i] = pace * p.impedance.damping[i]
+    stiffen(springs, springs.tip, own.spring, 0, springs.way, p.stiffness_power, now)
     fill(own.spring, springs.tip)
-    fill(own.damper, p.impedance.damping)
     own.damping_ratio[0] = p.impedance.ratio
     for i in range(6):
         own.inertia[i] = p.impedance.inertia[i] if shapes > 0.0 else 0.0
@@ -161,8 +167,7 @@ def impedance_law(x: TaskLaw, springs: Springs, p: LawGains, kernel: LawKernel,
     fill(own.joint_speed, p.task.joint_speed)
     fill(own.drift, x.drift)
     fill(own.posture, x.posture)
-    fill(own.posture_stiffness, p.task.posture_stiffness)
-    fill(own.posture_damping, p.task.posture_damping)
+    _keep_posture(own.posture_stiffness, own.posture_damping, p.task, pace)
     kernel.run()
     keep(x.error, own.error)
     keep(x.lead, own.lead)
@@ -186,18 +191,25 @@ def _fill_reference(own: TaskInputs, R: Matrix, position: Vector, velocity: Vect
     fill(own.wrench, wrench)
 
 
-def _fill_gains(x: TaskLaw, p: LawGains, own: TaskInputs) -> None:
+def _fill_gains(x: TaskLaw, p: LawGains, own: TaskInputs, pace: float) -> None:
     fill(own.limit, p.limit)
-    fill(own.task_stiffness, p.task.stiffness)
-    fill(own.task_damping, p.task.damping)
+    for i in range(6):
+        own.task_stiffness[i] = pace * pace * p.task.stiffness[i]
+        own.task_damping[i] = pace * p.task.damping[i]
     fill(own.task_integral, x.integral)
     fill(own.task_speed, p.task.speed)
     own.max_condition[0] = p.task.max_condition
     fill(own.joint_speed, p.task.joint_speed)
     fill(own.drift, x.drift)
     fill(own.posture, x.posture)
-    fill(own.posture_stiffness, p.task.posture_stiffness)
-    fill(own.posture_damping, p.task.posture_damping)
+    _keep_posture(own.posture_stiffness, own.posture_damping, p.task, pace)
+
+
+def _keep_posture(stiffness: Vector, damping: Vector, p: TaskGains, pace: float) -> None:
+    """Fill the gains of the posture."""
+    for j in range(len(stiffness)):
+        stiffness[j] = pace * pace * p.posture_stiffness[j]
+        damping[j] = pace * p.posture_damping[j]
 
 
 def task_law_rests(x: TaskLaw, p: TaskGains, velocity: Vector, wrench: Vector) -> bool:

@@ -193,7 +193,8 @@ _SAFETY = (
            'Time over a tracking limit that is tolerated.'),
     scalar('delay', 0.0, 's', 0.0, 0.5, 'Time from measuring a state to applying the '
            'torque computed from it. Damping, stops and holds are made for it; gains that cannot '
-           'be stable with it are refused.', True),
+           'be stable with it are refused. 0: the age of states is measured by their stamps; '
+           'where these do not show it, no torque begins.', True),
     scalar('brake_rate', 10.0, '1/s', 0.1, 1e3, 'Rate at which a stop lets the velocities of all '
            'joints decay, capped at what does not overshoot with delay, nominal_rate and '
            'velocity_filter.'),

@@ -27,6 +27,7 @@ from rbd_ros.control.interface.events import Event, NONE, Result
 from rbd_ros.control.joint_states.arrival import is_ready
 from rbd_ros.control.joint_states.repeats import repeats_nothing, stuck
 from rbd_ros.control.joint_states.timeliness import in_time_for
+from rbd_ros.control.laws.design import UNSAID
 from rbd_ros.control.laws.law_records import LawCode
 from rbd_ros.control.laws.laws import (
     damping_law, feed_law, fill, find_saturation, free_law, joint_law, joint_law_rests, law_leads,
@@ -51,7 +52,7 @@ from rbd_ros.control.references.pieces import Ring
 from rbd_ros.control.references.task_reference import (
     advance_task_reference, is_asked, set_lead, TaskReference)
 from rbd_ros.control.start.closed_loops import check_loops
-from rbd_ros.control.start.start import passes_start
+from rbd_ros.control.start.start import is_age_known, passes_start
 from rbd_ros.control.step.entering import advance_all, announce, diagnose_late, pick
 from rbd_ros.control.step.state import Kernels, Parameters, State, Work
 from rbd_ros.control.supervisor.due import is_frozen, is_live, is_working, trust_in_load
@@ -104,8 +105,9 @@ def _decide(x: State, u: Event, p: Parameters, k: Kernels, w: Work, y: Result) -
         ready = ready and x.states.punctual.runs > 0.0 and _may_start(x, u, p, k, y)
     else:
         # a state that was lost and comes back late would be lost again
-        ready = ready and (is_working(x.command.supervisor) or in_time_for(
-            x.states.punctual, u.now) >= p.states.ages.state_timeout)
+        ready = ready and (is_working(x.command.supervisor) or (
+            in_time_for(x.states.punctual, u.now) >= p.states.ages.state_timeout
+            and not (p.states.ages.asked > x.states.delays.known)))
         _watch(x, u, p, w, y)
     hear(x.command.supervisor, p.command.supervisor, y, u.steady)
     if not check_gravity(x.load, p.load, y):
@@ -134,6 +136,7 @@ def _may_start(x: State, u: Event, p: Parameters, k: Kernels, y: Result) -> bool
         return False
     passed = passes_start(x.start, p.start, k.stop, x.load, x.joints, p.structure, y, u.now)
     if passed:
+        passed = is_age_known(x.states.delays, p.states.ages, y)
         begin_at(x.command.torque, 1 if x.start.torque_known > 0.0 else 0, x.start.torque)
     return passed
 
@@ -252,7 +255,8 @@ def _follow_joints(x: State, u: Event, p: Parameters, ring: Ring, k: Kernels, w:
     advance_joint_reference(x.references.joint, p.references.joint, ring, y, u.now)
     feed_law(k.laws.joint, x.joints, x.load.gravity, x.load.payload, p.laws.barrier, x.design)
     joint_law(x.laws.joint, p.laws, k.laws.joint, k.laws.joint_inputs, p.laws.joint.stiffness,
-              p.laws.joint.damping, x.references.joint.profile.state, x.laws.side, u.now)
+              p.laws.joint.damping, p.laws.joint.integral, x.design.joint_pace,
+              x.references.joint.profile.state, x.laws.side, u.now)
     take_law(k.laws.joint, w.computed.law, w.computed.gravity, w.computed.driver)
 
 
@@ -262,7 +266,8 @@ def _evaluate_own(x: State, u: Event, p: Parameters, ring: Ring, k: Kernels, w: 
     if law_tracks(x.laws):
         advance_joint_reference(x.references.joint, p.references.joint, ring, y, u.now)
     feed_law(k.laws.own, x.joints, x.load.gravity, x.load.payload, p.laws.barrier, x.design)
-    own_law(x.laws, p.laws, k.laws.own, k.laws.own_inputs, x.references.joint.profile.state, u.now)
+    own_law(x.laws, p.laws, k.laws.own, k.laws.own_inputs, x.references.joint.profile.state,
+            x.design.spring_pace, u.now)
     take_law(k.laws.own, w.computed.law, w.computed.gravity, w.computed.driver)
 
 
@@ -273,7 +278,8 @@ def _move_tip(x: State, tip: TaskReference, u: Event, p: Parameters, k: Kernels,
     feed_law(k.laws.task, x.joints, x.load.gravity, x.load.payload, p.laws.barrier, x.design)
     if p.force.used > 0.0 and x.sensor.known > 0.0:
         force_law(x.force, p.force, tip.wrench, is_asked(tip, p.references.task, u.now),
-                  x.sensor.wrench, x.sensor.axes, k.laws.task_inputs.velocity, u.now)
+                  x.sensor.wrench, x.sensor.axes, k.laws.task_inputs.velocity, x.design.task_pace,
+                  u.now)
         _follow_tip(x, tip, p, k, x.force.wrench, u.now)
     else:
         _follow_tip(x, tip, p, k, tip.wrench, u.now)
@@ -284,7 +290,8 @@ def _move_tip(x: State, tip: TaskReference, u: Event, p: Parameters, k: Kernels,
 def _follow_tip(x: State, tip: TaskReference, p: Parameters, k: Kernels, wrench: Vector,
                 now: float) -> None:
     task_law(x.laws.task, p.laws, k.laws.task, k.laws.task_inputs, tip.pose.R, tip.pose.position,
-             tip.pose.velocity, tip.pose.acceleration, wrench, x.laws.side, now)
+             tip.pose.velocity, tip.pose.acceleration, wrench, x.laws.side, x.design.task_pace,
+             now)
 
 
 def _pull_tip(x: State, tip: TaskReference, u: Event, p: Parameters, k: Kernels, w: Work,
@@ -294,7 +301,7 @@ def _pull_tip(x: State, tip: TaskReference, u: Event, p: Parameters, k: Kernels,
     feed_law(k.laws.impedance, x.joints, x.load.gravity, x.load.payload, p.laws.barrier, x.design)
     impedance_law(x.laws.task, x.laws.springs, p.laws, k.laws.impedance, k.laws.impedance_inputs,
                   tip.pose.R, tip.pose.position, tip.pose.velocity, tip.wrench, x.sensor.wrench,
-                  shapes, u.now)
+                  shapes, x.design.tip_pace, u.now)
     set_lead(tip, x.laws.task.lead)
     take_law(k.laws.impedance, w.computed.law, w.computed.gravity, w.computed.driver)
 
@@ -357,9 +364,14 @@ def _finish(x: State, u: Event, p: Parameters, k: Kernels, w: Work, y: Result) -
 def _observe(x: State, u: Event, p: Parameters, k: Kernels) -> None:
     """Observe what moves the robot besides the torque, and what moves unseen."""
     share_load(x.load, k.momentum.payload, k.momentum.acting)
+    delay, age = x.design.usual_delay, x.states.delays.age
+    if age > delay + UNSAID:
+        delay = age
+    if x.states.delays.jumped > 0.0:  # it was measured at another distance than it arrived
+        x.observer.momentum.known = 0.0
     observe(x.observer, p.observer, k.momentum, x.joints, p.structure, x.design.observer_gain,
-            x.design.delay, x.command.torque.limiter.last, trust_in_load(x.command.supervisor),
-            u.now)
+            delay, x.command.torque.limiter.last,
+            trust_in_load(x.command.supervisor), u.now)
     predict_suspect(x.standstill, x.observer, k.momentum, x.joints, p.structure,
                     x.design.observer_gain, x.command.torque.limiter.last, u.now)
 

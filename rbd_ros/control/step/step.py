@@ -30,8 +30,10 @@ from rbd_ros.control.joint_states.arrival import (
     Arrival, arrive, is_in_time, is_overdue, is_ready, refuse_unreadable, restart_states,
     time_left)
 from rbd_ros.control.joint_states.motion import accuse_implausible
-from rbd_ros.control.joint_states.timeliness import ages_known, restart_delays, restart_rate
-from rbd_ros.control.laws.design import design, note_delay, restart_design
+from rbd_ros.control.joint_states.timeliness import (
+    ages_known, lateness, restart_delays, restart_rate)
+from rbd_ros.control.laws.design import (
+    follow_lateness, note_delay, redesign, restart_design)
 from rbd_ros.control.laws.laws import choose_law, is_law, MOST_MODES
 from rbd_ros.control.laws.stops import gravity_of
 from rbd_ros.control.load.load import apply_load, judge_weight, take_gravity, take_payload
@@ -113,8 +115,12 @@ def _take_state(x: State, u: Event, p: Parameters, ring: Ring, k: Kernels, w: Wo
         if not is_live(x.command.supervisor):  # a robot that is braked or held needs its rate
             restart_delays(x.states.delays, p.states.ages.state_timeout)
             restart_rate(x.states.rate, x.joints)  # a halt before the start is no low rate
-    if x.states.sources.driven > 0.0 and ages_known(x.states.delays, p.states.ages, u):
-        note_delay(x.design, p.design, y, x.states.delays.middle, x.states.delays.high)
+    if x.states.sources.driven > 0.0:
+        late = lateness(x.states.delays, x.states.sources, p.states.ages, u, p.design.delay)
+        if ages_known(x.states.delays, p.states.ages, u):
+            note_delay(x.design, p.design, y, x.states.delays.middle, x.states.delays.high)
+        if arrival == Arrival.STATE:
+            follow_lateness(x.design, p.design, late, u.now)
     accuse_implausible(x.states.motion, y)
     hear(x.command.supervisor, p.command.supervisor, y, u.steady)
     if x.joints.calm == 0.0:
@@ -231,7 +237,7 @@ def _reset(x: State, u: Event, p: Parameters, y: Result) -> None:
 
 def _apply(x: State, p: Parameters, k: Kernels, w: Work, y: Result) -> None:
     """Take new parameters, all at once between two steps."""
-    design(x.design, p.design, x.design.delay, x.design.age)
+    redesign(x.design, p.design)
     apply_load(x.load, p.load, x.now)
     if p.mode == x.mode or not _is_mode(p):
         return
