@@ -217,7 +217,8 @@ def module(lines: Sequence[str], extra: Sequence[str] = (), *, table: bool = Fal
 
 def effort(graph: Graph) -> int:
     """Return how hard LLVM should try, from 0 to 2: not at all where it would take too long."""
-    return 2 if graph.count().total <= LONG else 0
+    straight = graph if graph.columns is None else graph.columns.first
+    return 2 if straight.count().total <= LONG else 0
 
 
 def emit_all(name: str, texts: Sequence[str], target: Target, progress: Progress | None,
