@@ -17,7 +17,7 @@
 from pathlib import Path
 from types import SimpleNamespace
 
-from benchmark import compiling, page, ros2_control
+from benchmark import compiling, ros2_control, speed
 from benchmark.gpu import report as gpu
 from benchmark.gpu.jobs import Job
 import numpy as np
@@ -55,6 +55,8 @@ def test_what_was_not_compiled_or_not_kept_has_no_times():
 
 def test_a_picture_that_stands_still_is_no_picture():
     """A robot that does not move, nothing drawn, and the same thing drawn again are refused."""
+    pytest.importorskip('rclpy', reason='needs ROS 2: run it by ./run test')
+    from benchmark import page
     t = np.arange(0.0, 10.0, 0.1)
     swing = page.AMPLITUDE * np.sin(2.0 * np.pi * t / page.PERIOD)[:, None] + np.arange(7.0)
     views = np.zeros((3, 90, 80, 3), np.int16)
@@ -74,3 +76,13 @@ def test_results_of_a_gpu_that_are_wrong_are_a_failed_row():
         for wrong in (2.0 * limit, np.nan):
             with pytest.raises(RuntimeError, match=f'ur5 forward_dynamics {scalar}'):
                 gpu.refuse_wrong(job, wrong)
+
+
+def test_a_bound_call_that_is_slower_than_the_checked_one_is_named():
+    """The kernel alone must not take longer than the kernel and all around it, but for noise."""
+    def rows(bound, checked):
+        return [speed.Row('a', 'b', 'bound', 1.0, bound, None),
+                speed.Row('a', 'b', 'checked', 1.0, checked, None)]
+    assert speed.slower_than_checked(rows(1.05e-6, 1e-6)) == []
+    (line,) = speed.slower_than_checked(rows(2e-6, 1e-6))
+    assert line.startswith('a, b: the bound call takes 2 us') and 'MISSED' in line
