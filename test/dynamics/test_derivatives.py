@@ -181,14 +181,21 @@ def test_calls_take_lists_batches_and_loads(arm):
         np.testing.assert_array_equal(a, b)
 
 
-def test_many_joints_multiply_outside_of_the_kernel(arm, monkeypatch):
-    """Past a number of joints the products are made by BLAS: the result is the same."""
-    robot, s = arm, State(arm.model, 6)
-    expected = robot.forward_dynamics_derivatives(s.q, s.qd, s.tau, s.f_ext)
-    monkeypatch.setattr('rbd_ros.dynamics.families.derivatives.methods.PRODUCTS_IN_KERNEL', 0)
-    for a, b in zip(robot.forward_dynamics_derivatives(s.q, s.qd, s.tau, s.f_ext), expected,
-                    strict=True):
-        assert_near(a, b, scale=1.0, limit=1e-9)
+def test_many_joints_are_multiplied_column_by_column():
+    """The loop over columns, some of which are done twice, gives what the algorithms give."""
+    model = families.random_tree(17, 0, joints=('revolute',), branching=0.8, aligned=1.0)
+    robot, s = rbd_ros.Dynamics(model), State(model, 0)
+    assert robot.kernel('forward_dynamics_derivatives').graph.columns is not None
+    expected = rbd_ros.Dynamics(model, backend='reference').forward_dynamics_derivatives(
+        s.q, s.qd, s.tau)
+    bound = robot.bind('forward_dynamics_derivatives')
+    for name in ('q', 'qd', 'tau'):
+        bound.inputs[name][:] = getattr(s, name)
+    bound()
+    for a, b, c in zip(robot.forward_dynamics_derivatives(s.q, s.qd, s.tau), expected,
+                       bound.outputs.values(), strict=True):
+        assert_near(a, b, scale=1.0, limit=1e-8)
+        np.testing.assert_array_equal(a, c)
 
 
 @few

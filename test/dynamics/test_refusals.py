@@ -122,10 +122,9 @@ def everything(robot, frame):
         if hasattr(robot, name) and 'floating' not in name and row.rules:
             calls[name] = (lambda *x, name=name, about=about: getattr(robot, name)(
                 *x, *about)), inputs
-    # what operational_space and the derivatives of forward dynamics compute with
+    # what operational_space computes with
     trees = {name for name, row in TABLE.items() if row.rules and 'floating' not in name}
-    assert trees - set(calls) == {
-        'projection', 'projection_derivatives', 'forward_dynamics_derivative_factors'}
+    assert trees - set(calls) == {'projection', 'projection_derivatives'}
     return calls
 
 
