@@ -15,7 +15,9 @@
 """Arguments that nobody should give get a clear error, or the right answer."""
 
 import copy
+import importlib
 import pickle
+import pkgutil
 
 import numpy as np
 import pytest
