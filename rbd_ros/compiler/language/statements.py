@@ -53,7 +53,7 @@ import ast
 
 from rbd_ros.compiler.language.expressions import Expressions
 from rbd_ros.compiler.language.signatures import (
-    check_unchanged, definition, Function, parameters_of, result_of)
+    check_unchanged, Function, parameters_of, result_of)
 from rbd_ros.compiler.language.tree import (
     Assign, Break, Call, Constant, Continue, Do, Element, Expression, For, ForeignCall, If,
     KernelCall, Local, Number, Octets, Procedure, Return, Statement, Target, While)
@@ -72,11 +72,13 @@ def read(entry: Function) -> list[Procedure]:
     while todo:
         function = todo.pop()
         if function not in done:
-            done[function] = _Reader(function).procedure()
+            reader = _Reader(function)
+            done[function] = reader.procedure()
+            done |= {each.function: each for each in reader.made}
             todo += done[function].called
     check_unchanged(done)
     if (any(each.is_number for each in parameters_of(entry))
-            or result_of(definition(entry)) != 'None'):
+            or result_of(entry) != 'None'):
         raise TypeError(f'{entry.__name__} can be called from Python if it takes no numbers but '
                         'those in arrays and records, and returns nothing')
     return list(done.values())
@@ -85,9 +87,18 @@ def read(entry: Function) -> list[Procedure]:
 class _Reader(Expressions):
     """How statements are read."""
 
+    def __init__(self, function: Function) -> None:
+        super().__init__(function)
+        self._result = result_of(function)
+
+    @property
+    def made(self) -> list[Procedure]:
+        """Return the procedures that it needs and that nobody wrote."""
+        return self._made
+
     def procedure(self) -> Procedure:
         """Return the function."""
-        result, body = result_of(self._tree), self._block(self._tree.body)
+        result, body = self._result, self._block(self._tree.body)
         if result != 'None' and not _ends(self._tree.body):
             self._refuse(self._tree.body[-1], f'{self._tree.name} can end here without its result')
         return Procedure(self._function, tuple(parameters_of(self._function)), result,
@@ -121,7 +132,7 @@ class _Reader(Expressions):
         return [Continue()]
 
     def _do_return(self, node: ast.Return) -> list[Statement]:
-        kind = result_of(self._tree)
+        kind = self._result
         if (node.value is None) != (kind == 'None'):
             self._refuse(node, f'{self._tree.name} returns {kind}')
         if node.value is None:
@@ -129,6 +140,8 @@ class _Reader(Expressions):
         return [Return(self._as(kind, self._expression(node.value), node))]
 
     def _do_assign(self, node: ast.Assign) -> list[Statement]:
+        if len(node.targets) == 1 and self._is_part(node.targets[0]):
+            return self._assign_whole(node.targets[0], node.value)  # type: ignore[arg-type]
         if isinstance(node.targets[0], ast.Tuple) and isinstance(node.value, ast.Tuple):
             targets, sources = node.targets[0].elts, node.value.elts
         else:
@@ -146,13 +159,15 @@ class _Reader(Expressions):
 
     def _do_augassign(self, node: ast.AugAssign) -> list[Statement]:
         old = ast.copy_location(ast.BinOp(node.target, node.op, node.value), node)
+        if self._is_part(node.target):
+            return self._assign_whole(node.target, old)     # type: ignore[arg-type]
         return [self._assign([node.target], [self._expression(old)])]
 
     def _assign(self, nodes: list[ast.expr], values: list[Expression]) -> Assign:
         targets = [self._target(node, value.kind)
                    for node, value in zip(nodes, values, strict=True)]
         return Assign(tuple(targets), tuple([
-            self._as(target.kind, value, node)
+            self._stored(target, value, node)
             for node, target, value in zip(nodes, targets, values, strict=True)]))
 
     def _target(self, node: ast.expr, kind: str) -> Target:

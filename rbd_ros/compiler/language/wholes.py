@@ -1,0 +1,487 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""Whole vectors and matrices, as loops over their elements; see :mod:`.whole` for functions."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Sequence
+from functools import cache
+from typing import NamedTuple
+
+from rbd_ros.compiler.language.scope import Scope
+from rbd_ros.compiler.language.signatures import ARRAYS, Function, Layout, Parameter
+from rbd_ros.compiler.language.tree import (
+    Arithmetic, Assign, below, BuiltIn, Call, Choice, Comparison, Constant, Element, Expression,
+    For, ForeignCall, Held, If, KernelCall, Length, Local, Logic, Negative, Not, Number, Octets,
+    Procedure, Return, Statement)
+from rbd_ros.compiler.language.whole import (
+    clip, finite, maximum, minimum, REDUCTIONS, where, WHOLE)
+from rbd_ros.compiler.records import Record
+
+#: Two or three elements of operands as one.
+Build = Callable[..., Expression]
+_ZERO, _ONE = Constant('int', 0), Constant('int', 1)
+
+
+class Axis(NamedTuple):
+    """
+    What of one axis of an array is meant.
+
+    :param first: the row or column, or the first of them.
+    :param count: how many; None: one, and the axis is gone.
+    :param name: of that number where a record declares it, '' where it is not known.
+    """
+
+    first: Expression
+    count: Expression | None
+    name: str = ''
+
+
+class Part(NamedTuple):
+    """An array, or some of its rows and columns."""
+
+    array: Held
+    axes: tuple[Axis, ...]
+
+
+class Whole(NamedTuple):
+    """
+    Many numbers.
+
+    :param axes: those that it has; none: one number.
+    :param at: returns an element, from a place on each axis.
+    :param parts: what is read.
+    """
+
+    axes: tuple[Axis, ...]
+    at: Callable[[Sequence[Expression]], Expression]
+    parts: tuple[Part, ...] = ()
+
+    @property
+    def kind(self) -> str:
+        """Return the type of its elements."""
+        return self.at([_ZERO] * len(self.axes)).kind
+
+
+class _Here:
+    """Single numbers in a statement: they are found once, before its loop."""
+
+    def __init__(self, reader: Wholes) -> None:
+        self._reader = reader
+        self.before: list[Statement] = []
+
+    def number(self, value: Expression) -> Expression:
+        """Return a number that does not change while the loop runs."""
+        if isinstance(value, (Constant, Local, Length)):
+            return value
+        found = self._reader._fresh(value.kind)
+        self.before.append(Assign((found,), (value,)))
+        return found
+
+    def array(self, held: Held) -> Held:
+        """Return an array as the loop names it."""
+        return held
+
+
+class _Apart:
+    """Arrays and numbers of a loop in a procedure of its own: parameters."""
+
+    def __init__(self) -> None:
+        self.arrays: dict[Held, Held] = {}
+        self.numbers: dict[str, Expression] = {}
+
+    def number(self, value: Expression) -> Expression:
+        """Return the parameter that a number becomes."""
+        if isinstance(value, Constant):
+            return value
+        name = f'b{len(self.numbers)}'
+        self.numbers[name] = value
+        return Local(value.kind, name)
+
+    def array(self, held: Held) -> Held:
+        """Return the parameter that an array becomes."""
+        return self.arrays.setdefault(held, Held(held.kind, f'a{len(self.arrays)}'))
+
+    def procedure(self, function: Function, kind: str, body: Sequence[Statement],
+                  variables: dict[str, str]) -> Procedure:
+        """Return the procedure."""
+        given = {name: each.kind for name, each in self.numbers.items()}
+        return Procedure(function, (*[Parameter(each.root, each.kind)
+                                      for each in self.arrays.values()],
+                                    *[Parameter(*each) for each in given.items()]), kind,
+                         {**given, **variables}, tuple(body), ())
+
+
+@cache
+def made(owner: type | Function, name: str) -> Function:
+    """
+    Return what stands for a procedure that nobody wrote, the same at every call.
+
+    :param owner: the function or the record that it is a part of.
+    :param name: what tells it from others of the same owner.
+    """
+    def function() -> None:
+        raise NotImplementedError(function.__qualname__)
+    function.__module__ = owner.__module__
+    function.__name__ = f'{owner.__name__}_{name}'
+    function.__qualname__ = f'{owner.__qualname__}.{name}'
+    function.__doc__ = f'Part of {owner.__name__}.'
+    return function
+
+
+def initial_values(kind: Layout) -> Procedure:
+    """Return the procedure that gives every number of a record its initial value."""
+    body: list[Statement] = []
+    record = Held(kind, 'x')
+
+    def add(held: Held) -> None:
+        assert isinstance(held.kind, Layout)
+        for each in held.kind.type.fields:      # type: ignore[attr-defined]
+            value = (Constant('float', float(each.initial)),)
+            if not each.dims:
+                body.append(Assign((Number(held, each.name),), value))
+                continue
+            array = _member(held, each.name)
+            names = 'jk'[:len(each.dims)]
+            body.append(_loops([Local('int', name) for name in names],
+                               [Length(array, axis) for axis in range(len(names))],
+                               Assign((Element(array, tuple([
+                                   Local('int', name) for name in names])),), value)))
+        for name in held.kind.type.groups:      # type: ignore[attr-defined]
+            add(_member(held, name))
+    add(record)
+    return Procedure(made(kind.type, 'reset'), (Parameter('x', kind),), 'None',
+                     {'j': 'int', 'k': 'int'}, tuple(body), ())
+
+
+def _member(held: Held, name: str) -> Held:
+    assert isinstance(held.kind, Layout)
+    at, kind = held.kind.members[name]
+    return Held(kind, held.root, (*held.path, name), held.at + at)
+
+
+def _loops(counters: Sequence[Local], counts: Sequence[Expression], body: Statement) -> Statement:
+    for counter, count in reversed(list(zip(counters, counts, strict=True))):
+        body = For(counter, _ZERO, count, 1, (body,))
+    return body
+
+
+class Wholes(Scope):
+    """How whole vectors and matrices are read."""
+
+    def __init__(self, function: Function) -> None:
+        super().__init__(function)
+        #: Procedures that nobody wrote.
+        self._made: list[Procedure] = []
+        self._names = {each.id for each in ast.walk(self._tree) if isinstance(each, ast.Name)}
+
+    def _expression(self, node: ast.expr) -> Expression:
+        raise NotImplementedError
+
+    def _arithmetic(self, node: ast.BinOp, a: Expression, b: Expression) -> Expression:
+        raise NotImplementedError
+
+    def _comparison(self, node: ast.Compare, *values: Expression) -> Expression:
+        raise NotImplementedError
+
+    def _fresh(self, kind: str) -> Local:
+        """Return a variable of which the source knows nothing."""
+        number = len(self._variables)
+        while (name := f'each{number}') in self._names or name in self._variables:
+            number += 1
+        self._variables[name] = kind
+        return Local(kind, name)
+
+    # --- what is whole ---
+
+    def _is_whole(self, node: ast.expr) -> bool:
+        """Return whether an expression has many numbers."""
+        if isinstance(node, (ast.Name, ast.Attribute)):
+            return self._array(node) is not None
+        if isinstance(node, ast.Subscript):
+            return self._is_part(node)
+        return any(self._is_whole(each) for each in self._operands(node)[1])
+
+    def _is_part(self, node: ast.expr) -> bool:
+        """Return whether an expression is some rows and columns of an array."""
+        if not isinstance(node, ast.Subscript) or (array := self._array(node.value)) is None:
+            return False
+        at = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+        return (any(isinstance(each, ast.Slice) for each in at)
+                or len(at) < ARRAYS[str(array.kind)])
+
+    def _operands(self, node: ast.expr) -> tuple[Build, list[ast.expr]]:
+        """Return how elements are put together, and of what; of nothing, if not of elements."""
+        def negative(a: Expression) -> Expression:
+            return (Constant(a.kind, -a.value) if isinstance(a, Constant) else
+                    Negative('float', self._as('float', a, node)))
+
+        if isinstance(node, ast.BinOp):
+            joined = {ast.BitAnd: 'and', ast.BitOr: 'or'}.get(type(node.op))
+            return (lambda a, b: Logic(joined, (a, b)) if joined and a.kind == b.kind == 'bool'
+                    else self._arithmetic(node, a, b)), [node.left, node.right]
+        if isinstance(node, ast.UnaryOp) and isinstance(node.op, (ast.USub, ast.Invert)):
+            return (negative if isinstance(node.op, ast.USub) else
+                    lambda a: Not(self._as('bool', a, node))), [node.operand]
+        if isinstance(node, ast.Compare) and len(node.ops) == 1:
+            return (lambda *values: self._comparison(node, *values)), [
+                node.left, *node.comparators]
+        if isinstance(node, ast.Call) and not node.keywords:
+            return self._function_of_elements(node), node.args if self._is_of_elements(
+                node) else []
+        return (lambda: _ZERO), []
+
+    def _is_of_elements(self, node: ast.Call) -> bool:
+        return ast.unparse(node.func) == 'abs' or self._known(node) in WHOLE
+
+    def _known(self, node: ast.Call) -> Function | None:
+        """Return the function that is called, if it is one of the module."""
+        found = self._of_module(node.func)
+        return found if callable(found) else None
+
+    def _function_of_elements(self, node: ast.Call) -> Build:
+        def real(value: Expression) -> Expression:
+            return self._as('float', value, node)
+
+        def extreme(name: str) -> Build:
+            return lambda a, b: BuiltIn('float', name, (real(a), real(b)))
+        known: dict[object, Build] = {
+            where: lambda test, yes, no: Choice('float', self._as('bool', test, node), real(yes),
+                                                real(no)),
+            minimum: extreme('min'), maximum: extreme('max'),
+            clip: lambda a, least, most: extreme('min')(extreme('max')(a, least), most),
+            finite: lambda a: BuiltIn('bool', 'isfinite', (real(a),))}
+        found = self._known(node)
+        if found in WHOLE and len(node.args) != WHOLE[found]:
+            self._refuse(node, f'{found.__name__} is of {WHOLE[found]}, not of {len(node.args)}')
+        return known.get(found, lambda a: BuiltIn('float', 'abs', (real(a),)))
+
+    # --- elements ---
+
+    def _elements(self, node: ast.expr, frame: _Here | _Apart) -> Whole:
+        """Return what an expression has, many numbers or one."""
+        if not self._is_whole(node):
+            value = self._expression(node)
+            if any(isinstance(each, (Call, KernelCall, ForeignCall, Octets))
+                   and not self._is_pure(each) for each in below(value)):
+                self._refuse(node, 'what is called here may change what is read beside it; call '
+                             'it on a line before, and keep its result in a name')
+            found = frame.number(value)
+            return Whole((), lambda at: found)
+        if isinstance(node, (ast.Name, ast.Attribute)) or self._is_part(node):
+            return self._of_part(node, frame)
+        if isinstance(node, ast.Compare) and len(node.ops) > 1:
+            self._refuse(node, 'vectors are compared two at a time; join them with &')
+        build, operands = self._operands(node)
+        values = [self._elements(each, frame) for each in operands]
+        many = [each for each in values if each.axes]
+        for each in many[1:]:
+            self._check_fit(node, many[0].axes, each.axes)
+        found = Whole(many[0].axes, lambda at: build(*[
+            each.at(at if each.axes else ()) for each in values]),
+            tuple([part for each in values for part in each.parts]))
+        if found.kind == 'int':
+            self._refuse(node, 'whole vectors hold floats and truths')
+        return found
+
+    def _is_pure(self, call: object) -> bool:
+        """Return whether a call changes nothing: it is given numbers, or made here."""
+        return isinstance(call, Call) and (
+            not any(isinstance(each, Held) for each in call.given)
+            or any(each.function is call.function for each in self._made
+                   if each.result != 'None'))
+
+    def _check_fit(self, node: ast.AST, a: Sequence[Axis], b: Sequence[Axis]) -> None:
+        """Refuse what certainly has other numbers of elements."""
+        names = [' x '.join(axis.name or '?' for axis in axes) for axes in (a, b)]
+        if len(a) != len(b) or any(x.name and y.name and x.name != y.name
+                                   for x, y in zip(a, b, strict=True)):
+            self._refuse(node, f'one has {names[0]} numbers, the other one {names[1]}; both need '
+                         'the same shape, or one is a single number')
+
+    def _of_part(self, node: ast.expr, frame: _Here | _Apart) -> Whole:
+        part = self._part(node, frame)
+        own = tuple([each for each in part.axes if each.count is not None])
+
+        def at(places: Sequence[Expression]) -> Expression:
+            rest = iter(places)
+            return Element(part.array, tuple([
+                axis.first if axis.count is None else _sum(axis.first, next(rest))
+                for axis in part.axes]))
+        return Whole(own, at, (part,))
+
+    def _part(self, node: ast.expr, frame: _Here | _Apart) -> Part:
+        array = self._array(node.value if self._is_part(node) else node)    # type: ignore
+        assert array is not None
+        at: list[ast.expr] = []
+        if isinstance(node, ast.Subscript):
+            at = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+        names = self._axes_of(array)
+        if len(at) > len(names):
+            self._refuse(node, f'it has {len(names)} axes')
+        held = frame.array(array)
+        axes = []
+        for k, name in enumerate(names):
+            each = at[k] if k < len(at) else ast.Slice()
+            if not isinstance(each, ast.Slice):
+                axes.append(Axis(self._place(each, frame), None))
+                continue
+            if each.step is not None:
+                self._refuse(node, 'a slice has no step here')
+            first = self._place(each.lower, frame) if each.lower else _ZERO
+            last = self._place(each.upper, frame) if each.upper else Length(held, k)
+            count = _difference(last, first)
+            axes.append(Axis(first, count, str(count.value) if isinstance(count, Constant) else
+                             '' if each.lower or each.upper else name))
+        return Part(held, tuple(axes))
+
+    def _place(self, node: ast.expr, frame: _Here | _Apart) -> Expression:
+        value = self._expression(node)
+        if isinstance(value, Constant) and value.value < 0:
+            self._refuse(node, 'places are counted from the begin; write len(...) - 1')
+        return frame.number(self._as('int', value, node))
+
+    def _axes_of(self, array: Held) -> Sequence[str]:
+        """Return the names of the sizes of an array, as its record declares them."""
+        owner = self._kind_at(array)
+        for each in owner.type.fields if owner else ():     # type: ignore[attr-defined]
+            if each.name == array.path[-1]:
+                return [str(dim) for dim in each.dims]
+        return [''] * ARRAYS[str(array.kind)]
+
+    def _kind_at(self, array: Held) -> Layout | None:
+        """Return the record that has an array."""
+        kind = self._held[array.root].kind
+        for name in array.path[:-1]:
+            assert isinstance(kind, Layout)
+            kind = kind.members[name][1]
+        found = array.path and isinstance(kind, Layout) and issubclass(kind.type, Record)
+        return kind if found else None      # type: ignore[return-value]
+
+    # --- statements ---
+
+    def _assign_whole(self, target: ast.Subscript, value: ast.expr) -> list[Statement]:
+        """Return the loop that assigns to some rows and columns of an array."""
+        frame = _Here(self)
+        if self._is_whole(value):
+            source = self._elements(value, frame)
+        else:       # whatever is called: once, before
+            number = frame.number(self._expression(value))
+            source = Whole((), lambda at: number)
+        to = self._of_part(target, frame)
+        if source.axes:
+            self._check_fit(target, to.axes, source.axes)
+        for each in source.parts:
+            self._check_alias(target, to.parts[0], each)
+        counters = [self._fresh('int') for _ in to.axes]
+        found = source.at(counters if source.axes else ())
+        if found.kind == 'bool':
+            found = Choice('float', found, Constant('float', 1.0), Constant('float', 0.0))
+        body = Assign((to.at(counters),),       # type: ignore[arg-type]
+                      (self._as('float', found, value),))
+        counts = [each.count for each in to.axes if each.count is not None]
+        return [*frame.before, _loops(counters, counts, body)]
+
+    def _check_alias(self, node: ast.AST, to: Part, source: Part) -> None:
+        """Refuse to read elements that the loop has already changed."""
+        if (to.array.root, to.array.path) != (source.array.root, source.array.path):
+            return
+        for a, b in zip(to.axes, source.axes, strict=True):
+            if (a.count is None) != (b.count is None) or (
+                    a.count is not None and a.first != b.first):
+                self._refuse(node, 'it is read and changed at places that overlap; use another '
+                             'array in between')
+
+    # --- one number of many ---
+
+    def _reduction(self, node: ast.Call) -> Call | None:
+        """Return the call that makes one number of many, if this is one."""
+        name, found = ast.unparse(node.func), self._known(node)
+        if found in REDUCTIONS:
+            name = found.__name__
+            if len(node.args) != REDUCTIONS[found] or node.keywords:
+                self._refuse(node, f'{name} is of {REDUCTIONS[found]}, not of {len(node.args)}')
+        elif (name not in ('any', 'all', 'min', 'max', 'sum') or len(node.args) != 1
+              or not self._is_whole(node.args[0])):
+            return None
+        if name == 'sum':
+            self._refuse(node, 'the sum of Python rounds in a way of its own; take total')
+        frame = _Apart()
+        values = [self._elements(each, frame) for each in node.args]
+        if any(len(each.axes) != 1 for each in values):
+            self._refuse(node, f'{name} is of vectors, or rows and columns')
+        if len(values) == 2:
+            self._check_fit(node, values[0].axes, values[1].axes)
+        count = values[0].axes[0].count
+        assert count is not None
+        kind = 'bool' if name in ('any', 'all') else 'float'
+        j, result = Local('int', 'j'), Local('float', 'found')
+        given = [self._as(kind, each.at([j]), node) for each in values]
+        body = getattr(self, f'_loop_of_{name}')(node, given, values, j, result, count, frame)
+        procedure = frame.procedure(
+            made(self._function, f'{name}{len(self._made)}'), kind, body,
+            {'j': 'int'} if kind == 'bool' else {'j': 'int', 'found': 'float'})
+        self._made.append(procedure)
+        return Call(kind, procedure.function,
+                    (*frame.arrays, *frame.numbers.values()))
+
+    def _loop_of_total(self, node: ast.Call, given: list[Expression], values: list[Whole],
+                       j: Local, result: Local, count: Expression, frame: _Apart,
+                       ) -> list[Statement]:
+        each = given[0] if len(given) == 1 else Arithmetic('float', '*', given[0], given[1])
+        added = Arithmetic('float', '+', result, each)
+        return [Assign((result,), (Constant('float', 0.0),)),
+                For(j, _ZERO, count, 1, (Assign((result,), (added,)),)), Return(result)]
+
+    _loop_of_dot = _loop_of_total
+
+    def _loop_of_any(self, node: ast.Call, given: list[Expression], values: list[Whole],
+                     j: Local, result: Local, count: Expression, frame: _Apart,
+                     ) -> list[Statement]:
+        wanted = ast.unparse(node.func) == 'any'
+        test = given[0] if wanted else Not(given[0])
+        return [For(j, _ZERO, count, 1, (
+            If(test, (Return(Constant('bool', wanted)),), ()),)),
+            Return(Constant('bool', not wanted))]
+
+    _loop_of_all = _loop_of_any
+
+    def _loop_of_max(self, node: ast.Call, given: list[Expression], values: list[Whole],
+                     j: Local, result: Local, count: Expression, frame: _Apart,
+                     ) -> list[Statement]:
+        name = ast.unparse(node.func)
+        if [each.arg for each in node.keywords] != ['default']:
+            self._refuse(node, f'{name} of a vector says what it is without elements: write '
+                         f'{name}(..., default=0.0)')
+        default = frame.number(self._as('float', self._expression(node.keywords[0].value), node))
+        first = self._as('float', values[0].at([_ZERO]), node)
+        return [If(Comparison(('<=',), (count, _ZERO)), (Return(default),), ()),
+                Assign((result,), (first,)),
+                For(j, _ONE, count, 1, (Assign(
+                    (result,), (BuiltIn('float', name, (result, given[0])),)),)),
+                Return(result)]
+
+    _loop_of_min = _loop_of_max
+
+
+def _sum(a: Expression, b: Expression) -> Expression:
+    return b if a == _ZERO else a if b == _ZERO else Arithmetic('int', '+', a, b)
+
+
+def _difference(a: Expression, b: Expression) -> Expression:
+    if isinstance(a, Constant) and isinstance(b, Constant):
+        return Constant('int', a.value - b.value)
+    return a if b == _ZERO else Arithmetic('int', '-', a, b)
