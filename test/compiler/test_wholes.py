@@ -111,8 +111,8 @@ def ordered(v: Vector, y: Vector) -> None:
 
 def test_sums_are_from_the_first_to_the_last():
     """Neither in pairs, as NumPy adds, nor compensated, as Python does."""
-    v, y = np.random.default_rng(3).normal(scale=1e8, size=300) * [1.0, 1e-9] * 150, np.zeros(4)
-    v[7] = 1e300 * 0.0
+    v = np.random.default_rng(0).normal(size=300)
+    y = np.zeros(4)
     found, products = 0.0, 0.0
     for each in v.tolist():
         found, products = found + each, products + each * (each * 1e-8)
@@ -128,6 +128,7 @@ class Bag(Record):
     a: Vector = field('n', '', 'of n')
     b: Vector = field('m', '', 'of m')
     m: Matrix = field('n m', '', 'of n and m')
+    square: Matrix = field('n n', '', 'of n and n')
 
 
 def shifts(x: Bag) -> None:
@@ -137,7 +138,7 @@ def shifts(x: Bag) -> None:
 
 def turns(x: Bag) -> None:
     """Read a row while a column is changed."""
-    x.m[:, 0] = x.m[0]
+    x.square[:, 0] = x.square[0]
 
 
 def misfits(x: Bag) -> None:
@@ -202,6 +203,16 @@ def asks(x: Bag) -> None:
         x.a[0] = 1.0
 
 
+def chained(x: Bag) -> None:
+    """Assign to what is read."""
+    x.a[:] = x.square[0] = x.a + 1.0
+
+
+def chooses(x: Bag) -> None:
+    """Choose by many truths as by one."""
+    x.a[:] = 1.0 if x.a > 0.0 else x.a
+
+
 def forgets(x: Shelf) -> None:
     """Leave out an argument."""
     x.on = x.box.take()
@@ -251,6 +262,8 @@ def clips_two(x: Shelf) -> None:
     (interferes, 'call it on a line before'),
     (takes_whole, 'x.a` cannot be translated: it is a Vector, not a number'),
     (asks, 'x.a` cannot be translated: it is a Vector, not a number'),
+    (chained, 'what is assigned to several may not be one of them'),
+    (chooses, 'many truths choose many numbers: take where'),
     (forgets, 'take has other parameters: values, by, keep; values is not given'),
     (unknown, 'Box has no method give that a procedure may call'),
     (plain, 'Box has no method plain that a procedure may call'),

@@ -77,6 +77,14 @@ def half(a: float, on: bool = True, mode: Mode = Mode.LOW) -> float:
     return 0.5 * a if on and mode != Mode.HIGH else a
 
 
+def within(values: Vector, most: Vector, share: float = 0.5) -> Vector:
+    return minimum(maximum(values, -share * most), most * share)
+
+
+def fallen(x: Shelf, least: float) -> Vector:
+    return x.row * least if total(x.row) > least else within(x.other, abs(x.row[:]), x.box.gain)
+
+
 def next_of(mode: Mode) -> Mode:
     return Mode.MID if mode == Mode.LOW else Mode.HIGH if mode == Mode.MID else Mode.LOW
 
@@ -121,9 +129,12 @@ class Random:
             lambda: f'({s()} {self.pick("+", "-", "*", "/")} {r[0]()})',
             lambda: f'({r[0]()} {self.pick("+", "-", "*")} {s()})', lambda: f'(-{r[0]()})',
             lambda: f'abs({r[0]()})', lambda: f'where({c()}, {r[0]()}, {r[1]()})',
-            lambda: f'where({c()}, {s()}, {r[0]()})', lambda: f'minimum({r[0]()}, {s()})',
+            lambda: f'where({c()}, {s()}, {r[0]()})',
+            lambda: f'({r[0]()} if {self.truth(depth - 1)} else {r[1]()})', lambda: f'minimum({r[0]()}, {s()})',
             lambda: f'maximum({s()}, {r[0]()})', lambda: f'minimum({r[0]()}, {r[1]()})',
-            lambda: f'clip({r[0]()}, {r[1]()}, {s()})', r[0])
+            lambda: f'clip({r[0]()}, {r[1]()}, {s()})', r[0],
+            lambda: f'within({r[0]()}, {r[1]()}, {s()})', lambda: f'within({r[0]()}, {r[1]()})',
+            *[lambda: f'fallen({self.pick("x", "y")}, {s()})'] * (not short))
 
     def truths(self, short, but='', depth=2):
         """Return an expression of truths."""
@@ -185,7 +196,8 @@ class Random:
             lambda: [f'x.on = x.box.take({self.pick("v", "x.row", "y.box.held")})'],
             lambda: [f'y.on = x.box.take(x.row, by={self.real(0)}, keep={self.truth(1)})'],
             lambda: [f'x.other[k] = {self.truth(1)}'],
-            lambda: [f'x.grid[:] = {self.real()}'], lambda: ['y.box.reset()'],
+            lambda: [f'x.grid[:] = x.row[:] = {self.real()}'],
+            lambda: [f'x.row[:] = x.grid[1] = {self.pick("v", "y.row * 2.0", "-x.other")}'], lambda: ['y.box.reset()'],
             lambda: ['x.row[:] = clip(x.row, -99.0, 99.0)'],
             lambda: [f'x.other[:] = {self.truths(short=False)}']]
         if indent < 2 and not self.rng.integers(4):

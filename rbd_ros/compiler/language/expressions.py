@@ -62,7 +62,11 @@ class Expressions(Wholes):
     def _of_constant(self, node: ast.Constant) -> Constant:
         return self._constant(node.value, node)
 
-    def _of_name(self, node: ast.Name) -> Local | Constant:
+    def _of_name(self, node: ast.Name) -> Expression:
+        if node.id in self._given_wholes:
+            if self._given_wholes[node.id].axes:
+                self._refuse(node, 'it is a Vector, not a number')
+            return self._given_wholes[node.id].at(())
         if node.id in self._variables:
             return Local(self._variables[node.id], node.id)
         if node.id in self._held:
@@ -178,6 +182,8 @@ class Expressions(Wholes):
             self._refuse(node, f'{name} is no function that is known here')
         given = self._given(node, function, name)
         result = result_of(function)
+        if result == 'Vector':
+            self._refuse(node, f'{name} gives many numbers, not one')
         if function in OCTETS or function in SHARED:
             data, *numbers = given
             return Octets(result, function.__name__, data, tuple(numbers))  # type: ignore[arg-type]

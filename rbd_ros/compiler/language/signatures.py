@@ -244,7 +244,7 @@ def result_of(function: Function) -> str:
     tree = definition(function)
     text = ast.unparse(tree.returns) if tree.returns else 'None'
     kind = text if text == 'None' else _kind(tree.returns, function.__globals__)
-    if kind not in (*NUMBERS, 'None'):
-        raise TypeError(f'{tree.name} returns {text}; it must be float, int, bool, an IntEnum or '
-                        'None')
+    if kind not in (*NUMBERS, 'None', 'Vector'):
+        raise TypeError(f'{tree.name} returns {text}; it must be float, int, bool, an IntEnum, '
+                        'Vector or None')
     return str(kind)

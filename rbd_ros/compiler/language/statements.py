@@ -140,8 +140,8 @@ class _Reader(Expressions):
         return [Return(self._as(kind, self._expression(node.value), node))]
 
     def _do_assign(self, node: ast.Assign) -> list[Statement]:
-        if len(node.targets) == 1 and self._is_part(node.targets[0]):
-            return self._assign_whole(node.targets[0], node.value)  # type: ignore[arg-type]
+        if all(self._is_part(each) for each in node.targets):
+            return self._assign_whole(node.targets, node.value)
         if isinstance(node.targets[0], ast.Tuple) and isinstance(node.value, ast.Tuple):
             targets, sources = node.targets[0].elts, node.value.elts
         else:
@@ -160,7 +160,7 @@ class _Reader(Expressions):
     def _do_augassign(self, node: ast.AugAssign) -> list[Statement]:
         old = ast.copy_location(ast.BinOp(node.target, node.op, node.value), node)
         if self._is_part(node.target):
-            return self._assign_whole(node.target, old)     # type: ignore[arg-type]
+            return self._assign_whole([node.target], old)
         return [self._assign([node.target], [self._expression(old)])]
 
     def _assign(self, nodes: list[ast.expr], values: list[Expression]) -> Assign:

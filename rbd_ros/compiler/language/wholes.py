@@ -19,10 +19,12 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Sequence
 from functools import cache
+import inspect
 from typing import NamedTuple
 
 from rbd_ros.compiler.language.scope import Scope
-from rbd_ros.compiler.language.signatures import ARRAYS, Function, Layout, Parameter
+from rbd_ros.compiler.language.signatures import (
+    ARRAYS, Function, Layout, Parameter, parameters_of)
 from rbd_ros.compiler.language.tree import (
     Arithmetic, Assign, below, BuiltIn, Call, Choice, Comparison, Constant, Element, Expression,
     For, ForeignCall, Held, If, KernelCall, Length, Local, Logic, Negative, Not, Number, Octets,
@@ -186,9 +188,16 @@ class Wholes(Scope):
         super().__init__(function)
         #: Procedures that nobody wrote.
         self._made: list[Procedure] = []
+        self._roots = {name: each.kind for name, each in self._held.items()}
+        #: What parameters stand for where the function is put in the place of its call.
+        self._given_wholes: dict[str, Whole] = {}
         self._names = {each.id for each in ast.walk(self._tree) if isinstance(each, ast.Name)}
 
     def _expression(self, node: ast.expr) -> Expression:
+        raise NotImplementedError
+
+    def _matched(self, node: ast.Call, function: Function, name: str,
+                 parameters: list[Parameter]) -> list[tuple[Parameter, object]]:
         raise NotImplementedError
 
     def _arithmetic(self, node: ast.BinOp, a: Expression, b: Expression) -> Expression:
@@ -209,10 +218,14 @@ class Wholes(Scope):
 
     def _is_whole(self, node: ast.expr) -> bool:
         """Return whether an expression has many numbers."""
+        if isinstance(node, ast.Name) and node.id in self._given_wholes:
+            return bool(self._given_wholes[node.id].axes)
         if isinstance(node, (ast.Name, ast.Attribute)):
             return self._array(node) is not None
         if isinstance(node, ast.Subscript):
             return self._is_part(node)
+        if isinstance(node, ast.Call) and self._is_inlined(node):
+            return True
         return any(self._is_whole(each) for each in self._operands(node)[1])
 
     def _is_part(self, node: ast.expr) -> bool:
@@ -236,9 +249,14 @@ class Wholes(Scope):
         if isinstance(node, ast.UnaryOp) and isinstance(node.op, (ast.USub, ast.Invert)):
             return (negative if isinstance(node.op, ast.USub) else
                     lambda a: Not(self._as('bool', a, node))), [node.operand]
-        if isinstance(node, ast.Compare) and len(node.ops) == 1:
+        if isinstance(node, ast.Compare):
             return (lambda *values: self._comparison(node, *values)), [
                 node.left, *node.comparators]
+        if isinstance(node, ast.IfExp):
+            return (lambda test, yes, no: Choice('float', self._as('bool', test, node),
+                                                 self._as('float', yes, node),
+                                                 self._as('float', no, node))), [
+                node.test, node.body, node.orelse]
         if isinstance(node, ast.Call) and not node.keywords:
             return self._function_of_elements(node), node.args if self._is_of_elements(
                 node) else []
@@ -279,12 +297,17 @@ class Wholes(Scope):
                    and not self._is_pure(each) for each in below(value)):
                 self._refuse(node, 'what is called here may change what is read beside it; call '
                              'it on a line before, and keep its result in a name')
-            found = frame.number(value)
-            return Whole((), lambda at: found)
+            return _one(frame.number(value))
+        if isinstance(node, ast.Name) and node.id in self._given_wholes:
+            return self._given_wholes[node.id]
         if isinstance(node, (ast.Name, ast.Attribute)) or self._is_part(node):
             return self._of_part(node, frame)
+        if isinstance(node, ast.Call) and self._is_inlined(node):
+            return self._inlined(node, frame)
         if isinstance(node, ast.Compare) and len(node.ops) > 1:
             self._refuse(node, 'vectors are compared two at a time; join them with &')
+        if isinstance(node, ast.IfExp) and self._is_whole(node.test):
+            self._refuse(node, 'many truths choose many numbers: take where')
         build, operands = self._operands(node)
         values = [self._elements(each, frame) for each in operands]
         many = [each for each in values if each.axes]
@@ -295,6 +318,45 @@ class Wholes(Scope):
             tuple([part for each in values for part in each.parts]))
         if found.kind == 'int':
             self._refuse(node, 'whole vectors hold floats and truths')
+        return found
+
+    def _is_inlined(self, node: ast.Call) -> bool:
+        """Return whether a function of the module is called that gives a vector."""
+        found = self._known(node)
+        return inspect.isfunction(found) and found not in WHOLE and (
+            found.__annotations__.get('return') == 'Vector')
+
+    def _inlined(self, node: ast.Call, frame: _Here | _Apart) -> Whole:
+        """Return what a function of one expression gives, in the place of its call."""
+        function = self._known(node)
+        assert function is not None
+        inner = type(self)(function)
+        inner._made, inner._roots = self._made, self._roots
+        last = inner._tree.body[-1]
+        if not isinstance(last, ast.Return) or last.value is None or any(
+                not isinstance(each, ast.Expr) for each in inner._tree.body[:-1]):
+            inner._refuse(inner._tree.body[0], 'a procedure that gives a Vector is one '
+                          'expression, which it returns')
+        for parameter, each in self._matched(node, function, function.__name__,
+                                             parameters_of(function)):
+            held = self._holding(each) if isinstance(each, ast.expr) else None
+            if held is not None:
+                if held.kind != parameter.kind:
+                    self._refuse(node, f'{function.__name__} takes a {parameter.kind} in place of '
+                                 f'{ast.unparse(each)}')    # type: ignore[arg-type]
+                inner._held[parameter.name] = held
+                continue
+            value = (self._elements(each, frame) if isinstance(each, ast.expr) else
+                     _one(self._constant(each, node)))
+            if bool(value.axes) == parameter.is_number:
+                self._refuse(node, f'{parameter.name} of {function.__name__} is a '
+                             f'{parameter.kind}')
+            if not value.axes:
+                value = _one(self._as(str(parameter.kind), value.at(()), node))
+            inner._given_wholes[parameter.name] = value
+            inner._held.pop(parameter.name, None)
+        found = inner._elements(last.value, frame)
+        self._called += inner._called
         return found
 
     def _is_pure(self, call: object) -> bool:
@@ -364,7 +426,7 @@ class Wholes(Scope):
 
     def _kind_at(self, array: Held) -> Layout | None:
         """Return the record that has an array."""
-        kind = self._held[array.root].kind
+        kind = self._roots[array.root]
         for name in array.path[:-1]:
             assert isinstance(kind, Layout)
             kind = kind.members[name][1]
@@ -373,19 +435,25 @@ class Wholes(Scope):
 
     # --- statements ---
 
-    def _assign_whole(self, target: ast.Subscript, value: ast.expr) -> list[Statement]:
-        """Return the loop that assigns to some rows and columns of an array."""
+    def _assign_whole(self, targets: Sequence[ast.expr], value: ast.expr) -> list[Statement]:
+        """Return the loops that assign to some rows and columns of arrays."""
         frame = _Here(self)
         if self._is_whole(value):
             source = self._elements(value, frame)
         else:       # whatever is called: once, before
-            number = frame.number(self._expression(value))
-            source = Whole((), lambda at: number)
+            source = _one(frame.number(self._expression(value)))
+        loops = [self._loop_to(each, source, value, frame, alone=len(targets) == 1)
+                 for each in targets]
+        return [*frame.before, *loops]
+
+    def _loop_to(self, target: ast.expr, source: Whole, value: ast.expr, frame: _Here, *,
+                 alone: bool) -> Statement:
+        """Return the loop that assigns to a part of an array."""
         to = self._of_part(target, frame)
         if source.axes:
             self._check_fit(target, to.axes, source.axes)
         for each in source.parts:
-            self._check_alias(target, to.parts[0], each)
+            self._check_alias(target, to.parts[0], each, alone=alone)
         counters = [self._fresh('int') for _ in to.axes]
         found = source.at(counters if source.axes else ())
         if found.kind == 'bool':
@@ -393,12 +461,14 @@ class Wholes(Scope):
         body = Assign((to.at(counters),),       # type: ignore[arg-type]
                       (self._as('float', found, value),))
         counts = [each.count for each in to.axes if each.count is not None]
-        return [*frame.before, _loops(counters, counts, body)]
+        return _loops(counters, counts, body)
 
-    def _check_alias(self, node: ast.AST, to: Part, source: Part) -> None:
+    def _check_alias(self, node: ast.AST, to: Part, source: Part, *, alone: bool) -> None:
         """Refuse to read elements that the loop has already changed."""
         if (to.array.root, to.array.path) != (source.array.root, source.array.path):
             return
+        if not alone:
+            self._refuse(node, 'what is assigned to several may not be one of them')
         for a, b in zip(to.axes, source.axes, strict=True):
             if (a.count is None) != (b.count is None) or (
                     a.count is not None and a.first != b.first):
@@ -475,6 +545,10 @@ class Wholes(Scope):
                 Return(result)]
 
     _loop_of_min = _loop_of_max
+
+
+def _one(value: Expression) -> Whole:
+    return Whole((), lambda at: value)
 
 
 def _sum(a: Expression, b: Expression) -> Expression:

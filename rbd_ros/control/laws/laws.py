@@ -102,15 +102,14 @@ def feed_law(kernel: LawKernel, joints: Joints, acting: Vector, payload: Vector,
     fill(kernel.qd, joints.qd)
     fill(kernel.acting, acting)
     fill(kernel.payload, payload)
-    for j in range(len(p.lower)):
-        kernel.barrier[0, j] = p.lower[j]
-        kernel.barrier[1, j] = p.upper[j]
-        kernel.barrier[2, j] = p.margin[j]
-        kernel.barrier[3, j] = p.stiffness[j]
-        kernel.barrier[4, j] = design.barrier_damping[j]
-        kernel.barrier[5, j] = p.speed[j]
-        kernel.barrier[6, j] = design.barrier_speed_damping[j]
-        kernel.barrier[7, j] = p.limit[j]
+    kernel.barrier[0] = p.lower
+    kernel.barrier[1] = p.upper
+    kernel.barrier[2] = p.margin
+    kernel.barrier[3] = p.stiffness
+    kernel.barrier[4] = design.barrier_damping
+    kernel.barrier[5] = p.speed
+    kernel.barrier[6] = design.barrier_speed_damping
+    kernel.barrier[7] = p.limit
 
 
 def take_law(kernel: LawKernel, law: Vector, gravity: Vector, driver: Vector) -> None:
@@ -138,10 +137,9 @@ def free_law(kernel: LawKernel, own: FreeInputs, p: LawGains, design: Design) ->
     """
     fill(own.damping, design.free_damping)
     fill(own.scale, p.free.scale)
-    for j in range(len(own.scale)):
-        own.friction[0, j] = p.free.guided[j] * p.viscous[j]
-        own.friction[1, j] = p.free.guided[j] * p.coulomb[j]
-        own.friction[2, j] = p.friction_speed[j]
+    own.friction[0] = p.free.guided * p.viscous
+    own.friction[1] = p.free.guided * p.coulomb
+    own.friction[2] = p.friction_speed
     kernel.run()
 
 
@@ -166,10 +164,7 @@ def begin_joint_law(x: JointLaw) -> None:
     :param x: state of the law.
     """
     x.time = NEVER
-    for j in range(len(x.integral)):
-        x.integral[j] = 0.0
-        x.external[j] = 0.0
-        x.error[j] = 0.0
+    x.integral[:] = x.external[:] = x.error[:] = 0.0
 
 
 def joint_law(x: JointLaw, p: LawGains, kernel: LawKernel, own: JointInputs, stiffness: Vector,
@@ -188,8 +183,7 @@ def joint_law(x: JointLaw, p: LawGains, kernel: LawKernel, own: JointInputs, sti
     :param now: control time, s.
     """
     if p.joint.integrates == 0.0:
-        for j in range(len(x.integral)):
-            x.integral[j] = 0.0
+        x.integral[:] = 0.0
     fill(own.limit, p.limit)
     fill(own.stiffness, stiffness)
     fill(own.damping, damping)
@@ -203,13 +197,12 @@ def joint_law(x: JointLaw, p: LawGains, kernel: LawKernel, own: JointInputs, sti
 
 def _feed_reference(p: LawGains, friction: Matrix, into: Matrix, reference: Matrix) -> None:
     """Fill what a law follows, and the friction that it compensates along it."""
-    for j in range(len(p.limit)):
-        friction[0, j] = p.viscous[j]
-        friction[1, j] = p.coulomb[j]
-        friction[2, j] = p.friction_speed[j]
-        into[0, j] = reference[0, j]
-        into[1, j] = reference[1, j]
-        into[2, j] = reference[2, j]
+    friction[0] = p.viscous
+    friction[1] = p.coulomb
+    friction[2] = p.friction_speed
+    into[0] = reference[0]
+    into[1] = reference[1]
+    into[2] = reference[2]
 
 
 def _integrate(x: JointLaw, p: JointGains, error: Vector, side: Vector, now: float) -> None:
@@ -234,15 +227,13 @@ def own_law(x: Laws, p: LawGains, kernel: LawKernel, own: OwnInputs, reference: 
     :param now: control time, s.
     """
     if p.joint.integrates == 0.0:
-        for j in range(len(x.joint.integral)):
-            x.joint.integral[j] = 0.0
+        x.joint.integral[:] = 0.0
     own.choice[0] = x.own
     fill(own.values, p.values)
     if 0.0 <= p.spring <= len(own.values) - len(own.limit):
         at = int(p.spring)
         stiffen(x.springs, x.springs.joint, p.values, at, x.joint.error, p.stiffness_power, now)
-        for j in range(len(own.limit)):
-            own.values[at + j] = x.springs.joint[j]
+        own.values[at:at + len(own.limit)] = x.springs.joint
     fill(own.limit, p.limit)
     fill(own.integral, x.joint.integral)
     _feed_reference(p, own.friction, own.reference, reference)
@@ -259,10 +250,7 @@ def joint_law_rests(x: JointLaw, reference: Matrix) -> bool:
     :param x: state of the law.
     :param reference: position, velocity and acceleration.
     """
-    for j in range(len(x.error)):
-        if abs(reference[1, j]) > _REST:
-            return False
-    return True
+    return not any(abs(reference[1]) > _REST)
 
 
 # -- integral terms -------------------------------------------------------------------------------
@@ -314,8 +302,7 @@ def fill(into: Vector, values: Vector) -> None:
     :param into: gets the numbers.
     :param values: as many.
     """
-    for j in range(len(into)):
-        into[j] = values[j]
+    into[:] = values
 
 
 def keep(into: Vector, values: Vector) -> None:

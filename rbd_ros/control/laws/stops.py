@@ -41,6 +41,7 @@ from typing import NamedTuple
 import numpy as np
 
 from rbd_ros.compiler import Bound
+from rbd_ros.compiler.language.whole import maximum, minimum
 from rbd_ros.compiler.procedure import Kernel, Matrix, Vector
 from rbd_ros.compiler.records import field, Record
 from rbd_ros.control.interface.events import Joints, NEVER, Result, Structure, tell
@@ -193,8 +194,7 @@ def brake(x: Brake, p: StopLimits, kernel: StopKernel, joints: Joints, structure
     left = math.exp(min(-decayed, 0.0))
     _feed_stop(kernel, joints, acting, payload)
     extrapolate(kernel.q, kernel.qd, 0.5 * (1.0 + share) * design.ahead)
-    for i in range(len(kernel.qd)):
-        kernel.qd[i] = kernel.qd[i] * share
+    kernel.qd[:] = kernel.qd * share
     for j in range(len(x.allowed)):
         most = max(x.speed[j] * left, p.slow[j])
         if math.isfinite(most):
@@ -240,8 +240,7 @@ def extrapolate(q: Vector, qd: Vector, ahead: float) -> None:
     :param qd: velocities.
     :param ahead: s for which they do so.
     """
-    for i in range(len(q)):
-        q[i] += min(max(ahead * qd[i], -_FARTHEST), _FARTHEST)
+    q[:] += minimum(maximum(ahead * qd, -_FARTHEST), _FARTHEST)
 
 
 def gravity_of(kernel: StopKernel, joints: Joints, acting: Vector, payload: Vector) -> None:

@@ -53,8 +53,7 @@ def begin_task_law(x: TaskLaw, kernel: LawKernel, R: Matrix, velocity: Vector, j
     x.time = NEVER
     x.entered = moment(now, x.entered)
     x.starting = 1.0
-    for i in range(6):
-        x.integral[i] = 0.0
+    x.integral[:] = 0.0
     x.error[0] = 0.0
     x.error[1] = 0.0
     for j in range(len(x.drift)):
@@ -63,9 +62,8 @@ def begin_task_law(x: TaskLaw, kernel: LawKernel, R: Matrix, velocity: Vector, j
         x.start_speed[j] = joints.qd[i]
         x.posture[j] = joints.q[i]
     kernel.run()  # for the pose; the torque is not used
-    for i in range(3):
-        twist[i] = R[i, 0] * velocity[0] + R[i, 1] * velocity[1] + R[i, 2] * velocity[2]
-        twist[3 + i] = R[i, 0] * velocity[3] + R[i, 1] * velocity[4] + R[i, 2] * velocity[5]
+    twist[:3] = R[:, 0] * velocity[0] + R[:, 1] * velocity[1] + R[:, 2] * velocity[2]
+    twist[3:6] = R[:, 0] * velocity[3] + R[:, 1] * velocity[4] + R[:, 2] * velocity[5]
 
 
 def go_to_posture(x: TaskLaw, p: TaskGains) -> None:
@@ -102,8 +100,7 @@ def task_law(x: TaskLaw, p: LawGains, kernel: LawKernel, own: TaskInputs, R: Mat
     if x.starting > 0.0:
         _come_to_rest(x, p.switch_time, now)
     if p.task.integrates == 0.0:
-        for i in range(6):
-            x.integral[i] = 0.0
+        x.integral[:] = 0.0
     _fill_reference(own, R, position, velocity, acceleration, wrench)
     _fill_gains(x, p, own)
     kernel.run()
@@ -142,9 +139,7 @@ def impedance_law(x: TaskLaw, springs: Springs, p: LawGains, kernel: LawKernel,
     """
     if x.starting > 0.0:
         _come_to_rest(x, p.switch_time, now)
-    for i in range(3):
-        for k in range(3):
-            own.R_ref[i, k] = R[i, k]
+    own.R_ref[:] = R
     fill(own.p_ref, position)
     fill(own.velocity_ref, velocity)
     fill(own.wrench, wrench)
@@ -153,9 +148,8 @@ def impedance_law(x: TaskLaw, springs: Springs, p: LawGains, kernel: LawKernel,
     fill(own.spring, springs.tip)
     fill(own.damper, p.impedance.damping)
     own.damping_ratio[0] = p.impedance.ratio
-    for i in range(6):
-        own.inertia[i] = p.impedance.inertia[i] if shapes > 0.0 else 0.0
-        own.external[i] = external[i] if shapes > 0.0 else 0.0
+    own.inertia[:] = (p.impedance.inertia if shapes > 0.0 else 0.0)
+    own.external[:] = (external if shapes > 0.0 else 0.0)
     fill(own.task_speed, p.task.speed)
     own.max_condition[0] = p.task.max_condition
     fill(own.joint_speed, p.task.joint_speed)
@@ -177,9 +171,7 @@ def impedance_law(x: TaskLaw, springs: Springs, p: LawGains, kernel: LawKernel,
 
 def _fill_reference(own: TaskInputs, R: Matrix, position: Vector, velocity: Vector,
                     acceleration: Vector, wrench: Vector) -> None:
-    for i in range(3):
-        for k in range(3):
-            own.R_ref[i, k] = R[i, k]
+    own.R_ref[:] = R
     fill(own.p_ref, position)
     fill(own.velocity_ref, velocity)
     fill(own.acceleration_ref, acceleration)
@@ -211,18 +203,14 @@ def task_law_rests(x: TaskLaw, p: TaskGains, velocity: Vector, wrench: Vector) -
     """
     if p.posture_given > 0.0 or x.starting > 0.0 or _any(wrench):
         return False
-    for i in range(6):
-        if abs(velocity[i]) > _REST:
-            return False
-    return True
+    return not any(abs(velocity) > _REST)
 
 
 def _come_to_rest(x: TaskLaw, duration: float, now: float) -> None:
     """Let joint motion that does not move the frame fade like the motion of the frame."""
     gone = (now - x.entered) / duration if duration > 0.0 else 1.0
     share = 1.0 - smooth_step(gone) if math.isfinite(gone) else 0.0
-    for j in range(len(x.drift)):
-        x.drift[j] = x.start_speed[j] * share
+    x.drift[:] = x.start_speed * share
     if share == 0.0:
         x.starting = 0.0
 
@@ -239,7 +227,4 @@ def smooth_step(s: float) -> float:
 
 def _any(values: Vector) -> bool:
     """Return whether any number is not zero."""
-    for i in range(len(values)):
-        if values[i] != 0.0:
-            return True
-    return False
+    return any(values != 0.0)

@@ -100,8 +100,7 @@ def derive_load(p: LoadLimits) -> None:
     """
     p.size = math.sqrt(p.gravity[0] * p.gravity[0] + p.gravity[1] * p.gravity[1]
                        + p.gravity[2] * p.gravity[2])
-    for i in range(10):
-        p.payload[i] = p.given[i]
+    p.payload[:] = p.given
     about_origin(p.payload)
 
 
@@ -125,9 +124,8 @@ def restart_load(x: Load, p: LoadLimits) -> None:
     if _all_usable(p.gravity) and 0.0 <= p.size < NONE and 0.0 <= p.slew <= NONE:
         x.size = p.size
         x.slew = p.slew
-        for i in range(3):
-            x.gravity[i] = p.gravity[i]
-            x.target[i] = p.gravity[i]
+        x.gravity[:] = p.gravity
+        x.target[:] = p.gravity
     x.constant = 1.0 if p.timeout <= 0.0 else 0.0
     _carry(x, 0.0, p.payload, 0.0)
     _keep(x.given, p.given)
@@ -214,11 +212,9 @@ def take_gravity(x: Load, p: LoadLimits, u: Event, y: Result) -> None:
         if not _usable(u.numbers[i]) or (i < 3 and not abs(u.numbers[i]) <= 2.0):
             y.answer = LoadWord.BAD_DIRECTION
             return
-    for i in range(3):
-        x.target[i] = u.numbers[i] * x.size
+    x.target[:] = u.numbers[:3] * x.size
     if x.received <= NEVER:  # the value was not used before
-        for i in range(3):
-            x.gravity[i] = x.target[i]
+        x.gravity[:] = x.target
     x.received = u.numbers[3]
 
 
@@ -256,10 +252,8 @@ def share_load(x: Load, payload: Vector, gravity: Vector) -> None:
     :param payload: ten numbers of the kernel.
     :param gravity: three numbers of the kernel.
     """
-    for i in range(10):
-        payload[i] = x.payload[i]
-    for i in range(3):
-        gravity[i] = x.gravity[i]
+    payload[:] = x.payload
+    gravity[:] = x.gravity
 
 
 def _carry(x: Load, now: float, payload: Vector, duration: float) -> bool:
@@ -271,9 +265,8 @@ def _carry(x: Load, now: float, payload: Vector, duration: float) -> bool:
         return False
     if 0.0 <= duration < NONE:
         x.duration = duration
-    for i in range(10):
-        x.before[i] = x.payload[i]
-        x.wanted[i] = payload[i]
+    x.before[:] = x.payload
+    x.wanted[:] = payload
     x.start = now
     x.ramping = 1.0
     return True
@@ -309,8 +302,7 @@ def _aim(x: Load, p: LoadLimits, now: float) -> None:
         if x.target[i] != p.gravity[i]:
             _slew(x, p, now)
             x.constant = 0.0
-    for i in range(3):
-        x.target[i] = p.gravity[i]
+    x.target[:] = p.gravity
 
 
 def _approach(x: Load, p: LoadLimits, dt: float) -> None:

@@ -22,6 +22,7 @@ import math
 import numpy as np
 import numpy.typing as npt
 
+from rbd_ros.compiler.language.whole import finite
 from rbd_ros.compiler.procedure import Matrix, Vector
 from rbd_ros.compiler.records import field, Record
 from rbd_ros.control.load.words import LoadWord, TEXTS
@@ -126,10 +127,7 @@ def _is_finite(x: Body) -> bool:
         for j in range(3):
             if not math.isfinite(x.axes[i, j]):
                 return False
-    for i in range(6):
-        if not math.isfinite(x.inertia[i]):
-            return False
-    return True
+    return all(finite(x.inertia))
 
 
 def _is_within(x: Body, value: float, most: float, which: int) -> bool:
@@ -201,5 +199,4 @@ def about_origin(numbers: Vector) -> None:
         for j in range(i, 4):
             numbers[k] += numbers[0] * ((square if i == j else 0.0) - numbers[i] * numbers[j])
             k += 1
-    for i in range(1, 4):
-        numbers[i] *= numbers[0]
+    numbers[1:4] *= numbers[0]

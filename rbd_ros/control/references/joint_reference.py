@@ -93,10 +93,9 @@ def leave_path(x: JointReference) -> None:
     """
     x.path.kind, x.source, x.resting = PathKind.NONE, Source.HOLD, 0.0
     x.path.late, x.path.rate, x.path.bend, x.path.halt = 0.0, 1.0, 0.0, Halt.NONE
-    for j in range(len(x.profile.pace)):
-        x.profile.pace[j], x.path.held[j] = NONE, 0.0
-        for k in range(2):
-            x.path.given[k, j] = x.profile.target[1 + k, j]
+    x.profile.pace[:] = NONE
+    x.path.held[:] = 0.0
+    x.path.given[:] = x.profile.target[1:3]
 
 
 def hold_joint_reference(x: JointReference, p: JointLimits) -> None:

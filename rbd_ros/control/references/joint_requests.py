@@ -22,6 +22,7 @@ from __future__ import annotations
 
 import math
 
+from rbd_ros.compiler.language.whole import where
 from rbd_ros.control.interface.events import Event, Joints, NOBODY, NONE, Result, Structure
 from rbd_ros.control.numerics.angles import turn
 from rbd_ros.control.numerics.places import place_of
@@ -115,8 +116,8 @@ def take_pieces(x: JointReference, ring: Ring, u: Event, y: Result) -> None:
     leave_path(x)
     x.path.kind, x.path.number, x.path.end = PathKind.RING, ring.number, ring.end
     x.path.first, x.path.piece, x.path.last = ring.first, ring.first, ring.first + ring.pieces
-    for j in range(len(ring.final)):
-        x.path.final[j], x.path.held[j] = ring.final[j], 1.0 if ring.held[j] > 0.0 else 0.0
+    x.path.final[:] = ring.final
+    x.path.held[:] = ring.held > 0.0
     join_late(x.path, ring, x.profile.state, x.time, u.now)
     x.source, x.timed_out = Source.TRAJECTORY, 0.0
     if goal != 0.0:

@@ -67,8 +67,7 @@ def take_stream(x: JointReference, p: JointLimits, u: Event, y: Result) -> None:
     abort_goal(x.goal, ReferenceWord.SET_POINT, 0.0)
     leave_path(x)
     _note_gap(x, u.now)
-    for j in range(len(x.profile.pace)):
-        x.profile.target[1, j], x.profile.target[2, j] = 0.0, 0.0
+    x.profile.target[1] = x.profile.target[2] = 0.0
     if row == 1:
         _run_on(x, p, u, min(p.timeout, STREAM_HORIZON))
     else:

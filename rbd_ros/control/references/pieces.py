@@ -27,6 +27,7 @@ from __future__ import annotations
 import enum
 import math
 
+from rbd_ros.compiler.language.whole import finite
 from rbd_ros.compiler.procedure import Matrix, Vector
 from rbd_ros.compiler.records import field, Record
 from rbd_ros.control.interface.events import NEVER
@@ -144,10 +145,7 @@ def valid_header(ring: Ring) -> bool:
     if not (math.isfinite(ring.start) and math.isfinite(ring.end)
             and math.isfinite(ring.number) and math.isfinite(ring.goal)):
         return False
-    for j in range(len(ring.final)):
-        if not math.isfinite(ring.final[j]):
-            return False
-    return True
+    return all(finite(ring.final))
 
 
 def sample(path: Path, ring: Ring, now: float, target: Matrix) -> int:
@@ -161,8 +159,8 @@ def sample(path: Path, ring: Ring, now: float, target: Matrix) -> int:
     :returns: what they are, see ``Sampled``.
     """
     if now >= path.end:
-        for j in range(len(path.final)):
-            target[0, j], target[1, j], target[2, j] = path.final[j], 0.0, 0.0
+        target[0] = path.final
+        target[1] = target[2] = 0.0
         return Sampled.ENDED
     if path.kind == PathKind.STOP:
         finite = _evaluate(path.stop, 0, max(now - path.begin, 0.0), target, len(path.final))

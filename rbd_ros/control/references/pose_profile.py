@@ -99,8 +99,7 @@ def quaternion_of(R: Matrix, q: Vector) -> None:
         q[k] = 1.0 + 2.0 * R[k, k] - trace
         q[i], q[j] = R[i, k] + R[k, i], R[j, k] + R[k, j]
     size = positive(math.sqrt(q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3]))
-    for i in range(4):
-        q[i] = q[i] / size
+    q[:] = q / size
 
 
 def set_axes(q: Vector, R: Matrix) -> None:
@@ -188,8 +187,7 @@ def _want(x: PoseProfile, k: int, most: float, slope: float, dt: float) -> None:
         share = min(_settling_speed(length, slope, dt), most) / max(length, _TINY)
         x.wanted[0], x.wanted[1], x.wanted[2] = dx + share * lx, dy + share * ly, dz + share * lz
     fit = min(1.0, most / max(_norm(x.wanted[0], x.wanted[1], x.wanted[2]), _TINY))
-    for j in range(3):
-        x.wanted[j] = fit * x.wanted[j]
+    x.wanted[:] = fit * x.wanted
 
 
 def _keep_lead(x: PoseProfile, k: int, longest: float, most: float) -> None:
@@ -214,12 +212,10 @@ def _change(x: PoseProfile, p: TaskLimits, k: int, dt: float) -> None:
         most = min(most, x.most)
     _want(x, k, most, slope, dt)
     _keep_lead(x, k, p.lead[k], most)
-    for j in range(3):
-        x.change[i + j] = x.wanted[j] - x.velocity[i + j]
+    x.change[i:i + 3] = x.wanted - x.velocity[i:i + 3]
     size = _norm(x.change[i], x.change[i + 1], x.change[i + 2])
     bound = min(1.0, slope * dt / max(size, _TINY))
-    for j in range(3):
-        x.change[i + j] = bound * x.change[i + j]
+    x.change[i:i + 3] = bound * x.change[i:i + 3]
 
 
 def advance_pose(x: PoseProfile, p: TaskLimits, ahead: float, dt: float) -> None:
@@ -233,8 +229,7 @@ def advance_pose(x: PoseProfile, p: TaskLimits, ahead: float, dt: float) -> None
     """
     rotate(x.goal, ahead * x.drift[0], ahead * x.drift[1], ahead * x.drift[2], x.turned)
     turn_between(x.orientation, x.turned, x.way)
-    for j in range(3):
-        x.way[3 + j] = x.goal[4 + j] + ahead * x.drift[3 + j] - x.position[j]
+    x.way[3:6] = x.goal[4:7] + ahead * x.drift[3:6] - x.position
     for k in range(2):
         _change(x, p, k, dt)
     finite = True
@@ -250,16 +245,12 @@ def advance_pose(x: PoseProfile, p: TaskLimits, ahead: float, dt: float) -> None
         return
     rotate(x.orientation, x.velocity[0] * dt, x.velocity[1] * dt, x.velocity[2] * dt,
            x.orientation)
-    for j in range(3):
-        x.position[j] += x.velocity[3 + j] * dt
+    x.position[:] += x.velocity[3:6] * dt
     set_axes(x.orientation, x.R)
 
 
 def _freeze(x: PoseProfile) -> None:
     """Stay where the reference is."""
-    for j in range(6):
-        x.velocity[j], x.acceleration[j], x.way[j], x.change[j] = 0.0, 0.0, 0.0, 0.0
-    for j in range(3):
-        x.wanted[j] = 0.0
-    for j in range(4):
-        x.turned[j] = x.orientation[j]
+    x.velocity[:] = x.acceleration[:] = x.way[:] = x.change[:] = 0.0
+    x.wanted[:] = 0.0
+    x.turned[:] = x.orientation

@@ -86,10 +86,8 @@ def handle_target(x: Target, reference: TaskReference, p: TaskLimits, verdict: V
         if _is_pose(x, p.reach, verdict):
             _take(x, reference)
             _estimate(x, p)
-            for j in range(7):
-                x.numbers[j] = x.goal[j]
-            for j in range(6):
-                x.numbers[7 + j] = x.drift[j]
+            x.numbers[:7] = x.goal
+            x.numbers[7:13] = x.drift
             x.numbers[13] = x.horizon
     elif x.kind == Kind.TWIST:
         _check_six(x, ReferenceWord.NO_TWIST, 0, verdict)
@@ -125,10 +123,8 @@ def _is_pose(x: Target, reach: float, verdict: Verdict) -> bool:
     if not 0.9 < size < 1.1:
         refuse(verdict, PointWord.NO_TURN, NOBODY, size, 0.0, 0.0)
         return False
-    for j in range(4):
-        x.goal[j] = x.numbers[j] / size
-    for j in range(4, 7):
-        x.goal[j] = x.numbers[j]
+    x.goal[:4] = x.numbers[:4] / size
+    x.goal[4:7] = x.numbers[4:7]
     return True
 
 
@@ -156,8 +152,7 @@ def _take(x: Target, reference: TaskReference) -> None:
     if x.poses == _POSES:
         for i in range(1, _POSES):
             x.times[i - 1] = x.times[i]
-            for j in range(7):
-                x.stream[i - 1, j] = x.stream[i, j]
+            x.stream[i - 1] = x.stream[i]
         x.poses -= 1.0
     _add(x)
 
@@ -165,15 +160,13 @@ def _take(x: Target, reference: TaskReference) -> None:
 def _add(x: Target) -> None:
     at = int(x.poses)
     x.times[at] = x.now
-    for j in range(7):
-        x.stream[at, j] = x.goal[j]
+    x.stream[at] = x.goal
     x.poses = at + 1
 
 
 def _estimate(x: Target, p: TaskLimits) -> None:
     """Estimate the velocity of streamed poses over two of their longest gaps; jumps end it."""
-    for j in range(6):
-        x.drift[j] = 0.0
+    x.drift[:] = 0.0
     longest = 0.0
     for i in range(1, int(x.poses)):
         longest = max(longest, x.times[i] - x.times[i - 1])
@@ -183,19 +176,16 @@ def _estimate(x: Target, p: TaskLimits) -> None:
     while x.now - x.times[at] > _GAPS * longest:
         at += 1
     span = x.now - x.times[at]
-    for j in range(7):
-        x.before[j] = x.stream[at, j]
+    x.before[:] = x.stream[at]
     turn_between(x.before, x.goal, x.drift)
-    for j in range(3):
-        x.drift[j] = x.drift[j] / span
-        x.drift[3 + j] = (x.goal[4 + j] - x.before[4 + j]) / span
+    x.drift[:3] = x.drift[:3] / span
+    x.drift[3:6] = (x.goal[4:7] - x.before[4:7]) / span
     if _norm(x.drift, 0) <= p.velocity[0] and _norm(x.drift, 3) <= p.velocity[1]:
         x.horizon = _GOES_ON * longest
         return
     x.poses = 0.0
     _add(x)
-    for j in range(6):
-        x.drift[j] = 0.0
+    x.drift[:] = 0.0
 
 
 def _norm(x: Vector, i: int) -> float:

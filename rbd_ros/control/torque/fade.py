@@ -85,8 +85,7 @@ def note_torque(x: Fade, torque: Vector) -> None:
     :param x: offset.
     :param torque: finite torque before the limiter, N.m.
     """
-    for j in range(len(torque)):
-        x.last[j] = torque[j]
+    x.last[:] = torque
     x.fading, x.armed, x.valid = 0.0, 0.0, 1.0
 
 
@@ -110,10 +109,8 @@ def add_offset(x: Fade, limit: Vector, duration: float, now: float, torque: Vect
     elif x.fading > 0.0:
         _fade(x, limit, duration, now, qd)
     if x.fading > 0.0:
-        for j in range(len(torque)):
-            torque[j] += x.offset[j]
-    for j in range(len(torque)):
-        x.last[j] = torque[j]
+        torque[:] += x.offset
+    x.last[:] = torque
     x.valid = 1.0
 
 

@@ -23,6 +23,7 @@ from __future__ import annotations
 
 import math
 
+from rbd_ros.compiler.language.whole import maximum
 from rbd_ros.compiler.procedure import Vector
 from rbd_ros.compiler.records import field, Record
 from rbd_ros.control.interface.events import NONE
@@ -173,9 +174,8 @@ def commit(x: Limiter) -> None:
 
     :param x: memory.
     """
-    for j in range(len(x.sent)):
-        x.last[j] = x.total[j]
-        x.last_sent[j] = x.sent[j]
+    x.last[:] = x.total
+    x.last_sent[:] = x.sent
 
 
 def is_slewing(x: Limiter) -> bool:
@@ -184,10 +184,7 @@ def is_slewing(x: Limiter) -> bool:
 
     :param x: memory.
     """
-    for j in range(len(x.slewing)):
-        if x.slewing[j] > 0.0:
-            return True
-    return False
+    return any(x.slewing > 0.0)
 
 
 def _aim(x: Limiter, p: LimiterParameters, j: int, torque: float) -> None:
@@ -199,9 +196,8 @@ def _aim(x: Limiter, p: LimiterParameters, j: int, torque: float) -> None:
 
 def _add_driver(x: Limiter) -> None:
     """Complete the results after the step of what is sent."""
-    for j in range(len(x.sent)):
-        x.total[j] = x.sent[j] + x.driver[j]
-        x.slewing[j] = max(x.slewing[j], x.late[j])
+    x.total[:] = x.sent + x.driver
+    x.slewing[:] = maximum(x.slewing, x.late)
 
 
 def _along(start: Vector, end: Vector, rate: Vector, dt: float, reached: Vector, slow: Vector,

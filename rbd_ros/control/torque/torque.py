@@ -280,8 +280,7 @@ def send(x: Command, p: CommandLimits, y: Result, now: float, steady: float, liv
 # -- inside ---------------------------------------------------------------------------------------
 
 def _copy(to: Vector, x: Vector) -> None:
-    for j in range(len(to)):
-        to[j] = x[j]
+    to[:] = x
 
 
 def _want(x: Torque, c: Computed) -> bool:
@@ -295,8 +294,7 @@ def _want(x: Torque, c: Computed) -> bool:
 def _begin(x: Torque, p: TorqueParameters) -> None:
     """Start the limiter from what acts now: never from zero under a loaded arm."""
     if not x.known > 0.0:
-        for j in range(len(x.start)):
-            x.start[j] = x.limiter.sent[j] + x.limiter.driver[j]
+        x.start[:] = x.limiter.sent + x.limiter.driver
     reset_limiter(x.limiter, p.limits, x.start)
     x.known = 0.0
 
@@ -322,8 +320,7 @@ def _brake(x: Torque, c: Computed, load: Vector, qd: Vector) -> None:
     """
     _copy(c.wanted, c.brake)
     if not is_finite(c.wanted) and is_finite(qd):
-        for j in range(len(c.wanted)):
-            c.wanted[j] = x.gravity[j] - load[j]
+        c.wanted[:] = x.gravity - load
 
 
 def _mix(x: Command, p: CommandLimits, c: Computed, load: Vector, start: Vector, share: float,
