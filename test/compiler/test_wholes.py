@@ -81,7 +81,7 @@ def test_random_procedures_to_the_last_bit(seed, tmp_path):
     expected = by_numpy(entry, seed)
     for backend in ('python', 'llvm'):
         np.testing.assert_array_equal(left_by(
-            lambda given: bind(entry, *given, backend=backend)(), seed), expected)  # noqa: B023
+            lambda given: bind(entry, *given, backend=backend)(), seed), expected)
     np.testing.assert_array_equal(on_device(entry, seed), expected)
 
 

@@ -82,7 +82,8 @@ def within(values: Vector, most: Vector, share: float = 0.5) -> Vector:
 
 
 def fallen(x: Shelf, least: float) -> Vector:
-    return x.row * least if total(x.row) > least else within(x.other, abs(x.row[:]), x.box.gain)
+    return (x.row * least if total(x.row) > least else
+            within(x.other, abs(x.row[:]), x.box.gain))
 
 
 def next_of(mode: Mode) -> Mode:
@@ -130,7 +131,8 @@ class Random:
             lambda: f'({r[0]()} {self.pick("+", "-", "*")} {s()})', lambda: f'(-{r[0]()})',
             lambda: f'abs({r[0]()})', lambda: f'where({c()}, {r[0]()}, {r[1]()})',
             lambda: f'where({c()}, {s()}, {r[0]()})',
-            lambda: f'({r[0]()} if {self.truth(depth - 1)} else {r[1]()})', lambda: f'minimum({r[0]()}, {s()})',
+            lambda: f'({r[0]()} if {self.truth(depth - 1)} else {r[1]()})',
+            lambda: f'minimum({r[0]()}, {s()})',
             lambda: f'maximum({s()}, {r[0]()})', lambda: f'minimum({r[0]()}, {r[1]()})',
             lambda: f'clip({r[0]()}, {r[1]()}, {s()})', r[0],
             lambda: f'within({r[0]()}, {r[1]()}, {s()})', lambda: f'within({r[0]()}, {r[1]()})',
@@ -197,7 +199,8 @@ class Random:
             lambda: [f'y.on = x.box.take(x.row, by={self.real(0)}, keep={self.truth(1)})'],
             lambda: [f'x.other[k] = {self.truth(1)}'],
             lambda: [f'x.grid[:] = x.row[:] = {self.real()}'],
-            lambda: [f'x.row[:] = x.grid[1] = {self.pick("v", "y.row * 2.0", "-x.other")}'], lambda: ['y.box.reset()'],
+            lambda: [f'x.row[:] = x.grid[1] = {self.pick("v", "y.row * 2", "-x.other")}'],
+            lambda: ['y.box.reset()'],
             lambda: ['x.row[:] = clip(x.row, -99.0, 99.0)'],
             lambda: [f'x.other[:] = {self.truths(short=False)}']]
         if indent < 2 and not self.rng.integers(4):
@@ -233,7 +236,8 @@ def filled(rng):
     for numbers in (x.memory, y.memory, v):
         numbers[:] = rng.normal(scale=2.0, size=numbers.size)
         odd = rng.random(numbers.size) < 0.1
-        numbers[odd] = rng.choice([math.nan, math.inf, -math.inf, 0.0, -0.0, 1e308], size=odd.sum())
+        numbers[odd] = rng.choice([math.nan, math.inf, -math.inf, 0.0, -0.0, 1e308],
+                                  size=odd.sum())
     for record in (x, y):
         record.on, record.box.full = bool(rng.integers(2)), bool(rng.integers(2))
         record.mode, record.count = rng.choice([0, 2, 7]), rng.integers(-3, 4)

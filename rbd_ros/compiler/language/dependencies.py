@@ -22,13 +22,13 @@ at is in here; so is some that it does not need, such as other functions of the 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
+from functools import cache
 import inspect
 from types import FunctionType, ModuleType
 
 from rbd_ros.compiler.language.signatures import (
     check_unchanged, Function, Layout, layout_of, owner_of, source_of)
-from rbd_ros.compiler.records import Record
 
 __all__ = ['dependencies']
 
@@ -56,7 +56,8 @@ def dependencies(entry: Function) -> list[str]:
         todo += [value for _, value in used if isinstance(value, FunctionType)]
         for kind in _classes(function):
             _add_layouts(kind, layouts)
-            todo += _methods(kind, function.__code__.co_names)
+            methods = _methods(kind)
+            todo += [each for name in function.__code__.co_names for each in methods.get(name, ())]
         if function.__code__.co_filename not in files:
             files[function.__code__.co_filename] = source_of(function)
     check_unchanged(functions)
@@ -102,18 +103,20 @@ def _classes(function: Function) -> Iterator[type]:
             yield found
 
 
-def _methods(kind: type, names: Iterable[str]) -> Iterator[FunctionType]:
-    """Yield the methods of these names of a class, and of the records inside it."""
+@cache
+def _methods(kind: type) -> dict[str, list[FunctionType]]:
+    """Return the methods of a class, and of the records inside it, by their names."""
     layout = layout_of(kind)
+    found: dict[str, list[FunctionType]] = {}
     if layout is None:
-        return
-    for name in names:
-        found = getattr(kind, name, None)
-        if isinstance(found, FunctionType) and not hasattr(Record, name):
-            yield found
+        return found
+    for name, each in vars(kind).items():
+        if isinstance(each, FunctionType) and not name.startswith('__'):
+            found.setdefault(name, []).append(each)
     for _, inner in layout.members.values():
-        if isinstance(inner, Layout):
-            yield from _methods(inner.type, names)
+        for name, methods in _methods(inner.type).items() if isinstance(inner, Layout) else ():
+            found.setdefault(name, []).extend(methods)
+    return found
 
 
 def _add_layouts(kind: type, layouts: dict[type, str]) -> None:

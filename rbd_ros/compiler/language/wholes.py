@@ -93,6 +93,8 @@ class _Here:
         self.before.append(Assign((found,), (value,)))
         return found
 
+    known = number      # what a name stands for, where it is used perhaps several times
+
     def array(self, held: Held) -> Held:
         """Return an array as the loop names it."""
         return held
@@ -112,6 +114,10 @@ class _Apart:
         name = f'b{len(self.numbers)}'
         self.numbers[name] = value
         return Local(value.kind, name)
+
+    def known(self, value: Expression) -> Expression:
+        """Return what a name stands for, a parameter where it is used."""
+        return value
 
     def array(self, held: Held) -> Held:
         """Return the parameter that an array becomes."""
@@ -192,6 +198,10 @@ class Wholes(Scope):
         #: What parameters stand for where the function is put in the place of its call.
         self._given_wholes: dict[str, Whole] = {}
         self._names = {each.id for each in ast.walk(self._tree) if isinstance(each, ast.Name)}
+
+    def procedure(self) -> Procedure:
+        """Return the function."""
+        raise NotImplementedError
 
     def _expression(self, node: ast.expr) -> Expression:
         raise NotImplementedError
@@ -292,12 +302,7 @@ class Wholes(Scope):
     def _elements(self, node: ast.expr, frame: _Here | _Apart) -> Whole:
         """Return what an expression has, many numbers or one."""
         if not self._is_whole(node):
-            value = self._expression(node)
-            if any(isinstance(each, (Call, KernelCall, ForeignCall, Octets))
-                   and not self._is_pure(each) for each in below(value)):
-                self._refuse(node, 'what is called here may change what is read beside it; call '
-                             'it on a line before, and keep its result in a name')
-            return _one(frame.number(value))
+            return _one(frame.number(self._single(node)))
         if isinstance(node, ast.Name) and node.id in self._given_wholes:
             return self._given_wholes[node.id]
         if isinstance(node, (ast.Name, ast.Attribute)) or self._is_part(node):
@@ -319,6 +324,15 @@ class Wholes(Scope):
         if found.kind == 'int':
             self._refuse(node, 'whole vectors hold floats and truths')
         return found
+
+    def _single(self, node: ast.expr) -> Expression:
+        """Return one number among many, which nothing that is called may change."""
+        value = self._expression(node)
+        if any(isinstance(each, (Call, KernelCall, ForeignCall, Octets))
+               and not self._is_pure(each) for each in below(value)):
+            self._refuse(node, 'what is called here may change what is read beside it; call it on '
+                         'a line before, and keep its result in a name')
+        return value
 
     def _is_inlined(self, node: ast.Call) -> bool:
         """Return whether a function of the module is called that gives a vector."""
@@ -346,13 +360,16 @@ class Wholes(Scope):
                                  f'{ast.unparse(each)}')    # type: ignore[arg-type]
                 inner._held[parameter.name] = held
                 continue
-            value = (self._elements(each, frame) if isinstance(each, ast.expr) else
-                     _one(self._constant(each, node)))
-            if bool(value.axes) == parameter.is_number:
+            whole = isinstance(each, ast.expr) and self._is_whole(each)
+            if whole == parameter.is_number:
                 self._refuse(node, f'{parameter.name} of {function.__name__} is a '
                              f'{parameter.kind}')
-            if not value.axes:
-                value = _one(self._as(str(parameter.kind), value.at(()), node))
+            if whole:
+                value = self._elements(each, frame)     # type: ignore[arg-type]
+            else:
+                one = (self._single(each) if isinstance(each, ast.expr) else
+                       self._constant(each, node))
+                value = _one(frame.known(self._as(str(parameter.kind), one, node)))
             inner._given_wholes[parameter.name] = value
             inner._held.pop(parameter.name, None)
         found = inner._elements(last.value, frame)
@@ -360,11 +377,13 @@ class Wholes(Scope):
         return found
 
     def _is_pure(self, call: object) -> bool:
-        """Return whether a call changes nothing: it is given numbers, or made here."""
-        return isinstance(call, Call) and (
-            not any(isinstance(each, Held) for each in call.given)
-            or any(each.function is call.function for each in self._made
-                   if each.result != 'None'))
+        """Return whether a call changes nothing: nothing assigns to memory in it."""
+        if not isinstance(call, Call):
+            return False
+        if not any(isinstance(each, Held) for each in call.given):
+            return True
+        procedure = next((each for each in self._made if each.function is call.function), None)
+        return procedure.result != 'None' if procedure else _reads_only(type(self), call.function)
 
     def _check_fit(self, node: ast.AST, a: Sequence[Axis], b: Sequence[Axis]) -> None:
         """Refuse what certainly has other numbers of elements."""
@@ -545,6 +564,17 @@ class Wholes(Scope):
                 Return(result)]
 
     _loop_of_min = _loop_of_max
+
+
+@cache
+def _reads_only(reader: type[Wholes], function: Function) -> bool:
+    """Return whether a procedure changes nothing."""
+    found = reader(function)
+    parts = list(below(found.procedure().body))
+    return all(all(isinstance(target, Local) for target in each.targets)
+               if isinstance(each, Assign) else found._is_pure(each)
+               for each in parts
+               if isinstance(each, (Assign, Call, KernelCall, ForeignCall, Octets)))
 
 
 def _one(value: Expression) -> Whole:

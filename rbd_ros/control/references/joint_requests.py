@@ -22,7 +22,6 @@ from __future__ import annotations
 
 import math
 
-from rbd_ros.compiler.language.whole import where
 from rbd_ros.control.interface.events import Event, Joints, NOBODY, NONE, Result, Structure
 from rbd_ros.control.numerics.angles import turn
 from rbd_ros.control.numerics.places import place_of

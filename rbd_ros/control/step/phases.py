@@ -57,7 +57,6 @@ from rbd_ros.control.step.state import Kernels, Parameters, State, Work
 from rbd_ros.control.supervisor.due import is_frozen, is_live, is_working, trust_in_load
 from rbd_ros.control.supervisor.states import StateCode
 from rbd_ros.control.supervisor.supervisor import computed, fresh, hear
-from rbd_ros.control.torque.fade import cancel_fade
 from rbd_ros.control.torque.torque import (
     begin_at, brake_torque, gravity_known, law_not_finite, live_torque, need, no_brake, send,
     turn_blind, wants_state)
@@ -176,7 +175,7 @@ def _torque(x: State, u: Event, p: Parameters, ring: Ring, k: Kernels, w: Work, 
     if not live_torque(x.command, p.command, w.computed, x.observer.load, w.qd, u.now):
         law_not_finite(x.command, p.command, u.steady)
         announce(x, p, k, w, y)
-        cancel_fade(x.command.torque.fade)
+        x.command.torque.fade.cancel()
         _compute(x, u, p, ring, k, w, y, Need.STOP)
         if not _gravity_is_known(x, u, p, k, w, y):
             return

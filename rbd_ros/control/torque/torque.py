@@ -30,9 +30,8 @@ from rbd_ros.control.supervisor.due import due_now, is_distrusted, is_live, is_s
 from rbd_ros.control.supervisor.states import Due, StateCode
 from rbd_ros.control.supervisor.supervisor import advance, Diagnosis, fault, published
 from rbd_ros.control.supervisor.words import SupervisorWord
-from rbd_ros.control.torque.fade import add_offset, arm_fade, cancel_fade, note_torque
 from rbd_ros.control.torque.limiter import (
-    apply_limits, clamped, commit, is_finite, is_slewing, limit_of, release_limits, reset_limiter)
+    apply_limits, is_finite, most_of, release_limits, within)
 from rbd_ros.control.torque.torque_records import (
     Command, CommandLimits, Computed, Need, Torque, TorqueParameters)
 
@@ -68,7 +67,7 @@ def begin_at(x: Torque, known: int, torque: Vector) -> None:
     """
     x.known = 1.0 if known > 0 and is_finite(torque) else 0.0
     if x.known > 0.0:
-        _copy(x.start, torque)
+        x.start[:] = torque
 
 
 # -- the course of a step -------------------------------------------------------------------------
@@ -84,9 +83,9 @@ def changed(x: Command, p: CommandLimits) -> bool:
         return False
     x.torque.state = x.supervisor.state
     if x.torque.state == StateCode.RAMPING_IN:
-        arm_fade(x.torque.fade, p.torque.switch_time)
+        x.torque.fade.arm(p.torque.switch_time)
     elif StateCode.FLOATING <= x.torque.state <= StateCode.RETRACTING:
-        cancel_fade(x.torque.fade)  # what pressed must not fade slowly
+        x.torque.fade.cancel()  # what pressed must not fade slowly
     return True
 
 
@@ -141,7 +140,7 @@ def silence(x: Torque) -> None:
     :param x: torque.
     """
     x.sending, x.ramping = 0.0, 0.0
-    cancel_fade(x.fade)
+    x.fade.cancel()
 
 
 def gravity_known(x: Command, p: CommandLimits, c: Computed, steady: float) -> bool:
@@ -157,8 +156,8 @@ def gravity_known(x: Command, p: CommandLimits, c: Computed, steady: float) -> b
         fault(x.supervisor, p.supervisor, steady, CauseCode.BAD_GRAVITY,
               SupervisorWord.GRAVITY_NOT_FINITE, NOBODY, 0.0, 0.0, 0.0)
         return False
-    _copy(x.torque.gravity, c.gravity)
-    _copy(x.torque.limiter.driver, c.driver)
+    x.torque.gravity[:] = c.gravity
+    x.torque.limiter.driver[:] = c.driver
     return True
 
 
@@ -183,12 +182,11 @@ def live_torque(x: Command, p: CommandLimits, c: Computed, load: Vector, qd: Vec
         return _law_torque(x.torque, p.torque, c, gain, qd, now)
     _brake(x.torque, c, load, qd)
     if due == Due.RAMP_LIVE:
-        for j in range(len(c.wanted)):
-            c.wanted[j] = clamped(c.wanted[j], limit_of(p.torque.limits.limit, j))
+        c.wanted[:] = within(c.wanted, most_of(p.torque.limits.limit))
         _mix(x, p, c, load, c.wanted, x.supervisor.blend)
     if not _want(x.torque, c):
         return False
-    note_torque(x.torque.fade, x.torque.wanted)
+    x.torque.fade.take(x.torque.wanted)
     return True
 
 
@@ -268,26 +266,22 @@ def send(x: Command, p: CommandLimits, y: Result, now: float, steady: float, liv
     else:
         apply_limits(x.torque.limiter, p.torque.limits, x.torque.wanted, dt)
     y.send = 1.0
-    _copy(y.torque, x.torque.limiter.sent)
-    commit(x.torque.limiter)
+    y.torque[:] = x.torque.limiter.sent
+    x.torque.limiter.commit()
     x.torque.now, x.torque.steady = moment(now, x.torque.now), moment(steady, x.torque.steady)
     x.torque.sending = 1.0
     x.torque.published += 1.0
     if is_stopping(x.supervisor):
-        published(x.supervisor, p.supervisor, steady, 0 if is_slewing(x.torque.limiter) else 1)
+        published(x.supervisor, p.supervisor, steady, 0 if x.torque.limiter.is_slewing() else 1)
 
 
 # -- inside ---------------------------------------------------------------------------------------
-
-def _copy(to: Vector, x: Vector) -> None:
-    to[:] = x
-
 
 def _want(x: Torque, c: Computed) -> bool:
     """Take the torque that was put together, if it is finite."""
     if not is_finite(c.wanted):
         return False
-    _copy(x.wanted, c.wanted)
+    x.wanted[:] = c.wanted
     return True
 
 
@@ -295,20 +289,19 @@ def _begin(x: Torque, p: TorqueParameters) -> None:
     """Start the limiter from what acts now: never from zero under a loaded arm."""
     if not x.known > 0.0:
         x.start[:] = x.limiter.sent + x.limiter.driver
-    reset_limiter(x.limiter, p.limits, x.start)
+    x.limiter.begin(p.limits, x.start)
     x.known = 0.0
 
 
 def _law_torque(x: Torque, p: TorqueParameters, c: Computed, gain: float, qd: Vector, now: float,
                 ) -> bool:
     """Put the torque of a law together; False if it is not finite."""
-    for j in range(len(c.wanted)):
-        c.wanted[j] = c.law[j]
-        if gain < 1.0:  # gravity is never ramped
-            c.wanted[j] = (c.law[j] - x.gravity[j]) * gain + x.gravity[j]
+    c.wanted[:] = c.law
+    if gain < 1.0:  # gravity is never ramped
+        c.wanted[:] = (c.law - x.gravity) * gain + x.gravity
     if not is_finite(c.wanted):
         return False
-    add_offset(x.fade, p.limits.limit, p.switch_time, moment(now, x.now), c.wanted, qd)
+    x.fade.add(p.limits.limit, p.switch_time, moment(now, x.now), c.wanted, qd)
     return _want(x, c)
 
 
@@ -318,7 +311,7 @@ def _brake(x: Torque, c: Computed, load: Vector, qd: Vector) -> None:
 
     Velocities that are finite and absurd may have none: then gravity is all.
     """
-    _copy(c.wanted, c.brake)
+    c.wanted[:] = c.brake
     if not is_finite(c.wanted) and is_finite(qd):
         c.wanted[:] = x.gravity - load
 
@@ -326,9 +319,7 @@ def _brake(x: Torque, c: Computed, load: Vector, qd: Vector) -> None:
 def _mix(x: Command, p: CommandLimits, c: Computed, load: Vector, start: Vector, share: float,
          ) -> None:
     """Put the given share of the way from start to the release torque together."""
-    for j in range(len(start)):
-        target = _target(x, p, load, j)
-        c.wanted[j] = start[j] + (target - start[j]) * share
+    c.wanted[:] = start + (_target(x, p, load) - start) * share
 
 
 def leave_torque(x: Command, p: CommandLimits, load: Vector, y: Result) -> None:
@@ -342,9 +333,8 @@ def leave_torque(x: Command, p: CommandLimits, load: Vector, y: Result) -> None:
     """
     if x.torque.sending <= 0.0:
         return
-    for j in range(len(y.torque)):
-        most = limit_of(p.torque.limits.limit, j)
-        y.torque[j] = clamped(_target(x, p, load, j) - x.torque.limiter.driver[j], most)
+    y.torque[:] = within(_target(x, p, load) - x.torque.limiter.driver,
+                         most_of(p.torque.limits.limit))
     y.send = 1.0
 
 
@@ -361,20 +351,18 @@ def carry_torque(x: Torque, p: TorqueParameters, gravity: Vector, driver: Vector
     """
     if not (p.keeps_gravity > 0.0 and is_finite(gravity) and is_finite(driver)):
         return
-    _copy(x.limiter.driver, driver)
-    reset_limiter(x.limiter, p.limits, gravity)
-    _copy(x.limiter.sent, x.limiter.last_sent)  # from which the first torque begins
-    _copy(y.torque, x.limiter.sent)
+    x.limiter.driver[:] = driver
+    x.limiter.begin(p.limits, gravity)
+    x.limiter.sent[:] = x.limiter.last_sent  # from which the first torque begins
+    y.torque[:] = x.limiter.sent
     y.send = 1.0
 
 
-def _target(x: Command, p: CommandLimits, load: Vector, j: int) -> float:
-    """Total torque of a joint after release; sending nothing leaves what the driver adds."""
-    if not p.torque.keeps_gravity > 0.0:
-        return x.torque.limiter.driver[j]
-    gravity = x.torque.gravity[j]
+def _target(x: Command, p: CommandLimits, load: Vector) -> Vector:
+    """Total torque after release; sending nothing leaves what the driver adds."""
     # The load may be a person who pushes: keep it only if g(q) is known to be wrong.
-    return gravity - load[j] if is_distrusted(x.supervisor) else gravity
+    return (x.torque.limiter.driver if not p.torque.keeps_gravity > 0.0 else
+            x.torque.gravity - load if is_distrusted(x.supervisor) else x.torque.gravity[:])
 
 
 def _blind(x: Command, p: CommandLimits, c: Computed, load: Vector, y: Result, due: int,
@@ -383,19 +371,18 @@ def _blind(x: Command, p: CommandLimits, c: Computed, load: Vector, y: Result, d
     if x.torque.sending <= 0.0:  # nothing was ever sent in this activation
         published(x.supervisor, p.supervisor, steady, 1)
         return
-    cancel_fade(x.torque.fade)
+    x.torque.fade.cancel()
     if due == Due.LAST_GRAVITY:
-        _copy(c.wanted, x.torque.gravity)
+        c.wanted[:] = x.torque.gravity
     elif due == Due.RAMP_BLIND:
         blend = x.supervisor.blend
         if x.torque.ramping <= 0.0:
-            _copy(x.torque.start, x.torque.limiter.last)
+            x.torque.start[:] = x.torque.limiter.last
             x.torque.ramping, x.torque.start_blend = 1.0, min(blend, 1.0 - 1e-9)
         begun = x.torque.start_blend
         _mix(x, p, c, load, x.torque.start, (blend - begun) / (1.0 - begun))
     elif due == Due.RELEASE:
-        for j in range(len(c.wanted)):
-            c.wanted[j] = _target(x, p, load, j)
+        c.wanted[:] = _target(x, p, load)
     else:
         return
     if _want(x.torque, c):
