@@ -129,7 +129,7 @@ class _Truth(_Number):
     """A truth, which is 0 or 1 in memory."""
 
     def __get__(self, record: Record | None, kind: type[Record]) -> Any:
-        return self if record is None else record._single[self._place] != 0.0
+        return self if record is None else record._single[self._place] > 0.0
 
 
 class _Whole(_Number):

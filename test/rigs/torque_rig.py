@@ -41,7 +41,6 @@ from rbd_ros.control.supervisor.latch import Latched, latched
 from rbd_ros.control.supervisor.states import Due, State, StateCode, Timing
 from rbd_ros.control.supervisor.supervisor import (
     activate, advance, computed, Diagnosis, fault, fresh, reset)
-from rbd_ros.control.torque.fade import arm_fade, cancel_fade
 from rbd_ros.control.torque.torque import (
     after_timer, begin_at, brake_torque, changed, gravity_known, law_not_finite, live_torque, need,
     no_brake, send, turn_blind, wants_state)
@@ -127,7 +126,7 @@ def run_cycle(x: Command, p: CommandLimits, c: Computed, d: Diagnosis, r: Plant,
     if not live_torque(x, p, c, r.load, r.qd, u.now):
         law_not_finite(x, p, u.steady)
         announce(x, p, r)
-        cancel_fade(x.torque.fade)
+        x.torque.fade.cancel()
         compute(x, p, c, r, joints, Need.STOP, u.steady)
         if not brake_torque(x, c, r.load, r.qd):
             no_brake(x, p, u.steady)
@@ -162,7 +161,7 @@ def run_event(x: Command, p: CommandLimits, c: Computed, d: Diagnosis, r: Plant,
     elif u.kind == Kind.FAULT:
         fault(x.supervisor, p.supervisor, u.steady, int(u.cause), 0, NOBODY, 0.0, 0.0, 0.0)
     elif u.kind == SWITCH:
-        arm_fade(x.torque.fade, p.torque.switch_time)
+        x.torque.fade.arm(p.torque.switch_time)
     elif u.kind == BEGIN_AT:
         begin_at(x.torque, 1, r.first)
 

@@ -96,7 +96,7 @@ class Scope:
         """Return what a number of a record is: a truth and an integer are floats in memory."""
         kind = self._kind_of(number)
         if kind == 'bool':
-            return Comparison(('!=',), (number, Constant('float', 0.0)))
+            return Comparison(('>',), (number, Constant('float', 0.0)))
         return number if kind == 'float' else BuiltIn('int', 'int', (number,))
 
     def _kind_of(self, target: object) -> str:

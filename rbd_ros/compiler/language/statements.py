@@ -15,36 +15,15 @@
 """
 Python functions of loops and branches as trees, read from their source.
 
-A graph has no branches, and its size is fixed. What is iterated until a number is small, over as
+A graph has no branches, and its size is fixed. What is iterated until a number is small, A graph has no branches, and its size is fixed. What is iterated until a number is small, over as
 many rows as there happen to be, or decides by what it finds, is written as functions on arrays
-and records, which Python runs as they stand and which are translated here. They may hold:
+and records, which Python runs as they stand and which are translated here. What they may hold is
+said in ``docs/language.md``, with an example of each; besides, ``Bytes`` are read and written by the
+functions of :mod:`.octets`, those of their words that threads share by the functions of
+:mod:`.shared`, and a ``Foreign`` is a function of C, see :mod:`.foreign`.
 
-- parameters without defaults: arrays, ``Vector`` and ``Matrix``; ``Bytes``, which are read and
-  written by the functions of :mod:`.octets`, and those of their words that threads share by the
-  functions of :mod:`.shared`; a ``Kernel``, whose call returns zero unless it has failed; a
-  ``Foreign``, which is a function of C, called with integers and the addresses of bytes, arrays
-  and records, see :mod:`.foreign`; a class of :class:`~rbd_ros.compiler.records.Record`; named
-  tuples of these; ``int`` and ``float``. The result is ``float``, ``int``, ``bool`` or ``None``;
-- of a record its numbers, which are read, assigned and augmented (``x.gain``), elements of its
-  arrays (``x.load[j]``, ``x.m[i, j]``), and the records inside (``x.limiter.last[j]``), which
-  functions take as well (``limit(x.limiter)``);
-- ``for`` over a ``range``, ``while``, ``if``, ``elif``, ``else``, ``break``, ``continue``,
-  ``return``, assignments, also of as many values to as many targets, and augmented ones;
-- numbers, which keep the type of their first assignment; integers become floating-point numbers
-  where these are wanted, and nothing else is converted. A name that has no value yet is zero;
-- numbers of the module as constants, those of modules that it imports (``math.pi``), and the
-  members of an ``IntEnum`` (``Kind.STATE``);
-- arithmetic but for ``//``, ``%`` and ``**``; ``&`` of integers; comparisons, also chained;
-  ``and``, ``or``, ``not`` and conditions, of comparisons and not of numbers; ``x if c else y``;
-- ``abs``, ``min`` and ``max`` of two, ``len`` of an array or bytes, ``int``, ``float``; ``sqrt``,
-  ``exp``, ``sin``, ``cos``, ``atan2``, ``floor``, ``copysign``, ``isfinite`` and ``isnan`` of
-  ``math``; and other such functions.
-
-Integers have 64 bits. Indices are not checked and must not be negative. Where Python would raise,
-a division by zero and the functions give infinity or NaN; ``int`` and ``floor`` give 0 of NaN, and
-of what is too large the largest integer. Comparisons with NaN are false but for ``!=``, and
-``min`` and ``max`` return their first argument where one is NaN, as in Python. Zeros have a sign,
-but for the integers that Python keeps where a floating-point number is wanted.
+Whole vectors become loops (:mod:`.wholes`), methods functions whose first parameter is a record, and
+named arguments places: the trees have none of them, so that back ends need not know.
 """
 
 from __future__ import annotations

@@ -55,7 +55,7 @@ class ForceLaw(Record):
 class ForceGains(Record):
     """What is chosen of the control of the force."""
 
-    used: float = field('', '', '1 if any axis is controlled')
+    used: bool = field('', '', 'whether any axis is controlled')
     gain: float = field('', '1/s', 'of the integral')
     axes: Vector = field('6', '', '1 for each axis that is controlled')
     limit: Vector = field('2', 'N.m, N', 'bound of the integral')

@@ -70,7 +70,7 @@ class Sensor(Record):
     offset: float = field('', 's', 'least reception minus stamp so far', NONE)
     begun: float = field('', 's', 'control time at which the mean at rest began', NEVER)
     count: float = field('', '', 'states that it has so far')
-    settled: float = field('', '', '1 if mean and spread are those of a whole time at rest')
+    settled: bool = field('', '', 'whether mean and spread are those of a whole time at rest')
     reading: Vector = field('6', 'N.m, N', 'that pulls at the sensor, in its axes')
     bias: Vector = field('6', 'N.m, N', 'that a reading has without any load')
     velocity: Vector = field('6', 'rad/s, m/s', 'of the sensor in its axes, in the last state')
@@ -87,7 +87,7 @@ class Sensor(Record):
 class SensorLimits(Record):
     """What is chosen of the sensor."""
 
-    used: float = field('', '', '1 if there is a sensor')
+    used: bool = field('', '', 'whether there is a sensor')
     sign: float = field('', '', 'by which a reading becomes what pulls at the sensor')
     timeout: float = field('', 's', 'after which a sensor is silent')
     freeze_time: float = field('', 's', 'after which one that repeats itself is frozen; 0: never')
@@ -179,7 +179,7 @@ def forget_readings(x: Sensor) -> None:
     :param x: sensor.
     """
     x.received, x.changed, x.stamp, x.offset = NEVER, NEVER, 0.0, NONE
-    x.known, x.count, x.settled = 0.0, 0.0, 0.0
+    x.known, x.count, x.settled = 0.0, 0.0, False
 
 
 # -- readings -------------------------------------------------------------------------------------
@@ -197,7 +197,7 @@ def take_reading(x: Sensor, p: SensorLimits, u: Event, y: Result, state: int) ->
     :param y: result; a reading that cannot be is a fault while the robot is driven.
     :param state: of the supervisor, see ``StateCode``.
     """
-    if not p.used > 0.0:
+    if not p.used:
         y.answer = SensorWord.NO_SENSOR
         return
     for i in range(8):
@@ -260,7 +260,7 @@ def is_fresh(x: Sensor, p: SensorLimits, now: float) -> bool:
     :param p: parameters.
     :param now: control time, s.
     """
-    return not p.used > 0.0 or (now - x.received <= p.timeout and (
+    return not p.used or (now - x.received <= p.timeout and (
         not p.freeze_time > 0.0 or now - x.changed <= p.freeze_time))
 
 
@@ -304,7 +304,7 @@ def update_sensor(x: Sensor, p: SensorLimits, k: SensorKernel, joints: Joints, g
     :param payload: its ten numbers.
     :param now: control time, s.
     """
-    if not p.used > 0.0 or not abs(now) < NONE:
+    if not p.used or not abs(now) < NONE:
         return
     dt = now - x.time
     x.time = now
@@ -324,7 +324,7 @@ def update_sensor(x: Sensor, p: SensorLimits, k: SensorKernel, joints: Joints, g
     k.rate[0] = 1.0 / dt if goes_on and dt > 1e-6 else 0.0
     k.run()
     if not _is_usable(k):
-        x.known, x.count, x.settled = 0.0, 0.0, 0.0
+        x.known, x.count, x.settled = 0.0, 0.0, False
         return
     share = dt / (dt + p.filter) if goes_on and x.known > 0.0 and p.filter >= 0.0 else 1.0
     for i in range(6):
@@ -376,7 +376,7 @@ def _note_rest(x: Sensor, p: SensorLimits, k: SensorKernel, now: float, rests: i
             x.sums[i] = 0.0
             x.squares[i] = 0.0
     if rests == 0:
-        x.settled = 0.0
+        x.settled = False
         return
     x.count += 1.0
     for i in range(6):
@@ -391,7 +391,7 @@ def _note_rest(x: Sensor, p: SensorLimits, k: SensorKernel, now: float, rests: i
             x.mean[i] = x.sums[i] / x.count
             total += max(x.squares[i] / x.count - x.mean[i] * x.mean[i], 0.0)
         x.spread[n] = math.sqrt(total)
-    x.settled = 1.0
+    x.settled = True
     x.count = 0.0
 
 
@@ -404,10 +404,10 @@ def tare(x: Sensor, p: SensorLimits, u: Event, y: Result) -> None:
     :param u: event.
     :param y: result; its answer refuses a robot that moves or touches something.
     """
-    if not p.used > 0.0 or not u.now - x.received <= p.timeout or not x.known > 0.0:
+    if not p.used or not u.now - x.received <= p.timeout or not x.known > 0.0:
         y.answer = SensorWord.NO_SENSOR
         return
-    if not x.settled > 0.0:
+    if not x.settled:
         y.answer = SensorWord.MOVES
         tell(y, SensorWord.MOVES, NOBODY, max(u.now - x.begun, 0.0) if x.begun > NEVER else 0.0,
              p.tare_time, 0.0)

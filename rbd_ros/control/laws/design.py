@@ -92,7 +92,7 @@ class DesignLimits(Record):
     brake_rate: float = field('', '1/s', 'at which a stop lets velocities decay')
     closed_loops: float = field('', '', '1 for a robot with closed loops: what is extrapolated '
                                         'would not close them')
-    same_clock: float = field('', '', '1 if the clock of the stamps is known to be ours')
+    same_clock: bool = field('', '', 'whether the clock of the stamps is known to be ours')
     inertia: Vector = field('n', 'kg.m^2 or kg', 'such that a damper of inertia over period is '
                                                  'stable')
     free_damping: Vector = field('n', 'N.m.s/rad or N.s/m', 'damping of a robot that is guided')
@@ -155,7 +155,7 @@ def note_delay(x: Design, p: DesignLimits, y: Result, middle: float, high: float
         if middle > max(x.delay, x.age):
             design(x, p, x.delay, middle + _SPARE)
         return
-    word = LoadWord.LATE_BY_OUR_CLOCK if p.same_clock > 0.0 else LoadWord.LATE_IF_OUR_CLOCK
+    word = LoadWord.LATE_BY_OUR_CLOCK if p.same_clock else LoadWord.LATE_IF_OUR_CLOCK
     tell(y, word, NOBODY, middle, high, p.delay)
     design(x, p, high, high)
     tell(y, LoadWord.GAINS_FOR_DELAY, NOBODY, x.delay, 0.0, 0.0)

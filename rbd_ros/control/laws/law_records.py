@@ -81,7 +81,7 @@ class TaskLaw(Record):
 
     time: float = field('', 's', 'control time of the last step of the integral', NEVER)
     entered: float = field('', 's', 'control time at which the law began', NEVER)
-    starting: float = field('', '', '1 until the motion that it began with has faded')
+    starting: bool = field('', '', 'true until the motion that it began with has faded')
     integral: Vector = field('6', 'rad/s^2, m/s^2', 'integral term, angular part first')
     lead: Vector = field('6', 'rad, m', 'from the robot to its reference in the last step, along '
                                         'the controlled directions; base axes')
@@ -125,7 +125,7 @@ class FreeGains(Record):
 class JointGains(Record):
     """Computed torque."""
 
-    integrates: float = field('', '', '1 if any joint has an integral term')
+    integrates: bool = field('', '', 'whether any joint has an integral term')
     stiffness: Vector = field('n', '1/s^2', 'Kp')
     damping: Vector = field('n', '1/s', 'Kd')
     integral: Vector = field('n', '1/s^3', 'Ki')
@@ -136,8 +136,8 @@ class TaskGains(Record):
     """Operational space; six numbers have the angular part first."""
 
     max_condition: float = field('', '', 'condition beyond which directions are bounded', 1.0)
-    integrates: float = field('', '', '1 if any direction has an integral term')
-    posture_given: float = field('', '', '1 if a posture is named; else that of the start is kept')
+    integrates: bool = field('', '', 'whether any direction has an integral term')
+    posture_given: bool = field('', '', 'whether a posture is named, else the first is kept')
     stiffness: Vector = field('6', '1/s^2', 'Kp')
     damping: Vector = field('6', '1/s', 'Kd')
     integral: Vector = field('6', '1/s^3', 'Ki')

@@ -32,7 +32,7 @@ from rbd_ros.control.laws.law_records import (
 from rbd_ros.control.laws.springs import stiffen
 
 __all__ = [
-    'begin_joint_law', 'choose_law', 'damping_law', 'feed_law', 'fill', 'find_saturation',
+    'begin_joint_law', 'choose_law', 'damping_law', 'feed_law', 'find_saturation',
     'free_law', 'integrated', 'is_law', 'joint_law', 'joint_law_rests', 'keep', 'law_leads',
     'law_tracks', 'moment', 'MOST_MODES', 'own_law', 'take_law']
 
@@ -98,10 +98,10 @@ def feed_law(kernel: LawKernel, joints: Joints, acting: Vector, payload: Vector,
     :param p: barriers.
     :param design: their dampers.
     """
-    fill(kernel.q, joints.q)
-    fill(kernel.qd, joints.qd)
-    fill(kernel.acting, acting)
-    fill(kernel.payload, payload)
+    kernel.q[:] = joints.q
+    kernel.qd[:] = joints.qd
+    kernel.acting[:] = acting
+    kernel.payload[:] = payload
     kernel.barrier[0] = p.lower
     kernel.barrier[1] = p.upper
     kernel.barrier[2] = p.margin
@@ -121,9 +121,9 @@ def take_law(kernel: LawKernel, law: Vector, gravity: Vector, driver: Vector) ->
     :param gravity: gets g(q), N.m.
     :param driver: gets what the driver adds by itself, N.m.
     """
-    fill(law, kernel.law)
-    fill(gravity, kernel.gravity)
-    fill(driver, kernel.driver)
+    law[:] = kernel.law
+    gravity[:] = kernel.gravity
+    driver[:] = kernel.driver
 
 
 def free_law(kernel: LawKernel, own: FreeInputs, p: LawGains, design: Design) -> None:
@@ -135,8 +135,8 @@ def free_law(kernel: LawKernel, own: FreeInputs, p: LawGains, design: Design) ->
     :param p: gains.
     :param design: damping.
     """
-    fill(own.damping, design.free_damping)
-    fill(own.scale, p.free.scale)
+    own.damping[:] = design.free_damping
+    own.scale[:] = p.free.scale
     own.friction[0] = p.free.guided * p.viscous
     own.friction[1] = p.free.guided * p.coulomb
     own.friction[2] = p.friction_speed
@@ -151,7 +151,7 @@ def damping_law(kernel: LawKernel, damping: Vector, design: Design) -> None:
     :param damping: its input.
     :param design: damping.
     """
-    fill(damping, design.brake_damping)
+    damping[:] = design.brake_damping
     kernel.run()
 
 
@@ -182,13 +182,13 @@ def joint_law(x: JointLaw, p: LawGains, kernel: LawKernel, own: JointInputs, sti
     :param side: per joint 1 or -1 where the last torque was at a limit, else 0.
     :param now: control time, s.
     """
-    if p.joint.integrates == 0.0:
+    if not p.joint.integrates:
         x.integral[:] = 0.0
-    fill(own.limit, p.limit)
-    fill(own.stiffness, stiffness)
-    fill(own.damping, damping)
-    fill(own.integral, x.integral)
-    fill(own.external, x.external)
+    own.limit[:] = p.limit
+    own.stiffness[:] = stiffness
+    own.damping[:] = damping
+    own.integral[:] = x.integral
+    own.external[:] = x.external
     _feed_reference(p, own.friction, own.reference, reference)
     kernel.run()
     keep(x.error, own.error)
@@ -206,7 +206,7 @@ def _feed_reference(p: LawGains, friction: Matrix, into: Matrix, reference: Matr
 
 
 def _integrate(x: JointLaw, p: JointGains, error: Vector, side: Vector, now: float) -> None:
-    if p.integrates > 0.0:
+    if p.integrates:
         dt = now - x.time if x.time > NEVER else 0.0
         x.time = moment(now, x.time)
         for j in range(len(x.integral)):
@@ -226,16 +226,16 @@ def own_law(x: Laws, p: LawGains, kernel: LawKernel, own: OwnInputs, reference: 
     :param reference: position, velocity and acceleration.
     :param now: control time, s.
     """
-    if p.joint.integrates == 0.0:
+    if not p.joint.integrates:
         x.joint.integral[:] = 0.0
     own.choice[0] = x.own
-    fill(own.values, p.values)
+    own.values[:] = p.values
     if 0.0 <= p.spring <= len(own.values) - len(own.limit):
         at = int(p.spring)
         stiffen(x.springs, x.springs.joint, p.values, at, x.joint.error, p.stiffness_power, now)
         own.values[at:at + len(own.limit)] = x.springs.joint
-    fill(own.limit, p.limit)
-    fill(own.integral, x.joint.integral)
+    own.limit[:] = p.limit
+    own.integral[:] = x.joint.integral
     _feed_reference(p, own.friction, own.reference, reference)
     kernel.run()
     if x.law == LawCode.OWN_JOINT:
@@ -294,15 +294,6 @@ def integrated(before: float, error: float, gain: float, dt: float, limit: float
 
 
 # -- arrays ---------------------------------------------------------------------------------------
-
-def fill(into: Vector, values: Vector) -> None:
-    """
-    Copy a vector.
-
-    :param into: gets the numbers.
-    :param values: as many.
-    """
-    into[:] = values
 
 
 def keep(into: Vector, values: Vector) -> None:

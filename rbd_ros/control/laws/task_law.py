@@ -22,7 +22,7 @@ from rbd_ros.compiler.procedure import Matrix, Vector
 from rbd_ros.control.interface.events import Joints, NEVER, Structure
 from rbd_ros.control.laws.law_records import (
     ImpedanceInputs, LawGains, LawKernel, TaskGains, TaskInputs, TaskLaw)
-from rbd_ros.control.laws.laws import fill, integrated, keep, moment
+from rbd_ros.control.laws.laws import integrated, keep, moment
 from rbd_ros.control.laws.springs import Springs, stiffen
 from rbd_ros.control.numerics.places import place_of
 
@@ -52,7 +52,7 @@ def begin_task_law(x: TaskLaw, kernel: LawKernel, R: Matrix, velocity: Vector, j
     """
     x.time = NEVER
     x.entered = moment(now, x.entered)
-    x.starting = 1.0
+    x.starting = True
     x.integral[:] = 0.0
     x.error[0] = 0.0
     x.error[1] = 0.0
@@ -73,7 +73,7 @@ def go_to_posture(x: TaskLaw, p: TaskGains) -> None:
     :param x: state of the law.
     :param p: gains.
     """
-    if p.posture_given > 0.0:
+    if p.posture_given:
         keep(x.posture, p.posture)
 
 
@@ -97,19 +97,19 @@ def task_law(x: TaskLaw, p: LawGains, kernel: LawKernel, own: TaskInputs, R: Mat
     :param side: per joint 1 or -1 where the last torque was at a limit, else 0.
     :param now: control time, s.
     """
-    if x.starting > 0.0:
+    if x.starting:
         _come_to_rest(x, p.switch_time, now)
-    if p.task.integrates == 0.0:
+    if not p.task.integrates:
         x.integral[:] = 0.0
     _fill_reference(own, R, position, velocity, acceleration, wrench)
     _fill_gains(x, p, own)
     kernel.run()
     keep(x.error, own.error)
     keep(x.lead, own.lead)
-    if p.task.integrates > 0.0:
+    if p.task.integrates:
         dt = now - x.time if x.time > NEVER else 0.0
         x.time = moment(now, x.time)
-        if not _any(side):
+        if not any(side != 0.0):
             for i in range(6):
                 # the directions of a frame have no torque limit of their own
                 x.integral[i] = integrated(x.integral[i], own.lead[i], p.task.integral[i], dt,
@@ -137,26 +137,26 @@ def impedance_law(x: TaskLaw, springs: Springs, p: LawGains, kernel: LawKernel,
     :param shapes: whether that is known and the inertia that is felt may be another one.
     :param now: control time, s.
     """
-    if x.starting > 0.0:
+    if x.starting:
         _come_to_rest(x, p.switch_time, now)
     own.R_ref[:] = R
-    fill(own.p_ref, position)
-    fill(own.velocity_ref, velocity)
-    fill(own.wrench, wrench)
-    fill(own.limit, p.limit)
+    own.p_ref[:] = position
+    own.velocity_ref[:] = velocity
+    own.wrench[:] = wrench
+    own.limit[:] = p.limit
     stiffen(springs, springs.tip, p.impedance.stiffness, 0, springs.way, p.stiffness_power, now)
-    fill(own.spring, springs.tip)
-    fill(own.damper, p.impedance.damping)
+    own.spring[:] = springs.tip
+    own.damper[:] = p.impedance.damping
     own.damping_ratio[0] = p.impedance.ratio
     own.inertia[:] = (p.impedance.inertia if shapes > 0.0 else 0.0)
     own.external[:] = (external if shapes > 0.0 else 0.0)
-    fill(own.task_speed, p.task.speed)
+    own.task_speed[:] = p.task.speed
     own.max_condition[0] = p.task.max_condition
-    fill(own.joint_speed, p.task.joint_speed)
-    fill(own.drift, x.drift)
-    fill(own.posture, x.posture)
-    fill(own.posture_stiffness, p.task.posture_stiffness)
-    fill(own.posture_damping, p.task.posture_damping)
+    own.joint_speed[:] = p.task.joint_speed
+    own.drift[:] = x.drift
+    own.posture[:] = x.posture
+    own.posture_stiffness[:] = p.task.posture_stiffness
+    own.posture_damping[:] = p.task.posture_damping
     kernel.run()
     keep(x.error, own.error)
     keep(x.lead, own.lead)
@@ -172,24 +172,24 @@ def impedance_law(x: TaskLaw, springs: Springs, p: LawGains, kernel: LawKernel,
 def _fill_reference(own: TaskInputs, R: Matrix, position: Vector, velocity: Vector,
                     acceleration: Vector, wrench: Vector) -> None:
     own.R_ref[:] = R
-    fill(own.p_ref, position)
-    fill(own.velocity_ref, velocity)
-    fill(own.acceleration_ref, acceleration)
-    fill(own.wrench, wrench)
+    own.p_ref[:] = position
+    own.velocity_ref[:] = velocity
+    own.acceleration_ref[:] = acceleration
+    own.wrench[:] = wrench
 
 
 def _fill_gains(x: TaskLaw, p: LawGains, own: TaskInputs) -> None:
-    fill(own.limit, p.limit)
-    fill(own.task_stiffness, p.task.stiffness)
-    fill(own.task_damping, p.task.damping)
-    fill(own.task_integral, x.integral)
-    fill(own.task_speed, p.task.speed)
+    own.limit[:] = p.limit
+    own.task_stiffness[:] = p.task.stiffness
+    own.task_damping[:] = p.task.damping
+    own.task_integral[:] = x.integral
+    own.task_speed[:] = p.task.speed
     own.max_condition[0] = p.task.max_condition
-    fill(own.joint_speed, p.task.joint_speed)
-    fill(own.drift, x.drift)
-    fill(own.posture, x.posture)
-    fill(own.posture_stiffness, p.task.posture_stiffness)
-    fill(own.posture_damping, p.task.posture_damping)
+    own.joint_speed[:] = p.task.joint_speed
+    own.drift[:] = x.drift
+    own.posture[:] = x.posture
+    own.posture_stiffness[:] = p.task.posture_stiffness
+    own.posture_damping[:] = p.task.posture_damping
 
 
 def task_law_rests(x: TaskLaw, p: TaskGains, velocity: Vector, wrench: Vector) -> bool:
@@ -201,7 +201,7 @@ def task_law_rests(x: TaskLaw, p: TaskGains, velocity: Vector, wrench: Vector) -
     :param velocity: of the reference.
     :param wrench: to be exerted.
     """
-    if p.posture_given > 0.0 or x.starting > 0.0 or _any(wrench):
+    if p.posture_given or x.starting or any(wrench != 0.0):
         return False
     return not any(abs(velocity) > _REST)
 
@@ -212,7 +212,7 @@ def _come_to_rest(x: TaskLaw, duration: float, now: float) -> None:
     share = 1.0 - smooth_step(gone) if math.isfinite(gone) else 0.0
     x.drift[:] = x.start_speed * share
     if share == 0.0:
-        x.starting = 0.0
+        x.starting = False
 
 
 def smooth_step(s: float) -> float:
@@ -223,8 +223,3 @@ def smooth_step(s: float) -> float:
     """
     s = min(max(s, 0.0), 1.0)
     return s * s * s * (10.0 + s * (6.0 * s - 15.0))
-
-
-def _any(values: Vector) -> bool:
-    """Return whether any number is not zero."""
-    return any(values != 0.0)

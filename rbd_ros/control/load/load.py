@@ -47,10 +47,10 @@ class Load(Record):
 
     start: float = field('', 's', 'control time at which the ramp of the payload began')
     duration: float = field('', 's', 'of the ramp')
-    ramping: float = field('', '', '1 while the payload is on its way')
+    ramping: bool = field('', '', 'whether the payload is on its way')
     time: float = field('', 's', 'control time of the last update', NEVER)
     received: float = field('', 's', 'control time of the measured direction', NEVER)
-    constant: float = field('', '', '1 if gravity does not change and is where it shall be')
+    constant: bool = field('', '', 'whether gravity does not change and is where it shall be')
     known: float = field('', '', '1 if the direction of gravity is known')
     size: float = field('', 'm/s^2', 'of gravity')
     slew: float = field('', 'm/s^3', 'largest change of gravity per second')
@@ -126,7 +126,7 @@ def restart_load(x: Load, p: LoadLimits) -> None:
         x.slew = p.slew
         x.gravity[:] = p.gravity
         x.target[:] = p.gravity
-    x.constant = 1.0 if p.timeout <= 0.0 else 0.0
+    x.constant = p.timeout <= 0.0
     _carry(x, 0.0, p.payload, 0.0)
     _keep(x.given, p.given)
     _ramp(x, 0.0)
@@ -268,17 +268,17 @@ def _carry(x: Load, now: float, payload: Vector, duration: float) -> bool:
     x.before[:] = x.payload
     x.wanted[:] = payload
     x.start = now
-    x.ramping = 1.0
+    x.ramping = True
     return True
 
 
 def _ramp(x: Load, now: float) -> None:
     """Advance the payload."""
-    if not x.ramping > 0.0 or not _usable(now):
+    if not x.ramping or not _usable(now):
         return
     share = (now - x.start) / x.duration if x.duration > 0.0 else 1.0
     if share >= 1.0:
-        x.ramping = 0.0
+        x.ramping = False
     for i in range(10):
         x.payload[i] = ((x.wanted[i] - x.before[i]) * max(share, 0.0) + x.before[i]
                         if share < 1.0 else x.wanted[i])
@@ -289,7 +289,7 @@ def _slew(x: Load, p: LoadLimits, now: float) -> None:
     if _usable(now):
         dt = max(now - x.time, 0.0) if x.time > NEVER else 0.0
         x.time = now
-        if not x.constant > 0.0:
+        if not x.constant:
             _approach(x, p, dt)
     # an age that is NaN is too old
     x.known = 1.0 if p.timeout <= 0.0 or (
@@ -301,7 +301,7 @@ def _aim(x: Load, p: LoadLimits, now: float) -> None:
     for i in range(3):
         if x.target[i] != p.gravity[i]:
             _slew(x, p, now)
-            x.constant = 0.0
+            x.constant = False
     x.target[:] = p.gravity
 
 
@@ -316,7 +316,7 @@ def _approach(x: Load, p: LoadLimits, dt: float) -> None:
     x.gravity[0] += a * scale
     x.gravity[1] += b * scale
     x.gravity[2] += c * scale
-    x.constant = 1.0 if p.timeout <= 0.0 and length <= most else 0.0
+    x.constant = p.timeout <= 0.0 and length <= most
 
 
 def _usable(value: float) -> bool:

@@ -100,7 +100,7 @@ def _start(feed: Feed, points: Points, ring: Ring, path: Path) -> None:
     ring.start, ring.end = points.begin, points.end
     last = int(points.count) - 1
     ring.window = 1.0 if _is_window(points) else 0.0
-    ring.shifts = 1.0 if points.offset == points.begin else 0.0
+    ring.shifts = points.offset == points.begin
     ring.final[:] = points.q[last] + points.shift + ring.window * points.beyond
     ring.held[:] = points.held
     ring.goal, ring.goal_time = points.goal, min(points.goal_time, NONE)

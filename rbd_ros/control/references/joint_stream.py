@@ -75,7 +75,7 @@ def take_stream(x: JointReference, p: JointLimits, u: Event, y: Result) -> None:
             q, before = u.joints[0, j], x.profile.state[0, j]
             x.profile.target[0, j] = before + turn(q - before) if p.continuous[j] > 0.0 else q
         keep_even_speed(x, p, (1.0 + LATENESS) * x.gap)
-    x.source, x.timed_out = Source.STREAM, 0.0
+    x.source, x.timed_out = Source.STREAM, False
     x.received = NONE  # it comes to rest by itself
 
 

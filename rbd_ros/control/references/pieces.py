@@ -61,7 +61,7 @@ class Ring(Record):
     goal_time: float = field('', 's', 'after the end within which the goal must be reached')
     window: float = field('', '', '1 for a part of a stream of trajectories, which is joined '
                                   'smoothly')
-    shifts: float = field('', '', '1 if it begins when it is taken over, however late that is')
+    shifts: bool = field('', '', 'whether it begins when it is taken over, however late that is')
     of: Vector = field(f'{PIECES}', '', 'number of the trajectory of each piece')
     serial: Vector = field(f'{PIECES}', '', 'serial number of each piece', -1.0)
     begin: Vector = field(f'{PIECES}', 's', 'control time at which each piece begins')
@@ -197,7 +197,7 @@ def join_late(path: Path, ring: Ring, state: Matrix, time: float, now: float) ->
     """
     path.joined = NEVER
     begin = ring.begin[slot_of(path.first, PIECES)]
-    if ring.shifts > 0.0 and now > ring.start:
+    if ring.shifts and now > ring.start:
         path.late = now - ring.start
         if _begins_at(path, ring, state):
             return

@@ -44,7 +44,7 @@ _MOST_TURN = 1e9
 class PoseProfile(Record):
     """A reference pose and what it moves towards; base frame, angular part first."""
 
-    moving: float = field('', '', '1 if it follows the twist, 0 if it goes to the goal')
+    moving: bool = field('', '', 'whether it follows the twist, else it goes to the goal')
     most: float = field('', 'm/s', 'that the frame may have for the energy of a contact', NONE)
     orientation: Vector = field('4', '', 'unit quaternion x, y, z, w')
     position: Vector = field('3', 'm', 'of the frame')
@@ -176,7 +176,7 @@ def _want(x: PoseProfile, k: int, most: float, slope: float, dt: float) -> None:
     i, reach = 3 * k, slope * dt
     gx, gy, gz = x.way[i] / dt, x.way[i + 1] / dt, x.way[i + 2] / dt
     dx, dy, dz = x.drift[i], x.drift[i + 1], x.drift[i + 2]
-    if x.moving > 0.0:
+    if x.moving:
         x.wanted[0], x.wanted[1], x.wanted[2] = x.twist[i], x.twist[i + 1], x.twist[i + 2]
     elif (_norm(gx - dx, gy - dy, gz - dz) <= reach
           and _norm(gx - x.velocity[i], gy - x.velocity[i + 1], gz - x.velocity[i + 2]) <= reach):

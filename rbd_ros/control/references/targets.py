@@ -145,7 +145,7 @@ def _take(x: Target, reference: TaskReference) -> None:
     if x.stops != reference.stops:
         x.stops, x.poses = reference.stops, 0.0
     since = x.now - x.times[int(x.poses) - 1] if x.poses > 0.0 else 0.0
-    if reference.pose.moving > 0.0 or not 0.0 <= since <= _STREAM_GAP:
+    if reference.pose.moving or not 0.0 <= since <= _STREAM_GAP:
         x.poses = 0.0  # below 0 the clock has jumped back
     if x.poses > 0.0 and since < _BURST_GAP:
         x.poses -= 1.0

@@ -93,7 +93,7 @@ def hold_task_reference(x: TaskReference, p: TaskLimits) -> None:
     :param x: the reference.
     :param p: its limits.
     """
-    x.rest_duration, x.pose.moving, x.pose_time = 0.0, 0.0, NEVER
+    x.rest_duration, x.pose.moving, x.pose_time = 0.0, False, NEVER
     x.stops += 1.0
     turn = _brake_time(x, p, 0)
     rotate(x.pose.orientation, x.pose.velocity[0] * turn, x.pose.velocity[1] * turn,
@@ -180,7 +180,7 @@ def take_pose(x: TaskReference, u: Event, y: Result) -> None:
     if not valid:
         y.answer = ReferenceWord.NO_POSE
         return
-    x.rest_duration, x.pose.moving = 0.0, 0.0
+    x.rest_duration, x.pose.moving = 0.0, False
     x.pose.goal[:] = u.numbers[:7]
     x.pose.drift[:] = u.numbers[7:13]
     x.horizon, x.pose_time = u.numbers[13], u.now
@@ -206,7 +206,7 @@ def take_twist(x: TaskReference, u: Event, y: Result) -> None:
         y.answer = ReferenceWord.NO_TWIST
         return
     x.pose.twist[:] = u.numbers[:6]
-    x.rest_duration, x.twist_time, x.pose.moving = 0.0, u.now, 1.0
+    x.rest_duration, x.twist_time, x.pose.moving = 0.0, u.now, True
 
 
 def take_wrench(x: TaskReference, p: TaskLimits, u: Event, y: Result) -> None:
@@ -256,7 +256,7 @@ def advance_task_reference(x: TaskReference, p: TaskLimits, now: float) -> None:
     x.time = now
     if not now - x.wrench_time <= p.timeout:
         x.wrench[:] = 0.0
-    if x.pose.moving > 0.0 and not now - x.twist_time <= p.timeout:
+    if x.pose.moving and not now - x.twist_time <= p.timeout:
         _end_twist(x, p)
     ahead = now - x.pose_time if x.pose_time > NEVER else 0.0
     if not ahead <= x.horizon:
@@ -269,7 +269,7 @@ def advance_task_reference(x: TaskReference, p: TaskLimits, now: float) -> None:
         _come_to_rest(x, p, step)
         return
     advance_pose(x.pose, p, ahead, step)
-    if x.pose.moving > 0.0:
+    if x.pose.moving:
         x.pose.goal[:4] = x.pose.orientation
         x.pose.goal[4:7] = x.pose.position
 

@@ -29,7 +29,7 @@ from rbd_ros.control.joint_states.repeats import repeats_nothing, stuck
 from rbd_ros.control.joint_states.timeliness import in_time_for
 from rbd_ros.control.laws.law_records import LawCode
 from rbd_ros.control.laws.laws import (
-    damping_law, feed_law, fill, find_saturation, free_law, joint_law, joint_law_rests, law_leads,
+    damping_law, feed_law, find_saturation, free_law, joint_law, joint_law_rests, law_leads,
     law_tracks, own_law, take_law)
 from rbd_ros.control.laws.stops import brake, hold, note_push
 from rbd_ros.control.laws.task_law import (
@@ -204,12 +204,12 @@ def _compute(x: State, u: Event, p: Parameters, ring: Ring, k: Kernels, w: Work,
              what: int) -> None:
     """Evaluate a law, the hold or the brake."""
     if what == Need.STOP:
-        fill(x.brake.load, x.observer.load)
+        x.brake.load[:] = x.observer.load
         brake(x.brake, p.stops, k.stop, x.joints, p.structure, x.design, x.load.gravity,
               x.load.payload, u.now)
-        fill(w.computed.brake, k.stop.brake)
-        fill(w.computed.gravity, k.stop.gravity)
-        fill(w.computed.driver, k.stop.driver)
+        w.computed.brake[:] = k.stop.brake
+        w.computed.gravity[:] = k.stop.gravity
+        w.computed.driver[:] = k.stop.driver
         return
     find_saturation(x.laws.side, x.command.torque.wanted, x.command.torque.limiter.saturated,
                     x.command.torque.limiter.slewing)
@@ -270,7 +270,7 @@ def _move_tip(x: State, tip: TaskReference, u: Event, p: Parameters, k: Kernels,
     """Follow the reference of the tip."""
     advance_task_reference(tip, p.references.task, u.now)
     feed_law(k.laws.task, x.joints, x.load.gravity, x.load.payload, p.laws.barrier, x.design)
-    if p.force.used > 0.0 and x.sensor.known > 0.0:
+    if p.force.used and x.sensor.known > 0.0:
         force_law(x.force, p.force, tip.wrench, is_asked(tip, p.references.task, u.now),
                   x.sensor.wrench, x.sensor.axes, k.laws.task_inputs.velocity, u.now)
         _follow_tip(x, tip, p, k, x.force.wrench, u.now)
@@ -309,19 +309,19 @@ def _hold(x: State, u: Event, p: Parameters, ring: Ring, k: Kernels, w: Work,
     take_law(k.laws.joint, w.computed.law, w.computed.gravity, w.computed.driver)
     hold(x.laws.joint, p.laws, p.stops, k.laws.joint, k.laws.joint_inputs, x.joints, p.structure,
          x.design, x.references.joint.profile.state, x.laws.side, w.computed.law, u.now)
-    fill(w.computed.gravity, k.laws.joint.gravity)
-    fill(w.computed.driver, k.laws.joint.driver)
+    w.computed.gravity[:] = k.laws.joint.gravity
+    w.computed.driver[:] = k.laws.joint.driver
 
 
 def _go_back(x: State, u: Event, p: Parameters, k: Kernels, w: Work) -> None:
     """Go back along the path, with no more push than a hold has."""
     if go_back(x.way_back, p.way_back, p.structure, u.now):
-        x.command.supervisor.returned = 1.0
+        x.command.supervisor.returned = True
     feed_law(k.laws.joint, x.joints, x.load.gravity, x.load.payload, p.laws.barrier, x.design)
     hold(x.laws.joint, p.laws, p.stops, k.laws.joint, k.laws.joint_inputs, x.joints, p.structure,
          x.design, x.way_back.state, x.laws.side, w.computed.law, u.now)
-    fill(w.computed.gravity, k.laws.joint.gravity)
-    fill(w.computed.driver, k.laws.joint.driver)
+    w.computed.gravity[:] = k.laws.joint.gravity
+    w.computed.driver[:] = k.laws.joint.driver
 
 
 # -- finish ---------------------------------------------------------------------------------------
@@ -346,7 +346,7 @@ def _finish(x: State, u: Event, p: Parameters, k: Kernels, w: Work, y: Result) -
             x.command.supervisor.state != StateCode.RUNNING):
         _observe(x, u, p, k)
     if p.observer.observed > 0.0:
-        fill(x.laws.joint.external, x.observer.external)
+        x.laws.joint.external[:] = x.observer.external
     if is_watched(p.contact):
         _feel(x, u, p, k, w, y)
     else:
@@ -379,5 +379,5 @@ def _feel(x: State, u: Event, p: Parameters, k: Kernels, w: Work, y: Result) -> 
     elif state == StateCode.RETRACTING:  # one accusation at most: a second one brakes
         returns_clear(x.contact, x.way_back.since, u.now, y)
         check_contact(x.contact, p.contact, u.now, y)
-    x.command.supervisor.doubted = 1.0 if is_doubtful(x.standstill, x.joints) else 0.0
+    x.command.supervisor.doubted = is_doubtful(x.standstill, x.joints)
     hear(x.command.supervisor, p.command.supervisor, y, u.steady)

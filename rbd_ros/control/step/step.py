@@ -95,7 +95,7 @@ def step(x: State, u: Event, p: Parameters, ring: Ring, k: Kernels, w: Work, y: 
         advance_all(x, u, p, k, w, y)
     else:
         _request(x, u, p, ring, k, w, y)
-    if y.send > 0.0 and p.motor.used > 0.0:
+    if y.send > 0.0 and p.motor.used:
         command_motors(x, u, p, y)
 
 

@@ -208,7 +208,7 @@ def fresh(x: Supervisor, p: SupervisorParameters, d: Diagnosis, now: float, stea
     time = moment(steady, x.steady)
     x.expiry = moment(min(expiry, NONE), NEVER)
     x.last_fresh = time
-    x.paused = 0.0
+    x.paused = False
     x.now = moment(now, NEVER)
     x.ready = 1.0 if ready > 0 and x.now <= x.expiry else 0.0
     answer(x, p, transitions.Event.FRESH, time)
@@ -268,7 +268,7 @@ def advance(x: Supervisor, p: SupervisorParameters, d: Diagnosis, now: float, st
     :returns: what is due, see ``Due``.
     """
     clock, time = moment(now, NEVER), moment(steady, x.steady)
-    if is_live(x) or x.paused > 0.0:
+    if is_live(x) or x.paused:
         _watch(x, p, d, clock, time)
     x.clock = clock
     if x.state == StateCode.RAMPING_IN:
@@ -279,7 +279,7 @@ def advance(x: Supervisor, p: SupervisorParameters, d: Diagnosis, now: float, st
         spent = time - x.since
         x.blend = max(min(spent / max(1e-9, p.release_time), 1.0), 0.0)
         if spent > p.release_time + _SETTLE:
-            x.blind = 1.0
+            x.blind = True
         answer(x, p, transitions.Event.TIME, time)
     return due_now(x)
 
@@ -304,7 +304,7 @@ def _watch(x: Supervisor, p: SupervisorParameters, d: Diagnosis, now: float, ste
         fault(x, p, steady, int(d.cause), int(d.word), int(d.joint), d.a, d.b, d.c)
     elif now > x.expiry:
         fault(x, p, steady, int(d.cause), SupervisorWord.SILENT, NOBODY, silent, 0.0, 0.0)
-    elif p.simulated > 0.0 and silent > p.state_timeout:
+    elif p.simulated and silent > p.state_timeout:
         if is_stopping(x):  # a stop must end even if the clock stands still
             fault(x, p, steady, CauseCode.STATE_STALE, SupervisorWord.SIMULATOR_AT_REST, NOBODY,
                   silent, 0.0, 0.0)
@@ -312,4 +312,4 @@ def _watch(x: Supervisor, p: SupervisorParameters, d: Diagnosis, now: float, ste
             fault(x, p, steady, CauseCode.PAUSE_TOO_LONG, SupervisorWord.PAUSED, NOBODY, silent,
                   0.0, 0.0)
         else:
-            x.paused = 1.0
+            x.paused = True

@@ -37,7 +37,7 @@ __all__ = ['fill_motor', 'MotorParameters', 'share_torque']
 class MotorParameters(Record):
     """Gains that motors may have."""
 
-    used: float = field('', '', '1 if commands go to motors that close their own loop')
+    used: bool = field('', '', 'whether commands go to motors that close their own loop')
     stiffness: Vector = field('n', 'N.m/rad or N/m', 'Kp where the law follows joint references')
     damping: Vector = field('n', 'N.m.s/rad or N.s/m', 'Kd with states')
     blind_damping: Vector = field('n', 'N.m.s/rad or N.s/m', 'Kd without states')

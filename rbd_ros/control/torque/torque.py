@@ -65,8 +65,8 @@ def begin_at(x: Torque, known: int, torque: Vector) -> None:
     :param known: 1 if it is known; if not, it is what was sent last.
     :param torque: total torque, N.m.
     """
-    x.known = 1.0 if known > 0 and is_finite(torque) else 0.0
-    if x.known > 0.0:
+    x.known = known > 0 and is_finite(torque)
+    if x.known:
         x.start[:] = torque
 
 
@@ -109,7 +109,7 @@ def wants_state(x: Command, p: CommandLimits, c: Computed, load: Vector, y: Resu
     if not is_live(x.supervisor):
         _blind(x, p, c, load, y, due, now, steady)
         return False
-    x.torque.ramping = 0.0
+    x.torque.ramping = False
     return True
 
 
@@ -127,7 +127,7 @@ def after_timer(x: Command, p: CommandLimits, c: Computed, load: Vector, y: Resu
     :param now: control time, s.
     :param steady: steady time, s.
     """
-    if due == Due.NOTHING and not x.supervisor.paused > 0.0:
+    if due == Due.NOTHING and not x.supervisor.paused:
         silence(x.torque)
     if due != Due.NOTHING and not is_live(x.supervisor):
         _blind(x, p, c, load, y, due, now, steady)
@@ -139,7 +139,7 @@ def silence(x: Torque) -> None:
 
     :param x: torque.
     """
-    x.sending, x.ramping = 0.0, 0.0
+    x.sending, x.ramping = False, False
     x.fade.cancel()
 
 
@@ -175,7 +175,7 @@ def live_torque(x: Command, p: CommandLimits, c: Computed, load: Vector, qd: Vec
     :returns: whether it is finite.
     """
     due = due_now(x.supervisor)
-    if x.torque.sending <= 0.0:
+    if not x.torque.sending:
         _begin(x.torque, p.torque)
     if Due.LAW <= due <= Due.RETRACT and due != Due.BRAKE:
         gain = x.supervisor.gain if due == Due.LAW else 1.0
@@ -259,7 +259,7 @@ def send(x: Command, p: CommandLimits, y: Result, now: float, steady: float, liv
     """
     due = due_now(x.supervisor)
     dt = now - x.torque.now if live > 0 else steady - x.torque.steady
-    if x.torque.sending <= 0.0:
+    if not x.torque.sending:
         dt = p.torque.limits.period
     if Due.RAMP_LIVE <= due <= Due.RELEASE:
         release_limits(x.torque.limiter, p.torque.limits, x.torque.wanted, dt)
@@ -269,7 +269,7 @@ def send(x: Command, p: CommandLimits, y: Result, now: float, steady: float, liv
     y.torque[:] = x.torque.limiter.sent
     x.torque.limiter.commit()
     x.torque.now, x.torque.steady = moment(now, x.torque.now), moment(steady, x.torque.steady)
-    x.torque.sending = 1.0
+    x.torque.sending = True
     x.torque.published += 1.0
     if is_stopping(x.supervisor):
         published(x.supervisor, p.supervisor, steady, 0 if x.torque.limiter.is_slewing() else 1)
@@ -287,10 +287,10 @@ def _want(x: Torque, c: Computed) -> bool:
 
 def _begin(x: Torque, p: TorqueParameters) -> None:
     """Start the limiter from what acts now: never from zero under a loaded arm."""
-    if not x.known > 0.0:
+    if not x.known:
         x.start[:] = x.limiter.sent + x.limiter.driver
     x.limiter.begin(p.limits, x.start)
-    x.known = 0.0
+    x.known = False
 
 
 def _law_torque(x: Torque, p: TorqueParameters, c: Computed, gain: float, qd: Vector, now: float,
@@ -331,7 +331,7 @@ def leave_torque(x: Command, p: CommandLimits, load: Vector, y: Result) -> None:
     :param load: that the observer sees.
     :param y: gets the torque, if one was ever sent.
     """
-    if x.torque.sending <= 0.0:
+    if not x.torque.sending:
         return
     y.torque[:] = within(_target(x, p, load) - x.torque.limiter.driver,
                          most_of(p.torque.limits.limit))
@@ -349,7 +349,7 @@ def carry_torque(x: Torque, p: TorqueParameters, gravity: Vector, driver: Vector
     :param driver: what the driver adds, N.m.
     :param y: gets the torque, if g(q) is to remain and is known.
     """
-    if not (p.keeps_gravity > 0.0 and is_finite(gravity) and is_finite(driver)):
+    if not (p.keeps_gravity and is_finite(gravity) and is_finite(driver)):
         return
     x.limiter.driver[:] = driver
     x.limiter.begin(p.limits, gravity)
@@ -361,14 +361,14 @@ def carry_torque(x: Torque, p: TorqueParameters, gravity: Vector, driver: Vector
 def _target(x: Command, p: CommandLimits, load: Vector) -> Vector:
     """Total torque after release; sending nothing leaves what the driver adds."""
     # The load may be a person who pushes: keep it only if g(q) is known to be wrong.
-    return (x.torque.limiter.driver if not p.torque.keeps_gravity > 0.0 else
+    return (x.torque.limiter.driver if not p.torque.keeps_gravity else
             x.torque.gravity - load if is_distrusted(x.supervisor) else x.torque.gravity[:])
 
 
 def _blind(x: Command, p: CommandLimits, c: Computed, load: Vector, y: Result, due: int,
            now: float, steady: float) -> None:
     """Send what needs no state."""
-    if x.torque.sending <= 0.0:  # nothing was ever sent in this activation
+    if not x.torque.sending:  # nothing was ever sent in this activation
         published(x.supervisor, p.supervisor, steady, 1)
         return
     x.torque.fade.cancel()
@@ -376,9 +376,9 @@ def _blind(x: Command, p: CommandLimits, c: Computed, load: Vector, y: Result, d
         c.wanted[:] = x.torque.gravity
     elif due == Due.RAMP_BLIND:
         blend = x.supervisor.blend
-        if x.torque.ramping <= 0.0:
+        if not x.torque.ramping:
             x.torque.start[:] = x.torque.limiter.last
-            x.torque.ramping, x.torque.start_blend = 1.0, min(blend, 1.0 - 1e-9)
+            x.torque.ramping, x.torque.start_blend = True, min(blend, 1.0 - 1e-9)
         begun = x.torque.start_blend
         _mix(x, p, c, load, x.torque.start, (blend - begun) / (1.0 - begun))
     elif due == Due.RELEASE:
