@@ -15,15 +15,15 @@
 """
 Python functions of loops and branches as trees, read from their source.
 
-A graph has no branches, and its size is fixed. What is iterated until a number is small, A graph has no branches, and its size is fixed. What is iterated until a number is small, over as
+A graph has no branches, and its size is fixed. What is iterated until a number is small, over as
 many rows as there happen to be, or decides by what it finds, is written as functions on arrays
 and records, which Python runs as they stand and which are translated here. What they may hold is
-said in ``docs/language.md``, with an example of each; besides, ``Bytes`` are read and written by the
-functions of :mod:`.octets`, those of their words that threads share by the functions of
+said in ``docs/language.md``, with an example of each. Besides, ``Bytes`` are read and written by
+the functions of :mod:`.octets`, those of their words that threads share by the functions of
 :mod:`.shared`, and a ``Foreign`` is a function of C, see :mod:`.foreign`.
 
-Whole vectors become loops (:mod:`.wholes`), methods functions whose first parameter is a record, and
-named arguments places: the trees have none of them, so that back ends need not know.
+Whole vectors become loops (:mod:`.wholes`), methods are functions whose first parameter is a
+record, and named arguments get their places: the trees have none of these.
 """
 
 from __future__ import annotations
