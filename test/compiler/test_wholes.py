@@ -136,6 +136,28 @@ def shifts(x: Bag) -> None:
     x.a[1:] = x.a[:2]
 
 
+def moved(a: Vector, b: Vector) -> None:
+    """Read one array and change another."""
+    a[1:] = b[:2]
+
+
+def moves(x: Bag, y: Bag) -> None:
+    """Do it with two records, which may be one."""
+    moved(x.b, y.a)     # another array, whatever the records are
+    deeper(y.a, x)
+
+
+def deeper(a: Vector, x: Bag) -> None:
+    """Pass it on."""
+    moved(a, x.a)
+
+
+def gives_twice(x: Bag) -> None:
+    """Give one record for two, of which one is changed."""
+    moved(x.a, x.b)
+    moves(x, x)
+
+
 def turns(x: Bag) -> None:
     """Read a row while a column is changed."""
     x.square[:, 0] = x.square[0]
@@ -250,6 +272,7 @@ def clips_two(x: Shelf) -> None:
 
 @pytest.mark.parametrize(('function', 'reason'), [
     (shifts, 'read and changed at places that overlap; use another array in between'),
+    (gives_twice, r'gives_twice gives x.a twice, for `a\[1:\]`, which reads and changes it'),
     (turns, 'read and changed at places that overlap'),
     (misfits, 'one has n numbers, the other one m; both need the same shape'),
     (misfits_target, 'one has n numbers, the other one m'),
@@ -276,6 +299,11 @@ def test_what_cannot_be_translated_is_refused(function, reason):
     """With the place, the reason and what to do."""
     with pytest.raises(TypeError, match=reason):
         translate(function)
+
+
+def test_arrays_that_are_apart_may_be_shifted():
+    """Two parameters, where nobody gives one array for both."""
+    assert translate(moves)
 
 
 def test_fields_are_what_their_annotations_say():

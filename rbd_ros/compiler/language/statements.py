@@ -30,6 +30,7 @@ from __future__ import annotations
 
 import ast
 
+from rbd_ros.compiler.language.aliases import Apart, check_apart
 from rbd_ros.compiler.language.expressions import Expressions
 from rbd_ros.compiler.language.signatures import (
     check_unchanged, Function, parameters_of, result_of)
@@ -47,6 +48,7 @@ def read(entry: Function) -> list[Procedure]:
     :raises TypeError: for what cannot be translated; says what, and where.
     """
     done: dict[Function, Procedure] = {}
+    apart: dict[Function, set[Apart]] = {}
     todo = [entry]
     while todo:
         function = todo.pop()
@@ -54,8 +56,10 @@ def read(entry: Function) -> list[Procedure]:
             reader = _Reader(function)
             done[function] = reader.procedure()
             done |= {each.function: each for each in reader.made}
+            apart[function] = reader.apart
             todo += done[function].called
     check_unchanged(done)
+    check_apart(list(done.values()), apart)
     if (any(each.is_number for each in parameters_of(entry))
             or result_of(entry) != 'None'):
         raise TypeError(f'{entry.__name__} can be called from Python if it takes no numbers but '
@@ -69,6 +73,11 @@ class _Reader(Expressions):
     def __init__(self, function: Function) -> None:
         super().__init__(function)
         self._result = result_of(function)
+
+    @property
+    def apart(self) -> set[Apart]:
+        """Return what its callers may not give twice."""
+        return self._apart
 
     @property
     def made(self) -> list[Procedure]:

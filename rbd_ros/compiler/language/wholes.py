@@ -22,6 +22,7 @@ from functools import cache
 import inspect
 from typing import NamedTuple
 
+from rbd_ros.compiler.language.aliases import Apart
 from rbd_ros.compiler.language.scope import Scope
 from rbd_ros.compiler.language.signatures import (
     ARRAYS, Function, Layout, Parameter, parameters_of)
@@ -192,6 +193,8 @@ class Wholes(Scope):
 
     def __init__(self, function: Function) -> None:
         super().__init__(function)
+        #: Arrays that its callers may not give twice.
+        self._apart: set[Apart] = set()
         #: Procedures that nobody wrote.
         self._made: list[Procedure] = []
         self._roots = {name: each.kind for name, each in self._held.items()}
@@ -484,15 +487,21 @@ class Wholes(Scope):
 
     def _check_alias(self, node: ast.AST, to: Part, source: Part, *, alone: bool) -> None:
         """Refuse to read elements that the loop has already changed."""
-        if (to.array.root, to.array.path) != (source.array.root, source.array.path):
+        if to.array.root == source.array.root and to.array.path != source.array.path:
+            return
+        same_places = alone and len(to.axes) == len(source.axes) and all(
+            (a.count is None) == (b.count is None) and (a.count is None or a.first == b.first)
+            for a, b in zip(to.axes, source.axes, strict=True))
+        if same_places:
+            return
+        if to.array.root != source.array.root:
+            self._apart.add(Apart(to.array._replace(at=0), source.array._replace(at=0),
+                                  ast.unparse(node)))
             return
         if not alone:
             self._refuse(node, 'what is assigned to several may not be one of them')
-        for a, b in zip(to.axes, source.axes, strict=True):
-            if (a.count is None) != (b.count is None) or (
-                    a.count is not None and a.first != b.first):
-                self._refuse(node, 'it is read and changed at places that overlap; use another '
-                             'array in between')
+        self._refuse(node, 'it is read and changed at places that overlap; use another array in '
+                     'between')
 
     # --- one number of many ---
 
@@ -566,10 +575,18 @@ class Wholes(Scope):
     _loop_of_min = _loop_of_max
 
 
-@cache
+_asked: dict[Function, bool] = {}
+
+
 def _reads_only(reader: type[Wholes], function: Function) -> bool:
-    """Return whether a procedure changes nothing."""
-    found = reader(function)
+    """Return whether a procedure changes nothing; of one that calls itself nothing is known."""
+    if function not in _asked:
+        _asked[function] = False
+        _asked[function] = _assigns_nothing(reader(function))
+    return _asked[function]
+
+
+def _assigns_nothing(found: Wholes) -> bool:
     parts = list(below(found.procedure().body))
     return all(all(isinstance(target, Local) for target in each.targets)
                if isinstance(each, Assign) else found._is_pure(each)

@@ -87,8 +87,7 @@ def begin_force_law(x: ForceLaw) -> None:
     :param x: the law.
     """
     x.time = NEVER
-    for i in range(6):
-        x.reference[i], x.integral[i], x.wrench[i] = 0.0, 0.0, 0.0
+    x.reference[:] = x.integral[:] = x.wrench[:] = 0.0
 
 
 def force_rests(x: ForceLaw) -> bool:
@@ -97,10 +96,7 @@ def force_rests(x: ForceLaw) -> bool:
 
     :param x: the law.
     """
-    for i in range(6):
-        if x.reference[i] != 0.0 or x.integral[i] != 0.0:
-            return False
-    return True
+    return not any((x.reference != 0.0) | (x.integral != 0.0))
 
 
 def force_law(x: ForceLaw, p: ForceGains, wanted: Vector, asked: int, external: Vector,

@@ -32,6 +32,7 @@ from typing import NamedTuple
 
 import numpy as np
 from rbd_ros.compiler import Bound
+from rbd_ros.compiler.language.whole import where
 from rbd_ros.compiler.procedure import Kernel, Matrix, Vector
 from rbd_ros.compiler.records import field, Record
 from rbd_ros.control.force_torque.words import SensorWord
@@ -168,8 +169,7 @@ def restart_sensor(x: Sensor, p: SensorLimits) -> None:
     :param x: a new record.
     :param p: parameters.
     """
-    for i in range(6):
-        x.bias[i] = p.bias[i] if abs(p.bias[i]) < NONE else 0.0
+    x.bias[:] = where(abs(p.bias) < NONE, p.bias, 0.0)
 
 
 def forget_readings(x: Sensor) -> None:
@@ -223,8 +223,7 @@ def take_reading(x: Sensor, p: SensorLimits, u: Event, y: Result, state: int) ->
         if when - x.received <= p.timeout and not way <= p.jump[k]:
             _blame(y, SensorWord.JUMPED_FORCE if k == 1 else SensorWord.JUMPED_MOMENT, way,
                    p.jump[k], state)
-    for i in range(6):
-        x.reading[i] = p.sign * u.numbers[i]
+    x.reading[:] = p.sign * u.numbers[:6]
     x.received = when
     if not same:
         x.changed = when
@@ -314,13 +313,10 @@ def update_sensor(x: Sensor, p: SensorLimits, k: SensorKernel, joints: Joints, g
         k.q[j] = joints.q[j]
         k.qd[j] = joints.qd[j]
         rests = rests and abs(joints.qd[j]) < _REST
-    for i in range(3):
-        k.acting[i] = gravity[i]
-    for i in range(10):
-        k.payload[i] = payload[i]
-        k.tool[i] = p.tool[i]
-    for i in range(6):
-        k.before[i] = x.velocity[i]
+    k.acting[:] = gravity
+    k.payload[:] = payload
+    k.tool[:] = p.tool
+    k.before[:] = x.velocity
     k.rate[0] = 1.0 / dt if goes_on and dt > 1e-6 else 0.0
     k.run()
     if not _is_usable(k):
@@ -331,9 +327,7 @@ def update_sensor(x: Sensor, p: SensorLimits, k: SensorKernel, joints: Joints, g
         x.velocity[i] = k.velocity[i]
         felt = x.reading[i] - k.load[i] - x.bias[i]
         x.external[i] += share * (felt - x.external[i])
-    for i in range(3):
-        for j in range(3):
-            x.axes[i, j] = k.axes[i, j]
+    x.axes[:] = k.axes
     x.known = 1.0
     _turn(x, k)
     _note_rest(x, p, k, now, 1 if rests and goes_on and now - x.received <= p.timeout else 0)
@@ -372,9 +366,7 @@ def _note_rest(x: Sensor, p: SensorLimits, k: SensorKernel, now: float, rests: i
     if rests == 0 or x.count == 0.0:
         x.count = 0.0
         x.begun = now
-        for i in range(6):
-            x.sums[i] = 0.0
-            x.squares[i] = 0.0
+        x.sums[:] = x.squares[:] = 0.0
     if rests == 0:
         x.settled = False
         return
@@ -422,9 +414,8 @@ def tare(x: Sensor, p: SensorLimits, u: Event, y: Result) -> None:
         y.answer = SensorWord.TOO_MUCH
         tell(y, SensorWord.TOO_MUCH, NOBODY, force, moment, 0.0 if force > p.tare[1] else 1.0)
         return
-    for i in range(6):
-        x.external[i] += x.bias[i] - x.mean[i]
-        x.bias[i] = x.mean[i]
+    x.external[:] += x.bias - x.mean
+    x.bias[:] = x.mean
 
 
 def _size(a: float, b: float, c: float) -> float:
