@@ -47,10 +47,12 @@ def check_apart(procedures: Sequence[Procedure], wanted: dict[Function, set[Apar
     :param wanted: for each function what must be apart; what follows for callers is added.
     :raises TypeError: says who calls, and what for.
     """
+    todo = [function for function, pairs in wanted.items() if pairs]
+    if not todo:
+        return
     by_function = {each.function: each for each in procedures}
     calls = {each.function: [node for node in below(each.body) if isinstance(node, Call)]
              for each in procedures}
-    todo = [function for function, pairs in wanted.items() if pairs]
     while todo:
         called = todo.pop()
         names = [each.name for each in by_function[called].parameters]

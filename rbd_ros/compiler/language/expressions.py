@@ -236,8 +236,8 @@ class Expressions(Wholes):
                                           for value in named.values() for each in ast.walk(value)):
             self._refuse(node, 'calls among named arguments come in the order of the parameters: '
                          f'{", ".join(names)}')
-        values = {each.name: each.default for each in inspect.signature(
-            function).parameters.values() if each.default is not inspect.Parameter.empty}
+        defaults = function.__defaults__ or ()
+        values = dict(zip(names[len(names) - len(defaults):], defaults, strict=True))
         given = {**values, **given, **named}    # type: ignore[dict-item]
         missing = [each for each in names if each not in given]
         if missing:

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Sequence
-from functools import cache
+from functools import cache, cached_property
 import inspect
 from typing import NamedTuple
 
@@ -200,7 +200,10 @@ class Wholes(Scope):
         self._roots = {name: each.kind for name, each in self._held.items()}
         #: What parameters stand for where the function is put in the place of its call.
         self._given_wholes: dict[str, Whole] = {}
-        self._names = {each.id for each in ast.walk(self._tree) if isinstance(each, ast.Name)}
+
+    @cached_property
+    def _names(self) -> set[str]:
+        return {each.id for each in ast.walk(self._tree) if isinstance(each, ast.Name)}
 
     def procedure(self) -> Procedure:
         """Return the function."""
