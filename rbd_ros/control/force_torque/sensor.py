@@ -32,7 +32,7 @@ from typing import NamedTuple
 
 import numpy as np
 from rbd_ros.compiler import Bound
-from rbd_ros.compiler.language.whole import where
+from rbd_ros.compiler.language.whole import dot, maximum, total, where
 from rbd_ros.compiler.procedure import Kernel, Matrix, Vector
 from rbd_ros.compiler.records import field, Record
 from rbd_ros.control.force_torque.words import SensorWord
@@ -308,11 +308,9 @@ def update_sensor(x: Sensor, p: SensorLimits, k: SensorKernel, joints: Joints, g
     dt = now - x.time
     x.time = now
     goes_on = 0.0 < dt <= _GAP
-    rests = True
-    for j in range(len(joints.q)):
-        k.q[j] = joints.q[j]
-        k.qd[j] = joints.qd[j]
-        rests = rests and abs(joints.qd[j]) < _REST
+    rests = all(abs(joints.qd) < _REST)
+    k.q[:] = joints.q
+    k.qd[:] = joints.qd
     k.acting[:] = gravity
     k.payload[:] = payload
     k.tool[:] = p.tool
@@ -323,10 +321,8 @@ def update_sensor(x: Sensor, p: SensorLimits, k: SensorKernel, joints: Joints, g
         x.known, x.count, x.settled = 0.0, 0.0, False
         return
     share = dt / (dt + p.filter) if goes_on and x.known > 0.0 and p.filter >= 0.0 else 1.0
-    for i in range(6):
-        x.velocity[i] = k.velocity[i]
-        felt = x.reading[i] - k.load[i] - x.bias[i]
-        x.external[i] += share * (felt - x.external[i])
+    x.velocity[:] = k.velocity
+    x.external[:] += share * (x.reading - k.load - x.bias - x.external)
     x.axes[:] = k.axes
     x.known = 1.0
     _turn(x, k)
@@ -335,25 +331,17 @@ def update_sensor(x: Sensor, p: SensorLimits, k: SensorKernel, joints: Joints, g
 
 def _is_usable(k: SensorKernel) -> bool:
     """Return whether the kernel gave numbers."""
-    for i in range(6):
-        if not (abs(k.velocity[i]) < NONE and abs(k.load[i]) < NONE):
-            return False
     for i in range(3):
-        if not abs(k.arm[i]) < NONE:
+        if not all((abs(k.axes[i]) < NONE) & (abs(k.turn[i]) < NONE)):
             return False
-        for j in range(3):
-            if not (abs(k.axes[i, j]) < NONE and abs(k.turn[i, j]) < NONE):
-                return False
-    return True
+    return all((abs(k.velocity) < NONE) & (abs(k.load) < NONE)) and all(abs(k.arm) < NONE)
 
 
 def _turn(x: Sensor, k: SensorKernel) -> None:
     """Find the wrench at the tip."""
     for i in range(3):
-        x.wrench[i] = (k.turn[i, 0] * x.external[0] + k.turn[i, 1] * x.external[1]
-                       + k.turn[i, 2] * x.external[2])
-        x.wrench[3 + i] = (k.turn[i, 0] * x.external[3] + k.turn[i, 1] * x.external[4]
-                           + k.turn[i, 2] * x.external[5])
+        x.wrench[i] = dot(k.turn[i], x.external[:3])
+        x.wrench[3 + i] = dot(k.turn[i], x.external[3:])
     x.wrench[0] += k.arm[1] * x.wrench[5] - k.arm[2] * x.wrench[4]
     x.wrench[1] += k.arm[2] * x.wrench[3] - k.arm[0] * x.wrench[5]
     x.wrench[2] += k.arm[0] * x.wrench[4] - k.arm[1] * x.wrench[3]
@@ -371,18 +359,15 @@ def _note_rest(x: Sensor, p: SensorLimits, k: SensorKernel, now: float, rests: i
         x.settled = False
         return
     x.count += 1.0
-    for i in range(6):
-        felt = x.reading[i] - k.load[i]
-        x.sums[i] += felt
-        x.squares[i] += felt * felt
+    x.sums[:] += x.reading - k.load
+    x.squares[:] += (x.reading - k.load) * (x.reading - k.load)
     if now - x.begun < p.tare_time:
         return
+    x.mean[:] = x.sums / x.count
     for n in range(2):
-        total = 0.0
-        for i in range(3 * n, 3 * n + 3):
-            x.mean[i] = x.sums[i] / x.count
-            total += max(x.squares[i] / x.count - x.mean[i] * x.mean[i], 0.0)
-        x.spread[n] = math.sqrt(total)
+        i = 3 * n
+        x.spread[n] = math.sqrt(total(maximum(
+            x.squares[i:i + 3] / x.count - x.mean[i:i + 3] * x.mean[i:i + 3], 0.0)))
     x.settled = True
     x.count = 0.0
 

@@ -57,11 +57,7 @@ def take_stream(x: JointReference, p: JointLimits, u: Event, y: Result) -> None:
     :param y: says if it is refused: it has numbers that are none.
     """
     row = 1 if u.numbers[0] == Streamed.VELOCITIES else 0
-    for j in range(len(x.profile.pace)):
-        if not abs(u.joints[row, j]) <= NONE:
-            y.answer = ReferenceWord.NO_SET_POINT
-            return
-    if not math.isfinite(u.now):
+    if not (all(abs(u.joints[row]) <= NONE) and math.isfinite(u.now)):
         y.answer = ReferenceWord.NO_SET_POINT
         return
     abort_goal(x.goal, ReferenceWord.SET_POINT, 0.0)

@@ -23,6 +23,7 @@ from __future__ import annotations
 
 import math
 
+from rbd_ros.compiler.language.whole import finite
 from rbd_ros.compiler.procedure import Matrix, Vector
 from rbd_ros.compiler.records import field, Record
 from rbd_ros.control.interface.events import NONE
@@ -232,15 +233,10 @@ def advance_pose(x: PoseProfile, p: TaskLimits, ahead: float, dt: float) -> None
     x.way[3:6] = x.goal[4:7] + ahead * x.drift[3:6] - x.position
     for k in range(2):
         _change(x, p, k, dt)
-    finite = True
-    for j in range(6):
-        x.velocity[j] += x.change[j]
-        x.acceleration[j] = x.change[j] / dt
-        finite = (finite and math.isfinite(x.velocity[j]) and math.isfinite(x.acceleration[j])
-                  and math.isfinite(x.way[j]))
-    for j in range(3):
-        finite = finite and math.isfinite(x.position[j] + x.velocity[3 + j] * dt)
-    if not finite:  # limits that are no numbers
+    x.velocity[:] += x.change
+    x.acceleration[:] = x.change / dt
+    if not (all(finite(x.velocity) & finite(x.acceleration) & finite(x.way))
+            and all(finite(x.position + x.velocity[3:6] * dt))):  # limits that are no numbers
         _freeze(x)
         return
     rotate(x.orientation, x.velocity[0] * dt, x.velocity[1] * dt, x.velocity[2] * dt,

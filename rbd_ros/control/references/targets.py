@@ -22,6 +22,7 @@ from __future__ import annotations
 
 import math
 
+from rbd_ros.compiler.language.whole import dot, finite
 from rbd_ros.compiler.procedure import Matrix, Vector
 from rbd_ros.compiler.records import field, Record
 from rbd_ros.control.interface.events import Kind, NOBODY
@@ -96,30 +97,24 @@ def handle_target(x: Target, reference: TaskReference, p: TaskLimits, verdict: V
 
 
 def _check_six(x: Target, word: int, which: int, verdict: Verdict) -> None:
-    largest = 0.0
-    for j in range(6):
-        if not math.isfinite(x.numbers[j]):
-            refuse(verdict, word, NOBODY, 0.0, 0.0, 0.0)
-            return
-        largest = max(largest, abs(x.numbers[j]))
+    if not all(finite(x.numbers[:6])):
+        refuse(verdict, word, NOBODY, 0.0, 0.0, 0.0)
+        return
+    largest = max(abs(x.numbers[:6]), default=0.0)
     if largest > LARGE:
         refuse(verdict, PointWord.TOO_LARGE, NOBODY, largest, LARGE, which)
 
 
 def _is_pose(x: Target, reach: float, verdict: Verdict) -> bool:
     """Return whether it is one that can be meant; its goal is then of unit length."""
-    size = 0.0
-    for j in range(7):
-        if not math.isfinite(x.numbers[j]):
-            refuse(verdict, ReferenceWord.NO_POSE, NOBODY, 0.0, 0.0, 0.0)
-            return False
-    for j in range(4):
-        size += x.numbers[j] * x.numbers[j]
+    if not all(finite(x.numbers[:7])):
+        refuse(verdict, ReferenceWord.NO_POSE, NOBODY, 0.0, 0.0, 0.0)
+        return False
     far = _distance(x)
     if not far <= min(_MORE * reach + _SLACK, _FAR):
         refuse(verdict, PointWord.FAR, NOBODY, far, min(reach, _FAR), 1.0 if reach > _FAR else 0.0)
         return False
-    size = math.sqrt(size)
+    size = math.sqrt(dot(x.numbers[:4], x.numbers[:4]))
     if not 0.9 < size < 1.1:
         refuse(verdict, PointWord.NO_TURN, NOBODY, size, 0.0, 0.0)
         return False
@@ -130,14 +125,10 @@ def _is_pose(x: Target, reach: float, verdict: Verdict) -> bool:
 
 def _distance(x: Target) -> float:
     """Return how far the position is from the base; it does not overflow."""
-    largest, total = 0.0, 0.0
-    for j in range(4, 7):
-        largest = max(largest, abs(x.numbers[j]))
+    largest = max(abs(x.numbers[4:7]), default=0.0)
     if not largest > 0.0:
         return 0.0
-    for j in range(4, 7):
-        total += (x.numbers[j] / largest) * (x.numbers[j] / largest)
-    return largest * math.sqrt(total)
+    return largest * math.sqrt(dot(x.numbers[4:7] / largest, x.numbers[4:7] / largest))
 
 
 def _take(x: Target, reference: TaskReference) -> None:

@@ -28,7 +28,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from rbd_ros.compiler.language.whole import where
+from rbd_ros.compiler.language.whole import dot, finite, where
 from rbd_ros.compiler.procedure import Matrix, Vector
 from rbd_ros.compiler.records import field, group, Record
 from rbd_ros.control.interface.events import Event, NEVER, NONE, Result
@@ -99,9 +99,8 @@ def hold_task_reference(x: TaskReference, p: TaskLimits) -> None:
     rotate(x.pose.orientation, x.pose.velocity[0] * turn, x.pose.velocity[1] * turn,
            x.pose.velocity[2] * turn, x.pose.goal)
     way = _brake_time(x, p, 1)
-    for j in range(3):
-        end = x.pose.position[j] + x.pose.velocity[3 + j] * way
-        x.pose.goal[4 + j] = end if math.isfinite(end) else x.pose.position[j]
+    x.pose.goal[4:7] = x.pose.position + x.pose.velocity[3:6] * way
+    x.pose.goal[4:7] = where(finite(x.pose.goal[4:7]), x.pose.goal[4:7], x.pose.position)
     x.pose.drift[:] = 0.0
 
 
@@ -124,29 +123,27 @@ def start_task_reference(x: TaskReference, p: TaskLimits, R: Matrix, position: V
     :param velocity: angular, linear; base axes, at the origin of the frame.
     :param duration: s in which to stop without a step of the acceleration; 0: it rests at once.
     """
-    finite = True
-    for i in range(3):
-        finite = finite and math.isfinite(position[i])
-        for j in range(3):
-            finite = finite and abs(R[i, j]) <= 2.0
+    known = all(finite(position)) and _is_turn(R)
     x.pose.velocity[:] = x.pose.acceleration[:] = x.wrench[:] = x.pose.lead[:] = 0.0
-    if finite:
+    if known:
         x.pose.position[:] = position
         x.pose.R[:] = R
         quaternion_of(x.pose.R, x.pose.orientation)
     x.time = NEVER
     hold_task_reference(x, p)
-    for j in range(6):
-        finite = finite and abs(velocity[j]) <= LARGE
-    if finite and 0.0 < duration <= LARGE:
+    if known and all(abs(velocity) <= LARGE) and 0.0 < duration <= LARGE:
         _begin_rest(x, velocity, duration)
+
+
+def _is_turn(R: Matrix) -> bool:
+    """Return whether a matrix may have axes as columns."""
+    return all(abs(R[0]) <= 2.0) and all(abs(R[1]) <= 2.0) and all(abs(R[2]) <= 2.0)
 
 
 def _begin_rest(x: TaskReference, velocity: Vector, duration: float) -> None:
     """Remember from where and at which velocity the reference comes to rest."""
     x.rest_duration, x.rest_since = duration, 0.0
-    x.pose.velocity[:] = velocity
-    x.rest_velocity[:] = velocity
+    x.pose.velocity[:] = x.rest_velocity[:] = velocity
     x.rest_orientation[:] = x.pose.orientation
     x.rest_position[:] = x.pose.position
 
@@ -171,13 +168,8 @@ def take_pose(x: TaskReference, u: Event, y: Result) -> None:
         s it goes on with that.
     :param y: says if it is refused: it has numbers that are none, or no unit quaternion.
     """
-    size = 0.0
-    for j in range(4):
-        size += u.numbers[j] * u.numbers[j]
-    valid = 0.81 < size < 1.21 and math.isfinite(u.now)
-    for j in range(14):
-        valid = valid and abs(u.numbers[j]) <= LARGE
-    if not valid:
+    size = dot(u.numbers[:4], u.numbers[:4])
+    if not (0.81 < size < 1.21 and math.isfinite(u.now) and all(abs(u.numbers[:14]) <= LARGE)):
         y.answer = ReferenceWord.NO_POSE
         return
     x.rest_duration, x.pose.moving = 0.0, False
@@ -188,10 +180,7 @@ def take_pose(x: TaskReference, u: Event, y: Result) -> None:
 
 def _has_six(u: Event) -> bool:
     """Return whether the event has six numbers that somebody can mean, and a time."""
-    for j in range(6):
-        if not abs(u.numbers[j]) <= LARGE:
-            return False
-    return math.isfinite(u.now)
+    return all(abs(u.numbers[:6]) <= LARGE) and math.isfinite(u.now)
 
 
 def take_twist(x: TaskReference, u: Event, y: Result) -> None:
@@ -276,11 +265,8 @@ def advance_task_reference(x: TaskReference, p: TaskLimits, now: float) -> None:
 
 def _end_twist(x: TaskReference, p: TaskLimits) -> None:
     """Brake after a twist that was not repeated, and hold once the reference stands."""
-    fastest = 0.0
-    for j in range(6):
-        x.pose.twist[j] = 0.0
-        fastest = max(fastest, abs(x.pose.velocity[j]))
-    if fastest < _STANDS:
+    x.pose.twist[:] = 0.0
+    if not any(abs(x.pose.velocity) >= _STANDS):
         x.pose.velocity[:] = 0.0
         hold_task_reference(x, p)
 
