@@ -16,11 +16,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from rbd_ros.compiler.language.signatures import Function
-from rbd_ros.compiler.language.tree import below, Call, Held, Procedure
+from rbd_ros.compiler.language.tree import Call, Held, Procedure
 
 
 class Apart(NamedTuple):
@@ -37,25 +37,22 @@ class Apart(NamedTuple):
     where: str
 
 
-def check_apart(procedures: Sequence[Procedure], wanted: dict[Function, set[Apart]]) -> None:
+def check_apart(procedures: Mapping[Function, Procedure], calls: Mapping[Function, list[Call]],
+                wanted: dict[Function, set[Apart]]) -> None:
     """
     Refuse calls that give one array for two that must be apart.
 
-    What the first procedure is bound to is not looked at.
+    What the outermost procedure is bound to is not looked at.
 
     :param procedures: all of them.
-    :param wanted: for each function what must be apart; what follows for callers is added.
+    :param calls: of each.
+    :param wanted: for each what must be apart; what follows for callers is added.
     :raises TypeError: says who calls, and what for.
     """
     todo = [function for function, pairs in wanted.items() if pairs]
-    if not todo:
-        return
-    by_function = {each.function: each for each in procedures}
-    calls = {each.function: [node for node in below(each.body) if isinstance(node, Call)]
-             for each in procedures}
     while todo:
         called = todo.pop()
-        names = [each.name for each in by_function[called].parameters]
+        names = [each.name for each in procedures[called].parameters]
         for caller, nodes in calls.items():
             for node in nodes:
                 if node.function is not called:

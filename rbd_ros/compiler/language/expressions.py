@@ -20,6 +20,7 @@ import ast
 import inspect
 
 from rbd_ros.compiler.language.octets import OCTETS
+from rbd_ros.compiler.language.reductions import initial_values, made, Reductions
 from rbd_ros.compiler.language.shared import SHARED
 from rbd_ros.compiler.language.signatures import (
     ARRAYS, BYTES, FOREIGN, Function, KERNEL, Layout, Parameter, parameters_of, result_of)
@@ -27,7 +28,6 @@ from rbd_ros.compiler.language.tree import (
     Arithmetic, BuiltIn, Call, Choice, Comparison, Constant, Element, Expression, ForeignCall,
     Held, KernelCall, Length, Local, Logic, Negative, Not, Octets)
 from rbd_ros.compiler.language.whole import WHOLE
-from rbd_ros.compiler.language.wholes import initial_values, made, Wholes
 from rbd_ros.compiler.records import Record
 
 _ARITHMETIC: dict[type[ast.operator], str] = {
@@ -44,7 +44,7 @@ _FUNCTIONS = {
 _OTHERS = {'abs': 1, 'min': 2, 'max': 2, 'len': 1, 'int': 1, 'float': 1}
 
 
-class Expressions(Wholes):
+class Expressions(Reductions):
     """How expressions are read."""
 
     def _expression(self, node: ast.expr) -> Expression:
@@ -187,8 +187,7 @@ class Expressions(Wholes):
         if function in OCTETS or function in SHARED:
             data, *numbers = given
             return Octets(result, function.__name__, data, tuple(numbers))  # type: ignore[arg-type]
-        self._called.append(function)
-        return Call(result, function, tuple(given))
+        return self._noted(Call(result, function, tuple(given)))
 
     def _method_call(self, node: ast.Call, owner: Held) -> Call:
         assert isinstance(node.func, ast.Attribute)
@@ -201,8 +200,11 @@ class Expressions(Wholes):
         if not inspect.isfunction(method) or method is getattr(Record, name, None):
             self._refuse(node, f'{kind} has no method {name} that a procedure may call')
         given = self._given(node, method, name, owner)
-        self._called.append(method)
-        return Call(result_of(method), method, (owner, *given))
+        return self._noted(Call(result_of(method), method, (owner, *given)))
+
+    def _noted(self, call: Call) -> Call:
+        self._called.append(call)
+        return call
 
     def _given(self, node: ast.Call, function: Function, name: str,
                owner: Held | None = None) -> list[Expression | Held]:

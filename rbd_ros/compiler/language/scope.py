@@ -22,7 +22,7 @@ from typing import NoReturn
 from rbd_ros.compiler.language.signatures import (
     ARRAYS, definition, Function, Layout, looked_up, parameters_of)
 from rbd_ros.compiler.language.tree import (
-    BuiltIn, Choice, Comparison, Constant, Converted, Element, Expression, Held, Number)
+    BuiltIn, Call, Choice, Comparison, Constant, Converted, Element, Expression, Held, Number)
 
 
 class Scope:
@@ -36,7 +36,7 @@ class Scope:
         self._function, self._tree = function, definition(function)
         self._held: dict[str, Held] = {}
         self._variables: dict[str, str] = {}
-        self._called: list[Function] = []
+        self._called: list[Call] = []
         for each in parameters_of(function):
             if each.is_number:
                 self._variables[each.name] = str(each.kind)

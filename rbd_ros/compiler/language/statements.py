@@ -49,6 +49,7 @@ def read(entry: Function) -> list[Procedure]:
     """
     done: dict[Function, Procedure] = {}
     apart: dict[Function, set[Apart]] = {}
+    calls: dict[Function, list[Call]] = {}
     todo = [entry]
     while todo:
         function = todo.pop()
@@ -56,10 +57,10 @@ def read(entry: Function) -> list[Procedure]:
             reader = _Reader(function)
             done[function] = reader.procedure()
             done |= {each.function: each for each in reader.made}
-            apart[function] = reader.apart
+            apart[function], calls[function] = reader.apart, reader.calls
             todo += done[function].called
     check_unchanged(done)
-    check_apart(list(done.values()), apart)
+    check_apart(done, calls, apart)
     if (any(each.is_number for each in parameters_of(entry))
             or result_of(entry) != 'None'):
         raise TypeError(f'{entry.__name__} can be called from Python if it takes no numbers but '
@@ -80,6 +81,11 @@ class _Reader(Expressions):
         return self._apart
 
     @property
+    def calls(self) -> list[Call]:
+        """Return its calls of procedures."""
+        return self._called
+
+    @property
     def made(self) -> list[Procedure]:
         """Return the procedures that it needs and that nobody wrote."""
         return self._made
@@ -90,7 +96,8 @@ class _Reader(Expressions):
         if result != 'None' and not _ends(self._tree.body):
             self._refuse(self._tree.body[-1], f'{self._tree.name} can end here without its result')
         return Procedure(self._function, tuple(parameters_of(self._function)), result,
-                         self._variables, body, tuple(self._called))
+                         self._variables, body,
+                         tuple([each.function for each in self._called]))
 
     def _block(self, statements: list[ast.stmt]) -> tuple[Statement, ...]:
         found: list[Statement] = []

@@ -18,25 +18,25 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Sequence
-from functools import cache, cached_property
+from functools import cached_property
 import inspect
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from rbd_ros.compiler.language.aliases import Apart
 from rbd_ros.compiler.language.scope import Scope
 from rbd_ros.compiler.language.signatures import (
     ARRAYS, Function, Layout, Parameter, parameters_of)
 from rbd_ros.compiler.language.tree import (
-    Arithmetic, Assign, below, BuiltIn, Call, Choice, Comparison, Constant, Element, Expression,
-    For, ForeignCall, Held, If, KernelCall, Length, Local, Logic, Negative, Not, Number, Octets,
-    Procedure, Return, Statement)
+    Arithmetic, Assign, below, BuiltIn, Call, Choice, Constant, Element, Expression,
+    For, ForeignCall, Held, KernelCall, Length, Local, Logic, Negative, Not, Octets,
+    Procedure, Statement)
 from rbd_ros.compiler.language.whole import (
-    clip, finite, maximum, minimum, REDUCTIONS, where, WHOLE)
+    clip, finite, maximum, minimum, where, WHOLE)
 from rbd_ros.compiler.records import Record
 
 #: Two or three elements of operands as one.
 Build = Callable[..., Expression]
-_ZERO, _ONE = Constant('int', 0), Constant('int', 1)
+ZERO, ONE = Constant('int', 0), Constant('int', 1)
 
 
 class Axis(NamedTuple):
@@ -76,10 +76,23 @@ class Whole(NamedTuple):
     @property
     def kind(self) -> str:
         """Return the type of its elements."""
-        return self.at([_ZERO] * len(self.axes)).kind
+        return self.at([ZERO] * len(self.axes)).kind
 
 
-class _Here:
+class Frame(Protocol):
+    """Where elements are computed: what single numbers and arrays are there."""
+
+    def number(self, value: Expression) -> Expression:
+        """Return a number where it is used."""
+
+    def known(self, value: Expression) -> Expression:
+        """Return what a name stands for, where it is used perhaps several times."""
+
+    def array(self, held: Held) -> Held:
+        """Return an array as the loop names it."""
+
+
+class Here:
     """Single numbers in a statement: they are found once, before its loop."""
 
     def __init__(self, reader: Wholes) -> None:
@@ -94,97 +107,17 @@ class _Here:
         self.before.append(Assign((found,), (value,)))
         return found
 
-    known = number      # what a name stands for, where it is used perhaps several times
+    known = number
 
     def array(self, held: Held) -> Held:
         """Return an array as the loop names it."""
         return held
 
 
-class _Apart:
-    """Arrays and numbers of a loop in a procedure of its own: parameters."""
-
-    def __init__(self) -> None:
-        self.arrays: dict[Held, Held] = {}
-        self.numbers: dict[str, Expression] = {}
-
-    def number(self, value: Expression) -> Expression:
-        """Return the parameter that a number becomes."""
-        if isinstance(value, Constant):
-            return value
-        name = f'b{len(self.numbers)}'
-        self.numbers[name] = value
-        return Local(value.kind, name)
-
-    def known(self, value: Expression) -> Expression:
-        """Return what a name stands for, a parameter where it is used."""
-        return value
-
-    def array(self, held: Held) -> Held:
-        """Return the parameter that an array becomes."""
-        return self.arrays.setdefault(held, Held(held.kind, f'a{len(self.arrays)}'))
-
-    def procedure(self, function: Function, kind: str, body: Sequence[Statement],
-                  variables: dict[str, str]) -> Procedure:
-        """Return the procedure."""
-        given = {name: each.kind for name, each in self.numbers.items()}
-        return Procedure(function, (*[Parameter(each.root, each.kind)
-                                      for each in self.arrays.values()],
-                                    *[Parameter(*each) for each in given.items()]), kind,
-                         {**given, **variables}, tuple(body), ())
-
-
-@cache
-def made(owner: type | Function, name: str) -> Function:
-    """
-    Return what stands for a procedure that nobody wrote, the same at every call.
-
-    :param owner: the function or the record that it is a part of.
-    :param name: what tells it from others of the same owner.
-    """
-    def function() -> None:
-        raise NotImplementedError(function.__qualname__)
-    function.__module__ = owner.__module__
-    function.__name__ = f'{owner.__name__}_{name}'
-    function.__qualname__ = f'{owner.__qualname__}.{name}'
-    function.__doc__ = f'Part of {owner.__name__}.'
-    return function
-
-
-def initial_values(kind: Layout) -> Procedure:
-    """Return the procedure that gives every number of a record its initial value."""
-    body: list[Statement] = []
-    record = Held(kind, 'x')
-
-    def add(held: Held) -> None:
-        assert isinstance(held.kind, Layout)
-        for each in held.kind.type.fields:      # type: ignore[attr-defined]
-            value = (Constant('float', float(each.initial)),)
-            if not each.dims:
-                body.append(Assign((Number(held, each.name),), value))
-                continue
-            array = _member(held, each.name)
-            names = 'jk'[:len(each.dims)]
-            body.append(_loops([Local('int', name) for name in names],
-                               [Length(array, axis) for axis in range(len(names))],
-                               Assign((Element(array, tuple([
-                                   Local('int', name) for name in names])),), value)))
-        for name in held.kind.type.groups:      # type: ignore[attr-defined]
-            add(_member(held, name))
-    add(record)
-    return Procedure(made(kind.type, 'reset'), (Parameter('x', kind),), 'None',
-                     {'j': 'int', 'k': 'int'}, tuple(body), ())
-
-
-def _member(held: Held, name: str) -> Held:
-    assert isinstance(held.kind, Layout)
-    at, kind = held.kind.members[name]
-    return Held(kind, held.root, (*held.path, name), held.at + at)
-
-
-def _loops(counters: Sequence[Local], counts: Sequence[Expression], body: Statement) -> Statement:
+def loops(counters: Sequence[Local], counts: Sequence[Expression], body: Statement) -> Statement:
+    """Return loops in one another, the last of them inside."""
     for counter, count in reversed(list(zip(counters, counts, strict=True))):
-        body = For(counter, _ZERO, count, 1, (body,))
+        body = For(counter, ZERO, count, 1, (body,))
     return body
 
 
@@ -203,7 +136,9 @@ class Wholes(Scope):
 
     @cached_property
     def _names(self) -> set[str]:
-        return {each.id for each in ast.walk(self._tree) if isinstance(each, ast.Name)}
+        """Return all names in the source."""
+        code = self._function.__code__
+        return {*code.co_names, *code.co_varnames}
 
     def procedure(self) -> Procedure:
         """Return the function."""
@@ -276,7 +211,7 @@ class Wholes(Scope):
         if isinstance(node, ast.Call) and not node.keywords:
             return self._function_of_elements(node), node.args if self._is_of_elements(
                 node) else []
-        return (lambda: _ZERO), []
+        return (lambda: ZERO), []
 
     def _is_of_elements(self, node: ast.Call) -> bool:
         return ast.unparse(node.func) == 'abs' or self._known(node) in WHOLE
@@ -305,7 +240,7 @@ class Wholes(Scope):
 
     # --- elements ---
 
-    def _elements(self, node: ast.expr, frame: _Here | _Apart) -> Whole:
+    def _elements(self, node: ast.expr, frame: Frame) -> Whole:
         """Return what an expression has, many numbers or one."""
         if not self._is_whole(node):
             return _one(frame.number(self._single(node)))
@@ -346,7 +281,7 @@ class Wholes(Scope):
         return inspect.isfunction(found) and found not in WHOLE and (
             found.__annotations__.get('return') == 'Vector')
 
-    def _inlined(self, node: ast.Call, frame: _Here | _Apart) -> Whole:
+    def _inlined(self, node: ast.Call, frame: Frame) -> Whole:
         """Return what a function of one expression gives, in the place of its call."""
         function = self._known(node)
         assert function is not None
@@ -399,7 +334,7 @@ class Wholes(Scope):
             self._refuse(node, f'one has {names[0]} numbers, the other one {names[1]}; both need '
                          'the same shape, or one is a single number')
 
-    def _of_part(self, node: ast.expr, frame: _Here | _Apart) -> Whole:
+    def _of_part(self, node: ast.expr, frame: Frame) -> Whole:
         part = self._part(node, frame)
         own = tuple([each for each in part.axes if each.count is not None])
 
@@ -410,7 +345,7 @@ class Wholes(Scope):
                 for axis in part.axes]))
         return Whole(own, at, (part,))
 
-    def _part(self, node: ast.expr, frame: _Here | _Apart) -> Part:
+    def _part(self, node: ast.expr, frame: Frame) -> Part:
         array = self._array(node.value if self._is_part(node) else node)    # type: ignore
         assert array is not None
         at: list[ast.expr] = []
@@ -428,14 +363,14 @@ class Wholes(Scope):
                 continue
             if each.step is not None:
                 self._refuse(node, 'a slice has no step here')
-            first = self._place(each.lower, frame) if each.lower else _ZERO
+            first = self._place(each.lower, frame) if each.lower else ZERO
             last = self._place(each.upper, frame) if each.upper else Length(held, k)
             count = _difference(last, first)
             axes.append(Axis(first, count, str(count.value) if isinstance(count, Constant) else
                              '' if each.lower or each.upper else name))
         return Part(held, tuple(axes))
 
-    def _place(self, node: ast.expr, frame: _Here | _Apart) -> Expression:
+    def _place(self, node: ast.expr, frame: Frame) -> Expression:
         value = self._expression(node)
         if isinstance(value, Constant) and value.value < 0:
             self._refuse(node, 'places are counted from the begin; write len(...) - 1')
@@ -462,7 +397,7 @@ class Wholes(Scope):
 
     def _assign_whole(self, targets: Sequence[ast.expr], value: ast.expr) -> list[Statement]:
         """Return the loops that assign to some rows and columns of arrays."""
-        frame = _Here(self)
+        frame = Here(self)
         if self._is_whole(value):
             source = self._elements(value, frame)
         else:       # whatever is called: once, before
@@ -471,7 +406,7 @@ class Wholes(Scope):
                  for each in targets]
         return [*frame.before, *loops]
 
-    def _loop_to(self, target: ast.expr, source: Whole, value: ast.expr, frame: _Here, *,
+    def _loop_to(self, target: ast.expr, source: Whole, value: ast.expr, frame: Here, *,
                  alone: bool) -> Statement:
         """Return the loop that assigns to a part of an array."""
         to = self._of_part(target, frame)
@@ -486,7 +421,7 @@ class Wholes(Scope):
         body = Assign((to.at(counters),),       # type: ignore[arg-type]
                       (self._as('float', found, value),))
         counts = [each.count for each in to.axes if each.count is not None]
-        return _loops(counters, counts, body)
+        return loops(counters, counts, body)
 
     def _check_alias(self, node: ast.AST, to: Part, source: Part, *, alone: bool) -> None:
         """Refuse to read elements that the loop has already changed."""
@@ -505,77 +440,6 @@ class Wholes(Scope):
             self._refuse(node, 'what is assigned to several may not be one of them')
         self._refuse(node, 'it is read and changed at places that overlap; use another array in '
                      'between')
-
-    # --- one number of many ---
-
-    def _reduction(self, node: ast.Call) -> Call | None:
-        """Return the call that makes one number of many, if this is one."""
-        name, found = ast.unparse(node.func), self._known(node)
-        if found in REDUCTIONS:
-            name = found.__name__
-            if len(node.args) != REDUCTIONS[found] or node.keywords:
-                self._refuse(node, f'{name} is of {REDUCTIONS[found]}, not of {len(node.args)}')
-        elif (name not in ('any', 'all', 'min', 'max', 'sum') or len(node.args) != 1
-              or not self._is_whole(node.args[0])):
-            return None
-        if name == 'sum':
-            self._refuse(node, 'the sum of Python rounds in a way of its own; take total')
-        frame = _Apart()
-        values = [self._elements(each, frame) for each in node.args]
-        if any(len(each.axes) != 1 for each in values):
-            self._refuse(node, f'{name} is of vectors, or rows and columns')
-        if len(values) == 2:
-            self._check_fit(node, values[0].axes, values[1].axes)
-        count = values[0].axes[0].count
-        assert count is not None
-        kind = 'bool' if name in ('any', 'all') else 'float'
-        j, result = Local('int', 'j'), Local('float', 'found')
-        given = [self._as(kind, each.at([j]), node) for each in values]
-        body = getattr(self, f'_loop_of_{name}')(node, given, values, j, result, count, frame)
-        procedure = frame.procedure(
-            made(self._function, f'{name}{len(self._made)}'), kind, body,
-            {'j': 'int'} if kind == 'bool' else {'j': 'int', 'found': 'float'})
-        self._made.append(procedure)
-        return Call(kind, procedure.function,
-                    (*frame.arrays, *frame.numbers.values()))
-
-    def _loop_of_total(self, node: ast.Call, given: list[Expression], values: list[Whole],
-                       j: Local, result: Local, count: Expression, frame: _Apart,
-                       ) -> list[Statement]:
-        each = given[0] if len(given) == 1 else Arithmetic('float', '*', given[0], given[1])
-        added = Arithmetic('float', '+', result, each)
-        return [Assign((result,), (Constant('float', 0.0),)),
-                For(j, _ZERO, count, 1, (Assign((result,), (added,)),)), Return(result)]
-
-    _loop_of_dot = _loop_of_total
-
-    def _loop_of_any(self, node: ast.Call, given: list[Expression], values: list[Whole],
-                     j: Local, result: Local, count: Expression, frame: _Apart,
-                     ) -> list[Statement]:
-        wanted = ast.unparse(node.func) == 'any'
-        test = given[0] if wanted else Not(given[0])
-        return [For(j, _ZERO, count, 1, (
-            If(test, (Return(Constant('bool', wanted)),), ()),)),
-            Return(Constant('bool', not wanted))]
-
-    _loop_of_all = _loop_of_any
-
-    def _loop_of_max(self, node: ast.Call, given: list[Expression], values: list[Whole],
-                     j: Local, result: Local, count: Expression, frame: _Apart,
-                     ) -> list[Statement]:
-        name = ast.unparse(node.func)
-        if [each.arg for each in node.keywords] != ['default']:
-            self._refuse(node, f'{name} of a vector says what it is without elements: write '
-                         f'{name}(..., default=0.0)')
-        default = frame.number(self._as('float', self._expression(node.keywords[0].value), node))
-        first = self._as('float', values[0].at([_ZERO]), node)
-        return [If(Comparison(('<=',), (count, _ZERO)), (Return(default),), ()),
-                Assign((result,), (first,)),
-                For(j, _ONE, count, 1, (Assign(
-                    (result,), (BuiltIn('float', name, (result, given[0])),)),)),
-                Return(result)]
-
-    _loop_of_min = _loop_of_max
 
 
 _asked: dict[Function, bool] = {}
@@ -602,10 +466,10 @@ def _one(value: Expression) -> Whole:
 
 
 def _sum(a: Expression, b: Expression) -> Expression:
-    return b if a == _ZERO else a if b == _ZERO else Arithmetic('int', '+', a, b)
+    return b if a == ZERO else a if b == ZERO else Arithmetic('int', '+', a, b)
 
 
 def _difference(a: Expression, b: Expression) -> Expression:
     if isinstance(a, Constant) and isinstance(b, Constant):
         return Constant('int', a.value - b.value)
-    return a if b == _ZERO else Arithmetic('int', '-', a, b)
+    return a if b == ZERO else Arithmetic('int', '-', a, b)
