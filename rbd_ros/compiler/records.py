@@ -153,21 +153,15 @@ class PlainVector(np.ndarray):
     """An array of one axis whose elements are floats of Python."""
 
     def __getitem__(self, at: Any) -> Any:
-        try:
-            return _item(self, at)
-        except TypeError:       # a part of it
-            return _part(self, at)
+        return _part(self, at) if type(at) is slice else _item(self, at)
 
 
 class PlainMatrix(np.ndarray):
     """An array of two axes whose elements are floats of Python."""
 
     def __getitem__(self, at: Any) -> Any:
-        try:
-            if type(at) is tuple:
-                return _item(self, at)
-        except TypeError:       # a part of it
-            pass
+        if type(at) is tuple and type(at[0]) is not slice is not type(at[1]):
+            return _item(self, at)
         found = _part(self, at)
         return found.view(PlainVector) if found.ndim == 1 else found
 
