@@ -28,6 +28,7 @@ import math
 import numpy as np
 import numpy.typing as npt
 
+from rbd_ros.compiler.language.whole import where
 from rbd_ros.compiler.procedure import Vector
 from rbd_ros.compiler.records import field, Record
 from rbd_ros.control.interface.cause_codes import CauseCode
@@ -51,7 +52,7 @@ class Load(Record):
     time: float = field('', 's', 'control time of the last update', NEVER)
     received: float = field('', 's', 'control time of the measured direction', NEVER)
     constant: bool = field('', '', 'whether gravity does not change and is where it shall be')
-    known: float = field('', '', '1 if the direction of gravity is known')
+    known: bool = field('', '', 'whether the direction of gravity is known')
     size: float = field('', 'm/s^2', 'of gravity')
     slew: float = field('', 'm/s^3', 'largest change of gravity per second')
     payload: Vector = field('10', 'kg, kg.m, kg.m^2', 'that counts now')
@@ -124,8 +125,7 @@ def restart_load(x: Load, p: LoadLimits) -> None:
     if _all_usable(p.gravity) and 0.0 <= p.size < NONE and 0.0 <= p.slew <= NONE:
         x.size = p.size
         x.slew = p.slew
-        x.gravity[:] = p.gravity
-        x.target[:] = p.gravity
+        x.gravity[:] = x.target[:] = p.gravity
     x.constant = p.timeout <= 0.0
     _carry(x, 0.0, p.payload, 0.0)
     _keep(x.given, p.given)
@@ -208,10 +208,9 @@ def take_gravity(x: Load, p: LoadLimits, u: Event, y: Result) -> None:
     :param u: event, with those four as its first numbers.
     :param y: result; its answer refuses what is no direction.
     """
-    for i in range(4):
-        if not _usable(u.numbers[i]) or (i < 3 and not abs(u.numbers[i]) <= 2.0):
-            y.answer = LoadWord.BAD_DIRECTION
-            return
+    if not (all(abs(u.numbers[:3]) <= 2.0) and _usable(u.numbers[3])):
+        y.answer = LoadWord.BAD_DIRECTION
+        return
     x.target[:] = u.numbers[:3] * x.size
     if x.received <= NEVER:  # the value was not used before
         x.gravity[:] = x.target
@@ -238,7 +237,7 @@ def check_gravity(x: Load, p: LoadLimits, y: Result) -> bool:
     :param p: parameters.
     :param y: result.
     """
-    if x.known > 0.0:
+    if x.known:
         return True
     accuse(y, CauseCode.GRAVITY_STALE, LoadWord.GRAVITY_OLD, NOBODY, p.timeout, 0.0, 0.0)
     return False
@@ -258,10 +257,7 @@ def share_load(x: Load, payload: Vector, gravity: Vector) -> None:
 
 def _carry(x: Load, now: float, payload: Vector, duration: float) -> bool:
     """Begin a ramp from the present payload; return whether it is to one that can be."""
-    for i in range(10):
-        if not _usable(payload[i]):
-            return False
-    if not _usable(now):
+    if not (_all_usable(payload) and _usable(now)):
         return False
     if 0.0 <= duration < NONE:
         x.duration = duration
@@ -279,9 +275,8 @@ def _ramp(x: Load, now: float) -> None:
     share = (now - x.start) / x.duration if x.duration > 0.0 else 1.0
     if share >= 1.0:
         x.ramping = False
-    for i in range(10):
-        x.payload[i] = ((x.wanted[i] - x.before[i]) * max(share, 0.0) + x.before[i]
-                        if share < 1.0 else x.wanted[i])
+    x.payload[:] = ((x.wanted - x.before) * max(share, 0.0) + x.before if share < 1.0 else
+                    x.wanted)
 
 
 def _slew(x: Load, p: LoadLimits, now: float) -> None:
@@ -292,8 +287,8 @@ def _slew(x: Load, p: LoadLimits, now: float) -> None:
         if not x.constant:
             _approach(x, p, dt)
     # an age that is NaN is too old
-    x.known = 1.0 if p.timeout <= 0.0 or (
-        x.received > NEVER and abs(now) < NONE and now - x.received <= p.timeout) else 0.0
+    x.known = p.timeout <= 0.0 or (
+        x.received > NEVER and abs(now) < NONE and now - x.received <= p.timeout)
 
 
 def _aim(x: Load, p: LoadLimits, now: float) -> None:
@@ -325,13 +320,9 @@ def _usable(value: float) -> bool:
 
 
 def _all_usable(values: Vector) -> bool:
-    for i in range(len(values)):
-        if not _usable(values[i]):
-            return False
-    return True
+    return all(abs(values) < NONE)
 
 
 def _keep(held: Vector, values: Vector) -> None:
     """Keep what was given; what is no number counts as never taken."""
-    for i in range(len(held)):
-        held[i] = values[i] if _usable(values[i]) else NONE
+    held[:] = where(abs(values) < NONE, values, NONE)
