@@ -152,8 +152,9 @@ class Random:
     def real(self, depth=2):
         """Return an expression that is a number."""
         if depth < 1:
-            return self.pick('x.a', '0.5', '-2.0', '2', 'k', 'x.box.gain', 'y.row[k]', 'SPARE',
-                             'v[0]', 'x.grid[1, k]', 'x.count', 'math.inf')
+            # an integer that Python kept would have no negative zero
+            return self.pick('x.a', '0.5', '-2.0', '2', '(k + 0.5)', 'x.box.gain', 'y.row[k]',
+                             'SPARE', 'v[0]', 'x.grid[1, k]', 'float(x.count)', 'math.inf')
         short = bool(self.rng.integers(2))
 
         def v():
