@@ -108,7 +108,7 @@ def run_cycle(x: Command, p: CommandLimits, c: Computed, d: Diagnosis, r: Plant,
               u: Event, y: Result) -> None:
     """Run one cycle on a proven fresh state."""
     fresh(x.supervisor, p.supervisor, d, u.now, u.steady, joints.expiry,
-          1 if is_ready(joints, u.now) else 0)
+          is_ready(joints, u.now))
     announce(x, p, r)
     due = advance(x.supervisor, p.supervisor, d, u.now, u.steady)
     announce(x, p, r)
@@ -132,7 +132,7 @@ def run_cycle(x: Command, p: CommandLimits, c: Computed, d: Diagnosis, r: Plant,
             no_brake(x, p, u.steady)
             turn_blind(x, p, c, d, r.load, y, u.now, u.steady)
             return
-    send(x, p, y, u.now, u.steady, 1)
+    send(x, p, y, u.now, u.steady, live=True)
 
 
 def run_event(x: Command, p: CommandLimits, c: Computed, d: Diagnosis, r: Plant, s: States,
@@ -163,7 +163,7 @@ def run_event(x: Command, p: CommandLimits, c: Computed, d: Diagnosis, r: Plant,
     elif u.kind == SWITCH:
         x.torque.fade.arm(p.torque.switch_time)
     elif u.kind == BEGIN_AT:
-        begin_at(x.torque, 1, r.first)
+        begin_at(x.torque, True, r.first)
 
 
 class Rig:

@@ -95,8 +95,8 @@ def run_phases(x: State, u: Event, p: Parameters, ring: Ring, k: Kernels, w: Wor
 
 # -- decide ---------------------------------------------------------------------------------------
 
-def _decide(x: State, u: Event, p: Parameters, k: Kernels, w: Work, y: Result) -> int:
-    """Check the state; return 1 if torque may begin, or go on."""
+def _decide(x: State, u: Event, p: Parameters, k: Kernels, w: Work, y: Result) -> bool:
+    """Check the state; return whether torque may begin, or go on."""
     ready = is_ready(x.joints, u.now) and _loops_are_closed(x, u, p, k, y)
     pick(x, p, w)
     if x.command.supervisor.state == StateCode.PROBING:
@@ -109,11 +109,11 @@ def _decide(x: State, u: Event, p: Parameters, k: Kernels, w: Work, y: Result) -
     hear(x.command.supervisor, p.command.supervisor, y, u.steady)
     if not check_gravity(x.load, p.load, y):
         hear(x.command.supervisor, p.command.supervisor, y, u.steady)
-        return 0
+        return False
     if not check_sensor(x.sensor, p.sensor, y, u.now, int(x.command.supervisor.state)):
         hear(x.command.supervisor, p.command.supervisor, y, u.steady)
         ready = False
-    return 1 if ready else 0
+    return ready
 
 
 def _loops_are_closed(x: State, u: Event, p: Parameters, k: Kernels, y: Result) -> bool:
@@ -133,7 +133,7 @@ def _may_start(x: State, u: Event, p: Parameters, k: Kernels, y: Result) -> bool
         return False
     passed = passes_start(x.start, p.start, k.stop, x.load, x.joints, p.structure, y, u.now)
     if passed:
-        begin_at(x.command.torque, 1 if x.start.torque_known > 0.0 else 0, x.start.torque)
+        begin_at(x.command.torque, x.start.torque_known > 0.0, x.start.torque)
     return passed
 
 
@@ -183,7 +183,7 @@ def _torque(x: State, u: Event, p: Parameters, ring: Ring, k: Kernels, w: Work, 
             no_brake(x.command, p.command, u.steady)
             _go_blind(x, u, p, w, y)
             return
-    send(x.command, p.command, y, u.now, u.steady, 1)
+    send(x.command, p.command, y, u.now, u.steady, live=True)
 
 
 def _gravity_is_known(x: State, u: Event, p: Parameters, k: Kernels, w: Work, y: Result) -> bool:

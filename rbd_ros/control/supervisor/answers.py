@@ -43,7 +43,7 @@ class Supervisor(Record):
     gain: float = field('', '', 'of the law, 0 to 1')
     blend: float = field('', '', 'from the start of the ramp (0) to the release torque (1)')
     paused: bool = field('', '', 'whether the simulated clock stands still')
-    final: float = field('', '', '1 if it ends in RELEASED, whatever happens')
+    final: bool = field('', '', 'whether it ends in RELEASED, whatever happens')
     ramp_until: float = field('', 's', 'steady time at which a ramp ends, whatever it has '
                                        'reached', NONE)
     repeats: float = field('', '', 'of the release torque')
@@ -61,8 +61,8 @@ class Supervisor(Record):
     cause: float = field('', '', 'of the event that is answered')
     doubted: bool = field('', '', 'whether a contact may be a sensor that stands still')
     returned: bool = field('', '', 'whether the way back has come to its end')
-    ready: float = field('', '', '1 if the state that arrives is usable, and torque may begin')
-    reached: float = field('', '', '1 if the torque that was sent is the wanted one')
+    ready: bool = field('', '', 'whether the state that arrives is usable, and torque may begin')
+    reached: bool = field('', '', 'whether the torque that was sent is the wanted one')
     free_until: float = field('', 's', 'steady time until which nobody else is known to have the '
                                        'output', NONE)
     held: Vector = field(f'{len(Condition)}', '', '1 for each condition that held')
@@ -173,7 +173,7 @@ def _look(x: Supervisor, p: SupervisorParameters) -> None:
     x.held[Condition.BRAKE_TIME_OVER] = spent >= p.brake_time
     x.held[Condition.HOLD_TIME_OVER] = spent >= p.hold_time
     x.held[Condition.RETRACTED] = x.returned or not spent < p.retract_time
-    x.held[Condition.RAMP_REACHED] = x.reached if x.blend >= 1.0 else 0.0
+    x.held[Condition.RAMP_REACHED] = x.reached and x.blend >= 1.0
     x.held[Condition.RAMP_OVERDUE] = x.steady > x.ramp_until
     x.held[Condition.RELEASE_SENT] = (
         x.repeats >= p.release_repeats or spent > p.longest_release)
@@ -228,7 +228,7 @@ def _take(x: Supervisor, p: SupervisorParameters, row: int) -> None:
 
 def _begin(x: Supervisor) -> None:
     clear(x.faults)
-    x.final = 0.0
+    x.final = False
     x.expiry = NEVER
     x.clock = x.now
 

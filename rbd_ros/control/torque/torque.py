@@ -57,15 +57,15 @@ def need(due: int) -> int:
     return Need.RETRACT if due == Due.RETRACT else Need.STOP
 
 
-def begin_at(x: Torque, known: int, torque: Vector) -> None:
+def begin_at(x: Torque, known: bool, torque: Vector) -> None:
     """
     Set what acts before the first torque, so that it follows without a step.
 
     :param x: torque.
-    :param known: 1 if it is known; if not, it is what was sent last.
+    :param known: whether it is known; if not, it is what was sent last.
     :param torque: total torque, N.m.
     """
-    x.known = known > 0 and is_finite(torque)
+    x.known = known and is_finite(torque)
     if x.known:
         x.start[:] = torque
 
@@ -246,7 +246,7 @@ def turn_blind(x: Command, p: CommandLimits, c: Computed, d: Diagnosis, load: Ve
     _blind(x, p, c, load, y, due, now, steady)
 
 
-def send(x: Command, p: CommandLimits, y: Result, now: float, steady: float, live: int) -> None:
+def send(x: Command, p: CommandLimits, y: Result, now: float, steady: float, live: bool) -> None:
     """
     Limit the wanted torque and send it.
 
@@ -255,10 +255,10 @@ def send(x: Command, p: CommandLimits, y: Result, now: float, steady: float, liv
     :param y: takes what is sent.
     :param now: control time, s.
     :param steady: steady time, s.
-    :param live: 1 if it needs the state, so that the control clock counts.
+    :param live: whether it needs the state, so that the control clock counts.
     """
     due = due_now(x.supervisor)
-    dt = now - x.torque.now if live > 0 else steady - x.torque.steady
+    dt = now - x.torque.now if live else steady - x.torque.steady
     if not x.torque.sending:
         dt = p.torque.limits.period
     if Due.RAMP_LIVE <= due <= Due.RELEASE:
@@ -272,7 +272,7 @@ def send(x: Command, p: CommandLimits, y: Result, now: float, steady: float, liv
     x.torque.sending = True
     x.torque.published += 1.0
     if is_stopping(x.supervisor):
-        published(x.supervisor, p.supervisor, steady, 0 if x.torque.limiter.is_slewing() else 1)
+        published(x.supervisor, p.supervisor, steady, not x.torque.limiter.is_slewing())
 
 
 # -- inside ---------------------------------------------------------------------------------------
@@ -369,7 +369,7 @@ def _blind(x: Command, p: CommandLimits, c: Computed, load: Vector, y: Result, d
            now: float, steady: float) -> None:
     """Send what needs no state."""
     if not x.torque.sending:  # nothing was ever sent in this activation
-        published(x.supervisor, p.supervisor, steady, 1)
+        published(x.supervisor, p.supervisor, steady, True)
         return
     x.torque.fade.cancel()
     if due == Due.LAST_GRAVITY:
@@ -386,4 +386,4 @@ def _blind(x: Command, p: CommandLimits, c: Computed, load: Vector, y: Result, d
     else:
         return
     if _want(x.torque, c):
-        send(x, p, y, now, steady, 0)
+        send(x, p, y, now, steady, live=False)
