@@ -16,8 +16,12 @@
 
 from __future__ import annotations
 
+import importlib
+import re
+
 from c_functions import COMPILER
 from c_procedure import Built
+from linted import ROOT
 import numpy as np
 import pytest
 from random_procedures import bits
@@ -235,6 +239,33 @@ def chooses(x: Bag) -> None:
     x.a[:] = 1.0 if x.a > 0.0 else x.a
 
 
+def pair(a: float) -> tuple[float, bool]:
+    """Return two in two ways."""
+    if a > 0.0:
+        return a, True
+    return -a, False
+
+
+def returns_early(x: Shelf) -> None:
+    """Call it."""
+    x.a, x.on = pair(x.a)
+
+
+def both(a: float) -> tuple[float, bool]:
+    """Return two."""
+    return 2.0 * a, a > 0.0
+
+
+def takes_three(x: Shelf) -> None:
+    """Take three of two."""
+    x.a, x.on, x.count = both(x.a)
+
+
+def takes_one(x: Shelf) -> None:
+    """Take both as one."""
+    x.a = both(x.a)
+
+
 def forgets(x: Shelf) -> None:
     """Leave out an argument."""
     x.on = x.box.take()
@@ -287,6 +318,9 @@ def clips_two(x: Shelf) -> None:
     (asks, 'x.a` cannot be translated: it is a Vector, not a number'),
     (chained, 'what is assigned to several may not be one of them'),
     (chooses, 'many truths choose many numbers: take where'),
+    (returns_early, 'pair has several results; it returns them once, at its end'),
+    (takes_three, 'both has 2 results'),
+    (takes_one, 'both gives many numbers, not one'),
     (forgets, 'take has other parameters: values, by, keep; values is not given'),
     (unknown, 'Box has no method give that a procedure may call'),
     (plain, 'Box has no method plain that a procedure may call'),
@@ -317,3 +351,20 @@ def test_fields_are_what_their_annotations_say():
     box.gain, box.held[:] = 7.0, 3.0
     box.reset()
     assert (box.memory == Box(SIZES).memory).all()
+
+
+def test_the_page_of_the_language_is_translated(tmp_path, monkeypatch):
+    """Its example, as one module: machine code leaves what Python does."""
+    text = (ROOT / 'docs' / 'language.md').read_text()
+    blocks = re.findall(r'^```python\n(.*?)^```$', text, re.MULTILINE | re.DOTALL)
+    (tmp_path / 'page_of_test.py').write_text(''.join(blocks))
+    monkeypatch.syspath_prepend(tmp_path)
+    page = importlib.import_module('page_of_test')
+    found = []
+    for backend in ('python', 'llvm'):
+        x, q, result = page.Hand({'n': 3}), np.array([0.1, -0.2, 0.3]), np.zeros(1)
+        for _ in range(3):
+            bind(page.example, x, q, result, backend=backend)()
+            q *= 1.5
+        found.append(bits(x.memory, result))
+    np.testing.assert_array_equal(*found)

@@ -77,6 +77,16 @@ def half(a: float, on: bool = True, mode: Mode = Mode.LOW) -> float:
     return 0.5 * a if on and mode != Mode.HIGH else a
 
 
+def parts(values: Vector, share: float, on: bool = False) -> tuple[float, bool, int]:
+    found, k = 0.0, 0
+    for j in range(len(values)):
+        if values[j] > share:
+            found += values[j]
+            k += 1
+    share = found * 0.5 if on else share
+    return share, found > 0.0, k
+
+
 def within(values: Vector, most: Vector, share: float = 0.5) -> Vector:
     return minimum(maximum(values, -share * most), most * share)
 
@@ -198,6 +208,10 @@ class Random:
             lambda: [f'x.count {self.pick("=", "+=")} {self.pick("1", "k", "len(v)")}'],
             lambda: [f'x.on = x.box.take({self.pick("v", "x.row", "y.box.held")})'],
             lambda: [f'y.on = x.box.take(x.row, by={self.real(0)}, keep={self.truth(1)})'],
+            lambda: [f'x.a, x.on, x.count = parts({self.pick("v", "x.row")}, {self.real(0)})',
+                     'x.a = clip(x.a, -9.0, 9.0)'],
+            lambda: [f'p, q, i = parts(y.row, {self.real(0)}, on={self.truth(1)})',
+                     'x.a, x.on = clip(p * i, -9.0, 9.0), q'],
             lambda: [f'x.other[k] = {self.truth(1)}'],
             lambda: [f'x.grid[:] = x.row[:] = {self.real()}'],
             lambda: [f'x.row[:] = x.grid[1] = {self.pick("v", "y.row * 2", "-x.other")}'],

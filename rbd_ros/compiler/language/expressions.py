@@ -67,8 +67,8 @@ class Expressions(Reductions):
             if self._given_wholes[node.id].axes:
                 self._refuse(node, 'it is a Vector, not a number')
             return self._given_wholes[node.id].at(())
-        if node.id in self._variables:
-            return Local(self._variables[node.id], node.id)
+        if (own := self._variable(node.id)) in self._variables:
+            return Local(self._variables[own], own)
         if node.id in self._held:
             self._refuse(node, f'it is a {self._held[node.id].kind}, not a number')
         return self._constant(self._of_module(node), node)
@@ -182,7 +182,7 @@ class Expressions(Reductions):
             self._refuse(node, f'{name} is no function that is known here')
         given = self._given(node, function, name)
         result = result_of(function)
-        if result == 'Vector':
+        if result in ('Vector', 'tuple'):
             self._refuse(node, f'{name} gives many numbers, not one')
         if function in OCTETS or function in SHARED:
             data, *numbers = given
@@ -200,6 +200,8 @@ class Expressions(Reductions):
         if not inspect.isfunction(method) or method is getattr(Record, name, None):
             self._refuse(node, f'{kind} has no method {name} that a procedure may call')
         given = self._given(node, method, name, owner)
+        if result_of(method) == 'tuple':
+            self._refuse(node, f'{name} gives several results; assign them to as many names')
         return self._noted(Call(result_of(method), method, (owner, *given)))
 
     def _noted(self, call: Call) -> Call:

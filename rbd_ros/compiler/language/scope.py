@@ -36,12 +36,18 @@ class Scope:
         self._function, self._tree = function, definition(function)
         self._held: dict[str, Held] = {}
         self._variables: dict[str, str] = {}
+        #: What variables are called where the function is put in the place of its call.
+        self._renamed: dict[str, str] | None = None
         self._called: list[Call] = []
         for each in parameters_of(function):
             if each.is_number:
                 self._variables[each.name] = str(each.kind)
             else:
                 self._held[each.name] = Held(each.kind, each.name)
+
+    def _variable(self, name: str) -> str:
+        """Return what a variable is called, '' if there is none yet."""
+        return name if self._renamed is None else self._renamed.get(name, '')
 
     def _refuse(self, node: ast.AST, reason: str) -> NoReturn:
         line = getattr(node, 'lineno', self._tree.lineno)
@@ -131,7 +137,7 @@ class Scope:
         root = node
         while isinstance(root, ast.Attribute):
             root = root.value
-        if (isinstance(root, ast.Name) and root.id not in self._variables
+        if (isinstance(root, ast.Name) and self._variable(root.id) not in self._variables
                 and root.id not in self._held):
             return looked_up(node, self._function.__globals__)
         return None

@@ -243,8 +243,23 @@ def result_of(function: Function) -> str:
     """Return the name of the type that a function returns."""
     tree = definition(function)
     text = ast.unparse(tree.returns) if tree.returns else 'None'
+    if results_of(function):
+        return 'tuple'
     kind = text if text == 'None' else _kind(tree.returns, function.__globals__)
     if kind not in (*NUMBERS, 'None', 'Vector'):
         raise TypeError(f'{tree.name} returns {text}; it must be float, int, bool, an IntEnum, '
                         'Vector or None')
     return str(kind)
+
+
+def results_of(function: Function) -> list[str]:
+    """Return the names of the types of several results, ``tuple[float, bool]``; none of one."""
+    returns = definition(function).returns
+    if not (isinstance(returns, ast.Subscript) and ast.unparse(returns.value) == 'tuple'
+            and isinstance(returns.slice, ast.Tuple)):
+        return []
+    kinds = [_kind(each, function.__globals__) for each in returns.slice.elts]
+    if any(each not in NUMBERS for each in kinds):
+        raise TypeError(f'{function.__name__} returns {ast.unparse(returns)}; several results are '
+                        'float, int, bool or an IntEnum')
+    return [str(each) for each in kinds]

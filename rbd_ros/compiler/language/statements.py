@@ -29,14 +29,19 @@ record, and named arguments get their places: the trees have none of these.
 from __future__ import annotations
 
 import ast
+import inspect
 
 from rbd_ros.compiler.language.aliases import Apart, check_apart
 from rbd_ros.compiler.language.expressions import Expressions
 from rbd_ros.compiler.language.signatures import (
-    check_unchanged, Function, parameters_of, result_of)
+    check_unchanged, Function, Layout, parameters_of, result_of, results_of)
 from rbd_ros.compiler.language.tree import (
     Assign, Break, Call, Constant, Continue, Do, Element, Expression, For, ForeignCall, If,
-    KernelCall, Local, Number, Octets, Procedure, Return, Statement, Target, While)
+    Held, KernelCall, Local, Number, Octets, Procedure, Return, Statement, Target, While)
+
+
+#: What a name has that has no value yet.
+_ZEROS: dict[str, float] = {'float': 0.0, 'int': 0, 'bool': False}
 
 
 def read(entry: Function) -> list[Procedure]:
@@ -74,6 +79,8 @@ class _Reader(Expressions):
     def __init__(self, function: Function) -> None:
         super().__init__(function)
         self._result = result_of(function)
+        #: Functions in the place of whose call this one is.
+        self._inside: tuple[Function, ...] = ()
 
     @property
     def apart(self) -> set[Apart]:
@@ -128,6 +135,9 @@ class _Reader(Expressions):
 
     def _do_return(self, node: ast.Return) -> list[Statement]:
         kind = self._result
+        if kind == 'tuple':
+            self._refuse(node, f'{self._tree.name} has several results; it returns them once, at '
+                         'its end')
         if (node.value is None) != (kind == 'None'):
             self._refuse(node, f'{self._tree.name} returns {kind}')
         if node.value is None:
@@ -137,6 +147,9 @@ class _Reader(Expressions):
     def _do_assign(self, node: ast.Assign) -> list[Statement]:
         if all(self._is_part(each) for each in node.targets):
             return self._assign_whole(node.targets, node.value)
+        several = isinstance(node.value, ast.Call) and self._of_several(node.value)
+        if several and isinstance(node.targets[0], ast.Tuple):
+            return self._take_several(node.targets[0].elts, *several, node.value)
         if isinstance(node.targets[0], ast.Tuple) and isinstance(node.value, ast.Tuple):
             targets, sources = node.targets[0].elts, node.value.elts
         else:
@@ -145,6 +158,52 @@ class _Reader(Expressions):
             self._refuse(node, 'there must be one value for each target')
         values = [self._expression(each) for each in sources]
         return [self._assign(targets, values)]
+
+    # --- several results ---
+
+    def _of_several(self, node: ast.Call) -> tuple[Function, Held | None] | None:
+        """Return a function of several results, and the record whose method it is."""
+        owner = self._holding(node.func.value) if isinstance(node.func, ast.Attribute) else None
+        kind = owner.kind if owner is not None else None
+        found = (getattr(kind.type, node.func.attr, None)       # type: ignore[attr-defined]
+                 if isinstance(kind, Layout) else self._known(node))
+        return (found, owner) if inspect.isfunction(found) and results_of(found) else None
+
+    def _take_several(self, targets: list[ast.expr], function: Function, owner: Held | None,
+                      node: ast.Call) -> list[Statement]:
+        """Return a function in the place of its call, and the assignment of its results."""
+        if function in self._inside:
+            self._refuse(node, 'a procedure of several results may not call itself')
+        inner = type(self)(function)
+        last, kinds = inner._tree.body[-1], results_of(function)
+        if not isinstance(last, ast.Return) or not isinstance(last.value, ast.Tuple) or len(
+                last.value.elts) != len(kinds):
+            inner._refuse(last, f'{function.__name__} ends with a return of {len(kinds)} results')
+        if len(targets) != len(kinds):
+            self._refuse(node, f'{function.__name__} has {len(kinds)} results')
+        given = self._given(node, function, function.__name__, owner)
+        parameters = parameters_of(function)
+        inner._inside = (*self._inside, function)
+        inner._made, inner._roots, inner._apart = self._made, self._roots, self._apart
+        inner._called, inner._variables, inner._renamed = self._called, self._variables, {}
+        inner.__dict__['_names'] = inner._names | self._names
+        before: list[Statement] = []
+        for parameter, value in zip(parameters, given if owner is None else [owner, *given],
+                                    strict=True):
+            if isinstance(value, Held):
+                inner._held[parameter.name] = value
+                continue
+            local = inner._fresh(value.kind)
+            inner._renamed[parameter.name] = local.name
+            before.append(Assign((local,), (value,)))
+        old = set(self._variables)
+        body = inner._block(inner._tree.body[:-1])
+        values = [inner._as(kind, inner._expression(each), each)
+                  for kind, each in zip(kinds, last.value.elts, strict=True)]
+        zeros: list[Statement] = [
+            Assign((Local(kind, name),), (Constant(kind, _ZEROS[kind]),))
+            for name, kind in self._variables.items() if name not in old]
+        return [*before, *zeros, *body, self._assign(targets, values)]
 
     def _do_annassign(self, node: ast.AnnAssign) -> list[Statement]:
         kind = ast.unparse(node.annotation)
@@ -171,7 +230,10 @@ class _Reader(Expressions):
             if node.id in self._held:
                 self._refuse(node, f'{node.id} is a {self._held[node.id].kind}; assign what it '
                              'holds')
-            return Local(self._variables.setdefault(node.id, kind), node.id)
+            own = self._variable(node.id)
+            if not own and self._renamed is not None:
+                own = self._renamed[node.id] = self._fresh(kind).name
+            return Local(self._variables.setdefault(own, kind), own)
         found: Number | Element | None = self._number(node)
         if isinstance(node, ast.Subscript):
             found = self._of_subscript(node)
