@@ -248,9 +248,8 @@ def _design_hold(x: Design, p: DesignLimits) -> None:
     if x.feedback_delay > 0.0:
         most = min(min(most, x.brake_rate), DAMPED / x.feedback_delay)
         soft = 1
-    for j in range(n):
-        if not p.damping[j] <= most:
-            soft = 1
+    if not all(p.damping <= most):
+        soft = 1
     for j in range(n):
         damping = p.damping[j]
         stiffness = p.stiffness[j]

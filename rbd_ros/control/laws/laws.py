@@ -23,6 +23,7 @@ from __future__ import annotations
 
 import math
 
+from rbd_ros.compiler.language.whole import finite, maximum, where
 from rbd_ros.compiler.procedure import Matrix, Vector
 from rbd_ros.control.interface.events import Joints, NEVER
 from rbd_ros.control.laws.design import Design
@@ -264,13 +265,8 @@ def find_saturation(side: Vector, wanted: Vector, saturated: Vector, slewing: Ve
     :param saturated: 1 where a limit in N.m acted, else 0.
     :param slewing: 1 where a limit in N.m/s acted, else 0.
     """
-    for j in range(len(side)):
-        limited = max(saturated[j], slewing[j])
-        side[j] = 0.0
-        if wanted[j] > 0.0:
-            side[j] = limited
-        elif wanted[j] < 0.0:
-            side[j] = -limited
+    side[:] = maximum(saturated, slewing)
+    side[:] = where(wanted > 0.0, side, where(wanted < 0.0, -side, 0.0))
 
 
 def integrated(before: float, error: float, gain: float, dt: float, limit: float,
@@ -303,9 +299,7 @@ def keep(into: Vector, values: Vector) -> None:
     :param into: gets the numbers.
     :param values: as many, of a kernel.
     """
-    for j in range(len(into)):
-        if math.isfinite(values[j]):
-            into[j] = values[j]
+    into[:] = where(finite(values), values, into)
 
 
 def moment(now: float, before: float) -> float:

@@ -41,7 +41,7 @@ from typing import NamedTuple
 import numpy as np
 
 from rbd_ros.compiler import Bound
-from rbd_ros.compiler.language.whole import maximum, minimum
+from rbd_ros.compiler.language.whole import finite, maximum, minimum, where
 from rbd_ros.compiler.procedure import Kernel, Matrix, Vector
 from rbd_ros.compiler.records import field, Record
 from rbd_ros.control.interface.events import Joints, NEVER, Result, Structure, tell
@@ -163,9 +163,7 @@ def enter_brake(x: Brake, p: StopLimits, urgent: float) -> None:
     """
     x.enters = True
     x.urgent = urgent > 0.0
-    for j in range(len(x.allowed)):
-        if math.isfinite(p.slow[j]):
-            x.allowed[j] = p.slow[j]
+    x.allowed[:] = _kept(p.slow, x.allowed)
 
 
 def brake(x: Brake, p: StopLimits, kernel: StopKernel, joints: Joints, structure: Structure,
@@ -195,10 +193,7 @@ def brake(x: Brake, p: StopLimits, kernel: StopKernel, joints: Joints, structure
     _feed_stop(kernel, joints, acting, payload)
     extrapolate(kernel.q, kernel.qd, 0.5 * (1.0 + share) * design.ahead)
     kernel.qd[:] = kernel.qd * share
-    for j in range(len(x.allowed)):
-        most = max(x.speed[j] * left, p.slow[j])
-        if math.isfinite(most):
-            x.allowed[j] = most
+    x.allowed[:] = _kept(maximum(x.speed * left, p.slow), x.allowed)
     kernel.brake_rate[0] = design.brake_rate * min(since / _RISE, 1.0)
     kernel.load[:] = x.load
     kernel.limit[:] = p.limit
@@ -215,6 +210,11 @@ def _begin(x: Brake, joints: Joints, structure: Structure, design: Design, now: 
     for j in range(len(x.speed)):
         speed = abs(joints.qd[place_of(structure, j)])
         x.speed[j] = speed * _URGENT if urgent else speed
+
+
+def _kept(new: Vector, old: Vector) -> Vector:
+    """Return new numbers, where they are some."""
+    return where(finite(new), new, old)
 
 
 def _decay(rate: float, since: float) -> float:

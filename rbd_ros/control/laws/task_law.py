@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import math
 
+from rbd_ros.compiler.language.whole import dot
 from rbd_ros.compiler.procedure import Matrix, Vector
 from rbd_ros.control.interface.events import Joints, NEVER, Structure
 from rbd_ros.control.laws.law_records import (
@@ -54,8 +55,7 @@ def begin_task_law(x: TaskLaw, kernel: LawKernel, R: Matrix, velocity: Vector, j
     x.entered = moment(now, x.entered)
     x.starting = True
     x.integral[:] = 0.0
-    x.error[0] = 0.0
-    x.error[1] = 0.0
+    x.error[:] = 0.0
     for j in range(len(x.drift)):
         i = place_of(structure, j)
         x.drift[j] = 0.0
@@ -161,10 +161,7 @@ def impedance_law(x: TaskLaw, springs: Springs, p: LawGains, kernel: LawKernel,
     keep(x.error, own.error)
     keep(x.lead, own.lead)
     for k in range(3):
-        turn, way = 0.0, 0.0
-        for i in range(3):
-            turn += own.R[i, k] * x.lead[i]
-            way += own.R[i, k] * x.lead[3 + i]
+        turn, way = dot(own.R[:, k], x.lead[:3]), dot(own.R[:, k], x.lead[3:])
         if math.isfinite(turn) and math.isfinite(way):
             springs.way[k], springs.way[3 + k] = turn, way
 
