@@ -126,6 +126,30 @@ def test_sums_are_from_the_first_to_the_last():
         assert y[:3].tolist() == [found, products, v.max() + 5.0]
 
 
+def shares(values: Vector) -> Vector:
+    """Return shares of a sum."""
+    return values / total(values)
+
+
+def raised(v: Vector) -> None:
+    """Put it in the place of a call."""
+    v[:] = shares(v + 1.0)
+
+
+def turned(v: Vector, w: Vector) -> None:
+    """Put it in two others."""
+    raised(v)
+    w[:] = shares(w * w)
+
+
+def test_one_expression_in_the_place_of_several_calls():
+    """Each has a sum of its own."""
+    for backend in ('python', 'llvm'):
+        v, w = np.array([1.0, 2.0]), np.array([1.0, 3.0])
+        bind(turned, v, w, backend=backend)()
+        assert [v.tolist(), w.tolist()] == [[0.4, 0.6], [0.1, 0.9]]
+
+
 class Bag(Record):
     """Arrays of two sizes."""
 

@@ -96,6 +96,10 @@ def fallen(x: Shelf, least: float) -> Vector:
             within(x.other, abs(x.row[:]), x.box.gain))
 
 
+def elsewhere(x: Shelf, v: Vector) -> float:
+    return total(fallen(x, dot(v, v))) + total(fallen(x, 0.25))
+
+
 def next_of(mode: Mode) -> Mode:
     return Mode.MID if mode == Mode.LOW else Mode.HIGH if mode == Mode.MID else Mode.LOW
 
@@ -174,6 +178,7 @@ class Random:
             lambda: f'max({v()}, default={self.real(0)})',
             lambda: f'min({v()}, default=0.0)', lambda: f'half({self.real(0)}, mode=x.mode)',
             lambda: f'half({self.real(0)}, {self.truth(depth - 1)})',
+            lambda: 'elsewhere(y, x.row)',
             lambda: f'({self.real(0)} if {self.truth(depth - 1)} else {self.real(0)})',
             lambda: f'clip({self.real(0)}, -1.0, {self.real(0)})')
 

@@ -25,7 +25,7 @@ from rbd_ros.compiler.language.tree import (
     Arithmetic, Assign, BuiltIn, Call, Comparison, Constant, Element, Expression, For, Held, If,
     Length, Local, Not, Number, Procedure, Return, Statement)
 from rbd_ros.compiler.language.whole import REDUCTIONS
-from rbd_ros.compiler.language.wholes import loops, ONE, Whole, Wholes, ZERO
+from rbd_ros.compiler.language.wholes import loops, ONE, Wholes, ZERO
 
 
 class Alone:
@@ -135,48 +135,32 @@ class Reductions(Wholes):
         kind = 'bool' if name in ('any', 'all') else 'float'
         j, result = Local('int', 'j'), Local('float', 'found')
         given = [self._as(kind, each.at([j]), node) for each in values]
-        body = getattr(self, f'_loop_of_{name}')(node, given, values, j, result, count, frame)
+        body: list[Statement]
+        if kind == 'bool':
+            ends = If(given[0] if name == 'any' else Not(given[0]),
+                      (Return(Constant('bool', name == 'any')),), ())
+            body = [For(j, ZERO, count, 1, (ends,)), Return(Constant('bool', name == 'all'))]
+        elif name in ('min', 'max'):
+            first = self._as('float', values[0].at([ZERO]), node)
+            further = BuiltIn('float', name, (result, given[0]))
+            body = [If(Comparison(('<=',), (count, ZERO)),
+                       (Return(frame.number(self._default(node, name))),), ()),
+                    Assign((result,), (first,)),
+                    For(j, ONE, count, 1, (Assign((result,), (further,)),)), Return(result)]
+        else:
+            each = given[0] if name == 'total' else Arithmetic('float', '*', *given)
+            added = Arithmetic('float', '+', result, each)
+            body = [Assign((result,), (Constant('float', 0.0),)),
+                    For(j, ZERO, count, 1, (Assign((result,), (added,)),)), Return(result)]
         procedure = frame.procedure(
-            made(self._function, f'{name}{len(self._made)}'), kind, body,
+            made(self._owner, f'{name}{len(self._made)}'), kind, body,
             {'j': 'int'} if kind == 'bool' else {'j': 'int', 'found': 'float'})
         self._made.append(procedure)
-        return Call(kind, procedure.function,
-                    (*frame.arrays, *frame.numbers.values()))
+        return Call(kind, procedure.function, (*frame.arrays, *frame.numbers.values()))
 
-    def _loop_of_total(self, node: ast.Call, given: list[Expression], values: list[Whole],
-                       j: Local, result: Local, count: Expression, frame: Alone,
-                       ) -> list[Statement]:
-        each = given[0] if len(given) == 1 else Arithmetic('float', '*', given[0], given[1])
-        added = Arithmetic('float', '+', result, each)
-        return [Assign((result,), (Constant('float', 0.0),)),
-                For(j, ZERO, count, 1, (Assign((result,), (added,)),)), Return(result)]
-
-    _loop_of_dot = _loop_of_total
-
-    def _loop_of_any(self, node: ast.Call, given: list[Expression], values: list[Whole],
-                     j: Local, result: Local, count: Expression, frame: Alone,
-                     ) -> list[Statement]:
-        wanted = ast.unparse(node.func) == 'any'
-        test = given[0] if wanted else Not(given[0])
-        return [For(j, ZERO, count, 1, (
-            If(test, (Return(Constant('bool', wanted)),), ()),)),
-            Return(Constant('bool', not wanted))]
-
-    _loop_of_all = _loop_of_any
-
-    def _loop_of_max(self, node: ast.Call, given: list[Expression], values: list[Whole],
-                     j: Local, result: Local, count: Expression, frame: Alone,
-                     ) -> list[Statement]:
-        name = ast.unparse(node.func)
+    def _default(self, node: ast.Call, name: str) -> Expression:
+        """Return what the largest of no elements is."""
         if [each.arg for each in node.keywords] != ['default']:
             self._refuse(node, f'{name} of a vector says what it is without elements: write '
                          f'{name}(..., default=0.0)')
-        default = frame.number(self._as('float', self._expression(node.keywords[0].value), node))
-        first = self._as('float', values[0].at([ZERO]), node)
-        return [If(Comparison(('<=',), (count, ZERO)), (Return(default),), ()),
-                Assign((result,), (first,)),
-                For(j, ONE, count, 1, (Assign(
-                    (result,), (BuiltIn('float', name, (result, given[0])),)),)),
-                Return(result)]
-
-    _loop_of_min = _loop_of_max
+        return self._as('float', self._expression(node.keywords[0].value), node)

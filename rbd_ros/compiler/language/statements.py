@@ -184,7 +184,8 @@ class _Reader(Expressions):
         given = self._given(node, function, function.__name__, owner)
         parameters = parameters_of(function)
         inner._inside = (*self._inside, function)
-        inner._made, inner._roots, inner._apart = self._made, self._roots, self._apart
+        inner._made, inner._roots, inner._owner = self._made, self._roots, self._owner
+        inner._apart = self._apart
         inner._called, inner._variables, inner._renamed = self._called, self._variables, {}
         inner.__dict__['_names'] = inner._names | self._names
         before: list[Statement] = []

@@ -128,6 +128,8 @@ class Wholes(Scope):
         super().__init__(function)
         #: Arrays that its callers may not give twice.
         self._apart: set[Apart] = set()
+        #: The function that is translated, in whose source the others stand.
+        self._owner = function
         #: Procedures that nobody wrote.
         self._made: list[Procedure] = []
         self._roots = {name: each.kind for name, each in self._held.items()}
@@ -286,7 +288,7 @@ class Wholes(Scope):
         function = self._known(node)
         assert function is not None
         inner = type(self)(function)
-        inner._made, inner._roots = self._made, self._roots
+        inner._made, inner._roots, inner._owner = self._made, self._roots, self._owner
         last = inner._tree.body[-1]
         if not isinstance(last, ast.Return) or last.value is None or any(
                 not isinstance(each, ast.Expr) for each in inner._tree.body[:-1]):
