@@ -96,6 +96,10 @@ def fallen(x: Shelf, least: float) -> Vector:
             within(x.other, abs(x.row[:]), x.box.gain))
 
 
+def shared(values: Vector, most: float) -> Vector:
+    return values / maximum(abs(total(values) * values), most + dot(values, values))
+
+
 def elsewhere(x: Shelf, v: Vector) -> float:
     return total(fallen(x, dot(v, v))) + total(fallen(x, 0.25))
 
@@ -150,6 +154,7 @@ class Random:
             lambda: f'maximum({s()}, {r[0]()})', lambda: f'minimum({r[0]()}, {r[1]()})',
             lambda: f'clip({r[0]()}, {r[1]()}, {s()})', r[0],
             lambda: f'within({r[0]()}, {r[1]()}, {s()})', lambda: f'within({r[0]()}, {r[1]()})',
+            lambda: f'shared({r[0]()}, {s()})',
             *[lambda: f'fallen({self.pick("x", "y")}, {s()})'] * (not short))
 
     def truths(self, short, but='', depth=2):

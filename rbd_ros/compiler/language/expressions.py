@@ -63,10 +63,10 @@ class Expressions(Reductions):
         return self._constant(node.value, node)
 
     def _of_name(self, node: ast.Name) -> Expression:
+        if node.id in self._given_numbers:
+            return self._given_numbers[node.id]
         if node.id in self._given_wholes:
-            if self._given_wholes[node.id].axes:
-                self._refuse(node, 'it is a Vector, not a number')
-            return self._given_wholes[node.id].at(())
+            self._refuse(node, 'it is a Vector, not a number')
         if (own := self._variable(node.id)) in self._variables:
             return Local(self._variables[own], own)
         if node.id in self._held:

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 import inspect
 from typing import NamedTuple, Protocol
 
@@ -134,7 +134,8 @@ class Wholes(Scope):
         self._made: list[Procedure] = []
         self._roots = {name: each.kind for name, each in self._held.items()}
         #: What parameters stand for where the function is put in the place of its call.
-        self._given_wholes: dict[str, Whole] = {}
+        self._given_wholes: dict[str, Callable[[Frame], Whole]] = {}
+        self._given_numbers: dict[str, Expression] = {}
 
     @cached_property
     def _names(self) -> set[str]:
@@ -172,7 +173,7 @@ class Wholes(Scope):
     def _is_whole(self, node: ast.expr) -> bool:
         """Return whether an expression has many numbers."""
         if isinstance(node, ast.Name) and node.id in self._given_wholes:
-            return bool(self._given_wholes[node.id].axes)
+            return True
         if isinstance(node, (ast.Name, ast.Attribute)):
             return self._array(node) is not None
         if isinstance(node, ast.Subscript):
@@ -247,7 +248,7 @@ class Wholes(Scope):
         if not self._is_whole(node):
             return _one(frame.number(self._single(node)))
         if isinstance(node, ast.Name) and node.id in self._given_wholes:
-            return self._given_wholes[node.id]
+            return self._given_wholes[node.id](frame)
         if isinstance(node, (ast.Name, ast.Attribute)) or self._is_part(node):
             return self._of_part(node, frame)
         if isinstance(node, ast.Call) and self._is_inlined(node):
@@ -307,13 +308,13 @@ class Wholes(Scope):
             if whole == parameter.is_number:
                 self._refuse(node, f'{parameter.name} of {function.__name__} is a '
                              f'{parameter.kind}')
-            if whole:
-                value = self._elements(each, frame)     # type: ignore[arg-type]
+            if whole:       # found where it is used, which may be in a loop of its own
+                inner._given_wholes[parameter.name] = partial(self._elements, each)
             else:
                 one = (self._single(each) if isinstance(each, ast.expr) else
                        self._constant(each, node))
-                value = _one(frame.known(self._as(str(parameter.kind), one, node)))
-            inner._given_wholes[parameter.name] = value
+                inner._given_numbers[parameter.name] = frame.known(
+                    self._as(str(parameter.kind), one, node))
             inner._held.pop(parameter.name, None)
         found = inner._elements(last.value, frame)
         self._called += inner._called
