@@ -92,10 +92,10 @@ def initial_values(kind: Layout) -> Procedure:
                 continue
             array = _member(held, each.name)
             names = 'jk'[:len(each.dims)]
-            body.append(loops([Local('int', name) for name in names],
-                               [Length(array, axis) for axis in range(len(names))],
-                               Assign((Element(array, tuple([
-                                   Local('int', name) for name in names])),), value)))
+            counters = [Local('int', name) for name in names]
+            body.append(loops(
+                counters, [Length(array, axis) for axis in range(len(names))],
+                Assign((Element(array, tuple(counters)),), value)))
         for name in held.kind.type.groups:      # type: ignore[attr-defined]
             add(_member(held, name))
     add(record)

@@ -36,8 +36,8 @@ from rbd_ros.compiler.language.expressions import Expressions
 from rbd_ros.compiler.language.signatures import (
     check_unchanged, Function, Layout, parameters_of, result_of, results_of)
 from rbd_ros.compiler.language.tree import (
-    Assign, Break, Call, Constant, Continue, Do, Element, Expression, For, ForeignCall, If,
-    Held, KernelCall, Local, Number, Octets, Procedure, Return, Statement, Target, While)
+    Assign, Break, Call, Constant, Continue, Do, Element, Expression, For, ForeignCall, Held, If,
+    KernelCall, Local, Number, Octets, Procedure, Return, Statement, Target, While)
 
 
 #: What a name has that has no value yet.
