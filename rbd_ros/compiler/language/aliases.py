@@ -66,7 +66,7 @@ def check_apart(procedures: Mapping[Function, Procedure], calls: Mapping[Functio
                     todo.append(caller)
 
 
-def _passed(pair: Apart, given: dict[str, object], caller: Function) -> Apart | None:
+def _passed(pair: Apart, given: Mapping[str, object], caller: Function) -> Apart | None:
     """Return what a caller has to keep apart, None if it is apart for certain."""
     a, b = [_below(given[each.root], each) for each in (pair.a, pair.b)]
     if a.root != b.root:

@@ -171,7 +171,7 @@ class Expressions(Reductions):
                            tuple([self._real(each) for each in node.args]))
         return getattr(self, f'_call_{name}')(node, *node.args)
 
-    def _function_call(self, node: ast.Call, name: str) -> Call | Octets:
+    def _function_call(self, node: ast.Call, name: str) -> Expression:
         owner = self._holding(node.func.value) if isinstance(node.func, ast.Attribute) else None
         if owner is not None:
             return self._method_call(node, owner)

@@ -130,7 +130,7 @@ class Reductions(Wholes):
             self._refuse(node, f'{name} is of vectors, or rows and columns')
         if len(values) == 2:
             self._check_fit(node, values[0].axes, values[1].axes)
-        count = values[0].axes[0].count
+        count = values[0].axes[0].size
         assert count is not None
         kind = 'bool' if name in ('any', 'all') else 'float'
         j, result = Local('int', 'j'), Local('float', 'found')

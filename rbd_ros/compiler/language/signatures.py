@@ -152,8 +152,8 @@ def parameters_of(function: Function) -> list[Parameter]:
                         'without')
     found = []
     for each in a.args:
-        kind = (layout_of(owner) if each is a.args[0] and (owner := owner_of(function)) else
-                _kind(each.annotation, function.__globals__))
+        owner: type | None = owner_of(function) if each is a.args[0] else None
+        kind = layout_of(owner) if owner else _kind(each.annotation, function.__globals__)
         if kind is None:
             text = ast.unparse(each.annotation) if each.annotation else 'of no type'
             raise TypeError(f'{function.__module__}.{function.__name__}: {each.arg} is '

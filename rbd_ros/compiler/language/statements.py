@@ -147,8 +147,8 @@ class _Reader(Expressions):
     def _do_assign(self, node: ast.Assign) -> list[Statement]:
         if all(self._is_part(each) for each in node.targets):
             return self._assign_whole(node.targets, node.value)
-        several = isinstance(node.value, ast.Call) and self._of_several(node.value)
-        if several and isinstance(node.targets[0], ast.Tuple):
+        if isinstance(node.targets[0], ast.Tuple) and isinstance(node.value, ast.Call) and (
+                several := self._of_several(node.value)):
             return self._take_several(node.targets[0].elts, *several, node.value)
         if isinstance(node.targets[0], ast.Tuple) and isinstance(node.value, ast.Tuple):
             targets, sources = node.targets[0].elts, node.value.elts

@@ -44,12 +44,12 @@ class Axis(NamedTuple):
     What of one axis of an array is meant.
 
     :param first: the row or column, or the first of them.
-    :param count: how many; None: one, and the axis is gone.
+    :param size: how many; None: one, and the axis is gone.
     :param name: of that number where a record declares it, '' where it is not known.
     """
 
     first: Expression
-    count: Expression | None
+    size: Expression | None
     name: str = ''
 
 
@@ -339,12 +339,12 @@ class Wholes(Scope):
 
     def _of_part(self, node: ast.expr, frame: Frame) -> Whole:
         part = self._part(node, frame)
-        own = tuple([each for each in part.axes if each.count is not None])
+        own = tuple([each for each in part.axes if each.size is not None])
 
         def at(places: Sequence[Expression]) -> Expression:
             rest = iter(places)
             return Element(part.array, tuple([
-                axis.first if axis.count is None else _sum(axis.first, next(rest))
+                axis.first if axis.size is None else _sum(axis.first, next(rest))
                 for axis in part.axes]))
         return Whole(own, at, (part,))
 
@@ -423,7 +423,7 @@ class Wholes(Scope):
             found = Choice('float', found, Constant('float', 1.0), Constant('float', 0.0))
         body = Assign((to.at(counters),),       # type: ignore[arg-type]
                       (self._as('float', found, value),))
-        counts = [each.count for each in to.axes if each.count is not None]
+        counts = [each.size for each in to.axes if each.size is not None]
         return loops(counters, counts, body)
 
     def _check_alias(self, node: ast.AST, to: Part, source: Part, *, alone: bool) -> None:
@@ -431,7 +431,7 @@ class Wholes(Scope):
         if to.array.root == source.array.root and to.array.path != source.array.path:
             return
         same_places = alone and len(to.axes) == len(source.axes) and all(
-            (a.count is None) == (b.count is None) and (a.count is None or a.first == b.first)
+            (a.size is None) == (b.size is None) and (a.size is None or a.first == b.first)
             for a, b in zip(to.axes, source.axes, strict=True))
         if same_places:
             return

@@ -71,7 +71,7 @@ def fill_force(p: ForceGains, settings: Settings) -> None:
     :param settings: valid set.
     """
     chosen = force_axes(settings.values)
-    p.used = float(bool(chosen))
+    p.used = bool(chosen)
     p.gain = settings.number('force_control.gain')
     p.axes[:] = [float(axis in chosen) for axis in AXES]
     for into, names in ((p.limit, ('moment_limit', 'force_limit')),

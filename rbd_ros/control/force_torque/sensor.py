@@ -147,7 +147,7 @@ def fill_sensor(p: SensorLimits, settings: Settings) -> None:
     def both(name: str) -> list[float]:
         return [settings.number(f'force_torque.{part}_{name}') for part in ('moment', 'force')]
 
-    p.used = float(bool(settings.robot.sensor))
+    p.used = bool(settings.robot.sensor)
     p.sign = 1.0 if settings.text('force_torque.convention') == 'load' else -1.0
     p.timeout = settings.number('force_torque.timeout')
     p.freeze_time = settings.number('force_torque.freeze_time')

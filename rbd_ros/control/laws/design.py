@@ -117,7 +117,7 @@ def fill_design(p: DesignLimits, settings: Settings) -> None:
     p.velocity_filter = settings.number('velocity_filter')
     p.brake_rate = settings.number('brake_rate')
     p.closed_loops = float(bool(settings.robot.model.loops))
-    p.same_clock = float(settings.same_clock)
+    p.same_clock = settings.same_clock
     p.inertia[:] = settings.robot.damped_inertia
     p.free_damping[:] = settings.joints('free_damping')
     p.brake_damping[:] = settings.joints('brake_damping')

@@ -211,7 +211,7 @@ def fill_laws(p: LawGains, settings: Settings) -> None:
     p.joint.damping[:] = settings.joints('damping')
     p.joint.integral[:] = settings.joints('integral')
     p.joint.integral_limit[:] = settings.joints('integral_limit')
-    p.joint.integrates = float(p.joint.integral.any())
+    p.joint.integrates = bool(p.joint.integral.any())
     _fill_task(p.task, settings)
     p.impedance.stiffness[:] = settings.tip_spring('stiffness')
     p.impedance.damping[:] = settings.tip_spring('damping')
@@ -247,14 +247,14 @@ def _fill_task(p: TaskGains, settings: Settings) -> None:
     p.max_condition = settings.number('task.max_condition')
     for name in ('stiffness', 'damping', 'integral', 'integral_limit'):
         getattr(p, name)[:] = settings.six(name)
-    p.integrates = float(p.integral.any())
+    p.integrates = bool(p.integral.any())
     p.speed[:] = settings.both('velocity')
     if settings.names('force_control.axes'):  # a wrench must not throw a tool that touches nothing
         p.speed[:] = np.minimum(p.speed, [settings.number(f'force_control.{part}_speed')
                                           for part in ('angular', 'linear')])
     p.joint_speed[:] = np.minimum(
         settings.number('task.joint_speed') * settings.velocity_limits, NONE)
-    p.posture_given = float(bool(settings.numbers('posture.position')))
+    p.posture_given = bool(settings.numbers('posture.position'))
     p.posture[:] = settings.joints('posture.position', [math.nan] * len(p.posture))
     if not p.posture_given:
         p.posture[:] = 0.0

@@ -104,11 +104,11 @@ def fill_timing(p: SupervisorParameters, timing: Timing) -> None:
                  'release_repeats', 'pause_limit', 'simulated', 'recover', 'longest_ramp',
                  'longest_release', 'retract_time'):
         setattr(p, name, min(float(getattr(timing, name)), NONE))
-    p.fault_holds = float(timing.fault_action == 'hold')
+    p.fault_holds = timing.fault_action == 'hold'
     p.stop_holds = float(timing.stop_action == 'hold')
-    p.contact_floats = float(timing.contact == 'float')
-    p.contact_complies = float(timing.contact == 'comply')
-    p.contact_retracts = float(timing.contact == 'retract')
+    p.contact_floats = timing.contact == 'float'
+    p.contact_complies = timing.contact == 'comply'
+    p.contact_retracts = timing.contact == 'retract'
     p.table[...] = encoded_rows()
 
 

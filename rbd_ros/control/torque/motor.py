@@ -50,7 +50,7 @@ def fill_motor(p: MotorParameters, settings: Settings) -> None:
     :param p: gets them.
     :param settings: valid set.
     """
-    p.used = float(settings.motors_close_loops)
+    p.used = settings.motors_close_loops
     p.stiffness[:] = settings.joints('motor.stiffness')
     p.damping[:] = settings.joints('motor.damping')
     p.blind_damping[:] = settings.motor_blind_damping

@@ -99,7 +99,7 @@ def fill_command(p: CommandLimits, settings: Settings) -> None:
     """
     fill_timing(p.supervisor, settings.timing())
     p.torque.switch_time = settings.number('switch_time')
-    p.torque.keeps_gravity = float(settings.release_torque == 'gravity')
+    p.torque.keeps_gravity = settings.release_torque == 'gravity'
     limits = p.torque.limits
     limits.period = 1.0 / settings.number('nominal_rate')
     limits.limit[:], limits.rate[:] = settings.torque_limits, settings.torque_rates
