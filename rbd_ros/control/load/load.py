@@ -257,12 +257,12 @@ def share_load(x: Load, payload: Vector, gravity: Vector) -> None:
 
 def _carry(x: Load, now: float, payload: Vector, duration: float) -> bool:
     """Begin a ramp from the present payload; return whether it is to one that can be."""
-    if not (_all_usable(payload) and _usable(now)):
+    if not (all(abs(payload[:10]) < NONE) and _usable(now)):
         return False
     if 0.0 <= duration < NONE:
         x.duration = duration
     x.before[:] = x.payload
-    x.wanted[:] = payload
+    x.wanted[:] = payload[:10]
     x.start = now
     x.ramping = True
     return True
