@@ -230,7 +230,7 @@ def own_law(x: Laws, p: LawGains, kernel: LawKernel, own: OwnInputs, reference: 
     if not p.joint.integrates:
         x.joint.integral[:] = 0.0
     own.choice[0] = x.own
-    own.values[:] = p.values
+    own.values[:] = p.values[:len(own.values)]
     if 0.0 <= p.spring <= len(own.values) - len(own.limit):
         at = int(p.spring)
         stiffen(x.springs, x.springs.joint, p.values, at, x.joint.error, p.stiffness_power, now)

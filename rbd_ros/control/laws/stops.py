@@ -229,7 +229,7 @@ def _feed_stop(kernel: StopKernel, joints: Joints, acting: Vector, payload: Vect
     kernel.q[:] = joints.q
     kernel.qd[:] = joints.qd
     kernel.acting[:] = acting
-    kernel.payload[:] = payload
+    kernel.payload[:] = payload[:10]
 
 
 def extrapolate(q: Vector, qd: Vector, ahead: float) -> None:
