@@ -55,7 +55,7 @@ class ForceLaw(Record):
 class ForceGains(Record):
     """What is chosen of the control of the force."""
 
-    used: float = field('', '', '1 if any axis is controlled')
+    used: bool = field('', '', 'whether any axis is controlled')
     gain: float = field('', '1/s', 'of the integral')
     axes: Vector = field('6', '', '1 for each axis that is controlled')
     limit: Vector = field('2', 'N.m, N', 'bound of the integral')
@@ -71,7 +71,7 @@ def fill_force(p: ForceGains, settings: Settings) -> None:
     :param settings: valid set.
     """
     chosen = force_axes(settings.values)
-    p.used = float(bool(chosen))
+    p.used = bool(chosen)
     p.gain = settings.number('force_control.gain')
     p.axes[:] = [float(axis in chosen) for axis in AXES]
     for into, names in ((p.limit, ('moment_limit', 'force_limit')),
@@ -87,8 +87,7 @@ def begin_force_law(x: ForceLaw) -> None:
     :param x: the law.
     """
     x.time = NEVER
-    for i in range(6):
-        x.reference[i], x.integral[i], x.wrench[i] = 0.0, 0.0, 0.0
+    x.reference[:] = x.integral[:] = x.wrench[:] = 0.0
 
 
 def force_rests(x: ForceLaw) -> bool:
@@ -97,10 +96,7 @@ def force_rests(x: ForceLaw) -> bool:
 
     :param x: the law.
     """
-    for i in range(6):
-        if x.reference[i] != 0.0 or x.integral[i] != 0.0:
-            return False
-    return True
+    return not any((x.reference != 0.0) | (x.integral != 0.0))
 
 
 def force_law(x: ForceLaw, p: ForceGains, wanted: Vector, asked: int, external: Vector,

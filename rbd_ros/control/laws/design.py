@@ -114,7 +114,7 @@ class DesignLimits(Record):
     brake_rate: float = field('', '1/s', 'at which a stop lets velocities decay')
     closed_loops: float = field('', '', '1 for a robot with closed loops: what is extrapolated '
                                         'would not close them')
-    same_clock: float = field('', '', '1 if the clock of the stamps is known to be ours')
+    same_clock: bool = field('', '', 'whether the clock of the stamps is known to be ours')
     joint_time: float = field('', 's', 'by which computed torque may be late', NONE)
     task_time: float = field('', 's', 'the same of the operational space', NONE)
     spring_time: float = field('', 's', 'the same of the springs of a law function', NONE)
@@ -146,7 +146,7 @@ def fill_design(p: DesignLimits, settings: Settings) -> None:
     p.velocity_filter = settings.number('velocity_filter')
     p.brake_rate = settings.number('brake_rate')
     p.closed_loops = float(bool(settings.robot.model.loops))
-    p.same_clock = float(settings.same_clock)
+    p.same_clock = settings.same_clock
     p.inertia[:] = settings.robot.damped_inertia
     p.tip_inertia[:] = settings.robot.tip_inertia
     p.free_damping[:] = settings.joints('free_damping')
@@ -186,7 +186,7 @@ def note_delay(x: Design, p: DesignLimits, y: Result, middle: float, high: float
         if middle > max(x.usual_delay, x.usual_age):
             design(x, p, x.usual_delay, middle + _SPARE)
         return
-    word = LoadWord.LATE_BY_OUR_CLOCK if p.same_clock > 0.0 else LoadWord.LATE_IF_OUR_CLOCK
+    word = LoadWord.LATE_BY_OUR_CLOCK if p.same_clock else LoadWord.LATE_IF_OUR_CLOCK
     tell(y, word, NOBODY, middle, high, p.delay)
     design(x, p, high, high)
     tell(y, LoadWord.GAINS_FOR_DELAY, NOBODY, x.delay, 0.0, 0.0)
@@ -345,9 +345,8 @@ def _design_hold(x: Design, p: DesignLimits) -> None:
     if x.feedback_delay > 0.0:
         most = min(min(most, x.brake_rate), DAMPED / x.feedback_delay)
         soft = 1
-    for j in range(n):
-        if not p.damping[j] <= most:
-            soft = 1
+    if not all(p.damping <= most):
+        soft = 1
     for j in range(n):
         damping = p.damping[j]
         stiffness = p.stiffness[j]

@@ -190,13 +190,13 @@ def derive_parameters(p: Parameters) -> None:
     derive_load(p.load)
     _fit_damping(p)
     _find_times(p.design, p.laws)
-    p.laws.joint.integrates, p.laws.task.integrates = 0.0, 0.0
+    p.laws.joint.integrates, p.laws.task.integrates = False, False
     for j in range(len(p.laws.joint.integral)):
         if p.laws.joint.integral[j] != 0.0:
-            p.laws.joint.integrates = 1.0
+            p.laws.joint.integrates = True
     for j in range(6):
         if p.laws.task.integral[j] != 0.0:
-            p.laws.task.integrates = 1.0
+            p.laws.task.integrates = True
 
 
 def _fit_damping(p: Parameters) -> None:

@@ -58,7 +58,6 @@ from rbd_ros.control.supervisor.due import is_live, is_working
 from rbd_ros.control.supervisor.states import StateCode
 from rbd_ros.control.supervisor.supervisor import activate, hear, renewed, reset, take_cause
 from rbd_ros.control.supervisor.words import SupervisorWord
-from rbd_ros.control.torque.fade import arm_fade
 from rbd_ros.control.torque.torque import after_timer, carry_torque, leave_torque
 
 __all__ = ['step']
@@ -98,7 +97,7 @@ def step(x: State, u: Event, p: Parameters, ring: Ring, k: Kernels, w: Work, y: 
         advance_all(x, u, p, k, w, y)
     else:
         _request(x, u, p, ring, k, w, y)
-    if y.send > 0.0 and p.motor.used > 0.0:
+    if y.send > 0.0 and p.motor.used:
         command_motors(x, u, p, y)
 
 
@@ -248,7 +247,7 @@ def _apply(x: State, p: Parameters, k: Kernels, w: Work, y: Result) -> None:
         if other:
             pick(x, p, w)
             enter_law(x, p, k, w)
-            arm_fade(x.command.torque.fade, p.command.torque.switch_time)
+            x.command.torque.fade.arm(p.command.torque.switch_time)
         else:
             rest_law(x, p)
     changed_law(x.watch)
