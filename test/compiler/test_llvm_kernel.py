@@ -120,8 +120,8 @@ def test_a_loop_over_columns_gives_what_the_whole_gives(m, scalar):
     A, B = rng.normal(size=(n, n)).astype(scalar), rng.normal(size=(n, m)).astype(scalar)
 
     def first(A, B):
-        return {'lower': [sin(A[0][0]), *A[1][:2], *A[2]], 'B2': [[2.0 * b for b in row]
-                                                                for row in B],
+        return {'lower': [sin(A[0][0]), *A[1][:2], *A[2]],
+                'B2': [[2.0 * b for b in row] for row in B],
                 'C': [[-b for b in row] for row in B], 'D': A[0]}
 
     def column(lower, b):
