@@ -49,8 +49,8 @@ PAUSE_LIMIT = patient(1.0)
 @pytest.mark.launch_test
 @launch_testing.markers.keep_alive
 def generate_test_description() -> LaunchDescription:
-    """Start a controller that waits to be configured."""
-    changes = {'payload.ramp_time': 0.1, 'tracking_limits': [10.0]}
+    """Start a controller that waits to be configured, and asks for more than it may have."""
+    changes = {'realtime.cpu': 4095, 'payload.ramp_time': 0.1, 'tracking_limits': [10.0]}
     return LaunchDescription([rig.controller(**arm.SIMULATED | changes), ReadyToTest()])
 
 

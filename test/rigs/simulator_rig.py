@@ -121,8 +121,6 @@ class SimulatorRig:
         """End in the order of the process."""
         self.executor.shutdown(timeout_sec=1.0)
         text = self.node.summary()
-        for node in (self.node, self.other):
-            node.destroy_node()
         rclpy.shutdown()
         return text
 
