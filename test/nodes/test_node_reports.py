@@ -234,11 +234,6 @@ def test_what_is_announced(rig):
     assert rig.said('fault') == ''
     answer = rig.call('reset')
     assert not answer.success and 'nothing to reset' in answer.message
-    rig.must_set(stop_action='release')
-    rig.call('stop')
-    rig.run_until(lambda: rig.said('state') == 'fault', 'a release')
-    assert rig.call('reset').message == 'faults cleared, probing'  # nothing is sent yet
-    rig.run_until(lambda: rig.said('state') == 'running', 'running')
     with rig.logs('mode: damping'):
         rig.must_set(mode='damping')
 
