@@ -297,22 +297,22 @@ class Wholes(Scope):
                           'expression, which it returns')
         for parameter, each in self._matched(node, function, function.__name__,
                                              parameters_of(function)):
-            held = self._holding(each) if isinstance(each, ast.expr) else None
-            if held is not None:
+            given = each if isinstance(each, ast.expr) else None  # else a default value
+            held = self._holding(given) if given else None
+            if given and held:
                 if held.kind != parameter.kind:
                     self._refuse(node, f'{function.__name__} takes a {parameter.kind} in place of '
-                                 f'{ast.unparse(each)}')    # type: ignore[arg-type]
+                                 f'{ast.unparse(given)}')
                 inner._held[parameter.name] = held
                 continue
-            whole = isinstance(each, ast.expr) and self._is_whole(each)
+            whole = given is not None and self._is_whole(given)
             if whole == parameter.is_number:
                 self._refuse(node, f'{parameter.name} of {function.__name__} is a '
                              f'{parameter.kind}')
-            if whole:       # found where it is used, which may be in a loop of its own
-                inner._given_wholes[parameter.name] = partial(self._elements, each)
+            if given and whole:  # found where it is used, which may be in a loop of its own
+                inner._given_wholes[parameter.name] = partial(self._elements, given)
             else:
-                one = (self._single(each) if isinstance(each, ast.expr) else
-                       self._constant(each, node))
+                one = self._single(given) if given else self._constant(each, node)
                 inner._given_numbers[parameter.name] = frame.known(
                     self._as(str(parameter.kind), one, node))
             inner._held.pop(parameter.name, None)
