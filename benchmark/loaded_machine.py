@@ -160,7 +160,7 @@ class Loaded(Stopped):
             due = [each for each in self._queue if each[0] <= self.time + 1e-9]
             if due and max(each[0] for each in self._queue[:len(due)]) <= self.time + 1e-9:
                 del self._queue[:len(due)]
-                self._send_state(*due[-1][1:])
+                self.send_state(*due[-1][1:])
             if self._steps % period == 0:
                 self.controller.take_timer(self.time, self.time)
             if self.each is not None and self._steps % 20 == 0:

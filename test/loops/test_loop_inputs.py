@@ -16,6 +16,7 @@
 
 import dataclasses
 
+from loop_rig import parallelogram
 import numpy as np
 import pytest
 import rbd_ros
@@ -35,6 +36,12 @@ def with_bars(*scales):
             scale * body.m, Vec3(*(scale * x for x in body.h)),
             Sym3(*(scale * x for x in body.I.entries()))))
     return dataclasses.replace(model, inertia=tuple(inertia)), np.array(q)
+
+
+@pytest.fixture(scope='module', name='parallelogram')
+def parallelogram_of_the_rig():
+    """Return a linkage that is singular when folded flat."""
+    return parallelogram()
 
 
 @pytest.fixture(scope='module')

@@ -155,6 +155,8 @@ TEXTS: dict[int, Callable[[str, float, float, float], str]] = {
 SHORT: dict[int, Sentence] = {
     LoadWord.GAINS_FOR_DELAY: Sentence(
         'the gains may be unstable with a delay of {a*1000:.3g} ms: lower them, or the delay'),
+    LoadWord.START_AGE: Sentence(
+        'nobody knows how late states are, {a:.4g} s by their stamps, and delay is 0: set delay'),
     LoadWord.START_POSITIONS: Sentence(
         '{joint} is at {a:.4g} {unit}, far outside its limits. Another robot, another zero '
         'position, another unit, or an offset of the encoders?'),
