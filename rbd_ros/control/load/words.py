@@ -76,8 +76,8 @@ def _age_unknown(joint: str, age: float, b: float, c: float) -> str:
     stamps = 'joint states have no stamps' if age == 0.0 else (
         f'the stamps of joint states are {abs(age):.4g} s {"ahead of" if age < 0.0 else "behind"} '
         'the clock of this machine')
-    return (f'{stamps}, so that nobody knows how late they are, and delay is 0 s: damping made for '
-            'states without delay throws a robot whose states are late. Set delay to the time '
+    return (f'{stamps}, so that nobody knows how late they are, and delay is 0 s: damping made '
+            'for states without delay throws a robot whose states are late. Set delay to the time '
             'from measuring a state to applying its torque (a little more does no harm), or let '
             'the driver stamp states when they are measured, by a clock that agrees with that of '
             'this machine; with simulated time set use_sim_time')
@@ -156,7 +156,7 @@ SHORT: dict[int, Sentence] = {
     LoadWord.GAINS_FOR_DELAY: Sentence(
         'the gains may be unstable with a delay of {a*1000:.3g} ms: lower them, or the delay'),
     LoadWord.START_AGE: Sentence(
-        'nobody knows how late states are, {a:.4g} s by their stamps, and delay is 0 s: set delay'),
+        'nobody knows how late states are, {a:.4g} s by their stamps, and delay is 0 s: set it'),
     LoadWord.START_POSITIONS: Sentence(
         '{joint} is at {a:.4g} {unit}, far outside its limits. Another robot, another zero '
         'position, another unit, or an offset of the encoders?'),
