@@ -43,6 +43,7 @@ class Wire:
     def __init__(self, kind='float64_multi_array', order=range(7), frame='', **values):
         self.arm = Sending(**({'ramp_time': 0.1, 'command_type': kind} | values))
         self.controller, self.messages = self.arm.controller, self.arm.messages
+        self.controller.p.states.ages.clock_offset = -1e4  # its stamps are of another clock
         self.order, self.frame, self.padding = list(order), frame, 0
         self.time = 50.0
 
