@@ -47,8 +47,8 @@ COMPARED = 50
 
 def _rig() -> Any:
     """Return what builds a controller and runs the manager; the tests have it."""
-    for room in ('harness', 'ros2_control'):
-        sys.path.insert(0, str(ROOT / 'test' / room))
+    for room in ('tools', 'test/harness', 'test/ros2_control'):
+        sys.path.insert(0, str(ROOT / room))
     return import_module('ros2_control_rig')
 
 

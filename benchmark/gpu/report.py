@@ -65,11 +65,14 @@ def report() -> tuple[str, dict[str, Any]]:
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / 'bundle.npz'
         pack(file)
-        return measured(file)
+        text, numbers = measured(file)
+    if numbers['failed']:
+        raise RuntimeError('\n'.join([text, 'failed:', *numbers['failed']]))
+    return text, numbers
 
 
 def measured(file: Path) -> tuple[str, dict[str, Any]]:
-    """Return the table of a bundle, and its numbers."""
+    """Return the table of a bundle, and its numbers; among them which of its rows failed."""
     from benchmark.gpu.clock import Clock
     device = cuda_device(0)
     clock = Clock(device)
@@ -89,12 +92,15 @@ def measured(file: Path) -> tuple[str, dict[str, Any]]:
         begin = time.perf_counter()
         try:
             found = check(plain, device)
+        except ModuleNotFoundError as error:
+            found = f'left out, {error}'
         except Exception as error:
-            found = f'FAILED, {type(error).__name__}: {error}'
+            found = f'FAILED {type(error).__name__}: {error}'
         lines.append(f'{name}: {found} ({time.perf_counter() - begin:.1f} s)')
         print(lines[-1], flush=True)
-    return '\n'.join(lines), {'gpu': device.name, 'bandwidth': bandwidth, 'rows': rows,
-                              'checks': lines[1 + len(rows):]}
+    return '\n'.join(lines), {
+        'gpu': device.name, 'bandwidth': bandwidth, 'rows': rows,
+        'checks': lines[1 + len(rows):], 'failed': [each for each in lines if 'FAILED' in each]}
 
 
 def refuse_wrong(job: Job, error: float) -> None:
@@ -125,9 +131,7 @@ def measure(packed: Packed, device: CudaDevice, clock: Any, bandwidth: float) ->
         'local': max(f.local for f in kernel.functions)}
     rolled = packed.job.quantity == 'rollout'
     whole, kernel = kernel, kernel.over(CHECKED_STEPS, CHECKED_STEPS) if rolled else kernel
-    few = [x[:len(packed.results)] if batched(packed, k) else x
-           for k, x in enumerate(packed.inputs)]
-    found = kernel(*few)
+    found = kernel(*_few(packed))
     row['error'] = _error(packed, found if isinstance(found, tuple) else (found,))
     refuse_wrong(packed.job, row['error'])
     size = kernel.dtype.itemsize
@@ -145,13 +149,13 @@ def measure(packed: Packed, device: CudaDevice, clock: Any, bandwidth: float) ->
         out = [empty(device, kernel, a.shape, count) for a in kernel.outputs]
         start = kernel.bind(*there, out=out, stream=clock.stream)
         row['ns'][power] = clock.seconds(start) / count * 1e9
-        if 'call' not in row:
-            row['call'] = clock.call_seconds(
-                lambda there=there, out=out: kernel(*there, out=out, stream=clock.stream)) * 1e6
         if not rolled:
             refuse_wrong(packed.job, max(
                 _error(packed, [y[first:first + len(packed.results)].numpy() for y in out])
                 for first in (0, count - STATES)))      # states repeat after so many
+        if 'call' not in row:
+            row['call'] = clock.call_seconds(
+                lambda there=there, out=out: kernel(*there, out=out, stream=clock.stream)) * 1e6
     try:
         kernel.check()
     except NonFiniteError as error:         # of a motion that nobody controls
@@ -238,16 +242,23 @@ def line(row: dict[str, Any]) -> str:
 # --- what only a GPU can show ---------------------------------------------------------------
 
 
-def _reference(packed: Packed) -> tuple[list[Any], Any]:
+def _few(packed: Packed) -> list[Any]:
+    """Return the inputs of the states whose results are known."""
     count = len(packed.results)
-    return [x[:count] if batched(packed, k) else x for k, x in enumerate(packed.inputs)], (
-        packed.results)
+    return [x[:count] if batched(packed, k) else x for k, x in enumerate(packed.inputs)]
+
+
+def _alike(found: NDArray[Any], packed: Packed) -> float:
+    """Return the error of a first result; one that is too large is refused."""
+    error = _error(packed, [found])
+    refuse_wrong(packed.job, error)
+    return error
 
 
 def check_torch(packed: Packed, device: CudaDevice) -> str:
     """Use tensors of PyTorch where they lie, on a stream of its own, and in a CUDA graph."""
     import torch
-    kernel, (inputs, expected) = loaded(packed, device), _reference(packed)
+    kernel, inputs = loaded(packed, device), _few(packed)
     there = [torch.as_tensor(x, device='cuda') for x in inputs[:-1]]
     found = kernel(*there, fixed=[inputs[-1]])
     side = torch.cuda.Stream()
@@ -262,7 +273,7 @@ def check_torch(packed: Packed, device: CudaDevice) -> str:
     out.fill_(0.0)
     graph.replay()
     torch.cuda.synchronize()
-    worst = max(np.abs(y.cpu().numpy() - expected).max() for y in (found, again, out))
+    worst = max(_alike(y.cpu().numpy(), packed) for y in (found, again, out))
     kernel.check()
     return f'{type(found).__name__} {tuple(found.shape)} {found.stride()}, error {worst:.1e}'
 
@@ -270,9 +281,9 @@ def check_torch(packed: Packed, device: CudaDevice) -> str:
 def check_cupy(packed: Packed, device: CudaDevice) -> str:
     """Use arrays of CuPy where they lie."""
     import cupy
-    kernel, (inputs, expected) = loaded(packed, device), _reference(packed)
+    kernel, inputs = loaded(packed, device), _few(packed)
     found = kernel(*[cupy.asarray(x) for x in inputs[:-1]], fixed=[inputs[-1]])
-    return f'{type(found)}, error {np.abs(found.get() - expected).max():.1e}'
+    return f'{type(found)}, error {_alike(found.get(), packed):.1e}'
 
 
 def check_jax(packed: Packed, device: CudaDevice) -> str:
@@ -281,21 +292,23 @@ def check_jax(packed: Packed, device: CudaDevice) -> str:
     os.environ.setdefault('XLA_PYTHON_CLIENT_PREALLOCATE', 'false')
     import jax
     jax.config.update('jax_enable_x64', True)
-    kernel, (inputs, expected) = loaded(packed, device), _reference(packed)
+    kernel, inputs = loaded(packed, device), _few(packed)
     found = kernel(*[jax.numpy.asarray(x) for x in inputs[:-1]], fixed=[inputs[-1]])
-    return f'{type(found)}, error {np.abs(np.asarray(found) - expected).max():.1e}'
+    return f'{type(found)}, error {_alike(np.asarray(found), packed):.1e}'
 
 
 def check_refused(packed: Packed, device: CudaDevice) -> str:
     """Look at the errors that only a driver can cause."""
     import os
     said = []
-    for attempt in (lambda: cuda_device(99), lambda: device.keep(2**46)):
+    for what, attempt in (('device 99', lambda: cuda_device(99)),
+                          ('64 TB', lambda: device.keep(2**46))):
         try:
             attempt()
-            said.append('NOT REFUSED')
         except DeviceError as error:
             said.append(str(error)[:90])
+        else:
+            raise RuntimeError(f'{what} was not refused')
     child = os.fork()
     if child == 0:
         try:
@@ -304,12 +317,14 @@ def check_refused(packed: Packed, device: CudaDevice) -> str:
         except DeviceError:
             os._exit(0)
     code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-    return ' | '.join([*said, 'fork refused' if code == 0 else f'fork NOT REFUSED {code}'])
+    if code:
+        raise RuntimeError(f'a process that was forked was not refused, it ended with {code}')
+    return ' | '.join([*said, 'fork refused'])
 
 
 def check_status(packed: Packed, device: CudaDevice) -> str:
     """Give one state that is not finite, on the device."""
-    kernel, (inputs, _) = loaded(packed, device), _reference(packed)
+    kernel, inputs = loaded(packed, device), _few(packed)
     spoilt = inputs[0].copy()
     spoilt[17] = np.nan
     there = [on_device(device, kernel, x, len(x)) for x in (spoilt, *inputs[1:-1])]
@@ -318,7 +333,7 @@ def check_status(packed: Packed, device: CudaDevice) -> str:
         kernel.check()
     except ValueError as error:
         return str(error)
-    return 'NOT SEEN'
+    raise RuntimeError('a state that is not finite was not seen')
 
 
 CHECKS: dict[str, Callable[[Packed, CudaDevice], str]] = {
@@ -329,3 +344,4 @@ if __name__ == '__main__':
     text, numbers = measured(Path(sys.argv[1]))
     if len(sys.argv) > 2:
         Path(sys.argv[2]).write_text(json.dumps(numbers, indent=1, default=str) + '\n')
+    sys.exit(1 if numbers['failed'] else 0)
