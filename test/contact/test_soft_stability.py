@@ -136,14 +136,17 @@ def double_pendulum(integrator):
             [FLOOR]))
 
 
-@pytest.mark.sampled('simulations', 1)
+@pytest.mark.sampled('simulations', 2)
 @pytest.mark.parametrize('integrator', ['rk4', 'semi_implicit'])
-@pytest.mark.parametrize('seed', [None, 0, 6])
-def test_pendulums_of_ball_joints_on_a_surface(integrator, seed):
+@pytest.mark.parametrize('h', [1e-3, 5e-3])
+@pytest.mark.parametrize('seed', [None, *range(8)])
+def test_pendulums_of_ball_joints_on_a_surface(integrator, h, seed):
     """
-    Two links on ball joints that strike and rub the floor for a minute never gain energy.
+    Two links on ball joints that strike, rub and roll on the floor for a minute gain no energy.
 
-    With explicit gyroscopic forces in what the floor answers to, seeds 0 and 6 were spun up.
+    It stays within a band of order h. With explicit gyroscopic forces in what the floor answers
+    to, seeds 0 and 6 were spun up; with friction that does not see how the link goes on in the
+    step, one that rolled was: by 3.8 J of seed 4 at 1 ms, and by 24 J of seed 5 at 5 ms.
     """
     dynamics, robot = double_pendulum(integrator)
     turns = [Rotation.from_euler('xyz', [1.2, 0.3, 0.0])] * 2
@@ -158,9 +161,9 @@ def test_pendulums_of_ball_joints_on_a_surface(integrator, seed):
                      + dynamics.potential_energy(robot.q))
     begin = total()
     size, most, touched = abs(begin) + 10.0, begin, 0
-    for k in range(20_000 if seed is None else 60_000):
-        robot.step(1e-3)
+    for k in range(round(60.0 / h)):
+        robot.step(h)
         if k % 20 == 0:
             touched += bool(robot.contact_forces)
             most = max(most, total())
-    assert touched > 5 and most < begin + 1e-3 * size
+    assert touched > 5 and most < begin + 2.0 * h * size

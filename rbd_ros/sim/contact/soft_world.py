@@ -33,6 +33,11 @@ that touches. At rest the forces are -K p. Contacts that would pull are left out
 again (semismooth Newton). A patch that slides has the coefficient with which its force is that of
 friction. Should the last answer still have a contact that pulls, it does so for that step: forces
 that belong to one solution never add energy.
+
+Along the surface u is the velocity in the middle of the step, u = J v + (h/2) J' v. A body that
+rolls turns about another point at the end of a step than at its start: held there alone, it gains
+energy with each step, in proportion to h (Cortes and Martinez, "Non-holonomic integrators", 2001,
+where the constraint is of the displacement, and its force of the start).
 """
 
 from __future__ import annotations
@@ -49,6 +54,8 @@ from rbd_ros.compiler import (
 from rbd_ros.model.model import Model
 from rbd_ros.sim.contact.pattern import Gap, gaps, Pattern
 from rbd_ros.sim.steps.step import Touch, Touched
+from rbd_ros.sim.steps.turning import apparent
+from rbd_ros.sim.steps.turning_joints import turning_joints
 from rbd_ros.spatial import Motion, Transform, Vec3
 
 #: How often the contacts of a step are solved, each time with those that push after the last one.
@@ -127,14 +134,18 @@ def implicit_contacts(
     t = x['time'][0] if 'time' in x else 0.0
     tree = kinematics.links(model, model.expand_q(q), t)
     X_0 = kinematics.placements(model, tree)
-    moving, _ = kinematics.velocities(model, tree, model.expand_q(q), model.expand_v(v, q), t)
-    velocity = {b: X_0[b].inv_apply(moving[b]) for b in {*pattern.bodies, *pattern.carriers}}
+    moving, bend = _path(model, tree, q, v, t)
+    bodies = {*pattern.bodies, *pattern.carriers}
+    velocity, change = ({b: X_0[b].inv_apply(each[b]) for b in bodies} for each in (moving, bend))
     placed, groups = [], dict[tuple[int, int], list[int]]()
     for pair, (gap, (i, k)) in enumerate(zip(gaps(pattern, X_0, x), pattern.pairs, strict=True)):
         body, carrier = pattern.bodies[i], pattern.carriers[k]
-        relative = velocity[body] - velocity[carrier] if carrier else velocity[body]
+        relative, turned = velocity[body], change[body]
+        if carrier:
+            relative = relative - velocity[carrier]
+            turned = turned - change[carrier] - velocity[carrier].cross(relative)
         placed.append(_place(gap, x['balls'][i][3], X_0[carrier] if carrier else None, relative,
-                             x['surface'], x['dents'][pair], h))
+                             turned, x['surface'], x['dents'][pair], h))
         groups.setdefault((body, carrier), []).append(pair)
     # Contacts of one body with another act on the six coordinates of their motion.
     rows = {group: _jacobian(model, q, tree.S, X_0, *group) for group in groups}
@@ -205,26 +216,43 @@ class _Place(NamedTuple):
     touches: Scalar
 
 
-def _place(gap: Gap, radius: Scalar, X: Transform | None, relative: Motion, surface: Values,
-           dent: Values, h: Scalar) -> _Place:
+def _path(model: Model, tree: kinematics.Links, q: Values, v: Values,
+          t: Scalar) -> tuple[list[Motion], list[Motion]]:
+    """Return velocities of bodies, and how they change on the way on which a step moves them."""
+    tree_q, tree_v = model.expand_q(q), model.expand_v(v, q)
+    moving, own = kinematics.velocities(model, tree, tree_q, tree_v, t)
+    straight = [-a for a in apparent(turning_joints(model), v)]
+    bias = model.gear_bias(v, q) or [0.0] * model.tree_nv
+    rate = [a + b for a, b in zip(model.expand_v(straight, q), bias, strict=True)]
+    c = kinematics.velocity_products(model, tree_q, tree_v, moving, own, t)
+    return moving, kinematics.accelerations(model, tree, c, rate, Motion.zero())
+
+
+def _place(gap: Gap, radius: Scalar, X: Transform | None, relative: Motion, turned: Motion,
+           surface: Values, dent: Values, h: Scalar) -> _Place:
     """
     Return where a contact is at the start of a step.
 
     :param X: placement of the body that carries the obstacle, if one does.
     :param relative: velocity of the body against it, in base coordinates.
+    :param turned: its rate on the way of the step, seen from that body.
     """
     K, D, _, _, _ = surface
     z_old, f_old, *shift = dent
-    point, normal, stretch = gap.center - gap.normal * radius, gap.normal, Vec3(*shift)
+    center, normal, stretch = gap.center, gap.normal, Vec3(*shift)
     if X is not None:
-        point, normal = X.inv_point(point), X.E.transpose_times(normal)
+        center, normal = X.inv_point(center), X.E.transpose_times(normal)
         stretch = X.E.transpose_times(stretch)
+    point = center - normal * radius
     motion = approach(point, normal, relative, Motion.zero())
+    # In the middle of the step, where the point of contact has moved on with the centre.
+    ahead = (turned.lin + turned.ang.cross(point) + relative.ang.cross(
+        relative.lin + relative.ang.cross(center))) * (0.5 * h)
+    slide = motion.sliding + (ahead - normal * normal.dot(ahead))
     p = gap.distance
     z = height_after(K, D, z_old, f_old, p, h)
     stretch = stretch - normal * normal.dot(stretch)    # the normal may have turned
-    return _Place(point, normal, motion.rate, motion.sliding, stretch, minimum(z, p),
-                  less_equal(p, z))
+    return _Place(point, normal, motion.rate, slide, stretch, minimum(z, p), less_equal(p, z))
 
 
 def _lightness(placed: Sequence[_Place], groups: Mapping[tuple[int, int], Sequence[int]],
