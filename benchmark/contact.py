@@ -18,7 +18,8 @@ Steps of robots in contact, compared with MuJoCo: ``./run bench contact``.
 Both get the same bodies, shapes, obstacle, step and torques, and start from the same state again
 and again. An arm on a table has the shapes of its description; the other scenes have a ball at the
 tool or at each foot, on a floor. Links touch the obstacle alone. Contacts of both are soft, those
-of MuJoCo by its own law.
+of MuJoCo by its own law. Joints have no friction and no stops. In the air both must move alike; on
+the obstacle contacts must carry the load.
 """
 
 from __future__ import annotations

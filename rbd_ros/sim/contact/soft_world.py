@@ -56,7 +56,7 @@ from rbd_ros.sim.contact.pattern import Gap, gaps, Pattern
 from rbd_ros.sim.steps.step import Touch, Touched
 from rbd_ros.sim.steps.turning import apparent
 from rbd_ros.sim.steps.turning_joints import turning_joints
-from rbd_ros.spatial import Motion, Transform, Vec3
+from rbd_ros.spatial import Force, Motion, Transform, Vec3
 
 #: How often the contacts of a step are solved, each time with those that push after the last one.
 PASSES = 3
@@ -163,14 +163,14 @@ def implicit_contacts(
                 for pair in pairs:
                     found[pair] = found[pair]._replace(carried=found[pair].after(
                         changes[group], h))
-            G: list[list[Scalar]] = [[0.0] * (i + 1) for i in range(6)]
+            pushed, resisting = Force.zero(), list[_Resistance]()
             for pair in pairs:
                 c = found[pair]
-                pushes = less(0.0, c.carried)
-                _add_resistance(G, c, h * pushes * c.hard, h * c.soft(mu))
-                _add(right, rows[group], c.point,
-                     c.normal * (pushes * c.along) - c.pull * c.soft(mu))
-            _add_square(M, rows[group], G)
+                pushes, soft = less(0.0, c.carried), h * c.soft(mu)
+                resisting.append(_Resistance(c.point, c.normal, h * pushes * c.hard - soft, soft))
+                pushed = pushed + _at(c.point, c.normal * (pushes * c.along) - c.pull * c.soft(mu))
+            _add(right, rows[group], pushed)
+            _add_square(M, rows[group], _resistance(resisting))
         a = ltl.solve(M, sparsity, right)
         changes = {group: Motion.from_list([_dot(row, a) for row in rows[group]])
                    for group in groups}
@@ -179,6 +179,7 @@ def implicit_contacts(
     forces: list[Any] = [None] * len(found)
     dents: list[Any] = [None] * len(found)
     for group, pairs in groups.items():
+        pushed = Force.zero()
         for pair in pairs:
             c = found[pair]
             moved = approach(c.point, c.normal, changes[group], Motion.zero())
@@ -189,10 +190,11 @@ def implicit_contacts(
             f_n = maximum(0.0, f_n)
             stretch = _shortened(c.stretch, mu * f_n / x['surface'][2])
             contact = maximum(contact, pushes)
-            _add(tau, rows[group], c.point, force)
+            pushed = pushed + _at(c.point, force)
             forces[pair] = [*c.point, *force]
             stretch = X_0[group[1]].E @ stretch if group[1] else stretch
             dents[pair] = [c.level, f_n, *stretch]
+        _add(tau, rows[group], pushed)
     return Touched(tau, contact, {'contact_forces': forces, 'new_dents': dents})
 
 
@@ -267,12 +269,17 @@ def _lightness(placed: Sequence[_Place], groups: Mapping[tuple[int, int], Sequen
     L, D = ltl.ltdl(H, sparsity)
     total: Scalar = 0.0
     for group, pairs in groups.items():
+        # J H^-1 J^T of the body, on which each of its contacts acts.
+        moved = [ltl.solve_transposed(L, sparsity, [0.0 if x is None else x for x in row])
+                 for row in rows[group]]
+        share = [[None if isinstance(x, float) and x == 0.0 else x / d
+                  for x, d in zip(row, D, strict=True)] for row in moved]
+        lower = [[_dot(share[i], moved[j]) for j in range(i + 1)] for i in range(6)]
+        A = [[lower[max(i, j)][min(i, j)] for j in range(6)] for i in range(6)]
         for pair in pairs:
             at = placed[pair]
-            along: list[Scalar] = [0.0] * len(D)
-            _add(along, rows[group], at.point, at.normal)
-            moved = ltl.solve_transposed(L, sparsity, along)
-            total = total + at.touches * sum(y * y / d for y, d in zip(moved, D, strict=True))
+            along = [*at.point.cross(at.normal), *at.normal]
+            total = total + at.touches * _dot(along, [_dot(row, along) for row in A])
     return total
 
 
@@ -300,20 +307,46 @@ def _shortened(x: Vec3, limit: Scalar) -> Vec3:
     return x * where(less(limit, size), limit / size, 1.0)
 
 
-def _add_resistance(G: list[list[Scalar]], c: _Contact, hard: Scalar, soft: Scalar) -> None:
-    """Add X^T C X of a contact: how it resists a motion of its body, 6 x 6, lower triangle."""
-    n, r = [*c.normal], c.point
-    C = [[(hard - soft) * n[i] * n[j] + (soft if i == j else 0.0) for j in range(3)]
-         for i in range(3)]
-    # A velocity of the point is lin + ang x r: r x C, then r x the transpose of that.
-    turned = [[*r.cross(Vec3(*row))] for row in C]
-    twice = [[*r.cross(Vec3(*row))] for row in zip(*turned, strict=True)]
-    for i in range(3):
+class _Resistance(NamedTuple):
+    """
+    How a contact resists a velocity of its point.
+
+    :param along: force per velocity along the normal, beyond that in every direction.
+    :param about: the latter.
+    """
+
+    point: Vec3
+    normal: Vec3
+    along: Scalar
+    about: Scalar
+
+
+def _resistance(contacts: Sequence[_Resistance]) -> list[list[Scalar]]:
+    """Return how all contacts of a body resist its motion: 6 x 6, lower triangle."""
+    G: list[list[Scalar]] = [[0.0] * (i + 1) for i in range(6)]
+    total: Scalar = 0.0
+    first, square = Vec3.zero(), [[0.0] * (i + 1) for i in range(3)]
+    for c in contacts:
+        line = [*c.point.cross(c.normal), *c.normal]
+        for i, x in enumerate(line):
+            for j in range(i + 1):
+                G[i][j] = G[i][j] + c.along * x * line[j]
+        moment, point = [*(c.point * c.about)], [*c.point]
+        total, first = total + c.about, first + c.point * c.about
+        for i in range(3):
+            for j in range(i + 1):
+                square[i][j] = square[i][j] + moment[i] * point[j]
+    # A point moves with lin + ang x r: the rest is that of bodies with mass, of their moments.
+    trace = square[0][0] + square[1][1] + square[2][2]
+    x, y, z = first
+    for i, row in enumerate(([0.0, z, -y], [-z, 0.0, x], [y, -x, 0.0])):
         for j in range(3):
-            G[3 + i][j] = G[3 + i][j] + turned[i][j]
+            G[3 + i][j] = G[3 + i][j] + row[j]
         for j in range(i + 1):
-            G[i][j] = G[i][j] + twice[j][i]
-            G[3 + i][3 + j] = G[3 + i][3 + j] + C[i][j]
+            G[i][j] = G[i][j] - square[i][j]
+        G[i][i] = G[i][i] + trace
+        G[3 + i][3 + i] = G[3 + i][3 + i] + total
+    return G
 
 
 def _jacobian(model: Model, q: Values, S: Any, X_0: Sequence[Transform], body: int,
@@ -355,10 +388,14 @@ def _dot(row: Sequence[Scalar | None], v: Sequence[Any]) -> Scalar:
     return found
 
 
-def _add(tau: list[Scalar], rows: Sequence[Sequence[Scalar | None]], point: Vec3, force: Vec3,
-         ) -> None:
-    """Add the joint forces of a force at a point."""
-    wrench = [*point.cross(force), *force]
+def _at(point: Vec3, force: Vec3) -> Force:
+    """Return a force at a point as a spatial vector."""
+    return Force(point.cross(force), force)
+
+
+def _add(tau: list[Scalar], rows: Sequence[Sequence[Scalar | None]], force: Force) -> None:
+    """Add the joint forces of a force on a body."""
+    wrench = force.to_list()
     for k, entry in enumerate(rows[0]):
         if entry is not None:
             tau[k] = tau[k] + _dot([row[k] for row in rows], wrench)
