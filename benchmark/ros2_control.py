@@ -99,9 +99,10 @@ def _measure(rig: Any, mode: str, rate: int, seconds: float) -> dict[str, object
             raise RuntimeError(f'{mode}: {ran.output[-2000:]}')
         begin, end = ran.cycles()[3:]
         update, late, missed = ran.times[begin:end].T
+        motion = ran.motion[begin:end]
     if not (update > 0.0).all():
         raise RuntimeError(f'{mode}: {np.count_nonzero(update <= 0.0)} cycles without an update')
-    refuse_wrong(mode, rig.arm_of(ROBOT), ran.motion[begin:end])
+    refuse_wrong(mode, rig.arm_of(ROBOT), motion)
     found = re.search(r'updates allocated (\d+) times', ran.output)
     assert found is not None
     return {
