@@ -196,6 +196,9 @@ def measure() -> Found:
             end = time.monotonic() + PATIENCE
             while 'State running' not in page.text and time.monotonic() < end:
                 time.sleep(0.5)
+            if 'State running' not in page.text:
+                raise RuntimeError(f'the page does not show the controller that runs, but\n'
+                                   f'{page.text[:2000]}')
             page.run(f'(() => {{{COUNT}}})()')
             renderer = page.run(RENDERER)
             mover.start(5.0 * SECONDS)
