@@ -32,6 +32,8 @@ __all__ = ['c_text', 'filled', 'in_comment', 'js_value', 'markdown_code', 'markd
 #: What ends or begins a comment, joins a line to the next one, or ends the script in a page that
 #: a comment of JavaScript is in; ??/ is a backslash for C99.
 _OF_COMMENTS = re.compile(r'(?<=\*)(?=/)|(?<=/)(?=\*)|(?<=\?)(?=\?/)|(?<=<)(?=[/!])|\\(?=\s*$)')
+#: Four of them at the begin of a line of Markdown are a block of code.
+_INDENT = re.compile(r'^\s+')
 #: What Markdown takes for more wherever it stands, and what it does at the begin of a line.
 _MARK, _BEGIN = re.compile(r'[\\`*_[\]#~|]'), re.compile(r'^(\s*\d*)([-+=:.)])')
 #: What a page makes a link of, wherever it stands: an address may not be in one piece.
@@ -79,7 +81,7 @@ def markup_text(text: str) -> str:
 
 def markdown_text(text: str) -> str:
     """Return a text of Markdown, in one line: neither a mark, an element nor a link."""
-    line = ''.join(c if c.isprintable() else ' ' for c in text)
+    line = _INDENT.sub(' ', ''.join(c if c.isprintable() else ' ' for c in text))
     marked = _MARK.sub(r'\\\g<0>', escape(_LINK.sub('\u200b', line), quote=False))
     return _BEGIN.sub(r'\1\\\2', marked)
 

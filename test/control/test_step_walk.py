@@ -32,6 +32,7 @@ from lever_rig import CAUSES, GAP, Kept, LATE, Lever, LOAD, PERIOD, places, SLOW
 import numpy as np
 import numpy.typing as npt
 import pytest
+from rbd_env import pace
 from rbd_ros.control.interface.causes import Cause, Reaction
 from rbd_ros.control.interface.events import Kind
 from rbd_ros.control.joint_states.sources import SOURCES
@@ -498,6 +499,7 @@ def walks() -> list[Walk]:
             for choice in (*some('walks', holds, 2), *some('walks', lets_go, 1))]
 
 
+@pytest.mark.timeout(pace.patient(6.0 * pace.LIMIT))  # all walks are taken here first
 def test_what_must_hold_does_in_every_situation(walks):
     """Nothing that is reached by any order of events breaks what is said of a step."""
     for walk in walks:

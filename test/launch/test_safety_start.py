@@ -43,7 +43,7 @@ from std_msgs.msg import Bool, String
 DEAD_MAN = 2.0
 
 #: s for which an activation waits for states that do not come, and for those that do
-SHORT, LONG = 0.5, 60.0
+SHORT, LONG = 3.0, 60.0
 
 DEFAULTS = {
     'joints': rig.NO_NAMES, 'fixed_positions.joints': rig.NO_NAMES,

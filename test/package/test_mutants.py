@@ -125,7 +125,7 @@ def test_a_test_that_does_not_end_kills(small: Path) -> None:
     """A test that does not end because of the fault has found it."""
     copy = Copy(small, small.parent / 'copy', small.parent / 'cache', '')
     copy.make()
-    trial = Trial(small, Suite(small), at(small, SLOW, 1), patient(60.0), patient(1.5))
+    trial = Trial(small, Suite(small), at(small, SLOW, 1), patient(60.0), patient(6.0))
     with progress.Bar('trying', 1, 'faults') as bar:
         trial.run([copy], bar)
     assert [(each.word, each.hung, each.test) for each in trial.verdicts] == [

@@ -170,7 +170,7 @@ def lateness(x: Delays, sources: Sources, p: AgeLimits, u: Event, given: float) 
     k = int(sources.last)
     age = age_of(p, u)
     if age >= NONE:
-        age = max(given, sources.excess[k])
+        age = given if sources.excess[k] < given < NONE else sources.excess[k]
     x.jumped = 1.0 if abs(age - x.age) > AGREES else 0.0
     x.age = age
     gap = u.now - x.last - _USUAL * 2.0 * p.period  # that is half of the nominal one

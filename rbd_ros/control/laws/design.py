@@ -292,7 +292,7 @@ def _find_lateness(x: Design, p: DesignLimits, period: float) -> None:
     x.ahead = x.late if x.delay != 0.0 and not p.closed_loops > 0.0 else 0.0
     x.unsaid = 0.0
     if _is_unsaid(x.delay, p) and not p.closed_loops > 0.0:
-        x.unsaid = x.delay - p.delay
+        x.unsaid = _known(x.delay - p.delay, 0.0)
 
 
 def _find_paces(x: Design, p: DesignLimits) -> None:
