@@ -38,7 +38,9 @@ setup(
     packages=find_packages(include=['rbd_ros', 'rbd_ros.*']),
     package_data={'rbd_ros': ['py.typed'], 'rbd_ros.nodes': ['*.xml'],
                   'rbd_ros.learn': ['*.md'], 'rbd_ros.model.urdf': ['*.csv'],
-                  'rbd_ros.command_line.ros2_control': ['*.in'],
+                  'rbd_ros.command_line.ros2_control': [
+                      'robot/*.c', 'rbd_controller/*', 'rbd_controller/*/*',
+                      'rbd_controller/*/*/*'],
                   'rbd_ros.command_line.embedded': ['*.in']},
     data_files=[
         ('share/ament_index/resource_index/packages', [f'resource/{package_name}']),

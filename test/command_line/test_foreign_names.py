@@ -276,8 +276,9 @@ def test_names_add_no_line_to_a_controller(tmp_path: Path) -> None:
         files = {**controller_project(chosen, 'arm'), **ros2_control_package(chosen, 'arm')}
         counts.append({file: len(content.splitlines()) for file, content in files.items()})
     assert counts[0] == counts[1] and len(counts[0]) > 15
-    ElementTree.fromstring(files['package.xml'])
-    managed = yaml.safe_load(files['config/controllers.yaml'])['joint_trajectory_controller']
+    ElementTree.fromstring(files['arm_rbd_robot/package.xml'])
+    managed = yaml.safe_load(files['arm_rbd_robot/config/controllers.yaml'])[
+        'joint_trajectory_controller']
     assert managed['ros__parameters']['joints'] == ['shoulder', f'{evil} elbow']
 
 

@@ -20,8 +20,8 @@ import re
 import pytest
 
 from rbd_ros import load_urdf
-from rbd_ros.command_line.ros2_control.live_tables import live_tables
-from rbd_ros.command_line.ros2_control.sentence_tables import sentence_tables
+from rbd_ros.command_line.ros2_control.live_tables import LiveTables
+from rbd_ros.command_line.ros2_control.sentence_tables import sentence_rows
 from rbd_ros.control.controller import Controller
 from rbd_ros.control.force_torque.words import SensorWord
 from rbd_ros.control.interface.sentences import JointName, Sentence
@@ -168,17 +168,18 @@ def test_refused_parameters_have_units(values):
 
 def test_the_plugin_knows_the_units_of_springs(controller):
     """One for each joint; the springs at the tip have theirs in the sentence."""
-    text = '\n'.join(live_tables(controller.settings, controller.p))
-    row = text[text.index(' kSpringUnits0'):]
-    assert re.findall(r'"(.*?)"', row[:row.index(';')]) == controller.settings.robot.units
-    assert '{b:g} {effort}.s/{unit} of {joint} cannot be stable' in text
-    assert 'rad or N' not in text[text.index('struct SpringRule'):]
+    text = '\n'.join(LiveTables(controller.settings, controller.p).lines())
+    rules = text[text.index('SpringRule kSpringRules[]'):]
+    units = re.findall(r'\(const char \*const\[\]\) {(.*?)}', rules)[1]
+    assert re.findall(r'"(.*?)"', units) == controller.settings.robot.units
+    assert '{b:g} {effort}.s/{unit} of {joint} cannot be stable' in rules
+    assert 'rad or N' not in rules
 
 
 def test_the_plugin_says_the_same(controller):
-    """Every place of a number in the C++ tables has a unit behind it, too."""
+    """Every place of a number in its tables has a unit behind it, too."""
     names = JointName('turn', 'rad'), JointName('slide', 'm')
-    rows = re.findall(r'{(\d+), About::\w+, "(.*)"},', '\n'.join(sentence_tables(controller)))
+    rows = re.findall(r'{(\d+), RBD_\w+, "(.*)"}', '\n'.join(sentence_rows(controller)))
     assert {int(word) for word, _ in rows} == set(WORDS)
     for word, pattern in rows:
         if int(word) == LoadWord.LOOP_SINGULAR:

@@ -21,6 +21,7 @@ from types import SimpleNamespace
 
 from control_msgs.action import FollowJointTrajectory
 import pytest
+from rbd_ros.command_line.ros2_control.package import plugin_package
 from rbd_ros.control.parameters.table import PARAMETERS
 from rbd_ros.model.urdf import load_urdf
 from rbd_ros.nodes.controller import action
@@ -65,7 +66,7 @@ def test_names_are_those_of_the_node(offered):
 
 def test_names_are_those_of_the_plugin():
     """The plugin of ros2_control offers the same action under its own name."""
-    source = (ROOT / 'rbd_ros/command_line/ros2_control/topics.cpp.in').read_text()
+    source = plugin_package()['src/topics.cpp']
     server = source[source.index('create_server<Follow>'):]
     assert f'"~/{MANAGER["controller"]["action_ns"]}"' in server[:200]
 

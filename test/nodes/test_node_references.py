@@ -290,7 +290,7 @@ def test_a_second_commander_is_told_while_there_is_torque(rig):
 
 
 def test_a_second_commander_that_sends_stops_the_robot(rig):
-    """It is braked and released, the other node is named; a reset after it begins anew."""
+    """It is braked and released, the other node is named; a reset begins anew, and says so."""
     rig.block()  # nobody holds the arm once it is released
     other = rig.client.create_publisher(type(rig.commands[0]), 'controller/commands', 1)
     try:
@@ -304,7 +304,13 @@ def test_a_second_commander_that_sends_stops_the_robot(rig):
         assert not answer.success and 'not known to be free' in answer.message
     finally:
         rig.client.destroy_publisher(other)
-    rig.wait(lambda: rig.call('reset').success, 'a reset')
+    answers = []
+
+    def is_reset():
+        answers.append(rig.call('reset'))
+        return answers[-1].success
+    rig.wait(is_reset, 'a reset')
+    assert answers[-1].message == 'faults cleared, probing'
     rig.run_until(lambda: rig.said('state') == 'running', 'running')
 
 

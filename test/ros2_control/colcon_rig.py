@@ -60,15 +60,17 @@ def why_no_colcon() -> str:
     return f'this machine has no {" and no ".join(missing)}' if missing else ''
 
 
-def colcon_build(source: Path, base: Path) -> Path:
+def colcon_build(source: Path, base: Path, *more: str) -> Path:
     """
-    Build a package, and return where it is installed.
+    Build packages, and return where they are installed.
 
-    :param source: its folder.
+    :param source: their folder.
     :param base: folder for all that is made.
+    :param more: arguments of CMake.
     """
     # C++ of ROS takes long to optimise, and it is the C that has to be fast.
-    arguments = ['-DCMAKE_EXPORT_COMPILE_COMMANDS=ON', '-DCMAKE_CXX_FLAGS_RELEASE=-O0']
+    arguments = ['-DCMAKE_EXPORT_COMPILE_COMMANDS=ON', '-DCMAKE_CXX_FLAGS_RELEASE=-O0',
+                 '-DBUILD_TESTING=OFF', *more]
     environment = dict(os.environ)
     root = prefix(_LIBRARY)
     assert root is not None

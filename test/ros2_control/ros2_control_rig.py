@@ -13,7 +13,7 @@
 # limitations under the License.
 
 """
-Build a generated controller and run it in a real controller manager.
+Build the plugin and the library of a robot, and run them in a real controller manager.
 
 ``benchmark.headers`` says where the headers of ROS come from; the libraries are those of the ROS
 that ``./run`` uses.
@@ -24,9 +24,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, cached_property
-import inspect
 import json
 import os
 from pathlib import Path
@@ -45,7 +44,7 @@ import mujoco
 import numpy as np
 from once import once
 from rbd_ros.command_line.c_controller import controller_settings, law_kernels
-from rbd_ros.command_line.ros2_control.package import ros2_control_package
+from rbd_ros.command_line.ros2_control.package import PLUGIN, plugin_package, robot_package
 from rbd_ros.control.controller import Controller
 from rbd_ros.control.interface.events import Event, Kind, Result
 from rbd_ros.control.load.load import restart_load
@@ -68,7 +67,9 @@ _LIBRARIES = (
     'geometry_msgs__rosidl_typesupport_cpp sensor_msgs__rosidl_typesupport_cpp rclcpp_action '
     'rcl_action libstatistics_collector statistics_msgs__rosidl_typesupport_cpp '
     'realtime_tools pal_statistics tracetools_status rcl_lifecycle pthread dl').split()
-_PLAIN = ('gcc', '-std=c99', '-O2', '-fPIC', '-Werror')
+_PLAIN = ('gcc', '-std=c99', '-O2', '-fPIC', '-Wall', '-Wextra', '-Werror')
+#: before the name of a step whose calls are watched
+WRAP = '-Wl,--wrap='
 _PACKAGE_XML = ('<package format="3"><name>{}</name><version>0.0.0</version><description>for a '
                 'test</description><maintainer email="nobody@example.com">nobody</maintainer>'
                 '<license>Apache-2.0</license></package>')
@@ -96,15 +97,15 @@ def _compile(*words: object) -> None:
 @dataclass(frozen=True)
 class Built:
     """
-    A controller and a manager that runs it.
+    The controller of a robot and a manager that runs it.
 
     :param manager: the program.
-    :param package: its name.
-    :param places: where plugins are found.
+    :param library: of the robot.
+    :param places: where plugins and libraries are found.
     """
 
     manager: Path
-    package: str
+    library: str
     places: tuple[Path, ...]
 
     @property
@@ -123,10 +124,10 @@ def _plus() -> list[object]:
 @cache
 def _with_headers() -> list[object]:
     """Return those words with all headers of ROS that are needed: to read them takes longest."""
-    sources = [*HERE.glob('*.[ch]pp'),
-               *Path(inspect.getfile(ros2_control_package)).parent.glob('*.[ch]pp.in')]
-    found = {name for each in sources for name in re.findall(
-        r'^#include "([a-z_]+/[a-z_/]+\.hpp)"', each.read_text(), re.MULTILINE)}
+    sources = [*[each.read_text() for each in HERE.glob('*.[ch]pp')],
+               *[text for name, text in plugin_package().items() if name.endswith('pp')]]
+    found = {name for text in sources for name in re.findall(
+        rf'^#include "((?!{PLUGIN}/)[a-z_]+/[a-z_/]+\.hpp)"', text, re.MULTILINE)}
 
     def make(folder: Path) -> None:
         (folder / 'ros.hpp').write_text(''.join(f'#include "{each}"\n' for each in sorted(found)))
@@ -170,6 +171,8 @@ def _tools() -> Path:
             (*_with_headers(), '-shared', '-isystem', wheel / 'include',
              HERE / 'mujoco_system.cpp', '-o', folder / 'lib' / 'libmujoco_system.so', *_linked(),
              '-lhardware_interface', next(wheel.glob('libmujoco.so*')), f'-Wl,-rpath,{wheel}')])
+        _compile('g++', '-rdynamic', folder / 'manager.o', '-o', folder / 'manager', *_linked(),
+                 '-Wl,--no-as-needed', *[f'-l{each}' for each in _LIBRARIES])
         _register(folder, 'mujoco_system', 'hardware_interface', (
             '<library path="mujoco_system"><class name="mujoco_system/MujocoSystem" type='
             '"mujoco_system::MujocoSystem" base_class_type="hardware_interface::SystemInterface">'
@@ -179,68 +182,105 @@ def _tools() -> Path:
         'manager.cpp', 'messages.hpp', 'step_watch.h', 'mujoco_system.cpp')], make)
 
 
-def _package(files: Mapping[str, str], name: str) -> Path:
-    """Return the folder of a compiled package."""
+def written_to(folder: Path, files: Mapping[str, str]) -> None:
+    """Write files, by their names in a folder."""
+    for name, content in files.items():
+        place = folder / name
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_text(content)
+
+
+@cache
+def plugin() -> Path:
+    """Return the folder with the plugin that serves every robot."""
+    files = plugin_package()
+
     def make(folder: Path) -> None:
-        for path, content in files.items():
-            place = folder / 'source' / path
-            place.parent.mkdir(parents=True, exist_ok=True)
-            place.write_text(content)
-        _build(folder, name)
+        source = folder / 'source'
+        written_to(source, files)
+        (folder / 'lib').mkdir()
+        sources = sorted(source.glob('src/*.cpp'))
+        objects = [folder / f'{each.stem}.o' for each in sources]
+        _compile_all([(*_with_headers(), '-Wconversion', f'-I{source / "include"}', '-c', each,
+                       '-o', made) for each, made in zip(sources, objects, strict=True)])
+        _compile('g++', '-shared', *objects, '-o', folder / 'lib' / f'lib{PLUGIN}.so', *_linked(),
+                 '-lcontroller_interface', '-lrclcpp', '-lrclcpp_action', '-ldl')
+        _register(folder, PLUGIN, 'controller_interface', files[f'{PLUGIN}_plugins.xml'])
 
-    return _once(name, sorted(files.items()), make)
+    return _once('plugin', sorted(files.items()), make)
 
 
-def _build(folder: Path, name: str) -> None:
-    package, source = f'{name}_rbd_controller', folder / 'source'
-    lib, include = folder / 'lib', source / 'include'
-    lib.mkdir()
-    commands = {'.cpp': (*_with_headers(), f'-I{include}'),
-                '.c': (*_PLAIN, '-ffp-contract=off')}
-    sources = [each for suffix in commands for each in sorted(source.glob(f'src/*{suffix}'))]
-    objects = [folder / f'{each.stem}.o' for each in sources]
-    _compile_all([(*commands[each.suffix], f'-I{include / package}', '-c', each, '-o', made)
-                  for each, made in zip(sources, objects, strict=True)])
-    _compile('g++', '-shared', *objects, '-o', lib / f'lib{package}.so', *_linked(),
-             '-lcontroller_interface', '-lrclcpp', '-lrclcpp_action')
-    _register(folder, package, 'controller_interface',
-              (source / f'{package}_plugins.xml').read_text())
+def linked_with(program: Built) -> Built:
+    """Return a program with a plugin into which the robot is linked."""
+    def make(folder: Path) -> None:
+        (folder / 'lib').mkdir()
+        _compile('g++', '-shared', *sorted(plugin().glob('*.o')), '-o',
+                 folder / 'lib' / f'lib{PLUGIN}.so', f'-L{program.places[0] / "lib"}', *_linked(),
+                 '-Wl,--no-as-needed', f'-l:{program.library}', '-lcontroller_interface',
+                 '-lrclcpp', '-lrclcpp_action', '-ldl')
+        _register(folder, PLUGIN, 'controller_interface',
+                  plugin_package()[f'{PLUGIN}_plugins.xml'])
+
+    made = _once('linked', [*map(str, program.places), program.library], make)
+    return replace(program, library='', places=(program.places[0], made, *program.places[2:]))
+
+
+def library(files: Mapping[str, str], name: str) -> Path:
+    """
+    Return the folder with the compiled library of a robot.
+
+    :param files: of its package, by name.
+    :param name: prefix of its C code.
+    """
+    def make(folder: Path) -> None:
+        source = folder / 'source' / 'src'
+        written_to(folder / 'source', files)
+        (folder / 'lib').mkdir()
+        sources = sorted(source.glob('*.c'))
+        objects = [folder / f'{each.stem}.o' for each in sources]
+        _compile_all([(*_PLAIN, '-Wconversion', '-ffp-contract=off', '-c', each, '-o', made)
+                      for each, made in zip(sources, objects, strict=True)])
+        _compile('gcc', '-shared', *objects, watch(folder, source, name), f'{WRAP}{name}_step',
+                 '-o', folder / 'lib' / f'lib{name}_rbd_robot.so', '-lm')
+
+    return _once(name, [*sorted(files.items()), (HERE / 'step_watch.c').read_text()], make)
+
+
+def watch(folder: Path, source: Path, name: str) -> Path:
+    """
+    Return the object file through which calls of a step come, if it is linked with ``WRAP``.
+
+    :param folder: where it is made.
+    :param source: folder with the C code of the robot.
+    :param name: prefix of it.
+    """
+    made = folder / 'step_watch.o'
+    _compile(*_PLAIN, f'-I{source}', f'-DSTEP_HEADER="{name}.h"', f'-DREAL=__real_{name}_step',
+             f'-DWRAP=__wrap_{name}_step', f'-DMEMORY={name}_memory', '-c',
+             HERE / 'step_watch.c', '-o', made)
+    return made
 
 
 def built(files: Mapping[str, str], name: str) -> Built:
     """
-    Return a compiled package with a manager that runs it.
+    Return the controller of a robot, compiled, with a manager that runs it.
 
-    :param files: of ``rbd codegen --ros2-control``, by name.
+    :param files: of the package of the robot, by name.
     :param name: prefix of its C code.
     """
-    place = _package(files, name)
-    return with_manager(place, place / 'source', name)
+    return installed((library(files, name), plugin()), name)
 
 
-def with_manager(place: Path, source: Path, name: str) -> Built:
+def installed(places: tuple[Path, ...], name: str) -> Built:
     """
-    Return an installed package with a manager that runs it.
+    Return a manager that runs what is installed.
 
-    :param place: where it is installed.
-    :param source: its folder.
+    :param places: of the plugin and the library of the robot.
     :param name: prefix of its C code.
     """
-    root, package = prefix(_NEEDED), f'{name}_rbd_controller'
-
-    def make(folder: Path) -> None:
-        watch = folder / 'step_watch.o'
-        _compile(*_PLAIN, f'-I{source / "include" / package}',
-                 f'-DSTEP_HEADER="{name}.h"', f'-DSTEP={name}_step', f'-DMEMORY={name}_memory',
-                 f'-DSTEP_NAME="{name}_step"', '-c', HERE / 'step_watch.c', '-o', watch)
-        _compile('g++', '-rdynamic', _tools() / 'manager.o', watch, '-o', folder / 'manager',
-                 f'-L{place / "lib"}', *_linked(), '-Wl,--no-as-needed', f'-l{package}',
-                 *[f'-l{each}' for each in _LIBRARIES])
-
-    key = [str(place), str(_tools()), (HERE / 'step_watch.c').read_text()]
+    root = prefix(_NEEDED)
     assert root is not None
-    return Built(_once(f'{name}_manager', key, make) / 'manager', package,
-                 (place, _tools(), root))
+    return Built(_tools() / 'manager', f'lib{name}_rbd_robot.so', (*places, _tools(), root))
 
 
 def _register(folder: Path, package: str, kind: str, plugins: str) -> None:
@@ -522,7 +562,7 @@ def compiled(name: str, added: str = '', **changed: object) -> Built:
     :param added: see ``settings_of``.
     :param changed: see there, too.
     """
-    return built(ros2_control_package(settings_of(name, added, **changed), name), name)
+    return built(robot_package(settings_of(name, added, **changed), name), name)
 
 
 def run(program: Built, arm: Arm, folder: Path, script: Sequence[str], *, cycles: int,
@@ -550,10 +590,11 @@ def run(program: Built, arm: Arm, folder: Path, script: Sequence[str], *, cycles
     others = dict(controllers or {})
     place = [str(folder / 'parameters.yaml')]
     types = {name: {'type': each['type'], 'params_file': place} for name, each in others.items()}
-    own = {'type': f'{program.package}/Controller', 'params_file': place}
+    own = {'type': f'{PLUGIN}/Controller', 'params_file': place}
     manager = {'update_rate': rate, 'rbd_controller': own, **types}
     file = {'controller_manager': {'ros__parameters': manager},
-            'rbd_controller': {'ros__parameters': dict(parameters or {'mode': 'hold'})}}
+            'rbd_controller': {'ros__parameters': {
+                'robot_library': program.library, **(parameters or {'mode': 'hold'})}}}
     for name, each in others.items():
         file[name] = {'ros__parameters': {k: v for k, v in each.items() if k != 'type'}}
     (folder / 'parameters.yaml').write_text(json.dumps(file))  # YAML without aliases

@@ -24,13 +24,15 @@ from xml.etree import ElementTree
 from colcon_rig import colcon_build, compile_commands, why_no_colcon
 import pytest
 from rbd_ros.command_line.c_controller import controller_settings
-from rbd_ros.command_line.ros2_control.package import ros2_control_package
+from rbd_ros.command_line.ros2_control.package import (
+    PLUGIN, plugin_package, ros2_control_package)
 from rbd_ros.control.supervisor.states import StateCode
-from ros2_control_rig import Arm, reason_to_skip, run, with_manager
+from ros2_control_rig import (
+    Arm, installed, reason_to_skip, run, watch, WRAP, written_to)
 
 pytestmark = [pytest.mark.slow, pytest.mark.sampled('simulations', 1, pool='plugins')]
 
-ROBOT, PACKAGE = 'swivel', 'swivel_rbd_controller'
+ROBOT, PACKAGE = 'swivel', 'swivel_rbd_robot'
 #: One joint about the vertical: quick to compile, and without motors it stays where it is.
 URDF = """\
 <robot name="swivel"><link name="base"/>
@@ -51,14 +53,16 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     return ros2_control_package(controller_settings(URDF, str(file), lambda _: None), ROBOT)
 
 
-def test_every_header_has_its_package(files: dict[str, str]) -> None:
+def test_every_header_has_its_package() -> None:
     """The manifest and the CMake file name exactly the packages whose headers are included."""
+    files = plugin_package()
     included = {path.split('/')[0] for name, text in files.items() if name.endswith('pp')
-                for path in re.findall(r'#include "(\w+/.*)"', text)} - {PACKAGE}
+                for path in re.findall(r'#include "(\w+/.*)"', text)} - {PLUGIN}
     manifest = ElementTree.fromstring(files['package.xml'])
     cmake = files['CMakeLists.txt']
     assert {each.text for each in manifest.findall('depend')} == included
-    assert set(re.findall(r'find_package\((\w+)', cmake)) == {'ament_cmake', *included}
+    assert set(re.findall(r'find_package\((\w+)', cmake)) == {
+        'ament_cmake', 'ament_cmake_gtest', *included}
     listed = re.search(r'ament_target_dependencies\(\w+ PUBLIC([^)]*)\)', cmake)
     assert listed is not None
     assert set(listed[1].split()) == included
@@ -67,23 +71,23 @@ def test_every_header_has_its_package(files: dict[str, str]) -> None:
 @pytest.mark.skipif(bool(reason_to_skip()), reason=reason_to_skip() or 'none')
 @pytest.mark.skipif(bool(why_no_colcon()), reason=why_no_colcon() or 'none')
 def test_colcon_builds_what_the_manager_loads(files: dict[str, str], tmp_path: Path) -> None:
-    """``colcon build`` makes a plugin with optimised C; the manager finds it, and it runs."""
-    for name, text in files.items():
-        place = tmp_path / 'source' / name
-        place.parent.mkdir(parents=True, exist_ok=True)
-        place.write_text(text)
-    installed = colcon_build(tmp_path / 'source', tmp_path)
-    assert (installed / 'share' / PACKAGE / 'config' / 'controllers.yaml').is_file()
+    """``colcon build`` makes a plugin, and a library with optimised C; the manager runs them."""
+    written_to(tmp_path / 'source', files)
+    watched = watch(tmp_path, tmp_path / 'source' / PACKAGE / 'src', ROBOT)
+    place = colcon_build(
+        tmp_path / 'source', tmp_path, f'-DCMAKE_SHARED_LINKER_FLAGS={WRAP}{ROBOT}_step',
+        f'-DCMAKE_C_STANDARD_LIBRARIES={watched}')  # the plugin has none of C alone
+    assert (place / 'share' / PACKAGE / 'config' / 'controllers.yaml').is_file()
     commands = compile_commands(tmp_path, PACKAGE)
-    assert set(commands) == {Path(name).name for name in files if name.endswith(('.c', '.cpp'))}
-    for name in (f'{ROBOT}.c', f'{ROBOT}_kernels.c'):
+    assert set(commands) == {Path(name).name for name in files if name.endswith('.c')}
+    for name in commands:
         words = commands[name].split()
         levels = [word for word in words if word.startswith('-O')]
         assert levels[-1] == '-O2'  # the last one counts
         assert '-ffp-contract=off' in words
         assert '-ffast-math' not in words
     # the manager knows the package by its description alone, which colcon has installed
-    program = with_manager(installed, tmp_path / 'source', ROBOT)
+    program = installed((place,), ROBOT)
     ran = run(program, ARM, tmp_path / 'run', [
         '+100 load rbd_controller', '+100 switch +rbd_controller',
         f'+0 until {StateCode.RUNNING.value} 6000', '+200 see'], cycles=0, mock=True,

@@ -12,12 +12,11 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Two threads of a generated controller never wait for each other: the order of its locks."""
+"""Two threads of the plugin never wait for each other: the order of its locks."""
 
-from importlib.resources import files
 import re
 
-from rbd_ros.command_line import ros2_control
+from rbd_ros.command_line.ros2_control.package import plugin_package
 
 
 def under_lock(text: str, name: str) -> list[str]:
@@ -35,10 +34,9 @@ def under_lock(text: str, name: str) -> list[str]:
 def test_the_lock_of_requests_is_the_last_one():
     """With it nothing else is locked; callbacks of topics take it with theirs."""
     held = 0
-    for name in ('controller.cpp.in', 'topics.cpp.in', 'reports.cpp.in'):
-        text = files(ros2_control).joinpath(name).read_text()
+    for text in (text for name, text in plugin_package().items() if name.endswith('.cpp')):
         for scope in under_lock(text, 'asking_'):
             held += 1
-            for other in ('mutex', 'topics_.', 'reports_.', 'ask(', 'post(', 'wait_for('):
+            for other in ('mutex', 'topics_->', 'reports_->', 'ask(', 'post(', 'wait_for('):
                 assert other not in scope, scope
     assert held > 5

@@ -66,10 +66,17 @@ def life(robot: str, tmp_path_factory: pytest.TempPathFactory) -> Run:
 
 
 def test_life(life: Run) -> None:
-    """The supervisor goes the way of the node; a bad mode is refused with those that exist."""
+    """
+    The supervisor goes the way of the node, and answers are those of the node.
+
+    A bad mode is refused with those that exist; a reset says what it led to.
+    """
     answers = [each.strip() for each in life.answers()]
-    assert answers.pop(4) == f'refused mode must be one of: {" ".join(MODES)}'
-    assert answers == ['ok'] * 17, life.output[-4000:]
+    assert answers.pop(4) == f"refused mode must be one of {list(MODES)}, got 'fly'"
+    assert answers.pop(4) == 'ok braking'
+    assert answers.pop(5) == 'ok faults cleared, ramping in'
+    assert answers.pop(9) == 'ok faults cleared, probing'
+    assert answers == ['ok'] * 14, life.output[-4000:]
     running, stopped = ['probing', 'ramping in', 'running'], ['braking', 'holding']
     lost = ['state lost', 'ramping down', 'releasing', 'fault']
     assert life.states() == ['inactive', *running, *stopped, *running[1:], *lost, *running,
@@ -136,9 +143,10 @@ def test_names_are_escaped() -> None:
     """XML and YAML are read as what was meant."""
     settings = settings_of('panda')
     files = ros2_control_package(settings, 'panda')
-    for name in ('package.xml', 'panda_rbd_controller_plugins.xml'):
+    for name in ('panda_rbd_robot/package.xml', 'rbd_controller/package.xml',
+                 'rbd_controller/rbd_controller_plugins.xml'):
         ElementTree.fromstring(files[name])
-    config = yaml.safe_load(files['config/controllers.yaml'])
+    config = yaml.safe_load(files['panda_rbd_robot/config/controllers.yaml'])
     assert config['joint_trajectory_controller']['ros__parameters']['joints'] == JOINTS
     with pytest.raises(SettingError, match='prefix "_x"'):
         ros2_control_package(settings, '_x')

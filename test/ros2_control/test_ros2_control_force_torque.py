@@ -134,6 +134,8 @@ def test_answers(sensed: Run) -> None:
                         r'\(force_torque.tare_time\)', found.pop('tare in motion'))
     for name in ('tare', 'felt', 'felt again'):
         found.pop(name)
+    resets = {found.pop(name) for name in list(found) if name.endswith(': reset')}
+    assert resets == {'ok faults cleared, ramping in'}
     assert set(found.values()) == {'ok'}, sensed.output[-6000:]
     start, stopped = ['probing', 'ramping in', 'running'], ['braking', 'holding']
     assert sensed.states() == ['inactive', *start, 'inactive', *start,

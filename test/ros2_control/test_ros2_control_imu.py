@@ -130,6 +130,8 @@ def test_answers(tilted: Run) -> None:
     answers = dict(zip(SCRIPT, (each.strip() for each in tilted.answers()), strict=True))
     refused = answers.pop('reset too early')
     assert refused.startswith('refused') and 'dead-man' in refused
+    assert answers.pop('reset') == 'ok faults cleared, probing'
+    assert answers.pop('reset again') == 'ok faults cleared, ramping in'
     assert set(answers.values()) == {'ok'}, tilted.output[-4000:]
     assert tilted.states() == [
         'inactive', 'probing', 'ramping in', 'running', 'state lost', 'ramping down',

@@ -144,16 +144,19 @@ def test_changes_are_taken_or_named(changed: Run) -> None:
 @needs_ros
 def test_requests_that_cannot_be_granted_are_answered(changed: Run) -> None:
     """
-    There is nothing to reset while the robot runs; without updates nobody is left waiting.
+    There is nothing to reset while the robot runs, or is not active, as the node says it.
+
+    Without updates nobody is left waiting.
 
     When updates go on, a stop that was given up is carried out, and a reset is not.
     """
     found = [each.strip() for each in changed.answers()[19:]]
     unheard = 'refused no update came to answer it: is the controller active?'
     assert found == [
-        'ok', unheard, 'ok', 'ok', unheard, *['ok'] * 3,
-        'refused nothing to reset, the controller is running', 'ok', unheard, unheard, 'ok'
-        ], changed.output[-4000:]
+        'ok', unheard, 'ok', 'ok', unheard, 'ok', 'ok faults cleared, ramping in', 'ok',
+        'refused nothing to reset, the controller is running', 'ok',
+        'ok nothing to stop: no torque is published',
+        'refused nothing to reset, the controller is inactive', 'ok'], changed.output[-4000:]
     end = changed.begun()[19 + 5]  # 500 cycles after the reset that nobody heard
     assert (changed.trace[end - 400:end, 0] == StateCode.HOLDING).all()
 

@@ -30,10 +30,10 @@ returns torques, with all limits, checks and stops. Its memory is one struct, in
 parameters in the file; "rbd config" writes such a file. The program main runs it on recorded
 events.
 
-    rbd codegen robot.urdf --out src/my_controller --ros2-control --params my_robot.yaml
+    rbd codegen robot.urdf --out src --ros2-control --params my_robot.yaml
 
-writes the same controller as a package for colcon: a plugin for the controller manager of
-ros2_control, see docs/ros2_control.md.
+writes the same controller as a library for ros2_control, and the plugin that loads such libraries
+into a controller manager: two packages for colcon, see docs/ros2_control.md.
 
     rbd codegen robot.urdf --out web --target wasm
     node web/example.js
@@ -88,7 +88,7 @@ def run(
     controller: Annotated[bool, typer.Option(
         '--controller', help='Write the controller instead of single functions.')] = False,
     ros2_control: Annotated[bool, typer.Option(
-        '--ros2-control', help='Write the controller as a package for ros2_control.')] = False,
+        '--ros2-control', help='Write the controller as packages for ros2_control.')] = False,
     params: Annotated[Optional[Path], typer.Option(
         metavar='FILE', help='Parameter file of the controller.')] = None,
     as_json: AsJson = False,

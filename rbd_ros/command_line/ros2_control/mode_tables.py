@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Functions of C++ that set the parameters of the step by mode and clock, and read its state."""
+"""Functions of C99 that set the parameters of the step by mode and clock."""
 
 from __future__ import annotations
 
@@ -24,7 +24,6 @@ from rbd_ros.control.controller import Controller
 from rbd_ros.control.parameters.row import Value
 from rbd_ros.control.parameters.settings import Settings
 from rbd_ros.control.step.state import fill_parameters, Parameters
-from rbd_ros.control.supervisor.states import State
 
 __all__ = ['mode_tables']
 
@@ -39,22 +38,21 @@ def mode_tables(settings: Settings, modes: Sequence[str], controller: Controller
     base, found = made({'mode': modes[0]}, False), []
     every = {line.split(' = ')[0]: line for mode in modes
              for line in _assignments(base, made({'mode': mode}, False))}
-    found += ['// A mode is what differs between its parameters and those of the others.',
-              'inline void set_mode(StepParameters & p, int mode)', '{', '  switch (mode) {']
+    found += ['/// A mode is what differs between its parameters and those of the others.',
+              'static void set_mode(ROBOT(Parameters) *p, int mode)', '{', '  switch (mode) {']
     for k, mode in enumerate(modes):
         other = made({'mode': mode}, False)
         changed = {line.split(' = ')[0]: line for line in _assignments(base, other)}
         back = {line.split(' = ')[0]: line for line in _assignments(other, base)}
-        found.append(f'    case {k}:  // {mode}')
+        found.append(f'    case {k}:')
         for place in every:
             found.append('      ' + changed.get(place, _of(base, place, back)))
         found.append('      break;')
-    found += ['  }', '}', '', 'inline void set_clock(StepParameters & p, bool simulated)', '{']
+    found += ['  }', '}', '', 'static void set_clock(ROBOT(Parameters) *p, int simulated)', '{']
     for line in _assignments(base, made({'mode': modes[0]}, True)):
         place, value = line.rstrip(';').split(' = ')
         found.append(f'  {place} = simulated ? {value} : {_of(base, place, {})[len(place) + 3:]}')
-    found += ['}', '', *_VIEWS]
-    return found
+    return [*found, '}']
 
 
 def _filled(controller: Controller, settings: Settings) -> Parameters:
@@ -67,7 +65,7 @@ def _filled(controller: Controller, settings: Settings) -> Parameters:
 def _assignments(before: Parameters, after: Parameters) -> list[str]:
     """Return the statements that make the second set of the first one."""
     found = []
-    for (path, _, old), (_, _, new) in zip(before.walk('p.'), after.walk('p.')):
+    for (path, _, old), (_, _, new) in zip(before.walk('p->'), after.walk('p->')):
         for k in np.flatnonzero(old.ravel() != new.ravel()):
             place = path if old.ndim == 0 or old.size == 1 else f'{path}[{k}]'
             found.append(f'{place} = {number(new.ravel()[k])};')
@@ -79,54 +77,8 @@ def _of(p: Parameters, place: str, known: Mapping[str, str]) -> str:
     if place in known:
         return known[place]
     path, _, rest = place.partition('[')
-    for name, _, view in p.walk('p.'):
+    for name, _, view in p.walk('p->'):
         if name == path:
             value = view.ravel()[int(rest.rstrip(']')) if rest else 0]
             return f'{place} = {number(value)};'
     raise KeyError(place)
-
-
-_VIEWS = """\
-inline bool is_simulated(const Memory & m) {return m.p.command.supervisor.simulated > 0.0;}
-
-inline double supervisor_state(const Memory & m) {return m.x.command.supervisor.state;}
-
-inline bool is_working(int state) {return state == @RAMPING_IN@ || state == @RUNNING@;}
-
-inline bool is_working(const Memory & m)
-{
-  return is_working(static_cast<int>(supervisor_state(m)));
-}
-
-/// One bit for each cause that is latched.
-inline int fault_bits(const Memory & m)
-{
-  int bits = 0;
-  for (std::size_t k = 0; k < kCauseCount; ++k) {
-    bits |= m.x.command.supervisor.faults.order[k] != 0.0 ? 1 << k : 0;
-  }
-  return bits;
-}
-
-/// What was seen of a cause: steady time, word, joint, three numbers.
-inline const double * fault_detail(const Memory & m, std::size_t cause)
-{
-  return m.x.command.supervisor.faults.details + 6 * cause;
-}
-
-/// Whether a start has a force-torque sensor to go by, or needs none.
-inline bool is_sensed(const Memory & m)
-{
-  const auto & x = m.x.sensor;
-  const auto & p = m.p.sensor;
-  return p.used == 0.0 || (m.u.now - x.received <= p.timeout &&
-         (p.freeze_time == 0.0 || m.u.now - x.changed <= p.freeze_time));
-}
-
-/// Where the reference of a joint is now.
-inline double followed(const Memory & m, std::size_t joint)
-{
-  return m.x.references.joint.profile.state[joint];
-}
-""".replace('@RAMPING_IN@', str(tuple(State).index(State.RAMPING_IN))).replace(
-    '@RUNNING@', str(tuple(State).index(State.RUNNING))).split('\n')

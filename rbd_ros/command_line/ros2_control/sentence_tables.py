@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""What the C++ controller says: every word of the step as a sentence with places."""
+"""What a controller of ros2_control says: words of the step as sentences with places."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ from rbd_ros.control.supervisor import words as supervisor_words
 from rbd_ros.control.supervisor.states import State
 from rbd_ros.control.supervisor.words import SupervisorWord
 
-__all__ = ['sentence_tables']
+__all__ = ['sentence_rows']
 
 #: words whose first number is a state of the supervisor
 _OF_STATES = (SupervisorWord.CANNOT_ACTIVATE, SupervisorWord.STOP_NOT_ENDED,
@@ -52,8 +52,8 @@ _OF_BITS: dict[enum.IntEnum, str] = {
 
 #: what sentences are about, if it is no joint
 _ABOUT: dict[enum.IntEnum, str] = {
-    ReferenceWord.MODE_CHANGED: 'kMode', ReferenceWord.OTHER_MODE: 'kMode',
-    ReferenceWord.NOT_RUNNING: 'kState', ReferenceWord.STOPPED: 'kFaults'}
+    ReferenceWord.MODE_CHANGED: 'RBD_MODE', ReferenceWord.OTHER_MODE: 'RBD_MODE',
+    ReferenceWord.NOT_RUNNING: 'RBD_STATE', ReferenceWord.STOPPED: 'RBD_FAULTS'}
 
 
 class _Place(float):
@@ -74,15 +74,13 @@ def _places(value: float) -> list[_Place]:
     return places
 
 
-def sentence_tables(controller: Controller) -> list[str]:
+def sentence_rows(controller: Controller) -> list[str]:
     """Return the sentences of the words, each with places for what it is about and numbers."""
     texts = {**arrival_texts(controller.intake), **supervisor_words.TEXTS,
              **reference_words.TEXTS, **law_words.TEXTS, **observer_words.TEXTS,
              **load_words.TEXTS, **sensor_words.TEXTS}
     causes = likely_causes(controller.settings)
-    found = ['enum class About {kJoint, kModelJoint, kBits, kState, kMode, kFaults};', '',
-             'struct Sentence', '{', '  int word;', '  About about;', '  const char * pattern;',
-             '};', 'constexpr Sentence kSentences[] = {']
+    found = []
     for kind in (ArrivalWord, SupervisorWord, ReferenceWord, PointWord, LawWord, ObserverWord,
                  LoadWord, SensorWord):
         for word in kind:
@@ -91,25 +89,25 @@ def sentence_tables(controller: Controller) -> list[str]:
                 pattern += f'. {causes}'
             elif word in supervisor_words.EXPLAINED:
                 pattern += f'{{c||. {causes}}}'
-            if about == 'kJoint' and kind is ArrivalWord:
-                about = 'kModelJoint'
-            found.append(f'  {{{word.value}, About::{about}, {text(pattern)}}},')
-    return [*found, '};']
+            if about == 'RBD_JOINT' and kind is ArrivalWord:
+                about = 'RBD_MODEL_JOINT'
+            found.append(f'{{{word.value}, {about}, {text(pattern)}}}')
+    return found
 
 
 def _pattern(word: enum.IntEnum, said: Callable[..., str] | None) -> tuple[str, str]:
     """Return a sentence and what it is about; what it computes is left to its name."""
     if word in _OF_BITS:
-        return 'kBits', _OF_BITS[word]
+        return 'RBD_BITS', _OF_BITS[word]
     if isinstance(said, Sentence):
-        return _ABOUT.get(word, 'kJoint'), said.template
+        return _ABOUT.get(word, 'RBD_JOINT'), said.template
     try:
         if said is not None:
             pattern, other = (said('{joint}', *_places(value)) for value in (1.0, 2.0))
             if word in _OF_STATES:
-                return 'kState', pattern.replace(tuple(State)[1].value, '{joint}')
+                return 'RBD_STATE', pattern.replace(tuple(State)[1].value, '{joint}')
             if pattern == other:
-                return _ABOUT.get(word, 'kJoint'), pattern
+                return _ABOUT.get(word, 'RBD_JOINT'), pattern
     except (ValueError, LookupError):
         pass  # it makes a number of a formatted one, or looks something up by it
-    return 'kJoint', word.name.lower().replace('_', ' ') + ' {joint} ({a:g}, {b:g}, {c:g})'
+    return 'RBD_JOINT', word.name.lower().replace('_', ' ') + ' {joint} ({a:g}, {b:g}, {c:g})'

@@ -1,0 +1,42 @@
+// Copyright 2026 the rbd_ros developers
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+//     http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+#ifndef RBD_CONTROLLER__WORDS_HPP_
+#define RBD_CONTROLLER__WORDS_HPP_
+
+#include <string>
+#include <vector>
+
+#include "rbd_controller/session.h"
+
+namespace rbd_controller
+{
+
+/// Fill the places of a pattern: {joint}, {unit}, {effort}, {a:.3g}, {a+1:.0f}, {a|one|two}.
+std::string filled(
+  const std::string & pattern, const std::string & joint, const double * numbers,
+  const std::string & unit = "(rad or m)");
+
+/// A list of names, as every form of the controller writes it.
+std::string listed(const std::vector<std::string> & names);
+
+/// Return what a word says; faults: of the causes that are latched.
+std::string sentence(const rbd_robot & robot, const rbd_word & word, const std::string & faults);
+
+/// Return why something is refused.
+std::string sentence(const rbd_robot & robot, const rbd_refusal & why);
+
+}  // namespace rbd_controller
+
+#endif  // RBD_CONTROLLER__WORDS_HPP_

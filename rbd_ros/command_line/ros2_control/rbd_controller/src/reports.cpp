@@ -1,0 +1,81 @@
+// Copyright 2026 the rbd_ros developers
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+//     http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+#include "rbd_controller/reports.hpp"
+
+#include <cmath>
+#include <utility>
+
+#include "rbd_controller/robot.hpp"
+
+namespace rbd_controller
+{
+
+using State = control_msgs::msg::JointTrajectoryControllerState;
+
+namespace
+{
+
+constexpr double kTurn = 6.283185307179586;
+
+}  // namespace
+
+void Reports::open(const rclcpp_lifecycle::LifecycleNode::SharedPtr & node)
+{
+  topic_ = node->create_publisher<State>("~/controller_state", 10);
+}
+
+void Reports::close()
+{
+  exchange_.watched = false;
+  topic_.reset();
+}
+
+void Reports::look()
+{
+  exchange_.watched = robot_.state_divider > 0 && topic_->get_subscription_count() > 0;
+  Stamped note;
+  while (exchange_.notes.pop(note)) {
+    publish(note);
+  }
+}
+
+void Reports::publish(const Stamped & note)
+{
+  const std::size_t n = robot_.joint_count;
+  const bool tracks = note.numbers[1] != 0.0;
+  const double * const sent = note.numbers.data() + 2, * const q = sent + n, * const qd = q + n;
+  const double * const reference = qd + n;
+  State message;
+  message.header.stamp = rclcpp::Time(note.stamp);
+  message.joint_names = names_of(robot_.joints, n);
+  message.output.effort.assign(sent, sent + n);
+  message.feedback.time_from_start = rclcpp::Duration::from_seconds(note.numbers[0]);
+  message.feedback.positions.assign(q, q + n);
+  message.feedback.velocities.assign(qd, qd + n);
+  for (std::size_t j = 0; tracks && j < n; ++j) {  // else there is no reference of the joints
+    const double error = reference[j] - q[j];
+    message.error.positions.push_back(
+      robot_.joints[j].endless ? std::remainder(error, kTurn) : error);
+    message.error.velocities.push_back(reference[n + j] - qd[j]);
+  }
+  if (tracks) {
+    message.reference.positions.assign(reference, reference + n);
+    message.reference.velocities.assign(reference + n, reference + 2 * n);
+    message.reference.accelerations.assign(reference + 2 * n, reference + 3 * n);
+  }
+  topic_->publish(std::move(message));
+}
+
+}  // namespace rbd_controller
