@@ -49,8 +49,11 @@ __all__ = ['check_standstill', 'derive_standstill', 'fill_standstill', 'is_doubt
 #: share of the torque limit that dry friction may have, and its ratio to what is compensated
 _FRICTION, _COMPENSATED = 0.1, 2.0
 
-#: the least number to divide by
-_TINY = 1e-300
+#: the same where none is compensated and a torque is to be found that moves a joint
+_DRY = 0.01
+
+#: share of its velocity limit that its torque may have given to a joint that stands
+_UNSEEN = 0.3
 
 #: share of the torque limits by which errors of the model can hide a torque
 _HIDDEN = 0.02
@@ -102,6 +105,10 @@ class StandstillParameters(Record):
     halt: Vector = field('n', 'rad/s or m/s', 'from which friction stops no joint in a period')
     tolerance: Vector = field('n', 'rad or m', 'noise and quantisation of positions')
     far: Vector = field('n', 'rad or m', 'tracking errors of a joint that does not move at all')
+    dry: Vector = field('n', 'N.m or N', 'friction that is known, and twice as much as that')
+    viscous: Vector = field('n', 'N.m.s/rad or N.s/m', 'friction that is known')
+    unseen: Vector = field('n', 'rad/s or m/s', 'that a joint may have by its torque, while it '
+                                                'stands')
 
 
 class Standstill(Record):
@@ -116,7 +123,11 @@ class Standstill(Record):
     time: Vector = field('n', 's', 'of standstill; 0: it moves, or nothing pushes it')
     halted: Vector = field('n', '', '1 where a joint came to stand abruptly')
     began: Vector = field('n', '', '1 where a joint stands since the last message')
+    stays: Vector = field('n', '', '1 where a sensor repeats its position')
+    unseen: Vector = field('n', 'rad/s or m/s', 'velocity by its torque since then, if its sensor '
+                                                'is frozen')
     patience: Patience = group(Patience)
+    hurry: Patience = group(Patience)
     suspect: HiddenMotion = group(HiddenMotion)
 
 
@@ -134,16 +145,19 @@ def fill_standstill(p: StandstillParameters, settings: Settings) -> None:
     for part, values in (
             (p.gate, settings.standstill_torque), (p.hidden, _HIDDEN * settings.torque_limits),
             (p.tolerance, settings.joints('state_tolerance')),
-            (p.far, settings.standstill_errors)):
+            (p.far, settings.standstill_errors),
+            (p.unseen, _UNSEEN * settings.velocity_limits)):
         part[:] = np.minimum(values, NONE)
     derive_standstill(
         p, settings.joints('stiffness'), settings.joints('tracking_limits'),
-        settings.joints('friction.coulomb'), settings.torque_limits,
+        settings.joints('friction.coulomb'), settings.joints('friction.viscous'),
+        settings.torque_limits,
         np.array(robot.damped_inertia, dtype=float), settings.number('nominal_rate'))
 
 
 def derive_standstill(p: StandstillParameters, stiffness: Vector, tracking: Vector,
-                      coulomb: Vector, limit: Vector, inertia: Vector, rate: float) -> None:
+                      coulomb: Vector, viscous: Vector, limit: Vector, inertia: Vector,
+                      rate: float) -> None:
     """
     Find what friction can do to each joint.
 
@@ -151,12 +165,15 @@ def derive_standstill(p: StandstillParameters, stiffness: Vector, tracking: Vect
     :param stiffness: of the law, 1/s^2.
     :param tracking: largest tracking errors, rad or m.
     :param coulomb: dry friction that is compensated, N.m or N.
+    :param viscous: friction that is compensated, N.m.s/rad or N.s/m.
     :param limit: torque limits, N.m or N.
     :param inertia: of the joints, kg.m^2 or kg.
     :param rate: of the states, Hz.
     """
     for j in range(len(limit)):
         friction = max(_FRICTION * limit[j], _COMPENSATED * coulomb[j])
+        p.dry[j] = min(max(_DRY * limit[j], _COMPENSATED * coulomb[j]), NONE)
+        p.viscous[j] = min(viscous[j], NONE)
         # what friction can do to a joint that its law still moves within its limits
         pull = min(stiffness[j] * tracking[j], NONE) if stiffness[j] > 0.0 else NONE
         p.friction[j], p.pull[j] = min(friction, NONE), pull
@@ -170,6 +187,14 @@ def restart_standstill(x: Standstill) -> None:
 
     :param x: what stands.
     """
+    _forget(x)
+    for i in range(len(x.stays)):
+        x.stays[i], x.unseen[i] = 0.0, 0.0
+    restart_patience(x.hurry)
+
+
+def _forget(x: Standstill) -> None:
+    """Suspect no joint."""
     for i in range(len(x.time)):
         x.time[i] = 0.0
         x.halted[i] = 0.0
@@ -230,14 +255,16 @@ def check_standstill(x: Standstill, p: StandstillParameters, observer: Observer,
         return
     elapsed = now - x.now
     x.now = now
-    if x.lost > 0.0 or not (runs > 0.0 or not is_standstill_calm(x)):
+    if x.lost > 0.0:
         return
     if not 0.0 <= elapsed <= _GAP:
-        restart_standstill(x)
+        _forget(x)
         elapsed = 0.0
     _note_halts(x, p, joints, s)
+    _note_stays(x, joints)
+    _judge_unseen(x, p, joints, s, now, y)
     if not _hold(x, p, joints, law, gravity, runs, elapsed):
-        restart_standstill(x)
+        _forget(x)
         return
     _choose_suspect(x, p, observer, joints, s, error, tracks, now)
     if int(x.suspect.joint) != NOBODY:
@@ -265,7 +292,7 @@ def trust_model(x: Standstill, p: StandstillParameters, joints: Joints, stuck: i
         x.lost = 1.0
 
 
-def predict_suspect(x: Standstill, observer: Observer, kernel: MomentumKernel, joints: Joints,
+def predict_suspect(x: Standstill, p: StandstillParameters, observer: Observer, kernel: MomentumKernel, joints: Joints,
                     s: Structure, gain: Vector, torque: Vector, now: float) -> None:
     """
     Predict how the suspect moves if it is free, after the first observer has taken a state.
@@ -286,6 +313,7 @@ def predict_suspect(x: Standstill, observer: Observer, kernel: MomentumKernel, j
     x.predicted = now
     if not 0.0 < elapsed <= _GAP:
         return
+    _drive(x, p, observer, kernel, joints, s, elapsed)
     if x.lost > 0.0:
         go_on(x.suspect, kernel, s, gain, torque, elapsed, observer.acted, observer.acts)
     else:
@@ -320,6 +348,46 @@ def _note_halts(x: Standstill, p: StandstillParameters, joints: Joints, s: Struc
             x.halted[i] = 1.0
         if not (joints.repeated[i] > 0.0 and x.time[i] < _REMEMBERED):
             x.halted[i] = 0.0
+
+
+def _note_stays(x: Standstill, joints: Joints) -> None:
+    """Note which sensors repeat themselves, and the velocity that they showed before."""
+    for i in range(len(x.stays)):
+        if not joints.repeated[i] > 0.0:
+            x.stays[i], x.unseen[i] = 0.0, 0.0
+        elif not x.stays[i] > 0.0:
+            x.stays[i], x.unseen[i] = 1.0, min(max(joints.speed[i], -NONE), NONE)
+
+
+def _drive(x: Standstill, p: StandstillParameters, observer: Observer, kernel: MomentumKernel,
+           joints: Joints, s: Structure, elapsed: float) -> None:
+    """
+    Find the velocity that each joint has by its torque if its sensor is frozen.
+
+    What holds a joint by its sensor, but is no friction, has accelerated it if the sensor is wrong.
+    """
+    if not observer.acts > 0.0 or _is_braked(joints):
+        return
+    for i in range(len(x.stays)):
+        inertia = kernel.H[i, place_of(s, i)]
+        if x.stays[i] > 0.0 and inertia > 0.0:
+            speed = x.unseen[i] - observer.momentum.unexplained[i] * elapsed / inertia
+            slower = (p.dry[i] + p.viscous[i] * abs(speed)) * elapsed / inertia
+            speed = max(speed - slower, 0.0) if speed > 0.0 else min(speed + slower, 0.0)
+            x.unseen[i] = min(max(speed, -NONE), NONE) if abs(speed) <= NONE else 0.0
+
+
+def _judge_unseen(x: Standstill, p: StandstillParameters, joints: Joints, s: Structure,
+                  now: float, y: Result) -> None:
+    """Accuse the sensor of a joint that its torque should have made too fast by now."""
+    found, most = NOBODY, 1.0
+    for i in range(len(x.unseen)):
+        share = abs(x.unseen[i]) / max(p.unseen[i], _TINY)
+        if share > most and not (x.right > 0.0 and int(x.suspect.joint) == i):
+            found, most = i, share
+    if runs_out(x.hurry, p.patience, now, 0 if found == NOBODY else 1):
+        accuse(y, CauseCode.FROZEN, ObserverWord.PUSHED_UNSEEN, found,
+               joints.q[place_of(s, found)], x.unseen[found], 0.0)
 
 
 def _hold(x: Standstill, p: StandstillParameters, joints: Joints, law: Vector, gravity: Vector,

@@ -356,7 +356,7 @@ def _observe(x: State, u: Event, p: Parameters, k: Kernels) -> None:
     observe(x.observer, p.observer, k.momentum, x.joints, p.structure, x.design.observer_gain,
             x.design.delay, x.command.torque.limiter.last, trust_in_load(x.command.supervisor),
             u.now)
-    predict_suspect(x.standstill, x.observer, k.momentum, x.joints, p.structure,
+    predict_suspect(x.standstill, p.standstill, x.observer, k.momentum, x.joints, p.structure,
                     x.design.observer_gain, x.command.torque.limiter.last, u.now)
 
 

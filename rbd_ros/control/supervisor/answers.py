@@ -35,6 +35,9 @@ from rbd_ros.control.supervisor.transitions import Condition, ROWS, Sets
 
 __all__ = ['answer', 'fill_timing', 'moment', 'Supervisor', 'SupervisorParameters']
 
+#: s for which a robot is braked at most by what the model predicts of a joint
+_UNSEEN = 0.3
+
 
 class Supervisor(Record):
     """State machine of one activation."""
@@ -166,7 +169,8 @@ def _look(x: Supervisor, p: SupervisorParameters) -> None:
     x.held[Condition.CONTACT_RETRACTS] = 1.0 if p.contact_retracts > 0.0 else 0.0
     x.held[Condition.READY] = x.ready
     x.held[Condition.GAINS_FULL] = 1.0 if x.gain >= 1.0 else 0.0
-    x.held[Condition.BRAKE_TIME_OVER] = 1.0 if spent >= p.brake_time else 0.0
+    longest = min(p.brake_time, _UNSEEN) if x.held[Condition.FROZEN] > 0.0 else p.brake_time
+    x.held[Condition.BRAKE_TIME_OVER] = 1.0 if spent >= longest else 0.0
     x.held[Condition.HOLD_TIME_OVER] = 1.0 if spent >= p.hold_time else 0.0
     gone = x.returned > 0.0 or not spent < p.retract_time
     x.held[Condition.RETRACTED] = 1.0 if gone else 0.0
