@@ -54,7 +54,7 @@ RATE = 500.0
 #: Robots whose sensors fail at random, and ways in which they do.
 DRAWN = ('built-in', 'panda', 'ur5')
 WAYS = ('freezes', 'sticks', 'drifts')
-DRAWN_MODES = ('computed_torque', 'operational_space', 'impedance')
+DRAWN_MODES = ('computed_torque', 'operational_space', 'cartesian_impedance')
 
 #: parameters of the node that a controller without ROS does not have, or has otherwise
 _OF_THE_NODE = ('mode', 'driver_adds', 'nominal_rate', 'effort_is_torque', 'dynamics_divider')

@@ -20,7 +20,7 @@ MuJoCo is the robot. A sample of ``python -m benchmark.frozen_sensors``, which t
 
 from __future__ import annotations
 
-from benchmark.frozen_sensors import failing, RATE, Trial
+from benchmark.frozen_sensors import drawn, failing, RATE, Trial
 from controller_rig import Arm
 import numpy as np
 import pytest
@@ -32,6 +32,9 @@ pytestmark = pytest.mark.slow
 
 PERIOD = 0.001
 
+#: random motions, moments, friction, sensors and joints
+DRAWS = range(100, 110)
+
 
 # -- frozen ---------------------------------------------------------------------------------------
 
@@ -39,13 +42,27 @@ PERIOD = 0.001
 @pytest.mark.sampled('simulations', 2)
 @pytest.mark.parametrize('joint, cause, after, angle, peak', [
     (0, 'FROZEN', 0.07, 0.06, 0.8), (1, 'FROZEN', 0.07, 0.06, 0.8), (4, 'FROZEN', 0.07, 0.06, 0.6),
-    (6, 'TRACKING', 0.1, 0.13, 0.8)])
+    (6, 'FROZEN', 0.1, 0.13, 0.8)])
 def test_a_joint_that_freezes_in_a_trajectory(joint, cause, after, angle, peak):
     """The others feel what it does; the last one, which nobody feels, may be 0.05 rad behind."""
     found = failing('built-in', 'computed_torque', 'exact', joint)
     assert found.cause.split('+')[0] == cause
     assert found.after <= after and found.angle <= angle
     assert found.peak <= peak  # of the velocity limit, whatever follows
+
+
+@pytest.mark.sampled('simulations', 2)
+@pytest.mark.parametrize('seed', DRAWS)
+@pytest.mark.parametrize('name', ['built-in', 'panda', 'ur5'])
+def test_a_sensor_that_freezes_in_any_motion(name, seed):
+    """
+    Whatever moves when, with whatever friction: torque without motion ends in time.
+
+    No joint is beyond its velocity limit until the driver closes its brakes.
+    """
+    trial, _ = drawn(name, 'computed_torque', 'freezes', seed)
+    found = trial.fail(3.0)
+    assert found.peak <= 1.0, found
 
 
 @pytest.mark.parametrize('joint', [4, 5, 6])

@@ -99,6 +99,7 @@ def follow_joint(x: HiddenMotion, i: int, speed: float, joints: Joints, s: Struc
     x.stop = 0.0
     x.time = 0.0
     x.periods = 0.0
+    reset_momentum(x.free.momentum)
     for k in range(len(x.sign)):
         qd = joints.qd[place_of(s, k)]
         x.sign[k] = 1.0 if qd > 0.0 else -1.0 if qd < 0.0 else 0.0

@@ -52,6 +52,8 @@ _FRICTION, _COMPENSATED = 0.1, 2.0
 #: the same where none is compensated and a torque is to be found that moves a joint
 _DRY = 0.01
 
+_ODDS = 4.0
+
 #: share of its velocity limit that its torque may have given to a joint that stands
 _UNSEEN = 0.3
 
@@ -106,6 +108,7 @@ class StandstillParameters(Record):
     tolerance: Vector = field('n', 'rad or m', 'noise and quantisation of positions')
     far: Vector = field('n', 'rad or m', 'tracking errors of a joint that does not move at all')
     dry: Vector = field('n', 'N.m or N', 'friction that is known, and twice as much as that')
+    coulomb: Vector = field('n', 'N.m or N', 'friction that is known, and twice as much as that')
     viscous: Vector = field('n', 'N.m.s/rad or N.s/m', 'friction that is known')
     unseen: Vector = field('n', 'rad/s or m/s', 'that a joint may have by its torque, while it '
                                                 'stands')
@@ -126,6 +129,9 @@ class Standstill(Record):
     stays: Vector = field('n', '', '1 where a sensor repeats its position')
     unseen: Vector = field('n', 'rad/s or m/s', 'velocity by its torque since then, if its sensor '
                                                 'is frozen')
+    gone: Vector = field('n', 'rad or m', 'its way since then')
+    blamed: float = field('', '', 'joint that its torque should have made too fast; -1: none',
+                          NOBODY)
     patience: Patience = group(Patience)
     hurry: Patience = group(Patience)
     suspect: HiddenMotion = group(HiddenMotion)
@@ -172,7 +178,8 @@ def derive_standstill(p: StandstillParameters, stiffness: Vector, tracking: Vect
     """
     for j in range(len(limit)):
         friction = max(_FRICTION * limit[j], _COMPENSATED * coulomb[j])
-        p.dry[j] = min(max(_DRY * limit[j], _COMPENSATED * coulomb[j]), NONE)
+        p.dry[j] = min(_DRY * limit[j], NONE)
+        p.coulomb[j] = min(_COMPENSATED * coulomb[j], NONE)
         p.viscous[j] = min(viscous[j], NONE)
         # what friction can do to a joint that its law still moves within its limits
         pull = min(stiffness[j] * tracking[j], NONE) if stiffness[j] > 0.0 else NONE
@@ -189,7 +196,8 @@ def restart_standstill(x: Standstill) -> None:
     """
     _forget(x)
     for i in range(len(x.stays)):
-        x.stays[i], x.unseen[i] = 0.0, 0.0
+        x.stays[i], x.unseen[i], x.gone[i] = 0.0, 0.0, 0.0
+    x.blamed = NOBODY
     restart_patience(x.hurry)
 
 
@@ -204,12 +212,12 @@ def _forget(x: Standstill) -> None:
 
 def is_standstill_calm(x: Standstill) -> bool:
     """
-    Return whether no joint stands still against a torque.
+    Return whether no joint stands still.
 
     :param x: what stands.
     """
     for i in range(len(x.time)):
-        if x.time[i] > 0.0:
+        if x.time[i] > 0.0 or x.stays[i] > 0.0:
             return False
     return True
 
@@ -272,7 +280,8 @@ def check_standstill(x: Standstill, p: StandstillParameters, observer: Observer,
         _judge_frozen(x, p, now, y)
 
 
-def trust_model(x: Standstill, p: StandstillParameters, joints: Joints, stuck: int) -> None:
+def trust_model(x: Standstill, p: StandstillParameters, joints: Joints, s: Structure,
+                stuck: int) -> None:
     """
     Take the sensor of the joint that stands for frozen, if it did not stand for long.
 
@@ -284,12 +293,14 @@ def trust_model(x: Standstill, p: StandstillParameters, joints: Joints, stuck: i
     :param stuck: the first joint whose sensor lacks its noise for too long; ``NOBODY``: none.
     """
     i = int(x.suspect.joint)
-    if i == NOBODY or not p.alone > 0.0:
+    if not p.alone > 0.0 or x.lost > 0.0:
         return
-    if stuck != NOBODY and not joints.unusual[i] > 0.0:  # another sensor lacks its noise
-        return
-    if 0.0 < x.time[i] <= _HORIZON:
+    if i != NOBODY and 0.0 < x.time[i] <= _HORIZON and (stuck == NOBODY or joints.unusual[i] > 0.0):
         x.lost = 1.0
+    elif x.blamed >= 0.0 and stuck == NOBODY:
+        i = int(x.blamed)
+        follow_joint(x.suspect, i, x.unseen[i], joints, s)
+        x.suspect.way, x.place, x.lost = x.gone[i], joints.q[place_of(s, i)], 1.0
 
 
 def predict_suspect(x: Standstill, p: StandstillParameters, observer: Observer, kernel: MomentumKernel, joints: Joints,
@@ -330,6 +341,8 @@ def replace_frozen(x: Standstill, joints: Joints, s: Structure) -> None:
     :param s: which joints are which.
     """
     i = int(x.suspect.joint)
+    if x.lost > 0.0 and i != NOBODY and not joints.repeated[i] > 0.0:
+        x.lost, x.blamed = 0.0, NOBODY  # it shows that it moves
     if x.lost > 0.0 and i != NOBODY:
         j = place_of(s, i)
         joints.q[j] = x.place + x.suspect.way
@@ -354,7 +367,7 @@ def _note_stays(x: Standstill, joints: Joints) -> None:
     """Note which sensors repeat themselves, and the velocity that they showed before."""
     for i in range(len(x.stays)):
         if not joints.repeated[i] > 0.0:
-            x.stays[i], x.unseen[i] = 0.0, 0.0
+            x.stays[i], x.unseen[i], x.gone[i] = 0.0, 0.0, 0.0
         elif not x.stays[i] > 0.0:
             x.stays[i], x.unseen[i] = 1.0, min(max(joints.speed[i], -NONE), NONE)
 
@@ -372,9 +385,19 @@ def _drive(x: Standstill, p: StandstillParameters, observer: Observer, kernel: M
         inertia = kernel.H[i, place_of(s, i)]
         if x.stays[i] > 0.0 and inertia > 0.0:
             speed = x.unseen[i] - observer.momentum.unexplained[i] * elapsed / inertia
-            slower = (p.dry[i] + p.viscous[i] * abs(speed)) * elapsed / inertia
+            dry = max(p.coulomb[i], min(p.dry[i], _ODDS * inertia))
+            slower = (dry + p.viscous[i] * abs(speed)) * elapsed / inertia
             speed = max(speed - slower, 0.0) if speed > 0.0 else min(speed + slower, 0.0)
-            x.unseen[i] = min(max(speed, -NONE), NONE) if abs(speed) <= NONE else 0.0
+            x.unseen[i] = speed if abs(speed) <= NONE else 0.0
+            x.gone[i] = min(max(x.gone[i] + x.unseen[i] * elapsed, -NONE), NONE)
+
+
+def _is_felt_to_stand(x: Standstill, p: StandstillParameters, i: int) -> bool:
+    """Return whether the others would feel that a joint moves, and do not."""
+    if int(x.suspect.joint) != i or count_witnesses(x.suspect) < p.enough:
+        return False
+    free = feel(x.suspect, x.suspect.free, p.hidden)
+    return free > _FELT and feel(x.suspect, x.suspect.seen, p.hidden) < _HARDLY * free
 
 
 def _judge_unseen(x: Standstill, p: StandstillParameters, joints: Joints, s: Structure,
@@ -383,9 +406,10 @@ def _judge_unseen(x: Standstill, p: StandstillParameters, joints: Joints, s: Str
     found, most = NOBODY, 1.0
     for i in range(len(x.unseen)):
         share = abs(x.unseen[i]) / max(p.unseen[i], _TINY)
-        if share > most and not (x.right > 0.0 and int(x.suspect.joint) == i):
+        if share > most and not _is_felt_to_stand(x, p, i):
             found, most = i, share
     if runs_out(x.hurry, p.patience, now, 0 if found == NOBODY else 1):
+        x.blamed = found
         accuse(y, CauseCode.FROZEN, ObserverWord.PUSHED_UNSEEN, found,
                joints.q[place_of(s, found)], x.unseen[found], 0.0)
 
@@ -475,7 +499,8 @@ def _judge_blocked(x: Standstill, p: StandstillParameters, joints: Joints, error
         if tracks > 0.0:
             behind = abs(error[i] - x.error)
         if behind > p.far[i]:
-            accuse(y, CauseCode.TRACKING, ObserverWord.STANDS, i, behind, 0.0, 0.0)
+            x.blamed = i
+            accuse(y, CauseCode.FROZEN, ObserverWord.STANDS, i, behind, 0.0, 0.0)
 
 
 def _judge_frozen(x: Standstill, p: StandstillParameters, now: float, y: Result) -> None:

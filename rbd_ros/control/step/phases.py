@@ -338,7 +338,7 @@ def _finish(x: State, u: Event, p: Parameters, k: Kernels, w: Work, y: Result) -
     if not is_standstill_calm(x.standstill):
         x.calm = 0.0
     if is_frozen(x.command.supervisor):
-        trust_model(x.standstill, p.standstill, x.joints,
+        trust_model(x.standstill, p.standstill, x.joints, p.structure,
                     stuck(x.states.repeats, p.standstill.patience))
     if p.observer.observed > 0.0 or x.calm == 0.0 or is_watched(p.contact) or (
             x.command.supervisor.state != StateCode.RUNNING):
