@@ -47,8 +47,8 @@ SENSORS = {'noisy': (1e-5, 3e-4, 0.0), 'exact': (0.0, 0.0, 0.0),
 WITHOUT_VELOCITIES = ('encoder',)
 MODES = ('computed_torque', 'operational_space', 'hold', 'gravity_compensation', 'damping')
 SITUATIONS = ('free motion', 'wall', 'person', 'stiction', 'stiction and wall',
-              'stiction and person', 'closed brakes', 'pressing', 'stiction and pressing', 'payload',
-              'stiction and payload')
+              'stiction and person', 'closed brakes', 'pressing', 'stiction and pressing',
+              'payload', 'stiction and payload')
 RATE = 500.0
 
 #: Robots whose sensors fail at random, and ways in which they do.

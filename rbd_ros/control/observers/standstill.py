@@ -20,8 +20,14 @@ sensor does not say so. What the other joints feel tells the two apart (``hidden
 they feel that it moves, its sensor is frozen: the joint is braked all the same, by its predicted
 motion.
 
-If nobody feels anything, a brake may hold it, or friction. Then it is a tracking error, which ends
-in a hold, if the joint falls behind after a halt that took more torque than friction has.
+If nobody feels anything, a brake may hold it, or friction. Then its sensor is accused if the joint
+falls behind after a halt that took more torque than friction has.
+
+Whatever the others feel, one bound remains. As long as a sensor repeats its position, the torque
+that nothing known takes up is integrated over the inertia of the joint: that is the speed which it
+has by now, if it is free. Beyond a share of its velocity limit the robot is braked, whatever the
+cause. Nothing is added while no joint moves, or while other joints are pushed as only a contact
+pushes them.
 """
 
 from __future__ import annotations
@@ -49,13 +55,14 @@ __all__ = ['check_standstill', 'derive_standstill', 'fill_standstill', 'is_doubt
 #: share of the torque limit that dry friction may have, and its ratio to what is compensated
 _FRICTION, _COMPENSATED = 0.1, 2.0
 
-#: the same where none is compensated and a torque is to be found that moves a joint
-_DRY = 0.01
-
-_ODDS = 4.0
+#: rad/s^2 or m/s^2, acceleration that dry friction takes at most where none is compensated
+_PULL = 20.0
 
 #: share of its velocity limit that its torque may have given to a joint that stands
 _UNSEEN = 0.3
+
+#: share of the torque limit beyond which a torque on another joint is a push, not its friction
+_TOUCHED = 0.03
 
 #: share of the torque limits by which errors of the model can hide a torque
 _HIDDEN = 0.02
@@ -107,9 +114,10 @@ class StandstillParameters(Record):
     halt: Vector = field('n', 'rad/s or m/s', 'from which friction stops no joint in a period')
     tolerance: Vector = field('n', 'rad or m', 'noise and quantisation of positions')
     far: Vector = field('n', 'rad or m', 'tracking errors of a joint that does not move at all')
-    dry: Vector = field('n', 'N.m or N', 'friction that is known, and twice as much as that')
-    coulomb: Vector = field('n', 'N.m or N', 'friction that is known, and twice as much as that')
+    coulomb: Vector = field('n', 'N.m or N', 'twice the dry friction that is compensated')
     viscous: Vector = field('n', 'N.m.s/rad or N.s/m', 'friction that is known')
+    touched: Vector = field('n', 'N.m or N', 'on other joints, that neither friction nor a hidden '
+                                             'motion explains')
     unseen: Vector = field('n', 'rad/s or m/s', 'that a joint may have by its torque, while it '
                                                 'stands')
 
@@ -130,6 +138,7 @@ class Standstill(Record):
     unseen: Vector = field('n', 'rad/s or m/s', 'velocity by its torque since then, if its sensor '
                                                 'is frozen')
     gone: Vector = field('n', 'rad or m', 'its way since then')
+    touched: Vector = field('n', '', '1 where other joints are pushed as only a contact does')
     blamed: float = field('', '', 'joint that its torque should have made too fast; -1: none',
                           NOBODY)
     patience: Patience = group(Patience)
@@ -178,7 +187,7 @@ def derive_standstill(p: StandstillParameters, stiffness: Vector, tracking: Vect
     """
     for j in range(len(limit)):
         friction = max(_FRICTION * limit[j], _COMPENSATED * coulomb[j])
-        p.dry[j] = min(_DRY * limit[j], NONE)
+        p.touched[j] = min(max(_TOUCHED * limit[j], _COMPENSATED * coulomb[j]), NONE)
         p.coulomb[j] = min(_COMPENSATED * coulomb[j], NONE)
         p.viscous[j] = min(viscous[j], NONE)
         # what friction can do to a joint that its law still moves within its limits
@@ -196,7 +205,7 @@ def restart_standstill(x: Standstill) -> None:
     """
     _forget(x)
     for i in range(len(x.stays)):
-        x.stays[i], x.unseen[i], x.gone[i] = 0.0, 0.0, 0.0
+        x.stays[i], x.unseen[i], x.gone[i], x.touched[i] = 0.0, 0.0, 0.0, 0.0
     x.blamed = NOBODY
     restart_patience(x.hurry)
 
@@ -283,19 +292,23 @@ def check_standstill(x: Standstill, p: StandstillParameters, observer: Observer,
 def trust_model(x: Standstill, p: StandstillParameters, joints: Joints, s: Structure,
                 stuck: int) -> None:
     """
-    Take the sensor of the joint that stands for frozen, if it did not stand for long.
+    Take the sensor of the joint that stands for frozen, if its motion can be predicted.
+
+    That is where it did not stand for long, or its torque has been followed all the time.
 
     In closed loops no model stands in: the prediction knows one joint, not those that it drives.
 
     :param x: what stands.
     :param p: bounds.
     :param joints: the state.
+    :param s: which joints are which.
     :param stuck: the first joint whose sensor lacks its noise for too long; ``NOBODY``: none.
     """
     i = int(x.suspect.joint)
     if not p.alone > 0.0 or x.lost > 0.0:
         return
-    if i != NOBODY and 0.0 < x.time[i] <= _HORIZON and (stuck == NOBODY or joints.unusual[i] > 0.0):
+    if (i != NOBODY and 0.0 < x.time[i] <= _HORIZON
+            and (stuck == NOBODY or joints.unusual[i] > 0.0)):  # else another lacks its noise
         x.lost = 1.0
     elif x.blamed >= 0.0 and stuck == NOBODY:
         i = int(x.blamed)
@@ -303,12 +316,14 @@ def trust_model(x: Standstill, p: StandstillParameters, joints: Joints, s: Struc
         x.suspect.way, x.place, x.lost = x.gone[i], joints.q[place_of(s, i)], 1.0
 
 
-def predict_suspect(x: Standstill, p: StandstillParameters, observer: Observer, kernel: MomentumKernel, joints: Joints,
-                    s: Structure, gain: Vector, torque: Vector, now: float) -> None:
+def predict_suspect(x: Standstill, p: StandstillParameters, observer: Observer,
+                    kernel: MomentumKernel, joints: Joints, s: Structure, gain: Vector,
+                    torque: Vector, now: float) -> None:
     """
     Predict how the suspect moves if it is free, after the first observer has taken a state.
 
     :param x: what stands.
+    :param p: bounds.
     :param observer: it has taken the state, the predicted one where a sensor is not believed.
     :param kernel: evaluated there.
     :param joints: the state.
@@ -367,7 +382,7 @@ def _note_stays(x: Standstill, joints: Joints) -> None:
     """Note which sensors repeat themselves, and the velocity that they showed before."""
     for i in range(len(x.stays)):
         if not joints.repeated[i] > 0.0:
-            x.stays[i], x.unseen[i], x.gone[i] = 0.0, 0.0, 0.0
+            x.stays[i], x.unseen[i], x.gone[i], x.touched[i] = 0.0, 0.0, 0.0, 0.0
         elif not x.stays[i] > 0.0:
             x.stays[i], x.unseen[i] = 1.0, min(max(joints.speed[i], -NONE), NONE)
 
@@ -377,19 +392,39 @@ def _drive(x: Standstill, p: StandstillParameters, observer: Observer, kernel: M
     """
     Find the velocity that each joint has by its torque if its sensor is frozen.
 
-    What holds a joint by its sensor, but is no friction, has accelerated it if the sensor is wrong.
+    What holds it by its sensor, but is no friction, has accelerated it if the sensor is wrong.
     """
     if not observer.acts > 0.0 or _is_braked(joints):
         return
     for i in range(len(x.stays)):
         inertia = kernel.H[i, place_of(s, i)]
-        if x.stays[i] > 0.0 and inertia > 0.0:
+        if not (x.stays[i] > 0.0 and inertia > 0.0):
+            continue
+        x.touched[i] = 1.0 if _is_touched(p, observer, kernel, s, i) else 0.0
+        if not x.touched[i] > 0.0:
             speed = x.unseen[i] - observer.momentum.unexplained[i] * elapsed / inertia
-            dry = max(p.coulomb[i], min(p.dry[i], _ODDS * inertia))
+            dry = p.coulomb[i] if p.coulomb[i] > 0.0 else min(p.friction[i], _PULL * inertia)
             slower = (dry + p.viscous[i] * abs(speed)) * elapsed / inertia
             speed = max(speed - slower, 0.0) if speed > 0.0 else min(speed + slower, 0.0)
             x.unseen[i] = speed if abs(speed) <= NONE else 0.0
             x.gone[i] = min(max(x.gone[i] + x.unseen[i] * elapsed, -NONE), NONE)
+
+
+def _is_touched(p: StandstillParameters, observer: Observer, kernel: MomentumKernel, s: Structure,
+                i: int) -> bool:
+    """
+    Return whether something pushes other joints, too, and may be what holds a joint.
+
+    A motion that its sensor hides is felt by the others in proportion to a column of H, or less if
+    friction takes a part of the torque.
+    """
+    felt = observer.momentum.torque[i] / kernel.H[i, place_of(s, i)]
+    for k in range(len(observer.momentum.torque)):
+        most, torque = felt * kernel.H[k, place_of(s, i)], observer.momentum.torque[k]
+        beyond = max(torque - max(most, 0.0), min(most, 0.0) - torque)
+        if k != i and beyond > p.touched[k]:
+            return True
+    return False
 
 
 def _is_felt_to_stand(x: Standstill, p: StandstillParameters, i: int) -> bool:
@@ -493,7 +528,7 @@ def _judge_blocked(x: Standstill, p: StandstillParameters, joints: Joints, error
     if free > _HINT and seen < _LEFT * free:
         x.right = 1.0
     if (runs > 0.0 and _is_halted(x, p, i) and not _is_braked(joints)
-            and not x.right > 0.0 and x.time[i] >= _STANDS
+            and not x.right > 0.0 and not x.touched[i] > 0.0 and x.time[i] >= _STANDS
             and (max(seen, free) < _HINT or free < _LEFT * seen)):  # else an obstacle
         behind = abs(x.suspect.way) if leads > 0.0 and p.alone > 0.0 else 0.0
         if tracks > 0.0:
