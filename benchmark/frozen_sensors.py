@@ -333,7 +333,7 @@ def _situated(situation: str, name: str, sensor: str, mode: str,
         plant |= {'friction': (rng.uniform(0.01, 0.08, len(effort)) * effort).tolist(),
                   'hard_friction': True}
     if 'payload' in situation:
-        plant |= {'payload_mass': float(rng.uniform(0.02, 0.1) * effort[1] / 9.81)}
+        plant |= {'payload_mass': float(rng.uniform(0.005, 0.02) * effort[1] / 9.81)}
     trial = Trial(name, mode, sensor, seed=int(rng.integers(1 << 30)), plant=plant)
     trial.opens = situation != 'closed brakes'
     trial.begin()

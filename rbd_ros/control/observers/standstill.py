@@ -56,7 +56,10 @@ __all__ = ['check_standstill', 'derive_standstill', 'fill_standstill', 'is_doubt
 _FRICTION, _COMPENSATED = 0.1, 2.0
 
 #: rad/s^2 or m/s^2, acceleration that dry friction takes at most where none is compensated
-_PULL = 20.0
+_PULL = 10.0
+
+#: the same as a share of the torque limit
+_DRY = 0.04
 
 #: share of its velocity limit that its torque may have given to a joint that stands
 _UNSEEN = 0.3
@@ -115,6 +118,7 @@ class StandstillParameters(Record):
     tolerance: Vector = field('n', 'rad or m', 'noise and quantisation of positions')
     far: Vector = field('n', 'rad or m', 'tracking errors of a joint that does not move at all')
     coulomb: Vector = field('n', 'N.m or N', 'twice the dry friction that is compensated')
+    dry: Vector = field('n', 'N.m or N', 'dry friction where none is compensated')
     viscous: Vector = field('n', 'N.m.s/rad or N.s/m', 'friction that is known')
     touched: Vector = field('n', 'N.m or N', 'on other joints, that neither friction nor a hidden '
                                              'motion explains')
@@ -188,6 +192,7 @@ def derive_standstill(p: StandstillParameters, stiffness: Vector, tracking: Vect
     for j in range(len(limit)):
         friction = max(_FRICTION * limit[j], _COMPENSATED * coulomb[j])
         p.touched[j] = min(max(_TOUCHED * limit[j], _COMPENSATED * coulomb[j]), NONE)
+        p.dry[j] = min(_DRY * limit[j], NONE)
         p.coulomb[j] = min(_COMPENSATED * coulomb[j], NONE)
         p.viscous[j] = min(viscous[j], NONE)
         # what friction can do to a joint that its law still moves within its limits
@@ -403,7 +408,7 @@ def _drive(x: Standstill, p: StandstillParameters, observer: Observer, kernel: M
         x.touched[i] = 1.0 if _is_touched(p, observer, kernel, s, i) else 0.0
         if not x.touched[i] > 0.0:
             speed = x.unseen[i] - observer.momentum.unexplained[i] * elapsed / inertia
-            dry = p.coulomb[i] if p.coulomb[i] > 0.0 else min(p.friction[i], _PULL * inertia)
+            dry = p.coulomb[i] if p.coulomb[i] > 0.0 else min(p.dry[i], _PULL * inertia)
             slower = (dry + p.viscous[i] * abs(speed)) * elapsed / inertia
             speed = max(speed - slower, 0.0) if speed > 0.0 else min(speed + slower, 0.0)
             x.unseen[i] = speed if abs(speed) <= NONE else 0.0
