@@ -141,6 +141,7 @@ class Standstill(Record):
     stays: Vector = field('n', '', '1 where a sensor repeats its position')
     unseen: Vector = field('n', 'rad/s or m/s', 'velocity by its torque since then, if its sensor '
                                                 'is frozen')
+    first: Vector = field('n', 'rad/s or m/s', 'velocity before the first repeated position')
     gone: Vector = field('n', 'rad or m', 'its way since then')
     touched: Vector = field('n', '', '1 where other joints are pushed as only a contact does')
     blamed: float = field('', '', 'joint that its torque should have made too fast; -1: none',
@@ -210,7 +211,8 @@ def restart_standstill(x: Standstill) -> None:
     """
     _forget(x)
     for i in range(len(x.stays)):
-        x.stays[i], x.unseen[i], x.gone[i], x.touched[i] = 0.0, 0.0, 0.0, 0.0
+        x.stays[i], x.first[i], x.unseen[i] = 0.0, 0.0, 0.0
+        x.gone[i], x.touched[i] = 0.0, 0.0
     x.blamed = NOBODY
     restart_patience(x.hurry)
 
@@ -387,9 +389,11 @@ def _note_stays(x: Standstill, joints: Joints) -> None:
     """Note which sensors repeat themselves, and the velocity that they showed before."""
     for i in range(len(x.stays)):
         if not joints.repeated[i] > 0.0:
-            x.stays[i], x.unseen[i], x.gone[i], x.touched[i] = 0.0, 0.0, 0.0, 0.0
+            x.stays[i], x.first[i], x.unseen[i] = 0.0, 0.0, 0.0
+            x.gone[i], x.touched[i] = 0.0, 0.0
         elif not x.stays[i] > 0.0:
-            x.stays[i], x.unseen[i] = 1.0, min(max(joints.speed[i], -NONE), NONE)
+            x.stays[i], x.first[i] = 1.0, min(max(joints.speed[i], -NONE), NONE)
+            x.unseen[i] = x.first[i]
 
 
 def _drive(x: Standstill, p: StandstillParameters, observer: Observer, kernel: MomentumKernel,
@@ -445,7 +449,8 @@ def _judge_unseen(x: Standstill, p: StandstillParameters, joints: Joints, s: Str
     """Accuse the sensor of a joint that its torque should have made too fast by now."""
     found, most = NOBODY, 1.0
     for i in range(len(x.unseen)):
-        share = abs(x.unseen[i]) / max(p.unseen[i], _TINY)
+        gained = min(abs(x.unseen[i] - x.first[i]), abs(x.unseen[i]))
+        share = gained / max(p.unseen[i], _TINY)
         if share > most and not _is_felt_to_stand(x, p, i):
             found, most = i, share
     if runs_out(x.hurry, p.patience, now, 0 if found == NOBODY else 1):
