@@ -94,7 +94,7 @@ def test_the_model_brakes_a_frozen_joint():
         if trial.state != 'running':
             break
     speed = abs(trial.plant.velocity[1])
-    trial.run(0.4)
+    trial.run(0.25)
     assert trial.state == 'braking'
     assert abs(trial.plant.velocity[1]) < 0.7 * speed
     predicted = trial.controller.x.joints.qd[1]
@@ -160,7 +160,7 @@ def braked(trial, joint):
 
 @pytest.mark.sampled('simulations', 2)
 @pytest.mark.parametrize('what, sensor', [
-    ('one brake', 'coarse'), ('all brakes', 'exact'), ('a wall', 'coarse'),
+    ('all brakes', 'exact'), ('a wall', 'coarse'),
     ('all brakes, one joint asked', 'exact')])
 def test_what_holds_a_joint_is_no_frozen_sensor(what, sensor):
     """A joint that is blocked lags behind at most; its sensor is not to blame."""
@@ -168,8 +168,6 @@ def test_what_holds_a_joint_is_no_frozen_sensor(what, sensor):
     trial = Trial('built-in', 'computed_torque', sensor, plant=plant, tracking_limits=[10.0])
     trial.opens = 'all brakes' not in what
     trial.begin()
-    if what == 'one brake':
-        braked(trial, 3)
     if 'asked' in what:  # its law has the torques that a joint 2 in motion would need
         trial.follow(trial.plant.position + 0.5 * np.eye(7)[1], 0.5)
     else:
@@ -197,19 +195,18 @@ def test_friction_is_no_frozen_sensor(seed):
         assert trial.state == 'running', trial.fault
 
 
-@pytest.mark.parametrize('joint, causes', [(3, []), (5, []), (6, [Cause.FROZEN])])
-def test_a_brake_that_closes_in_motion(joint, causes):
-    """The others feel the halt, so the sensor is right; of the last joint they feel nothing."""
+@pytest.mark.parametrize('joint', [3, 5, 6])
+def test_a_brake_that_closes_in_motion(joint):
+    """One joint that takes all torque without motion ends in a stop, whatever holds it."""
     trial = Trial('built-in', 'computed_torque', 'coarse')
     trial.begin()
     trial.move(0.3, 0.5)
     trial.run(0.2)
     braked(trial, joint)
     trial.run(0.5)
-    assert trial.causes == causes
-    if causes:
-        assert 'joint_7 does not move at all' in trial.fault
-        assert trial.state in ('braking', 'ramping down', 'fault')
+    assert trial.causes == [Cause.FROZEN]
+    assert f'joint_{joint + 1}' in trial.fault
+    assert trial.state in ('braking', 'ramping down', 'fault')
 
 
 # -- sensors with and without noise ---------------------------------------------------------------

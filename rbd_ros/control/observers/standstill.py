@@ -135,6 +135,8 @@ class Standstill(Record):
     right: float = field('', '', '1 if the others have felt that the suspect stands')
     now: float = field('', 's', 'control time of the last check', NEVER)
     predicted: float = field('', 's', 'control time of the last prediction', NEVER)
+    blamed: float = field('', '', 'joint that its torque should have made too fast; -1: none',
+                          NOBODY)
     time: Vector = field('n', 's', 'of standstill; 0: it moves, or nothing pushes it')
     halted: Vector = field('n', '', '1 where a joint came to stand abruptly')
     began: Vector = field('n', '', '1 where a joint stands since the last message')
@@ -144,8 +146,6 @@ class Standstill(Record):
     first: Vector = field('n', 'rad/s or m/s', 'velocity before the first repeated position')
     gone: Vector = field('n', 'rad or m', 'its way since then')
     touched: Vector = field('n', '', '1 where other joints are pushed as only a contact does')
-    blamed: float = field('', '', 'joint that its torque should have made too fast; -1: none',
-                          NOBODY)
     patience: Patience = group(Patience)
     hurry: Patience = group(Patience)
     suspect: HiddenMotion = group(HiddenMotion)
@@ -405,6 +405,9 @@ def _drive(x: Standstill, p: StandstillParameters, observer: Observer, kernel: M
     """
     if not observer.acts > 0.0 or _is_braked(joints):
         return
+    for i in range(len(x.stays)):
+        if not abs(joints.qd[place_of(s, i)]) * _UNSEEN <= p.unseen[i]:
+            return  # it is too fast: whoever watches velocities says so
     for i in range(len(x.stays)):
         inertia = kernel.H[i, place_of(s, i)]
         if not (x.stays[i] > 0.0 and inertia > 0.0):
