@@ -20,7 +20,7 @@ from contextlib import contextmanager
 import signal
 import threading
 
-__all__ = ['as_interrupts', 'noted']
+__all__ = ['as_interrupts', 'halts_noted', 'noted']
 
 
 @contextmanager
@@ -36,6 +36,14 @@ def noted() -> Iterator[threading.Event]:
     ended = threading.Event()
     with _handled(lambda *_: ended.set(), signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         yield ended
+
+
+@contextmanager
+def halts_noted() -> Iterator[threading.Event]:
+    """Note Ctrl-Z instead of halting: who moves a robot brings it to rest first."""
+    asked = threading.Event()
+    with _handled(lambda *_: asked.set(), signal.SIGTSTP):
+        yield asked
 
 
 @contextmanager

@@ -203,6 +203,19 @@ class Controller(Stepping):
         self.u.numbers[:6], self.u.numbers[6:8] = wrench, stamp
         self._step(Kind.READING, now, steady)
 
+    def know_output(self, now: float, steady: float, until: float) -> None:
+        """
+        Take until when the output is known to be free: nothing begins to be sent later.
+
+        Without it the output is taken for free for ever.
+
+        :param now: control time, s.
+        :param steady: steady time, s.
+        :param until: steady time, s.
+        """
+        self.u.numbers[0] = until
+        self._step(Kind.OUTPUT, now, steady)
+
     def tare(self, now: float, steady: float) -> str:
         """
         Take what the sensor reads at rest, without the tool, as its bias.

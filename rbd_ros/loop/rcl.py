@@ -35,10 +35,14 @@ from rbd_ros.errors import RbdError
 from rbd_ros.loop.records import Library
 
 __all__ = ['check_callbacks', 'drain', 'growing', 'library', 'LoopUnavailable', 'post_to',
-           'release', 'semaphore', 'serialized', 'set_callback', 'wait_for', 'zeros']
+           'publisher_gid', 'release', 'semaphore', 'serialized', 'set_callback', 'take_sender',
+           'wait_for', 'zeros']
 
 #: bytes of sem_t on 64-bit Linux, and of rcutils_uint8_array_t: three words, five of its allocator
 _SEMAPHORE, _ARRAY = 32, 64
+
+#: bytes of rmw_gid_t and of rmw_message_info_t, with room; where the gid is in each, and its size
+_GID, _INFO, _IN_GID, _IN_INFO, _GID_SIZE = 64, 128, 8, 40, 16
 
 
 class LoopUnavailable(RbdError):
@@ -239,3 +243,36 @@ def check_callbacks(entities: Iterable[tuple[str, int]]) -> None:
     for kind, handle in entities:
         set_callback(kind, handle, code, 0)
         set_callback(kind, handle, 0, 0)
+
+
+def publisher_gid(handle: int) -> bytes:
+    """
+    Return the number by which the middleware knows a publisher.
+
+    :param handle: address of its rcl struct.
+    """
+    of, find = _rcl().rcl_publisher_get_rmw_handle, _loaded(
+        'librmw_implementation.so').rmw_get_gid_for_publisher
+    of.restype, of.argtypes = ctypes.c_void_p, [ctypes.c_void_p]
+    find.argtypes = [ctypes.c_void_p] * 2
+    gid = zeros(_GID)
+    if find(of(handle), gid.ctypes.data) != 0:
+        _utilities().rcutils_reset_error()
+        raise LoopUnavailable('the middleware does not tell the number of a publisher')
+    return gid[_IN_GID:_IN_GID + _GID_SIZE].tobytes()
+
+
+def take_sender(handle: int, message: Bytes) -> bytes:
+    """
+    Take a message of a subscription; return the number of its publisher, nothing if there is none.
+
+    :param handle: address of the rcl struct of the subscription.
+    :param message: what ``growing`` has returned; gets the content.
+    """
+    take = _rcl().rcl_take_serialized_message
+    take.argtypes = [ctypes.c_void_p] * 4
+    info = zeros(_INFO)
+    if take(handle, message.ctypes.data, info.ctypes.data, None) != 0:
+        _utilities().rcutils_reset_error()
+        return b''
+    return info[_IN_INFO:_IN_INFO + _GID_SIZE].tobytes()

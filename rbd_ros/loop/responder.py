@@ -33,10 +33,13 @@ __all__ = ['keep_answer', 'QUEUE_SIZE', 'respond']
 _KEPT, _SENT, _FIRST, _EACH = 0, 64, 128, 32
 
 #: answers that wait at most; clients beyond get none
-_MOST = 16
+_MOST = 256
 
 #: bytes of the queue
 QUEUE_SIZE = _FIRST + _MOST * _EACH
+
+#: RCL_RET_TIMEOUT: the client is not known yet, or has gone; and how often it is tried then
+_TIMEOUT, _TRIES = 2, 3
 
 #: CLOCK_MONOTONIC of Linux
 _STEADY = 1
@@ -87,6 +90,11 @@ def _send(it: Responder, at: int) -> None:
     put_i64(it.response, 8, get_i64(it.handles, Handle.TEXTS) + int(it.text_at[text]))
     put_i64(it.response, 16, int(it.text_size[text]))
     put_i64(it.response, 24, int(it.text_size[text]) + 1)
-    if it.c.send_response(get_i64(it.handles, Handle.STOP), it.request, it.response) != 0:
+    for _ in range(_TRIES):
+        result = it.c.send_response(get_i64(it.handles, Handle.STOP), it.request, it.response)
+        if result == 0:
+            return
         it.c.reset_error()
-        add_acq_rel(it.words, Word.UNANSWERED, 1)
+        if result != _TIMEOUT:
+            break
+    add_acq_rel(it.words, Word.UNANSWERED, 1)

@@ -37,10 +37,14 @@ from rclpy.service import Service
 from rclpy.subscription import Subscription
 from rclpy.timer import Timer
 
-__all__ = ['Guard', 'GuardedNode', 'last_line']
+__all__ = ['DEEP', 'Guard', 'GuardedNode', 'last_line']
 
 Message = TypeVar('Message')
 Entity = TypeVar('Entity')
+
+#: of services: requests that come while a callback takes long, and their answers, are kept. Of
+#: more than 10 the middleware would drop the oldest ones, and nobody would answer them
+DEEP = QoSProfile(depth=200)
 
 #: s within which the same exception is logged once
 _REPEAT_AFTER = 10.0
@@ -150,6 +154,7 @@ class GuardedNode(Node):
     def create_service(self, kind: type, name: str, callback: Callable[..., object],
                        **more: object) -> Service:
         """Create a service with a guarded callback."""
+        more.setdefault('qos_profile', DEEP)
         return super().create_service(kind, name, self.guard.service(callback), **more)
 
     def create_subscription(self, kind: type, topic: str, callback: Callable[..., object],

@@ -17,7 +17,10 @@
 from __future__ import annotations
 
 import math
+import os
 from pathlib import Path
+import signal
+import threading
 import time
 from typing import Any, Protocol, TYPE_CHECKING
 
@@ -26,12 +29,14 @@ from control_msgs.action import FollowJointTrajectory
 import numpy as np
 import numpy.typing as npt
 from rbd_ros.errors import RbdError
+from rbd_ros.nodes.goal_signs import ClientSigns
 from rbd_ros.nodes.own_node import OwnNode
-from rbd_ros.signals import noted
+from rbd_ros.signals import halts_noted, noted
 from rclpy.action import ActionClient
 from rclpy.qos import QoSProfile, ReliabilityPolicy
 from rclpy.serialization import serialize_message
 from sensor_msgs.msg import JointState
+from std_srvs.srv import SetBool
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 if TYPE_CHECKING:
@@ -101,6 +106,9 @@ class DrivenRobot(OwnNode):
         self._subscription = self._subscribe()
         self._action, self._client = action, ActionClient(
             self._node, FollowJointTrajectory, action)
+        self._signs = ClientSigns(self._node, action)
+        self._pause = self._node.create_client(SetBool, f'{action.rpartition("/")[0]}/pause')
+        self._halt = threading.Event()  # whether this program shall stand still
 
     def _subscribe(self) -> Any:
         return self._node.create_subscription(JointState, self._topic, self._take, QoSProfile(
@@ -144,13 +152,16 @@ class DrivenRobot(OwnNode):
         Follow a motion to its end.
 
         An interruption, such as Ctrl-C, cancels it, also one that comes before the controller has
-        answered: it then stops and holds.
+        answered: it then stops and holds. Ctrl-Z has it come to rest on its path; it goes on with
+        the program. If the program ends or stands still without a word, the controller cancels it.
 
         :param record: folder of a bag that gets the joint states, also of a motion that failed.
         :raises RbdError: if the controller refuses or aborts it, with its reason.
         """
         self._wait(self._client.server_is_ready, self._patience,
                    f'no action server at {self._action}; start the controller, or give --action')
+        self._wait(self._signs.are_heard, self._patience,
+                   f'{self._action} does not hear that this program is alive')
         goal = FollowJointTrajectory.Goal(trajectory=self._message(motion))
         self._hear()
         self._states = []
@@ -159,7 +170,8 @@ class DrivenRobot(OwnNode):
         sent = None
         try:
             with noted() as interrupted:  # what is sent must be known here, or nobody cancels it
-                sent = self._client.send_goal_async(goal, feedback_callback=self._on_feedback)
+                sent = self._client.send_goal_async(goal, feedback_callback=self._on_feedback,
+                                                    goal_uuid=self._signs.promise())
             if interrupted.is_set():
                 raise KeyboardInterrupt
             self._wait(sent.done, self._patience, f'{self._action} does not answer', _Lost)
@@ -169,7 +181,8 @@ class DrivenRobot(OwnNode):
             self._recording = record is not None
             begin = self._stamp()
             self._end = max(self._end, begin + self._lasts + self._spare)
-            self._wait_for_end(result.done)
+            with halts_noted() as self._halt:
+                self._wait_for_end(result.done)
             if result.result().result.error_code == FollowJointTrajectory.Result.SUCCESSFUL:
                 # states that came before the result may still wait to be read
                 self._wait_for_end(lambda: self._stamp() >= begin + self._lasts)
@@ -194,6 +207,7 @@ class DrivenRobot(OwnNode):
 
     def _on_feedback(self, message: FollowJointTrajectory.Impl.FeedbackMessage) -> None:
         """Have more time where a motion is paused, or slowed down: it is behind its times."""
+        self._signs.answer(message)
         since = message.feedback.desired.time_from_start
         left = self._lasts - (since.sec + 1e-9 * since.nanosec)
         if 0.0 < left < self._lasts:  # others tell no time
@@ -206,12 +220,30 @@ class DrivenRobot(OwnNode):
             self._executor.spin_once(timeout_sec=0.1)
             if self.ended():
                 raise RbdError(_CANCELLED)
+            if self._halt.is_set():
+                self._stand_still()
+                heard = time.monotonic()
             if self._stamp() > last:  # a driver that repeats its last state is no news
                 last, heard = self._stamp(), time.monotonic()
             if time.monotonic() > heard + self._patience:
                 raise _Lost(f'no joint states on {self._topic} for {self._patience:g} s')
             if self._stamp() > self._end:
                 raise _Lost('the motion has not ended in time')
+
+    def _stand_still(self) -> None:
+        """Halt as after Ctrl-Z, with the robot at rest on its path; later let it go on."""
+        self._halt.clear()
+        if not self._ask_to_pause(True):
+            raise RbdError(f'{_CANCELLED}: {self._action} has no pause for Ctrl-Z')
+        os.kill(os.getpid(), signal.SIGSTOP)
+        if not self._ask_to_pause(False):
+            raise _Lost('the motion does not go on')
+
+    def _ask_to_pause(self, paused: bool) -> bool:
+        if not self._pause.service_is_ready():
+            return False
+        answer = self._pause.call_async(SetBool.Request(data=paused))
+        return self._spin_until(answer.done, _CANCELLING) and bool(answer.result().success)
 
     def _stamp(self) -> float:
         """Return the time of the last state, s; that of this machine where states have none."""

@@ -26,9 +26,10 @@ from __future__ import annotations
 from collections.abc import MutableMapping
 from pathlib import Path
 
-__all__ = ['avoid_shared_memory']
+__all__ = ['avoid_shared_memory', 'PROFILES']
 
-_PROFILES = Path(__file__).parent / 'network_only.xml'
+#: what is set for one machine
+PROFILES = Path(__file__).parent / 'network_only.xml'
 
 #: settings of the user, which stay as they are
 _USER_SETTINGS = ('FASTDDS_BUILTIN_TRANSPORTS', 'FASTRTPS_DEFAULT_PROFILES_FILE')
@@ -50,7 +51,7 @@ def avoid_shared_memory(middleware: str, environment: MutableMapping[str, str]) 
         # For this range, rmw adds shared memory by itself, whatever the transports are. The
         # profile has all the rest of it; rmw changes nothing for SUBNET but to add static peers.
         environment.pop(_LOCALHOST_ONLY, None)
-        environment.update({_RANGE: 'SUBNET', 'FASTRTPS_DEFAULT_PROFILES_FILE': str(_PROFILES)})
+        environment.update({_RANGE: 'SUBNET', 'FASTRTPS_DEFAULT_PROFILES_FILE': str(PROFILES)})
     else:
         environment['FASTDDS_BUILTIN_TRANSPORTS'] = 'UDPv4'
     return True

@@ -26,7 +26,7 @@ from collections.abc import Mapping
 import math
 from typing import Any
 
-__all__ = ['is_wanted', 'read_frame']
+__all__ = ['is_sign', 'is_wanted', 'read_frame']
 
 #: Messages that are handed on, with the lengths of their vectors; 0 is a number.
 NUMBERS: dict[str, dict[str, int]] = {
@@ -55,7 +55,7 @@ def is_wanted(message: Mapping[str, Any], inputs: Mapping[str, Any]) -> bool:
     :param message: as ``read_frame`` returns it.
     :param inputs: of the page, by their identifiers; each has a ``value``.
     """
-    if message['type'] == 'GuiButtonHoldMessage':
+    if is_sign(message):
         return message['uuid'] in inputs
     if message['type'].startswith('FileTransfer'):
         return _is_of_file(message, inputs)
@@ -67,6 +67,11 @@ def is_wanted(message: Mapping[str, Any], inputs: Mapping[str, Any]) -> bool:
         return False
     value, options = updates['value'], getattr(target, 'options', None)
     return is_like(value, target.value) and (options is None or value in options)
+
+
+def is_sign(message: Mapping[str, Any]) -> bool:
+    """Return whether a message says that a button is held."""
+    return bool(message['type'] == 'GuiButtonHoldMessage')
 
 
 def _is_of_file(message: Mapping[str, Any], inputs: Mapping[str, Any]) -> bool:

@@ -39,8 +39,10 @@ from typing import Any
 from urllib.parse import parse_qsl, urlencode
 
 from rbd_ros.errors import RbdError
-from rbd_ros.view.frames import is_wanted, read_frame
+from rbd_ros.view import round_trips
+from rbd_ros.view.frames import is_sign, is_wanted, read_frame
 from rbd_ros.view.page_head import add_to_head
+from rbd_ros.view.round_trips import RoundTrips
 
 __all__ = ['Gate', 'guarded', 'prove_guarded']
 
@@ -168,6 +170,7 @@ class _Checked:
 
     def __init__(self, connection: Any, gate: Gate) -> None:
         self._connection, self._gate = connection, gate
+        self.round_trips = RoundTrips(connection)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._connection, name)
@@ -179,7 +182,8 @@ class _Checked:
             message = read_frame(frame)
             if message is None:
                 await self._connection.close(1007, 'not a message of this page')
-            elif is_wanted(message, self._gate.inputs):
+            elif is_wanted(message, self._gate.inputs) and not (
+                    is_sign(message) and self.round_trips.age() > round_trips.OLDEST):
                 return bytes(frame)
 
 
@@ -201,7 +205,12 @@ def guarded(gate: Gate) -> Iterator[None]:
             import asyncio
 
             async def checked(connection: Any) -> None:
-                await handler(_Checked(connection, gate))
+                line = _Checked(connection, gate)
+                pings = asyncio.create_task(line.round_trips.go_on())
+                try:
+                    await handler(line)
+                finally:
+                    pings.cancel()
 
             def request(connection: Any, asked: Any) -> Any:
                 return _reply(gate, connection, asked) or _dressed(

@@ -93,7 +93,8 @@ def test_only_a_robot_that_is_not_described_is_braked_with_what_it_shows(cause):
 
 def test_changed_parameters_reach_the_observer():
     """Feedback counts from the next state on, the gain at once."""
-    arm = Arm(observer_gain=[20.0], observer_feedback=True, tracking_limits=[10.0])
+    arm = Arm(observer_gain=[20.0], observer_feedback=True, tracking_limits=[10.0],
+              mode='computed_torque')
     x = arm.controller.x
     arm.release()
     arm.push(np.array([0.0, 10.0, 0.0, 0.0, 0.0, 0.0, 0.0]))

@@ -31,6 +31,7 @@ from rbd_ros.control.observers.torque_history import (
     clear_torques, find_mean_torque, KEPT, note_torque, TorqueHistory)
 from rbd_ros.control.parameters.settings import Settings
 from rbd_ros.control.parameters.table import defaults
+from rbd_ros.control.supervisor.states import LoadTrust
 from recorded_robots import controlled_robot
 
 ONE = {'n': 1, 'm': 1}
@@ -181,7 +182,8 @@ def test_after_a_gap_the_filter_of_the_drive_begins_anew():
     joints.differenced, kernel.H[:] = 1.0, 1.0
     gain, now, v, filtered = np.array([30.0]), 10.0, 0.0, 0.0
     for _ in range(300):
-        observe(x, p, kernel, joints, structure, gain, 0.0, np.array([20.0]), now)
+        observe(x, p, kernel, joints, structure, gain, 0.0, np.array([20.0]), LoadTrust.USUAL,
+                now)
         now += 0.001
         v += 0.001 * 20.0
         filtered += 0.001 / 0.021 * (v - filtered)
@@ -191,7 +193,7 @@ def test_after_a_gap_the_filter_of_the_drive_begins_anew():
     joints.qd[0] = 0.0
     for _ in range(100):
         now += 0.001
-        observe(x, p, kernel, joints, structure, gain, 0.0, np.zeros(1), now)
+        observe(x, p, kernel, joints, structure, gain, 0.0, np.zeros(1), LoadTrust.USUAL, now)
         assert abs(x.momentum.torque[0]) < 1e-9
 
 

@@ -206,7 +206,7 @@ def test_doubts_about_the_description_stand_in_the_file(tmp_path):
 
 def test_names_are_quoted_alike():
     """One short name, which YAML might take for something else, puts all into quotes."""
-    assert "joints: ['shoulder', 'elbow', 'y']" in parameter_file(**ROBOT)
+    assert 'joints: ["shoulder", "elbow", "y"]' in parameter_file(**ROBOT)
     long = {**ROBOT, 'joints': ('shoulder', 'elbow_1', 'wrist_1')}
     assert 'joints: [shoulder, elbow_1, wrist_1]' in parameter_file(**long)
 

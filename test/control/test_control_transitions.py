@@ -39,7 +39,7 @@ from rbd_ros.compiler.procedure import bind, Vector
 from rbd_ros.control.interface.cause_codes import (
     CauseCode, CAUSES, is_by_operator, is_cause, is_final, is_good, is_lost)
 from rbd_ros.control.interface.causes import Cause, Reaction
-from rbd_ros.control.interface.events import accuse, Event as Happening, NOBODY, Result
+from rbd_ros.control.interface.events import accuse, Event as Happening, NOBODY, NONE, Result
 from rbd_ros.control.supervisor import answers, supervisor as procedures
 from rbd_ros.control.supervisor.answers import (
     fill_timing, Supervisor, SupervisorParameters)
@@ -56,9 +56,13 @@ DOCS = Path(__file__).parents[2] / 'docs'
 STATES = tuple(State)
 SILENT = (State.INACTIVE, State.PROBING, State.RELEASED, State.FAULT)
 STOPPING = (State.BRAKING, State.LOST, State.RAMPING_DOWN, State.RELEASING)
+HELD = (State.HOLDING, State.FLOATING, State.COMPLYING, State.RETRACTING)
 #: one cause of each kind that conditions can tell apart
-KINDS = (Cause.STATE_STALE, Cause.TRACKING, Cause.WRONG_MODEL, Cause.FROZEN, Cause.OPERATOR_STOP,
+KINDS = (Cause.STATE_STALE, Cause.TRACKING, Cause.SECOND_SENDER, Cause.OPERATOR_STOP,
          Cause.DEAD_MAN, Cause.CONTACT, Cause.SIGNAL)
+#: after which a robot is not held
+BARRING = (CauseCode.WRONG_MODEL, CauseCode.FROZEN, CauseCode.SECOND_SENDER)
+ASKED = ('activate', 'reset', 'reset, output taken')
 LOST, RAMP, LONG = 0.4, 0.55, 5.0  # s: more than hold_time, than release_time, than every sequence
 VALID = 50.0  # s for which a state may be used
 CHOICES = [Timing(recover=recover, stop_action=stop, fault_action=fault, simulated=simulated,
@@ -93,8 +97,7 @@ class Situation(NamedTuple):
     paused: bool
     only_lost: bool
     only_operator: bool
-    distrusted: bool
-    frozen: bool
+    barred: bool
     ramped: bool
     repeated: bool
     returned: bool
@@ -142,8 +145,8 @@ class Subject:
         x = self.x
         return Situation(
             self.state, x.final > 0.0, x.blind > 0.0, x.paused > 0.0, only_lost(x.faults),
-            only_operator(x.faults), x.faults.order[CauseCode.WRONG_MODEL] > 0.0,
-            x.faults.order[CauseCode.FROZEN] > 0.0, x.blend >= 1.0,
+            only_operator(x.faults), any(x.faults.order[each] > 0.0 for each in BARRING),
+            x.blend >= 1.0,
             x.repeats >= self.p.release_repeats, x.returned > 0.0, self.now > x.expiry)
 
     def fault(self, cause: Cause, doubted: float = 0.0) -> None:
@@ -164,6 +167,12 @@ class Subject:
             self.x.returned = 1.0
             self.wait(0.001, 0.001)
 
+    def beside_another(self, act: Callable[[Subject], object]) -> None:
+        """Do something while the output is not known to be free."""
+        self.x.free_until = self.steady - 1e-6
+        act(self)
+        self.x.free_until = NONE
+
     def sent(self, reached: int) -> None:
         """Report that a torque was sent."""
         published(self.x, self.p, self.steady, reached)
@@ -182,6 +191,8 @@ ACTIONS: dict[str, Callable[[Subject], object]] = {
     'doubtful contact': lambda s: s.fault(Cause.CONTACT, 1.0),
     'way back ends': lambda s: s.come_back(),
     'state': lambda s: s.fresh(1),
+    'state, output taken': lambda s: s.beside_another(lambda s: s.fresh(1)),
+    'reset, output taken': lambda s: s.beside_another(ACTIONS['reset']),
     'state of some joints': lambda s: s.fresh(0),
     'late state': lambda s: s.fresh(1, -1.0),
     'sent': lambda s: s.sent(1),
@@ -273,7 +284,7 @@ def test_the_kinds_of_causes_are_complete():
     """Each cause looks to the conditions like one of those that are tried, and has its number."""
     def kind(cause: Cause) -> tuple[object, ...]:
         return (cause.reaction, cause.by_operator, cause is Cause.DEAD_MAN,
-                cause is Cause.WRONG_MODEL, cause is Cause.FROZEN, cause is Cause.CONTACT)
+                CauseCode[cause.name] in BARRING, cause is Cause.CONTACT)
     assert {kind(cause) for cause in Cause} == {kind(cause) for cause in KINDS}
     assert [code.name for code in CauseCode] == [cause.name for cause in Cause]
     for code, cause in enumerate(Cause):
@@ -356,15 +367,32 @@ def test_no_torque_before_the_start_check(walk):
             assert begins or step.before.paused, step
 
 
+def test_no_torque_begins_beside_another(walk):
+    """While the output is not known to be free, nothing that was silent is sent, nor recovers."""
+    for step in walk.steps:
+        if step.action.endswith('output taken') and not step.before.paused:
+            began = step.due[0] is Due.NOTHING and step.due[1] is not Due.NOTHING
+            asked = step.action.startswith('reset') and step.before.state in HELD
+            ramps = step.after.state is State.RAMPING_IN is not step.before.state
+            assert not began and (not ramps or asked), step
+
+
+def test_a_robot_of_two_senders_comes_to_its_end(walk):
+    """What stops because somebody else sends is not held, whatever else is wrong."""
+    assert any(step.after.barred for step in walk.steps)
+    for step in walk.steps:
+        assert not (step.after.barred and step.after.state in HELD), step
+
+
 def test_no_torque_after_release_without_a_request(walk):
     """A robot that was released stays so, unless every fault was a lost state and may recover."""
     for step in walk.steps:
         begins = step.after.state in (State.PROBING, State.RAMPING_IN)
         if step.before.state in (State.RELEASED, State.FAULT, State.INACTIVE):
-            assert not begins or step.action in ('activate', 'reset'), step
+            assert not begins or step.action in ASKED, step
         elif begins and step.after.state is not step.before.state:
             first = step.before.state is State.PROBING
-            assert first or step.action in ('activate', 'reset') or (
+            assert first or step.action in ASKED or (
                 step.timing.recover and step.before.only_lost), step
 
 
@@ -380,7 +408,7 @@ def test_every_cause_is_kept_while_torque_is_sent(walk):
             asked = (cause.reaction is Reaction.GOOD and step.before.final
                      and step.before.state in (State.RAMPING_DOWN, State.RELEASING))
             assert cause in step.causes[1] or asked, step
-        if step.action not in ('activate', 'reset'):
+        if step.action not in ASKED:
             assert step.causes[0] <= step.causes[1] or step.causes[0] <= step.recovered, step
 
 

@@ -311,6 +311,7 @@ class Rig:
             c._step(Kind.WEIGH, self.now, self.now)
             c.take_gravity(self.now, self.now, self.now, np.array([0.0, 0.0, -1.0]))
             c.refuse(self.now, self.now, 'refused')
+            c.know_output(self.now, self.now, 1e6)
             c.take_reading(self.now, self.now, [0.1] * 6, (int(self.now), 0))
             c._step(Kind.TARE, self.now, self.now)
             c.pause(self.now, self.now, paused=True)

@@ -509,7 +509,7 @@ def test_what_must_hold_does_in_every_situation(walks):
         assert states == {*S} - {S.HOLDING, *TOUCHED} | holds | touched, choice
         assert walk.watch.gone == (choice.contact == 'retract')
         assert {kind for kind, _, _ in walk.watch.met} >= {*Kind} - {
-            Kind.POSE, Kind.WRENCH, Kind.READING, Kind.TARE}
+            Kind.POSE, Kind.WRENCH, Kind.READING, Kind.TARE, Kind.OUTPUT}
 
 
 def every(walk: Walk, *states: StateCode) -> Iterator[Kept]:

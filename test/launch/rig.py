@@ -375,7 +375,8 @@ class Client:
                 return
             assert 'no fresh joint state' in self.last('fault'), self.last('fault')
             heard = len(self.texts['state'])
-            assert self.trigger('reset').success, self.last('log')
+            # after a halt it looks for other senders for some seconds
+            self.wait(lambda: self.trigger('reset').success, 'a reset')
             self.wait(lambda heard=heard: len(self.texts['state']) > heard, 'a reset')
 
     def answer(self, stamp: int, seconds: float) -> Command | None:

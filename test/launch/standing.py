@@ -56,11 +56,21 @@ class Standing:
             '-p', f'{name}:={value if isinstance(value, str) else json.dumps(value)}')]
         rclpy.init()
         self.client = rig.Client()
-        self.process = subprocess.Popen(
-            [sys.executable, *program, '--ros-args', '-r', '__node:=controller', *given],
-            env={**os.environ, **(environment or {})}, **pipes)
+        self._command = [sys.executable, *program, '--ros-args', '-r', '__node:=controller',
+                         *given]
+        self._environment = {**os.environ, **(environment or {})}
+        self.process = subprocess.Popen(self._command, env=self._environment, **pipes)
         kind = rig.Lockstep if values.get('use_sim_time') else rig.Driver
         self.driver = kind(self.client, arm.JOINTS, arm.Q, float(values['nominal_rate']))
+
+    def another(self, *arguments: str, **pipes: object) -> subprocess.Popen:
+        """
+        Start another controller of the same name.
+
+        :param arguments: of ROS, in addition to those of the first one.
+        :param pipes: of the process, as subprocess has them.
+        """
+        return subprocess.Popen([*self._command, *arguments], env=self._environment, **pipes)
 
     def run(self) -> None:
         """Bring the controller to where the law runs."""

@@ -108,7 +108,7 @@ class TestMotors(unittest.TestCase):
         self.assertFalse(self.gains()[0].any(), 'a hold has no stiffness')
         np.testing.assert_allclose(self.gains()[1], DAMPING)
         self.assertLess(np.abs(np.array(self.states[-1].position) - START).max(), 0.05)
-        self.assertTrue(client.trigger('reset').success)
+        client.wait(lambda: client.trigger('reset').success, 'a reset')
         client.wait(lambda: client.last('state') == 'running', 'running')
         client.wait(lambda: np.allclose(self.gains(), [STIFFNESS, DAMPING]), 'the gains again')
 

@@ -258,7 +258,7 @@ class TestFaults(rig.LockstepCase):
         self.follow(Q + 0.1)
         self.driver.pass_time(0.5)
         self.wait_torque(GRAVITY)
-        self.assertTrue(self.client.trigger('reset').success)
+        self.client.wait(lambda: self.client.trigger('reset').success, 'a reset')
         self.client.wait(lambda: self.client.last('state') == 'running', 'running')
         answer = self.client.trigger('reset')
         self.assertFalse(answer.success)
@@ -382,7 +382,7 @@ class TestFaults(rig.LockstepCase):
         self.assertIn('stop requested', supervisor['message'])
         self.assertRegex(supervisor['fault 1 time'], r'^20\d\d-\d\d-\d\dT')
         client.wait(lambda: client.last('state') == 'holding', 'a hold')
-        self.assertTrue(client.trigger('reset').success)
+        client.wait(lambda: client.trigger('reset').success, 'a reset')
         told = self.diagnosed('supervisor', 'state', 'running')
         self.assertEqual(values(told, 'supervisor')['level'], DiagnosticStatus.OK)
 

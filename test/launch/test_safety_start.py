@@ -189,7 +189,7 @@ class TestStart(rig.LockstepCase):
         self.run_it()
         rival = client.node.create_publisher(JointState, 'controller/commands', 1)
         self.addCleanup(client.node.destroy_publisher, rival)
-        client.wait_text('log', 'the robot receives the commands of both', self.begin)
+        client.wait_text('log', 'besides this controller: if one sends', self.begin)
         self.assertEqual(client.last('state'), 'running')
         client.node.destroy_publisher(rival)
         topic = 'controller/commands'

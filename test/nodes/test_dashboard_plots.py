@@ -147,6 +147,8 @@ def test_the_file_goes_to_the_one_who_asked(desk):
     """It has all joints as they were heard, once each, and the events."""
     other = desk.visit()
     desk.robot.q, desk.robot.effort = START + 0.125, np.arange(7.0)
+    desk.say(mode='damping')
+    desk.node.update()
     desk.look()
     desk.run(0.2)
     desk.press('Save as CSV', who=1)

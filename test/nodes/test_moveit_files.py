@@ -14,6 +14,7 @@
 
 """The file for MoveIt names what node and plugin offer; its page says the same."""
 
+import logging
 from pathlib import Path
 import re
 from types import SimpleNamespace
@@ -43,7 +44,9 @@ def offered(monkeypatch):
     found = []
     monkeypatch.setattr(action, 'GoalServer', lambda _, kind, name, **__: found.extend(
         [kind, name]))
-    node = SimpleNamespace(create_timer=lambda *_, **__: None)
+    monkeypatch.setattr(action, 'BoundedInput', lambda *_, **__: None)
+    node = SimpleNamespace(create_timer=lambda *_, **__: None, resolve_topic_name=str,
+                           get_logger=lambda: logging.getLogger('node'))
     action.TrajectoryAction(node, SimpleNamespace(), None)
     return found
 

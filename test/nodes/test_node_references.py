@@ -289,6 +289,25 @@ def test_a_second_commander_is_told_while_there_is_torque(rig):
     rig.client.destroy_publisher(other)
 
 
+def test_a_second_commander_that_sends_stops_the_robot(rig):
+    """It is braked and released, the other node is named; a reset after it begins anew."""
+    rig.block()  # nobody holds the arm once it is released
+    other = rig.client.create_publisher(type(rig.commands[0]), 'controller/commands', 1)
+    try:
+        def sends():
+            other.publish(type(rig.commands[0])())
+            return rig.said('state') == 'fault'
+        rig.run_until(sends, 'a fault', 1e3)
+        assert ('somebody else sends commands to the robot, too: '
+                '/client on /controller/commands') in rig.said('fault')
+        answer = rig.call('reset')
+        assert not answer.success and 'not known to be free' in answer.message
+    finally:
+        rig.client.destroy_publisher(other)
+    rig.wait(lambda: rig.call('reset').success, 'a reset')
+    rig.run_until(lambda: rig.said('state') == 'running', 'running')
+
+
 # -- loads ----------------------------------------------------------------------------------------
 
 

@@ -286,10 +286,10 @@ def test_a_fault_is_an_error_with_its_time(rig):
     """Told at once, with cause and time of the wall, until it is reset."""
     rig.diagnosis('supervisor', state='running')
     rig.call('stop')
+    rig.run_until(lambda: rig.said('state') == 'holding', 'a hold')
     level, text, values = rig.diagnosis('supervisor', **{'fault 1 cause': 'OPERATOR_STOP'})
     assert level == ERROR and ': stop requested: ~/stop' in text and 'fault 2' not in values
     assert values['fault 1 time'][:2] == '20' and values['fault 1 time'].endswith('+00:00')
-    rig.run_until(lambda: rig.said('state') == 'holding', 'a hold')
     assert rig.call('reset').success
     rig.run_until(lambda: rig.said('state') == 'running', 'running')
     level, _, values = rig.diagnosis('supervisor', text='running')
@@ -324,7 +324,8 @@ def test_the_dashboard_plots_what_the_controller_sends(rig, monkeypatch):
     def telemetry(space):
         return Telemetry(SimpleNamespace(
             resolve_topic_name=lambda name: f'{space}/{name}',
-            create_subscription=lambda *_: None), 'controller', 'simulator')
+            get_logger=rig.node.get_logger, create_subscription=lambda *_: None),
+            'controller', 'simulator')
     rig.run(1.0)
     heard = rig.listen(telemetries.DiagnosticArray, '/diagnostics')
     rig.wait(lambda: heard, 'diagnostics')

@@ -17,16 +17,13 @@
 from contextlib import nullcontext
 import threading
 from types import SimpleNamespace
-from unittest.mock import ANY, Mock
+from unittest.mock import Mock
 
 import controller_rig
 import pytest
-from rbd_ros.compiler.native import cache
 from rbd_ros.control.interface.causes import Cause
-from rbd_ros.control.laws.notices import notices
 from rbd_ros.control.parameters.settings import Settings
 from rbd_ros.control.parameters.table import defaults
-from rbd_ros.control.robot import Robot
 from rbd_ros.control.supervisor.states import STOP_LIMIT
 from rbd_ros.errors import SettingError
 from rbd_ros.loop.words import Starting
@@ -181,58 +178,13 @@ def parts(monkeypatch, node):
     made.offered_services.return_value = ['a service']
     for name in ('build_robot', 'build_settings', 'compile_kernels', 'check_values',
                  'Controller', 'make_output', 'GravityInput', 'ReferenceInputs', 'Reports',
-                 'PathPlanner', 'offered_services', 'lock_memory'):
+                 'PathPlanner', 'OutputWatch', 'offered_services', 'lock_memory'):
         monkeypatch.setattr(controller, name, getattr(made, name))
     monkeypatch.setattr(controller.parameters, 'read', lambda *_: values)
     node._description.find.return_value = ('<robot/>', 'a file')
     made.lock_memory.return_value = {'realtime.lock_memory': 'applied'}
     made.values = values
     return made
-
-
-def test_configuration_makes_and_attaches_everything(node, parts):
-    """The parts of a robot: made from its settings, attached to the loop last."""
-    held = []
-    node.loop_node.attach.side_effect = lambda *_: held.append(node.lock._is_owned())
-    both, code = {'joint': 1, 'report': 'report kernel'}, cache.Entry({}, [b'code'])
-    parts.compile_kernels.side_effect = lambda _: (
-        held.append(node.lock._is_owned()), cache.kept('', lambda: code), both)[-1]
-    assert node.on_configure(None) is SUCCESS
-    assert held == [False, True]            # other callbacks go on while kernels are compiled
-    parts.check_values.assert_called_once_with(parts.values, ())
-    assert parts.build_robot.call_args[0][:2] == (parts.values, '<robot/>')
-    assert parts.build_robot.call_args[0][3] == ()
-    assert isinstance(node.robot, Robot) and node._description.configured == '<robot/>'
-    parts.build_settings.assert_called_once_with(node.robot, parts.values, simulated=False)
-    kernels = parts.compile_kernels.side_effect(None)
-    parts.Controller.assert_called_once_with(parts.settings, kernels, node.loop_node.publish)
-    made = parts.Controller.return_value
-    assert node.controller is made
-    kind, sender, topic, qos = parts.make_output.call_args[0]
-    assert (kind, sender, topic) == ('float64_multi_array', node.loop_node, '/arm/commands')
-    assert (qos.deadline.nanoseconds, qos.liveliness_lease_duration.nanoseconds) == (
-        300_000_000, 400_000_000)
-    parts.GravityInput.assert_called_once_with(node, made, node.loop_node.control_time)
-    parts.PathPlanner.assert_called_once_with(node, ANY, 'report kernel')
-    assert parts.PathPlanner.call_args[0][1].settings is made.settings  # the robot of this one
-    planner = parts.PathPlanner.return_value
-    parts.ReferenceInputs.assert_called_once_with(node, made, planner)
-    parts.Reports.assert_called_once_with(node, made, 'report kernel')
-    assert node.gravity_input is parts.GravityInput.return_value
-    parts.offered_services.assert_called_once_with(node, made)
-    assert node._parts == [parts.ReferenceInputs.return_value, planner, parts.Reports.return_value,
-                           node.gravity_input, 'a service']
-    assert calls(node.all)[-3:] == ['action.attach', 'announcer.attach', 'loop.attach']
-    node.loop_node.attach.assert_called_once_with(made, parts.make_output.return_value, 17.0)
-    node.action.attach.assert_called_once_with(made, planner)
-    node._announcer.attach.assert_called_once_with(made)
-    assert node.doing == '' and not parts.lock_memory.mock_calls and not node.realtime
-    text = '\n'.join(text for level, text in node.logged if level == 'info')
-    assert 'from a file: controls joint_1, joint_2' in text and '; tip ' in text
-    assert 'compiled 2 kernels' in text and '/arm/commands' in text
-    assert 'compiling kernels for this robot; the first time takes some seconds' in text
-    assert [text for level, text in node.logged if level == 'warning'] == list(
-        notices(parts.settings))
 
 
 def test_memory_is_locked_where_it_is_asked_for(node, parts):
@@ -436,14 +388,14 @@ def test_stop_waits_for_the_release(node, monkeypatch):
 
 
 def test_stop_ends_without_a_loop(node, monkeypatch):
-    """A loop that hangs does not keep the process: after 3.8 s it goes on to end."""
+    """A loop that hangs does not keep the process: after the longest stop it goes on to end."""
     arm = controller_rig.Arm()
     clock = Clock()
     monkeypatch.setattr(controller, 'time', clock)
     node.controller = arm.controller
     assert arm.controller.finished               # but the request was never taken
     assert node.stop(Cause.SIGNAL) is False
-    assert clock.now == pytest.approx(13.8, abs=0.011)
+    assert clock.now == pytest.approx(10.0 + STOP_LIMIT, abs=0.011)
 
 
 def test_waiting(node, monkeypatch):

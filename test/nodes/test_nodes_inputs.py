@@ -250,8 +250,8 @@ def test_a_long_request_is_no_flood(monkeypatch):
     assert len(service.sent) == 4 and not told
 
 
-def test_a_client_that_has_gone_is_waited_for_once(monkeypatch):
-    """Others are answered; it is tried again after a while, as it may have been slow only."""
+def test_a_client_that_is_not_there_yet_is_waited_for(monkeypatch):
+    """Others are answered; it gets its answers after a while, as it may have been slow only."""
     now, told, sent, codes = [10.0], [], [], {}
     monkeypatch.setattr(responses, 'time', SimpleNamespace(monotonic=lambda: now[0]))
     monkeypatch.setattr(responses, '_send', lambda: lambda service, request, message: (
@@ -265,13 +265,26 @@ def test_a_client_that_has_gone_is_waited_for_once(monkeypatch):
                                                  lambda _: None))
         return [m for r, m in sent if r[:1] == client]
     codes[b'a' * 16] = 2
-    assert answer(b'a', 1) == [1] and len(told) == 1 and '/stop' in told[0]
-    assert answer(b'a', 2) == [1]
-    assert answer(b'b', 3) == [3] and len(told) == 1
-    now[0] += 1.5
+
+    def again():
+        now[0] += 1.0
+        for _ in range(len(responder._later)):
+            responder._hand_over(responder._later.popleft())
+    assert answer(b'a', 1) == [1] and answer(b'a', 2) == [1]
+    assert answer(b'b', 3) == [3] and not told
+    again()
+    assert [m for _, m in sent] == [1, 3, 1]
     codes.clear()
-    assert answer(b'a', 4) == [1, 4]
-    assert answer(b'a', 5) == [1, 4, 5]
+    again()
+    assert [m for _, m in sent] == [1, 3, 1, 1, 2] and not responder._later
+    assert answer(b'a', 4)[-1] == 4 and not told
+    codes[b'a' * 16] = 2  # for good
+    assert answer(b'a', 5)[-1] == 5
+    for _ in range(4):
+        again()
+    assert not told and len(responder._later) == 1
+    again()
+    assert len(told) == 1 and '/stop' in told[0] and not responder._later
     codes[b'c' * 16] = 1  # an error that is no waiting: the next response is sent at once
     assert answer(b'c', 6) == [6] and len(told) == 2
     assert answer(b'c', 7) == [6, 7] and len(told) == 3
@@ -306,7 +319,7 @@ def test_responses_that_cannot_be_sent_are_bounded(monkeypatch):
     held, told, sent, freed = threading.Event(), [], [], []
     monkeypatch.setattr(responses, '_MAX_WAITING', 3)
     monkeypatch.setattr(responses.Responder, '_hand_over', lambda _, response: (
-        held.wait(patient(10.0)), sent.append(response.message)))
+        held.wait(patient(10.0)), sent.append(response.message)) is not None)
     responder = responses.Responder(told.append)
     service = SimpleNamespace(srv_name='/ask')
 

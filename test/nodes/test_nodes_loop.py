@@ -323,34 +323,6 @@ def inner_nodes(monkeypatch, module):
     return noted
 
 
-def test_loop_is_connected(monkeypatch):
-    """States, dead man, stop and reset by the names of the controller, in the loop's thread."""
-    noted = inner_nodes(monkeypatch, loop_node)
-    monkeypatch.setattr(Node, 'create_publisher', lambda _, *given: noted.publisher(*given))
-    monkeypatch.setattr(Node, 'get_clock', lambda _: 'clock of ROS')
-    monkeypatch.setattr(loop_node, 'StateInput', noted.states)
-    monkeypatch.setattr(loop_node, 'BoundedInput', noted.dead_man)
-    made = loop_node.LoopNode(names_of(), simulated=True)
-    noted.node.assert_called_once_with(
-        'arm_loop', '/cell', {'use_sim_time': True, 'start_type_description_service': False})
-    noted.publisher.assert_called_once_with(UInt64, '/cell/arm/heartbeat', 1)
-    given, more = noted.states.call_args
-    assert given == (made, 'joint_states', made._on_state, loop_node.STATES, 'warning')
-    more['event_callbacks'].message_lost(SimpleNamespace(total_count=5))
-    assert made.lost == 5
-    noted.dead_man.assert_called_once_with(
-        made, Bool, '/cell/arm/dead_man', made._on_dead_man, 10, 'warning')
-    assert [args[:2] for args, _ in noted.service.call_args_list] == [
-        (Trigger, '/cell/arm/stop'), (Trigger, '/cell/arm/reset')]
-    stop, reset = [args[2] for args, _ in noted.service.call_args_list]
-    assert stop(None, Trigger.Response()).message.startswith('nothing to stop')
-    assert reset(None, Trigger.Response()).message == 'not configured'
-    assert noted.mock_calls[-1] == call.bound(made, 'warning')
-    assert made.simulated and made._ros_clock == 'clock of ROS' and made.cancel_start() == ''
-    assert made._steady.clock_type.name == 'STEADY_TIME'
-    assert made.output is made._controller is None
-
-
 def test_transitions_are_taken_over(monkeypatch):
     """The service of rclpy moves to this node, with its handle, its name and its callback."""
     noted = inner_nodes(monkeypatch, transitions)
@@ -528,6 +500,25 @@ def test_activation_without_a_clock_says_so(monkeypatch):
     assert not start.made.run()
     assert start.logged[-1] == ('cannot activate: use_sim_time is true, but nothing has come on '
                                 '/clock: start what publishes it, or set use_sim_time to false')
+
+
+@pytest.mark.parametrize('pace', [0.1, 5.0])
+def test_activation_waits_by_the_clock_of_the_states(monkeypatch, pace):
+    """However slowly or fast a simulation runs, states are proved, and missing ones are told."""
+    for comes in (True, False):
+        start = Start(monkeypatch, simulated=True, **{'start.time': 0.3})
+        arm, due = start.arm, [0.0]
+        start.made._node.get_clock = lambda arm=arm: SimpleNamespace(
+            now=lambda: SimpleNamespace(nanoseconds=round(1e9 * arm.time)))
+
+        def each(arm=arm, comes=comes, due=due):
+            due[0] += 0.01 * pace
+            while due[0] >= 0.01:
+                due[0] -= 0.01
+                (arm.run if comes else arm.silence)(0.01)
+        start.each, begin = each, arm.time
+        assert start.made.run() is comes
+        assert comes or arm.time - begin == pytest.approx(2.0, abs=max(0.02, 0.011 * pace))
 
 
 def test_activation_ends_with_a_fault(monkeypatch):

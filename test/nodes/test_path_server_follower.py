@@ -36,6 +36,8 @@ class Bench:
         self.answer, self.result, self.feedback = Future(), Future(), None
         monkeypatch.setattr(follower, 'ActionClient', lambda *_: SimpleNamespace(
             server_is_ready=lambda: self.ready, send_goal_async=self._send))
+        monkeypatch.setattr(follower, 'ClientSigns', lambda *_: SimpleNamespace(
+            answer=lambda _: None, promise=lambda: None))
         clock = SimpleNamespace(now=lambda: SimpleNamespace(nanoseconds=self.time * 1e9))
         self.follower = follower.Follower(SimpleNamespace(
             create_timer=self._timer, get_clock=lambda: clock), '/arm/follow_joint_trajectory')
@@ -43,7 +45,7 @@ class Bench:
     def _timer(self, period: float, look, **_) -> None:
         self.period, self._look = period, look
 
-    def _send(self, _, feedback_callback) -> Future:
+    def _send(self, _, feedback_callback, goal_uuid) -> Future:
         self.feedback = feedback_callback
         return self.answer
 

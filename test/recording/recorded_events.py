@@ -70,7 +70,7 @@ EVENTS = ('state', 'unreadable', 'tick', 'dead_man', 'activate', 'reset', 'stop'
 STATES = tuple(state for state in State if state not in (
     State.FLOATING, State.COMPLYING, State.RETRACTING))
 CAUSES = tuple(cause for cause in Cause if cause not in (
-    Cause.SUPERVISION, Cause.FORCE_SENSOR, Cause.CONTACT))
+    Cause.SUPERVISION, Cause.FORCE_SENSOR, Cause.CONTACT, Cause.SECOND_SENDER))
 
 #: places in ``STATES`` of those in which nothing is sent and a new start forgets everything
 IDLE = tuple(STATES.index(state) for state in (State.INACTIVE, State.RELEASED, State.FAULT))

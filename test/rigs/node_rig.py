@@ -102,10 +102,10 @@ def to_time(ns: int) -> Time:
 class Goal:
     """A goal that was sent, and what its client hears."""
 
-    def __init__(self, rig: NodeRig, goal: FollowJointTrajectory.Goal) -> None:
+    def __init__(self, rig: NodeRig, goal: FollowJointTrajectory.Goal, **more: object) -> None:
         self._rig, self.feedback = rig, []
         sent = rig.action.send_goal_async(
-            goal, feedback_callback=lambda each: self.feedback.append(each.feedback))
+            goal, feedback_callback=lambda each: self.feedback.append(each.feedback), **more)
         rig.wait(sent.done, 'an answer to a goal')
         self.handle = sent.result()
         self._result: Future | None = None

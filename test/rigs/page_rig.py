@@ -43,6 +43,7 @@ from rbd_ros.nodes.dashboard.settings import GROUPS
 from rbd_ros.nodes.dashboard.telemetry import LATCHED
 from rbd_ros.nodes.diagnostic_names import SUPERVISOR
 from rbd_ros.nodes.executors import kind_that_works, make_executor
+from rbd_ros.view import round_trips
 import rclpy
 from rclpy.action import ActionServer, CancelResponse
 from rclpy.node import Node
@@ -265,6 +266,8 @@ class Desk:
         for name, module in list(sys.modules.items()):
             if name.startswith(PAGE) and getattr(module, 'time', None) is time:
                 patch.setattr(module, 'time', self.clock)
+        # The clock of the rig does not stand still where the machine does.
+        patch.setattr(round_trips, 'OLDEST', PATIENCE)
         given = [f'port:={free_port()}', f'token:={TOKEN}', *words]
         rclpy.init(args=['--ros-args', *(part for each in given for part in ('-p', each)),
                          *(part for each in names for part in ('-r', each))])

@@ -72,7 +72,7 @@ def test_answers(carried: Run) -> None:
     assert re.fullmatch(f'refused {heavy}', found[14])
     assert re.fullmatch(r'refused principal moments 0.1, 0.1 and 0.5 kg.m\^2 are impossible for a '
                         'rigid body: .*', found[15])
-    assert found[16] == 'refused payload.com has 2 entries; give one for all, or 3'
+    assert found[16] == 'refused payload.com has 2 entries; give 3'
     assert found[17:] == ['ok'] * 7
 
 

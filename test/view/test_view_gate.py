@@ -14,10 +14,11 @@
 
 """Who may talk to a page: raw websocket clients with every kind of origin, host, token, frame."""
 
-from contextlib import redirect_stdout
+from contextlib import redirect_stdout, suppress
 from functools import cached_property
 import gzip
 import io
+import queue
 import socket
 import threading
 import time
@@ -30,7 +31,7 @@ from ports import free_port
 import pytest
 from rbd_env.pace import patient
 from rbd_ros.errors import RbdError
-from rbd_ros.view import gate as gates
+from rbd_ros.view import gate as gates, round_trips
 from rbd_ros.view.frames import is_like, is_wanted, MOST_PARTS, read_frame
 from rbd_ros.view.page_head import SCRIPT, STYLE
 from rbd_ros.view.server import start_server, stop_server
@@ -50,6 +51,56 @@ CAMERA = {'type': 'ViewerCameraMessage', 'wxyz': [1.0, 0.0, 0.0, 0.0], 'position
           'look_at': [0.0, 0.0, 0.0], 'up_direction': [0.0, 0.0, 1.0]}
 
 
+class Delays:
+    """
+    A proxy that keeps all bytes back for some time, as a tunnel over a bad line does.
+
+    :param port: of the server.
+    :param up: s that bytes to the server take.
+    :param down: s that bytes from it take.
+    """
+
+    def __init__(self, port, up=0.0, down=0.0):
+        self._delays, self._threads = (up, down), []
+        self._listener = socket.create_server(('127.0.0.1', 0))
+        self.port = self._listener.getsockname()[1]
+        self._server = socket.create_connection(('127.0.0.1', port), 10.0)
+        self._begin(self._accept)
+
+    def _begin(self, target, *words):
+        self._threads.append(threading.Thread(target=target, args=words, daemon=True))
+        self._threads[-1].start()
+
+    def _accept(self):
+        client, _ = self._listener.accept()
+        self._listener.close()
+        for begin, end, delay in zip((client, self._server), (self._server, client),
+                                     self._delays, strict=True):
+            waiting = queue.SimpleQueue()
+            self._begin(self._read, begin, waiting)
+            self._begin(self._write, end, waiting, delay)
+
+    def _read(self, begin, waiting):
+        while True:
+            try:
+                data = begin.recv(65536)
+            except OSError:
+                data = b''
+            waiting.put((time.monotonic(), data))
+            if not data:
+                return
+
+    def _write(self, end, waiting, delay):
+        while (each := waiting.get())[1]:
+            time.sleep(max(each[0] + delay - time.monotonic(), 0.0))
+            try:
+                end.sendall(each[1])
+            except OSError:
+                return
+        with suppress(OSError):
+            end.shutdown(socket.SHUT_RDWR)
+
+
 class Served:
     """A page with a button, a number and a choice; what they were told."""
 
@@ -64,12 +115,12 @@ class Served:
         self.shared = threading.Event()
         self.server.request_share_url = self.shared.set
 
-    def connect(self, *, origin='', host='', cookie=None):
+    def connect(self, *, origin='', host='', cookie=None, port=0):
         """Return a websocket that claims an origin and a host; ours where none is given."""
         host = host or f'127.0.0.1:{self.port}'
         cookie = self.cookie if cookie is None else cookie
         # The address would give the host: the connection is made beforehand.
-        line = socket.create_connection(('127.0.0.1', self.port), 10.0)
+        line = socket.create_connection(('127.0.0.1', port or self.port), 10.0)
         return connect(f'ws://{host}/', sock=line, origin=origin or f'http://{host}',
                        subprotocols=[VERSION], additional_headers={'Cookie': cookie},
                        max_size=None)
@@ -439,3 +490,27 @@ def test_only_this_machine_reaches_it_by_default(page):
         for each in found - {'127.0.0.1'}:
             with pytest.raises(OSError):
                 socket.create_connection((each, page.port), patient(10)).close()
+
+
+@pytest.mark.parametrize('up, down', [(0.0, 0.0), (0.05, 0.05), (0.6, 0.0), (0.0, 0.6)])
+def test_signs_of_a_button_are_of_now(open_page, up, down):
+    """Those that a line keeps back, all the time and evenly, are none; others count."""
+    signs, button = [], open_page.server.gui.add_button(f'Hold {up} {down}')
+
+    async def sign(_):
+        signs.append(time.monotonic())
+    button.on_hold(sign, 10.0)
+    open_page.__dict__.pop('identifiers', None)  # of before there was the button
+    message = msgspec.msgpack.encode({
+        'type': 'GuiButtonHoldMessage', 'uuid': open_page.uuid(button), 'frequency': 10.0})
+    late = up + down > round_trips.OLDEST
+    with open_page.connect(port=Delays(open_page.port, up, down).port) as line:
+        # a client that does not read answers no ping
+        threading.Thread(target=lambda: [None for _ in line], daemon=True).start()
+        line.send(msgspec.msgpack.encode(CAMERA))
+        end = time.monotonic() + (up + down + 1.0 if late else patient(20.0))
+        while time.monotonic() < end and len(signs) < 5:
+            line.send(message)
+            time.sleep(0.1)
+    assert (len(signs) == 0) if late else (len(signs) >= 5)
+    button.remove()

@@ -20,7 +20,7 @@ import os
 from pathlib import Path
 import sys
 
-PARTS = ('recording', 'oracles', 'rigs')
+PARTS = ('recording', 'oracles', 'rigs', 'harness')
 
 
 def main(arguments: list[str]) -> int:

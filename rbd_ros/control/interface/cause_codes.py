@@ -45,9 +45,10 @@ class CauseCode(enum.IntEnum):
     SUPERVISION = 16
     FORCE_SENSOR = 17
     CONTACT = 18
-    DEACTIVATED = 19
-    SIGNAL = 20
-    EXCEPTION = 21
+    SECOND_SENDER = 19
+    DEACTIVATED = 20
+    SIGNAL = 21
+    EXCEPTION = 22
 
 
 #: how many there are

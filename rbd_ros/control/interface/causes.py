@@ -52,6 +52,7 @@ class Cause(enum.Enum):
     SUPERVISION = (Reaction.GOOD, 'the program around the control loop does not answer')
     FORCE_SENSOR = (Reaction.GOOD, 'the force-torque sensor cannot be used')
     CONTACT = (Reaction.GOOD, 'the robot touches something')
+    SECOND_SENDER = (Reaction.GOOD, 'somebody else sends commands to the robot, too')
     DEACTIVATED = (Reaction.FINAL, 'deactivated')
     SIGNAL = (Reaction.FINAL, 'termination signal')
     EXCEPTION = (Reaction.FINAL, 'an exception ended the node')

@@ -71,6 +71,7 @@ class Kind(enum.IntEnum):
     TARE = 24  # what that reads at rest is its bias
     PAUSE = 25  # a trajectory comes to rest on its way, or goes on
     STREAM = 26  # positions or velocities of the joints, one message of many
+    OUTPUT = 27  # until when it is known that nobody else has the output
 
 
 class Event(Record):

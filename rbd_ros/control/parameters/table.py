@@ -413,8 +413,13 @@ _FORCE = (
 _NODE = (
     switch('autostart', False, 'Configure and activate automatically, once description and '
            'states have arrived.'),
+    scalar('goal_lease', 1.0, 's', 0.2, 60.0, 'Time without a sign of life of the client of a '
+           'goal after which the goal is canceled. The clients of rbd_ros give such signs.'),
+    switch('goal_lease_for_all', False, 'Whether goals of clients that never give a sign of life '
+           'are canceled as well.'),
     scalar('activation_timeout', 5.0, 's', 0.1, 60.0,
-           'Time for which activation waits for a state of every joint.'),
+           'Time for which activation waits for a state of every joint, on the simulated clock '
+           'if there is one.'),
     scalar('command_deadline', 0.1, 's', 0.0, 10.0,
            'DEADLINE offered on ~/commands. 0: none.', True),
     scalar('liveliness_lease', 0.2, 's', 0.0, 10.0, 'LIVELINESS lease offered on ~/commands and '

@@ -245,7 +245,10 @@ def _compute(x: State, u: Event, p: Parameters, ring: Ring, k: Kernels, w: Work,
 
 def _follow_joints(x: State, u: Event, p: Parameters, ring: Ring, k: Kernels, w: Work,
                    y: Result) -> None:
-    """Follow the joint reference."""
+    """Follow the joint reference; what is observed is compensated only if that is asked for."""
+    if p.observer.observed == 0.0:
+        for j in range(len(x.laws.joint.external)):
+            x.laws.joint.external[j] = 0.0
     advance_joint_reference(x.references.joint, p.references.joint, ring, y, u.now)
     feed_law(k.laws.joint, x.joints, x.load.gravity, x.load.payload, p.laws.barrier, x.design)
     joint_law(x.laws.joint, p.laws, k.laws.joint, k.laws.joint_inputs, p.laws.joint.stiffness,
@@ -343,7 +346,8 @@ def _finish(x: State, u: Event, p: Parameters, k: Kernels, w: Work, y: Result) -
     if p.observer.observed > 0.0 or x.calm == 0.0 or is_watched(p.contact) or (
             x.command.supervisor.state != StateCode.RUNNING):
         _observe(x, u, p, k)
-    _compensate(x, p)
+    if p.observer.observed > 0.0:
+        fill(x.laws.joint.external, x.observer.external)
     if is_watched(p.contact):
         _feel(x, u, p, k, w, y)
     else:
@@ -358,15 +362,6 @@ def _observe(x: State, u: Event, p: Parameters, k: Kernels) -> None:
             u.now)
     predict_suspect(x.standstill, p.standstill, x.observer, k.momentum, x.joints, p.structure,
                     x.design.observer_gain, x.command.torque.limiter.last, u.now)
-
-
-def _compensate(x: State, p: Parameters) -> None:
-    """Let the law compensate what is observed, if it shall; a hold carries what it began with."""
-    if p.observer.observed > 0.0:
-        fill(x.laws.joint.external, x.observer.external)
-    elif is_working(x.command.supervisor):
-        for j in range(len(x.laws.joint.external)):
-            x.laws.joint.external[j] = 0.0
 
 
 def _feel(x: State, u: Event, p: Parameters, k: Kernels, w: Work, y: Result) -> None:

@@ -25,7 +25,7 @@ from __future__ import annotations
 import math
 
 from rbd_ros.control.force_torque.sensor import forget_readings, take_reading, tare
-from rbd_ros.control.interface.events import Event, Kind, NOBODY, Result, tell
+from rbd_ros.control.interface.events import Event, Kind, NEVER, NOBODY, Result, tell
 from rbd_ros.control.joint_states.arrival import (
     Arrival, arrive, is_in_time, is_overdue, is_ready, refuse_unreadable, restart_states,
     time_left)
@@ -51,6 +51,7 @@ from rbd_ros.control.step.motors import command_motors
 from rbd_ros.control.step.phases import run_phases
 from rbd_ros.control.step.state import Kernels, Parameters, State, Work
 from rbd_ros.control.step.words import FlowWord
+from rbd_ros.control.supervisor.answers import moment
 from rbd_ros.control.supervisor.due import is_live, is_working
 from rbd_ros.control.supervisor.states import StateCode
 from rbd_ros.control.supervisor.supervisor import activate, hear, renewed, reset, take_cause
@@ -182,6 +183,8 @@ def _request(x: State, u: Event, p: Parameters, ring: Ring, k: Kernels, w: Work,
         hear(x.command.supervisor, p.command.supervisor, y, u.steady)
     elif u.kind == Kind.TARE:
         tare(x.sensor, p.sensor, u, y)
+    elif u.kind == Kind.OUTPUT:
+        x.command.supervisor.free_until = moment(u.numbers[0], NEVER)
     elif (Kind.SET_POINT <= u.kind <= Kind.WRENCH or u.kind == Kind.STREAM
           or u.kind == Kind.REFUSED):
         take_reference(x.references, p.references, p.monitors, ring, x.joints, p.structure, u, y,

@@ -66,6 +66,8 @@ class Supervisor(Record):
     returned: float = field('', '', '1 if the way back has come to its end')
     ready: float = field('', '', '1 if the state that arrives is usable, and torque may begin')
     reached: float = field('', '', '1 if the torque that was sent is the wanted one')
+    free_until: float = field('', 's', 'steady time until which nobody else is known to have the '
+                                       'output', NONE)
     held: Vector = field(f'{len(Condition)}', '', '1 for each condition that held')
     faults: Latch = group(Latch)  # since activation or reset
     recovered: Latch = group(Latch)  # those that the last ramp-in has ended by itself
@@ -159,8 +161,9 @@ def _look(x: Supervisor, p: SupervisorParameters) -> None:
     x.held[Condition.FINAL] = x.final
     x.held[Condition.ONLY_LOST] = 1.0 if only_lost(x.faults) else 0.0
     x.held[Condition.ONLY_OPERATOR] = 1.0 if only_operator(x.faults) else 0.0
-    x.held[Condition.DISTRUSTED] = 1.0 if is_latched(x.faults, CauseCode.WRONG_MODEL) else 0.0
-    x.held[Condition.FROZEN] = 1.0 if is_latched(x.faults, CauseCode.FROZEN) else 0.0
+    barred = (is_latched(x.faults, CauseCode.WRONG_MODEL) or is_latched(x.faults, CauseCode.FROZEN)
+              or is_latched(x.faults, CauseCode.SECOND_SENDER))
+    x.held[Condition.HOLD_BARRED] = 1.0 if barred else 0.0
     x.held[Condition.RECOVER] = 1.0 if p.recover > 0.0 else 0.0
     x.held[Condition.STOP_HOLDS] = 1.0 if p.stop_holds > 0.0 else 0.0
     x.held[Condition.FAULT_HOLDS] = 1.0 if p.fault_holds > 0.0 else 0.0
@@ -168,6 +171,7 @@ def _look(x: Supervisor, p: SupervisorParameters) -> None:
     x.held[Condition.CONTACT_COMPLIES] = 1.0 if p.contact_complies > 0.0 else 0.0
     x.held[Condition.CONTACT_RETRACTS] = 1.0 if p.contact_retracts > 0.0 else 0.0
     x.held[Condition.READY] = x.ready
+    x.held[Condition.OUTPUT_FREE] = 1.0 if x.steady <= x.free_until else 0.0
     x.held[Condition.GAINS_FULL] = 1.0 if x.gain >= 1.0 else 0.0
     longest = min(p.brake_time, _UNSEEN) if x.held[Condition.FROZEN] > 0.0 else p.brake_time
     x.held[Condition.BRAKE_TIME_OVER] = 1.0 if spent >= longest else 0.0

@@ -87,8 +87,8 @@ class LoadTrust(enum.IntEnum):
     LIMIT = 2  # up to the torque limits: g(q) of the description is wrong
 
 
-#: s that a stop may take: then the process ends regardless, because launch escalates at 5 s
-STOP_LIMIT = 3.8
+#: s that a stop may take by its parameters: then the process ends, because launch escalates at 5 s
+STOP_LIMIT = 4.0
 
 
 @dataclass(frozen=True)

@@ -95,9 +95,11 @@ def reset(x: Supervisor, p: SupervisorParameters, y: Result, now: float, steady:
     x.now = moment(now, NEVER)
     if answer(x, p, transitions.Event.RESET, moment(steady, x.steady)):
         return True
-    waits = is_stopping(x) or (
-        x.state == StateCode.HOLDING or x.state == StateCode.RETRACTING)
-    y.answer = SupervisorWord.STOP_NOT_ENDED if waits else SupervisorWord.NOTHING_TO_RESET
+    y.answer = SupervisorWord.NOTHING_TO_RESET
+    if is_stopping(x) or x.state == StateCode.HOLDING or x.state == StateCode.RETRACTING:
+        y.answer = SupervisorWord.STOP_NOT_ENDED
+    elif x.state == StateCode.FAULT:
+        y.answer = SupervisorWord.OUTPUT_NOT_FREE
     return False
 
 

@@ -61,17 +61,17 @@ class Condition(enum.IntEnum):
     FINAL = 7
     ONLY_LOST = 8
     ONLY_OPERATOR = 9
-    DISTRUSTED = 10
-    FROZEN = 11
+    HOLD_BARRED = 10  # by one of the causes after which a robot is not held
     # of parameters
-    RECOVER = 12
-    STOP_HOLDS = 13
-    FAULT_HOLDS = 14
-    CONTACT_FLOATS = 15
-    CONTACT_COMPLIES = 16
-    CONTACT_RETRACTS = 17
+    RECOVER = 11
+    STOP_HOLDS = 12
+    FAULT_HOLDS = 13
+    CONTACT_FLOATS = 14
+    CONTACT_COMPLIES = 15
+    CONTACT_RETRACTS = 16
     # of states and times
-    READY = 18
+    READY = 17
+    OUTPUT_FREE = 18
     GAINS_FULL = 19
     BRAKE_TIME_OVER = 20
     HOLD_TIME_OVER = 21
@@ -124,7 +124,7 @@ ROWS = (
 
     Row(Event.RESET, (State.HOLDING, State.FLOATING, State.COMPLYING), (), State.RAMPING_IN,
         'reset'),
-    Row(Event.RESET, (State.FAULT,), (), State.PROBING, 'begin'),
+    Row(Event.RESET, (State.FAULT,), ('output free',), State.PROBING, 'begin'),
 
     Row(Event.FAULT, (State.PROBING, State.RELEASED, State.FAULT), ('final cause',),
         State.INACTIVE),
@@ -146,20 +146,21 @@ ROWS = (
     # the ramp goes on from what was last published
     Row(Event.FAULT, (State.RAMPING_DOWN,), ('lost cause',), None, 'go blind'),
 
-    Row(Event.FRESH, (State.PROBING,), ('ready',), State.RAMPING_IN, 'start'),
+    # nothing begins to be sent unless nobody else has the output
+    Row(Event.FRESH, (State.PROBING,), ('ready', 'output free'), State.RAMPING_IN, 'start'),
     Row(Event.FRESH, (State.LOST, State.RAMPING_DOWN, State.RELEASING),
-        ('ready', 'recover', 'only lost'), State.RAMPING_IN, 'ramp in'),
+        ('ready', 'recover', 'only lost', 'output free'), State.RAMPING_IN, 'ramp in'),
 
     Row(Event.SENT, (State.RAMPING_DOWN,), ('ramp reached',), State.RELEASING, 'count release'),
     Row(Event.SENT, (State.RELEASING,), (), None, 'count release'),
 
     Row(Event.TIME, (State.RAMPING_IN,), ('gains full',), State.RUNNING),
-    # a final cause, a wrong model and a frozen sensor are none of the operator's
+    # a final cause, a wrong model, a frozen sensor, another sender are none of the operator's
     Row(Event.TIME, (State.BRAKING,), ('brake time over', 'only operator', 'stop holds'),
         State.HOLDING),
     Row(Event.TIME, (State.BRAKING,), (
-        'brake time over', 'not only operator', 'fault holds', 'not final', 'not distrusted',
-        'not frozen'), State.HOLDING),
+        'brake time over', 'not only operator', 'fault holds', 'not final', 'not hold barred'),
+        State.HOLDING),
     Row(Event.TIME, (State.BRAKING,), ('brake time over',), State.RAMPING_DOWN, 'ramp down'),
     Row(Event.TIME, (State.RETRACTING,), ('retracted', 'fault holds'), State.HOLDING),
     Row(Event.TIME, (State.RETRACTING,), ('retracted',), State.RAMPING_DOWN, 'ramp down'),

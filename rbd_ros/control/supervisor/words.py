@@ -40,6 +40,7 @@ class SupervisorWord(enum.IntEnum):
     NOTHING_TO_RESET = 207
     NO_DEAD_MAN = 208
     STOP_SERVICE = 209
+    OUTPUT_NOT_FREE = 210
     LAW_NOT_FINITE = 221
     GRAVITY_NOT_FINITE = 223
     VELOCITY_NOT_FINITE = 224
@@ -85,6 +86,9 @@ TEXTS: dict[int, Text] = {
         f'nothing to reset, the controller is {_state(a)}'),
     SupervisorWord.NO_DEAD_MAN: lambda joint, a, b, c: 'the dead-man signal is missing',
     SupervisorWord.STOP_SERVICE: lambda joint, a, b, c: '~/stop',
+    SupervisorWord.OUTPUT_NOT_FREE: lambda joint, a, b, c: (
+        'the command topic is not known to be free: another node publishes there, or discovery '
+        'goes on after a halt. End the other one, or try again in some seconds'),
     # the torque
     SupervisorWord.LAW_NOT_FINITE: lambda joint, a, b, c: (
         'the torque of the control law is not finite'),

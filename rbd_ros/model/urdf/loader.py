@@ -175,6 +175,8 @@ def _without_losses(
         data = joints[name].data
         if law is not None and len(law.weights) == 1:
             (leader, weight), = law.weights.items()
+            if leader not in joints:  # refused where the model is built
+                continue
             low, high, *own = (cast(float, getattr(each, end)) for each in (
                 data, joints[leader].data) for end in ('lower', 'upper'))
             ends = [weight * bound + law.offset for bound in own]

@@ -27,25 +27,31 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
+import time
 import traceback
 from typing import TYPE_CHECKING
 
+from action_msgs.msg import GoalInfo
 from control_msgs.action import FollowJointTrajectory
 from rbd_ros.control.modes.modes import Takes, taking
 from rbd_ros.control.paths.curve import WayPoints
 from rbd_ros.control.paths.plans import PathPlan
 from rbd_ros.control.references.goals import read_tolerances, Tolerances
+from rbd_ros.control.references.pieces import Halt
 from rbd_ros.control.references.results import GoalError, Outcome, ResultCode, Status
 from rbd_ros.control.references.trajectory import check_speed, check_times, Knots
 from rbd_ros.control.references.words import other_mode
 from rbd_ros.control.supervisor.states import State
 from rbd_ros.errors import RbdError
-from rbd_ros.nodes.callback_guard import last_line
+from rbd_ros.nodes.callback_guard import DEEP, last_line
+from rbd_ros.nodes.controller.bounded_topics import BoundedInput
 from rbd_ros.nodes.controller.goal_feedback import GoalFeedback
+from rbd_ros.nodes.controller.goal_leases import GoalLeases
 from rbd_ros.nodes.controller.goal_server import end_goal, GoalServer
 from rbd_ros.nodes.controller.inputs import knots_of, start_time
 from rbd_ros.nodes.controller.loop_node import LoopNode
 from rbd_ros.nodes.controller.path_planner import PathPlanner
+from rbd_ros.nodes.goal_signs import ALIVE
 from rclpy.action import CancelResponse, GoalResponse
 from rclpy.action.server import ServerGoalHandle
 from rclpy.clock import Clock, ClockType
@@ -59,6 +65,7 @@ if TYPE_CHECKING:
 
 __all__ = ['TrajectoryAction']
 
+_NAME = '~/follow_joint_trajectory'
 _PERIOD = 0.02  # s between two checks for goals that have ended
 _MAX_JUDGED = 10  # goals between their judgement and their start
 _MAX_GOALS = 200  # goals that are not answered yet, or whose results are still kept
@@ -106,15 +113,22 @@ class TrajectoryAction:
         self._paths: set[Hashable] = set()  # goals that are paths of the tip
         self._handles: dict[Hashable, ServerGoalHandle] = {}
         self._judged: dict[int, _Plan | _Refusal] = {}  # not yet accepted, by their identity
-        self._feedback = GoalFeedback(node)
+        self._leases = GoalLeases()
+        self._signs = BoundedInput(
+            node, GoalInfo, f'{node.resolve_topic_name(_NAME)}/{ALIVE}', self._leases.take, 10,
+            node.get_logger().warning, newest=False)
+        self._silent: set[Hashable] = set()  # goals that end because their clients are silent
+        self._feedback = GoalFeedback(node, self._leases.tell)
         self.refused = 0
         self.refusal = ''  # reason of the last one
         self.last: Outcome | None = None  # of the goal that ended last
         self._server = GoalServer(
-            node, FollowJointTrajectory, '~/follow_joint_trajectory',
+            node, FollowJointTrajectory, _NAME,
             execute_callback=self._unused,
             goal_callback=self._on_goal, handle_accepted_callback=self._on_accepted,
-            cancel_callback=self._on_cancel, result_timeout=RESULTS_KEPT)
+            cancel_callback=self._on_cancel, result_timeout=RESULTS_KEPT,
+            **dict.fromkeys(('goal_service_qos_profile', 'result_service_qos_profile',
+                             'cancel_service_qos_profile'), DEEP))
         self._timer = node.create_timer(  # runs while there are goals
             _PERIOD, self.drain, clock=Clock(clock_type=ClockType.STEADY_TIME), autostart=False)
 
@@ -264,6 +278,11 @@ class TrajectoryAction:
                 controller.pursue(now, steady, knots(now), plan.start, key, plan.tolerances)
             except GoalError as error:
                 controller.ended.append((key, Outcome(Status.ABORTED, error.code, str(error))))
+            except Exception as error:  # nobody knows whether it has begun
+                controller.ended.append((key, Outcome(
+                    Status.ABORTED, ResultCode.INVALID_GOAL, str(error))))
+                controller.post(controller.hold)
+                raise
         controller.post(request)
 
     def _switch(self, mode: str) -> None:
@@ -314,10 +333,32 @@ class TrajectoryAction:
         if self._handles:
             self._feedback.update(controller, self._handles,
                                   self._planner if controller.goal in self._paths else None)
+            self._end_silent(controller)
+
+    def _end_silent(self, controller: Controller) -> None:
+        """Bring the robot to rest if the client of the active goal gives no sign of life."""
+        key, settings = controller.goal, controller.accepted
+        if key is None or key in self._silent:
+            return
+        if controller.x.references.joint.path.halt != Halt.NONE:  # nothing moves
+            self._leases.excuse(key)
+        elif self._leases.is_silent(key, time.monotonic(), settings.number('goal_lease'),
+                                    all_clients=settings.flag('goal_lease_for_all')):
+            self._silent.add(key)
+            on_path = key in self._paths
+            controller.post(lambda now, steady: controller.cancel(
+                now, steady, key, on_path=on_path))
 
     def _answer(self, key: Hashable, outcome: Outcome) -> None:
         handle = self._handles.pop(key, None)
         self._paths.discard(key)
+        self._leases.forget(key)
+        if key in self._silent:
+            self._silent.discard(key)
+            if outcome.status is Status.CANCELED:
+                outcome = Outcome(Status.ABORTED, outcome.code, (
+                    'its client has given no sign of life for goal_lease: it has ended, or was '
+                    'suspended'))
         if handle is None:
             return
         self.last = outcome

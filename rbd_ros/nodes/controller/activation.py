@@ -23,6 +23,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import ExitStack
+import math
 import threading
 import time
 from typing import Protocol, TYPE_CHECKING
@@ -46,6 +47,7 @@ __all__ = ['Activation']
 DISCOVERY_TIME = 1.0
 
 _REPEAT_AFTER = 5.0  # s after which the reason for waiting is repeated
+_JUMP = 1.0  # s from one look at the simulated clock to the next that are no time to wait
 _HEARING = 0.5  # s within which somebody who sends is heard
 _ANY = QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT)  # matches every publisher
 _WAITING = (State.INACTIVE, State.PROBING, State.RELEASED)
@@ -158,7 +160,7 @@ class Activation:
         """Wait for the first torque; if it does not come, undo the attempt and return False."""
         node, controller = self._node, self._controller
         controller.post(controller.activate)
-        begun = self._host.wait(
+        begun = self._wait(
             lambda: controller.state not in _WAITING or self._cancelled.is_set(),
             float(node.get_parameter('activation_timeout').value))
         if (begun and not self._cancelled.is_set()
@@ -171,6 +173,32 @@ class Activation:
         self.latched = bool(fault)
         self._refuse(reason)
         return False
+
+    def _wait(self, condition: Callable[[], bool], limit: float) -> bool:
+        """
+        Wait by the clock on which states are proved; one that stands still is waited for as long.
+
+        :param condition: to become true.
+        :param limit: s to wait at most.
+        :returns: whether it became true.
+        """
+        passed, last, moved = 0.0, self._now(), time.monotonic()
+
+        def is_over() -> bool:
+            nonlocal passed, last, moved
+            now, steady = self._now(), time.monotonic()
+            if now != last:
+                passed += now - last if 0.0 < now - last < _JUMP else 0.0
+                last, moved = now, steady
+            return condition() or passed >= limit or steady - moved >= limit
+        self._host.wait(is_over, math.inf)
+        return condition()
+
+    def _now(self) -> float:
+        """Return the control time, s."""
+        simulated = self._controller.settings.simulated
+        return (1e-9 * self._node.get_clock().now().nanoseconds if simulated
+                else time.monotonic())
 
     def _look_for_a_driver(self) -> None:
         """Warn if nobody takes the torques: a driver may still come, but this is rarely meant."""
@@ -194,6 +222,9 @@ class Activation:
         if controller.settings.simulated and not self._node.get_clock().now().nanoseconds:
             return ('use_sim_time is true, but nothing has come on /clock: start what publishes '
                     'it, or set use_sim_time to false')
+        topic = self._node.resolve_topic_name('~/commands')
+        if (others := self._node.count_publishers(topic) - 1) > 0:
+            return f'{others} other publisher(s) on {topic}{self._senders(topic)}'
         missing = controller.missing_states()
         if missing:
             topic = self._node.resolve_topic_name('joint_states')

@@ -21,11 +21,12 @@ the thread of the action, so that it takes no time from the control thread.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass
 import time
 from typing import TYPE_CHECKING
 
+from builtin_interfaces.msg import Time
 from control_msgs.action import FollowJointTrajectory
 import numpy as np
 import numpy.typing as npt
@@ -58,13 +59,14 @@ class _Snapshot:
 class GoalFeedback:
     """Feedback of the active goal."""
 
-    def __init__(self, node: Node) -> None:
+    def __init__(self, node: Node, told: Callable[[Hashable, Time, float], object]) -> None:
         """
         Start with nothing copied.
 
         :param node: its clock stamps the messages.
+        :param told: gets the goal, stamp and steady time of each message.
         """
-        self._node = node
+        self._node, self._told = node, told
         self._snapshot: _Snapshot | None = None
         self._time = 0.0  # steady time of the last request
 
@@ -86,6 +88,7 @@ class GoalFeedback:
                 if planner is not None:
                     _add_tip(message, planner, snapshot, controller.settings.robot.tip)
                 handle.publish_feedback(message)
+                self._told(active, message.header.stamp, time.monotonic())
         steady = time.monotonic()
         if steady - self._time < _PERIOD:
             return

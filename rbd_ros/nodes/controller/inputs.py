@@ -35,7 +35,6 @@ from rbd_ros.control.references.joint_stream import Streamed
 from rbd_ros.control.references.results import GoalError, ResultCode
 from rbd_ros.control.references.trajectory import Knots, read_points
 from rbd_ros.control.robot_now import ControlledRobot
-from rbd_ros.control.supervisor.states import State
 from rbd_ros.control.throttle import Throttle, with_suppressed
 from rbd_ros.errors import RbdError, SettingError
 from rbd_ros.nodes.controller.bounded_topics import BoundedInput
@@ -63,7 +62,6 @@ _NUMBERS = re.compile(r'\d')
 _GUARD_PERIOD = 1.0
 #: s; a trajectory that starts later is told: another clock may have stamped it
 _SOON = 60.0
-_NO_TORQUE = (State.INACTIVE, State.PROBING, State.RELEASED, State.FAULT)
 _PATH = '~/cartesian_trajectory'
 _PAYLOAD = '~/payload'  # a load, no reference: the robot does not follow it
 _STIFFNESS = '~/target_stiffness'  # parameters of the mode, no reference either
@@ -176,19 +174,8 @@ class ReferenceInputs:
         self._controller.post(lambda now, steady: self._controller.refuse(now, steady, text))
 
     def _check_publishers(self) -> None:
-        self._warn_of_other_publishers()
         for topic, guard in self._guards.items():
             self._count_publishers(topic, guard)
-
-    def _warn_of_other_publishers(self) -> None:
-        """Warn that somebody else has begun to send commands: the robot obeys both."""
-        topic = self._node.resolve_topic_name('~/commands')
-        others = self._node.count_publishers(topic) - 1
-        if others > 0 and self._controller.state not in _NO_TORQUE:
-            self._node.get_logger().error(
-                f'{others} other publisher(s) on {topic} besides this controller: the robot '
-                'receives the commands of both. Stop one of them, or call ~/stop',
-                throttle_duration_sec=5.0)
 
     def _count_publishers(self, topic: str, guard: ReferenceGuard) -> None:
         if guard.publishers(self._node.count_publishers(topic)):

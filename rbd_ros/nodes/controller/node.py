@@ -57,6 +57,7 @@ from rbd_ros.nodes.controller.inputs import ReferenceInputs
 from rbd_ros.nodes.controller.loop_node import LoopNode
 from rbd_ros.nodes.controller.loop_services import offered_services
 from rbd_ros.nodes.controller.native_loop_node import NativeLoopNode
+from rbd_ros.nodes.controller.output_watch import OutputWatch
 from rbd_ros.nodes.controller.outputs import command_qos, make_output, message_type
 from rbd_ros.nodes.controller.parameter_changes import ParameterChanges
 from rbd_ros.nodes.controller.path_planner import PathPlanner
@@ -266,6 +267,7 @@ class ControllerNode(GuardedNode, LifecycleNode):
         self.action.attach(controller, planner)
         self._announcer.attach(controller)
         self.loop_node.attach(controller, output, settings.number('heartbeat_rate'))
+        self._parts.append(OutputWatch(self, controller, output))
 
     @_transition('activating')
     def on_activate(self, state: LifecycleState) -> TransitionCallbackReturn:

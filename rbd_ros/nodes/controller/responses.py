@@ -19,13 +19,15 @@ The middleware waits up to 100 ms for a client that has gone, or that it has not
 and rclpy holds the interpreter lock meanwhile: every thread of Python stands still. Here another
 thread passes the responses to rcl, without the lock. The native loop goes on in any case; with
 ``loop: executor`` no torque would leave meanwhile, as in a flood of requests whose clients go.
-After a wait in vain for a client there is no other for some time, so that others are answered. If
+After a wait in vain for a client there is no other for some time, so that others are answered;
+what is for that client is tried again then: on a busy machine its discovery may just take long. If
 responses come faster than they can be sent, the oldest ones are dropped: whoever asked for them
 has waited longest.
 """
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Hashable
 import ctypes
 from functools import cache
@@ -43,7 +45,8 @@ __all__ = ['Responder', 'request_id']
 
 _MAX_WAITING = 100  # responses kept that are not sent yet
 _MAX_GONE = 100  # clients remembered that were waited for in vain
-_RETRY_AFTER = 1.0  # s after which one is waited for again: its discovery may just take long
+_RETRY_AFTER = 1.0  # s after which one is waited for again
+_PATIENCE = 5.0  # s after which nobody is waited for any more
 _GUID, _SEQUENCE = 16, 24  # bytes of a client's name; where the number of a request ends
 _OBJECT = 2 * ctypes.sizeof(ctypes.c_void_p)  # bytes of a Python object before its content
 _OK, _TIMEOUT = 0, 2  # of rcl
@@ -64,6 +67,8 @@ class _Response(NamedTuple):
     request: bytes  # rmw_request_id_s: the client, and the number of its request
     message: int  # pointer
     destroy: Callable[[int], None]
+    since: float = math.inf  # steady time of the first try, s
+    due: float = 0.0  # of the next one
 
 
 class Responder:
@@ -77,6 +82,7 @@ class Responder:
         """
         self._failed = failed
         self._waiting: Queue[_Response] = Queue(_MAX_WAITING)
+        self._later: deque[_Response] = deque()  # to be tried again; in the order of their times
         self._dropping = False  # since there was no room, until all that wait have been sent
         self._gone: dict[bytes, float] = {}  # steady time of waiting in vain, by client
         threading.Thread(target=self._run, name='responses', daemon=True).start()
@@ -123,30 +129,54 @@ class Responder:
 
     def _run(self) -> None:
         while True:
-            response = self._waiting.get()
+            response, ended = self._next(), True
             try:
-                self._hand_over(response)
+                ended = self._hand_over(response)
             except _rclpy.InvalidHandle:  # the service has just been destroyed
                 pass
             except Exception as error:  # one response is lost; the others must not be
                 self._failed(f'no response on {response.service.srv_name}: {error}')
             finally:
-                response.destroy(response.message)
+                if ended:
+                    response.destroy(response.message)
                 self._dropping = self._dropping and not self._waiting.empty()
 
-    def _hand_over(self, response: _Response) -> None:
+    def _next(self) -> _Response:
+        """Wait for a response that is due: a new one, or else one that is tried again."""
+        while self._later:
+            left = self._later[0].due - time.monotonic()
+            try:
+                return self._waiting.get(left > 0.0, max(left, 0.0))
+            except Empty:
+                if left <= 0.0:
+                    return self._later.popleft()
+        return self._waiting.get()
+
+    def _hand_over(self, response: _Response) -> bool:
+        """Send a response; return whether that is over, or is tried again."""
         service, client, send = response.service, response.request[:_GUID], _send()
-        if send is None or time.monotonic() - self._gone.get(client, -math.inf) < _RETRY_AFTER:
-            return
-        with service.handle:
-            code = send(service.handle.pointer, response.request, response.message)
+        if send is None:
+            return True
+        now, code = time.monotonic(), _TIMEOUT
+        if now - self._gone.get(client, -math.inf) >= _RETRY_AFTER:
+            with service.handle:
+                code = send(service.handle.pointer, response.request, response.message)
+            self._note(client, code)
+        since = min(response.since, now)
+        if (code == _TIMEOUT and now - since < _PATIENCE and len(self._later) < _MAX_WAITING):
+            self._later.append(response._replace(since=since, due=now + _RETRY_AFTER))
+            return False
+        if code != _OK:
+            self._failed(f'no response on {service.srv_name}: the client has gone')
+        return True
+
+    def _note(self, client: bytes, code: int) -> None:
+        """Remember clients that were waited for in vain."""
         if code == _TIMEOUT:
             self._gone.pop(client, None)
             if len(self._gone) >= _MAX_GONE:
                 del self._gone[next(iter(self._gone))]  # the oldest one
             self._gone[client] = time.monotonic()
-        if code != _OK:
-            self._failed(f'no response on {service.srv_name}: the client has gone')
 
 
 def request_id(header: object) -> bytes | None:

@@ -11,7 +11,11 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
 # See the License for the specific language governing permissions and
 # limitations under the License.
-"""A button that moves the robot while it is held, and no longer."""
+"""
+A button that moves the robot while it is held, and no longer.
+
+Signs that come here are of now, see :mod:`rbd_ros.view.round_trips`.
+"""
 
 from __future__ import annotations
 

@@ -49,6 +49,7 @@ ADVICE = {
     Cause.SUPERVISION: 'check the load of the computer, then reset',
     Cause.FORCE_SENSOR: 'check the force-torque sensor, then reset',
     Cause.CONTACT: 'free the robot, then reset',
+    Cause.SECOND_SENDER: 'end the other sender, then reset',
     Cause.DEACTIVATED: 'activate the controller', Cause.SIGNAL: 'start the controller again',
     Cause.EXCEPTION: 'read its log, then start the controller again'}
 _RANKS = ('OK', 'stale', 'warning', 'error')

@@ -23,6 +23,7 @@ from action_msgs.msg import GoalStatus
 from builtin_interfaces.msg import Duration, Time
 from control_msgs.action import FollowJointTrajectory
 from rbd_ros.control.references.results import Outcome, ResultCode, Status
+from rbd_ros.nodes.goal_signs import ClientSigns
 from rclpy.action import ActionClient
 from rclpy.action.client import ClientGoalHandle
 from rclpy.clock import Clock, ClockType
@@ -71,6 +72,7 @@ class Follower:
 
     def __init__(self, node: Node, name: str) -> None:
         self._client = ActionClient(node, FollowJointTrajectory, name)
+        self._signs = ClientSigns(node, name)
         self._name = name
         self._errands: list[Errand] = []
         self._clock, self._missed = node.get_clock(), 0
@@ -90,9 +92,11 @@ class Follower:
 
         def told(message: FollowJointTrajectory.Impl.FeedbackMessage) -> None:
             errand.left = max(errand.left, PATIENCE)  # paused, it lasts longer than it was to
+            self._signs.answer(message)
             errand.told(message.feedback)
         self._errands.append(errand)
-        sent = self._client.send_goal_async(goal, feedback_callback=told)
+        sent = self._client.send_goal_async(goal, feedback_callback=told,
+                                            goal_uuid=self._signs.promise())
         sent.add_done_callback(lambda future: self._answered(errand, goal, future))
 
     @property

@@ -19,14 +19,17 @@ Soft contacts of a robot with obstacles, over plain or traced scalars (RBDA 11.8
 An obstacle is fixed in the base or carried by another body. Each contact is computed in the
 coordinates of the body that carries the obstacle, in which the dents of its surface are at rest.
 
-In a step of the simulator dampers act with the velocities of its end, and springs with the mean of
-their lengths, linearised: all contacts enter the inertia (Baraff and Witkin, "Large steps in cloth
-simulation", 1998). With the heights p and the velocities u = J v at the start, and X = D + h K/2,
+In a step of the simulator springs act with lengths, and dampers with velocities, between those of
+its begin and its end, linearised: all contacts enter the inertia (Baraff and Witkin, "Large steps
+in cloth simulation", 1998). With the heights p and the velocities u = J v at the start, shares r
+and s of the step, and X = r D + s h K,
 
-    (H + h J^T X J) a = tau + J^T f,  f = -K p - X u,  and each contact has the force f - h X J a.
+    (H + h J^T X J) a = tau + J^T f,  f = -K p - (D + s h K) u,
 
-So a surface is stable for whatever lies on it, at any step; the mean is the least that is, and
-loses least. At rest the forces are -K p. Contacts that would pull are left out, the others solved
+and each contact has the force f - h X J a. With r = 1 and s = 1/2 a surface is stable for whatever
+lies on it, at any step. Smaller shares do where the step is short, and are accurate to its square:
+along the normals s = h w/2 and r = (1 + h d)/2, where w is the frequency and d the decay of all
+that touches. At rest the forces are -K p. Contacts that would pull are left out, the others solved
 again (semismooth Newton). A patch that slides has the coefficient with which its force is that of
 friction. Should the last answer still have a contact that pulls, it does so for that step: forces
 that belong to one solution never add energy.
@@ -127,15 +130,18 @@ def implicit_contacts(
     X_0 = kinematics.placements(model, tree)
     moving, _ = kinematics.velocities(model, tree, model.expand_q(q), model.expand_v(v, q), t)
     velocity = {b: X_0[b].inv_apply(moving[b]) for b in {*pattern.bodies, *pattern.carriers}}
-    found, groups = [], dict[tuple[int, int], list[int]]()
+    placed, groups = [], dict[tuple[int, int], list[int]]()
     for pair, (gap, (i, k)) in enumerate(zip(gaps(pattern, X_0, x), pattern.pairs, strict=True)):
         body, carrier = pattern.bodies[i], pattern.carriers[k]
         relative = velocity[body] - velocity[carrier] if carrier else velocity[body]
-        found.append(_contact(gap, x['balls'][i][3], X_0[carrier] if carrier else None, relative,
-                              x['surface'], x['dents'][pair], h))
+        placed.append(_place(gap, x['balls'][i][3], X_0[carrier] if carrier else None, relative,
+                             x['surface'], x['dents'][pair], h))
         groups.setdefault((body, carrier), []).append(pair)
     # Contacts of one body with another act on the six coordinates of their motion.
     rows = {group: _jacobian(model, q, tree.S, X_0, *group) for group in groups}
+    lightness = _lightness(placed, groups, rows, H, sparsity)
+    found = [_contact(each, x['surface'], dent, lightness, h)
+             for each, dent in zip(placed, x['dents'], strict=True)]
     if any(pattern.carriers):  # they join what the tree does not
         sparsity = range(-1, len(v) - 1)
     mu = x['surface'][4]
@@ -180,32 +186,86 @@ def implicit_contacts(
     return Touched(tau, contact, {'contact_forces': forces, 'new_dents': dents})
 
 
-def _contact(gap: Gap, radius: Scalar, X: Transform | None, relative: Motion, surface: Values,
-             dent: Values, h: Scalar) -> _Contact:
+class _Place(NamedTuple):
     """
-    Return a contact at the start of a step.
+    Where a contact is at the start of a step, in base coordinates.
+
+    :param rate: of the distance, m/s.
+    :param slide: velocity along the surface, m/s.
+    :param stretch: of the surface along itself, m.
+    :param level: the lower one of body and surface.
+    :param touches: 1 if they touch.
+    """
+
+    point: Vec3
+    normal: Vec3
+    rate: Scalar
+    slide: Vec3
+    stretch: Vec3
+    level: Scalar
+    touches: Scalar
+
+
+def _place(gap: Gap, radius: Scalar, X: Transform | None, relative: Motion, surface: Values,
+           dent: Values, h: Scalar) -> _Place:
+    """
+    Return where a contact is at the start of a step.
 
     :param X: placement of the body that carries the obstacle, if one does.
     :param relative: velocity of the body against it, in base coordinates.
     """
-    K, D, K_t, D_t, _ = surface
+    K, D, _, _, _ = surface
     z_old, f_old, *shift = dent
     point, normal, stretch = gap.center - gap.normal * radius, gap.normal, Vec3(*shift)
     if X is not None:
         point, normal = X.inv_point(point), X.E.transpose_times(normal)
         stretch = X.E.transpose_times(stretch)
     motion = approach(point, normal, relative, Motion.zero())
-    p, slide = gap.distance, motion.sliding
+    p = gap.distance
     z = height_after(K, D, z_old, f_old, p, h)
-    touches, level = less_equal(p, z), minimum(z, p)
-    hard, firm = touches * (D + 0.5 * h * K), D_t + 0.5 * h * K_t
-    along = -(touches * (K * level)) - hard * motion.rate
-    carried = where(less(0.0, f_old), f_old, maximum(0.0, along))
     stretch = stretch - normal * normal.dot(stretch)    # the normal may have turned
-    stretch = (stretch + slide * h) * (touches * less(0.0, f_old))
-    pull = slide + stretch * (K_t / firm)
-    return _Contact(point, normal, along, hard, touches * firm, pull, stretch, level,
-                    touches * carried)
+    return _Place(point, normal, motion.rate, motion.sliding, stretch, minimum(z, p),
+                  less_equal(p, z))
+
+
+def _lightness(placed: Sequence[_Place], groups: Mapping[tuple[int, int], Sequence[int]],
+               rows: Mapping[tuple[int, int], Sequence[Sequence[Scalar | None]]], H: Rows,
+               sparsity: Sequence[int]) -> Scalar:
+    """
+    Return the sum of n^T J H^-1 J^T n over all that touches, 1/kg.
+
+    The square of the fastest frequency of the springs is at most K times that, the fastest decay
+    by the dampers at most D times that.
+    """
+    L, D = ltl.ltdl(H, sparsity)
+    total: Scalar = 0.0
+    for group, pairs in groups.items():
+        for pair in pairs:
+            at = placed[pair]
+            along: list[Scalar] = [0.0] * len(D)
+            _add(along, rows[group], at.point, at.normal)
+            moved = ltl.solve_transposed(L, sparsity, along)
+            total = total + at.touches * sum(y * y / d for y, d in zip(moved, D, strict=True))
+    return total
+
+
+def _contact(at: _Place, surface: Values, dent: Values, lightness: Scalar, h: Scalar) -> _Contact:
+    """
+    Return a contact at the start of a step.
+
+    :param lightness: of all that touches, 1/kg.
+    """
+    K, D, K_t, D_t, _ = surface
+    f_old, touches = dent[1], at.touches
+    spring = minimum(0.5, 0.5 * h * sqrt(K * lightness)) * h * K
+    damper = minimum(1.0, 0.5 + 0.5 * h * D * lightness) * D
+    firm = D_t + 0.5 * h * K_t
+    along = -(touches * (K * at.level + (D + spring) * at.rate))
+    carried = where(less(0.0, f_old), f_old, maximum(0.0, along))
+    stretch = (at.stretch + at.slide * h) * (touches * less(0.0, f_old))
+    pull = at.slide + stretch * (K_t / firm)
+    return _Contact(at.point, at.normal, along, touches * (damper + spring), touches * firm, pull,
+                    stretch, at.level, touches * carried)
 
 
 def _shortened(x: Vec3, limit: Scalar) -> Vec3:
