@@ -161,7 +161,8 @@ def _look(x: Supervisor, p: SupervisorParameters) -> None:
     x.held[Condition.FINAL] = x.final
     x.held[Condition.ONLY_LOST] = 1.0 if only_lost(x.faults) else 0.0
     x.held[Condition.ONLY_OPERATOR] = 1.0 if only_operator(x.faults) else 0.0
-    barred = (is_latched(x.faults, CauseCode.WRONG_MODEL) or is_latched(x.faults, CauseCode.FROZEN)
+    frozen = is_latched(x.faults, CauseCode.FROZEN)
+    barred = (frozen or is_latched(x.faults, CauseCode.WRONG_MODEL)
               or is_latched(x.faults, CauseCode.SECOND_SENDER))
     x.held[Condition.HOLD_BARRED] = 1.0 if barred else 0.0
     x.held[Condition.RECOVER] = 1.0 if p.recover > 0.0 else 0.0
@@ -173,7 +174,7 @@ def _look(x: Supervisor, p: SupervisorParameters) -> None:
     x.held[Condition.READY] = x.ready
     x.held[Condition.OUTPUT_FREE] = 1.0 if x.steady <= x.free_until else 0.0
     x.held[Condition.GAINS_FULL] = 1.0 if x.gain >= 1.0 else 0.0
-    longest = min(p.brake_time, _UNSEEN) if x.held[Condition.FROZEN] > 0.0 else p.brake_time
+    longest = min(p.brake_time, _UNSEEN) if frozen else p.brake_time
     x.held[Condition.BRAKE_TIME_OVER] = 1.0 if spent >= longest else 0.0
     x.held[Condition.HOLD_TIME_OVER] = 1.0 if spent >= p.hold_time else 0.0
     gone = x.returned > 0.0 or not spent < p.retract_time
