@@ -20,7 +20,7 @@ MuJoCo is the robot. A sample of ``python -m benchmark.frozen_sensors``, which t
 
 from __future__ import annotations
 
-from benchmark.frozen_sensors import failing, RATE, Trial
+from benchmark.frozen_sensors import drawn, failing, RATE, Trial
 from controller_rig import Arm
 import numpy as np
 import pytest
@@ -81,7 +81,7 @@ def test_the_model_brakes_a_frozen_joint():
     assert trial.state == 'braking'
     assert abs(trial.plant.velocity[1]) < 0.7 * speed
     predicted = trial.controller.x.joints.qd[1]
-    assert abs(predicted - trial.plant.velocity[1]) < 0.4 * speed
+    assert abs(predicted - trial.plant.velocity[1]) < 0.1 * speed
     trial.run(0.3)
     assert trial.state == 'fault'  # it is never held
 
@@ -130,6 +130,25 @@ def test_a_joint_that_is_held_beside_a_frozen_sensor_is_not_predicted():
     assert not arm.controller.x.joints.qd.any()
 
 
+#: of failures that were found late or never, at 2.1 to 18 times the limit
+DRAWN = [('built-in', 'computed_torque', 12), ('built-in', 'computed_torque', 18),
+         ('built-in', 'operational_space', 15), ('panda', 'computed_torque', 12),
+         ('panda', 'operational_space', 22), ('panda', 'operational_space', 24),
+         ('ur5', 'computed_torque', 17), ('ur5', 'operational_space', 5)]
+
+
+@pytest.mark.sampled('simulations', 2)
+@pytest.mark.parametrize('name, mode, seed', DRAWN)
+def test_a_sensor_that_freezes_at_random(name, mode, seed):
+    """In random motions, at random moments, with random friction and encoders."""
+    trial, joint = drawn(name, mode, 'freezes', seed)
+    assert trial.state == 'running', trial.fault
+    found = trial.fail(2.5)
+    assert found.cause.startswith('FROZEN')
+    assert trial.robot.joints[joint] in trial.fault
+    assert found.peak <= 1.5
+
+
 # -- held -----------------------------------------------------------------------------------------
 
 
@@ -143,7 +162,7 @@ def braked(trial, joint):
 
 @pytest.mark.sampled('simulations', 2)
 @pytest.mark.parametrize('what, sensor', [
-    ('all brakes', 'exact'), ('a wall', 'coarse'),
+    ('one brake', 'coarse'), ('all brakes', 'exact'), ('a wall', 'coarse'),
     ('all brakes, one joint asked', 'exact')])
 def test_what_holds_a_joint_is_no_frozen_sensor(what, sensor):
     """A joint that is blocked lags behind at most; its sensor is not to blame."""
@@ -151,6 +170,8 @@ def test_what_holds_a_joint_is_no_frozen_sensor(what, sensor):
     trial = Trial('built-in', 'computed_torque', sensor, plant=plant, tracking_limits=[10.0])
     trial.opens = 'all brakes' not in what
     trial.begin()
+    if what == 'one brake':
+        braked(trial, 3)
     if 'asked' in what:  # its law has the torques that a joint 2 in motion would need
         trial.follow(trial.plant.position + 0.5 * np.eye(7)[1], 0.5)
     else:
@@ -178,18 +199,19 @@ def test_friction_is_no_frozen_sensor(seed):
         assert trial.state == 'running', trial.fault
 
 
-@pytest.mark.parametrize('joint', [3, 5, 6])
-def test_a_brake_that_closes_in_motion(joint):
-    """One joint that takes all torque without motion ends in a stop, whatever holds it."""
+@pytest.mark.parametrize('joint, causes', [(3, []), (5, [Cause.FROZEN]), (6, [Cause.FROZEN])])
+def test_a_brake_that_closes_in_motion(joint, causes):
+    """The others feel the halt, so the sensor is right; of the last ones they feel too little."""
     trial = Trial('built-in', 'computed_torque', 'coarse')
     trial.begin()
     trial.move(0.3, 0.5)
     trial.run(0.2)
     braked(trial, joint)
     trial.run(0.5)
-    assert trial.causes == [Cause.FROZEN]
-    assert f'joint_{joint + 1}' in trial.fault
-    assert trial.state in ('braking', 'ramping down', 'fault')
+    assert trial.causes == causes
+    if causes:
+        assert f'joint_{joint + 1}' in trial.fault
+        assert trial.state != 'holding'  # its sensor may be frozen
 
 
 # -- sensors with and without noise ---------------------------------------------------------------

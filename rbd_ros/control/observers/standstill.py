@@ -21,13 +21,8 @@ they feel that it moves, its sensor is frozen: the joint is braked all the same,
 motion.
 
 If nobody feels anything, a brake may hold it, or friction. Then its sensor is accused if the joint
-falls behind after a halt that took more torque than friction has.
-
-Whatever the others feel, one bound remains. As long as a sensor repeats its position, the torque
-that nothing known takes up is integrated over the inertia of the joint: that is the speed which it
-has by now, if it is free. Beyond a share of its velocity limit the robot is braked, whatever the
-cause. Nothing is added while no joint moves, or while other joints are pushed as only a contact
-pushes them.
+falls behind after a halt that took more torque than friction has. Whatever the others feel, its
+torque may give it no more than a share of its velocity limit while it stands (``unseen_motion``).
 """
 
 from __future__ import annotations
@@ -41,31 +36,21 @@ from rbd_ros.control.interface.events import accuse, Joints, NEVER, NOBODY, NONE
 from rbd_ros.control.numerics.patience import Patience, restart_patience, runs_out
 from rbd_ros.control.numerics.places import place_of
 from rbd_ros.control.observers.hidden_motion import (
-    count_witnesses, feel, follow_joint, forget_suspect, go_on, HiddenMotion,
-    update_hidden_motion)
+    count_witnesses, feel, follow_joint, forget_suspect, HiddenMotion, update_hidden_motion)
 from rbd_ros.control.observers.momentum import is_time, MomentumKernel
-from rbd_ros.control.observers.observer import Observer
+from rbd_ros.control.observers.observer import Observer, ObserverParameters
+from rbd_ros.control.observers.unseen_motion import (
+    derive_unseen, fill_unseen, follow_unseen, go_on_unseen, is_touched, restart_unseen, too_fast,
+    UnseenMotion, UnseenParameters)
 from rbd_ros.control.observers.words import ObserverWord
 from rbd_ros.control.parameters.settings import Settings
 
 __all__ = ['check_standstill', 'derive_standstill', 'fill_standstill', 'is_doubtful',
-           'is_standstill_calm', 'predict_suspect', 'replace_frozen', 'restart_standstill',
-           'Standstill', 'StandstillParameters', 'trust_model']
+           'is_standstill_calm', 'predict_suspect', 'predict_unseen', 'replace_frozen',
+           'restart_standstill', 'Standstill', 'StandstillParameters', 'trust_model']
 
 #: share of the torque limit that dry friction may have, and its ratio to what is compensated
 _FRICTION, _COMPENSATED = 0.1, 2.0
-
-#: rad/s^2 or m/s^2, acceleration that dry friction takes at most where none is compensated
-_PULL = 10.0
-
-#: the same as a share of the torque limit
-_DRY = 0.04
-
-#: share of its velocity limit that its torque may have given to a joint that stands
-_UNSEEN = 0.3
-
-#: share of the torque limit beyond which a torque on another joint is a push, not its friction
-_TOUCHED = 0.03
 
 #: share of the torque limits by which errors of the model can hide a torque
 _HIDDEN = 0.02
@@ -89,8 +74,7 @@ _REMEMBERED = 1.0
 #: coarse encoder are shorter at any speed that matters
 _STANDS = 0.05
 
-#: s for which the model may stand in for a sensor from the start of a standstill on: its errors
-#: add up, and a wrong prediction brakes a joint that does not move
+#: s from the start of a standstill for which the errors of a prediction are small
 _HORIZON = 0.2
 
 #: s after which what was seen before a gap is forgotten
@@ -117,38 +101,25 @@ class StandstillParameters(Record):
     halt: Vector = field('n', 'rad/s or m/s', 'from which friction stops no joint in a period')
     tolerance: Vector = field('n', 'rad or m', 'noise and quantisation of positions')
     far: Vector = field('n', 'rad or m', 'tracking errors of a joint that does not move at all')
-    coulomb: Vector = field('n', 'N.m or N', 'twice the dry friction that is compensated')
-    dry: Vector = field('n', 'N.m or N', 'dry friction where none is compensated')
-    viscous: Vector = field('n', 'N.m.s/rad or N.s/m', 'friction that is known')
-    touched: Vector = field('n', 'N.m or N', 'on other joints, that neither friction nor a hidden '
-                                             'motion explains')
-    unseen: Vector = field('n', 'rad/s or m/s', 'that a joint may have by its torque, while it '
-                                                'stands')
+    unseen: UnseenParameters = group(UnseenParameters)
 
 
 class Standstill(Record):
     """Joints of one robot that stand still against a torque."""
 
-    lost: float = field('', '', '1 if the model stands in for the sensor of the suspect')
+    lost: float = field('', '', 'joint for whose sensor the model stands in; -1: none', NOBODY)
+    blamed: float = field('', '', 'joint whose sensor was accused last; -1: none', NOBODY)
     place: float = field('', 'rad or m', 'where the suspect stands')
     error: float = field('', 'rad or m', 'its tracking error when it came to stand')
     right: float = field('', '', '1 if the others have felt that the suspect stands')
     now: float = field('', 's', 'control time of the last check', NEVER)
     predicted: float = field('', 's', 'control time of the last prediction', NEVER)
-    blamed: float = field('', '', 'joint that its torque should have made too fast; -1: none',
-                          NOBODY)
     time: Vector = field('n', 's', 'of standstill; 0: it moves, or nothing pushes it')
     halted: Vector = field('n', '', '1 where a joint came to stand abruptly')
     began: Vector = field('n', '', '1 where a joint stands since the last message')
-    stays: Vector = field('n', '', '1 where a sensor repeats its position')
-    unseen: Vector = field('n', 'rad/s or m/s', 'velocity by its torque since then, if its sensor '
-                                                'is frozen')
-    first: Vector = field('n', 'rad/s or m/s', 'velocity before the first repeated position')
-    gone: Vector = field('n', 'rad or m', 'its way since then')
-    touched: Vector = field('n', '', '1 where other joints are pushed as only a contact does')
     patience: Patience = group(Patience)
-    hurry: Patience = group(Patience)
     suspect: HiddenMotion = group(HiddenMotion)
+    unseen: UnseenMotion = group(UnseenMotion)
 
 
 def fill_standstill(p: StandstillParameters, settings: Settings) -> None:
@@ -165,19 +136,17 @@ def fill_standstill(p: StandstillParameters, settings: Settings) -> None:
     for part, values in (
             (p.gate, settings.standstill_torque), (p.hidden, _HIDDEN * settings.torque_limits),
             (p.tolerance, settings.joints('state_tolerance')),
-            (p.far, settings.standstill_errors),
-            (p.unseen, _UNSEEN * settings.velocity_limits)):
+            (p.far, settings.standstill_errors)):
         part[:] = np.minimum(values, NONE)
+    fill_unseen(p.unseen, settings)
     derive_standstill(
         p, settings.joints('stiffness'), settings.joints('tracking_limits'),
-        settings.joints('friction.coulomb'), settings.joints('friction.viscous'),
-        settings.torque_limits,
+        settings.joints('friction.coulomb'), settings.torque_limits,
         np.array(robot.damped_inertia, dtype=float), settings.number('nominal_rate'))
 
 
 def derive_standstill(p: StandstillParameters, stiffness: Vector, tracking: Vector,
-                      coulomb: Vector, viscous: Vector, limit: Vector, inertia: Vector,
-                      rate: float) -> None:
+                      coulomb: Vector, limit: Vector, inertia: Vector, rate: float) -> None:
     """
     Find what friction can do to each joint.
 
@@ -185,22 +154,18 @@ def derive_standstill(p: StandstillParameters, stiffness: Vector, tracking: Vect
     :param stiffness: of the law, 1/s^2.
     :param tracking: largest tracking errors, rad or m.
     :param coulomb: dry friction that is compensated, N.m or N.
-    :param viscous: friction that is compensated, N.m.s/rad or N.s/m.
     :param limit: torque limits, N.m or N.
     :param inertia: of the joints, kg.m^2 or kg.
     :param rate: of the states, Hz.
     """
     for j in range(len(limit)):
         friction = max(_FRICTION * limit[j], _COMPENSATED * coulomb[j])
-        p.touched[j] = min(max(_TOUCHED * limit[j], _COMPENSATED * coulomb[j]), NONE)
-        p.dry[j] = min(_DRY * limit[j], NONE)
-        p.coulomb[j] = min(_COMPENSATED * coulomb[j], NONE)
-        p.viscous[j] = min(viscous[j], NONE)
         # what friction can do to a joint that its law still moves within its limits
         pull = min(stiffness[j] * tracking[j], NONE) if stiffness[j] > 0.0 else NONE
         p.friction[j], p.pull[j] = min(friction, NONE), pull
         # speeds from which friction cannot stop a joint within a nominal period
         p.halt[j] = min(min(friction / max(inertia[j], _TINY), pull) / rate, NONE)
+    derive_unseen(p.unseen, coulomb, p.friction)
 
 
 def restart_standstill(x: Standstill) -> None:
@@ -210,11 +175,8 @@ def restart_standstill(x: Standstill) -> None:
     :param x: what stands.
     """
     _forget(x)
-    for i in range(len(x.stays)):
-        x.stays[i], x.first[i], x.unseen[i] = 0.0, 0.0, 0.0
-        x.gone[i], x.touched[i] = 0.0, 0.0
-    x.blamed = NOBODY
-    restart_patience(x.hurry)
+    restart_unseen(x.unseen)
+    x.lost, x.blamed = NOBODY, NOBODY
 
 
 def _forget(x: Standstill) -> None:
@@ -223,17 +185,16 @@ def _forget(x: Standstill) -> None:
         x.time[i] = 0.0
         x.halted[i] = 0.0
     forget_suspect(x.suspect)
-    x.lost = 0.0
 
 
 def is_standstill_calm(x: Standstill) -> bool:
     """
-    Return whether no joint stands still.
+    Return whether no joint stands still against a torque.
 
     :param x: what stands.
     """
     for i in range(len(x.time)):
-        if x.time[i] > 0.0 or x.stays[i] > 0.0:
+        if x.time[i] > 0.0:
             return False
     return True
 
@@ -279,14 +240,14 @@ def check_standstill(x: Standstill, p: StandstillParameters, observer: Observer,
         return
     elapsed = now - x.now
     x.now = now
-    if x.lost > 0.0:
+    if x.lost != NOBODY or not (runs > 0.0 or not is_standstill_calm(x)):
         return
     if not 0.0 <= elapsed <= _GAP:
         _forget(x)
         elapsed = 0.0
+    if runs > 0.0:
+        _judge_unseen(x, p, joints, s, y)
     _note_halts(x, p, joints, s)
-    _note_stays(x, joints)
-    _judge_unseen(x, p, joints, s, now, y)
     if not _hold(x, p, joints, law, gravity, runs, elapsed):
         _forget(x)
         return
@@ -299,11 +260,9 @@ def check_standstill(x: Standstill, p: StandstillParameters, observer: Observer,
 def trust_model(x: Standstill, p: StandstillParameters, joints: Joints, s: Structure,
                 stuck: int) -> None:
     """
-    Take the sensor of the joint that stands for frozen, if its motion can be predicted.
+    Let the model stand in for the sensor that was accused.
 
-    That is where it did not stand for long, or its torque has been followed all the time.
-
-    In closed loops no model stands in: the prediction knows one joint, not those that it drives.
+    In closed loops it cannot: the prediction knows one joint, not those that it drives.
 
     :param x: what stands.
     :param p: bounds.
@@ -311,16 +270,28 @@ def trust_model(x: Standstill, p: StandstillParameters, joints: Joints, s: Struc
     :param s: which joints are which.
     :param stuck: the first joint whose sensor lacks its noise for too long; ``NOBODY``: none.
     """
-    i = int(x.suspect.joint)
-    if not p.alone > 0.0 or x.lost > 0.0:
-        return
-    if (i != NOBODY and 0.0 < x.time[i] <= _HORIZON
-            and (stuck == NOBODY or joints.unusual[i] > 0.0)):  # else another lacks its noise
-        x.lost = 1.0
-    elif x.blamed >= 0.0 and stuck == NOBODY:
-        i = int(x.blamed)
-        follow_joint(x.suspect, i, x.unseen[i], joints, s)
-        x.suspect.way, x.place, x.lost = x.gone[i], joints.q[place_of(s, i)], 1.0
+    i = stuck if stuck != NOBODY else int(x.blamed)
+    if x.lost == NOBODY and i != NOBODY and p.alone > 0.0 and joints.repeated[i] > 0.0:
+        x.lost, x.place = i, joints.q[place_of(s, i)]
+
+
+def predict_unseen(x: Standstill, p: StandstillParameters, o: ObserverParameters,
+                   kernel: MomentumKernel, joints: Joints, s: Structure, gain: Vector,
+                   torque: Vector) -> None:
+    """
+    Predict how each joint moves whose sensor repeats its position.
+
+    :param x: what stands.
+    :param p: bounds.
+    :param o: parameters of the observer.
+    :param kernel: is evaluated.
+    :param joints: the state.
+    :param s: which joints are which.
+    :param gain: bandwidth that suits the delay, 1/s.
+    :param torque: total that acts from now on, N.m.
+    """
+    if p.alone > 0.0 and x.lost == NOBODY:
+        follow_unseen(x.unseen, p.unseen, o, kernel, joints, s, gain, torque)
 
 
 def predict_suspect(x: Standstill, p: StandstillParameters, observer: Observer,
@@ -346,12 +317,11 @@ def predict_suspect(x: Standstill, p: StandstillParameters, observer: Observer,
     x.predicted = now
     if not 0.0 < elapsed <= _GAP:
         return
-    _drive(x, p, observer, kernel, joints, s, elapsed)
-    if x.lost > 0.0:
-        go_on(x.suspect, kernel, s, gain, torque, elapsed, observer.acted, observer.acts)
-    else:
+    if x.lost == NOBODY:
         update_hidden_motion(x.suspect, kernel, joints, s, gain, torque, elapsed, observer.acted,
                              observer.acts)
+    else:
+        go_on_unseen(x.unseen, p.unseen, kernel, joints, s, torque, int(x.lost))
 
 
 def replace_frozen(x: Standstill, joints: Joints, s: Structure) -> None:
@@ -362,13 +332,13 @@ def replace_frozen(x: Standstill, joints: Joints, s: Structure) -> None:
     :param joints: the state that has just arrived.
     :param s: which joints are which.
     """
-    i = int(x.suspect.joint)
-    if x.lost > 0.0 and i != NOBODY and not joints.repeated[i] > 0.0:
-        x.lost, x.blamed = 0.0, NOBODY  # it shows that it moves
-    if x.lost > 0.0 and i != NOBODY:
+    i = int(x.lost)
+    if i != NOBODY and not joints.repeated[i] > 0.0:
+        x.lost = NOBODY  # it shows where it is
+    elif i != NOBODY:
         j = place_of(s, i)
-        joints.q[j] = x.place + x.suspect.way
-        joints.qd[j] = x.suspect.speed
+        joints.q[j] = x.place + x.unseen.way[i]
+        joints.qd[j] = x.unseen.speed[i]
 
 
 def _slower(joints: Joints, s: Structure, i: int) -> float:
@@ -383,83 +353,6 @@ def _note_halts(x: Standstill, p: StandstillParameters, joints: Joints, s: Struc
             x.halted[i] = 1.0
         if not (joints.repeated[i] > 0.0 and x.time[i] < _REMEMBERED):
             x.halted[i] = 0.0
-
-
-def _note_stays(x: Standstill, joints: Joints) -> None:
-    """Note which sensors repeat themselves, and the velocity that they showed before."""
-    for i in range(len(x.stays)):
-        if not joints.repeated[i] > 0.0:
-            x.stays[i], x.first[i], x.unseen[i] = 0.0, 0.0, 0.0
-            x.gone[i], x.touched[i] = 0.0, 0.0
-        elif not x.stays[i] > 0.0:
-            x.stays[i], x.first[i] = 1.0, min(max(joints.speed[i], -NONE), NONE)
-            x.unseen[i] = x.first[i]
-
-
-def _drive(x: Standstill, p: StandstillParameters, observer: Observer, kernel: MomentumKernel,
-           joints: Joints, s: Structure, elapsed: float) -> None:
-    """
-    Find the velocity that each joint has by its torque if its sensor is frozen.
-
-    What holds it by its sensor, but is no friction, has accelerated it if the sensor is wrong.
-    """
-    if not observer.acts > 0.0 or _is_braked(joints):
-        return
-    for i in range(len(x.stays)):
-        if not abs(joints.qd[place_of(s, i)]) * _UNSEEN <= p.unseen[i]:
-            return  # it is too fast: whoever watches velocities says so
-    for i in range(len(x.stays)):
-        inertia = kernel.H[i, place_of(s, i)]
-        if not (x.stays[i] > 0.0 and inertia > 0.0):
-            continue
-        x.touched[i] = 1.0 if _is_touched(p, observer, kernel, s, i) else 0.0
-        if not x.touched[i] > 0.0:
-            speed = x.unseen[i] - observer.momentum.unexplained[i] * elapsed / inertia
-            dry = p.coulomb[i] if p.coulomb[i] > 0.0 else min(p.dry[i], _PULL * inertia)
-            slower = (dry + p.viscous[i] * abs(speed)) * elapsed / inertia
-            speed = max(speed - slower, 0.0) if speed > 0.0 else min(speed + slower, 0.0)
-            x.unseen[i] = speed if abs(speed) <= NONE else 0.0
-            x.gone[i] = min(max(x.gone[i] + x.unseen[i] * elapsed, -NONE), NONE)
-
-
-def _is_touched(p: StandstillParameters, observer: Observer, kernel: MomentumKernel, s: Structure,
-                i: int) -> bool:
-    """
-    Return whether something pushes other joints, too, and may be what holds a joint.
-
-    A motion that its sensor hides is felt by the others in proportion to a column of H, or less if
-    friction takes a part of the torque.
-    """
-    felt = observer.momentum.torque[i] / kernel.H[i, place_of(s, i)]
-    for k in range(len(observer.momentum.torque)):
-        most, torque = felt * kernel.H[k, place_of(s, i)], observer.momentum.torque[k]
-        beyond = max(torque - max(most, 0.0), min(most, 0.0) - torque)
-        if k != i and beyond > p.touched[k]:
-            return True
-    return False
-
-
-def _is_felt_to_stand(x: Standstill, p: StandstillParameters, i: int) -> bool:
-    """Return whether the others would feel that a joint moves, and do not."""
-    if int(x.suspect.joint) != i or count_witnesses(x.suspect) < p.enough:
-        return False
-    free = feel(x.suspect, x.suspect.free, p.hidden)
-    return free > _FELT and feel(x.suspect, x.suspect.seen, p.hidden) < _HARDLY * free
-
-
-def _judge_unseen(x: Standstill, p: StandstillParameters, joints: Joints, s: Structure,
-                  now: float, y: Result) -> None:
-    """Accuse the sensor of a joint that its torque should have made too fast by now."""
-    found, most = NOBODY, 1.0
-    for i in range(len(x.unseen)):
-        gained = min(abs(x.unseen[i] - x.first[i]), abs(x.unseen[i]))
-        share = gained / max(p.unseen[i], _TINY)
-        if share > most and not _is_felt_to_stand(x, p, i):
-            found, most = i, share
-    if runs_out(x.hurry, p.patience, now, 0 if found == NOBODY else 1):
-        x.blamed = found
-        accuse(y, CauseCode.FROZEN, ObserverWord.PUSHED_UNSEEN, found,
-               joints.q[place_of(s, found)], x.unseen[found], 0.0)
 
 
 def _hold(x: Standstill, p: StandstillParameters, joints: Joints, law: Vector, gravity: Vector,
@@ -532,6 +425,16 @@ def _is_halted(x: Standstill, p: StandstillParameters, i: int) -> bool:
     return x.time[i] <= _REMEMBERED and x.suspect.stop > enough
 
 
+def _judge_unseen(x: Standstill, p: StandstillParameters, joints: Joints, s: Structure,
+                  y: Result) -> None:
+    """Accuse the sensor of a joint that its torque should have made too fast by now."""
+    i = too_fast(x.unseen, p.unseen)
+    if i != NOBODY:
+        x.blamed = i
+        accuse(y, CauseCode.FROZEN, ObserverWord.PUSHED_UNSEEN, i, joints.q[place_of(s, i)],
+               x.unseen.speed[i], 0.0)
+
+
 def _judge_blocked(x: Standstill, p: StandstillParameters, joints: Joints, error: Vector,
                    runs: float, tracks: float, leads: float, y: Result) -> None:
     """Accuse a joint that falls behind since it stands."""
@@ -541,7 +444,7 @@ def _judge_blocked(x: Standstill, p: StandstillParameters, joints: Joints, error
     if free > _HINT and seen < _LEFT * free:
         x.right = 1.0
     if (runs > 0.0 and _is_halted(x, p, i) and not _is_braked(joints)
-            and not x.right > 0.0 and not x.touched[i] > 0.0 and x.time[i] >= _STANDS
+            and not x.right > 0.0 and not is_touched(x.unseen, i) and x.time[i] >= _STANDS
             and (max(seen, free) < _HINT or free < _LEFT * seen)):  # else an obstacle
         behind = abs(x.suspect.way) if leads > 0.0 and p.alone > 0.0 else 0.0
         if tracks > 0.0:
@@ -562,6 +465,7 @@ def _judge_frozen(x: Standstill, p: StandstillParameters, now: float, y: Result)
     bad = (unseen and p.alone > 0.0 and count_witnesses(x.suspect) >= p.enough
            and abs(x.suspect.way) > p.tolerance[i])
     if runs_out(x.patience, p.patience, now, 1 if bad else 0):
+        x.blamed = i
         accuse(y, CauseCode.FROZEN, ObserverWord.MOVES_UNSEEN, i, x.place, 0.0, 0.0)
 
 

@@ -180,7 +180,7 @@ def derive_parameters(p: Parameters) -> None:
     :param p: in which they have changed.
     """
     derive_standstill(p.standstill, p.laws.joint.stiffness, p.monitors.tracking, p.laws.coulomb,
-                      p.laws.viscous, p.laws.limit, p.design.inertia, p.design.nominal_rate)
+                      p.laws.limit, p.design.inertia, p.design.nominal_rate)
     derive_load(p.load)
     _fit_damping(p)
     p.laws.joint.integrates, p.laws.task.integrates = 0.0, 0.0
