@@ -192,8 +192,8 @@ def test_tolerances_of_the_goal_count(rig):
 
 def test_a_cancelled_goal_holds(rig):
     """The client that cancels hears so, the robot stands, and nothing is cancelled twice."""
-    sent = Goal(rig, goal(rig, (1.0, 0.3)))
-    rig.run(0.3)
+    sent = Goal(rig, goal(rig, (5.0, 0.3)))
+    rig.run_until(lambda: (rig.q > START + 0.03).all(), 'motion')
     assert sent.cancel() == 1
     assert sent.end() == 'canceled' and sent.result.error_code == 0
     rig.run(0.5)

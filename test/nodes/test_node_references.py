@@ -97,9 +97,9 @@ def test_target_poses_that_are_refused(rig):
                 '/controller/target_pose: rejected', 'nowhere')
     far = T.copy()
     far[:3, 3] *= 1000.0
-    with rig.logs(f'target_pose is {np.linalg.norm(far[:3, 3]):.5g} m from the base; the tip '
-                  'reaches at most', 'Send metres, not millimetres, and name their frame'):
-        rig.publish('controller/target_pose', pose_message(far))
+    rig.is_told('controller/target_pose', pose_message(far),
+                f'target_pose is {np.linalg.norm(far[:3, 3]):.5g} m from the base; the tip '
+                'reaches at most', 'Send metres, not millimetres, and name their frame')
     rig.run(0.5)
     np.testing.assert_allclose(pose(rig), T, atol=1e-4)
     assert rig.said('state') == 'running'
