@@ -41,6 +41,7 @@ PARTS = {
     'handles': ('benchmark.handles',
                 'cost of the inertia of 1 to 12 handles by each method, with a plot'),
     'contact': ('benchmark.contact', 'steps of an arm and a quadruped in contact next to MuJoCo'),
+    'stack': ('benchmark.stack', 'steps of a stack of boxes next to MuJoCo'),
     'gpu': ('benchmark.gpu.report', 'kernels on a GPU, where there is one'),
     'node': ('benchmark.node.report',
              'the controller node next to a plain one and the floor, and for long'),

@@ -53,6 +53,11 @@ AIR, PRESSED, RESTING = 0.2, -5e-4, 0.0
 TABLE = (0.3, 0.3, 0.05)
 
 
+#: How far apart both may end: with contacts, as a share of what these change; without, as one of
+#: the motion.
+ALIKE, FREE = 0.2, 1e-6
+
+
 class Scene(NamedTuple):
     """
     A robot over a floor or a table.
@@ -164,16 +169,32 @@ class Theirs:
         self.model = spec.compile()
         self.model.opt.timestep = STEP
         self.data = mujoco.MjData(self.model)
-        own, base = ours.robot.model, 6 if scene.floating else 0
+        own, self.floating = ours.robot.model, scene.floating
         self.q, self.torque = self.model.qpos0.copy(), np.zeros(self.model.nv)
         if scene.floating:
             self.q[:7] = [*scene.q[:3], scene.q[6], *scene.q[3:6]]      # w first
-        for name in own.independent_joint_names[1 if base else 0:]:
+        for name in own.independent_joint_names[1 if scene.floating else 0:]:
             joint = self.model.joint(name)
             self.q[joint.qposadr[0]] = scene.q[own.position_slice(name).start]
             self.torque[joint.dofadr[0]] = ours.torque[own.velocity_slice(name).start]
             self.model.dof_armature[joint.dofadr[0]] = own.rotor_inertia[
                 own.velocity_slice(name).start]
+
+    def position(self, ours: Ours) -> np.ndarray:
+        """Return where our robot is, in coordinates of MuJoCo."""
+        q, own, found = ours.robot.q, ours.robot.model, self.data.qpos.copy()
+        if self.floating:
+            found[:7] = [*q[:3], q[6], *q[3:6]]                         # w first
+        for name in own.independent_joint_names[1 if self.floating else 0:]:
+            found[self.model.joint(name).qposadr[0]] = q[own.position_slice(name).start]
+        return found
+
+    def untouched(self) -> np.ndarray:
+        """Return where all steps lead to without contacts."""
+        self.model.opt.disableflags |= mujoco.mjtDisableBit.mjDSBL_CONTACT
+        self()
+        self.model.opt.disableflags &= ~mujoco.mjtDisableBit.mjDSBL_CONTACT
+        return self.data.qpos.copy()
 
     def __call__(self) -> None:
         """Take all steps from the start."""
@@ -200,6 +221,25 @@ def _add(body: mujoco.MjsBody, each: CollisionShape, X: Transform) -> None:
                   mass=0.0, contype=1, conaffinity=2, condim=3, friction=[FRICTION, 0.0, 0.0])
 
 
+def refuse_another_motion(what: str, ours: Ours, theirs: Theirs) -> None:
+    """
+    Raise an error unless both simulate the same: contacts keep the robot from the same motion.
+
+    :param what: is measured, for the message.
+    :raises RuntimeError: which says how far apart they are.
+    """
+    free = theirs.untouched()
+    ours()
+    theirs()
+    touching, there = len(ours.robot.contact_forces), theirs.data.ncon
+    off = float(np.abs(theirs.position(ours) - theirs.data.qpos).max())
+    kept, moved = (float(np.abs(theirs.data.qpos - q).max()) for q in (free, theirs.q))
+    limit = ALIKE * kept if there else FREE * moved
+    if (touching > 0) != (there > 0) or not off <= limit:
+        raise RuntimeError(f'{what}: {touching} contacts here and {there} in MuJoCo; the robots '
+                           f'end {off:.2g} apart, where {limit:.2g} is allowed: the scenes differ')
+
+
 def report() -> tuple[str, dict[str, object]]:
     """Return the table as text and as data: microseconds per step, and the ratio of speeds."""
     lines = [f'{"robot":11}{"contact":16}{"MuJoCo us":>10}{"ours us":>9}{"s per s":>9}'
@@ -210,12 +250,11 @@ def report() -> tuple[str, dict[str, object]]:
                                  ('rigid, touching', 'rigid', RESTING)):
             ours = Ours(scene, kind, gap)
             theirs = Theirs(scene, ours)
+            refuse_another_motion(f'{name}, {title}', ours, theirs)
+            if (theirs.data.ncon > 0) != (gap <= 0.0):
+                raise RuntimeError(f'{name}, {title}: {theirs.data.ncon} contacts in MuJoCo')
             own, other = (time / STEPS for time in best_times(
                 ours, theirs, repetitions=200 if kind == 'soft' else 60))
-            touching = len(ours.robot.contact_forces)
-            if (touching > 0) != (theirs.data.ncon > 0) or (touching > 0) != (gap <= 0.0):
-                raise RuntimeError(f'{name}, {title}: {touching} contacts here and '
-                                   f'{theirs.data.ncon} in MuJoCo; the scenes differ')
             goal = scene.target if gap <= 0.0 else None
             met = '' if goal is None else f'{goal:8.1f}{verdict(other / own >= goal)}'
             lines.append(f'{name:11}{title:16}{other * 1e6:10.1f}{own * 1e6:9.1f}'

@@ -21,9 +21,10 @@ the scene was drawn anew. The name of its renderer tells whether the browser has
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from importlib import import_module
+from itertools import pairwise
 import os
 from pathlib import Path
 import re
@@ -50,6 +51,8 @@ ROOT = Path(__file__).resolve().parents[1]
 SIZE = (1200, 900)  # of the window, pixels
 PATIENCE = 120.0  # s for a start, and for the browser
 SECONDS = 10.0  # of each measurement
+LOOK = 0.1  # s between two looks at the joints, and at most for one
+CHANGED = 2e-3  # share of the picture that an arm changes at least as it moves
 AMPLITUDE, PERIOD = 0.25, 4.0  # rad, s: of the motion of each joint
 
 #: Counts the pictures in which the scene was drawn: calls that draw into a canvas set a mark.
@@ -122,6 +125,16 @@ class Mover(Node):
     def _on_state(self, message: JointState) -> None:
         self._state = message
 
+    def watch(self, seconds: float) -> np.ndarray:
+        """Return positions of the joints during some seconds, a few times per second."""
+        seen, end = [], time.monotonic() + seconds
+        while time.monotonic() < end:
+            time.sleep(LOOK)
+            rclpy.spin_once(self, timeout_sec=LOOK)
+            assert self._state is not None
+            seen.append(list(self._state.position))
+        return np.array(seen)
+
     def _wait(self, condition: Any) -> None:
         end = time.monotonic() + PATIENCE
         while not condition():
@@ -168,6 +181,7 @@ def measure() -> Found:
     for folder in ('tools', 'test/browser'):  # which find and drive the browser of the tests
         sys.path.insert(0, str(ROOT / folder))
     programs, opened = import_module('rbd_env.browser'), import_module('cdp').opened
+    scenery = import_module('chrome').scenery
     program = programs.find()
     if program is None:
         raise RuntimeError(f'no browser: {programs.ADVICE}')
@@ -188,17 +202,42 @@ def measure() -> Found:
             time.sleep(PERIOD)
             pictures, cpu = page.run('window.pictures'), usage(process).cpu
             start = time.monotonic()
-            time.sleep(SECONDS)
+            positions = mover.watch(SECONDS)
             passed = time.monotonic() - start
             share = (usage(process).cpu - cpu) / passed
             rate = (page.run('window.pictures') - pictures) / passed
-            moved = 'State running' in page.text
+            running = 'State running' in page.text
+            views = []
+            for _ in range(3):                  # two of them may show the same posture
+                views.append(scenery(page))
+                time.sleep(0.25 * PERIOD)
     finally:
         mover.destroy_node()
         rclpy.shutdown()
-    if not moved:
+    if not running:
         raise RuntimeError('the controller did not run to the end: the machine is too busy')
+    refuse_still(positions, rate, views)
     return Found(str(renderer), rate, share, load)
+
+
+def refuse_still(positions: np.ndarray, rate: float, views: Sequence[np.ndarray]) -> None:
+    """
+    Raise an error unless an arm that moved was drawn.
+
+    :param positions: of its joints while it was measured, (times, joints).
+    :param rate: pictures per second.
+    :param views: what was seen beside the panel, a quarter of a period apart.
+    :raises RuntimeError: which says what was missing.
+    """
+    swing = np.ptp(positions, axis=0)
+    if not (np.abs(swing - 2.0 * AMPLITUDE) < 0.4 * AMPLITUDE).all():
+        raise RuntimeError(f'the joints swing by {np.round(swing, 3).tolist()} rad, not by '
+                           f'{2.0 * AMPLITUDE:g}: nothing that moves as it should was drawn')
+    changed = max(float(np.mean(np.abs(one - other).max(axis=-1) > 30))
+                  for one, other in pairwise(views))
+    if not (rate > 0.0 and changed > CHANGED):
+        raise RuntimeError(f'{rate:g} pictures per second, of which {100.0 * changed:.2f} % '
+                           'change while the arm moves: the page does not draw it')
 
 
 def report() -> tuple[str, dict[str, object]]:

@@ -18,6 +18,7 @@ Does a stop throw the arm? Moving robots, simulated by MuJoCo, are stopped with 
     python -m benchmark.stop_campaign              # every case, some minutes
     python -m benchmark.stop_campaign --every 20   # one case in 20
     python -m benchmark.stop_campaign --unsaid 300 # as many at random; only stamps show the delay
+    python -m benchmark.stop_campaign --unknown 135 # nothing shows it: no torque may begin
 
 A case is a robot with or without rotors, a delay of the states or of the commands, a rate, a kind
 of sensor and a motion. The model is right, the parameter ``delay`` is given, and no friction
@@ -45,7 +46,7 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-__all__ = ['Case', 'Result', 'cases', 'run_case', 'unsaid_case']
+__all__ = ['Case', 'cases', 'is_refused', 'Result', 'run_case', 'unsaid_case']
 
 #: poses amid the range of the joints where those of ``ROBOTS`` are not
 POSES = {'panda': (0.2, -0.5, 0.3, -1.8, 0.2, 1.7, 0.6)}
@@ -139,7 +140,7 @@ class Stopped:
         late = round(case.delay / _STEP)
         ours = case.late == 'states'
         self.dead_steps = late * (not ours) + round(1.0 / (case.rate * _STEP))
-        self._seen: deque[tuple[float, Array, Array]] = deque(maxlen=late * ours + 1)
+        self.seen: deque[tuple[float, Array, Array]] = deque(maxlen=late * ours + 1)
         self._acts: deque[Array] = deque(maxlen=late * (not ours) + 1)
         self._moves, self._steps = False, 0
         self.deaf = False  # whether states have ceased
@@ -154,10 +155,10 @@ class Stopped:
         for _ in range(round(duration / _STEP)):
             self.time += _STEP
             self._steps += 1
-            self._seen.append((self.time, plant.position, plant.velocity))
+            self.seen.append((self.time, plant.position, plant.velocity))
             if self._steps % period == 0:
                 if not self.deaf:
-                    self._send_state(*self._seen[0])
+                    self.send_state(*self.seen[0])
                 self.controller.take_timer(self.time, self.time)
             self._acts.append(self.command.copy())
             if self._moves:
@@ -166,7 +167,7 @@ class Stopped:
             self.energy.append(0.5 * self.qd[-1] @ plant.mass_matrix() @ self.qd[-1])
             self.states.append(self.controller.state.value)
 
-    def _send_state(self, measured: float, q: Array, qd: Array) -> None:
+    def send_state(self, measured: float, q: Array, qd: Array) -> None:
         """Hand a state over as the driver does."""
         velocity: Sequence[float] = qd
         if self.case.sensor != 'velocities':
@@ -243,6 +244,19 @@ def run_case(case: Case, *, cause: Cause = Cause.OPERATOR_STOP, seen: bool = Fal
                   tuple(dict.fromkeys(arm.states[first:])))
 
 
+def is_refused(case: Case) -> bool:
+    """
+    Activate a robot of which nobody knows how late its states are; return whether nothing is sent.
+
+    :param case: what to do; its stamps are of another clock.
+    """
+    arm = Stopped(case, delay=0.0)
+    arm.controller.post(arm.controller.activate)
+    arm.run(20.0 / case.rate + case.delay + 0.05 + arm.settings.number('state_timeout'))
+    return arm.states[-1] == 'fault' and not arm.command.any() and (
+        'Set delay' in arm.controller.fault_text())
+
+
 def lose_states(case: Case) -> tuple[float, float, float]:
     """
     Let the states of a moving robot cease until the last gravity torque is no longer held.
@@ -271,6 +285,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument('--first', type=int, default=0, help='number of the first one')
     parser.add_argument('--unsaid', type=int, default=0, metavar='CASES',
                         help='run so many at random, with delay 0 and stamps that show it')
+    parser.add_argument('--unknown', type=int, default=0, metavar='CASES',
+                        help='activate so many at random whose delay nothing shows')
     parser.add_argument('--lost', action='store_true', help='let the states cease instead')
     chosen = parser.parse_args(arguments)
     if chosen.lost:
@@ -279,6 +295,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
             print(f'{robot:9} rotors {"on" if rotors else "off":3} speed {before:.2f} to '
                   f'{after:.2f} of its limit, tip {way:.2f} m', flush=True)
         return 0
+    if chosen.unknown:
+        begun = [case for case in map(unsaid_case, range(chosen.unknown)) if not is_refused(case)]
+        print(f'{len(begun)} of {chosen.unknown} began to move', *begun, sep='\n')
+        return 1 if begun else 0
     worst: dict[tuple[str, bool, float], list[Result]] = {}
     thrown, unsaid = 0, chosen.unsaid > 0
     seeds = range(chosen.first, chosen.first + chosen.unsaid)

@@ -192,6 +192,13 @@ def contact(numbers: Numbers) -> str:
          f'{1e3 / row["ours_us"]:.0f}') for name, row in numbers.items()])
 
 
+def stack(numbers: Numbers) -> str:
+    """Return steps of a stack of boxes, next to MuJoCo."""
+    return table(('six boxes on each other, step of 1 ms, us', 'MuJoCo', 'here'), [
+        (kind, shown(row['mujoco_us']), f'{shown(row["ours_us"])} ({row["ratio"]:.2g}x)')
+        for kind, row in numbers.items()])
+
+
 def inverse_kinematics(numbers: Numbers) -> str:
     """Return how many targets are reached, and how long that takes."""
     ways = [name.removeprefix('ur5 ') for name in numbers if name.startswith('ur5 ')]
@@ -321,7 +328,8 @@ BLOCKS = {
         'speed', beside_articulated_bodies, 'beside_aba'),
     'compiling': Block('compile', compiling), 'operations': Block('ops', operations),
     'scaling': Block('scaling', scaling), 'loops': Block('loops', loops),
-    'contact': Block('contact', contact), 'inverse kinematics': Block('ik', inverse_kinematics),
+    'contact': Block('contact', contact), 'stack': Block('stack', stack),
+    'inverse kinematics': Block('ik', inverse_kinematics),
     'handles': Block('handles', handles), 'latency': Block('node', latency),
     'latency in short': Block('node', latency_in_short), 'targets': Block('node', targets),
     'floor': Block('floor', floor), 'real time': Block('real_time', real_time),

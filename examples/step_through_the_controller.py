@@ -24,7 +24,7 @@ from rbd_ros.control.robot import make_robot
 
 robot, h = make_robot(rbd_ros.load_urdf('package://rbd_ros/urdf/seven_joint_arm.urdf')), 0.005
 values = defaults() | {'driver_adds': 'none', 'release_torque': 'gravity', 'nominal_rate': 1.0 / h}
-settings = build_settings(robot, values, simulated=False)
+settings = build_settings(robot, values, simulated=True)      # its clock is that of the stamps
 
 
 def tell(backend):

@@ -107,10 +107,10 @@ def _source(job: Job) -> _Source:
     rolled, rng = job.quantity == 'rollout', np.random.default_rng(1)
     robot = rbd_ros.Dynamics(model, backend='reference')
     around = _floor(model) if rolled and job.robot in FLOATING else None
-    graph = robot.kernel('forward_dynamics' if rolled else job.quantity,
-                         loaded=around is not None).graph
+    graph = robot.kernel('forward_dynamics' if rolled else job.quantity).graph
     if rolled:
-        graph = step_graph(model, graph, None, {}, around)
+        inertia = None if around is None else robot.kernel('mass_matrix').graph
+        graph = step_graph(model, graph, None, {}, around, inertia)
     positions = np.array([random_position(model, rng) for _ in range(STATES)])
     given = {'q': positions, 'gravity': np.array(model.gravity), 'time': np.zeros(1),
              'step': np.array(1e-3)}

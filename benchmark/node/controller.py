@@ -21,16 +21,16 @@ from collections.abc import Mapping
 from benchmark.node.arm import DAMPING, STIFFNESS, URDF
 
 
-def arguments(rate: float, output: str = 'array',
-              robot: Mapping[str, object] | None = None) -> list[str]:
+def parameters(rate: float, output: str = 'array',
+               robot: Mapping[str, object] | None = None) -> dict[str, object]:
     """
-    Return the ROS arguments of the controller in computed-torque mode.
+    Return the parameters of the controller in computed-torque mode, as they are typed.
 
     :param rate: states per second that it is told to expect.
     :param output: type of the commands, ``array`` or ``joint_state``.
     :param robot: parameters of another robot than the arm.
     """
-    values = {
+    return {
         'robot_description_file': URDF, 'driver_adds': 'none',
         'release_torque': 'zero', 'mode': 'computed_torque',
         'autostart': 'true',
@@ -41,5 +41,14 @@ def arguments(rate: float, output: str = 'array',
         'command_type': 'joint_state' if output == 'joint_state' else 'float64_multi_array',
         **(robot or {}),
     }
-    return ['--ros-args', *(part for name, value in values.items()
+
+
+def arguments(rate: float, output: str = 'array') -> list[str]:
+    """
+    Return the same as arguments of ROS, for the arm.
+
+    :param rate: states per second that it is told to expect.
+    :param output: type of the commands, ``array`` or ``joint_state``.
+    """
+    return ['--ros-args', *(part for name, value in parameters(rate, output).items()
                             for part in ('-p', f'{name}:={value}'))]

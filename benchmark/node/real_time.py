@@ -33,6 +33,7 @@ from benchmark.node import controller
 from benchmark.node.native.build import build, Programs, reason_to_skip
 from benchmark.node.native.turns import (
     allocated, conversation, echo, ECHO as FLOOR, Files, LOOP, Seen, Subject, turn)
+from benchmark.node.torques import refuse_wrong
 import numpy as np
 from rclpy.utilities import get_available_rmw_implementations
 
@@ -134,13 +135,14 @@ def figures(turns: Sequence[Seen]) -> Figures:
         sum(int(np.count_nonzero(~each)) for each in answered), states - len(everything))
 
 
-def checked(name: str, seen: Seen, length: int) -> Seen:
+def checked(name: str, seen: Seen, length: int, controls: bool = False) -> Seen:
     """
     Return what was seen if it can be compared.
 
     :param name: of the subject.
     :param seen: by the driver.
     :param length: bytes of a command of the others.
+    :param controls: whether its commands are to be those of computed torque.
     :raises RuntimeError: if not.
     """
     if seen.unknown or seen.repeated:
@@ -151,6 +153,8 @@ def checked(name: str, seen: Seen, length: int) -> Seen:
     tail = len(seen.answered) // 10
     if tail and not seen.answered[-tail:].any():
         raise RuntimeError(f'{name}: the last {tail} states were not answered: it has stopped')
+    if controls:
+        refuse_wrong(name, *zip(*seen.torques, strict=True) if seen.torques else ((), ()))
     return seen
 
 
@@ -173,7 +177,8 @@ def sound(programs: Programs, files: Files, subject: Subject, rmw: str,
         with conversation(programs, files, subject, rmw) as talk:
             seen = turn(talk, RATES, seconds, WARM)
         try:
-            return {place: checked(subject.name, part, length) for place, part in seen.items()}
+            return {place: checked(subject.name, part, length, subject.name != FLOOR)
+                    for place, part in seen.items()}
         except RuntimeError as error:
             if not left:
                 raise

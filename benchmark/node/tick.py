@@ -13,21 +13,21 @@
 # limitations under the License.
 
 """
-Time inside one tick of the controller, in its own process, without the middleware.
+Time inside one tick of the controller, in its own process, without ROS.
 
-The callback of the joint states gets serialized messages, as the middleware gives them; what
-it publishes is kept, and looked at in the end: each state must have its torques, and these must be
-right. An executor runs the loop: a thread of machine code would take no messages from here.
-Messages come back to back, and at the pace of a robot: a processor
-that has done something else in between runs the same code several times slower.
+It gets serialized messages, as the middleware gives them; the commands that answer them are kept
+as bytes, and looked at in the end: each state must have its torques, and these must be right.
+Python calls what the control loop of the node calls from machine code. Messages come back to back,
+and at the pace of a robot: a processor that has done something else in between runs the same code
+several times slower.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 import gc
 import json
-import math
+from pathlib import Path
 import sys
 import time
 from types import ModuleType
@@ -37,27 +37,45 @@ from benchmark.node.messages import joint_state, STAMP, stamp_into
 from benchmark.node.torques import refuse_wrong
 import numpy as np
 from rbd_ros.command_line.timing import best_times
+from rbd_ros.control.controller import Controller
+from rbd_ros.control.parameters.assembly import build_robot, build_settings, compile_kernels
+from rbd_ros.control.parameters.table import defaults
 from rbd_ros.control.supervisor.states import State
-from rbd_ros.nodes.controller import state_input
-from rbd_ros.nodes.controller.node import ControllerNode
-import rclpy
-from rclpy.serialization import deserialize_message
-from std_msgs.msg import Float64MultiArray
+import yaml
 
 RATE = 500.0  # Hz
 WARM, COUNT = 1000, 3000
 KERNELS = ('joint', 'loops')  # of a tick in computed torque; the second where loops are closed
 
 
-class Sink:
-    """A publisher that keeps how much it got, and the last."""
+class Tick:
+    """
+    A controller that takes messages, and keeps how many commands it sent, and the last.
 
-    def __init__(self) -> None:
+    :param given: its parameters, as they are typed.
+    """
+
+    def __init__(self, given: Mapping[str, object]) -> None:
+        values = defaults() | {name: yaml.safe_load(str(each)) for name, each in given.items()}
+        text = Path(str(values['robot_description_file'])).read_text()
+        settings = build_settings(build_robot(values, text, lambda _: None), values,
+                                  simulated=False)
+        self.controller = Controller(settings, compile_kernels(settings), self._keep)
+        self.controller.snapshots.watched = False  # as a node finds out that nobody listens to
         self.count, self.last = 0, b''
 
-    def publish(self, message: bytes) -> None:
-        """Keep it."""
-        self.count, self.last = self.count + 1, bytes(message)
+    def _keep(self, _: object) -> None:
+        self.count, self.last = self.count + 1, self.controller.command.tobytes()
+
+    def __call__(self, message: bytes) -> None:
+        """Take a state."""
+        now = time.monotonic()
+        self.controller.take_message(now, now, message)
+
+    @property
+    def torques(self) -> list[float]:
+        """The numbers at the end of the last command."""
+        return np.frombuffer(self.last[-8 * len(self.controller.y.torque):]).tolist()
 
 
 class Source:
@@ -100,15 +118,14 @@ def ticks(callback: Callable[[bytes], None], source: Source, count: int,
     return times
 
 
-def probe(loops: bool, callback: Callable[[bytes], None], source: Source, sink: Sink,
-          period: float) -> None:
+def probe(loops: bool, tick: Tick, source: Source, period: float) -> None:
     """Raise an error unless the torques of some more states are right."""
     times, torques = [], []
     for _ in range(60):  # at the pace of the motion: torques may change only so fast
-        ticks(callback, source, 1, 0.0)
+        ticks(tick, source, 1, 0.0)
         time.sleep(period)
         times.append(source.time)
-        torques.append(list(deserialize_message(sink.last, Float64MultiArray).data))
+        torques.append(tick.torques)
     if loops:
         delta.refuse_wrong(times[-20:], torques[-20:])
     else:
@@ -119,32 +136,21 @@ def main() -> None:
     """Measure the arm, or the delta robot if that is named, once and print."""
     loops = 'delta' in sys.argv[1:]
     robot, rate = (delta, delta.RATE) if loops else (arm, RATE)
-    more = {'loop': 'executor', **(delta.PARAMETERS if loops else {})}
-    state_input.BURST = math.inf  # back to back is a flood; here every message is to be measured
-    rclpy.init(args=[*controller.arguments(rate, robot=more), '-p', 'autostart:=false'])
-    node = ControllerNode()
-    node.trigger_configure()
-    made, loop_node = node.controller, node.loop_node
-    loop_node.output = sink = Sink()
-    loop_node.free_period = 0.0  # back to back no state comes too fast
-    made.snapshots.watched = False  # as a node finds out that nobody listens to
-    callback = next(subscription.callback for subscription in loop_node.subscriptions
-                    if subscription.topic_name.endswith('joint_states'))
-    source = Source(robot, rate)
+    tick = Tick(controller.parameters(rate, robot=delta.PARAMETERS if loops else {}))
+    made, source = tick.controller, Source(robot, rate)
     made.post(made.activate)
-    ticks(callback, source, max(WARM, round(2.5 * rate)), 1.0 / rate)
+    ticks(tick, source, max(WARM, round(2.5 * rate)), 1.0 / rate)
     gc.collect()
     gc.freeze()
-    before = sink.count
-    paced = ticks(callback, source, COUNT, 1.0 / rate)
-    busy = ticks(callback, source, COUNT, 0.0)
-    if made.state is not State.RUNNING or sink.count - before != 2 * COUNT:
+    before = tick.count
+    paced = ticks(tick, source, COUNT, 1.0 / rate)
+    busy = ticks(tick, source, COUNT, 0.0)
+    if made.state is not State.RUNNING or tick.count - before != 2 * COUNT:
         raise RuntimeError(f'the controller is {made.state.value}, and of {2 * COUNT} states '
-                           f'{sink.count - before} had torques: this is no tick')
-    probe(loops, callback, source, sink, 1.0 / rate)
+                           f'{tick.count - before} had torques: this is no tick')
+    probe(loops, tick, source, 1.0 / rate)
     kernel = sum(best_times(made.kernels[name].run)[0] for name in KERNELS if name in made.kernels)
     print(json.dumps({'paced': paced, 'busy': busy, 'kernel': 1e6 * kernel}))
-    rclpy.try_shutdown()
 
 
 if __name__ == '__main__':

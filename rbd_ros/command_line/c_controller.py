@@ -137,8 +137,9 @@ def controller_of(settings: Settings) -> tuple[Controller, dict[Bound, Graph]]:
     """
     laws = law_kernels(settings)
     kernels = {name: laws.compile(name) for name in laws.names}
-    controller = Controller(settings, kernels, lambda torque: None)
+    controller = Controller(settings, kernels)
     controller.p.states.ages.clock_offset = 0.0  # there is no other clock
+    controller.p.states.ages.asked = 0.0  # who calls it hands over what was just measured
     return controller, {bound: laws.graph(name) for name, bound in kernels.items()}
 
 

@@ -134,7 +134,7 @@ class RecordedInputs:
             raise PayloadError(f'the IMU is in frame "{name}", which is not fixed to the base')
         tilt.axes[:] = self._frames.pose(name)[0]
         tilt.now, tilt.stamp_s, tilt.stamp_ns = now, stamp.sec, stamp.nanosec
-        tilt.missing = float(message.orientation_covariance[0] == -1.0)
+        tilt.missing = message.orientation_covariance[0] == -1.0
         tilt.turn[:] = q.x, q.y, q.z, q.w
         find_down(tilt, *self._age.records)
         if tilt.word:

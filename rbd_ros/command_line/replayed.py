@@ -141,6 +141,7 @@ class _Replay:
         settings = build_settings(self._robot, self._values, simulated=True)
         self._sent: Array | None = None
         self._controller = Controller(settings, compile_kernels(settings), self._publish)
+        self._controller.p.states.ages.asked = 0.0  # it has begun, whatever was known
         self._inputs = RecordedInputs(
             self._controller, build_settings(self._robot, self._values, simulated=False),
             lambda text: self._notes.update({text: None}))

@@ -33,7 +33,7 @@ from numpy.typing import NDArray
 from rbd_ros.compiler.backends import BACKENDS, has_llvm
 from rbd_ros.compiler.language.foreign import Foreign as Foreign
 from rbd_ros.compiler.language.octets import Bytes as Bytes
-from rbd_ros.compiler.records import Record
+from rbd_ros.compiler.records import plain_array, Record
 
 if TYPE_CHECKING:
     from rbd_ros.compiler.native.native_procedure import FreeProcedure
@@ -70,7 +70,12 @@ def bind(function: Callable[..., None], *given: object, backend: str = 'auto',
             if backend == 'llvm':
                 raise
             _explain(function.__name__, str(error))
-    return partial(function, *[_plain(each) for each in given])
+    plain = partial(function, *[_plain(each) for each in given])
+
+    @np.errstate(all='ignore')      # what whole vectors divide by zero is defined
+    def run() -> None:
+        plain()
+    return run
 
 
 def bind_free(function: Callable[..., None], *given: object) -> FreeProcedure:
@@ -112,7 +117,7 @@ def _plain(given: object) -> object:
     if isinstance(given, Record):
         return given.plain()
     if isinstance(given, np.ndarray):
-        return memoryview(given)
+        return memoryview(given) if given.dtype == np.uint8 else plain_array(given)
     if isinstance(given, Foreign) or not callable(given):
         return given
 

@@ -22,7 +22,9 @@ the single numbers, then the arrays, then the records inside, each in the order 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+import enum
 import math
+import sys
 from typing import Any, ClassVar, NamedTuple, TypeVar
 
 import numpy as np
@@ -41,6 +43,7 @@ class Field(NamedTuple):
     :param unit: of its numbers; '': none, or a number of cases.
     :param text: what it means.
     :param initial: value of every number in a new record.
+    :param of: what a single number is read as: float, int, bool or an ``IntEnum``.
     """
 
     name: str
@@ -48,6 +51,12 @@ class Field(NamedTuple):
     unit: str
     text: str
     initial: float
+    of: type = float
+
+    @property
+    def kind(self) -> str:
+        """Return the name of its type, 'int' for an enumeration."""
+        return 'int' if issubclass(self.of, enum.IntEnum) else self.of.__name__
 
     def shape(self, sizes: Mapping[str, int]) -> tuple[int, ...]:
         """Return how many entries it has along each axis."""
@@ -73,8 +82,9 @@ def field(dims: str, unit: str, text: str, initial: float = 0.0) -> Any:
     """
     Declare a field in the body of a record.
 
-    :param dims: '' for a number (annotated ``float``), one or two words for the axes of an array
-        (``Vector``, ``Matrix``): numbers, or names of sizes such as 'n'.
+    :param dims: '' for a number (annotated ``float``, ``int``, ``bool`` or an ``IntEnum``), one or
+        two words for the axes of an array (``Vector``, ``Matrix``): numbers, or names of sizes
+        such as 'n'.
     :param unit: of its numbers, in the words of the documentation.
     :param text: what it means.
     :param initial: value in a new record.
@@ -94,6 +104,14 @@ def group(kind: type[_Record]) -> _Record:
     return _Group(kind)     # type: ignore[return-value]
 
 
+def _number_type(text: str, module: str) -> type:
+    """Return what the annotation of a single number stands for; float, if nothing known here."""
+    known = {**vars(sys.modules.get(module, enum)), 'bool': bool, 'int': int}
+    found = known.get(text)
+    return found if found in (bool, int) or (
+        isinstance(found, type) and issubclass(found, enum.IntEnum)) else float
+
+
 class _Number:
     """A single number of a record: what its attribute reads and writes."""
 
@@ -105,6 +123,52 @@ class _Number:
 
     def __set__(self, record: Record, value: float) -> None:
         record._single[self._place] = value
+
+
+class _Truth(_Number):
+    """A truth, which is 0 or 1 in memory."""
+
+    def __get__(self, record: Record | None, kind: type[Record]) -> Any:
+        return self if record is None else record._single[self._place] > 0.0
+
+
+class _Whole(_Number):
+    """An integer, or a member of an enumeration where the number is one's."""
+
+    def __init__(self, place: int, members: Mapping[Any, Any]) -> None:
+        super().__init__(place)
+        self._members = members
+
+    def __get__(self, record: Record | None, kind: type[Record]) -> Any:
+        if record is None:
+            return self
+        value = int(record._single[self._place])
+        return self._members.get(value, value)
+
+
+_item, _part = np.ndarray.item, np.ndarray.__getitem__
+
+
+class PlainVector(np.ndarray):
+    """An array of one axis whose elements are floats of Python."""
+
+    def __getitem__(self, at: Any) -> Any:
+        return _part(self, at) if type(at) is slice else _item(self, at)
+
+
+class PlainMatrix(np.ndarray):
+    """An array of two axes whose elements are floats of Python."""
+
+    def __getitem__(self, at: Any) -> Any:
+        if type(at) is tuple and type(at[0]) is not slice is not type(at[1]):
+            return _item(self, at)
+        found = _part(self, at)
+        return found.view(PlainVector) if found.ndim == 1 else found
+
+
+def plain_array(array: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return an array on the same memory that gives floats of Python."""
+    return array.view(PlainVector if array.ndim == 1 else PlainMatrix)
 
 
 class _Layout(NamedTuple):
@@ -143,8 +207,10 @@ class Record:
 
     def __init_subclass__(cls) -> None:
         """Collect the declarations of the class."""
-        found = [Field(name, *value) for name, value in vars(cls).items()
-                 if isinstance(value, _Declared)]
+        said = vars(cls).get('__annotations__', {})
+        found = [Field(name, *value, float if value.dims else _number_type(
+            str(said.get(name)), cls.__module__))
+            for name, value in vars(cls).items() if isinstance(value, _Declared)]
         single = [each for each in found if not each.dims]
         cls.fields = (*single, *[each for each in found if each.dims])
         cls.groups = {name: value.kind for name, value in vars(cls).items()
@@ -155,7 +221,9 @@ class Record:
                 raise TypeError(f'{cls.__name__}.{name}: every record has something of this name '
                                 'already, or it begins with an underscore; take another name')
         for place, each in enumerate(single):
-            setattr(cls, each.name, _Number(place))
+            setattr(cls, each.name, _Number(place) if each.of is float else
+                    _Truth(place) if each.of is bool else
+                    _Whole(place, getattr(each.of, '_value2member_map_', {})))
         for name in [each.name for each in found if each.dims] + list(cls.groups):
             delattr(cls, name)  # an instance has it
 
@@ -196,7 +264,7 @@ class Record:
         self._single = memoryview(memory[:layout.singles])
         for each, begin, end, shape in layout.fields[layout.singles:]:
             view = memory[begin:end].reshape(shape)
-            setattr(self, each.name, memoryview(view) if plain else view)
+            setattr(self, each.name, plain_array(view) if plain else view)
         for name, kind, begin, end in layout.groups:
             inner = kind(self.sizes, memory[begin:end])
             setattr(self, name, inner.plain() if plain else inner)
@@ -220,7 +288,7 @@ class Record:
         """
         return [each.name for each in cls.fields if not each.dims].index(name)
 
-    def restart(self) -> None:
+    def reset(self) -> None:
         """Give every number its initial value."""
         self.memory[:] = self._layout(self.sizes).initial
 

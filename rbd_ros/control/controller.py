@@ -63,12 +63,13 @@ class Controller(Stepping):
 
     :param settings: valid set of parameters.
     :param kernels: compiled laws by name.
-    :param publish: sends a torque.
+    :param publish: sends a torque, unless whoever lets events happen does.
     :param backend: of the step, see :func:`rbd_ros.compiler.procedure.bind`.
     """
 
     def __init__(self, settings: Settings, kernels: Mapping[str, Bound],
-                 publish: Callable[[Array], None], backend: str = 'auto') -> None:
+                 publish: Callable[[Array], None] = lambda _: None, backend: str = 'auto',
+                 ) -> None:
         super().__init__(settings, kernels, publish, backend)
         robot, references = settings.robot, self.x.references
         #: set that will be in force once the posted requests have run

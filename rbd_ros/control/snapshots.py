@@ -43,8 +43,8 @@ class Noted(Record):
     stamp_ns: float = field('', 'ns', 'the rest of it')
     now: float = field('', 's', 'control time')
     steady: float = field('', 's', 'steady time')
-    driven: float = field('', '', '1 if a torque acts')
-    tracks: float = field('', '', '1 if the law follows the reference of the joints')
+    driven: bool = field('', '', 'whether a torque acts')
+    tracks: bool = field('', '', 'whether the law follows the reference of the joints')
     q: Vector = field('m', 'rad or m', 'positions')
     qd: Vector = field('m', 'rad/s or m/s', 'velocities')
     total: Vector = field('n', 'N.m or N', 'sum of the torques since the last one')
@@ -53,7 +53,7 @@ class Noted(Record):
     reference: Matrix = field('3 n', 'rad or m, /s, /s^2', 'of the joints')
     gravity: Vector = field('3', 'm/s^2', 'in the base')
     payload: Vector = field('10', '', 'see payload_vector')
-    sensed: float = field('', '', '1 if a force-torque sensor is read and not silent')
+    sensed: bool = field('', '', 'whether a force-torque sensor is read and not silent')
     wrench: Vector = field('6', 'N.m, N', 'what the surroundings exert on the tool by it')
 
 
@@ -65,30 +65,24 @@ def note_state(noted: Noted, x: State, p: Parameters) -> None:
     :param x: state of the controller.
     :param p: its parameters.
     """
-    n = len(noted.total)
-    for j in range(n):
-        noted.total[j] += x.command.torque.limiter.last[j]
+    noted.total[:] += x.command.torque.limiter.last
     noted.count += 1.0
     if noted.count < noted.divider:
         return
     noted.stamp_s, noted.stamp_ns, noted.now, noted.steady = x.stamp_s, x.stamp_ns, x.now, x.steady
-    noted.driven = 1.0 if due_now(x.command.supervisor) != Due.NOTHING else 0.0
-    noted.tracks = 1.0 if law_tracks(x.laws) else 0.0
-    for j in range(len(noted.q)):
-        noted.q[j], noted.qd[j] = x.joints.q[j], x.joints.qd[j]
-    for j in range(n):
-        noted.torque[j], noted.total[j] = noted.total[j] / noted.count, 0.0
-        noted.sent[j] = x.command.torque.limiter.sent[j]
-        for i in range(3):
-            noted.reference[i, j] = x.references.joint.profile.state[i, j]
-    for i in range(3):
-        noted.gravity[i] = x.load.gravity[i]
-    for i in range(10):
-        noted.payload[i] = x.load.payload[i]
+    noted.driven = due_now(x.command.supervisor) != Due.NOTHING
+    noted.tracks = law_tracks(x.laws)
+    noted.q[:] = x.joints.q
+    noted.qd[:] = x.joints.qd
+    noted.torque[:] = noted.total / noted.count
+    noted.total[:] = 0.0
+    noted.sent[:] = x.command.torque.limiter.sent
+    noted.reference[:] = x.references.joint.profile.state
+    noted.gravity[:] = x.load.gravity
+    noted.payload[:] = x.load.payload
     # the last wrench of a sensor that has fallen silent is no measurement of now
-    noted.sensed = 1.0 if x.sensor.known > 0.0 and is_fresh(x.sensor, p.sensor, x.now) else 0.0
-    for i in range(6):
-        noted.wrench[i] = x.sensor.wrench[i]
+    noted.sensed = x.sensor.known > 0.0 and is_fresh(x.sensor, p.sensor, x.now)
+    noted.wrench[:] = x.sensor.wrench
     noted.count = 0.0
 
 
@@ -130,9 +124,8 @@ class Snapshots:
     """
 
     def __init__(self, x: State, p: Parameters) -> None:
-        self._x, self._p = x.plain(), p.plain()
+        self._x, self._p = x, p
         self.noted = Noted(x.sizes)
-        self._noted = self.noted.plain()
         self.kept: deque[Snapshot] = deque(maxlen=200)
         self.divider = 0  # states between two snapshots; 0: none are taken
         self.watched = True  # whether the reporting thread wants them
@@ -144,7 +137,7 @@ class Snapshots:
 
     def note(self) -> None:
         """Record a state after its step."""
-        self._noted.divider = self.divider
-        note_state(self._noted, self._x, self._p)
-        if self._noted.count == 0.0:
+        self.noted.divider = self.divider
+        note_state(self.noted, self._x, self._p)
+        if self.noted.count == 0.0:
             self.kept.append(Snapshot.of(self.noted))

@@ -31,7 +31,7 @@ from rbd_ros.control.force_torque.sensor import restart_sensor
 from rbd_ros.control.interface.events import Event, Kind, Result
 from rbd_ros.control.joint_states.arrival import fill_states
 from rbd_ros.control.joint_states.forms import MOST_NAMES, ROOM
-from rbd_ros.control.joint_states.intake import fill_structure, MOST_BYTES
+from rbd_ros.control.joint_states.intake import fill_structure
 from rbd_ros.control.joint_states.sources import SOURCES
 from rbd_ros.control.laws.design import design
 from rbd_ros.control.load.load import restart_load
@@ -48,6 +48,7 @@ from rbd_ros.control.step.state import (
     fill_parameters, kernels_of, Parameters, State, Work)
 from rbd_ros.wire.command import Slots
 from rbd_ros.wire.messages import COMMANDS, joint_state
+from rbd_ros.wire.reading import MOST_BYTES
 
 __all__ = ['Array', 'Request', 'Stepping']
 
@@ -58,7 +59,7 @@ Request = Callable[[float, float], object]
 #: places of single numbers, which are read and written at once
 _KIND, _NOW, _STEADY = (Event.single_place(name) for name in ('kind', 'now', 'steady'))
 _ARRIVED, _ATTENTION = Notes.single_place('arrived'), Notes.single_place('attention')
-_SEND, _STAMP = Result.single_place('send'), Notes.single_place('stamp')
+_SEND = Result.single_place('send')
 
 
 class Stepping(StateView):
@@ -67,12 +68,13 @@ class Stepping(StateView):
 
     :param settings: valid set of parameters.
     :param kernels: compiled laws by name.
-    :param publish: sends a torque.
+    :param publish: sends a torque, unless whoever lets events happen does.
     :param backend: of the step, see :func:`rbd_ros.compiler.procedure.bind`.
     """
 
     def __init__(self, settings: Settings, kernels: Mapping[str, Bound],
-                 publish: Callable[[Array], None], backend: str = 'auto') -> None:
+                 publish: Callable[[Array], None] = lambda _: None, backend: str = 'auto',
+                 ) -> None:
         robot, modes = settings.robot, tuple(settings.robot.modes)
         sizes = {'n': len(robot.joints), 'm': robot.model.nv, 's': SOURCES}
         x, p = State(sizes), Parameters(sizes)
@@ -101,11 +103,6 @@ class Stepping(StateView):
         #: makes what is seen here the present state, or raises an RbdError; not in the thread that
         #: runs requests, which sees it anyway
         self.refresh: Callable[[], object] = lambda: None
-        # Without the fast path no machine code reads a message.
-        fast = settings.flag('fast_path')
-        self._read = None if fast else intake.bound(self.u, 'python')
-        #: which kind of joint state a message is; below 0: none with joints of the robot
-        self.recognise = intake.recogniser(backend if fast else 'python')
         self._event, self._result, self._marks = (
             self.u.singles, self.y.singles, self._notes.singles)
         self.feeder = Feeder(self.ring, x.references.joint.path)
@@ -178,20 +175,9 @@ class Stepping(StateView):
             self.serve(now, steady)
         if not self.intake.load(data):
             return None
-        event = self._event
-        if self._read is None:
-            self._marks[_ARRIVED] = 1.0
-        else:
-            event[_NOW], event[_STEADY] = now, steady
-            if not self._read():
-                return None
+        self._marks[_ARRIVED] = 1.0
         sent = self._step(Kind.STATE, now, steady)
-        return sent if sent or event[_KIND] == Kind.STATE else None
-
-    @property
-    def stamp(self) -> float:
-        """Return the stamp of the last message, s."""
-        return float(self._marks[_STAMP])
+        return sent if sent or self._event[_KIND] == Kind.STATE else None
 
     def take_unreadable(self, now: float, steady: float, text: str) -> bool:
         """

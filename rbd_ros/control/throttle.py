@@ -119,20 +119,12 @@ class Budget:
         self._time = steady
         return self._left > 0.0
 
-    @property
-    def whole(self) -> bool:
-        """Return whether all may be spent at once: then nobody has to look at a clock."""
-        return self._left >= self.burst
-
-    def spend(self, cost: float, steady: float | None = None) -> None:
+    def spend(self, cost: float) -> None:
         """
         Charge a cost; the budget may become negative.
 
         :param cost: s.
-        :param steady: steady time at which that began, s, if ``left`` was not asked then.
         """
-        if steady is not None and self.whole:
-            self._time = steady
         self._left -= cost
 
     def cut(self) -> None:

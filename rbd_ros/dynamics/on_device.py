@@ -191,8 +191,7 @@ class DeviceDynamics:
                             'controller without surroundings')
         if controller is not None:
             return Rollout(*controller.rolled(self, q, qd, step, steps, every, stream))
-        item = self._store.item(
-            self._store.find('forward_dynamics'), None, around is not None)
+        item = self._store.item(self._store.find('forward_dynamics'))
         self._store.check_existence(item)
         varying = policy is None and len(_shape(tau)) > len(_shape(q))
         # numbers come last, with what else is of all states
@@ -212,14 +211,16 @@ class DeviceDynamics:
                 shapes: tuple[tuple[str, tuple[int, ...]], ...], varying: bool,
                 around: Surroundings | None) -> DeviceKernel:
         """Return the kernel of a rollout, compiled on first use."""
-        place, store = (policy, shapes, varying, around and around.forces), self._store
+        place, store = (policy, shapes, varying, around and around.change), self._store
         store.model.refuse_loops('rollout', 'the simulator, which keeps loops closed')
         self._refuse_weak(item)
         with self._lock:
             kernel = self._rollouts.get(place)
             if kernel is None:
+                inertia = None if around is None else store.builder.graph(
+                    store.item(store.find('mass_matrix')))
                 graph = step_graph(store.model, store.builder.graph(item), policy, dict(shapes),
-                                   around)
+                                   around, inertia)
                 carried = ('q', 'qd', 'time', *(() if around is None else (MEMORY,)))
                 kernel = self._rollouts[place] = compile_rollout(
                     self.device, graph, {name: name for name in carried},

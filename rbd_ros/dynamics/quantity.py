@@ -91,6 +91,20 @@ class OnLoops(NamedTuple):
 AS_TREE = OnLoops(as_tree=True)
 
 
+class InColumns(NamedTuple):
+    """
+    How a quantity is computed column by column, see :class:`rbd_ros.compiler.graph.graph.Columns`.
+
+    :param first: rule for what all columns need, and for the matrices.
+    :param column: from a model, what is done with each column.
+    :param matrices: names of the matrices, each with that of a result.
+    """
+
+    first: Rule
+    column: Callable[[Model], Graph]
+    matrices: tuple[tuple[str, str], ...]
+
+
 class Traits(NamedTuple):
     """
     What is known of a quantity of the library.
@@ -103,6 +117,7 @@ class Traits(NamedTuple):
         :mod:`rbd_ros.algorithms.equivalence`; only for what multiplies by inertias.
     :param call: makes the call from the store and the computation, where a call is more than its
         kernel.
+    :param columns: another form, for robots of many joints.
     :param stages: from the store, and whether bodies are loaded, gives graphs that compute it one
         after the other: less waits in memory then, and some is computed twice.
     """
@@ -113,6 +128,7 @@ class Traits(NamedTuple):
     equivalent: str = ''
     call: Callable[[Any, Computation], Call] | None = None
     stages: Callable[[Any, bool], Sequence[Graph]] | None = None
+    columns: InColumns | None = None
 
 
 #: What a quantity has if nothing is said.

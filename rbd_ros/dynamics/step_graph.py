@@ -38,13 +38,14 @@ class Surroundings(NamedTuple):
     """
     What acts on the bodies of a robot from step to step, with a memory of its own.
 
-    :param forces: of q, qd, the length of the step, the memory and settings by name, over traced
-        numbers: the force on each body, (nb, 6), as ``f_ext``, and the new memory.
+    :param change: of q, qd, qdd without it, the inertia matrix, the length of the step, the memory
+        and settings by name, over traced numbers: by how much it changes qdd, (nv,), and the new
+        memory.
     :param memory: at the start of every state.
     :param settings: of all states, by name.
     """
 
-    forces: Callable[..., tuple[Sequence[Any], Sequence[Any]]]
+    change: Callable[..., tuple[Sequence[Any], Sequence[Any]]]
     memory: NDArray[np.float64]
     settings: Mapping[str, NDArray[np.float64]]
 
@@ -56,25 +57,24 @@ class Surroundings(NamedTuple):
 
 def step_graph(model: Model, forward: Graph, policy: Policy | None,
                parameters: Mapping[str, tuple[int, ...]],
-               around: Surroundings | None = None) -> Graph:
+               around: Surroundings | None = None, inertia: Graph | None = None) -> Graph:
     """
     Return one step by the semi-implicit Euler rule: velocities first, then positions with them.
 
     Its results ``q``, ``qd``, ``time``, and ``memory`` where something is around the robot, are
     the arguments of the next step.
 
-    :param forward: forward dynamics, with external forces where something is around the robot.
+    :param forward: forward dynamics.
     :param policy: from state, time and parameters to torques; without it they are an argument.
     :param parameters: shapes of the policy's parameters, of one state.
     :param around: what acts on the bodies; nothing by default.
+    :param inertia: the inertia matrix, where something is around the robot.
     """
     known = {a.name: a.shape for a in forward.inputs}
     moved = {name: known.pop(name) for name in ('q', 'qd', 'tau')}
     if policy is not None:
         del moved['tau']
     own = {} if around is None else {name: x.shape for name, x in around.inputs.items()}
-    if around is not None:
-        del known['f_ext']
     # what a caller gives comes first
     shapes = {**moved, **parameters, **known, **own, 'time': (1,), LENGTH: ()}
 
@@ -88,10 +88,14 @@ def step_graph(model: Model, forward: Graph, policy: Policy | None,
                 raise RbdError(f'the policy gives {len(tau)} torques, "{model.name}" takes '
                                f'{model.nv}')
         after = {}
-        if around is not None:
-            settings = {name: given[name] for name in around.settings}
-            given['f_ext'], after[MEMORY] = around.forces(q, qd, h, given[MEMORY], **settings)
         qdd = forward.evaluate(*[flatten(given[a.name], a.name)[0] for a in forward.inputs])
+        if around is not None and inertia is not None:
+            entries = inertia.evaluate(*[flatten(given[a.name], a.name)[0]
+                                         for a in inertia.inputs])
+            H = [entries[k:k + model.nv] for k in range(0, len(entries), model.nv)]
+            settings = {name: given[name] for name in around.settings}
+            change, after[MEMORY] = around.change(q, qd, qdd, H, h, given[MEMORY], **settings)
+            qdd = [a + b for a, b in zip(qdd, change, strict=True)]
         v = [a + h * b for a, b in zip(qd, qdd, strict=True)]
         return {'q': integrate(model, q, [h * a for a in v]), 'qd': v, 'time': [t + h], **after}
     return trace(step, shapes, name='rollout')

@@ -17,6 +17,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 import math
 from typing import Protocol
@@ -24,6 +25,9 @@ from typing import Protocol
 from rbd_ros.compiler import Expr, jvp, Scalar, trace, Values
 from rbd_ros.errors import ModelError
 from rbd_ros.spatial import Force, Motion, small_motion, Transform
+
+#: Columns of S or T, of q and time.
+Columns = Callable[[Values, Scalar], Sequence[Motion | Force]]
 
 
 class Random(Protocol):
@@ -106,11 +110,11 @@ class Joint(ABC):
 
         It is found by differentiating ``constraint_subspace`` along q_dot and time.
         """
-        graph = trace(lambda q, t: {'T': [f.to_list() for f in self.constraint_subspace(q, t)]},
-                      {'q': (self.nq,), 't': ()})
-        graph = jvp(graph, 'T', ('q', 't'))
-        rates = graph.evaluate(list(q), [t], list(self.q_dot(q, qd)), [1.0])
-        return tuple(Force.from_list(rates[k:k + 6]) for k in range(0, len(rates), 6))
+        return tuple(map(Force.from_list, _rate(self, self.constraint_subspace, q, qd, t)))
+
+    def subspace_rate(self, q: Values, qd: Values, t: Scalar = 0.0) -> tuple[Motion, ...]:
+        """Return the columns of the apparent derivative of S, found in the same way."""
+        return tuple(map(Motion.from_list, _rate(self, self.subspace, q, qd, t)))
 
     def constraint_at(self, X: Transform, t: Scalar = 0.0) -> tuple[Force, ...]:
         """
@@ -180,14 +184,34 @@ def followed(joint: Joint, q: Values, qd: Values, h: float) -> list[Scalar]:
     return [a + h / 6.0 * (b + 2.0 * (c + d) + e) for a, b, c, d, e in zip(q, k1, k2, k3, k4)]
 
 
+def _rate(
+    joint: Joint, columns: Columns, q: Values, qd: Values, t: Scalar,
+) -> list[list[Scalar]]:
+    """Return the derivative of columns of six along q_dot and time."""
+    graph = trace(lambda q, t: {'out': [x.to_list() for x in columns(q, t)]},
+                  {'q': (joint.nq,), 't': ()})
+    found = jvp(graph, 'out', ('q', 't')).evaluate(list(q), [t], list(joint.q_dot(q, qd)), [1.0])
+    return [found[k:k + 6] for k in range(0, len(found), 6)]
+
+
 @lru_cache(maxsize=256)
 def has_constant_constraint(joint: Joint) -> bool:
     """Return whether T of a joint is the same in F_s coordinates at every position and time."""
+    return _constant(joint, joint.constraint_subspace)
+
+
+@lru_cache(maxsize=256)
+def has_constant_subspace(joint: Joint) -> bool:
+    """Return whether S of a joint is the same in F_s coordinates at every position and time."""
+    return _constant(joint, joint.subspace)
+
+
+def _constant(joint: Joint, columns: Columns) -> bool:
     found: list[bool] = []
 
     def look(q: Values, t: Scalar) -> list[Scalar]:
-        T = [x for f in joint.constraint_subspace(q, t) for x in f.to_list()]
-        found.append(not any(isinstance(x, Expr) for x in T))
+        found.append(not any(isinstance(x, Expr) for column in columns(q, t)
+                             for x in column.to_list()))
         return [0.0]
     trace(look, {'q': (joint.nq,), 't': ()})
     return found[0]

@@ -46,7 +46,7 @@ _GID, _INFO, _IN_GID, _IN_INFO, _GID_SIZE = 64, 128, 8, 40, 16
 
 
 class LoopUnavailable(RbdError):
-    """The native loop cannot run here; the executor of rclpy can."""
+    """A loop of machine code cannot run here; the message says what is missing."""
 
 
 class _Allocator(ctypes.Structure):

@@ -51,7 +51,7 @@ def _twice(x: Vector, y: Vector) -> None:
 
 def check_machine_code(_: Host) -> Finding:
     """Return whether code can be compiled and run."""
-    advice = 'the controller then runs as Python, a hundred times slower'
+    advice = 'the controller node does not start without it'
     if not has_llvm():
         return bad('llvmlite is not installed', advice, 'pip install llvmlite')
     x, y = np.arange(5.0), np.zeros(5)

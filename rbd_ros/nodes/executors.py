@@ -75,7 +75,7 @@ def make_executor(kind: str) -> Executor:
 
 
 def spin_in_thread(executor: Executor, name: str, failed: Callable[[str], None],
-                   prepare: Callable[[], None] | None = None) -> threading.Thread:
+                   ) -> threading.Thread:
     """
     Run an executor until it is shut down.
 
@@ -85,11 +85,8 @@ def spin_in_thread(executor: Executor, name: str, failed: Callable[[str], None],
     :param executor: with its node.
     :param name: of the thread.
     :param failed: called with a traceback if the executor raises.
-    :param prepare: run first, in the new thread.
     """
     def run() -> None:
-        if prepare is not None:
-            prepare()
         for _ in range(_MAX_FAILURES):
             try:
                 executor.spin()

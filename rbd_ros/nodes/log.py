@@ -69,16 +69,22 @@ class _Line(NamedTuple):
 class LogQueue:
     """Lines of all loggers of one node, written by one thread."""
 
-    def __init__(self) -> None:
-        """Start the thread."""
+    def __init__(self, write: Callable[[_Line], object] | None = None, *,
+                 per_place: int = _RATE_PER_PLACE) -> None:
+        """
+        Start the thread.
+
+        :param write: takes a line, and may take its time; None: writes it to the log.
+        :param per_place: lines of one place and second.
+        """
         self._waiting: SimpleQueue[_Line | None] = SimpleQueue()
         self._lock = threading.Lock()
-        self._repeats = Throttle(1.0, _RATE_PER_PLACE)
+        self._repeats = Throttle(1.0, per_place)
         self._suppressed: dict[Hashable, _Line] = {}  # last line left out, by its place
         self._dropped = 0  # lines for which there was no room
         self._unprinted = 0  # lines that the console did not take
         self._console = 1 if os.environ.get('RCUTILS_LOGGING_USE_STDOUT') == '1' else 2
-        self._write = _writer()
+        self._write = write or _writer()
         self._closed = False
         self._thread = threading.Thread(target=self._run, name='log', daemon=True)
         self._thread.start()

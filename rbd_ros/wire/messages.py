@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 
 __all__ = ['array_command', 'Command', 'COMMANDS', 'dynamic_motor_command', 'effort_command',
            'joint_state', 'motor_array_command', 'MOTOR_COMMANDS', 'motor_state_command',
-           'MOTOR_WORDS', 'stamp_of']
+           'MOTOR_WORDS']
 
 Values = NDArray[np.float64] | Sequence[float]
 
@@ -35,18 +35,6 @@ _STAMP = len(_LITTLE_ENDIAN)
 
 #: what a motor that closes its own loop gets, in this order
 MOTOR_WORDS = ('position', 'velocity', 'stiffness', 'damping', 'effort')
-
-
-def stamp_of(data: bytes) -> float:
-    """
-    Return the stamp of a message with a header, s; 0 if it is too short for one.
-
-    :param data: the serialized message.
-    """
-    if len(data) < _STAMP + 8:
-        return 0.0
-    seconds, nanoseconds = struct.unpack_from('<iI' if data[1] else '>iI', data, _STAMP)
-    return float(seconds + 1e-9 * nanoseconds)
 
 
 def joint_state(names: tuple[str, ...], position: Values, velocity: Values, effort: Values,

@@ -212,32 +212,3 @@ def test_adaptive_refusals():
         adaptive.integrate(space, lambda q, v: 10.0 * v * v, [0.0, 0.0], [1.0, 1.0], 10.0)
     with pytest.raises(rbd_ros.SettingError, match='tolerance is 0.0'):
         adaptive.integrate(space, lambda q, v: v, q, v, 1.0, tolerance=0.0)
-
-
-# --- planar robots --------------------------------------------------------------------------
-
-
-@pytest.mark.seed('RBDA 10-15')
-def test_planar_robots_get_planar_arithmetic():
-    """What does not act in the plane is never computed: spatial inertias cost as planar ones."""
-    def robot(flat):
-        rng = np.random.default_rng(3)
-        above = 'base'      # flat bodies have no moments in the plane: no real body is like that
-        builder = rbd_ros.ModelBuilder('planar', gravity=(0.0, -9.81, 0.0), doubtful_inertias=True)
-        for k in range(4):
-            body = families.random_inertia(rng)
-            if flat:        # mass, centre in the plane and the moment about its normal
-                body = RigidInertia(body.m, Vec3(body.h.x, body.h.y, 0.0),
-                                    Sym3.diagonal(0.0, 0.0, body.I.zz))
-            builder.add_body(f'link_{k}', above, Revolute((0, 0, 1)),
-                             rbd_ros.spatial.xlt(0.3, 0.1 * k, 0.0), body)
-            above = f'link_{k}'
-        return rbd_ros.Dynamics(builder.build(), backend='python', cache=False)
-    solid, flat = robot(False), robot(True)
-    state = np.random.default_rng(1).normal(size=(3, 4))
-    for name, method in (('inverse_dynamics', 'spatial'), ('mass_matrix', None),
-                         ('forward_dynamics', 'aba'), ('forward_dynamics', 'crba')):
-        counts = [each.kernel(name, method=method).count().total for each in (solid, flat)]
-        assert counts[0] == counts[1]
-    assert_near(solid.inverse_dynamics(*state), flat.inverse_dynamics(*state))
-    assert_near(solid.forward_dynamics(*state), flat.forward_dynamics(*state))

@@ -88,12 +88,6 @@ class Pair:
         return np.array([self.solved(e)[0] - b for e in np.eye(6)]).T, b
 
 
-def columns_of(function, count):
-    """Return the matrix and the vector of an affine function."""
-    vector = np.array(function([0.0] * count))
-    return np.array([np.array(function(e)) - vector for e in np.eye(count).tolist()]).T, vector
-
-
 @pytest.mark.seed('RBDA 7-08')
 @pytest.mark.parametrize('freedoms', FREEDOMS)
 def test_standard_assembly(freedoms):

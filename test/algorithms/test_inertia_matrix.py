@@ -29,8 +29,6 @@ from rbd_ros.joints import Cylindrical, Planar, Revolute, Spherical
 from rbd_ros.model import connectivity, tree_cost
 from rbd_ros.model.builder import JointData
 from rbd_ros.samples import families
-from rbd_ros.spatial import RigidInertia, Sym3, Transform, Vec3
-from spatial_oracle import columns
 from tree_oracle import assert_near, DenseTree, examples, SEEDS, State, TREES
 
 many = examples(40)
@@ -78,7 +76,7 @@ def test_the_way_is_chosen_before_tracing():
         assert min(counts, key=counts.get) in TABLE['forward_dynamics'].of(model).rules
 
 
-@pytest.mark.seed('RBDA 6-06')
+@pytest.mark.seed('RBDA 6-06', 'RBDA 6-08')
 @pytest.mark.parametrize('seed', range(4))
 def test_rows_of_a_joint_follow_those_of_the_joints_before(seed):
     """H is built of blocks n_i x n_j; block ij is S_i^T I^c S_j of the outer body."""
@@ -98,35 +96,7 @@ def test_rows_of_a_joint_follow_those_of_the_joints_before(seed):
     assert start == model.nv
 
 
-@pytest.mark.seed('RBDA 6-08')
-@pytest.mark.parametrize('seed', range(6))
-def test_composite_inertia(seed):
-    """With all six freedoms at each joint, the blocks on the diagonal are the composites I^c."""
-    model = families.random_tree(6, seed, joints=('free',), branching=0.5)
-    s = State(model, seed)
-    H = np.array(crba(model, links(model, s.q.tolist())))
-    dense = DenseTree(model, s.q)
-    for i in dense.bodies:
-        expected = sum(dense.I[k] for k in model.subtree[i])
-        rows = model.v_index[i]
-        assert_near(dense.X[i].T @ H[rows, rows] @ dense.X[i], expected, limit=1e-12)
-
-
-@pytest.mark.seed('RBDA 6-09')
-def test_unbranched_chain():
-    """On a chain H_ij = S_i^T I^c_max(i,j) S_j, and no entry vanishes."""
-    model = families.general_chain(6, 2)
-    s = State(model, 1)
-    dense = DenseTree(model, s.q)
-    composite = [None, *(sum(dense.I[k] for k in range(i, 7)) for i in dense.bodies)]
-    expected = np.array([[(dense.S[i].T @ composite[max(i, j)] @ dense.S[j])[0, 0]
-                          for j in dense.bodies] for i in dense.bodies])
-    H = np.array(crba(model, links(model, s.q.tolist())))
-    assert_near(H, expected)
-    assert (H != 0.0).all()
-
-
-@pytest.mark.seed('RBDA 6-12', 'SIXD P23')
+@pytest.mark.seed('RBDA 6-12', 'SIXD P23', 'RBDA 3-06')
 @many
 @given(TREES, SEEDS)
 def test_branches_make_exact_zeros(model, seed):
@@ -146,22 +116,6 @@ def test_branches_make_exact_zeros(model, seed):
 
 
 # --- factors -------------------------------------------------------------------------------------
-
-PARENT = (-1, 0, 0)
-H_EXACT = [[21.0, 3.0, 20.0], [3.0, 9.0, 0.0], [20.0, 0.0, 25.0]]
-
-
-@pytest.mark.seed('RBDA 6-13', 'RBDA 6-14', 'RBDA 6-17')
-def test_exact_factors():
-    """The factors of a matrix over a fork have integers; an ordinary Cholesky would fill in."""
-    assert ltl.ltl(H_EXACT, PARENT) == [[2.0, 0.0, 0.0], [1.0, 3.0, 0.0], [4.0, 0.0, 5.0]]
-    L, D = ltl.ltdl(H_EXACT, PARENT)
-    assert D == pytest.approx([4.0, 9.0, 25.0], abs=1e-14)
-    assert np.array(L) == pytest.approx(
-        np.array([[1.0, 0.0, 0.0], [1 / 3, 1.0, 0.0], [0.8, 0.0, 1.0]]), abs=1e-15)
-    x = ltl.solve(H_EXACT, PARENT, [1.0, 2.0, 3.0])
-    assert x == pytest.approx([-31 / 60, 71 / 180, 8 / 15], abs=1e-14)
-    assert np.linalg.cholesky(H_EXACT)[2, 1] == pytest.approx(-0.9759, abs=1e-4)
 
 
 @st.composite
@@ -235,86 +189,7 @@ def test_operations_of_the_factors_are_those_of_the_table(parent):
     assert count(lambda H, x: ltl.solve(H, parent, x)) == (D2 + 2 * D1, D2 + 2 * D1, D1 + n, 0)
 
 
-@pytest.mark.seed('RBDA 6-18')
-def test_counts_of_the_book():
-    """D1 and D2 of the book's expanded tree, of the binary tree and of a chain."""
-    example = connectivity.factor_cost((-1, 0, 1, 2, 0, 3, 3, 4))
-    assert (example.D1, example.D2, example.nonzeros) == (17, 34, 42)
-    assert example.density == 0.65625
-    binary = connectivity.factor_cost((-1, 0, 0, 1, 1, 2, 2))
-    assert (binary.D1, binary.D2) == (10, 14)
-    for n in range(1, 9):
-        chain = connectivity.factor_cost(tuple(range(-1, n - 1)))
-        assert (chain.D1, chain.D2) == ((n * n - n) // 2, (n**3 - n) // 6)
-
-
-# --- sensitivity ---------------------------------------------------------------------------------
-
-def zigzag(n, bend):
-    """Return a planar chain of n unit rods, bent alternately."""
-    rod = RigidInertia.from_com(1.0, Vec3(0.5, 0.0, 0.0),
-                                Sym3.diagonal(0.01, 1.0 / 12.0, 1.0 / 12.0))
-    builder = rbd_ros.ModelBuilder('zigzag', gravity=(0.0, 0.0, 0.0))
-    for i in range(n):
-        builder.add_body(f'rod_{i}', f'rod_{i - 1}' if i else 'base',
-                         rbd_ros.joints.Revolute((0.0, 0.0, 1.0)),
-                         Transform.translation(Vec3(1.0 if i else 0.0, 0.0, 0.0)), rod,
-                         joint_name=f'joint_{i}')
-    angles = [bend * (-1.0)**i for i in range(n)]
-    return rbd_ros.Dynamics(builder.build(), backend='reference'), np.radians(angles)
-
-
-@pytest.mark.seed('RBDA 10-06')
-def test_sensitivity_of_long_chains():
-    """The zigzag of six rods: cond H = 725, and torques of three digits give 41 % of error."""
-    robot, q = zigzag(6, 75.0)
-    H = robot.mass_matrix(q)
-    assert np.linalg.cond(H) == pytest.approx(725.388, abs=1e-3)
-    assert_near(H[0], [46.058667, 33.784190, 23.992076, 13.976419, 6.960762, 1.721562],
-                limit=1e-7)
-    still, ones = np.zeros(6), np.ones(6)
-    tau = robot.inverse_dynamics(q, still, ones)
-    exact = [126.4936759, 97.4663236, 69.9762284, 43.7998475, 21.9371809, 6.1646857]
-    assert_near(tau, exact, limit=1e-9)
-    rough = robot.forward_dynamics(q, still, [126.0, 97.5, 70.0, 43.8, 21.9, 6.16])
-    np.testing.assert_allclose(rough, [0.6592, 1.3654, 1.3808, 0.5894, 0.9057, 1.0705], atol=5e-5)
-    # a straight chain is the worst: about 4 N^4
-    for n in (6, 10):
-        robot, q = zigzag(n, 0.0)
-        assert np.linalg.cond(robot.mass_matrix(q)) == pytest.approx(4.0 * n**4, rel=0.15)
-
-
 # --- systems side by side ------------------------------------------------------------------------
-
-@pytest.mark.seed('RBDA 3-06', 'RBDA 6-12')
-def test_collected_subsystems_stand_side_by_side():
-    """Trees that meet at the base only have block-diagonal H and stacked C."""
-    def tree(name, seeds):
-        builder = rbd_ros.ModelBuilder(name)
-        for seed in seeds:
-            rng = np.random.default_rng(seed)
-            for i in range(3):
-                parent = f'{seed}_{i - 1}' if i else 'base'
-                builder.add_body(f'{seed}_{i}', parent, rbd_ros.joints.Revolute(
-                    tuple(rng.normal(size=3).tolist())), families.random_transform(rng),
-                    families.random_inertia(rng), joint_name=f'joint_{seed}_{i}')
-        return rbd_ros.Dynamics(builder.build(), backend='reference')
-    one, two, both = tree('one', [1]), tree('two', [2]), tree('both', [1, 2])
-    rng = np.random.default_rng(0)
-    q, qd = rng.normal(size=(2, 6))
-    H = both.mass_matrix(q)
-    assert_near(H[:3, :3], one.mass_matrix(q[:3]), limit=1e-15)
-    assert_near(H[3:, 3:], two.mass_matrix(q[3:]), limit=1e-15)
-    assert not H[:3, 3:].any()
-    stacked = np.concatenate([one.bias(q[:3], qd[:3]), two.bias(q[3:], qd[3:])])
-    assert_near(both.bias(q, qd), stacked, limit=1e-15)
-
-
-def test_columns_of_nothing_are_six_by_zero():
-    """A joint without freedom has a 6 x 0 subspace, and products with it are zero vectors."""
-    S = columns(rbd_ros.joints.Fixed().subspace([]))
-    assert S.shape == (6, 0)
-    assert not (S @ np.zeros(0)).any()
 
 
 KINDS = {'cylindrical': Cylindrical(), 'planar': Planar(), 'spherical': Spherical(),

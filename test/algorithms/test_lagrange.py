@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Lagrange's equations by tracing energies: particles, arms, Christoffel symbols, passivity."""
+"""Lagrange's equations by tracing energies: particles, trees, Christoffel symbols, passivity."""
 
 from __future__ import annotations
 
@@ -31,24 +31,6 @@ from tree_oracle import reference, State
 
 M1, M2, L1, L2, G = 2.0, 1.0, 1.0, 0.5, 9.81
 Q, QD, QDD = [0.3, 0.7], [0.5, -1.2], [1.5, -0.8]
-
-
-def arm_energies(q, qd):
-    """Return T and P of the arm with masses at the ends of its links, from their positions."""
-    x1, y1 = L1 * compiler.cos(q[0]), L1 * compiler.sin(q[0])
-    x2 = x1 + L2 * compiler.cos(q[0] + q[1])
-    y2 = y1 + L2 * compiler.sin(q[0] + q[1])
-    turn = qd[0] + qd[1]
-    v1 = (-y1 * qd[0], x1 * qd[0])
-    v2 = (v1[0] - (y2 - y1) * turn, v1[1] + (x2 - x1) * turn)
-    T = 0.5 * M1 * (v1[0] * v1[0] + v1[1] * v1[1]) + 0.5 * M2 * (v2[0] * v2[0] + v2[1] * v2[1])
-    return T, G * (M1 * y1 + M2 * y2)
-
-
-def arm_lagrangian(q, qd):
-    """Return L = T - P of the arm."""
-    T, P = arm_energies(q, qd)
-    return T - P
 
 
 @pytest.fixture(scope='module')
@@ -71,33 +53,6 @@ def test_particle_on_a_vertical_line():
     graph = lagrange.euler_lagrange(
         lambda x, xd: 0.5 * 3.0 * xd[0] * xd[0] - 3.0 * G * x[0], 1)
     assert graph.evaluate([0.4], [1.5], [2.0])[0] == pytest.approx(3.0 * (2.0 + G), rel=1e-14)
-
-
-@pytest.mark.seed('MR A02', 'MR A04')
-def test_two_masses_by_lagrange():
-    """The traced Lagrangian of the 2R arm gives the exact torques and inertia matrix."""
-    graph = lagrange.euler_lagrange(arm_lagrangian, 2)
-    assert_close(graph.evaluate(Q, QD, QDD), [36.20475596879422, 3.479341661651303], 1e-14)
-    M = lagrange.inertia_from_energy(lambda q, qd: arm_energies(q, qd)[0], 2)
-    assert_close(np.array(M.evaluate(Q)).reshape(2, 2),
-                 [[4.014842187284488, 0.6324210936422442], [0.6324210936422442, 0.25]], 1e-14)
-    # a force from outside is a part of tau: with L = T alone, gravity is, too (Liu 13)
-    free = lagrange.euler_lagrange(lambda q, qd: arm_energies(q, qd)[0], 2)
-    weight = np.subtract(graph.evaluate(Q, QD, QDD), free.evaluate(Q, QD, QDD))
-    assert_close(weight, [30.76573568524981, 2.650182810283225], 1e-13)
-
-
-@pytest.mark.seed('MR A06', 'MR A07')
-def test_christoffel_symbols_of_two_masses():
-    """Four symbols of the arm are +-h, four are zero; they give the velocity forces."""
-    M = lagrange.inertia_from_energy(lambda q, qd: arm_energies(q, qd)[0], 2)
-    Gamma = np.array(lagrange.christoffel(M).evaluate(Q)).reshape(2, 2, 2)
-    h = -M2 * L1 * L2 * np.sin(Q[1])
-    assert_close(Gamma, [[[0.0, h], [h, h]], [[-h, 0.0], [0.0, 0.0]]], 1e-14)
-    assert_close(lagrange.contract(Gamma.tolist(), QD),
-                 [[0.3865306123426146, 0.2254761905331919], [0.1610544218094228, 0.0]], 1e-13)
-    assert_close(np.einsum('ijk,j,k', Gamma, QD, QD), [-0.07730612246852293, 0.08052721090471138],
-                 1e-13)
 
 
 @pytest.mark.seed('MR A02', 'MR A07', 'LIU B04')

@@ -19,6 +19,7 @@ from hypothesis import given
 import numpy as np
 import pytest
 import rbd_ros
+from rbd_ros.algorithms.handles import many_handles
 from rbd_ros.dynamics.families.handles import rules as handle_rules
 from rbd_ros.dynamics.table import TABLE
 from rbd_ros.errors import RbdError, SingularError
@@ -293,6 +294,10 @@ def test_mimic_joints_leave_the_methods_by_inertia_matrix():
             s.q, ['left', 'right'], method=method), right)
     with pytest.raises(RbdError, match='has no method "pv" for this robot; there is "dense" and'):
         robot.inverse_handle_inertia(s.q, ['left'], method='pv')
+    for method, match in (('pv', 'use the method "ltl"'), ('x', 'no method "x" for handles')):
+        with pytest.raises(RbdError, match=match):
+            many_handles.inverse_handle_inertia(
+                robot.model, [0.3, 0.2, 0.24], [robot.handle('left')], method)
 
 
 # --- redundant handles ------------------------------------------------------------------------

@@ -12,12 +12,11 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Regressors of torque, energy and momentum: linear in the parameters, and Pinocchio's."""
+"""Regressors of torque, energy and momentum: linear in the parameters."""
 
 from hypothesis import given
 import numpy as np
 import peer
-import pinocchio as pin
 import pytest
 from rbd_ros.algorithms import energy, regressor
 from rbd_ros.algorithms.kinematics import links, velocities
@@ -26,8 +25,6 @@ from rbd_ros.spatial import Vec3
 from tree_oracle import assert_near, DenseTree, examples, SEEDS, State, TREES
 
 few = examples(20)
-#: Pinocchio's order of the ten parameters in ours.
-THEIRS = [0, 1, 2, 3, 4, 5, 7, 6, 8, 9]
 
 
 @few
@@ -64,21 +61,6 @@ def test_energy_and_momentum_are_linear_in_the_parameters(model, seed):
 def pair(request):
     """Return a compiled arm, on a fixed and on a floating base, and Pinocchio's twin."""
     return peer.arm_and_twin(request.param)
-
-
-def test_against_pinocchio(pair):
-    """Each column is that of Pinocchio, for a batch of states."""
-    robot, twin = pair
-    model, states = robot.model, [State(robot.model, seed) for seed in range(4)]
-    batch = robot.torque_regressor(*(
-        np.array([getattr(s, name) for s in states]) for name in ('q', 'qd', 'qdd')))
-    for ours, s in zip(batch, states):
-        Y = pin.computeJointTorqueRegressor(
-            twin.pin, twin.data, twin.position(s.q), twin.B @ s.qd, twin.B @ s.qdd)
-        Y = twin.B.T @ Y
-        order = [10 * (twin.pin.getJointId(name) - 1) + k
-                 for name in model.joint_names for k in THEIRS]
-        assert_near(ours, Y[:, order])
 
 
 def test_methods_of_the_robot(pair):

@@ -622,15 +622,6 @@ def test_payload_is_sent_to_the_robot_that_was_recorded(two_robots: Path) -> Non
     assert command in said
 
 
-def test_the_tool_of_a_robot_in_a_namespace(tmp_path: Path) -> None:
-    """Sensor and states of the namespace are read."""
-    bag = write_rests(tmp_path / 'rests', 6)
-    with McapFile(tmp_path / 'left.mcap') as file:
-        put(bag, file, '/left')
-    words = ('--urdf', ARM, '--frame', 'tool0')
-    assert data('tool', tmp_path / 'left.mcap', *words) == data('tool', bag, *words)
-
-
 @pytest.mark.parametrize('kinds, expected', [
     ({}, []),
     ({'/joint_states': JOINTS, '/gripper/joint_states': JOINTS}, [

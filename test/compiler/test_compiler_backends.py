@@ -25,17 +25,11 @@ from hypothesis import given, settings
 import numpy as np
 import pytest
 from random_graphs import ARITY, EVERY, programs, random_program, states
-from rbd_ros.algorithms.aba import aba
-from rbd_ros.algorithms.crba import crba
-from rbd_ros.algorithms.kinematics import Conditions, links
-from rbd_ros.algorithms.rnea import rnea
 from rbd_ros.compiler import compile_python, emit_c, emit_python, minimum, trace
 from rbd_ros.compiler.graph.functions import OPERATIONS
 from rbd_ros.compiler.graph.partition import (
     angles_first, even, narrow, operations, partition)
 from rbd_ros.compiler.source.python import PythonKernel
-from rbd_ros.samples.families import random_tree
-from rbd_ros.spatial import Vec3
 from sampling import examples
 
 needs_compiler = pytest.mark.skipif(COMPILER is None, reason='this machine has no C compiler')
@@ -124,15 +118,6 @@ def test_nan_goes_through_every_operation(op, position):
     assert math.isnan(compile_python(graph)(x)[0])
     assert np.isnan(out)
     assert np.isnan(many).all()
-
-
-@needs_compiler
-def test_nan_goes_through_every_operation_in_c():
-    """A NaN in any operand comes out as NaN of the compiled C functions, optimised or not."""
-    cases = [nan_case(op, position) for op, position in CASES]
-    functions = build([graph for graph, _ in cases])
-    for function, (graph, x) in zip(functions, cases):
-        assert math.isnan(function(x)[0]), graph.name
 
 
 @needs_compiler
@@ -255,30 +240,3 @@ def test_long_graph_is_cut_where_little_is_alive():
     assert len(parts) > 4
     assert all(len(part.loads) <= 1 for part in parts)
     assert slots <= 2
-
-
-@needs_compiler
-@pytest.mark.seed('RBDA 10-23')
-def test_dynamics_algorithms_in_c():
-    """Inverse dynamics, inertia matrix and forward dynamics of a tree, in C, equal the source."""
-    model = random_tree(6, seed=4)
-
-    def conditions(gravity):
-        return Conditions(Vec3(*gravity))
-
-    functions = {
-        'rnea': lambda q, qd, qdd, g: rnea(model, q, qd, qdd, conditions(g)).tau,
-        'aba': lambda q, qd, tau, g: aba(model, q, qd, tau, conditions(g)).qdd,
-        'crba': lambda q, qd, qdd, g: crba(model, links(model, q)),
-    }
-    shapes = {'q': model.tree_nq, 'qd': model.tree_nv, 'x': model.tree_nv, 'g': 3}
-    graphs = [trace(f, shapes, name=name) for name, f in functions.items()]
-    compiled = build(graphs, 'tree', max_nodes=700)
-    rng = np.random.default_rng(2)
-    for name, function in zip(functions, compiled):
-        q = [x for joint in model.joint[1:] for x in joint.random(rng)]
-        values = [q, *[rng.normal(size=n).tolist() for n in list(shapes.values())[1:]]]
-        expected = np.ravel(functions[name](*values))
-        # Folding constants changes the order of nothing, so only the last places can differ.
-        np.testing.assert_allclose(function(*values), expected, rtol=1e-11,
-                                   atol=1e-11 * np.abs(expected).max())

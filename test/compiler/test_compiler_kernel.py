@@ -21,7 +21,7 @@ import warnings
 import numpy as np
 import pytest
 from rbd_ros.compiler import backends, compile as compile_graph, sin, trace
-from rbd_ros.errors import NonFiniteError, ShapeError
+from rbd_ros.errors import ShapeError
 
 
 def both(q, m):
@@ -41,68 +41,6 @@ def square():
     return compile_graph(trace(lambda x: [a * a for a in x[::-1]], {'x': 3}), backend='python')
 
 
-def test_call_takes_anything_array_like(kernel):
-    """Lists, ints, other dtypes, strides and byte orders are converted."""
-    m = np.array([[2.0, 0.0], [0.0, 5.0]])
-    expected = [6.0, math.sin(4.0) + 5.0]
-    for q in ([3, 4], (3.0, 4.0), np.array([3, 4]), np.array([3, 4], dtype=np.float32),
-              np.array([3.0, 9.0, 4.0])[::2], np.array([3.0, 4.0], dtype='>f8')):
-        for n in (m, m.tolist(), np.asfortranarray(m), m.astype(int), m.astype(object)):
-            tau, e = kernel(q, n)
-            assert tau.tolist() == pytest.approx(expected, rel=1e-15)
-            assert e.shape == ()
-            assert float(e) == 12.0
-
-
-@pytest.mark.parametrize('q, m, message', [
-    ([1.0, 2.0, 3.0], np.eye(2), r'q has shape \(3,\), expected \(2,\)'),
-    ([[1.0, 2.0]], np.eye(2), r'q has shape \(1, 2\), expected \(2,\)'),
-    (1.0, np.eye(2), r'q has shape \(\), expected \(2,\)'),
-    ([1.0, 2.0], np.eye(3), r'm has shape \(3, 3\), expected \(2, 2\)'),
-    ('ab', np.eye(2), r"q must be an array of real numbers of shape \(2,\), got str: 'ab'"),
-    ([1j, 2.0], np.eye(2), r'q must be an array of real numbers'),
-    ([[1.0], [1.0, 2.0]], np.eye(2), 'q must be an array of real numbers'),
-    ([object(), 1.0], np.eye(2), 'q must be an array of real numbers'),
-])
-def test_wrong_arguments_are_named(kernel, q, m, message):
-    """The error says which argument is wrong, what it is and what was expected."""
-    with pytest.raises(ShapeError, match=message):
-        kernel(q, m)
-
-
-@pytest.mark.parametrize('bad', [math.nan, math.inf, -math.inf])
-def test_non_finite_entry_is_named(kernel, bad):
-    """A NaN and an infinity are refused with the argument and the entry."""
-    with pytest.raises(NonFiniteError, match=rf'q\[1\] is {bad}; every entry must be finite'):
-        kernel([0.0, bad], np.eye(2))
-    with pytest.raises(NonFiniteError, match=rf'm\[1, 0\] is {bad}'):
-        kernel([0.0, 1.0], [[1.0, 0.0], [bad, 1.0]])
-    with pytest.raises(NonFiniteError, match=rf'q\[1, 0\] is {bad}'):
-        kernel.batch([[0.0, 1.0], [bad, 1.0]], np.eye(2))
-
-
-def test_wrong_number_of_arguments_lists_them(kernel):
-    """A missing argument gives the list of all."""
-    with pytest.raises(TypeError, match=r'both takes 2 arguments \(q, m\), got 1'):
-        kernel([1.0, 2.0])
-
-
-def test_out_is_filled_and_returned(kernel, square):
-    """Given arrays are written to, whatever their strides, and may be the input itself."""
-    out = np.zeros(6)[::2]
-    assert square([1.0, 2.0, 3.0], out=out) is out
-    assert out.tolist() == [9.0, 4.0, 1.0]
-    x = np.array([1.0, 2.0, 3.0])
-    assert square(x, out=x) is x
-    assert x.tolist() == [9.0, 4.0, 1.0]
-    table = np.array([[1.0, 2.0, 3.0]] * 600)
-    assert square.batch(table, out=table) is table
-    assert (table == [9.0, 4.0, 1.0]).all()
-    tau, e = np.zeros(2), np.zeros(())
-    assert kernel([1.0, 2.0], np.eye(2), out=(tau, e)) == (tau, e)
-    assert float(e) == 2.0
-
-
 @pytest.mark.parametrize('out, message', [
     (np.zeros(2), r'out for out must be a writable float64 array of shape \(3,\), got a float64'),
     (np.zeros(3, dtype=np.float32), r'got a float32 array of shape \(3,\)'),
@@ -114,30 +52,6 @@ def test_unfit_out_is_refused(square, out, message):
     """An output that cannot hold the result is refused with what it is."""
     with pytest.raises(ShapeError, match=message):
         square([1.0, 2.0, 3.0], out=out)
-
-
-def test_batch_broadcasts_what_has_no_batch_axis(kernel):
-    """Arguments without leading axis serve all states; outputs have the leading axis."""
-    q = np.random.default_rng(1).normal(size=(1100, 2))
-    tau, e = kernel.batch(q, np.eye(2))
-    assert tau.shape == (1100, 2)
-    assert e.shape == (1100,)
-    np.testing.assert_allclose(tau, np.stack([q[:, 0], np.sin(q[:, 1]) + 1.0], 1), rtol=1e-15)
-    one, _ = kernel.batch(q[0], np.array([np.eye(2)] * 3))
-    assert one.shape == (3, 2)
-    empty, _ = kernel.batch(np.zeros((0, 2)), np.eye(2))
-    assert empty.shape == (0, 2)
-
-
-@pytest.mark.parametrize('q, m, message', [
-    (np.zeros((4, 3)), np.eye(2), r'q has shape \(4, 3\), expected \(count, 2\) or \(2,\)'),
-    (np.zeros((4, 2)), np.zeros((3, 2, 2)), 'm has 3 states, q has 4'),
-    (np.zeros(2), np.eye(2), 'no argument has a leading batch axis'),
-])
-def test_unfit_batches_are_refused(kernel, q, m, message):
-    """A batch that does not fit is refused with the argument."""
-    with pytest.raises(ShapeError, match=message):
-        kernel.batch(q, m)
 
 
 def test_bound_kernel_works_on_its_own_buffers(kernel):

@@ -14,7 +14,6 @@
 
 """The call from Python as machine code: what it accepts, refuses, returns and allocates."""
 
-from concurrent.futures import ThreadPoolExecutor
 import gc
 import pickle
 import subprocess
@@ -404,21 +403,6 @@ def test_functions_outlive_their_kernel():
     del call, run, buffer
     gc.collect()
     assert alive() is None
-
-
-def test_many_threads_share_a_kernel(kernel):
-    """Calls from several threads at once do not disturb each other."""
-    wrong = []
-
-    def work(seed):
-        q, m = np.full(2, 0.1 * seed), np.full((2, 3), 1.0 + seed)
-        expected = [y.tolist() for y in slow(kernel, q, m, 1.0)]
-        for _ in range(3000):
-            if [y.tolist() for y in kernel(q, m, 1.0)] != expected:
-                wrong.append(seed)
-    with ThreadPoolExecutor(4) as pool:
-        list(pool.map(work, range(4)))
-    assert not wrong
 
 
 @pytest.mark.parametrize('gated', [True, False])

@@ -15,6 +15,7 @@
 """Machine code against the reference: every operation, every special value, any graph."""
 
 import ctypes
+from dataclasses import replace
 import math
 import random
 import struct
@@ -26,6 +27,7 @@ from random_graphs import ARITY, EVERY, Program, programs, random_program
 from rbd_ros.compiler import compile as compile_graph, cos, sin, trace
 from rbd_ros.compiler.graph import float_functions
 from rbd_ros.compiler.graph.functions import OPERATIONS
+from rbd_ros.compiler.graph.graph import Columns
 from rbd_ros.compiler.graph.partition import operations
 from rbd_ros.compiler.native.constant_table import in_memory
 from rbd_ros.compiler.native.instructions import Lanes
@@ -108,6 +110,42 @@ def test_random_graphs_to_rounding(program, state, seed):
         assume(spread < 1e-6 * (1.0 + abs(seen[0])))
         # The noise is four times a rounding; its spread over a dozen runs bounds the error.
         assert abs(value - seen[0]) <= 4.0 * spread + 1e-14 * (1.0 + abs(seen[0]))
+
+
+@pytest.mark.parametrize('m', [1, 2, 7, 8, 21])
+@pytest.mark.parametrize('scalar', ['float64', 'float32'])
+def test_a_loop_over_columns_gives_what_the_whole_gives(m, scalar):
+    """Groups of any number of columns; results of the first step, and an output as an input."""
+    n, rng = 3, np.random.default_rng(m)
+    A, B = rng.normal(size=(n, n)).astype(scalar), rng.normal(size=(n, m)).astype(scalar)
+
+    def first(A, B):
+        return {'lower': [sin(A[0][0]), *A[1][:2], *A[2]],
+                'B2': [[2.0 * b for b in row] for row in B],
+                'C': [[-b for b in row] for row in B], 'D': A[0]}
+
+    def column(lower, b):
+        x, y, z = b
+        return {'x': [lower[0] * x + 1.0, lower[1] * x - lower[2] * y,
+                      -(lower[3] * x + lower[4] * y + lower[5] * z)]}
+
+    def everything(A, B):
+        found = first(A, B)
+        of = [[list(row) for row in zip(*[column(found['lower'], b)['x']
+                                          for b in zip(*found[name])])] for name in ('B2', 'C')]
+        return {'X': of[0], 'D': found['D'], 'Y': of[1]}
+    shapes = {'A': (n, n), 'B': (n, m)}
+    graph = trace(everything, shapes, name='whole')
+    looped = replace(graph, columns=Columns(
+        trace(first, shapes, name='first'), trace(column, {'lower': 6, 'b': 3}, name='column'),
+        (('B2', 'X'), ('C', 'Y'))))
+    kernel = compile_graph(looped, backend='llvm', cache=False, scalar=scalar)
+    limit = 1e-14 if scalar == 'float64' else 1e-5
+    expected = graph.evaluate(A.ravel().tolist(), B.ravel().tolist())
+    np.testing.assert_allclose(np.concatenate([x.ravel() for x in kernel(A, B)]), expected,
+                               rtol=limit, atol=limit)
+    kernel.run([A, B], [B, np.zeros(n, scalar), np.zeros((n, m), scalar)])
+    np.testing.assert_allclose(B.ravel(), expected[:n * m], rtol=limit, atol=limit)
 
 
 def _noisy(graph, x, rng):

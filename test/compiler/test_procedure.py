@@ -217,8 +217,8 @@ def iterates(x: Vector) -> None:
 
 
 def wrong_index(A: Matrix) -> None:
-    """Take a row."""
-    A[0] = 1.0
+    """Take more axes than there are."""
+    A[0, 1, 0] = 1.0
 
 
 def takes_number(x: Vector, n: int) -> None:

@@ -220,8 +220,8 @@ def gives(x: State) -> None:
 
 
 def calls_by_name(x: State) -> None:
-    """Name an argument."""
-    shift(x.limiter, by=1.0)
+    """Name an argument that is not there."""
+    shift(x.limiter, speed=1.0)
 
 
 def least_of_three(x: State) -> None:
@@ -240,7 +240,7 @@ def least_of_three(x: State) -> None:
     (takes_odd, 'Odd.name must be Vector'),
     (forgets, 'half can end here without its result'),
     (gives, 'gives returns None'),
-    (calls_by_name, 'arguments have no names here'),
+    (calls_by_name, 'shift has other parameters: own, by'),
     (least_of_three, 'min of 2 is known here, not of 3'),
 ])
 def test_what_cannot_be_translated_is_refused(function, reason):

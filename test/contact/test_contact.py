@@ -19,10 +19,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from rbd_ros.algorithms.contact import contact_sets, friction, rigid
+from rbd_ros.algorithms.contact import contact_sets, friction, friction_cones, rigid
 from rbd_ros.algorithms.contact.rigid import Contact, Phase
 from rbd_ros.algorithms.linear import complementarity
 from rbd_ros.algorithms.linear.complementarity import Status
+from rbd_ros.compiler import procedure
 from rbd_ros.dynamics.contact_system import ContactSystem
 from rbd_ros.errors import NonFiniteError, RbdError, SettingError, ShapeError
 from rbd_ros.samples.families import random_tree
@@ -120,6 +121,10 @@ def test_no_silent_answer_to_a_number_that_is_none():
     for M, d in ((np.eye(3), [0.0, 0.0, np.nan]), (np.diag([1.0, np.inf, 1.0]), np.zeros(3))):
         with pytest.raises(NonFiniteError, match='not finite'):
             friction.coulomb(M, d, 0.5)
+    with pytest.raises(SettingError, match='zero or more'):
+        friction.coulomb(np.eye(3), np.zeros(3), -0.1)
+    with pytest.raises(ShapeError, match='three rows'):
+        friction.coulomb(np.eye(2), np.zeros(2), 0.1)
 
 
 # --- one body, several contacts -------------------------------------------------------------
@@ -144,18 +149,6 @@ def test_rod_on_both_ends_and_on_three_points():
     assert_close(found.force.sum(), G)
     for s in (0.0, 3.0, G):
         assert_close(three.accelerations([s / 2.0, G - s, s / 2.0]), np.zeros(6), 1e-12)
-
-
-@pytest.mark.seed('RBDA 11-04', 'RBDA 11-08')
-def test_lever_lifts_off_one_end():
-    """A force on one end turns a rod about its middle: the other end breaks contact."""
-    f = [0.0, 0.0, -0.5, 0.0, -1.0, 0.0]        # one newton down at x = 1/2
-    lever = rod(-0.5, 0.0, force=f)
-    assert_close(lever.M, [[4, 1], [1, 1]])
-    assert_close(lever.d, [2, -1])
-    found = lever.solve()
-    assert_close(found.force, [0, 1])
-    assert_close(found.separation, [3, 0])
 
 
 # --- trees ----------------------------------------------------------------------------------
@@ -358,34 +351,6 @@ def test_states_of_an_inequality_constraint():
 # --- friction, beyond the book --------------------------------------------------------------
 
 
-def block_with_friction(slope, mu):
-    """Return the forces under a block on four points on a slope, and its acceleration."""
-    m = 3.0
-    inertia = mci6(m, np.array([0.0, 0.0, 0.2]), 0.1 * np.eye(3))
-    N = np.hstack([friction.contact_frame((x, y, 0.0), (0.0, 0.0, 1.0)) for x, y in CORNERS])
-    weight = m * G * np.array([np.sin(slope), 0.0, -np.cos(slope)])
-    f = np.concatenate([np.cross([0.0, 0.0, 0.2], weight), weight])
-    problem = rigid.body_problem(inertia, np.zeros(6), N, 0.0 * N, np.zeros(6), f)
-    found = friction.coulomb(problem.M, problem.d, mu)
-    return found, problem.accelerations(found.force.ravel())
-
-
-def test_block_sticks_on_a_slope_or_slides_down_it():
-    """Below the friction angle it stays; above, it accelerates with g (sin - mu cos)."""
-    found, a = block_with_friction(0.3, 0.5)
-    np.testing.assert_allclose(a, 0.0, atol=1e-9)
-    np.testing.assert_allclose(found.force[:, 2].sum(), 3.0 * G * np.cos(0.3), rtol=1e-9)
-    found, a = block_with_friction(0.7, 0.5)
-    np.testing.assert_allclose(a[3], G * (np.sin(0.7) - 0.5 * np.cos(0.7)), rtol=1e-7)
-    size = np.hypot(found.force[:, 0], found.force[:, 1])
-    np.testing.assert_allclose(size, 0.5 * found.force[:, 2], atol=1e-8)
-    assert (found.force[:, :2] * found.motion[:, :2]).sum() < 0.0       # against the sliding
-    with pytest.raises(SettingError, match='zero or more'):
-        friction.coulomb(np.eye(3), np.zeros(3), -0.1)
-    with pytest.raises(ShapeError, match='three rows'):
-        friction.coulomb(np.eye(2), np.zeros(2), 0.1)
-
-
 def test_friction_obeys_its_conditions_on_random_problems():
     """Cone, complementarity and direction, checked one by one; begun there, it stays there."""
     rng = np.random.default_rng(11)
@@ -407,6 +372,35 @@ def test_friction_obeys_its_conditions_on_random_problems():
         again = friction.coulomb(M, d, mu, start=found.force, tolerance=1e-9, sweeps=0)
         assert_close(again.force, found.force, 1e-9)
     assert min(seen.values()) >= 5, seen
+
+
+def test_contacts_of_few_joints_are_solved_by_factors():
+    """Where M = W A^T is not formed, motions and sweeps are those of M itself."""
+    rng = np.random.default_rng(3)
+    swept = 0.0
+    for _ in range(20):
+        count, nv = int(rng.integers(5, 13)), int(rng.integers(4, 8))
+        A, L, found = rng.normal(size=(3 * count, nv)), rng.normal(size=(nv, nv)), []
+        W, d, mu = A @ L @ L.T, A @ rng.normal(size=nv), rng.uniform(0.0, 1.0, count)
+        M = W @ A.T
+        for problem in (friction_cones.cones(count), friction_cones.cones(count, nv)):
+            problem.d[:], problem.mu[:] = d, mu
+            if len(problem.y):
+                problem.A[:], problem.W[:], problem.span[1] = A, W, nv
+                assert friction_cones.is_long(problem, count)
+                for k in range(0, 3 * count, 3):
+                    problem.M[k:k + 3, k:k + 3] = M[k:k + 3, k:k + 3]
+            else:
+                problem.M[:] = M
+            residual = np.zeros(1)
+            procedure.bind(friction_cones.solve_contacts, problem, np.array([1e-10, 100.0]),
+                           residual)()
+            found.append((M @ problem.force + d, residual[0], problem.swept[0]))
+        if found[0][1] <= 1e-10:
+            np.testing.assert_allclose(found[1][0], found[0][0], atol=1e-8)
+            assert found[1][1] <= 1e-10
+        swept += found[1][2]
+    assert swept > 0.0                          # the sweeps are tried, too
 
 
 def test_sliding_contacts_are_solved_by_guesses_alone():

@@ -69,7 +69,7 @@ def test_ages_are_those_of_the_stamps(delay):
         np.testing.assert_allclose(ages, np.quantile(part, (0.5, 0.9)), atol=4e-4)
 
 
-@pytest.mark.parametrize('age', [-1e-3, 0.11, 3600.0, -3600.0, None])
+@pytest.mark.parametrize('age', [-5e-3, 0.11, 3600.0, -3600.0, None])
 def test_what_cannot_be_an_age_is_none(age):
     """Stamps of another clock, or none, are not believed, not even some among others."""
     watch = Watch(0.0)

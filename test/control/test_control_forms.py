@@ -17,7 +17,6 @@
 from collections import Counter
 
 from codec_oracle import joint_state
-import controller_rig
 from guarded_bytes import GuardedBytes
 import numpy as np
 import pytest
@@ -169,22 +168,3 @@ def test_spoiled_messages_read_nothing_outside():
         other.intake.load(data)
         assert other.run() == bool(found[0])
         np.testing.assert_array_equal(other.u.memory, native.u.memory)
-
-
-def test_python_reads_messages_without_the_fast_path():
-    """The same torques and the same notices, and no machine code has touched a message."""
-    made = []
-    for fast in (True, False):
-        arm = controller_rig.Arm(ramp_time=0.02, fast_path=fast)
-        arm.controller.post(arm.controller.activate)
-        names = ('stranger', *reversed(arm.robot.joints))
-        for k in range(150):
-            arm.time += 0.001
-            q = 0.01 * np.sin(0.1 * k + np.arange(8.0))
-            data = joint_state(names, q, np.zeros(8), [], stamp=divmod(
-                round(1e9 * arm.time), 10**9))
-            arm.controller.take_message(arm.time, arm.time, data)
-        made.append(([each.tolist() for each in arm.sent], list(arm.controller.events)))
-        assert (arm.controller._read is None) is fast
-    assert made[0] == made[1] and len(made[0][0]) > 30
-    assert any('stranger' in text for _, text in made[0][1])

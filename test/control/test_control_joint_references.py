@@ -710,7 +710,7 @@ def test_bad_numbers_in_the_ring_leave_the_reference_finite(bad):
     rig, knots = JointRig(), Knots(np.array([0.1, 0.2, 0.4]), np.full((3, 2), 0.1), None, None)
     for path, _, view in rig.ring.walk():
         for at in range(min(view.size, 14)):
-            rig.x.restart()
+            rig.x.reset()
             rig.start(0.0)
             rig.intake.follow(rig.u, 0.0, knots, 0.0, 1, ENDLESS)
             view.flat[at] = bad

@@ -262,8 +262,8 @@ def test_direction_of_gravity_that_is_too_old_is_a_lost_state():
     arm.each = lambda time: arm.controller.take_gravity(time, time, time, np.array([0., 0., -1.]))
     arm.start()
     arm.each = None
-    arm.run(0.05)
+    arm.run(0.048)
     assert arm.state == 'running'
-    arm.run(0.002)
+    arm.run(0.004)
     assert arm.state == 'state lost'
     assert arm.controller.faults() == {'GRAVITY_STALE': 'the gravity direction is too old: 0.05 s'}

@@ -80,7 +80,7 @@ def test_a_delay_that_nobody_says_throws_nothing_either(case):
 def test_a_delay_that_begins_before_the_stop_throws_nothing(late):
     """States that fall behind once the robot moves are seen while it brakes."""
     arm = moving(Case('built-in', False, 0.0, 1000.0, 'velocities', 1), seen=True, delay=0.0)
-    arm._seen = deque(arm._seen, maxlen=1 + round(late / 0.5e-3))
+    arm.seen = deque(arm.seen, maxlen=1 + round(late / 0.5e-3))
     arm.stop()
     first, limits = len(arm.qd), arm.settings.velocity_limits
     arm.run(1.5)
@@ -101,16 +101,16 @@ def test_a_fault_does_not_throw_the_arm_either():
 def test_a_frozen_joint_is_predicted_beside_late_states():
     """What stands in for a sensor is where the joint is now, though the others are seen late."""
     arm, i = moving(Case('built-in', False, 0.02, 1000.0, 'velocities', 1)), 1
-    x, send = arm.controller.x, arm._send_state
+    x, send = arm.controller.x, arm.send_state
     arm.stop()
     arm.run(0.03)
-    place = float(arm._seen[0][1][i])
+    place = float(arm.seen[0][1][i])
 
     def send_frozen(measured, q, qd):
         others = np.arange(7) != i
         send(measured, np.where(others, q, place), others * qd)
 
-    arm._send_state = send_frozen
+    arm.send_state = send_frozen
     arm.run(0.003)
     x.standstill.place, x.standstill.lost = place, i
     x.standstill.unseen.way[i] = arm.plant.position[i] - place

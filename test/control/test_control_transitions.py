@@ -419,12 +419,12 @@ def go_on(x: Supervisor, p: SupervisorParameters, d: Diagnosis, u: Vector) -> No
         u[4] += u[0]
         advance(x, p, d, u[3], u[4])
         if u[2] > 0.0:
-            fresh(x, p, d, u[3], u[4], u[3] + 1.0, 1)
+            fresh(x, p, d, u[3], u[4], u[3] + 1.0, True)
             advance(x, p, d, u[3], u[4])
             if is_live(x):
                 computed(x)
         if due_now(x) != Due.NOTHING:
-            published(x, p, u[4], 0)  # never reached: the worst case
+            published(x, p, u[4], False)  # never reached: the worst case
 
 
 @pytest.mark.parametrize('states, clock', [(0.0, 0.0), (0.0, 1.0), (1.0, 1.0)])
@@ -584,9 +584,9 @@ def any_event(x: Supervisor, p: SupervisorParameters, d: Diagnosis, u: Vector, y
     elif u[0] == 3.0:
         renewed(x, p, d, u[1], u[2], u[4])
     elif u[0] == 4.0:
-        published(x, p, u[2], int(u[5]))
+        published(x, p, u[2], u[5] > 0.0)
     else:
-        fresh(x, p, d, u[1], u[2], u[4], int(u[5]))
+        fresh(x, p, d, u[1], u[2], u[4], u[5] > 0.0)
         computed(x)
     u[6] = advance(x, p, d, u[1], u[2])
 

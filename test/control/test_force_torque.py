@@ -48,14 +48,14 @@ class Sensed(Arm):
         monkeypatch.setattr(controller_rig, 'robot_and_dynamics', lambda: (
             dataclasses.replace(robot, sensor=FRAME), dynamics))
         super().__init__(**{'force_torque.frame': FRAME} | values)
-        self._rng = np.random.default_rng(0)
+        self.rng = np.random.default_rng(0)
         self.wrench, self.noise = np.zeros(6), 1e-3
         self.each = self.read
 
     def read(self, now: float) -> None:
         """Let a reading come."""
         self.controller.take_reading(
-            now, now, self.wrench + self.noise * self._rng.standard_normal(6))
+            now, now, self.wrench + self.noise * self.rng.standard_normal(6))
 
     def until_stopped(self, limit: float = 2.0) -> float:
         """Let time pass until the law no longer runs; return how long that took."""
@@ -117,7 +117,7 @@ def test_a_clock_that_is_set_back(monkeypatch: pytest.MonkeyPatch, back: float) 
 
     def stamped(now: float) -> None:
         stamp = divmod(round(1e9 * (now + ahead[0])), 1_000_000_000)
-        arm.controller.take_reading(now, now, arm._rng.standard_normal(6), stamp)
+        arm.controller.take_reading(now, now, arm.rng.standard_normal(6), stamp)
     arm.each = stamped
     arm.start()
     ahead[0] -= back
@@ -133,7 +133,7 @@ def test_an_old_reading_that_is_repeated_is_none(monkeypatch: pytest.MonkeyPatch
     arm, stamps = Sensed(monkeypatch), [(7, 0), (7, 0), (6, 0), (6, 0)]
     arm.start()
     arm.each = lambda now: arm.controller.take_reading(
-        now, now, arm._rng.standard_normal(6), stamps[round(now / arm.period) % 4])
+        now, now, arm.rng.standard_normal(6), stamps[round(now / arm.period) % 4])
     arm.until_stopped()
     assert arm.causes == [Cause.FORCE_SENSOR]
 
@@ -210,14 +210,14 @@ def test_stamps(monkeypatch: pytest.MonkeyPatch) -> None:
 
     def stamped(now: float) -> None:
         stamp = divmod(round(1e9 * (now - lag[0] + 77.0)), 1_000_000_000)
-        arm.controller.take_reading(now, now, arm._rng.standard_normal(6), stamp)
+        arm.controller.take_reading(now, now, arm.rng.standard_normal(6), stamp)
     arm.each = stamped
     arm.start()
     lag[0] = 0.04
     assert arm.until_stopped(0.3) > 0.29
     stands = divmod(round(1e9 * (arm.now + 77.0)), 1_000_000_000)
     arm.each = lambda now: arm.controller.take_reading(
-        now, now, arm._rng.standard_normal(6), stands)
+        now, now, arm.rng.standard_normal(6), stands)
     took = arm.until_stopped()
     assert arm.causes == [Cause.FORCE_SENSOR] and 'no reading' in arm.fault
     assert took <= 0.05 + 2 * arm.period
@@ -317,7 +317,7 @@ def test_law_along_its_axes_only() -> None:
     external = np.zeros(6)
     for k in range(1000):  # the surroundings give a force that is 3 N short
         external[5] = -(x.reference[5] + x.integral[5] - 3.0)
-        force_law(x, p, wanted, 1, external, R, np.zeros(6), 1.0 + 0.005 * k)
+        force_law(x, p, wanted, 1, external, R, np.zeros(6), 1.0, 1.0 + 0.005 * k)
     found = np.concatenate([R.T @ x.wrench[:3], R.T @ x.wrench[3:]])
     np.testing.assert_allclose(found[:5], local[:5], rtol=1e-12)
     assert abs(found[5] - (local[5] + 3.0)) < 1e-3
@@ -331,7 +331,7 @@ def test_force_never_steps_and_is_bounded() -> None:
     for k in range(4000):
         asked, wanted = (1, -40.0) if k < 2000 else (0, 0.0)
         force_law(x, p, np.array([0, 0, 0, 0, 0, wanted]), asked, np.zeros(6), np.eye(3),
-                  np.zeros(6), 1.0 + 0.001 * k)
+                  np.zeros(6), 1.0, 1.0 + 0.001 * k)
         seen.append(float(x.wrench[5]))
         assert abs(x.integral[5]) <= 20.0
     steps = np.abs(np.diff(seen))
@@ -347,7 +347,7 @@ def test_integral_waits_while_the_tool_is_fast() -> None:
         begin_force_law(x)
         for k in range(100):
             force_law(x, p, np.array([0, 0, 0, 0, 0, -10.0]), 1, np.zeros(6), np.eye(3),
-                      np.array([0, 0, 0, 0, 0, speed]), 1.0 + 0.01 * k)
+                      np.array([0, 0, 0, 0, 0, speed]), 1.0, 1.0 + 0.01 * k)
         assert bool(x.integral[5]) is grows, speed
 
 

@@ -52,10 +52,10 @@ class Driven(Arm):
         super().__init__(**(MOTORS | SOFT | {
             'release_torque': 'gravity', 'ramp_time': 0.1} | values))
         self.got: list[tuple[str, np.ndarray, np.ndarray, np.ndarray, np.ndarray]] = []
-        self.controller._publish = self._note
 
-    def _note(self, torque: np.ndarray) -> None:
-        self.sent.append(torque.copy())
+    def take_torque(self, torque: np.ndarray) -> None:
+        """Note what its motors get."""
+        super().take_torque(torque)
         data, x = self.controller.command.tobytes(), self.controller.x
         five = np.frombuffer(data[-8 * 35:], '<f8').reshape(7, 5).T
         self.got.append((self.state, x.joints.q.copy(), x.joints.qd.copy(), torque.copy(), five))

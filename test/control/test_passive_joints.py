@@ -184,6 +184,7 @@ def test_the_controller_with_a_passive_joint(case):
     settings, sent = Settings(made, values, simulated=False), []
     controller = Controller(settings, compile_kernels(settings),
                             lambda torque: sent.append(torque.copy()))
+    controller.p.states.ages.clock_offset = -1e4  # its clock is that of the stamps
     controller.post(controller.activate)
     q, qd, dt, time = 0.3 * q, np.zeros(5), 0.001, 50.0
     names = tuple(robot.model.joint_names)

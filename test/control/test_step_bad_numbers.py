@@ -22,7 +22,7 @@ ranges, torques are finite and within their limits, and a stop ends in its time.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cache
 from itertools import islice, product
 import math
@@ -128,8 +128,6 @@ class Rig:
             'payload.ramp_time': 0.05, 'reference.timeout': 0.1, 'effort_is_torque': False,
             'start.tolerance': 1.0, 'switch_time': 0.05, 'contact.reaction': 'report',
             'contact.force': [20.0], 'contact.energy_limit': 1.0, 'contact.retract_time': 0.1}
-        # The step in C gets events, no messages: Python reads these.
-        values['fast_path'] = backend != 'c'
         self._recorded = StepController('arm', values, simulated=False,
                                         backend='llvm' if backend == 'c' else backend)
         self.controller = self._recorded.controller
@@ -137,7 +135,8 @@ class Rig:
         self.y, self.ring = self.controller.y, self.controller.ring
         self._step = self.controller.run
         if backend == 'c':
-            self._step = CStep(self.controller, law_graphs('arm', self.controller.kernels))
+            self._step = self._read_before(
+                CStep(self.controller, law_graphs('arm', self.controller.kernels)))
         self.limit = self.p.command.torque.limits.limit.tolist()
         self.is_limit = [name.startswith('command.torque.limits.limit')
                          for name in numbers(self.p)]
@@ -168,6 +167,16 @@ class Rig:
                 lower[here], upper[here] = 0.0, 1.0
             at += view.size
         return lower, upper
+
+    def _read_before(self, step: Callable[[], object]) -> Callable[[], object]:
+        """Return a step that gets events, no messages: Python reads these."""
+        read, notes = self.controller.intake.bound(self.u, 'python'), self.controller.mail.notes
+
+        def run() -> None:
+            arrived, notes.arrived = notes.arrived, 0.0
+            assert not arrived or read()
+            step()
+        return run
 
     def _noting_step(self) -> None:
         self._step()
@@ -200,6 +209,11 @@ class Rig:
         self.event(kind)
         self._step()
 
+    def ask(self, kind: int) -> None:
+        """Let something happen that needs no numbers."""
+        self.u.kind, self.u.now, self.u.steady = kind, self.now, self.now
+        self.controller.run()
+
     def restore(self, scene: Scene) -> None:
         """Go back."""
         self.x.memory[:], self.p.memory[:], self.ring.memory[:] = scene.x, scene.p, scene.ring
@@ -228,7 +242,7 @@ class Rig:
         """Bring the robot everywhere; afterwards every kind of event has a template."""
         c, found = self.controller, [self.scene('inactive')]
         c.take_unreadable(self.now, self.now, 'three bytes')
-        c._step(Kind.LOOK, self.now, self.now)
+        self.ask(Kind.LOOK)
         c.activate(self.now, self.now)
         self.take_state()
         for _ in range(4):
@@ -243,9 +257,9 @@ class Rig:
         self.until(State.RUNNING)
         found += [self._running(mode) for mode in MODES]
         running = found[-1]
-        c._step(Kind.ADVANCE, self.now, self.now)
-        c._step(Kind.LEAVE, self.now, self.now)
-        c._step(Kind.CARRY, self.now, self.now)
+        self.ask(Kind.ADVANCE)
+        self.ask(Kind.LEAVE)
+        self.ask(Kind.CARRY)
         c.fault(self.now, Cause.OPERATOR_STOP)
         self.until(State.BRAKING)
         self.take_state()
@@ -273,7 +287,7 @@ class Rig:
     def _touched(self, running: Scene, reaction: str, state: State) -> Scene:
         """Answer a contact."""
         self.restore(running)
-        self._recorded._change({'contact.reaction': reaction})(self.now, self.now)
+        self._recorded.change({'contact.reaction': reaction})(self.now, self.now)
         self.take_state()
         self.controller.fault(self.now, Cause.CONTACT)
         self.until(state)
@@ -284,7 +298,7 @@ class Rig:
     def _running(self, mode: str) -> Scene:
         """Run in a mode, with references on their way."""
         c = self.controller
-        self._recorded._change({'mode': mode})(self.now, self.now)
+        self._recorded.change({'mode': mode})(self.now, self.now)
         self.take_state()
         if mode == 'computed_torque':
             joints = self._names
@@ -308,12 +322,12 @@ class Rig:
             tip = self.x.references.task.pose
             c.take_pose(self.now, self.now, list(tip.position + 0.01), list(tip.orientation))
             c.take_payload(self.now, self.now, np.array([0.5] + 9 * [0.0]))
-            c._step(Kind.WEIGH, self.now, self.now)
+            self.ask(Kind.WEIGH)
             c.take_gravity(self.now, self.now, self.now, np.array([0.0, 0.0, -1.0]))
             c.refuse(self.now, self.now, 'refused')
             c.know_output(self.now, self.now, 1e6)
             c.take_reading(self.now, self.now, [0.1] * 6, (int(self.now), 0))
-            c._step(Kind.TARE, self.now, self.now)
+            self.ask(Kind.TARE)
             c.pause(self.now, self.now, paused=True)
         for _ in range(5):
             c.press(self.now, True)

@@ -69,7 +69,7 @@ OUTSIDE = {
     'controller inside ros2_control': ('force_torque.sensor_name',),
     'node': (
         'goal_mode', 'goal_lease', 'goal_lease_for_all',
-        'activation_timeout', 'command_type', 'loop', 'executor', 'fast_path',
+        'activation_timeout', 'command_type', 'executor',
         'realtime.lock_memory', 'supervision_timeout',
         'realtime.priority', 'realtime.cores', 'realtime.cpu', 'realtime.prefault',
         'realtime.freeze_gc', 'realtime.switch_interval',

@@ -15,7 +15,6 @@
 """The compiled robot as its users call it: arrays, batches, threads, payload, errors."""
 
 from concurrent.futures import ThreadPoolExecutor
-import dataclasses
 import inspect
 import pickle
 import pydoc
@@ -65,46 +64,6 @@ def pendulum(mass=2.0, length=0.5):
                      joint_name='hinge')
     builder.add_frame('end', 'rod', Transform.translation(Vec3(0.0, 0.0, -length)))
     return builder.build()
-
-
-def test_out_receives_the_result(robot, model):
-    """The array given as out is the one returned, and holds what a fresh call returns."""
-    q, qd, qdd, _ = state(model)
-    out = np.full(model.nv, np.nan)
-    assert robot.inverse_dynamics(q, qd, qdd, out=out) is out
-    np.testing.assert_array_equal(out, robot.inverse_dynamics(q, qd, qdd))
-    H = np.empty((model.nv, model.nv))
-    assert robot.mass_matrix(q, out=H) is H
-    np.testing.assert_array_equal(H, robot.mass_matrix(q))
-
-
-def test_lists_and_other_dtypes_are_converted(robot, model):
-    """Lists, float32 and strided arrays give what float64 arrays of the same numbers give."""
-    q, qd, qdd, _ = state(model)
-    expected = robot.inverse_dynamics(q, qd, qdd)
-    np.testing.assert_array_equal(
-        robot.inverse_dynamics(q.tolist(), qd.tolist(), qdd.tolist()), expected)
-    strided = np.repeat(qd, 2)[::2]
-    np.testing.assert_array_equal(robot.inverse_dynamics(q, strided, qdd), expected)
-    single = qd.astype(np.float32)
-    np.testing.assert_array_equal(robot.inverse_dynamics(q, single, qdd),
-                                  robot.inverse_dynamics(q, single.astype(float), qdd))
-
-
-def test_a_batch_is_its_rows(robot, model):
-    """Each row of a batch is the result for that row; inputs without batch axis are shared."""
-    rows = [state(model, k) for k in range(7)]
-    q, qd, qdd, tau = (np.array(column) for column in zip(*rows, strict=True))
-    for k, tau_k in enumerate(robot.inverse_dynamics(q, qd, qdd)):
-        np.testing.assert_allclose(tau_k, robot.inverse_dynamics(q[k], qd[k], qdd[k]),
-                                   rtol=1e-12, atol=1e-11)
-    shared = robot.forward_dynamics(q[0], qd, tau)
-    np.testing.assert_allclose(shared[5], robot.forward_dynamics(q[0], qd[5], tau[5]),
-                               rtol=1e-10, atol=1e-10)
-    assert robot.mass_matrix(q).shape == (7, model.nv, model.nv)
-    assert robot.kinetic_energy(q, qd).shape == (7,)
-    space = robot.operational_space(q, qd, 'body_6', max_condition=1e9)
-    assert space.Lambda.shape == (7, 6, 6) and space.nullspace.shape == (7, model.nv, model.nv)
 
 
 def test_errors_name_the_argument(robot, model):
@@ -175,56 +134,6 @@ def test_gravity_changes_without_compiling(model):
     np.testing.assert_array_equal(robot.gravity_vector, np.zeros(3))
 
 
-def test_payload_of_a_pendulum():
-    """A point mass at the end of a pendulum adds m g l sin q and m l^2."""
-    length, load, q = 0.5, 3.0, np.array([0.7])
-    robot = rbd_ros.Dynamics(pendulum(2.0, length), payload_frame='end')
-    empty, H = robot.gravity(q), robot.mass_matrix(q)
-    plain = rbd_ros.Dynamics(pendulum(2.0, length), backend='reference')
-    np.testing.assert_allclose(empty, plain.gravity(q), rtol=1e-13)     # none at the start
-    np.testing.assert_allclose(H, plain.mass_matrix(q), rtol=1e-13)
-    robot.set_payload(load, [0.0, 0.0, 0.0], np.zeros((3, 3)))
-    expected = load * 9.81 * length * np.sin(q)
-    np.testing.assert_allclose(robot.gravity(q) - empty, expected, rtol=1e-13)
-    np.testing.assert_allclose(robot.mass_matrix(q) - H, [[load * length**2]], rtol=1e-13)
-    with pytest.raises(rbd_ros.RbdError, match='payload of mass .* neither may be negative'):
-        robot.set_payload(-1.0, [0.0, 0.0, 0.0], np.zeros((3, 3)))
-    with pytest.raises(rbd_ros.RbdError, match='payload is .*; it must be symmetric'):
-        robot.set_payload(1.0, [0.0, 0.0, 0.0], np.eye(3) + np.eye(3, k=1))
-    with pytest.raises(rbd_ros.RbdError, match='give payload_frame='):
-        rbd_ros.Dynamics(pendulum()).set_payload(1.0, [0.0, 0.0, 0.0], np.zeros((3, 3)))
-
-
-@pytest.mark.seed('RBDA 10-22')
-def test_payload_is_the_model_rebuilt_with_it(model):
-    """A payload given at run time acts as the same inertia built into the body."""
-    robot = rbd_ros.Dynamics(model, payload_frame='body_4')
-    com, I = [0.1, -0.2, 0.05], np.diag([0.02, 0.03, 0.04])
-    robot.set_payload(1.7, com, I)
-    load = RigidInertia.from_com(1.7, Vec3(*com), Sym3.diagonal(0.02, 0.03, 0.04))
-    inertia = list(model.inertia)
-    inertia[model.body_index('body_4')] += load
-    rebuilt = rbd_ros.Dynamics(dataclasses.replace(model, inertia=tuple(inertia)))
-    q, qd, qdd, tau = state(model)
-    np.testing.assert_allclose(robot.inverse_dynamics(q, qd, qdd),
-                               rebuilt.inverse_dynamics(q, qd, qdd), rtol=1e-11, atol=1e-11)
-    np.testing.assert_allclose(robot.forward_dynamics(q, qd, tau),
-                               rebuilt.forward_dynamics(q, qd, tau), rtol=1e-9, atol=1e-9)
-    np.testing.assert_allclose(robot.center_of_mass(q), rebuilt.center_of_mass(q), atol=1e-13)
-
-
-def test_bound_kernels_start_with_gravity_and_payload(model):
-    """A bound kernel gives what the checked call gives, with gravity and payload in place."""
-    robot = rbd_ros.Dynamics(model, payload_frame='body_4')
-    robot.set_gravity([1.0, 2.0, 3.0])
-    robot.set_payload(1.0, [0.1, 0.0, 0.0], np.zeros((3, 3)))
-    q, *_ = state(model)
-    bound = robot.bind('gravity')
-    bound.inputs['q'][:] = q
-    bound()
-    np.testing.assert_array_equal(bound.outputs['tau'], robot.gravity(q))
-
-
 @pytest.mark.parametrize('name', ['pose', 'jacobian', 'velocity', 'jacobian_rate'])
 def test_kernels_carry_the_names_of_the_methods(robot, model, name):
     """What a method computes for a frame is bound under the name of the method."""
@@ -236,21 +145,6 @@ def test_kernels_carry_the_names_of_the_methods(robot, model, name):
     bound()
     given = (q, qd) if 'qd' in bound.inputs else (q,)
     np.testing.assert_array_equal(*bound.outputs.values(), getattr(robot, name)(*given, 'body_6'))
-
-
-def test_bound_calls_allocate_nothing(robot, model):
-    """A thousand bound calls leave the number of allocated blocks as it was."""
-    bound = robot.bind('forward_dynamics')
-    bound.inputs['q'][:] = state(model)[0]
-    run = bound.run
-    run()
-    counts = []
-    for _ in range(3):
-        before = sys.getallocatedblocks()
-        for _ in range(1000):
-            run()
-        counts.append(sys.getallocatedblocks() - before)
-    assert min(counts) <= 1
 
 
 def test_threads_share_one_robot(robot, model):
@@ -280,73 +174,6 @@ def test_first_use_from_many_threads(model):
     with ThreadPoolExecutor(6) as pool:
         results = list(pool.map(lambda _: robot.gravity(q), range(12)))
     assert all(np.array_equal(result, results[0]) for result in results)
-
-
-def test_pickling_keeps_gravity_and_payload(model):
-    """A robot that went through pickle gives the same numbers, model included."""
-    robot = rbd_ros.Dynamics(model, payload_frame='body_4')
-    robot.set_gravity([0.3, 0.2, -9.0])
-    robot.set_payload(0.5, [0.0, 0.1, 0.0], np.zeros((3, 3)))
-    other = pickle.loads(pickle.dumps(robot))
-    q, *_ = state(model)
-    assert other.model == model
-    np.testing.assert_array_equal(other.gravity(q), robot.gravity(q))
-
-
-def test_discarded_robots_leave_others_alone(model):
-    """Making and dropping robots does not disturb one that is still in use."""
-    keep = rbd_ros.Dynamics(model)
-    q, *_ = state(model)
-    expected = keep.gravity(q)
-    for _ in range(5):
-        rbd_ros.Dynamics(model).gravity(q)
-    np.testing.assert_array_equal(keep.gravity(q), expected)
-
-
-def test_c_source_of_a_robot_compiles(model, tmp_path):
-    """The exported C of the standard quantities compiles without a warning."""
-    source, header = rbd_ros.Dynamics(model).c_source(prefix='arm')
-    (tmp_path / 'arm.c').write_text(source)
-    (tmp_path / 'arm.h').write_text(header)
-    result = subprocess.run(
-        ['cc', '-std=c99', '-Wall', '-Wextra', '-Werror', '-pedantic', '-c', 'arm.c'],
-        cwd=tmp_path, capture_output=True, text=True, check=False)
-    assert result.returncode == 0, result.stderr
-    assert 'arm_inverse_dynamics' in header and 'arm_forward_dynamics' in header
-    header = rbd_ros.Dynamics(model).c_source('gravity', ('jacobian', 'body_6')).header
-    assert 'void rbd_jacobian_body_6(' in header and 'void rbd_gravity(' in header
-
-
-def test_singular_pose_is_refused_in_words():
-    """At a pose that cannot move every way the error names the handle and the ways out."""
-    robot = rbd_ros.Dynamics(pendulum())
-    with pytest.raises(rbd_ros.SingularError, match=r'handles \(end\).*max_condition='):
-        robot.operational_space([0.3], [0.0], 'end')
-    with pytest.raises(rbd_ros.RbdError, match='max_condition is 0.5; it must be at least 1'):
-        robot.operational_space([0.3], [0.0], 'end', max_condition=0.5)
-
-
-def test_handles_are_told_apart_by_their_place():
-    """Two handles whose frames have one name but different places have their own kernels."""
-    robot = rbd_ros.Dynamics(pendulum(2.0, 0.5))
-    end = robot.handle('end', rows=[(0.0, 0.0, 0.0, 1.0, 0.0, 0.0)])
-    up = end.frame.placement @ Transform.translation(Vec3(0.0, 0.0, 0.25))
-    middle = end._replace(frame=dataclasses.replace(end.frame, placement=up))
-    assert middle.frame.name == end.frame.name == 'end'
-    for handle, expected in ((end, 2.0), (middle, 8.0)):      # half the way, four times the mass
-        space = robot.operational_space([0.3], [0.0], handle)
-        np.testing.assert_allclose(space.Lambda, [[expected]], rtol=1e-12)
-
-
-def test_one_direction_of_a_pendulum():
-    """Along its path the end of a pendulum has the inertia of its mass."""
-    robot = rbd_ros.Dynamics(pendulum(2.0, 0.5))
-    along = robot.handle('end', rows=[(0.0, 0.0, 0.0, 1.0, 0.0, 0.0)])
-    space = robot.operational_space([0.3], [0.0], along)
-    np.testing.assert_allclose(space.Lambda, [[2.0]], rtol=1e-13)
-    assert space.condition == pytest.approx(1.0)
-    # Gravity along the path, as a force that holds the end.
-    np.testing.assert_allclose(abs(space.bias[0]), 2.0 * 9.81 * np.sin(0.3), rtol=1e-12)
 
 
 def test_a_bound_operational_space_starts_without_a_bound():

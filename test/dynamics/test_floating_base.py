@@ -20,13 +20,12 @@ import pytest
 import rbd_ros
 from rbd_ros.algorithms import aba, crba, floating, rnea
 from rbd_ros.algorithms.kinematics import Conditions, links
-from rbd_ros.compiler import compile as compile_graph, trace
 from rbd_ros.errors import ModelError
 from rbd_ros.joints import Free, Prismatic, Revolute
 from rbd_ros.model.positions import random_position
 from rbd_ros.model.urdf.resources import find_resource
 from rbd_ros.samples import families
-from rbd_ros.spatial import Force, RigidInertia, Sym3, Transform, Vec3
+from rbd_ros.spatial import Force, RigidInertia, Sym3, Vec3
 from spatial_oracle import array
 from tree_oracle import assert_near, DenseTree, examples, SEEDS, State
 
@@ -89,22 +88,6 @@ def test_articulated_bodies_on_a_floating_base(model, seed):
     assert_near([*array(a_0), *qdd], case.fixed, scale=case.scale)
 
 
-@pytest.mark.seed('RBDA 9-10')
-@few
-@given(floating_trees(), SEEDS)
-def test_gravity_moves_the_base_alone(model, seed):
-    """The answer qdd does not depend on gravity, and a_0 changes by exactly the fall."""
-    case = Case(model, seed)
-    one = floating.forward_dynamics(model, case.q, case.qd, case.tau, case.conditions)
-    other = case.conditions._replace(gravity=Vec3(1.0, -2.0, 3.0))
-    two = floating.forward_dynamics(model, case.q, case.qd, case.tau, other)
-    assert one.joints == two.joints
-    X = DenseTree(model, case.q).X[1]
-    change = np.array([1.0, -2.0, 3.0]) - model.gravity
-    expected = X @ np.concatenate([np.zeros(3), change])
-    assert_near(array(two.a_0 - one.a_0), expected, scale=case.scale, limit=1e-12)
-
-
 @pytest.mark.seed('RBDA 9-09', 'RBDA 9-11', 'RBDA 9-12')
 @few
 @given(floating_trees(), SEEDS)
@@ -161,20 +144,6 @@ def test_momentum_on_a_floating_base(model, seed):
     assert_near(energy, expected, limit=1e-12)
 
 
-@pytest.mark.seed('RBDA 9-14', 'SIXD P07')
-@few
-@given(floating_trees(), SEEDS)
-def test_momentum_is_conserved_without_external_force(model, seed):
-    """Joint forces alone leave the rate of the momentum at zero."""
-    case = Case(model, seed)
-    free = Conditions(Vec3.zero())
-    a_0, qdd = floating.forward_dynamics(model, case.q, case.qd, case.tau, free)
-    dense = DenseTree(model, case.q, case.qd)
-    net = dense.net_forces(dense.accelerations([*array(a_0), *qdd]))
-    size = sum(np.linalg.norm(f) for f in net) + case.scale
-    assert_near(sum(net), np.zeros(6), scale=size)
-
-
 @pytest.mark.seed('RBDA 9-15')
 @few
 @given(floating_trees(), SEEDS)
@@ -193,80 +162,6 @@ def test_floating_jacobian_maps_internal_impulses(model, seed):
     # the solve above is as uncertain as H is ill-conditioned
     scale = np.linalg.norm(J) * np.linalg.norm(jump) * max(1.0, 1e-5 * np.linalg.cond(H))
     assert_near(J @ jump[6:], expected, scale=scale)
-
-
-def two_blocks():
-    """Return a base of 3 kg with a slider of 2 kg on the same line."""
-    def block(mass):
-        return RigidInertia.from_com(mass, Vec3.zero(), Sym3.diagonal(0.1, 0.2, 0.3))
-    builder = rbd_ros.ModelBuilder('blocks', gravity=(0.0, 0.0, 0.0))
-    builder.add_body('base_block', 'base', Free(), inertia=block(3.0), joint_name='root')
-    builder.add_body('slider', 'base_block', Prismatic((0.0, 0.0, 1.0)), inertia=block(2.0),
-                     joint_name='slide')
-    return builder.build()
-
-
-@pytest.mark.seed('RBDA 9-10', 'RBDA 9-12')
-def test_base_and_slider():
-    """A force of 6 N between 3 kg and 2 kg: a_0 = -2, qdd = 5, reduced mass 1.2."""
-    model = two_blocks()
-    q = [0.0] * 6 + [1.0, 0.0]
-    still = Conditions(Vec3.zero())
-    a_0, qdd = floating.forward_dynamics(model, q, [0.0] * 7, [6.0], still)
-    assert array(a_0) == pytest.approx([0.0, 0.0, 0.0, 0.0, 0.0, -2.0], abs=1e-15)
-    assert qdd == pytest.approx([5.0], abs=1e-14)
-    H_fl, _ = floating.eliminate_base(tree_equations(model, q, [0.0] * 7, still))
-    assert H_fl[0] == pytest.approx([1.2], abs=1e-15)
-
-
-def test_rotors_turn_in_the_floating_form_too():
-    """A rotor adds to the reduced mass: qdd = 6 / (1.2 + 0.8)."""
-    model = two_blocks()
-    q = [0.0] * 6 + [1.0, 0.0]
-    _, qdd = floating.forward_dynamics(
-        model, q, [0.0] * 7, [6.0], Conditions(Vec3.zero()), [0.8])
-    assert qdd == pytest.approx([3.0], abs=1e-14)
-
-
-@pytest.mark.seed('RBDA 9-10')
-def test_free_fall():
-    """Without forces and at rest the robot falls as one: a_0 = a_g, qdd = 0."""
-    model = families.random_tree(1, 0, joints=('free',))
-    builder = rbd_ros.ModelBuilder('falling')
-    builder.add_body('trunk', 'base', Free(), inertia=model.inertia[1], joint_name='root')
-    builder.add_body('leg', 'trunk', families.JOINTS['universal']((1.0, 0.0, 0.0)),
-                     Transform.translation(Vec3(0.1, 0.2, 0.3)), model.inertia[1],
-                     joint_name='hip')
-    robot = builder.build()
-    s = State(robot, 3)
-    a_0, qdd = floating.forward_dynamics(
-        robot, s.q.tolist(), [0.0] * 8, [0.0, 0.0], Conditions(Vec3(*robot.gravity)))
-    X = DenseTree(robot, s.q).X[1]
-    assert_near(array(a_0), X @ np.array([0.0, 0.0, 0.0, *robot.gravity]), limit=1e-13)
-    assert qdd == pytest.approx([0.0, 0.0], abs=1e-13)
-
-
-def test_floating_forms_can_be_traced():
-    """The same source, traced and compiled, gives the numbers of the reference."""
-    model = two_blocks()
-    s = State(model, 1)
-
-    def function(q, qd, tau):
-        a_0, qdd = floating.forward_dynamics(model, q, qd, tau, Conditions(Vec3(0.0, 0.0, -9.81)))
-        return {'a_0': a_0.to_list(), 'qdd': qdd}
-    kernel = compile_graph(trace(function, {'q': (8,), 'qd': (7,), 'tau': (1,)}), backend='python')
-    a_0, qdd = kernel(s.q, s.qd, s.tau[6:])
-    expected = floating.forward_dynamics(
-        model, s.q.tolist(), s.qd.tolist(), s.tau[6:].tolist(), Conditions(Vec3(0.0, 0.0, -9.81)))
-    assert_near(a_0, array(expected.a_0), limit=1e-13)
-    assert_near(qdd, expected.joints, limit=1e-13)
-
-
-def test_fixed_base_is_refused():
-    """The error names the model and says how to load it."""
-    model = families.random_tree(2, 0, joints=('revolute',))
-    with pytest.raises(ModelError, match='has no floating base: load it with floating_base=True'):
-        floating.equations(model, [[0.0] * 2] * 2, [0.0] * 2)
 
 
 # --- the compiled robot -----------------------------------------------------------------------

@@ -14,7 +14,6 @@
 
 """Identification: base parameters, least squares, physical consistency, recordings."""
 
-import dataclasses
 import sys
 
 from benchmark.bags import NUMBER, write
@@ -341,16 +340,3 @@ def test_without_the_optional_packages(monkeypatch, tmp_path, arm):
         ident.physical_fit(np.eye(10), np.zeros(10), 1)
     with pytest.raises(rbd_ros.RbdError, match='pip install rosbags'):
         ident.read_joint_states(tmp_path, arm.model)
-
-
-def test_identified_model_predicts(arm, states):
-    """A robot made of a physical fit gives torques for motion that it has not seen."""
-    model = dataclasses.replace(arm.model, rotor_inertia=(0.0,) * 7)
-    truth = rbd_ros.Dynamics(model, backend='python', cache=False)
-    A = ident.design(arm, *states)
-    b = truth.inverse_dynamics(*states).ravel()
-    guess = 1.2 * ident.body_parameters(model)
-    found = ident.with_parameters(model, ident.physical_fit(A, b, 7, prior=guess, weight=1e-6))
-    fresh = np.random.default_rng(9).normal(size=(3, 10, 7))
-    other = rbd_ros.Dynamics(found, backend='python', cache=False)
-    assert_near(other.inverse_dynamics(*fresh), truth.inverse_dynamics(*fresh), limit=1e-3)

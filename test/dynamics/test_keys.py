@@ -563,13 +563,6 @@ def test_sources_that_change_under_a_process(imported, tmp_path, home):
     assert first == pytest.approx(before if imported == 'before' else changed)
 
 
-def test_versions_agree():
-    """The version is the same wherever it is written."""
-    root = Path(__file__).parents[2]
-    assert f'<version>{kernel_keys.VERSION}</version>' in (root / 'package.xml').read_text()
-    assert f"version='{kernel_keys.VERSION}'" in (root / 'setup.py').read_text()
-
-
 def test_looking_tells_whose_code_it_is():
     """Library, standard library and NumPy are known; everything else is a user's."""
     assert not look(Revolute(), math.sin, np.eye, functools.partial(max, 1.0), Joint).foreign

@@ -43,9 +43,6 @@ from rbd_ros.peers.pinocchio_robot import PinocchioRobot  # noqa: E402
 URDF = Path(__file__).parents[1] / 'urdf'
 #: Largest error, relative to the largest entry, by number type.
 ERRORS = {'float64': 1e-12, 'float32': 1e-5}
-PLAIN = {'inverse_dynamics': ('q', 'qd', 'x'), 'forward_dynamics': ('q', 'qd', 'x'),
-         'mass_matrix': ('q',), 'gravity': ('q',)}
-DERIVATIVES = ('inverse_dynamics_derivatives', 'forward_dynamics_derivatives')
 
 
 @pytest.fixture(scope='module', params=['ur5', 'panda'])
@@ -68,34 +65,6 @@ def error(found, expected):
     """Return the largest deviation, relative to the largest entry."""
     assert np.shape(found) == np.shape(expected)
     return np.abs(found - expected).max() / max(1.0, np.abs(expected).max())
-
-
-@pytest.mark.sampled('robots', 1)
-@pytest.mark.parametrize('scalar', ERRORS)
-def test_pinocchio(arm, scalar):
-    """Dynamics of arms are those of Pinocchio, in double and in float."""
-    robot, peer, states = arm
-    gpu = robot.on('emulation', scalar=scalar)
-    for name, inputs in PLAIN.items():
-        given = [states[each] for each in inputs]
-        expected = np.array([getattr(peer, name)(*row) for row in zip(*given)])
-        assert error(getattr(gpu, name)(*given), expected) < ERRORS[scalar], name
-
-
-@pytest.mark.sampled('robots', 1)
-@pytest.mark.parametrize('scalar', ERRORS)
-def test_derivatives(arm, scalar):
-    """Derivatives are what their graphs give over Python's floats."""
-    robot, _, states = arm
-    gpu = robot.on('emulation', scalar=scalar)
-    for name in DERIVATIVES:
-        graph = rbd_ros.Dynamics(robot.model, backend='reference').kernel(name).graph
-        found = getattr(gpu, name)(states['q'], states['qd'], states['x'])
-        assert found._fields == tuple(a.name for a in graph.outputs)
-        expected = np.array([graph.evaluate(*[states[each][k] for each in states],
-                                            robot.model.gravity) for k in range(7)])
-        joined = np.concatenate([each.reshape(7, -1) for each in found], axis=1)
-        assert error(joined, expected) < ERRORS[scalar], name
 
 
 @pytest.mark.sampled('robots', 1)

@@ -14,7 +14,6 @@
 
 """Quantities that a user declares, and inertias of chosen bodies as inputs."""
 
-import dataclasses
 import pickle
 
 import numpy as np
@@ -25,11 +24,9 @@ import rbd_ros
 from rbd_ros.compiler import sin
 from rbd_ros.dynamics.kernels import builder
 from rbd_ros.dynamics.table import TABLE
-from rbd_ros.model.model import Frame
 from rbd_ros.model.positions import random_position
 from rbd_ros.model.urdf.resources import find_resource
 from rbd_ros.samples import families
-from rbd_ros.spatial import RigidInertia, Sym3, Vec3
 
 ARM = 'package://rbd_ros/urdf/seven_joint_arm.urdf'
 BACKENDS = ['llvm', 'python', 'reference']
@@ -354,22 +351,3 @@ def test_payload_frames_are_named(model):
                              ({'payload_frames': [one, one]}, 'names a frame twice')):
         with pytest.raises(rbd_ros.RbdError, match=message):
             rbd_ros.Dynamics(model, **options)
-
-
-def test_a_replaced_inertia_is_that_of_the_rebuilt_model(model):
-    """Given at a frame that is not the body's own, an inertia replaces all of the body."""
-    place = families.random_transform(np.random.default_rng(3))
-    body = 2
-    frames = {**model.frames, 'grip': Frame('grip', body, place)}
-    held = dataclasses.replace(model, frames=frames)
-    new = RigidInertia.from_com(2.5, Vec3(0.1, 0.0, 0.2), Sym3.diagonal(0.2, 0.3, 0.4))
-    inertia = list(model.inertia)
-    inertia[body] = place.inv_apply(new)
-    rebuilt = rbd_ros.Dynamics(dataclasses.replace(model, inertia=tuple(inertia)),
-                               backend='reference')
-    robot = rbd_ros.Dynamics(held, backend='reference', payload_frame='grip')
-    robot.set_inertia('grip', 2.5, [0.1, 0.0, 0.2], np.diag([0.2, 0.3, 0.4]))
-    q, qd, qdd = some_state(model)
-    expected = rebuilt.inverse_dynamics(q, qd, qdd)
-    np.testing.assert_allclose(robot.inverse_dynamics(q, qd, qdd), expected,
-                               atol=1e-11 * np.abs(expected).max())

@@ -122,10 +122,9 @@ def everything(robot, frame):
         if hasattr(robot, name) and 'floating' not in name and row.rules:
             calls[name] = (lambda *x, name=name, about=about: getattr(robot, name)(
                 *x, *about)), inputs
-    # what operational_space and the derivatives of forward dynamics compute with
+    # what operational_space computes with
     trees = {name for name, row in TABLE.items() if row.rules and 'floating' not in name}
-    assert trees - set(calls) == {
-        'projection', 'projection_derivatives', 'forward_dynamics_derivative_factors'}
+    assert trees - set(calls) == {'projection', 'projection_derivatives'}
     return calls
 
 
@@ -248,33 +247,6 @@ def test_a_joint_that_no_payload_can_help():
         with pytest.raises(rbd_ros.SingularError, match='joint "right" of "two"') as caught:
             robot.forward_dynamics(q, q, q)
         assert 'set_payload' not in str(caught.value)
-
-
-@pytest.mark.parametrize('backend', BACKENDS)
-def test_the_loaded_wrist_is_right(backend):
-    """With a payload, forward dynamics are those of the robot with the mass built in."""
-    robot = rbd_ros.Dynamics(wrist(), backend=backend, payload_frame='tool')
-    robot.set_payload(0.5, [0.05, 0.02, 0.0], np.diag([1e-3, 2e-3, 2e-3]))
-    builder = rbd_ros.ModelBuilder('whole')
-    builder.add_body('arm', 'base', Revolute((0, 1, 0)), None, ROD)
-    builder.add_body('flange', 'arm', Revolute((0, 1, 0)), xlt(0.4, 0.0, 0.0))
-    builder.add_body('load', 'flange', None, xlt(0.1, 0.0, 0.0), RigidInertia.from_com(
-        0.5, Vec3(0.05, 0.02, 0.0), Sym3(1e-3, 0.0, 0.0, 2e-3, 0.0, 2e-3)))
-    q = np.array([0.3, -0.4])
-    np.testing.assert_allclose(robot.forward_dynamics(q, q, q),
-                               rbd_ros.forward_dynamics(builder.build(), q, q, q), rtol=1e-12)
-
-
-@pytest.mark.parametrize('backend', BACKENDS)
-def test_what_no_payload_mends(backend):
-    """A massless joint that does not carry the payload is refused with any payload."""
-    builder = rbd_ros.ModelBuilder('fork')
-    builder.add_body('arm', 'base', Revolute((0, 1, 0)), None, ROD)
-    builder.add_body('idle', 'arm', Prismatic((1, 0, 0)), joint_name='loose')
-    robot = rbd_ros.Dynamics(builder.build(), backend=backend, payload_frame='arm')
-    robot.set_payload(1.0, np.zeros(3), np.eye(3))
-    with pytest.raises(rbd_ros.SingularError, match='joint "loose" of "fork" moves without'):
-        robot.forward_dynamics(*[np.zeros(2)] * 3)
 
 
 @pytest.mark.parametrize('larger', [0, 1])

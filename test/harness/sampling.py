@@ -15,7 +15,7 @@
 """
 Two sizes, one suite: heavy proofs run on a sample, and whole with ``--all``.
 
-Tests that took a fifth of a second or more in the last whole run stand in ``test/heavy.csv`` with
+Tests that took a tenth of a second or more in the last whole run stand in ``test/heavy.csv`` with
 their times. A run of the whole suite draws from them as many as fit into a budget of time; nobody
 marks them. Beyond that there are three ways to say what is heavy, each with its kind, one of
 ``KINDS``:

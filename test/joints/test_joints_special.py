@@ -23,14 +23,13 @@ from joint_samples import (
     rolling_rate, rolling_subspace, rolling_transform, swing, USER_REVOLUTE)
 import numpy as np
 import pytest
-from rbd_ros import Dynamics, ModelBuilder
 from rbd_ros.compiler import trace
 from rbd_ros.errors import ModelError
 from rbd_ros.joints import (
-    Composite, Cylindrical, Fixed, Helical, Prescribed, Prismatic, RackAndPinion, Reversed,
+    Composite, Cylindrical, Fixed, Helical, Prescribed, Prismatic, Reversed,
     Revolute, RollPitchYaw, Spherical, Universal, UserJoint, verify)
 from rbd_ros.spatial import (
-    AxialScrew, Force, Motion, RigidInertia, rotx, rotz, Sym3, Transform, Vec3)
+    AxialScrew, Force, Motion, rotz, Transform, Vec3)
 from spatial_oracle import array, assert_close
 
 
@@ -49,23 +48,6 @@ def test_user_coded_revolute_is_the_built_in_one():
     assert np.linalg.matrix_rank(np.vstack((T, reference))) == 5     # the same five directions
     assert 'my revolute' in repr(own)
     verify(own, q, qd)
-
-
-@pytest.mark.seed('RBDA 4-27')
-def test_golden_rack_and_pinion():
-    """Radius .5 at q = pi/6 with qd = 2, and a revolute joint without radius."""
-    joint = RackAndPinion(0.5)
-    q, qd = [math.pi / 6], [2.0]
-    assert_close(array(joint.velocity(q, qd)), [0, 0, 2, .866025, -.5, 0], 1e-6)  # printed digits
-    assert_close(array(joint.bias(q, qd)), [0, 0, 0, -1, -1.732051, 0], 1e-6)
-    predecessor = joint.transform(q).inv_apply(joint.velocity(q, qd))
-    assert_close(array(predecessor), [0, 0, 2, 1, -0.5 * q[0] * 2, 0], 1e-12)  # Ex 4.6
-    none = RackAndPinion(0.0)
-    assert none.transform(q) == Revolute().transform(q)
-    assert_close(array(none.velocity(q, qd)), array(Revolute().velocity(q, qd)))
-    assert_close(array(none.bias(q, qd)), np.zeros(6))
-    with pytest.raises(ModelError, match='radius of a pinion'):
-        RackAndPinion(math.nan)
 
 
 @pytest.mark.seed('RBDA 3-19', 'RBDA 3-20', 'RBDA 3-23')
@@ -210,21 +192,6 @@ def test_helical_and_reversed_names_tell_the_kind():
 def rotating(transform, **more):
     """Return a joint that turns about z."""
     return UserJoint(1, 1, transform=transform, subspace=lambda q, t: (Motion.unit(2),), **more)
-
-
-def test_own_rotating_joint_compiles():
-    """A joint written with rotz is what a revolute joint is, also in machine code."""
-    own = rotating(lambda q, t: rotz(q[0]))
-    verify(own, [0.4], [1.3])
-    torques = []
-    for joint in (own, Revolute()):
-        builder = ModelBuilder()
-        builder.add_body('arm', 'base', joint, rotx(0.3), RigidInertia.from_com(
-            2.0, Vec3(0.5, 0.1, 0.0), Sym3(0.1, 0.0, 0.0, 0.1, 0.0, 0.2)))
-        for backend in ('auto', 'reference'):
-            robot = Dynamics(builder.build(), backend=backend)
-            torques.append(robot.inverse_dynamics([0.4], [0.7], [-0.2])[0])
-    assert torques == pytest.approx([torques[-1]] * 4, rel=1e-14)
 
 
 def test_right_angles_are_exact_only_where_constant():

@@ -30,7 +30,7 @@ _TIMEOUT = patient(LIMIT)
 _LONGEST = (
     'proof_closed_loop', 'stalls', 'robot_launch', 'make_config', 'safety_endings',
     'safety_faults', 'excite_launch', 'contact_reaction_launch', 'mujoco_arm_launch',
-    'mujoco_panda_launch', 'quadruped_launch', 'teach_launch', 'proof_dynamics', 'laws_launch',
+    'mujoco_panda_launch', 'quadruped_launch', 'teach_launch', 'proof_dynamics',
     'contact_launch', 'simulator_launch', 'loops_launch', 'safety_callbacks', 'mujoco_ur_launch',
     'moveit_launch', 'my_robot_example', 'dashboard_launch')
 

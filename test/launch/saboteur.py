@@ -47,7 +47,6 @@ from rbd_ros.nodes.controller.description_source import DescriptionSource
 from rbd_ros.nodes.controller.diagnostics import Diagnostics
 from rbd_ros.nodes.controller.inputs import ReferenceInputs
 from rbd_ros.nodes.controller.loop_node import LoopNode
-from rbd_ros.nodes.controller.native_loop_node import NativeLoopNode
 from rbd_ros.nodes.controller.node import ControllerNode
 from rbd_ros.nodes.controller.parameter_changes import ParameterChanges
 from rbd_ros.nodes.controller.process import main
@@ -58,11 +57,7 @@ from rclpy.logging import get_logger
 
 #: where to break what
 PLACES = {
-    # the loop in an executor
-    'state': (Controller, 'take_message'), 'timer': (Controller, 'take_timer'),
-    'dead-man': (Controller, 'press'), 'heartbeat': (LoopNode, '_beat'),
-    # beside the native loop
-    'attendant': (NativeLoop, 'read'), 'sign of life': (NativeLoopNode, '_beat'),
+    'attendant': (NativeLoop, 'read'), 'sign of life': (LoopNode, '_beat'),
     'reset': (Controller, 'reset'), 'stop': (ControllerNode, '_cancel_activation'),
     'request': (Controller, '_take_reference'),
     'goal': (TrajectoryAction, '_read'), 'acceptance': (TrajectoryAction, '_start_goal'),
@@ -74,7 +69,7 @@ PLACES = {
     'activation': (Activation, 'output_is_free'),
     'late activation': (LifecycleNode, 'on_activate'),
     'deactivation': (LifecycleNode, 'on_deactivate'),
-    'clean-up': (NativeLoopNode, 'detach'), 'graph': (ReferenceInputs, '_check_publishers'),
+    'clean-up': (LoopNode, 'detach'), 'graph': (ReferenceInputs, '_check_publishers'),
 }
 
 armed: set[str] = set()

@@ -96,7 +96,7 @@ def test_floods_of_topics() -> None:
 @pytest.mark.parametrize(('parameters', 'name', 'words'), [
     ({'gravity_source': 'tf', 'gravity_frame': 'world', 'gravity_timeout': 2.0},
      'request_flooder.py', (REQUESTS,)),
-    ({}, 'goal_flooder.py', ()), ({'loop': 'executor'}, 'goal_flooder.py', ())])
+    ({}, 'goal_flooder.py', ())])
 def test_flood_of_requests(parameters: dict[str, object], name: str,
                            words: tuple[float, ...]) -> None:
     """Thousands per second, of transforms too, make no gap and no fault; ~/stop gets through."""

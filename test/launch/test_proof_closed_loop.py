@@ -13,7 +13,7 @@
 # limitations under the License.
 
 """
-The closed loop in lockstep with the simulator: tracking, a payload, a circle, switches, a stop.
+The closed loop in lockstep with the simulator: tracking, a payload, a circle.
 
 The arm carries a load, which the controller is told; where the tip is comes from Pinocchio and
 the joint states, not from the controller. What ``rbd_ros.identification`` makes of a recording of
@@ -30,7 +30,7 @@ import unittest
 
 import arm
 from closed_loop import assert_clean_end, ClosedLoop, description
-from geometry_msgs.msg import InertiaStamped, PoseStamped, WrenchStamped
+from geometry_msgs.msg import InertiaStamped, PoseStamped
 from launch import LaunchDescription
 import launch_testing
 import launch_testing.markers
@@ -45,14 +45,11 @@ from rcl_interfaces.srv import SetParameters
 from rclpy.parameter import Parameter
 import rig
 from rosidl_runtime_py.set_message import set_message_fields
-from sensor_msgs.msg import JointState
 
 RATE = 250.0  # Hz
 PERIOD = 4_000_000  # ns
 PERFECT = 1e-3  # rad, with the described masses
 WRONG = 0.05  # rad, with masses that are 20 % larger
-STEP = 0.02  # of the torque limit, between commands 4 ms apart, also where the mode changes:
-#              what test_control_mode_switches has for 2 ms
 NEAR, STREAM = 0.005, 4  # m from the circle, states per target
 SHARE = 0.01  # of the mass, and of the distance of its centre
 TIP = 'tool0'
@@ -261,101 +258,6 @@ class TestClosedLoop(ClosedLoop):
         self.pass_time(0.2)
         self.assert_running()
         return float(np.abs(np.mean(list(self.positions(begin).values()), axis=0) - arm.Q).max())
-
-    def test_control_mode_switches(self) -> None:
-        """Along a trajectory no change of the mode steps the law by more than 2 % of a limit."""
-        self.settle()
-        self.send(self.path(2, 0.3))
-        self.change_modes([
-            ('computed_torque', 0.8), ('gravity_compensation', 0.1), ('damping', 0.2),
-            ('computed_torque', 0.3), ('hold', 0.7), ('operational_space', 0.7),
-            ('gravity_compensation', 0.3), ('operational_space', 0.3),
-            ('computed_torque', 0.7)])
-
-    def change_modes(self, modes: list[tuple[str, float]]) -> None:
-        """Change the mode some times, each for some seconds; look at the steps of the torque."""
-        client, begin = self.client, self.last
-        for mode, seconds in modes:
-            with self.held():
-                client.must_set({'mode': mode})
-            client.wait(lambda mode=mode: client.last('mode') == mode, f'the mode {mode}')
-            self.pass_time(seconds)
-            self.assert_running()
-        commands = self.torques(begin)
-        steps = {s: np.abs(commands[s + PERIOD] - tau) / arm.LIMIT
-                 for s, tau in commands.items() if s + PERIOD in commands}
-        self.assertGreater(len(steps), 0.9 * (self.last - begin) / PERIOD)
-        largest = max(step.max() for step in steps.values())
-        q = np.array(list(self.positions(begin).values()))
-        speed = (np.abs(np.diff(q, axis=0)) * RATE / arm.MODEL.velocity_limit).max()
-        print(f'{len(modes)} switches: largest step {100.0 * largest:.3f} % of the limit, joints '
-              f'at up to {100.0 * speed:.0f} % of their speed limits')
-        self.assertLess(largest, STEP)
-
-    def test_stop_in_motion(self) -> None:
-        """A stop brakes the moving arm, light wrist and all, without making it faster."""
-        for number in (1, 1, 2, 2):  # when a request arrives is open; it may be at a slow moment
-            braked, q = self.stop_on_the_way(number)
-            qd = np.diff(q, axis=0) * RATE
-            speed = np.abs(qd).max(axis=1)
-            first = speed[braked - 5:braked].max()
-            before, after = (arm.PEER.kinetic_energy(q[k], qd[k]) for k in (braked - 1, -1))
-            print(f'stop in motion: {first:.2f} rad/s at first, {speed[braked:].max():.2f} at '
-                  f'most, {speed[-1]:.3f} rad/s at the end; {before:.4f} J, then {after:.4f} J')
-            if first > 0.5:
-                break
-        self.assertGreater(braked, 0.6 * RATE)
-        self.assertGreater(first, 0.5)
-        self.assertLess(speed[braked:].max(), 1.5 * first)
-        # brakes take energy; how fast each joint turns meanwhile is a matter of the pose
-        self.assertLess(after, 0.5 * before)
-
-    def stop_on_the_way(self, number: int) -> tuple[int, np.ndarray]:
-        """Stop the arm on a path; return the state from which it leaves it, and the positions."""
-        client = self.client
-        self.settle()
-        path = self.path(number)
-        begin = self.send(path)
-        self.wait_until(begin + 800_000_000)
-        heard = len(client.texts['state'])
-        self.assertTrue(client.trigger('stop').success)
-        client.wait(lambda: client.last('state') == 'holding', 'holding')
-        self.assertEqual([s.text for s in client.texts['state'][heard:]],
-                         ['braking', 'holding'], client.last('fault'))
-        motion = self.positions(begin)
-        q = np.array(list(motion.values()))
-        planned = np.array([path((s - begin) * 1e-9)[0] for s in motion])
-        # until the stop takes effect, the arm follows its path, faster or slower as that wants
-        return int(np.argmax(np.abs(q - planned).max(axis=1) > 3.0 * PERFECT)), q
-
-    def test_push_is_observed(self) -> None:
-        """A push on the simulated arm is estimated as what it is; without it there is none."""
-        client = self.client
-        self.settle()
-        torques = client.listen(JointState, 'controller/external_torque', 1000)
-        wrenches = client.listen(WrenchStamped, 'controller/external_wrench', 1000)
-        client.must_set({'dynamics_divider': 5})
-        push = client.node.create_publisher(WrenchStamped, 'simulator/wrench', 10)
-        client.wait(lambda: push.get_subscription_count() > 0, 'the simulator')
-        self.simulate(wrench_timeout=0.0)
-        message = WrenchStamped()
-        message.header.frame_id = 'tool0'
-        for force in (np.array([6.0, -4.0, 8.0]), np.zeros(3)):
-            message.wrench.force.x, message.wrench.force.y, message.wrench.force.z = force.tolist()
-            push.publish(message)
-            self.pass_time(1.5)
-            q = self.motion[self.last]
-            f, m = wrenches[-1].wrench.force, wrenches[-1].wrench.torque
-            found = np.array([m.x, m.y, m.z, f.x, f.y, f.z])
-            error = np.abs(found - [0.0, 0.0, 0.0, *force]).max()
-            torque = arm.PEER.jacobian(q, 'tool0')[3:].T @ force
-            wrong = np.abs(np.array(torques[-1].effort) - torque).max()
-            print(f'push of {np.linalg.norm(force):.1f} N: estimate wrong by {error:.1e} N or '
-                  f'N.m, joint torque by {wrong:.1e} N.m')
-            self.assertLess(error, 0.05)
-            self.assertLess(wrong, 0.01)
-        client.must_set({'dynamics_divider': 0})
-        self.assertEqual(client.last('state'), 'running', client.last('fault'))
 
 
 @launch_testing.post_shutdown_test()

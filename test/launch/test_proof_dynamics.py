@@ -32,6 +32,7 @@ import launch_testing.markers
 import numpy as np
 from paths import AXES, bounds, Quintic, random_path, Robot, ROBOTS
 import pytest
+from rbd_env.pace import patient
 from rbd_ros.peers.pinocchio_robot import PinocchioRobot
 import rclpy
 import rig
@@ -39,7 +40,6 @@ from rosgraph_msgs.msg import Clock
 from sampling import some
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
-from stepped import patience_for
 
 #: largest error of a torque vector over its own norm
 TOLERANCE = 1e-8
@@ -53,6 +53,22 @@ QUANTITIES = ('dynamics/mass_matrix', 'dynamics/gravity', 'dynamics/coriolis',
 
 PERIOD = 10_000_000  # ns of simulated time
 REST = 30  # states at rest after a change, in which what it faded in has passed
+
+PATIENCE = patient(5.0)  # s for an answer
+
+
+def patience_for(client: rig.Client, unanswered: int) -> float:
+    """
+    Return for how many seconds to wait for the answer to a state.
+
+    Who does not run need not answer: while it looks at states before the first torque, nothing is
+    waited for but that each is taken. Should that last, the machine is slow and gets more time.
+
+    :param unanswered: states in a row, up to now.
+    """
+    if client.last('state') == 'running':
+        return PATIENCE
+    return 0.01 if unanswered < 100 else 0.05
 
 
 @pytest.mark.launch_test

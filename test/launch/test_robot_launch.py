@@ -45,9 +45,7 @@ import numpy as np
 import pytest
 from rbd_env.pace import patient
 from rbd_ros import load_urdf
-from rbd_ros.control.parameters.table import PARAMETERS
 from rbd_ros.peers.pinocchio_robot import PinocchioRobot
-from rcl_interfaces.srv import DescribeParameters, ListParameters
 import rclpy
 import rig
 from sampling import some
@@ -248,31 +246,6 @@ class TestSources(Case):
         """A parameter that does not exist is warned about, with the one that was meant."""
         proc_output.assertWaitFor('parameter stifness is unknown and has no effect; did you mean '
                                   '"stiffness"?', process=rich, timeout=patient(20.0))
-
-    def test_descriptions(self) -> None:
-        """Every parameter can be asked for its type, meaning and bounds."""
-        client = self.client
-        names = client.call(ListParameters, 'list_parameters',
-                            ListParameters.Request(depth=0)).result.names
-        self.assertLessEqual(set(PARAMETERS), set(names))
-        found = client.call(DescribeParameters, 'describe_parameters',
-                            DescribeParameters.Request(names=list(PARAMETERS))).descriptors
-        for row, descriptor in zip(PARAMETERS.values(), found, strict=True):
-            with self.subTest(row.name):
-                self.assertEqual(descriptor.name, row.name)
-                self.assertIn(row.description, descriptor.description)
-                self.assertIn(row.unit, descriptor.description)
-                self.assertFalse(descriptor.dynamic_typing)
-                self.assertGreater(descriptor.type, 0)
-                ranges = [*descriptor.floating_point_range, *descriptor.integer_range]
-                if np.isfinite(row.upper - row.lower) and row.kind in ('double', 'integer'):
-                    self.assertEqual([(r.from_value, r.to_value) for r in ranges],
-                                     [(row.lower, row.upper)])
-                elif np.isfinite(row.upper - row.lower):
-                    self.assertIn(f'each between {row.lower:g} and {row.upper:g}',
-                                  descriptor.additional_constraints)
-                self.assertEqual('read-only while active' in descriptor.additional_constraints,
-                                 row.structural)
 
 
 class TestModes(Case):

@@ -240,13 +240,6 @@ class TestCallbacks(rig.LockstepCase):
             self.assertTrue(client.transition(rig.CONFIGURE))
             self.expect_failure('clean-up', rig.CLEANUP, 'cleaning up')
 
-    def test_impossible_transition(self) -> None:
-        """A transition that does not fit is refused with a word, and changes nothing."""
-        self.assertFalse(self.client.transition(rig.CONFIGURE))
-        self.client.wait_text('log', 'is refused: not possible while active', self.begin)
-        self.assertEqual(self.client.lifecycle(), 'active')
-        self.assertEqual(self.client.last('state'), 'running')
-
 
 @launch_testing.post_shutdown_test()
 class TestShutdown(unittest.TestCase):

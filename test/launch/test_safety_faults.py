@@ -29,8 +29,7 @@ import unittest
 
 import arm
 from arm import GRAVITY, JOINTS, LIMIT, Q, RATE
-from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
-from geometry_msgs.msg import InertiaStamped
+from diagnostic_msgs.msg import DiagnosticArray
 from launch import LaunchDescription
 from launch_testing.actions import ReadyToTest
 import launch_testing.asserts
@@ -42,9 +41,6 @@ from rclpy.serialization import serialize_message
 import rig
 from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import JointState
-from trajectory_msgs.msg import JointTrajectory
-
-PARTS = ('supervisor', 'joint states', 'torque', 'reference', 'load', 'real time')
 
 #: s for which the clock may stand still in the test of it
 PAUSE_LIMIT = patient(1.0)
@@ -264,127 +260,6 @@ class TestFaults(rig.LockstepCase):
         self.assertFalse(answer.success)
         self.assertIn('nothing to reset', answer.message)
         self.assertEqual(self.client.last('fault'), '')
-
-    def test_refused_parameters(self) -> None:
-        """What cannot be used is refused with a reason, and none of a set is taken."""
-        client = self.client
-        cases = (({'damping': [9.0], 'stiffness': [-1.0]}, 'stiffness'),
-                 ({'mode': 'flying'}, 'mode'), ({'switch_time': 'long'}, '.'),
-                 ({'state_timeout': 0.2}, 'active'), ({'use_sim_time': False}, 'use_sim_time'),
-                 ({'payload.mass': 100.0}, r'100 kg cannot be held: at the present pose joint_\d'))
-        before = {name: client.get(name) for given, _ in cases for name in given}
-        for given, reason in cases:
-            with self.subTest(given):
-                taken, told = client.set(given)
-                self.assertFalse(taken)
-                self.assertRegex(told, reason)
-        self.assertEqual({name: client.get(name) for name in before}, before)
-        self.expect_unmoved()
-
-    def test_refused_references(self) -> None:
-        """One that cannot be followed is told and left out; a row of them in motion brakes."""
-        client = self.client
-        client.must_set({'mode': 'computed_torque'})
-        bad = np.full(7, math.nan)
-        self.follow(bad)
-        client.wait_text('log', 'not all finite', self.begin)
-        self.expect_unmoved()
-        self.follow(Q + 1.0, 20.0)
-        client.wait(lambda: np.abs(client.commands[-1].effort - GRAVITY).max() > 1e-3, 'motion')
-        since = time.monotonic()
-
-        def again() -> bool:
-            self.follow(bad)
-            return client.last('state') != 'running'
-        client.wait(again, 'a reaction')
-        self.expect_braking(since, ' references in a row were rejected while the robot was '
-                            'moving; the last one: /controller/joint_trajectory: ')
-        self.assertIn('not all finite', client.last('fault'))
-
-    def test_second_publisher_of_references(self) -> None:
-        """While two publish references none of them is followed."""
-        client, topic = self.client, 'controller/joint_trajectory'
-        client.must_set({'mode': 'computed_torque'})
-        other = client.node.create_publisher(JointTrajectory, topic, 1)
-        client.be_discovered()
-
-        def told() -> bool:
-            self.follow(Q + 0.1)
-            return any('has 2 publishers' in said.text for said in client.texts['log']
-                       if said.time > self.begin)
-        client.wait(told, 'a word on the second publisher')
-        self.expect_unmoved(50)
-        client.node.destroy_publisher(other)
-        client.wait(lambda: client.node.count_publishers(topic) == 1, 'one publisher')
-
-        def again() -> bool:  # until the controller has seen it, too
-            self.follow(Q + 0.1)
-            return bool(np.abs(client.commands[-1].effort - GRAVITY).max() > 1.0)
-        client.wait(again, 'motion')
-
-    # -- what is told -------------------------------------------------------------------------
-
-    def test_saturation(self) -> None:
-        """A load that becomes too heavy is carried as far as it goes, and its joints are told."""
-        client, driver = self.client, self.driver
-        driver.q[:] = 0.0  # upright
-        self.addCleanup(driver.q.__setitem__, slice(None), Q)
-        self.wait_torque(arm.PEER.gravity(np.zeros(7)), 1.0)
-        self.addCleanup(client.must_set, {'payload.mass': 0.0})
-        client.must_set({'payload.mass': 60.0})
-        driver.q[:] = Q
-        client.wait(lambda: np.isclose(
-            np.abs(client.commands[-1].effort), LIMIT).any(), 'a limit')
-        client.wait(lambda: np.array_equal(  # the others may still be on their way
-            np.array(client.saturation[-1][1]) == 2,
-            np.isclose(np.abs(client.commands[-1].effort), LIMIT)), 'the flags')
-        client.must_set({'payload.mass': 0.0})
-        self.wait_torque(GRAVITY)
-        client.wait(lambda: not any(client.saturation[-1][1]), 'no flag')
-
-    def diagnosed(self, part: str, key: str, value: str) -> DiagnosticArray:
-        """Wait for a message of the future in which a value stands; return it."""
-        before, found = len(self.diagnostics), []
-
-        def look() -> bool:
-            found.extend(each for each in self.diagnostics[before:]
-                         if values(each, part).get(key) == value)
-            return bool(found)
-        self.client.wait(look, f'{part}: {key} = {value}')
-        return found[0]
-
-    def test_diagnostics(self) -> None:
-        """Every part, a refused setting, the payload in force, a fault until it is reset."""
-        client = self.client
-        payload = client.node.create_publisher(InertiaStamped, 'controller/payload', 1)
-        message = InertiaStamped()
-        message.header.frame_id, message.inertia.m = 'tool0', 1.25
-        message.inertia.com.z = 0.05
-        client.wait(lambda: payload.get_subscription_count() > 0, 'a listener')
-        self.addCleanup(payload.publish, InertiaStamped())  # nothing
-        payload.publish(message)
-        told = self.diagnosed('load', 'payload mass [kg]', '1.25')
-        self.assertEqual(tuple(status.name.partition(': ')[2] for status in told.status), PARTS)
-        load = values(told, 'load')
-        self.assertEqual(load['payload centre of mass [m]'], '0 0 0.05')
-        self.assertEqual(load['payload frame'], 'tool0')
-        self.assertEqual(load['gravity [m/s^2]'], '0 0 -9.81')
-        supervisor = values(told, 'supervisor')
-        self.assertEqual([supervisor[key] for key in ('level', 'hardware_id', 'state', 'mode')], [
-            DiagnosticStatus.OK, arm.MODEL.name, 'running', 'gravity_compensation'])
-        real_time = values(told, 'real time')
-        self.assertEqual(real_time['level'], DiagnosticStatus.WARN)
-        self.assertTrue(real_time['realtime.cores'].startswith('refused'))
-        self.assertTrue(client.trigger('stop').success)
-        told = self.diagnosed('supervisor', 'fault 1 cause', 'OPERATOR_STOP')
-        supervisor = values(told, 'supervisor')
-        self.assertEqual(supervisor['level'], DiagnosticStatus.ERROR)
-        self.assertIn('stop requested', supervisor['message'])
-        self.assertRegex(supervisor['fault 1 time'], r'^20\d\d-\d\d-\d\dT')
-        client.wait(lambda: client.last('state') == 'holding', 'a hold')
-        client.wait(lambda: client.trigger('reset').success, 'a reset')
-        told = self.diagnosed('supervisor', 'state', 'running')
-        self.assertEqual(values(told, 'supervisor')['level'], DiagnosticStatus.OK)
 
     # -- last ---------------------------------------------------------------------------------
 

@@ -182,19 +182,6 @@ class TestStart(rig.LockstepCase):
 
     # -- who else is there ----------------------------------------------------------------------
 
-    def test_second_publisher_that_comes_later(self) -> None:
-        """Somebody who begins to send commands while we do is announced; we go on."""
-        client = self.client
-        self.prepare_robot()
-        self.run_it()
-        rival = client.node.create_publisher(JointState, 'controller/commands', 1)
-        self.addCleanup(client.node.destroy_publisher, rival)
-        client.wait_text('log', 'besides this controller: if one sends', self.begin)
-        self.assertEqual(client.last('state'), 'running')
-        client.node.destroy_publisher(rival)
-        topic = 'controller/commands'
-        client.wait(lambda: client.node.count_publishers(topic) == 1, 'one publisher')
-
     def test_description_changes(self) -> None:
         """Another description on the topic is announced, and ignored while active."""
         client = self.client

@@ -248,7 +248,7 @@ def test_python_that_comes_back(robot):
 
     def run():
         beats.clear()
-        thread = threading.Thread(target=beat)
+        thread = threading.Thread(target=beat, daemon=True)
         thread.start()
         return thread
     thread = run()

@@ -23,7 +23,7 @@ from rbd_ros.algorithms.loops import constraints, whole_system
 from rbd_ros.errors import SingularError
 from rbd_ros.joints import Cylindrical, Helical, RackAndPinion, Revolute, Spherical, Universal
 from rbd_ros.joints.directions import dual_complement
-from rbd_ros.spatial import ArticulatedInertia, Force, Motion, RigidInertia, Sym3, Vec3
+from rbd_ros.spatial import Force, Motion
 from spatial_oracle import array, assert_close, columns, crf6, crm6, derivative, Sampler
 
 JOINTS = [Revolute((1.0, 2.0, 0.5)), Helical((0.0, 1.0, 0.0), 0.3), Cylindrical(), Spherical(),
@@ -112,19 +112,6 @@ def test_force_splits_into_an_active_and_a_constraint_part(sample):
         constraints.split_force(np.eye(6), np.eye(6)[:, [0, 0]], f)
 
 
-@pytest.mark.seed('RBDA 3-18', 'RBDA 3-27')
-def test_golden_split():
-    """A body of mass 2 at (1, 0, 0) with moments 1, 2, 3 about z: Phi and the active force."""
-    body = RigidInertia.from_com(2.0, Vec3(1.0, 0.0, 0.0), Sym3.diagonal(1.0, 2.0, 3.0))
-    z = Motion.unit(2)
-    Phi, _ = constraints.apparent_inertia(array(body), np.zeros(6), columns([z]), np.zeros(6))
-    assert_close(Phi, np.diag([0, 0, 0.2, 0, 0, 0]))
-    active, _ = constraints.split_force(array(body), columns([z]), array(Force.unit(2)))
-    assert_close(active, [0, 0, 1, 0, 0.4, 0])
-    # and the compact type gives the complement of that split
-    assert_close(array(reduced(body, [z])), array(body) - array(body) @ Phi @ array(body))
-
-
 @pytest.mark.seed('RBDA 3-26', 'RBDA 3-22', 'RBDA 3-23')
 def test_active_force_subspace_of_a_gear():
     """Ex 3.2: a drive through a gear loads the bearing by its tooth force; the motion is equal."""
@@ -194,86 +181,3 @@ def test_rate_of_the_constraint_subspace(sample):
     T = columns([X.inv_apply(f) for f in joint.constraint_subspace(q)])
     c = array(X.inv_apply(joint.bias(q, qd)))
     assert_close(-derivative(in_base).T @ v, T.T @ (c + crm6(v) @ v), 1e-9)
-
-
-@pytest.mark.seed('SIXD C20', 'SIXD C21')
-def test_two_body_problem_in_three_and_six_dimensions(sample):
-    """The 3-D blocks A, B, C, D of the guide equal Lam = I1 + I2 - I2 S S^T I2 / S^T I2 S."""
-    def tilde(a):
-        return np.cross(np.eye(3), a)
-    m1, m2 = 1.4, 0.9
-    I1, I2 = sample.com_form()[2], sample.com_form()[2]
-    r1, r2, s = (np.array(sample.vector()) for _ in range(3))
-    s = s / np.linalg.norm(s)
-    J = I2 - m2 * tilde(r2) @ tilde(r2)
-    K = J + m2 * tilde(r1) @ tilde(r2)
-    d = s @ J @ s
-    ss = np.outer(s, s)
-    A = (m1 + m2) * np.eye(3) + m2**2 * tilde(r2) @ ss @ tilde(r2) / d
-    B = m2 * (tilde(r2) - tilde(r1)) - m2 * tilde(r2) @ ss @ K.T / d
-    D = I1 + I2 - m2 * np.linalg.matrix_power(tilde(r1 - r2), 2) - K @ ss @ K.T / d
-    three = np.block([[D, B.T], [B, A]])                  # angular first
-    one = RigidInertia.from_com(m1, Vec3.zero(), Sym3.from_matrix(I1.tolist()))
-    two = RigidInertia.from_com(m2, Vec3(*(r1 - r2).tolist()), Sym3.from_matrix(I2.tolist()))
-    S = Motion.from_list([*s, *np.cross(r1, s)])
-    Lam = reduced(two, [S]) + one
-    assert_close(array(Lam), three, 1e-12)
-    assert np.linalg.eigvalsh(array(Lam)).min() > 0.0
-    # the other body's relative acceleration
-    a1 = sample.motion()
-    alpha = -(two @ S).dot(a1) / S.dot(two @ S)
-    assert_close(S.dot(two @ (a1 + S * alpha)), 0.0, 1e-11)
-
-
-@pytest.mark.seed('SIXD C21')
-def test_exact_two_body_fixture():
-    """Unit bodies, the second at (1, 0, 0), hinged about z at the origin: Lam is exact."""
-    one = RigidInertia.from_com(1.0, Vec3.zero(), Sym3.diagonal(1.0, 1.0, 1.0))
-    two = RigidInertia.from_com(1.0, Vec3(1.0, 0.0, 0.0), Sym3.diagonal(1.0, 1.0, 1.0))
-    S = Motion.unit(2)
-    Lam = array(reduced(two, [S]) + one)
-    expected = np.diag([2, 3, 1, 2, 1.5, 2])
-    expected[1, 5] = expected[5, 1] = -1.0
-    assert np.array_equal(Lam, expected)
-    along_y = Motion.unit(4)
-    assert -(two @ S).dot(along_y) / S.dot(two @ S) == -0.5
-
-
-@pytest.mark.seed('SIXD C22')
-def test_moving_two_body_problem_with_torque(sample):
-    """The articulated equations of two moving bodies solve the KKT system of both."""
-    one, two = sample.rigid(), sample.rigid()
-    S, v1, f = sample.motion(), sample.motion(), sample.force()
-    qd, tau = 0.7, 1.9
-    v2 = v1 + S * qd
-    c = v2.cross(S * qd)
-    assert_close(array(c), array(v1.cross(v2)))
-    p1, p2 = v1.cross(one @ v1), v2.cross(two @ v2)
-    d = S.dot(two @ S)
-    I_a = reduced(two, [S])
-    p_a = p2 + I_a @ c + (two @ S) * ((tau - S.dot(p2)) / d)
-    handle = array(I_a + one)
-    a1 = Motion.from_list(np.linalg.solve(handle, array(f - p1 - p_a)).tolist())
-    qdd = (tau - S.dot(p2) - S.dot(two @ (a1 + c))) / d
-    # oracle: unknown a1, a2, qdd and the joint force f_J (19 equations)
-    I1, I2, s = array(one), array(two), array(S)
-    K, rhs = np.zeros((19, 19)), np.zeros(19)
-    K[:6, :6], K[:6, 13:] = I1, np.eye(6)                 # I1 a1 + f_J = f - p1
-    rhs[:6] = array(f - p1)
-    K[6:12, 6:12], K[6:12, 13:] = I2, -np.eye(6)          # I2 a2 - f_J = -p2
-    rhs[6:12] = -array(p2)
-    K[12:18, :6], K[12:18, 6:12], K[12:18, 12] = -np.eye(6), np.eye(6), -s
-    rhs[12:18] = array(c)                                 # a2 - a1 = S qdd + c
-    K[18, 13:], rhs[18] = s, tau                          # S^T f_J = tau
-    solution = np.linalg.solve(K, rhs)
-    assert_close(array(a1), solution[:6], 1e-9)           # two dense solves of random inertias
-    assert qdd == pytest.approx(solution[12], rel=1e-9)
-
-
-def test_reduced_inertia_types(sample):
-    """The reduced inertia is an ArticulatedInertia that annihilates S."""
-    body, S = sample.rigid(), sample.motion()
-    found = reduced(body, [S])
-    assert isinstance(found, ArticulatedInertia)
-    assert_close(array(found @ S), np.zeros(6), 1e-11)
-    assert np.linalg.matrix_rank(array(found), tol=1e-9) == 5

@@ -16,7 +16,7 @@
 
 import math
 
-from gear_rig import crane, FREE, in_order, LAWS, SHAPE, urdf
+from gear_rig import FREE, in_order, LAWS, SHAPE, urdf
 from hypothesis import given
 import numpy as np
 import pinocchio as pin
@@ -25,6 +25,7 @@ import rbd_ros
 from rbd_ros.algorithms import gears
 from rbd_ros.algorithms.kinematics import Conditions
 from rbd_ros.algorithms.loops import whole_system
+from rbd_ros.algorithms.other_forms import lagrange
 from rbd_ros.algorithms.other_forms.divide_and_conquer import divide_and_conquer
 from rbd_ros.compiler import sin, trace
 from rbd_ros.errors import ModelError, SingularError, UnknownName
@@ -137,6 +138,10 @@ def test_geared_tree_is_pinocchios_projected(geared, peer, seed):
     for method in ('crba', 'aba'):
         assert_near(robot.forward_dynamics(y, yd, tau, method=method), expected, limit=1e-7)
     assert_near(robot.forward_dynamics(y, yd, robot.inverse_dynamics(y, yd, ydd)), ydd)
+    found = lagrange.equations(geared).evaluate(y.tolist(), yd.tolist(), ydd.tolist())
+    assert_near(found, G.T @ (H @ (G @ ydd + g) + C), limit=1e-7)
+    found = lagrange.inertia(geared).evaluate(y.tolist())
+    assert_near(np.reshape(found, (4, 4)), G.T @ H @ G, limit=1e-9)
 
 
 def test_frames_of_a_geared_tree_accelerate_with_g(geared):
@@ -230,29 +235,6 @@ def test_compiled_gears_and_their_keys(geared, tmp_path, monkeypatch):
         assert_near(compiled.inverse_dynamics(s.q, s.qd, s.qdd),
                     plain.inverse_dynamics(s.q, s.qd, s.qdd), limit=1e-12)
     assert np.abs(answers[0] - answers[2]).max() > 1e-3
-
-
-@pytest.mark.seed('RBDA 9-17')
-def test_geared_motion_keeps_its_energy(geared):
-    """Without drives and damping the energy stays what it is, also where G changes."""
-    robot = rbd_ros.Dynamics(geared)
-    state = np.array([0.3, 0.7, -0.4, 0.9, 0.5, -1.1, 0.8, 0.6])
-
-    def rate(x):
-        return np.concatenate([x[4:], robot.forward_dynamics(x[:4], x[4:], np.zeros(4))])
-
-    def energy(x):
-        return robot.kinetic_energy(x[:4], x[4:]) + robot.potential_energy(x[:4])
-    start, h = energy(state), 1e-3
-    moved = 0.0
-    for _ in range(600):
-        k1 = rate(state)
-        k2 = rate(state + 0.5 * h * k1)
-        k3 = rate(state + 0.5 * h * k2)
-        k4 = rate(state + h * k3)
-        state = state + h / 6.0 * (k1 + 2.0 * (k2 + k3) + k4)
-        moved = max(moved, abs(robot.kinetic_energy(state[:4], state[4:]) - start))
-    assert energy(state) == pytest.approx(start, abs=1e-7) and moved > 1.0
 
 
 def test_simulator_takes_gears(geared):
@@ -436,50 +418,6 @@ def test_rotors_of_transmissions_as_bodies(seed):
     assert np.abs(quick.inverse_dynamics(y, yd, ydd) - tau).max() > 1e-2     # reflected is not all
     for method in ('aba', 'crba'):
         assert_near(robot.forward_dynamics(y, yd, tau, method=method), ydd, limit=1e-9)
-
-
-# --- a loop with a formula ----------------------------------------------------------------------
-
-@pytest.mark.seed('RBDA 8-25')
-def test_loop_closure_function_of_the_book():
-    """Fig 8.3: gamma, G and g are the golden numbers, and the arm moves as with the loop joint."""
-    model = crane(closed=False)
-    y, yd, tau_y = [0.7, 0.4], [1.3, -0.6], [5.0, 2.0]
-    order = [model.joint_names.index(name) for name in ('shoulder', 'cylinder', 'piston', 'elbow')]
-    q, G = np.array(model.coupling.gamma(y))[order], np.array(model.coupling.G(y))[order]
-    g = np.array(model.coupling.g(y, yd))[order]
-    u1, u2, u3, u4 = -0.02680793859, 0.29992041175, 2.07189225984, 0.01199077376
-    np.testing.assert_allclose(q, [0.7, 2.2938313386, 0.2577554559, 0.4], atol=1e-10)
-    np.testing.assert_allclose(G, [[1.0, 0.0], [u1, 0.0], [u2, 0.0], [0.0, 1.0]], atol=1e-10)
-    np.testing.assert_allclose(g, [0.0, u3, u4, 0.0], atol=1e-10)
-    loop = crane(closed=True)
-    assert loop.joint_names == model.joint_names and len(loop.loops) == 1
-    forces = np.zeros(4)
-    forces[[model.joint_names.index('shoulder'), model.joint_names.index('elbow')]] = tau_y
-    expected = whole_system.accelerations(
-        loop, model.expand_q(y), model.expand_v(yd, y), forces).qdd
-    robot = rbd_ros.Dynamics(model, backend='reference')
-    for method in ('crba', 'aba'):
-        ydd = robot.forward_dynamics(y, yd, tau_y, method=method)
-        assert_near(model.expand_a(ydd, yd, y), expected, limit=1e-9)
-
-
-@pytest.mark.seed('RBDA 8-26', 'RBDA 8-27')
-def test_actuators_of_the_crane():
-    """Example 8.2: drives at piston and elbow; at dead centre the piston can do nothing."""
-    model = crane(closed=False)
-    y, yd, ydd = [0.7, 0.4], [1.3, -0.6], [0.5, 0.9]
-    robot = rbd_ros.Dynamics(model, backend='reference')
-    tau = robot.inverse_dynamics(y, yd, ydd)
-    u1, u2 = -0.02680793859, 0.29992041175
-    found = gears.actuator_forces(model, y, tau, ['piston', 'elbow'])
-    # G^T tau_ID is tau, so that (1/u2) (tau_1 + u1 tau_2 + u2 tau_3) = tau_y / u2
-    np.testing.assert_allclose(found, [tau[0] / u2, tau[1]], rtol=1e-9)
-    also = gears.actuator_forces(model, y, tau, ['cylinder', 'elbow'])
-    np.testing.assert_allclose(also, [tau[0] / u1, tau[1]], rtol=1e-8)
-    assert_near(robot.forward_dynamics(y, yd, tau), ydd)
-    with pytest.raises(SingularError, match='missing at joint "shoulder" .they move 1 of 2'):
-        gears.actuator_forces(model, [0.0, 0.4], tau, ['piston', 'elbow'])
 
 
 # --- refusals -----------------------------------------------------------------------------------

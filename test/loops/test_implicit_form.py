@@ -16,21 +16,16 @@
 
 import math
 
-from gear_rig import crane, in_order, L1, L2, LAWS, urdf
+from gear_rig import LAWS, urdf
 from loop_rig import BAR_Q, BAR_QD, BAR_QDD, four_bar
 import numpy as np
-import pinocchio as pin
 import pytest
 import rbd_ros
-from rbd_ros.algorithms.kinematics import Conditions
 from rbd_ros.algorithms.loops import constraints, whole_system
 from rbd_ros.algorithms.loops.implicit_form import gear_constraint, ImplicitConstraint
-from rbd_ros.algorithms.other_forms import lagrange
-from rbd_ros.algorithms.other_forms.divide_and_conquer import divide_and_conquer
-from rbd_ros.compiler import compile_python, cos, sin, trace
-from rbd_ros.spatial import Vec3
+from rbd_ros.compiler import cos, sin
 from spatial_oracle import derivative
-from tree_oracle import assert_near, DenseTree, with_rotors
+from tree_oracle import DenseTree, with_rotors
 
 Y, YD, YDD = np.random.default_rng(5).normal(size=(3, 4))
 
@@ -51,7 +46,7 @@ def error_of(names):
     return phi
 
 
-@pytest.mark.seed('RBDA 3-07', 'RBDA 3-09')
+@pytest.mark.seed('RBDA 3-07', 'RBDA 3-09', 'RBDA 3-10')
 def test_gears_in_both_forms(geared):
     """The derivatives of phi are K and k; along q = gamma(y) phi = 0, K G = 0 and K g = k."""
     names = geared.joint_names
@@ -98,35 +93,6 @@ def test_linear_gears_in_implicit_form():
     assert not expected
 
 
-@pytest.mark.seed('RBDA 3-07', 'RBDA 3-09')
-def test_a_loop_in_both_forms():
-    """The crane's pin as phi(q) = 0 fits its gamma: K G = 0, K g = k, and the same motion."""
-    model = crane(closed=False)
-    names = model.joint_names
-
-    def phi(q):                 # the pin on the first link and on the piston
-        j = dict(zip(names, q))
-        return [L2 * cos(j['shoulder']) - L1 - j['piston'] * cos(j['cylinder']),
-                L2 * sin(j['shoulder']) - j['piston'] * sin(j['cylinder'])]
-    loop = ImplicitConstraint(phi, 4)
-    y, yd, tau = [0.7, 0.4], [1.3, -0.6], np.array([5.0, 2.0])
-    q, qd = model.expand_q(y), model.expand_v(yd, y)
-    G, g = np.array(model.coupling.G(y)), np.array(model.coupling.g(y, yd))
-    np.testing.assert_allclose(loop.phi(q), [0.0, 0.0], atol=1e-14)
-    np.testing.assert_allclose(loop.K(q) @ G, np.zeros((2, 2)), atol=1e-13)
-    np.testing.assert_allclose(loop.K(q) @ g, loop.k(q, qd), atol=1e-12)
-    assert np.abs(loop.k(q, qd)).max() > 0.1
-    # K and G are each other's complement, so that both forms make the same motion
-    assert constraints.rank_of(loop.K(q)) + constraints.rank_of(G) == 4
-    dense = DenseTree(crane(closed=True), q, qd)
-    H, C = dense.mass_matrix(), dense.rnea(np.zeros(4), model.gravity)
-    forces = np.linalg.lstsq(G.T, tau, rcond=None)[0]
-    one = constraints.implicit(H, C, forces, loop.K(q), loop.k(q, qd))
-    two = constraints.explicit(H, C, forces, G, g)
-    np.testing.assert_allclose(one.qdd, two.qdd, rtol=1e-9)
-    np.testing.assert_allclose(loop.K(q).T @ one.multipliers, two.tau_c, atol=1e-9)
-
-
 @pytest.mark.seed('RBDA 3-07')
 def test_phi_of_the_four_bar():
     """Differentiating the closure of the four-bar gives the reference accelerations."""
@@ -144,49 +110,6 @@ def test_phi_of_the_four_bar():
     np.testing.assert_allclose(found.qdd, BAR_QDD, atol=2e-7)
     with pytest.raises(rbd_ros.ShapeError, match='qd'):
         loop.k(BAR_Q, [0.0])
-
-
-@pytest.fixture(scope='module')
-def projected(geared):
-    """Return the accelerations by Pinocchio's H and C, with G and g by differences."""
-    theirs = pin.buildModelFromXML(urdf())
-    names, data = list(theirs.names[1:]), theirs.createData()
-    q = in_order(Y, names)
-    G = np.transpose([derivative(lambda s, e=e: in_order(Y + s * e, names)) for e in np.eye(4)])
-    h = 1e-3
-    path = [in_order(Y + k * h * YD, names) for k in (-2, -1, 0, 1, 2)]
-    g = np.array([-1.0, 16.0, -30.0, 16.0, -1.0]) @ path / (12.0 * h * h)
-    H = pin.crba(theirs, data, q)
-    H = np.triu(H) + np.triu(H, 1).T
-    C = pin.nle(theirs, data, q, G @ YD)
-    return G.T @ H @ G, G.T @ (C + H @ g)
-
-
-@pytest.mark.seed('RBDA 9-17')
-def test_all_methods_move_a_geared_tree_as_pinocchios_projection(geared, projected):
-    """Divide and conquer, the assembled system and Lagrange know gears, rotors where they can."""
-    H, C = projected
-    tau = np.array([0.7, -1.3, 0.4, 2.1])
-    expected = np.linalg.solve(H, tau - C)
-    lists = Y.tolist(), YD.tolist(), tau.tolist()
-    gravity = Vec3(*geared.gravity)
-    assert_near(divide_and_conquer(geared, *lists, Conditions(gravity)), expected, limit=1e-7)
-    whole = whole_system.accelerations(geared, *lists)
-    assert_near(whole.qdd, expected, limit=1e-7)
-    assert (whole.rank, whole.constraints) == (7 * 5 + 3, 7 * 5 + 3)
-    graph = trace(lambda q, qd, tau: {'qdd': divide_and_conquer(
-        geared, q, qd, tau, Conditions(gravity))}, {'q': 4, 'qd': 4, 'tau': 4})
-    assert_near(compile_python(graph)(Y, YD, tau), expected, limit=1e-7)
-    found = lagrange.equations(geared).evaluate(*lists[:2], YDD.tolist())
-    assert_near(found, H @ YDD + C, limit=1e-7)
-    assert_near(np.reshape(lagrange.inertia(geared).evaluate(lists[0]), (4, 4)), H, limit=1e-9)
-
-    heavy = with_rotors(geared)
-    R = np.diag(heavy.rotor_inertia)
-    moved = whole_system.accelerations(heavy, *lists)
-    assert_near(moved.qdd, np.linalg.solve(H + R, tau - C), limit=1e-7)
-    found = lagrange.equations(heavy).evaluate(*lists[:2], YDD.tolist())
-    assert_near(found, (H + R) @ YDD + C, limit=1e-7)
 
 
 def test_forces_across_geared_joints(geared):

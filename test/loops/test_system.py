@@ -14,19 +14,13 @@
 
 """Constraints in all their forms, and the system of all bodies and joints (RBDA 3.2, 3.7, 8)."""
 
-from loop_rig import BAR_Q, BAR_QD, BAR_QDD, four_bar
 import numpy as np
 import pytest
 import rbd_ros
-from rbd_ros.algorithms import aba
-from rbd_ros.algorithms.kinematics import Conditions
 from rbd_ros.algorithms.loops import constraints, whole_system
-from rbd_ros.algorithms.other_forms import divide_and_conquer
 from rbd_ros.errors import SingularError
-from rbd_ros.joints import Spherical
 from rbd_ros.model import connectivity
 from rbd_ros.samples import families
-from rbd_ros.spatial import Vec3
 from tree_oracle import assert_near, DenseTree, State
 
 
@@ -140,53 +134,6 @@ def test_incidence_of_bodies_and_joints():
     dense = DenseTree(model, s.q, s.qd)
     P = np.array(connectivity.incidence(7, [(model.parent[i], i) for i in dense.bodies]))
     assert_near(P.T @ np.array(dense.v[1:]), dense.v_J[1:], limit=1e-12)
-
-
-@pytest.mark.seed('RBDA 3-30', 'RBDA 3-12')
-def test_loop_of_four_bars():
-    """A planar loop, overconstrained by three, has the accelerations of the reference numbers."""
-    model = four_bar()
-    found = whole_system.accelerations(model, BAR_Q, BAR_QD, [0.7, 0.0, 0.0])
-    np.testing.assert_allclose(found.qdd, BAR_QDD, atol=2e-7)     # q is given to 1e-10
-    assert (found.rank, found.constraints) == (17, 20)
-    assert found.f_J.shape == (4, 6)
-    # between links that are fixed to base and bar the loop is the same
-    assert four_bar(merged=True).loops == model.loops
-    merged = whole_system.accelerations(four_bar(merged=True), BAR_Q, BAR_QD, [0.7, 0.0, 0.0])
-    np.testing.assert_allclose(merged.qdd, found.qdd, atol=1e-10)
-    np.testing.assert_allclose(merged.f_J, found.f_J, atol=1e-9)
-    # the point where the loop closes stays: a ball there does as well, with two rows fewer
-    ball = whole_system.accelerations(four_bar(Spherical()), BAR_Q, BAR_QD, [0.7, 0.0, 0.0])
-    np.testing.assert_allclose(ball.qdd, BAR_QDD, atol=2e-7)
-    assert (ball.rank, ball.constraints) == (17, 18)
-
-
-@pytest.mark.seed('RBDA 3-05')
-def test_four_ways_to_build_the_equations():
-    """All bodies at once, a tree and then its loop, body by body, and pairs of halves agree."""
-    model = families.random_tree(6, 5, joints=('revolute', 'spherical', 'prismatic'))
-    s = State(model, 3)
-    arguments = s.q.tolist(), s.qd.tolist(), s.tau.tolist()
-    conditions = Conditions(Vec3(*model.gravity))
-    one = whole_system.accelerations(model, *arguments).qdd
-    two = aba.aba(model, *arguments, conditions).qdd
-    three = divide_and_conquer.divide_and_conquer(model, *arguments, conditions)
-    assert_near(one, two, limit=1e-9)
-    assert_near(three, two, limit=1e-9)
-    # the spanning tree of the four-bar, then the two constraints on its last point
-    bars = four_bar()
-    dense = DenseTree(bars, BAR_Q, BAR_QD)
-    H = dense.mass_matrix()
-    C = dense.rnea(np.zeros(3), bars.gravity)
-    point = np.array([0.9, 0.0, 0.0])
-
-    def at(v):                      # velocity of that point of body 3, in the plane
-        return (v[3:] + np.cross(v[:3], point))[:2]
-    K = np.array([at(column) for column in dense.jacobian(3).T]).T
-    v = dense.v[3]
-    k = -(at(dense.velocity_product(3)) + np.cross(v[:3], v[3:] + np.cross(v[:3], point))[:2])
-    found = constraints.implicit(H, C, [0.7, 0.0, 0.0], K, k)
-    np.testing.assert_allclose(found.qdd, BAR_QDD, atol=2e-7)
 
 
 def test_what_the_assembled_system_refuses():

@@ -216,20 +216,6 @@ def test_coordinates_of_the_user_cover_the_circle():
         np.testing.assert_allclose(g, -0.49 * found.q, atol=1e-12)
 
 
-@pytest.mark.seed('SPENCER 21')
-def test_curved_coordinates_have_a_rate():
-    """With y = q_1^2 the second derivative of y along qdd = G ydd + g is ydd."""
-    system, q = Pendulum(), np.array([0.6, 0.8])
-    v = 1.7 * np.array([-0.8, 0.6])
-    square = UserCoordinates(lambda q: q[:1]**2, lambda q: np.array([[2.0 * q[0], 0.0]]),
-                             lambda q, v: np.array([2.0 * v[0]**2]))
-    G, g = charts.motion_of(system, square, State(q, v))
-    ydd = 0.3
-    second = 2.0 * v[0]**2 + 2.0 * q[0] * (G[0, 0] * ydd + g[0])
-    assert second == pytest.approx(ydd) and 2.0 * q @ (G[:, 0] * ydd + g) == pytest.approx(
-        -2.0 * v @ v)
-
-
 def test_redundant_rows_are_left_out():
     """A constraint given twice leaves the charts as they are."""
     system = rig.five_bar()

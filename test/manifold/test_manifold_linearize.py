@@ -27,7 +27,6 @@ from rbd_ros.manifold.linearize import (
 from rbd_ros.manifold.local_form import LocalForm
 from rbd_ros.manifold.system import derivative, derivatives, State
 from rbd_ros.manifold.underlying import Baumgarte
-from rbd_ros.samples.thesis import Pendulum
 
 REST = np.zeros(4)
 METHODS = ['partition', 'tangent', [0, 1], [1, 2]]
@@ -89,30 +88,6 @@ def test_local_form_by_recursion_is_that_by_differences(case, method):
             form.tau = lambda q, qd: tau + size * e
             return form.vector_rate(np.concatenate(form.coordinates(state)))
         np.testing.assert_allclose(found.B[:, k], derivative(rate), atol=1e-9)
-
-
-@pytest.mark.seed('SPENCER 45', 'SPENCER 48')
-def test_moving_linearisation_with_a_virtual_link():
-    """All golden numbers of the five-bar in motion, in coordinates of the two base joints."""
-    system, state = rig.virtual(), virtual_state()
-    found = linear_form(system, choose(system, state.q, [0, 1]), state, np.zeros(5))
-    np.testing.assert_allclose(found.rate, [1.0, -0.5, 5.23145236, -5.13419690], atol=1e-8)
-    np.testing.assert_allclose(found.A[2:], [
-        [3.90597292, 1.48252054, -0.36377165, 0.40639946],
-        [1.81004237, 3.43168275, 0.62311954, -0.27672551]], atol=1e-8)
-    np.testing.assert_allclose(found.B[2:, :4], [
-        [0.17054118, -0.00725572, 0.11693753, -0.13772089],
-        [-0.00725572, 0.17054118, -0.19858026, 0.13772089]], atol=1e-8)
-    s = found.slopes
-    np.testing.assert_allclose(s.G[2:], [
-        [0.63729833, -1.13729833], [-0.77459667, 0.77459667], [-1.13729833, 0.63729833]],
-        atol=1e-8)
-    np.testing.assert_allclose(s.G_rate[2:], [
-        [0.22209652, 0.04676131], [-0.01118034, 0.12298374], [0.21091618, 0.16974504]],
-        atol=1e-8)
-    np.testing.assert_allclose(s.g_slope[2:], [
-        [0.77913267, 0.76100955], [-0.23048002, 0.51365337], [0.54865265, 1.27466292]],
-        atol=1e-8)
 
 
 @pytest.mark.seed('SPENCER 23', 'SPENCER 48')
@@ -223,33 +198,6 @@ def test_eigenvalues_at_an_equilibrium_are_those_of_the_mechanism():
     assert len(drift) == 4 and np.mean(drift).real == pytest.approx(-10.0, abs=1e-5)
 
 
-@pytest.mark.seed('SPENCER 32')
-def test_baumgarte_adds_the_roots_that_it_was_given():
-    """Off the manifold the linear drift decays as s^2 + 2 alpha s + beta^2 says."""
-    system, state = rig.equilibrium()
-    pull = Baumgarte(3.0, 5.0)
-    Df = naive_jacobian(system, lambda q, qd: underlying.acceleration(
-        system, q, qd, REST, pull).qdd, state)
-    values = np.linalg.eigvals(Df)
-    for root in (-3.0 + 4.0j, -3.0 - 4.0j):
-        assert np.count_nonzero(np.abs(values - root) < 1e-5) == 2
-
-
-@pytest.mark.seed('SPENCER 42', 'SPENCER 43')
-def test_elsewhere_eigenvalues_depend_on_the_coordinates():
-    """Where the five-bar does not rest, charts disagree, by the golden numbers."""
-    system, state = rig.five_bar(), State(rig.START, REST)
-    for pair, expected in (((0, 1), [1.456326, 2.624996]), ((0, 3), [1.501431, 1.914058])):
-        A = linear_form(system, choose(system, state.q, pair), state, REST).A
-        values = np.sort(np.linalg.eigvals(A).real)
-        np.testing.assert_allclose(values, [-expected[1], -expected[0], *expected], atol=1e-6)
-    H = underlying.invariant_jacobian(system, *state)
-    A = on_manifold(naive_jacobian(system, rig.lagrange(system), state), orthogonal_projector(H))
-    values = np.linalg.eigvals(A).real
-    np.testing.assert_allclose(np.sort(values[np.abs(values) > 0.1]),
-                               [-1.760641, -1.518088, 1.518088, 1.760641], atol=1e-5)
-
-
 @pytest.mark.seed('SPENCER 43')
 def test_state_form_is_the_local_form_and_the_turning_chart(case):
     """A = DPsi A_local R + d(DPsi)/dt R everywhere (4.6), where coordinates add up."""
@@ -262,21 +210,6 @@ def test_state_form_is_the_local_form_and_the_turning_chart(case):
     upper[:chart.p, :chart.p] = 0.0     # of the chart alone, not of the flow
     np.testing.assert_allclose(found.of_state(chart.R), (s.DPsi @ upper + turning) @ two,
                                atol=1e-11)
-
-
-def test_pendulum_swings_at_the_root_of_g():
-    """The hanging pendulum: the eigenvalues of [Df] P are those of the textbook."""
-    system, state = Pendulum(), State(np.array([0.0, -1.0]), np.zeros(2))
-
-    def acceleration(q, qd):
-        return underlying.acceleration(system, q, qd, np.zeros(2)).qdd
-
-    H = underlying.invariant_jacobian(system, *state)
-    A = on_manifold(naive_jacobian(system, acceleration, state), orthogonal_projector(H))
-    values = np.linalg.eigvals(A)
-    np.testing.assert_allclose(np.sort(values.imag)[[0, 3]], [-3.132092, 3.132092], atol=1e-6)
-    A = linear_form(system, choose(system, state.q), state, np.zeros(2)).A
-    np.testing.assert_allclose(A, [[0.0, 1.0], [-9.81, 0.0]], atol=1e-13)
 
 
 # --- what it is for -------------------------------------------------------------------------

@@ -186,25 +186,6 @@ def test_cut_joints_can_be_eliminated():
         eliminate(np.diag([1.0, 1.0, 0.0]), np.zeros(3), [2])
 
 
-@pytest.mark.seed('SPENCER 66')
-def test_two_cuts_of_one_mechanism_move_alike():
-    """The five-bar cut at a joint, and with a point pinned: the same accelerations."""
-    system, state = moving()
-    pinned = rig.five_bar()
-    theta = np.array([state.q[0], np.pi + state.q[:5] @ [0, 1, 1, 1, 0],
-                      np.pi + state.q[:5] @ [0, 1, 1, 0, 0], np.pi + state.q[1]])
-    omega = np.array([state.qd[0], state.qd[1:4].sum(), state.qd[1:3].sum(), state.qd[1]])
-    q = np.concatenate([theta[:1], np.diff(theta) + np.pi])
-    v = np.concatenate([omega[:1], np.diff(omega)])
-    np.testing.assert_allclose(pinned.jacobian(q) @ v, 0.0, atol=1e-12)
-    found = reduced_dynamics(
-        system.mass_matrix(state.q), system.bias(*state), np.zeros(5),
-        of_chart(system, choose(system, state.q), *state)).qdd
-    other = underlying.acceleration(pinned, q, v, np.zeros(4)).qdd
-    np.testing.assert_allclose(np.cumsum(other), [
-        found[0], found[1:4].sum(), found[1:3].sum(), found[1]], atol=1e-10)
-
-
 @pytest.mark.parametrize('turned', [False, True], ids=['as it is', 'turned round'])
 def test_derivatives_of_a_closure_are_those_by_differences(turned):
     """K, and the slopes of K w and k, whichever of the two frames of a closure moves."""

@@ -74,6 +74,8 @@ def test_what_cannot_be_compared_is_refused() -> None:
             checked('x', seen([0, 1], [1, 2], **fault), 180)
     with pytest.raises(RuntimeError, match='x: the last 2 states were not answered'):
         checked('x', seen([*range(20)], [*range(1, 19), 0, 0]), 180)
+    with pytest.raises(RuntimeError, match='x: 0 torques'):
+        checked('x', good, 180, controls=True)
 
 
 def test_ratios_and_targets() -> None:
@@ -100,12 +102,16 @@ def test_the_share_of_others() -> None:
 def test_the_driver_pairs_each_command_with_its_state(programs: Programs, files: Files) -> None:
     """An echo answers states in their order; no command answers two states, or none."""
     with turns.conversation(programs, files, turns.echo(programs, files), RMW) as (driver, pid):
-        found = checked('echo', driver.run(250.0, 125, pid), files.template.stat().st_size)
+        length = files.template.stat().st_size
+        found = checked('echo', driver.run(250.0, 125, pid), length)
     answered = found.answered > 0
     assert answered.any() and found.cpu > 0.0
     assert (found.answered[answered] > found.sent[answered]).all()
     assert (np.diff(found.answered[answered]) > 0).all()
     assert (np.diff(found.sent) > 0).all()
+    assert 3 <= len(found.torques) <= 7 and {len(tau) for _, tau in found.torques} == {7}
+    with pytest.raises(RuntimeError, match='not those of computed torque'):     # an echo of zeros
+        checked('echo', found, length, controls=True)
 
 
 def test_a_wrong_pairing_is_found(programs: Programs, files: Files) -> None:

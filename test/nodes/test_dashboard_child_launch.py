@@ -61,7 +61,7 @@ def numbers(log):
 
 def wait(holds, what):
     """Wait until a condition holds."""
-    end = time.monotonic() + patient(20.0)
+    end = time.monotonic() + patient(60.0)
     while not holds():
         assert time.monotonic() < end, what
         time.sleep(0.02)

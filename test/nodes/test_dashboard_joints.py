@@ -324,7 +324,7 @@ def test_a_joint_that_the_controller_does_not_drive_is_named(real):
     """The page was not told the joints of the controller; or nobody says what is followed."""
     desk = real
     desk.robot.follow(**{name: 0.0 for name in NAMES if name != 'joint_6'})
-    heard = desk.node.tabs[0].page._telemetry
+    heard = desk.node.tabs[0].page.telemetry
     desk.until(lambda: heard.take() or 'joint_6' not in heard.reference_positions, looks=False)
     desk.clock.now += 0.21
     desk.node.update()

@@ -22,9 +22,9 @@ from nav_msgs.msg import Odometry
 import numpy as np
 import pytest
 from rbd_env.pace import patient
-from rbd_ros.nodes.codec import read_plain_array
 from rbd_ros.nodes.dashboard.mailbox import Mailroom
 from rbd_ros.nodes.dashboard.telemetry import LATCHED, Telemetry
+from rbd_ros.wire.reading import read_plain_array
 import rclpy
 from rclpy.serialization import serialize_message
 from sensor_msgs.msg import JointState

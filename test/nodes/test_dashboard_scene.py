@@ -158,7 +158,7 @@ def test_no_spring_is_drawn_that_nobody_feels(desk):
 
 def test_the_external_force_is_an_arrow_of_the_controlled_frame(desk):
     """It begins at that and is turned from its axes to those of the base; a small one has none."""
-    heard = desk.node.tabs[0].page._telemetry
+    heard = desk.node.tabs[0].page.telemetry
 
     def arrow(force):
         message = WrenchStamped()
@@ -190,7 +190,7 @@ def test_the_external_force_is_an_arrow_of_the_controlled_frame(desk):
 def test_contact_forces_are_arrows_where_they_act(desk):
     """What the simulator publishes is drawn at its points, as long as the force, until it ends."""
     tell = desk.robot.simulator.create_publisher(MarkerArray, '~/contact_markers', 10)
-    heard = desk.node.tabs[0].page._telemetry
+    heard = desk.node.tabs[0].page.telemetry
     forces = [ContactForce(7, 'table', np.array([0.3, 0.1, 0.2]), np.array([0.0, 3.0, 40.0])),
               ContactForce(6, 'table', np.array([0.2, 0.0, 0.2]), np.array([0.0, 0.0, -8.0]))]
 
@@ -329,7 +329,7 @@ def test_every_line_can_be_seen(ground):
 def test_a_floating_base_is_where_its_odometry_says(desk):
     """The robot is drawn there, and what belongs to it with it; without, it is at the origin."""
     tell = desk.robot.simulator.create_publisher(Odometry, '~/odometry', 10)
-    heard = desk.node.tabs[0].page._telemetry
+    heard = desk.node.tabs[0].page.telemetry
 
     def root(turned):
         message = Odometry(child_frame_id='link_1')

@@ -87,7 +87,7 @@ def test_words_follow_what_is_heard(desk):
     only = desk.robot.simulator.create_publisher(JointState, 'joint_states', 10)
     desk.until(only.get_subscription_count, looks=False)
     only.publish(JointState(name=MODEL.joint_names, position=START.tolist()))
-    heard = desk.node.tabs[0].page._telemetry
+    heard = desk.node.tabs[0].page.telemetry
     desk.until(lambda: heard.take() or heard.age('states') == 0.0, looks=False)
     desk.pass_time(0.3)
     assert 'The controller has vanished' in status(desk)[1] and '4 s' in status(desk)[1]
@@ -122,7 +122,7 @@ def test_a_warning_has_its_colour_and_is_an_event(desk):
             (DiagnosticStatus.WARN, 'better', 0), (DiagnosticStatus.OK, 'fine', 0)):
         before = desk.visitor.look().find_html('events')
         desk.robot.report('torque', level, words)
-        desk.until(lambda words=words: desk.node.tabs[0].page._telemetry.diagnostics.get(
+        desk.until(lambda words=words: desk.node.tabs[0].page.telemetry.diagnostics.get(
             'controller: torque', ('', ''))[1] == words)
         desk.look()
         assert (desk.visitor.look().find_html('events') != before) == bool(count), words
@@ -150,7 +150,7 @@ def test_a_controller_without_diagnostics_is_heard_by_its_reports(desk):
     """The plugin of ros2_control has none: what it follows says that it is there."""
     desk.clock.now += 10.0
     desk.robot.talk(desk.clock.now)
-    heard = desk.node.tabs[0].page._telemetry
+    heard = desk.node.tabs[0].page.telemetry
     desk.until(lambda: heard.take() or heard.age('reference') == heard.age('states') == 0.0,
                looks=False)
     desk.node.update()
@@ -486,7 +486,7 @@ def test_positions_come_by_name_and_what_is_not_finite_is_left_out(desk):
         JointState, 'joint_states', 10)
     desk.until(states.get_subscription_count)
     states.publish(JointState(name=names, position=[*map(float, START[::-1] + 0.1)]))
-    heard = desk.node.tabs[0].page._telemetry
+    heard = desk.node.tabs[0].page.telemetry
     desk.until(lambda: heard.take() or heard.positions['joint_1'] == START[0] + 0.1, looks=False)
     desk.pass_time(0.3)
     values = [desk.visitor.look().find(name)['value'] for name in MODEL.joint_names]

@@ -155,6 +155,7 @@ def test_a_client_that_is_suspended_or_killed(rig):
         rig.run_until(lambda: np.abs(rig.qd).max() > 5e-3, 'a motion', 1e3)
         with rig.logs('its client has given no sign of life'):
             process.kill()
+            rig.run(2.5)  # longer than its lease
         rig.run(1.0)
         rested = rig.q.copy()
         rig.run(1.0)

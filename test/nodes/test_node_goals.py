@@ -162,7 +162,7 @@ def test_refusals_name_their_reason(rig):
         refused(rig, made, text, code)
     values = rig.diagnosis('reference', **{'goals refused': str(count + len(cases))})[2]
     assert values['last refusal'].endswith('unknown joint x')
-    np.testing.assert_allclose(rig.q, START, atol=1e-6)
+    np.testing.assert_allclose(rig.q, START, atol=1e-4)  # the goals are 0.02 and more away
     # points as fast as the reference may go are no reason, nor what rounding adds
     level = goal(rig, (1.0, 0.0), (2.0, slow * 1.0009))
     for point in level.trajectory.points:

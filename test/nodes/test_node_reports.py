@@ -25,6 +25,8 @@ from node_rig import JOINTS, LATCHED, NodeRig, START
 import numpy as np
 import pytest
 from rbd_ros.control.load.payload import rotation
+from rbd_ros.loop.records import STATES_KEPT, Times
+from rbd_ros.loop.words import Word
 from rbd_ros.nodes.controller import diagnostics, reports
 from rbd_ros.nodes.controller.statistics import LoopStatistics
 from rbd_ros.nodes.dashboard import telemetry as telemetries
@@ -339,44 +341,52 @@ def test_the_dashboard_plots_what_the_controller_sends(rig, monkeypatch):
 # -- what the loop took ---------------------------------------------------------------------------
 
 
+class Loop:
+    """The times that a loop has kept, and what is summed up of them."""
+
+    def __init__(self):
+        self.times, self.states = Times(*np.zeros((3, STATES_KEPT))), 0
+        self.statistics = LoopStatistics(self.times, lambda word: {
+            Word.STATES: self.states, Word.WAITING: 3}[word])
+
+    def add(self, *row):
+        """Keep begin, end and stamp of a state."""
+        for each, time in zip(self.times, row, strict=True):
+            each[self.states % STATES_KEPT] = time
+        self.states += 1
+
+
 def test_times_of_the_loop_are_summed_up():
     """Ten states every 2 ms, each in work for 0.1 ms, the last one for 0.5 ms."""
-    loop = LoopStatistics(0.002)
+    loop = Loop()
+    summary = loop.statistics.summary
     for k in range(10):
         begin = 5.0 + 0.002 * k
         loop.add(begin, begin + (1e-4 if k < 9 else 5e-4), begin + 1e3 - 3e-4)
-    found = loop.summary(5.02, 1005.02)
-    assert found.states == loop.count == 10
+    found = summary(5.02, 1005.02)
+    assert found.states == loop.statistics.count == 10 and loop.statistics.superseded == 3
     assert found.rate == pytest.approx(10 / 0.02)     # since the first one
     assert found.period == pytest.approx((0.002, 0.002, 0.002))
     assert found.compute == pytest.approx((1e-4, 1e-4 + 0.91 * 4e-4, 5e-4))
     assert found.latency == pytest.approx((4e-4, 4e-4 + 0.91 * 4e-4, 8e-4))
     assert found.age == pytest.approx(5.02 - 5.0185)
     # the next window begins where this one ended, and is empty
-    found = loop.summary(5.52, 1005.52)
+    found = summary(5.52, 1005.52)
     assert (found.states, found.rate, found.period) == (0, 0.0, (0.0, 0.0, 0.0))
     assert found.age == pytest.approx(5.52 - 5.0185)
     loop.add(5.53, 5.531, 0.0)
-    assert loop.summary(5.62, 1005.62).rate == pytest.approx(10.0)
-    loop.skip(6.0)
+    assert summary(5.62, 1005.62).rate == pytest.approx(10.0)
+    loop.statistics.skip(6.0)
     loop.add(6.1, 6.101, 0.0)
-    assert loop.summary(6.5, 1006.5).rate == pytest.approx(2.0)
-
-
-def test_states_that_waited_are_counted():
-    """A state that is read within a tenth of a period of the last torque had waited for it."""
-    loop = LoopStatistics(0.01)
-    for begin, end in ((1.0, 1.004), (1.0049, 1.006), (1.0071, 1.008)):
-        loop.add(begin, end, 0.0)
-    assert loop.superseded == 1
+    assert summary(6.5, 1006.5).rate == pytest.approx(2.0)
 
 
 def test_long_windows_keep_the_newest():
     """Every state counts; times are those of the last 4032."""
-    loop = LoopStatistics(0.001)
+    loop = Loop()
     for k in range(5000):
         loop.add(0.001 * k, 0.001 * k + (0.5 if k < 968 else 1e-4), 0.0)
-    found = loop.summary(5.0, 5.0)
+    found = loop.statistics.summary(5.0, 5.0)
     assert found.states == 5000 and found.compute.largest == pytest.approx(1e-4)
-    empty = LoopStatistics(0.001).summary(1.0, 1.0)
+    empty = LoopStatistics().summary(1.0, 1.0)
     assert (empty.states, empty.rate, empty.age) == (0, 0.0, float('inf'))

@@ -28,7 +28,6 @@ from rbd_ros.control.throttle import Budget
 from rbd_ros.nodes.controller import bounded_services, responses
 from rbd_ros.nodes.controller.bounded_services import bound_services
 from rbd_ros.nodes.controller.bounded_topics import BoundedInput, BURST, SHARE
-from rbd_ros.nodes.controller.gravity_input import GravityInput
 import rclpy
 from std_srvs.srv import Trigger
 
@@ -49,26 +48,6 @@ def build(monkeypatch, cost, depth=1, **more):
     """Return a node on a fake clock, an input of it, and what it complains about."""
     node, told = clocked(monkeypatch, Node(cost, depth)), []
     return node, BoundedInput(node, str, '/topic', node.take, 1, told.append, **more), told
-
-
-def test_gravity_input_ends_its_subscriptions_in_a_flood(monkeypatch):
-    """A subscription out of the executor is unknown to its node, and ended all the same."""
-    node, bounded_input, _ = build(monkeypatch, 5e-3)
-    node.destroy_node = lambda: order.append('node')
-    gravity = GravityInput.__new__(GravityInput)
-    gravity._node, gravity._inputs = node, [bounded_input]
-    order = []
-    gravity._executor = SimpleNamespace(shutdown=lambda timeout_sec: order.append('shutdown'))
-    gravity._thread = SimpleNamespace(join=lambda seconds: order.append('join'))
-    node.run(1.0, 10_000)
-    assert bounded_input.polling and not node._subscriptions
-    ended = []
-    monkeypatch.setattr(node, 'destroy_subscription', ended.append)
-    gravity.destroy()
-    assert ended == [bounded_input._subscription] and not node.timers
-    gravity.destroy()
-    # the thread must be out of the node before the node goes: it would crash the process
-    assert order == ['shutdown', 'join', 'node']
 
 
 @pytest.mark.parametrize('cost', [1e-5, 3e-4, 5e-3])
@@ -99,9 +78,9 @@ def test_after_a_flood_messages_are_taken_as_they_come_again(monkeypatch):
     """The topic goes back to the executor, and a new flood is reported again."""
     node, subject, told = build(monkeypatch, 3e-4)
     node.run(3.0, 10_000)
-    assert subject.polling and not node._subscriptions
+    assert subject.polling and not node.subscribed
     node.run(9.0)
-    assert not subject.polling and len(node._subscriptions) == 1
+    assert not subject.polling and len(node.subscribed) == 1
     count = len(node.handed)
     node.run(1.0, 100)
     assert len(node.handed) == count + 100
@@ -111,12 +90,12 @@ def test_after_a_flood_messages_are_taken_as_they_come_again(monkeypatch):
 
 def test_a_callback_that_raises_is_paid_for(monkeypatch):
     """What raises costs as much as what does not; the exception goes to the guard."""
-    node, subject, _ = build(monkeypatch, 1e-3)
+    node = clocked(monkeypatch, Node(1e-3))
 
     def bad(message):
         node.take(message)
         raise ValueError('bad message')
-    subject._callback = bad
+    subject = BoundedInput(node, str, '/topic', bad, 1, lambda _: None)
     for _ in range(1000):
         with contextlib.suppress(ValueError):
             node.publish('x')
@@ -130,7 +109,7 @@ def test_destroyed_while_flooded(monkeypatch):
     node.run(0.5, 10_000)
     assert subject.polling
     subject.destroy()
-    assert not node._subscriptions and not node.timers
+    assert not node.subscribed and not node.timers
 
 
 def test_where_each_message_counts_as_many_as_possible_are_read(monkeypatch):
@@ -164,7 +143,7 @@ class Service:
         self.callback, self.sent, self.handle = self.work, [], Handle(None)
         self.handle.service_take_request = lambda kind: (
             self.kept.pop(0) if self.kept else (None, None))
-        node._services.append(self)
+        node.served.append(self)
 
     def work(self, request, response):
         """Take processor time for an answer."""
@@ -178,7 +157,7 @@ class Service:
 
     def request(self, number):
         """Bring a request to the executor, or into the history of the middleware."""
-        if self in self.node._services:
+        if self in self.node.served:
             self.send_response(self.callback(Request(number), {}), -number)
         else:
             self.kept = [*self.kept, (Request(number), -number)][-self.depth:]
@@ -211,7 +190,7 @@ def test_a_flood_of_requests_gets_its_share(monkeypatch, cost):
     assert all(number == -header for _, number, header in service.sent)
     assert service.sent[-1][1] == last
     flood(node, [], 9.0, 0)
-    assert node._services == [service]
+    assert node.served == [service]
     service.request(last + 1)
     assert service.sent[-1][0] == node.now  # answered at once again
 
@@ -261,30 +240,30 @@ def test_a_client_that_is_not_there_yet_is_waited_for(monkeypatch):
     service.handle.pointer = 1
 
     def answer(client, message):
-        responder._hand_over(responses._Response(service, client * 16 + b'12345678', message,
-                                                 lambda _: None))
+        responder.hand_over(responses.Response(
+            service, client * 16 + b'12345678', message, lambda _: None))
         return [m for r, m in sent if r[:1] == client]
     codes[b'a' * 16] = 2
 
     def again():
         now[0] += 1.0
-        for _ in range(len(responder._later)):
-            responder._hand_over(responder._later.popleft())
+        for _ in range(len(responder.later)):
+            responder.hand_over(responder.later.popleft())
     assert answer(b'a', 1) == [1] and answer(b'a', 2) == [1]
     assert answer(b'b', 3) == [3] and not told
     again()
     assert [m for _, m in sent] == [1, 3, 1]
     codes.clear()
     again()
-    assert [m for _, m in sent] == [1, 3, 1, 1, 2] and not responder._later
+    assert [m for _, m in sent] == [1, 3, 1, 1, 2] and not responder.later
     assert answer(b'a', 4)[-1] == 4 and not told
     codes[b'a' * 16] = 2  # for good
     assert answer(b'a', 5)[-1] == 5
     for _ in range(4):
         again()
-    assert not told and len(responder._later) == 1
+    assert not told and len(responder.later) == 1
     again()
-    assert len(told) == 1 and '/stop' in told[0] and not responder._later
+    assert len(told) == 1 and '/stop' in told[0] and not responder.later
     codes[b'c' * 16] = 1  # an error that is no waiting: the next response is sent at once
     assert answer(b'c', 6) == [6] and len(told) == 2
     assert answer(b'c', 7) == [6, 7] and len(told) == 3
@@ -302,14 +281,13 @@ def test_of_many_clients_that_have_gone_the_oldest_is_forgotten(monkeypatch):
 
     def is_waited_for(client):
         before = len(asked)
-        responder._hand_over(responses._Response(
+        responder.hand_over(responses.Response(
             service, client.to_bytes(16, 'big') + b'12345678', 1, lambda _: None))
         return asked[before:] == [client]
     assert all(is_waited_for(client) for client in range(100))
     now[0] += 1.1
     assert is_waited_for(50)
     assert all(is_waited_for(client) for client in range(200, 299))
-    assert len(responder._gone) == 100
     assert not is_waited_for(50) and not is_waited_for(200)
     assert is_waited_for(300) and is_waited_for(50) and not is_waited_for(201)
 
@@ -318,16 +296,16 @@ def test_responses_that_cannot_be_sent_are_bounded(monkeypatch):
     """The oldest make room and are let go; that is logged once until all have been sent."""
     held, told, sent, freed = threading.Event(), [], [], []
     monkeypatch.setattr(responses, '_MAX_WAITING', 3)
-    monkeypatch.setattr(responses.Responder, '_hand_over', lambda _, response: (
+    monkeypatch.setattr(responses.Responder, 'hand_over', lambda _, response: (
         held.wait(patient(10.0)), sent.append(response.message)) is not None)
     responder = responses.Responder(told.append)
     service = SimpleNamespace(srv_name='/ask')
 
     def put(*messages):
         for message in messages:
-            responder._put(responses._Response(service, b'', message, freed.append))
+            responder.put(responses.Response(service, b'', message, freed.append))
     put(0)
-    until(lambda: [responder._waiting.empty() or None])  # the thread has taken it
+    until(lambda: [responder.waiting.empty() or None])  # the thread has taken it
     put(*range(1, 8))
     assert freed == [1, 2, 3, 4] and len(told) == 1 and '/ask' in told[0]
     held.set()
@@ -335,7 +313,7 @@ def test_responses_that_cannot_be_sent_are_bounded(monkeypatch):
     assert sent == [0, 5, 6, 7] and sorted(freed) == list(range(8))
     held.clear()
     put(8)
-    until(lambda: [responder._waiting.empty() or None])
+    until(lambda: [responder.waiting.empty() or None])
     put(*range(9, 13))
     assert len(told) == 2
     held.set()

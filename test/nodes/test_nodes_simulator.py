@@ -12,167 +12,272 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Callbacks of the simulator, without a middleware and without a robot."""
+"""A simulator as its driver, its operator and its readers see it: commands, time, reports."""
 
+import math
 from types import SimpleNamespace
 
-from codec_oracle import Cdr, joint_state
+from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import Vector3, WrenchStamped
 import numpy as np
 import pytest
-from rbd_ros.errors import RbdError
-from rbd_ros.nodes.codec import JointStateReader
-from rbd_ros.nodes.simulator import node as simulator
-from std_srvs.srv import SetBool, Trigger
+from rbd_ros.model.collision_shapes import Box
+from rbd_ros.nodes import process_end
+from rbd_ros.nodes.simulator import contacts, messages, node as simulator_node, poses
+from rclpy.duration import Duration
+from rclpy.parameter import Parameter
+from rosgraph_msgs.msg import Clock
+from sensor_msgs.msg import JointState
+from simulator_rig import simulator
+from std_srvs.srv import Trigger
+
+PERIOD = 0.01
+LOCKSTEP = {'lockstep': True, 'command_type': 'joint_state', 'lockstep_timeout': 20.0}
 
 
-class Simulation:
-    """Keeps what it is asked for; its clock is at 5 s."""
-
-    joints, time_ns, released = ('a', 'b'), 5 * 10**9, False
-
-    def __init__(self):
-        self.asked, self.counters, self.refusal = [], SimpleNamespace(refused=0), ''
-
-    def __getattr__(self, name):
-        def ask(*given):
-            self.asked.append((name, *[list(x) if hasattr(x, 'tolist') else x for x in given]))
-            if self.refusal:
-                raise RbdError(self.refusal)
-            return SimpleNamespace(time_ns=4_900_000_000)
-        return ask
+def stamp_of(message):
+    """Return the stamp of a message, ns."""
+    stamp = message.clock if isinstance(message, Clock) else message.header.stamp
+    return stamp.sec * 10**9 + stamp.nanosec
 
 
-@pytest.fixture
-def node(monkeypatch):
-    """Return a simulator at 50 s of steady time and 1000 s of wall time, with what it did."""
-    monkeypatch.setattr(simulator, 'time', SimpleNamespace(
-        monotonic=lambda: 50.0, time_ns=lambda: 1000 * 10**9))
-    made = simulator.Simulator.__new__(simulator.Simulator)
-    made.logged, made.sent = [], []
-    log = dict.fromkeys(('info', 'warning'), lambda text, **_: made.logged.append(text))
-    made.__dict__.update(
-        _simulation=Simulation(), _sim_stamps=False, _reader=JointStateReader(),
-        get_logger=lambda: SimpleNamespace(**log), last_command=0.0, _clock_publisher=None,
-        _deaf_until=-np.inf,
-        _base=None, _settings=SimpleNamespace(number=lambda _: 0.5, integer=lambda _: 3,
-                                              flag=lambda _: False),
-        _writer=SimpleNamespace(write=lambda stamp, sample: ('state', stamp)), _reports=[
-            SimpleNamespace(report=lambda stamp: made.sent.append(('report', stamp)))],
-        _states=SimpleNamespace(publish=made.sent.append))
-    return made
+def answered(rig, *efforts, **more):
+    """Answer the last state; return the next one. The last one may be sent again meanwhile."""
+    before = stamp_of(rig.states[-1])
+    rig.send(*efforts, **more)
+    rig.spin(lambda: stamp_of(rig.states[-1]) > before)
+    return rig.states[-1]
 
 
-STAMP = (999, 750_000_000)
+def begin(rig):
+    """Open the brakes, after which each state waits for its answer."""
+    rig.spin(rig.commands.get_subscription_count)
+    rig.more(1)
+    rig.command(0.0, lambda: any('the brakes are open' in line for line in rig.log))
+    before = -1
+    while stamp_of(rig.states[-1]) > before:  # answers to earlier states are on their way
+        before = stamp_of(rig.states[-1])
+        for _ in range(20):
+            rig.executor.spin_once(timeout_sec=0.01)
 
 
-@pytest.mark.parametrize(('names', 'given', 'efforts'), [
-    ('ab', [1.0, 2.0], [1.0, 2.0]), ('cba', [9.0, 2.0, 1.0], [1.0, 2.0]),
-    ('ab', [1.0, 2.0, 3.0], [1.0, 2.0, 3.0])])      # read by rclpy; the simulation refuses it
-@pytest.mark.parametrize('simulated', [False, True])
-def test_commands_by_name(node, names, given, efforts, simulated):
-    """Efforts go to their joints; stamps of the wall clock become simulated time."""
-    node._sim_stamps = simulated
-    node._on_joint_command(joint_state(names, [], [], given, stamp=STAMP))
-    (what, given, stamp, now), = node._simulation.asked
-    assert (what, list(given), now, node.last_command) == ('command', efforts, 50.0, 50.0)
-    assert stamp == (999_750_000_000 if simulated else 4_750_000_000)
-    # the state leaves with its own age, by the clock that is asked for
-    stamp = 4_900_000_000 if simulated else 999_900_000_000
-    assert node.sent == [('state', stamp), ('report', stamp)]
+def test_commands_by_name_in_lockstep():
+    """Efforts go to their joints, in any order, in simulated time that waits; others are named."""
+    with simulator(**LOCKSTEP, publish_clock=True) as rig:
+        clock = rig.listen(Clock, '/clock')
+        begin(rig)
+        before = rig.states[-1]
+        state = answered(rig, 9.0, 2.0, names=('other', 'swing'))
+        assert list(state.effort) == [2.0] and stamp_of(state) == stamp_of(before) + 10_000_000
+        rig.spin(lambda: clock and stamp_of(clock[-1]) == stamp_of(state))
+        assert stamp_of(state) < 10**12  # it begins with zero
+        rig.is_told('a command has no effort for swing; it is ignored', 1.0, names=('other',))
+        assert stamp_of(answered(rig, 0.0)) == stamp_of(state) + 10_000_000
+        assert sum('the brakes are open' in line for line in rig.log) == 1
 
 
-def test_commands_that_cannot_be_taken(node):
-    """A joint without effort is named; what the simulation refuses is told."""
-    node._on_joint_command(joint_state(('a', 'c'), [], [], [1.0, 2.0]))
-    assert not node._simulation.asked and node._simulation.counters.refused == 1
-    assert node.logged.pop() == 'a command has no effort for b; it is ignored'
-    node._simulation.refusal = 'too long'
-    node._on_joint_command(joint_state(('a', 'b'), [], [], [1.0, 2.0]))
-    assert node.logged == ['too long'] and not node.sent
+def test_a_push_acts_in_its_frame_for_its_time():
+    """Moment and force turn the pendulum together; a frame that is not there is told."""
+    with simulator(**LOCKSTEP, wrench_timeout=2.5 * PERIOD) as rig:
+        begin(rig)
+        push = rig.other.create_publisher(WrenchStamped, '/simulator/wrench', 10)
+        message = WrenchStamped()
+        message.header.frame_id = 'tip'
+        message.wrench.torque, message.wrench.force = Vector3(x=5.0, y=3.0), Vector3(x=4.0, y=7.0)
+        rig.spin(push.get_subscription_count)
+        push.publish(message)
+        assert push.wait_for_all_acked(Duration(seconds=20.0))
+        for _ in range(10):
+            rig.executor.spin_once(timeout_sec=0.01)
+        speeds = [answered(rig, 0.0).velocity[0] for _ in range(6)]
+        gained = np.diff(speeds)
+        once = PERIOD * (3.0 - 0.5 * 4.0) / 0.35
+        assert gained[0] == pytest.approx(once, rel=0.1) and abs(gained[-1]) < 0.5 * once
+        message.header.frame_id = 'nowhere'
+
+        def told():
+            push.publish(message)
+            return any('a wrench is ignored: ' in line and 'nowhere' in line for line in rig.log)
+        rig.spin(told)
 
 
-def test_arrays_have_no_stamp_and_open_the_brakes_once(node):
-    """The first command opens the brakes, which is told once."""
-    cdr = Cdr()
-    cdr.number('I', 0)
-    cdr.number('I', 0)
-    cdr.doubles([3.0, 4.0])
-    ask = node._simulation.command
-    node._simulation.command = lambda *given: (setattr(node._simulation, 'released', True),
-                                               ask(*given))[1]
-    for _ in range(2):
-        node._on_array_command(cdr.message)
-    assert node._simulation.asked[-1] == ('command', [3.0, 4.0], None, 50.0)
-    assert node.logged == ['the brakes are open']
+def test_commands_to_motors():
+    """A row of five per joint acts in every step; other sizes and missing gains are told."""
+    with simulator(command_type='motor_array') as rig:
+        row = [0.1, 0.0, 20.0, 0.0, 1.0]
+
+        def acts():
+            rig.send(*row)
+            state = rig.states[-1]
+            return state.effort[0] == pytest.approx(
+                20.0 * (0.1 - state.position[0]) + 1.0, abs=0.5)
+        rig.more()
+        rig.spin(acts)
+        rig.is_told('"swing" cannot hold Kp 20 and Kd 100000', 0.1, 0.0, 20.0, 1e5, 1.0)
+        rig.is_told('not finite', 0.1, 0.0, 20.0, math.inf, 1.0)
+        rig.is_told('5 for each of 1 joints', 0.1)
+    with simulator(command_type='motor_joint_state') as rig:
+        rig.more()
+        values = {'position': [0.0, 0.0], 'velocity': [0.0, 0.0], 'effort': [1.0, 0.0]}
+
+        def pulls():
+            rig.send(names=('swing', 'swing/gains'), **values)
+            return rig.states[-1].effort[0] == pytest.approx(1.0)
+        rig.spin(pulls)
+        rig.is_told('a command without swing/gains is ignored', names=('swing', 'swing/stiffness'),
+                    **values)
 
 
-def test_services(node):
-    """Pause, go on, step and start again; a step that is refused says why."""
-    def ask(callback, **fields):
-        kind = SetBool if fields else Trigger
-        answer = callback(kind.Request(**fields), kind.Response())
-        return answer.success, answer.message, node._simulation.asked.pop()
-    assert ask(node._on_pause, data=True) == (True, 'paused', ('pause', True)) and not node.sent
-    assert ask(node._on_pause, data=False) == (True, 'running', ('resume', 50.0))
-    assert len(node.sent) == 2
-    assert ask(node._on_step) == (True, 'at 5.000000 s', ('step', 3, 50.0))
-    assert len(node.sent) == 4
-    assert ask(node._on_reset) == (True, 'initial state, brakes closed', ('reset',))
-    node._simulation.refusal = 'not paused'
-    assert ask(node._on_step) == (False, 'not paused', ('step', 3, 50.0)) and len(node.sent) == 4
-
-
-def test_a_reset_is_not_undone_by_commands_for_the_pose_before(node, monkeypatch):
+def test_a_reset_is_not_undone_by_commands_for_the_pose_before(monkeypatch):
     """They are ignored until they pause, as they do after the fault that the jump is."""
     clock = [50.0]
-    monkeypatch.setattr(simulator, 'time', SimpleNamespace(
-        monotonic=lambda: clock[0], time_ns=lambda: 1000 * 10**9))
+    with simulator(loop='executor') as rig:
+        rig.more()
+        monkeypatch.setattr(simulator_node, 'time', SimpleNamespace(
+            monotonic=lambda: clock[0], time_ns=lambda: 1000 * 10**9))
 
-    def taken(after):
-        clock[0] += after
-        node._simulation.asked.clear()
-        node._command([1.0, 2.0], None)
-        return bool(node._simulation.asked)
+        def taken():
+            return int(rig.node.summary().split(', ')[1].split()[0])
 
-    def reset():
-        node._on_reset(Trigger.Request(), Trigger.Response())
-    assert taken(0.002)
-    reset()
-    assert not any(taken(0.05) for _ in range(20))
-    assert taken(0.2) and taken(0.002)
-    reset()  # whoever never pauses has seen the new pose for long
-    assert sum(taken(0.05) for _ in range(100)) == pytest.approx(40, abs=1)
-    node._settings.flag = lambda name: name == 'lockstep'
-    reset()
-    assert taken(0.002)  # each state waits for its answer
-
-
-@pytest.mark.parametrize(('timeout', 'seconds'), [(0.5, 0.5), (0.0, float('inf'))])
-def test_wrench_is_moment_first(node, timeout, seconds):
-    """Moment and force act in the frame that is named, for their time or for ever."""
-    node._settings.number = lambda name: {'wrench_timeout': timeout}[name]
-    message = WrenchStamped()
-    message.header.frame_id = 'hand'
-    message.wrench.torque, message.wrench.force = (
-        Vector3(x=1.0, y=2.0, z=3.0), Vector3(x=4.0, y=5.0, z=6.0))
-    node._on_wrench(message)
-    assert node._simulation.asked == [('push', 'hand', [1.0, 2.0, 3.0, 4.0, 5.0, 6.0], seconds)]
-    node._simulation.refusal = 'no such frame'
-    node._on_wrench(message)
-    assert node.logged == ['a wrench is ignored: no such frame']
+        def commands(count, after):
+            """Send that many, each so long after the other; return how many were taken."""
+            before = taken()
+            for _ in range(count):
+                clock[0] += after
+                rig.node.last_command, last = rig.node.last_command, rig.node.last_command
+                rig.send(1.0)
+                rig.spin(lambda last=last: rig.node.last_command > last)
+            return taken() - before
+        rig.spin(rig.commands.get_subscription_count)
+        assert commands(2, 0.002) == 2
+        rig.ask(Trigger, 'reset')
+        assert commands(20, 0.05) == 0
+        assert commands(1, 0.2) == 1 and commands(1, 0.002) == 1
+        rig.ask(Trigger, 'reset')  # whoever never pauses has seen the new pose for long
+        assert commands(100, 0.05) == pytest.approx(40, abs=1)
 
 
-def test_clock_is_published_before_the_state(node):
-    """Where time is simulated the clock leaves first, and nothing leaves without a sample."""
-    clock = SimpleNamespace(clock=SimpleNamespace(sec=0, nanosec=0))
-    node._simulation.time_ns = 5_250_000_000
-    node.__dict__.update(_sim_stamps=True, _clock_message=clock, _clock_publisher=SimpleNamespace(
-        publish=lambda message: node.sent.append((message.clock.sec, message.clock.nanosec))))
-    node._on_tick()
-    assert node.sent == [(5, 250_000_000), ('state', 4_900_000_000), ('report', 4_900_000_000)]
-    node._publish(None)
-    assert len(node.sent) == 3
-    assert node._now().sec == 5
-    node._sim_stamps = False
-    assert node._now().sec == 1000
+def test_what_it_says_of_itself():
+    """Its parameters with their bounds, what is refused, its counters, and who else sends."""
+    with simulator() as rig:
+        rig.more()
+        row = rig.node.describe_parameter('state_rate')
+        limits, = row.floating_point_range
+        assert (limits.from_value, limits.to_value, row.read_only) == (1.0, 2000.0, True)
+        row = rig.node.describe_parameter('substeps')
+        assert row.integer_range[0].from_value == 1
+        assert 'one of none' in rig.node.describe_parameter('contact').additional_constraints
+        row = rig.node.describe_parameter('friction')
+        assert row.additional_constraints.startswith('each between ') and not row.read_only
+
+        def refusal(**values):
+            return rig.node.set_parameters_atomically([
+                Parameter(name, value=value) for name, value in values.items()]).reason
+        assert refusal(friction=[0.7]) == ''
+        assert 'friction' in refusal(friction=[0.7, 0.8], effort_source='none')
+        assert refusal(velocity_source='nonsense')
+        assert rig.more().effort and rig.node.get_parameter('friction').value[0] == 0.7
+        heard = rig.listen(DiagnosticArray, '/diagnostics')
+        rig.spin(lambda: heard)
+        assert heard[0].status[0].name == '/simulator: simulation'
+        assert not any('another publisher' in line for line in rig.log)
+        other = rig.other.create_publisher(JointState, 'joint_states', 1)
+        rig.spin(lambda: any('joint_states has another publisher' in each for each in rig.log))
+        assert other is not None
+        assert [each.split(' ', 1)[1] for each in rig.close().split(', ')] == [
+            'periods', 'commands', 'late wake-ups', 'periods skipped', 'states superseded']
+
+
+# -- reports ----------------------------------------------------------------------------------
+
+
+def publishers(sent):
+    """Return a node whose publishers note what they send."""
+    return SimpleNamespace(create_publisher=lambda kind, topic, qos: SimpleNamespace(
+        publish=lambda message: sent.append((topic, message))))
+
+
+def test_transforms_at_their_turn():
+    """Every third state has its poses, with its stamp."""
+    sent = []
+    pose = SimpleNamespace(parent='base', child='bob', translation=(1.0, 2.0, 3.0),
+                           rotation=(0.1, 0.2, 0.3, 0.9))
+    frames = SimpleNamespace(
+        fixed=list, moving=lambda q, t: [pose] if (q, t) == ('q', 0.5) else [])
+    subject = poses.TransformReports(publishers(sent), SimpleNamespace(q='q', time=0.5), frames, 3,
+                                     messages.time_message(7 * 10**9))
+    assert [topic for topic, _ in sent] == ['/tf_static'] and not sent[0][1].transforms
+    for k in range(1, 7):
+        subject.report(k * 10**9 + 5)
+    assert [(topic, m.transforms[0].header.stamp.sec, m.transforms[0].header.stamp.nanosec)
+            for topic, m in sent[1:]] == [('/tf', 3, 5), ('/tf', 6, 5)]
+    found = sent[-1][1].transforms[0]
+    assert (found.header.frame_id, found.child_frame_id) == ('base', 'bob')
+    t, r = found.transform.translation, found.transform.rotation
+    assert (t.x, t.y, t.z, r.x, r.y, r.z, r.w) == (1.0, 2.0, 3.0, 0.1, 0.2, 0.3, 0.9)
+
+
+def test_contacts_that_part_are_zero_once():
+    """Forces of one pair are summed; a pair that parts says zero, then nothing."""
+    sent = []
+    force = SimpleNamespace(body=1, obstacle='floor', point=np.array([1.0, 2.0, 0.0]),
+                            force=np.array([0.0, 0.0, 10.0]))
+    robot = SimpleNamespace(model=SimpleNamespace(body_names=['base', 'bob']), q='q', time=0.5,
+                            contact_forces=[force, force],
+                            world=SimpleNamespace(obstacles=[]))
+    frames = SimpleNamespace(at_body=lambda q, body, point, f, t: np.array([*point, *f]))
+    subject = contacts.ContactReports(publishers(sent), robot, frames, 2)
+    assert sent.pop()[0] == '~/scene'
+
+    def report():
+        sent.clear()
+        subject.report(10**9)
+        assert not sent
+        subject.report(2 * 10**9)
+        wrenches = [m for topic, m in sent if topic == '~/contact_wrench']
+        markers = [m.markers for topic, m in sent if topic == '~/contact_markers']
+        return [(m.header.frame_id, m.header.stamp.sec, m.wrench.torque.x, m.wrench.torque.y,
+                 m.wrench.force.z) for m in wrenches], [len(each) for each in markers]
+    assert report() == ([('bob', 2, 2.0, 4.0, 20.0)], [3])
+    arrow = sent[-1][1].markers[1]
+    assert arrow.header.frame_id == 'base' and arrow.points[0].x == 1.0
+    assert arrow.points[1].z == pytest.approx(10.0 * contacts.PER_NEWTON)
+    robot.contact_forces = []
+    assert report() == ([('bob', 2, 0.0, 0.0, 0.0)], [1])      # and the arrows vanish
+    assert report() == ([], [])
+
+
+def test_floor_is_drawn_below_its_surface():
+    """A plate without end is a large one whose top is where the robot touches; a box is itself."""
+    c, s = math.cos(0.4), math.sin(0.4)
+    R, p = np.array([[1.0, 0.0, 0.0], [0.0, c, -s], [0.0, s, c]]), np.array([0.1, 0.2, 0.3])
+    floor = contacts.scene_marker(SimpleNamespace(placed=(None, R, p)), 'base', 3)
+    assert (floor.header.frame_id, floor.ns, floor.id) == ('base', 'scene', 3)
+    assert (floor.scale.x, floor.scale.y, floor.scale.z) == (4.0, 4.0, 0.02)
+    assert floor.color.r == floor.color.g == floor.color.b == pytest.approx(0.6)
+    assert floor.color.a == pytest.approx(0.8)
+    at, turn = floor.pose.position, floor.pose.orientation
+    np.testing.assert_allclose([at.x, at.y, at.z], [0.1, 0.2 + 0.01 * s, 0.3 - 0.01 * c])
+    np.testing.assert_allclose([turn.x, turn.y, turn.z, turn.w],
+                               [math.sin(0.2), 0.0, 0.0, math.cos(0.2)], atol=1e-12)
+    box = contacts.scene_marker(SimpleNamespace(placed=(Box((1.0, 2.0, 3.0)), R, p)), 'base', 0)
+    assert (box.scale.x, box.scale.y, box.scale.z) == (1.0, 2.0, 3.0)
+    assert (box.pose.position.x, box.pose.position.z) == (0.1, 0.3)
+
+
+# -- process ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(('commands_until', 'failure', 'ends', 'told'), [
+    (-1.0, '', 0.0, False), (1.0, '', 1.3, True), (99.0, '', 4.3, True), (99.0, 'x', 0.0, False)])
+def test_commands_are_waited_for(monkeypatch, commands_until, failure, ends, told):
+    """Until 0.3 s after the last command, 4.3 s at most, and not after a failure."""
+    clock = SimpleNamespace(now=100.0)
+    monkeypatch.setattr(process_end, 'time', SimpleNamespace(
+        monotonic=lambda: clock.now,
+        sleep=lambda seconds: setattr(clock, 'now', clock.now + seconds)))
+    end = process_end.ProcessEnd.__new__(process_end.ProcessEnd)
+    end.failure, lines = failure, []
+    end.wait_for_controller(lambda: min(clock.now, 100.0 + commands_until), lines.append)
+    assert clock.now - 100.0 == pytest.approx(ends, abs=0.021)
+    assert [line.startswith('waiting up to 4.3 s') for line in lines] == ([True] if told else [])

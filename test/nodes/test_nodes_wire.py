@@ -14,28 +14,36 @@
 
 """Bytes of states in, bytes of commands out: whatever their form, the controller is the same."""
 
-from types import SimpleNamespace
-
 from codec_oracle import joint_state
 import controller_rig
 import numpy as np
 import pytest
-from rbd_ros.nodes.controller.loop_node import LoopNode
-from rbd_ros.wire.messages import stamp_of
+from rbd_ros.wire.reading import JointStateReader
 
 PERIOD = 0.001
 PHASE = 0.9 * np.arange(7)
 
 
+class Sending(controller_rig.Arm):
+    """The arm, and the bytes of its commands."""
+
+    def __init__(self, **values):
+        self.messages = []
+        super().__init__(**values)
+
+    def take_torque(self, torque):
+        """Keep what leaves."""
+        super().take_torque(torque)
+        self.messages.append(self.controller.command.tobytes())
+
+
 class Wire:
-    """The arm behind the messages of a loop node, which keeps what it publishes."""
+    """The arm behind messages; what it publishes is kept."""
 
     def __init__(self, kind='float64_multi_array', order=range(7), frame='', **values):
-        self.arm = controller_rig.Arm(**({'ramp_time': 0.1, 'command_type': kind} | values))
-        self.controller, self.messages = self.arm.controller, []
-        self.node = SimpleNamespace(
-            output=SimpleNamespace(publish=self.messages.append), _controller=self.controller)
-        self.controller._publish = lambda torque: LoopNode.publish(self.node, torque)
+        self.arm = Sending(**({'ramp_time': 0.1, 'command_type': kind} | values))
+        self.controller, self.messages = self.arm.controller, self.arm.messages
+        self.controller.p.states.ages.clock_offset = -1e4  # its stamps are of another clock
         self.order, self.frame, self.padding = list(order), frame, 0
         self.time = 50.0
 
@@ -104,7 +112,8 @@ def test_refused_states_stamp_no_torque(spoil):
             q[2] = np.nan
         stamps = {'still': good, 'nan': None, 'late': good + 1e-6 * (k + 1)}
         wire.state(q, qd, stamp=stamps[spoil])
-    sent = [stamp_of(message) for message in wire.messages[count:]]
+    read = JointStateReader().read
+    sent = [read(message).stamp for message in wire.messages[count:]]
     assert len(sent) > 50 and wire.arm.state != 'running'
     assert max(sent) <= good + (0.1 if spoil == 'late' else 1e-6)  # 1e-6: rounding of the sum
 

@@ -72,6 +72,7 @@ class StepController:
         self._sent, self._torque = 0, np.zeros(len(self._robot.joints))
         self.controller = Controller(self._settings(), law_kernels(robot), self._publish,
                                      backend)
+        self.controller.p.states.ages.asked = 0.0  # stories are also of ages that nobody knows
         self.limits: Array = self.controller.settings.torque_limits
         self._answer = 0
 
@@ -145,7 +146,7 @@ class StepController:
         if kind in _FINAL:
             return lambda _now, steady: controller.fault(steady, _FINAL[kind])
         if kind == 'parameters':
-            return self._change(data[0])
+            return self.change(data[0])
         if kind == 'hold':
             return controller.hold
         if kind == 'refused':
@@ -169,7 +170,8 @@ class StepController:
         if STATES.index(self.controller.state) in IDLE:
             self.controller.activate(now, steady)
 
-    def _change(self, changes: Mapping[str, Value]) -> Request:
+    def change(self, changes: Mapping[str, Value]) -> Request:
+        """Return what changes parameters."""
         before = self._values
         self._values = {**before, **changes}
         try:

@@ -81,9 +81,10 @@ class Arm:
             'driver_adds': 'none', 'nominal_rate': 1.0 / period, 'start.time': 0.0,
             'start.watch_time': 0.0, 'ramp_time': 0.3, 'free_damping': [0.0]} | values
         self.sent: list[Array] = []
+        self.sent_at: list[float] = []  # by the steady clock, s
+        self.entered: list[tuple[float, str]] = []  # when which state of the supervisor was seen
         settings = self.settings()
-        self.controller = Controller(settings, compile_kernels(settings),
-                                     lambda torque: self.sent.append(torque.copy()))
+        self.controller = Controller(settings, compile_kernels(settings), self.take_torque)
         if not simulated:  # the clock of this machine is another one
             self.controller.p.states.ages.clock_offset = -AHEAD
         self.q, self.qd = np.array(q, dtype=float), np.zeros(7)
@@ -101,7 +102,7 @@ class Arm:
     @property
     def now(self) -> float:
         """Control time, s."""
-        return self.time + self.offset
+        return round(self.time + self.offset, 9)  # a clock that stands does not go back by a bit
 
     @property
     def state(self) -> str:
@@ -198,7 +199,19 @@ class Arm:
 
     def tick(self) -> bool:
         """Let the timer look."""
-        return self.controller.take_timer(self.now, self.time)
+        sent = self.controller.take_timer(self.now, self.time)
+        if not self.entered or self.entered[-1][1] != self.state:
+            self.entered.append((self.time, self.state))
+        return sent
+
+    def take_torque(self, torque: Array) -> None:
+        """Take a command."""
+        self.sent.append(torque.copy())
+        self.sent_at.append(self.time)
+
+    def when(self, state: str) -> float:
+        """Return the time at which a state was entered last."""
+        return next(time for time, entered in reversed(self.entered) if entered == state)
 
     # -- requests -----------------------------------------------------------------------------
 

@@ -28,6 +28,16 @@ class Node:
         self._subscriptions, self._services, self.timers, self.woken = [], [], [], 0
         self.handed = []
 
+    @property
+    def subscribed(self):
+        """Subscriptions that its executor knows."""
+        return self._subscriptions
+
+    @property
+    def served(self):
+        """Services that its executor knows."""
+        return self._services
+
     def create_subscription(self, kind, topic, callback, qos, **_):
         """Return a subscription that is read like one of rclpy."""
         handle = Handle(lambda *_: (self.kept.pop(0), None) if self.kept else None)

@@ -134,10 +134,13 @@ class Robot:
 
 def make_controller(**values):
     """Return a controller that trusts a driver which puts its robot anywhere."""
-    return Arm(Q, period=1.0 / RATE, ramp_time=0.05, brake_time=0.05, release_time=0.05,
-               state_tolerance=[100.0], stop_action='release', minimum_rate=10.0,
-               state_timeout=0.8, release_torque='zero', command_type='joint_state',
-               **values).controller
+    controller = Arm(
+        Q, period=1.0 / RATE, ramp_time=0.05, brake_time=0.05, release_time=0.05,
+        state_tolerance=[100.0], stop_action='release', minimum_rate=10.0, state_timeout=0.8,
+        release_torque='zero', command_type='joint_state', **values).controller
+    # the rig of the arm has a clock of its own; here stamps are of the clock of this machine
+    controller.p.states.ages.clock_offset = controller.settings.clock_offset
+    return controller
 
 
 def activate(robot, controller, loop):

@@ -179,8 +179,6 @@ class NodeRig:
     def _serve(self) -> None:
         """Have all nodes served, each in a thread of its own."""
         nodes = [self.node, self.node.transitions, self.client]
-        if hasattr(self.node.loop_node, 'free_period'):  # of Python, not of machine code
-            nodes.append(self.node.loop_node)
         self._threads = []
         for each in nodes:
             executor = make_executor('events')

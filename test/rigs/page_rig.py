@@ -394,7 +394,7 @@ class Desk:
         for robot, tab in zip(self.robots, self.node.tabs):
             if tab.page is None or not robot.answers:
                 continue
-            heard = tab.page._telemetry
+            heard = tab.page.telemetry
             late = heard.age('controller') > 1.0
             ends = time.monotonic() + PATIENCE
             for k in itertools.count():
@@ -522,14 +522,14 @@ class Desk:
     def say(self, **words: str) -> None:
         """Have the controller tell state, mode or fault, and the page hear it."""
         self.robot.say(**words)
-        heard = self.node.tabs[0].page._telemetry
+        heard = self.node.tabs[0].page.telemetry
         self.until(lambda: all(getattr(heard, name) == text for name, text in words.items()),
                    looks=False)
 
     def give(self, **values: Any) -> None:
         """Give the controller other parameters, and wait until the page has read them."""
         self.robot.give(**values)
-        settings = self.node.tabs[0].page._settings
+        settings = self.node.tabs[0].page.settings
 
         def known() -> bool:
             self.look()

@@ -34,7 +34,6 @@ from rbd_ros.wire.messages import array_command, effort_command, joint_state
 
 pytest.importorskip('llvmlite', reason='machine code is made by llvmlite')
 
-MS = 1_000_000
 START = 7_000_000_123
 
 

@@ -80,39 +80,6 @@ def test_units_do_not_decide_what_sticks(scale):
         assert w == pytest.approx([0.3 * (share - 1.0) if slides else 0.0], rel=1e-9, abs=0.0)
 
 
-@pytest.mark.parametrize('seed', range(10))
-def test_friction_never_adds_energy(seed):
-    """Without stops that push, the kinetic energy after is not more than before."""
-    data = problem(seed, stops=False)
-    H, v = data['H'], data['v_free']
-    w = solve_velocity(**data).w
-    assert w @ H @ w <= v @ H @ v + 1e-12
-
-
-def test_without_anything_the_velocity_is_free():
-    """No friction, no damping, no stop: nothing changes and no impulse is given."""
-    data = problem(1, stops=False) | {'dry': np.zeros(6), 'viscous': np.zeros(6)}
-    solved = solve_velocity(**data)
-    assert (solved.w == data['v_free']).all()
-    assert not solved.impulse.any()
-
-
-def test_viscous_alone_is_the_implicit_rule():
-    """With damping alone the solution is that of (H + h D) w = H v."""
-    data = problem(2, stops=False) | {'dry': np.zeros(6)}
-    expected = np.linalg.solve(data['H'] + np.diag(data['viscous']), data['H'] @ data['v_free'])
-    assert solve_velocity(**data).w == pytest.approx(
-        expected, abs=1e-11)
-
-
-def test_brake_holds_against_anything():
-    """A joint whose velocity is bounded by zero on both sides rests, whatever the others do."""
-    data = problem(3)
-    data['low'][2] = data['high'][2] = 0.0
-    w = solve_velocity(**data).w
-    assert w[2] == 0.0
-
-
 def test_sticking_is_exactly_zero():
     """Below the friction limit the velocity is zero to the last bit, not merely small."""
     H, v = np.diag([1.0, 2.0]), np.array([0.3, -0.2])

@@ -74,15 +74,6 @@ def test_one_number_for_all_joints(arm):
             Physics.of(arm[0], **bad)
 
 
-@pytest.mark.parametrize('integrator', ['rk4', 'semi_implicit'])
-def test_terminal_velocity(integrator):
-    """A damped fall ends at m g / d, whatever the integrator."""
-    robot, _ = simulated(slider(damping=40.0), integrator=integrator)
-    for _ in range(2000):
-        robot.step(H)
-    assert robot.v[0] == pytest.approx(-2.0 * 9.81 / 40.0, abs=1e-12)
-
-
 def test_damping_inside_rk4_keeps_order_four():
     """A damped fall follows v = v_end (1 - exp(-d t / m)) to 1e-12 at 1 ms."""
     robot, _ = simulated(slider(damping=4.0))
@@ -136,17 +127,6 @@ def test_sliding_comes_to_rest_and_stays():
     before = robot.q.copy()
     robot.step(H)
     assert (robot.q == before).all()
-
-
-def test_arm_at_rest_with_friction_stays(arm):
-    """Gravity torque off by less than the friction leaves all seven joints where they are."""
-    robot = armed(arm)
-    robot.place(BENT)
-    off = 0.9 * np.array(robot.physics.friction) * [1, -1, 1, -1, 1, -1, 1]
-    robot.command(arm[1].gravity(BENT) + off)
-    for _ in range(300):
-        robot.step(H)
-    assert (robot.q == BENT).all() and not robot.v.any()
 
 
 def test_one_joint_breaks_loose_while_others_stick(arm):

@@ -61,25 +61,6 @@ def test_planar_operations_are_rows_of_the_spatial_ones(sample):
     assert u.dot(f) == f.dot(u) == pytest.approx((X @ u).dot(X @ f), rel=1e-12)
 
 
-@pytest.mark.seed('RBDA 2-42', 'RBDA A-01')
-def test_planar_formulas_of_the_book():
-    """Matrices of Table A.1 in the book's letters."""
-    w, vx, vy = 0.3, -1.2, 0.7
-    v = PlanarMotion(w, vx, vy)
-    crm = np.array([[0, 0, 0], [vy, 0, -w], [-vx, w, 0]])
-    m, f = PlanarMotion(1.0, 2.0, 3.0), PlanarForce(1.0, 2.0, 3.0)
-    assert_close(array(v.cross(m)), crm @ [1, 2, 3])
-    assert_close(array(v.cross(f)), -crm.T @ [1, 2, 3])
-    t, x, y = 0.6, 0.2, -0.5
-    c, s = math.cos(t), math.sin(t)
-    assert_close(array(PlanarTransform.from_angle(t, x, y)),
-                 [[1, 0, 0], [s * x - c * y, c, s], [c * x + s * y, -s, c]])
-    mass, cx, cy, I_c = 2.0, 0.3, -0.1, 0.4
-    assert_close(array(PlanarInertia.from_com(mass, cx, cy, I_c)),
-                 [[I_c + mass * (cx**2 + cy**2), -mass * cy, mass * cx], [-mass * cy, mass, 0],
-                  [mass * cx, 0, mass]])
-
-
 @pytest.mark.seed('RBDA A-01')
 def test_planar_displacements():
     """Version 2 of XtoV is invariant and parallel to the exact displacement, 1 is not."""
@@ -100,20 +81,6 @@ def test_planar_displacements():
         0.0, 0.3, -0.4]
     spatial = X.spatial()
     assert_close(array(v), array(small_motion(spatial))[2:5])
-
-
-@pytest.mark.seed('RBDA 10-03')
-def test_planar_body_far_from_the_origin():
-    """The equation of motion of Eq. 10.1 with c = (100, 10) has the printed coefficients."""
-    cx, cy = 100.0, 10.0
-    inertia = PlanarInertia.from_com(1.0, cx, cy, 1.0)
-    to_O = PlanarTransform(1.0, 0.0, -cx, -cy)
-    v, f = to_O @ PlanarMotion(1.0, 0.0, 0.0), to_O @ PlanarForce(1.0, -1.0, 1.0)
-    assert v.to_list() == [1.0, cy, -cx]
-    assert f.to_list() == [111.0, -1.0, 1.0]
-    assert array(inertia).tolist() == [[10101, -10, 100], [-10, 1, 0], [100, 0, 1]]
-    assert v.cross(inertia @ v).to_list() == [0.0, 0.0, 0.0]
-    assert (inertia @ PlanarMotion(1.0, cy - 1.0, 1.0 - cx)).to_list() == f.to_list()
 
 
 @pytest.mark.parametrize('operation', [operator.add, operator.sub, PlanarMotion.dot])

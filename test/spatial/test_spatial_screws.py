@@ -20,7 +20,6 @@ import math
 
 import numpy as np
 import pytest
-from rbd_ros.joints import Helical
 from rbd_ros.spatial import (
     decompose, Force, force_at, moment_at, Motion, rotation_about, Vec3, velocity_at)
 from rbd_ros.spatial.screws import free_part, is_free, is_line, line_part, pitch
@@ -106,12 +105,3 @@ def test_magnitudes_of_pure_motions_and_forces(sample):
     assert decompose(X @ twist).pitch == pytest.approx(0.7, rel=1e-12)
     # there is no number that compares the two kinds: a vector offers none
     assert not any(hasattr(twist, word) for word in ('norm', 'magnitude', '__abs__'))
-
-
-@pytest.mark.seed('RBDA 2-11')
-def test_helical_joint_has_its_pitch():
-    """The axis of a helical joint is a screw of the joint's pitch; any frame agrees."""
-    sample = Sampler(5)
-    S, = Helical((1.0, 2.0, -1.0), 0.3).subspace([0.0])
-    assert pitch(S) == pytest.approx(0.3, rel=1e-14)
-    assert decompose(sample.transform() @ S).pitch == pytest.approx(0.3, rel=1e-12)

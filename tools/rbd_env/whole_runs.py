@@ -31,7 +31,7 @@ RECORD = 'test/whole_runs.csv'
 HEAVY = 'test/heavy.csv'
 
 #: s of one worker from which on a test, with all its cases, is heavy
-_LONG = 0.2
+_LONG = 0.1
 
 
 def last(root: Path) -> dict[str, str]:

@@ -15,10 +15,11 @@
 // The driver of a robot: it publishes joint states at a steady rate and notes when each of them
 // was answered. A command says by its stamp which state it answers.
 //
-//   driver STATES LENGTH
+//   driver STATES LENGTH EFFORTS JOINTS
 //
 // STATES is a file of serialized joint states of LENGTH bytes each, published in turn, each with
-// the time as its stamp, until the standard input ends. Lines on it:
+// the time as its stamp, until the standard input ends. In a command the efforts of so many JOINTS
+// begin at byte EFFORTS. Lines on the standard input:
 //
 //   wait SECONDS      wait until a command has come; prints "answered" or "silent"
 //   count             print how many states were published
@@ -26,7 +27,9 @@
 //                     published in all; wait for late commands and print "REPEATED UNKNOWN BYTES":
 //                     commands to a state that had one, commands whose stamp is of no state, bytes
 //                     of the last command; then for each of the COUNT states "SENT ANSWERED" in ns
-//                     of the monotonic clock; ANSWERED is 0 if it was not
+//                     of the monotonic clock; ANSWERED is 0 if it was not; then the number of
+//                     lines that follow, for some of the states that were answered: "WHICH EFFORT
+//                     ...", where WHICH is its number in the file
 
 #include <stdatomic.h>
 
@@ -35,6 +38,8 @@
 #define STATES (1 << 18)  // of one process, which publishes at 1 kHz unless told otherwise
 #define NS 1000000000LL
 #define LATE (NS / 5)  // how long a command is waited for
+#define KEPT 20  // of so many states the efforts of one are kept
+#define JOINTS 16
 
 static endpoint_t side;
 static int64_t stamps[STATES], sent[STATES];
@@ -42,7 +47,9 @@ static _Atomic int64_t answered[STATES];
 static _Atomic long count, repeated, unknown, length;
 static _Atomic int64_t period = NS / 1000;
 static atomic_int ending;
-static size_t state_length;
+static size_t state_length, efforts_at, joints;
+static long forms;
+static double efforts[STATES / KEPT + 1][JOINTS];
 
 static int64_t now(clockid_t clock)
 {
@@ -68,8 +75,9 @@ static int64_t stamp_of(const uint8_t * buffer)
 }
 
 // Give an answer to its state; stamps grow, and most answers are to the last state.
-static void pair(int64_t stamp, int64_t when)
+static void pair(const rcl_serialized_message_t * command, int64_t when)
 {
+  int64_t stamp = stamp_of(command->buffer);
   long k = atomic_load(&count) - 1;
   int64_t none = 0;
   while (k >= 0 && stamps[k] > stamp) {
@@ -77,7 +85,12 @@ static void pair(int64_t stamp, int64_t when)
   }
   if (k < 0 || stamps[k] != stamp) {
     atomic_fetch_add(&unknown, 1);
-  } else if (!atomic_compare_exchange_strong(&answered[k], &none, when)) {
+    return;
+  }
+  if (k % KEPT == 0 && efforts_at + joints * sizeof(double) <= command->buffer_length) {
+    memcpy(efforts[k / KEPT], command->buffer + efforts_at, joints * sizeof(double));
+  }
+  if (!atomic_compare_exchange_strong(&answered[k], &none, when)) {
     atomic_fetch_add(&repeated, 1);
   }
 }
@@ -90,24 +103,24 @@ static void * receive(void * unused)
     while (take(&side, &command)) {
       int64_t when = now(CLOCK_MONOTONIC);
       atomic_store(&length, (long)command.buffer_length);
-      pair(stamp_of(command.buffer), when);
+      pair(&command, when);
     }
   }
   must(rmw_serialized_message_fini(&command), "message");
   return unused;
 }
 
-static rcl_serialized_message_t * read_states(const char * path, size_t size, long * forms)
+static rcl_serialized_message_t * read_states(const char * path, size_t size)
 {
   FILE * file = fopen(path, "rb");
   if (file == NULL || size == 0 || size > CAPACITY || fseek(file, 0, SEEK_END) != 0) {
     fprintf(stderr, "driver: %s cannot be read, or its messages are too large\n", path);
     exit(1);
   }
-  *forms = ftell(file) / (long)size;
+  forms = ftell(file) / (long)size;
   rewind(file);
-  rcl_serialized_message_t * states = calloc((size_t)*forms, sizeof(*states));
-  for (long i = 0; i < *forms; ++i) {
+  rcl_serialized_message_t * states = calloc((size_t)forms, sizeof(*states));
+  for (long i = 0; i < forms; ++i) {
     states[i] = message_of(size);
     if (fread(states[i].buffer, 1, size, file) != size) {
       fail(path);
@@ -117,7 +130,7 @@ static rcl_serialized_message_t * read_states(const char * path, size_t size, lo
   return states;
 }
 
-static void publish_next(rcl_serialized_message_t * states, long forms)
+static void publish_next(rcl_serialized_message_t * states)
 {
   long k = atomic_load(&count);
   rcl_serialized_message_t * state = &states[k % forms];
@@ -142,18 +155,36 @@ static void publish_next(rcl_serialized_message_t * states, long forms)
 // Publish at the rate, whatever else happens: a controller must not see states cease.
 static void * drive(void * path)
 {
-  long forms;
-  rcl_serialized_message_t * states = read_states(path, state_length, &forms);
+  rcl_serialized_message_t * states = read_states(path, state_length);
   int64_t due = now(CLOCK_MONOTONIC);
   while (!ending) {
     int64_t step = atomic_load(&period);
     sleep_until(due);
-    publish_next(states, forms);
+    publish_next(states);
     do {  // what this process has slept through is left out, not sent in a burst
       due += step;
     } while (due + step < now(CLOCK_MONOTONIC));
   }
   return NULL;
+}
+
+static void print_efforts(long begin, long end)
+{
+  long lines = 0;
+  for (long k = begin; k < end; k += KEPT) {
+    lines += atomic_load(&answered[k]) != 0;
+  }
+  printf("%ld\n", lines);
+  for (long k = begin; k < end && lines > 0; k += KEPT) {
+    if (atomic_load(&answered[k]) != 0) {
+      --lines;
+      printf("%ld", k % forms);
+      for (size_t i = 0; i < joints; ++i) {
+        printf(" %.17g", efforts[k / KEPT][i]);
+      }
+      printf("\n");
+    }
+  }
 }
 
 static void measure(double rate, long wanted)
@@ -173,6 +204,7 @@ static void measure(double rate, long wanted)
   for (long k = first; k < first + wanted; ++k) {
     printf("%lld %lld\n", (long long)sent[k], (long long)atomic_load(&answered[k]));
   }
+  print_efforts((first + KEPT - 1) / KEPT * KEPT, first + wanted);
 }
 
 static void wait_for_node(double seconds)
@@ -190,11 +222,12 @@ int main(int argc, char ** argv)
   double number;
   long wanted;
   pthread_t receiving, driving;
-  if (argc != 3) {
-    fprintf(stderr, "usage: %s STATES LENGTH\n", argv[0]);
+  if (argc != 5 || (joints = strtoul(argv[4], NULL, 10)) > JOINTS) {
+    fprintf(stderr, "usage: %s STATES LENGTH EFFORTS JOINTS\n", argv[0]);
     return 2;
   }
   state_length = strtoul(argv[2], NULL, 10);
+  efforts_at = strtoul(argv[3], NULL, 10);
   memset(stamps, 0xff, sizeof(stamps));  // no page is to be fetched while measuring
   memset(sent, 0xff, sizeof(sent));
   for (long k = 0; k < STATES; ++k) {

@@ -51,6 +51,8 @@ ECHO = 'C echo on rcl'
 COMPANY = 4
 #: Seconds until a node must have answered.
 PATIENCE = 60.0
+#: States per second of the motion.
+STATE_RATE = 1000.0
 #: Rows and words of a row of the file that the library of allocations writes.
 THREADS, WORDS = 256, 4
 
@@ -72,6 +74,8 @@ class Seen(NamedTuple):
     length: int  # bytes of a command
     cpu: float  # s of the subject's process, per state
     others: float  # share of the machine that neither subject nor driver nor idling took
+    #: Of some states: when in the motion they were, s, and the torques that answered them.
+    torques: Sequence[tuple[float, Sequence[float]]] = ()
 
 
 class Allocated(NamedTuple):
@@ -91,15 +95,15 @@ class Files(NamedTuple):
     efforts: int  # where they begin in the template
 
     @classmethod
-    def write(cls, folder: Path, rate: float = 1000.0) -> Files:
+    def write(cls, folder: Path) -> Files:
         """
         Write one period of the arm's sway, and a command.
 
         :param folder: where to; it must exist.
-        :param rate: states per second.
         """
         effort = np.zeros(len(JOINTS))
-        states = [joint_state(JOINTS, *motion(k / rate), effort) for k in range(round(rate / 2))]
+        states = [joint_state(JOINTS, *motion(k / STATE_RATE), effort)
+                  for k in range(round(STATE_RATE / 2))]
         command, at = effort_template(JOINTS)
         found = cls(folder / 'states', len(states[0]), folder / 'template', at)
         found.states.write_bytes(b''.join(states))
@@ -132,8 +136,8 @@ class Driver:
         :param environment: with the domain.
         """
         self._process = subprocess.Popen(
-            [program, files.states, str(files.length)], env=environment, text=True,
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+            [program, files.states, *map(str, (files.length, files.efforts, len(JOINTS)))],
+            env=environment, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         self.pid = self._process.pid
 
     def __enter__(self) -> Driver:
@@ -190,8 +194,9 @@ class Driver:
         others = share_of_others(machine, psutil.cpu_times(), used + own)
         repeated, unknown, length = map(int, self._line().split())
         pairs = np.array([self._line().split() for _ in range(count)], dtype=np.int64)
+        rows = [self._line().split() for _ in range(int(self._line()))]
         return Seen(pairs[:, 0], pairs[:, 1], repeated, unknown, length, used / (last - first),
-                    others)
+                    others, [(int(k) / STATE_RATE, [float(x) for x in tau]) for k, *tau in rows])
 
 
 def share_of_others(before: Any, after: Any, own: float) -> float:

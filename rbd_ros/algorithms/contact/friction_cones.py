@@ -19,6 +19,10 @@ Which contact is open, sticks or slides where to is guessed, the linear equation
 solved, and the guess is corrected. With the forces of the last step to begin with, the first guess
 is nearly always right. Where guesses do not lead to the end, sweeps over the contacts make better
 ones.
+
+Many contacts of few bodies depend on each other: M = W A^T has the rank of the joints. Then M is
+not formed, and the equations of a guess are solved for the motion of the joints (Woodbury): for a
+stack of boxes, with 16 contacts between two of them, that is some hundred times shorter.
 """
 
 from __future__ import annotations
@@ -50,9 +54,11 @@ FLAT, TURNS = 1e-12, 8
 #: Rows of ``w``. Forces per motion of each contact, by which the two are compared; the best forces
 #: yet; forces less the motion that they leave; contacts that are not open; what a guess misses.
 STEP, BEST, TRIAL, CLOSED, MISSED = 0, 1, 2, 3, 4
+#: Motions of the contacts; what their own equations make of what a guess misses.
+MOTION, LOCAL = 14, 15
 #: Three rows each: pseudo-inverses of the contacts' own blocks of M; a block, and its axes.
 INVERSE, BLOCK, AXES = 5, 8, 11
-ROWS = 14
+ROWS = 16
 
 
 class Cones(NamedTuple):
@@ -61,12 +67,19 @@ class Cones(NamedTuple):
 
     Three rows belong to each contact: two tangential ones, and the normal one.
 
-    :param M: how the contacts answer to forces; symmetric.
+    :param M: how the contacts answer to forces; symmetric. Only the blocks of each contact where
+        the problem ``is_long``.
     :param d: their motion without forces.
     :param mu: their coefficients of friction.
     :param force: those to begin with, and those that were found.
     :param K: room for a matrix like M.
     :param w: room for vectors, ``ROWS`` of them.
+    :param A: motions of the contacts by those of the joints; no columns where only M is known.
+    :param W: motions of the joints by forces of the contacts, so that M = W A^T.
+    :param span: first joint that matters to the three rows of each contact, and the one behind the
+        last.
+    :param N: room for a matrix like W.
+    :param y: room for motions of the joints.
     :param swept: number of sweeps that were needed, of all solutions together.
     """
 
@@ -76,14 +89,29 @@ class Cones(NamedTuple):
     force: Vector
     K: Matrix
     w: Matrix
+    A: Matrix
+    W: Matrix
+    span: Matrix
+    N: Matrix
+    y: Vector
     swept: Vector
 
 
-def cones(contacts: int) -> Cones:
-    """Return room for so many contacts."""
+def cones(contacts: int, freedoms: int = 0) -> Cones:
+    """
+    Return room for so many contacts.
+
+    :param freedoms: of the joints, where A and W will be given.
+    """
     n = 3 * contacts
+    A, W, N = (np.zeros((n, freedoms)) for _ in range(3))
     return Cones(np.zeros((n, n)), np.zeros(n), np.zeros(contacts), np.zeros(n), np.zeros((n, n)),
-                 np.zeros((ROWS, n)), np.zeros(1))
+                 np.zeros((ROWS, n)), A, W, np.zeros((2, n)), N, np.zeros(freedoms), np.zeros(1))
+
+
+def is_long(p: Cones, count: int) -> bool:
+    """Return whether contacts are so many that W and A are shorter than M."""
+    return len(p.y) > 0 and 3 * count > 2 * len(p.y)
 
 
 def settle(p: Cones, count: int, tolerance: float, sweeps: int) -> float:
@@ -158,18 +186,47 @@ def guess(
     return least
 
 
-def try_forces(p: Cones, count: int) -> None:
-    """Set f - step u of each contact, u its motion under all forces."""
+def move(p: Cones, count: int) -> None:
+    """Set the motions of all contacts under all forces."""
+    if is_long(p, count):
+        push_joints(p, count)
+        for k in range(3 * count):
+            p.w[MOTION, k] = p.d[k] + moved(p, k)
+        return
     for k in range(3 * count):
-        p.w[TRIAL, k] = p.d[k]
+        p.w[MOTION, k] = p.d[k]
     for j in range(3 * count):
         f = p.force[j]
         if f != 0.0:
             for k in range(3 * count):
-                p.w[TRIAL, k] += p.M[j, k] * f
+                p.w[MOTION, k] += p.M[j, k] * f
+
+
+def push_joints(p: Cones, count: int) -> None:
+    """Set y = A^T f."""
+    for i in range(len(p.y)):
+        p.y[i] = 0.0
+    for k in range(3 * count):
+        f = p.force[k]
+        if f != 0.0:
+            for i in range(int(p.span[0, k]), int(p.span[1, k])):
+                p.y[i] += p.A[k, i] * f
+
+
+def moved(p: Cones, k: int) -> float:
+    """Return a row of W y."""
+    total = 0.0
+    for i in range(int(p.span[0, k]), int(p.span[1, k])):
+        total += p.W[k, i] * p.y[i]
+    return total
+
+
+def try_forces(p: Cones, count: int) -> None:
+    """Set f - step u of each contact, u its motion under all forces."""
+    move(p, count)
     for i in range(count):
         for k in range(3 * i, 3 * i + 3):
-            p.w[TRIAL, k] = p.force[k] - p.w[STEP, i] * p.w[TRIAL, k]
+            p.w[TRIAL, k] = p.force[k] - p.w[STEP, i] * p.w[MOTION, k]
 
 
 def residual_of(p: Cones, count: int, size: float) -> float:
@@ -205,12 +262,13 @@ def solve_guess(p: Cones, count: int, damping: float) -> bool:
         else:
             for k in range(3 * i, 3 * i + 3):
                 p.force[k] = 0.0
+    move(p, count)
+    if is_long(p, count):
+        return solve_long(p, m, damping)
     for a in range(m):
         k = 3 * int(p.w[CLOSED, a])
         for r in range(3):
-            p.w[MISSED, 3 * a + r] = p.d[k + r]
-            for j in range(3 * count):
-                p.w[MISSED, 3 * a + r] += p.M[k + r, j] * p.force[j]
+            p.w[MISSED, 3 * a + r] = p.w[MOTION, k + r]
             for b in range(m):
                 j = 3 * int(p.w[CLOSED, b])
                 p.K[3 * a + r, 3 * b] = p.M[k + r, j]
@@ -250,6 +308,73 @@ def let_slide(p: Cones, a: int, m: int) -> None:
     p.w[MISSED, row + 1] = stiff * (p.force[k + 1] - limit * y)
 
 
+def solve_long(p: Cones, m: int, damping: float) -> bool:
+    """
+    Solve the equations of a guess for the motion of the joints.
+
+    They are R W y + D x = missed with y = A^T x, where R and D have a block for each contact:
+    (1 + A^T D^-1 R W) y = A^T D^-1 missed, and then x.
+
+    :param m: how many contacts are not open.
+    """
+    n = len(p.y)
+    for i in range(n):
+        p.w[MISSED, i] = 0.0
+        for j in range(n):
+            p.K[i, j] = 1.0 if i == j else 0.0
+    for a in range(m):
+        let_slide_alone(p, a, damping)
+        for r in range(3):
+            k = 3 * int(p.w[CLOSED, a]) + r
+            first, last = int(p.span[0, k]), int(p.span[1, k])
+            for i in range(first, last):
+                push = p.A[k, i]
+                if push != 0.0:
+                    p.w[MISSED, i] += push * p.w[LOCAL, 3 * a + r]
+                    for j in range(first, last):
+                        p.K[i, j] += push * p.N[3 * a + r, j]
+    if not eliminate(p, n):
+        return False
+    for a in range(m):
+        for r in range(3):
+            x, k = p.w[LOCAL, 3 * a + r], 3 * int(p.w[CLOSED, a]) + r
+            for i in range(int(p.span[0, k]), int(p.span[1, k])):
+                x -= p.N[3 * a + r, i] * p.w[MISSED, i]
+            p.force[k] -= x
+    return True
+
+
+def let_slide_alone(p: Cones, a: int, damping: float) -> None:
+    """Set D^-1 R W and D^-1 missed of a contact: the same equations as of ``let_slide``."""
+    i = int(p.w[CLOSED, a])
+    k, row = 3 * i, 3 * a
+    first, last = int(p.span[0, k]), int(p.span[1, k])
+    size = math.sqrt(p.w[TRIAL, k] * p.w[TRIAL, k] + p.w[TRIAL, k + 1] * p.w[TRIAL, k + 1])
+    up = 1.0 / damping
+    p.w[LOCAL, row + 2] = up * p.w[MOTION, k + 2]
+    for j in range(first, last):
+        p.N[row + 2, j] = up * p.W[k + 2, j]
+    if size <= p.mu[i] * p.w[TRIAL, k + 2]:
+        for r in range(2):
+            p.w[LOCAL, row + r] = up * p.w[MOTION, k + r]
+            for j in range(first, last):
+                p.N[row + r, j] = up * p.W[k + r, j]
+        return
+    # D acts across the sliding and along it: turn into these directions and back.
+    stiff, limit = 1.0 / p.w[STEP, i], p.mu[i] * max(0.0, p.force[k + 2])
+    x, y, turn = p.w[TRIAL, k] / size, p.w[TRIAL, k + 1] / size, min(1.0, limit / size)
+    across, along = 1.0 / (stiff * (1.0 - turn) + damping), 1.0 / (stiff + damping)
+    ahead = x * p.force[k] + y * p.force[k + 1] - limit + p.mu[i] * p.w[LOCAL, row + 2]
+    aside = y * p.force[k] - x * p.force[k + 1]
+    p.w[LOCAL, row] = stiff * (along * ahead * x + across * aside * y)
+    p.w[LOCAL, row + 1] = stiff * (along * ahead * y - across * aside * x)
+    for j in range(first, last):
+        ahead = stiff * p.mu[i] * p.N[row + 2, j]
+        aside = turn * (y * p.W[k, j] - x * p.W[k + 1, j])
+        p.N[row, j] = along * ahead * x + across * aside * y
+        p.N[row + 1, j] = along * ahead * y - across * aside * x
+
+
 def eliminate(p: Cones, n: int) -> bool:
     """Solve K x = missed in place, by Gauss's method; return whether K is regular."""
     for k in range(n):
@@ -279,15 +404,23 @@ def eliminate(p: Cones, n: int) -> bool:
 
 def sweep(p: Cones, count: int) -> None:
     """Let each contact in turn answer to all others: by one exact step, or a projected one."""
+    long = is_long(p, count)
+    if long:
+        push_joints(p, count)
     for i in range(count):
         k = 3 * i
         x, y, n = p.force[k], p.force[k + 1], p.force[k + 2]
         b_x, b_y, b_n = p.d[k], p.d[k + 1], p.d[k + 2]
-        for j in range(3 * count):
-            if j < k or j > k + 2:
-                b_x += p.M[k, j] * p.force[j]
-                b_y += p.M[k + 1, j] * p.force[j]
-                b_n += p.M[k + 2, j] * p.force[j]
+        if long:
+            b_x += moved(p, k) - own(p, k, k)
+            b_y += moved(p, k + 1) - own(p, k + 1, k)
+            b_n += moved(p, k + 2) - own(p, k + 2, k)
+        else:
+            for j in range(3 * count):
+                if j < k or j > k + 2:
+                    b_x += p.M[k, j] * p.force[j]
+                    b_y += p.M[k + 1, j] * p.force[j]
+                    b_n += p.M[k + 2, j] * p.force[j]
         if b_n >= 0.0 and x == 0.0 and y == 0.0 and n == 0.0:
             continue
         if p.M[k + 2, k + 2] <= 0.0:
@@ -309,6 +442,16 @@ def sweep(p: Cones, count: int) -> None:
                 s_x *= limit / size
                 s_y *= limit / size
         p.force[k], p.force[k + 1], p.force[k + 2] = s_x, s_y, s_n
+        if long:
+            for j in range(int(p.span[0, k]), int(p.span[1, k])):
+                p.y[j] += (p.A[k, j] * (s_x - x) + p.A[k + 1, j] * (s_y - y)
+                           + p.A[k + 2, j] * (s_n - n))
+
+
+def own(p: Cones, row: int, k: int) -> float:
+    """Return the motion along a row by the forces of the contact itself."""
+    return (p.M[row, k] * p.force[k] + p.M[row, k + 1] * p.force[k + 1]
+            + p.M[row, k + 2] * p.force[k + 2])
 
 
 def invert_blocks(p: Cones, count: int) -> None:

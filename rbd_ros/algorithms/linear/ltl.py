@@ -24,6 +24,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from rbd_ros.algorithms.linear import dense
 from rbd_ros.compiler import Matrix, Rows, Scalar, sqrt, Values, where
 from rbd_ros.spatial import Force
 
@@ -146,33 +147,68 @@ def solve(H: Rows, parent: Sequence[int], b: Values) -> list[Scalar]:
     return solve_lower(L, parent, [y_k / d for y_k, d in zip(y, D, strict=True)])
 
 
-def inverse(H: Rows, parent: Sequence[int]) -> Matrix:
+class Inverse:
     """
-    Return H^-1 = L^-1 D^-1 L^-T.
+    H^-1 = L^-1 D^-1 L^-T as its factors.
 
-    L^-1 has the sparsity of L, so entry (i, j) is a sum over the common ancestors of i and j.
+    L^-1 has the sparsity of L: variable i has one entry for each variable that supports it, and
+    itself. Products with the factors spend nothing between branches but on what supports both.
     """
-    L, D = ltdl(H, parent)
-    n = len(D)
-    K: list[dict[int, Scalar]] = []                     # rows of L^-1, by ancestor
-    for i in range(n):
-        row: dict[int, Scalar] = {}
-        for j in ancestors(parent, i):
-            for k, value in K[j].items():
-                row[k] = row.get(k, 0.0) - L[i][j] * value
-        row[i] = 1.0
-        K.append(row)
-    D_inv = [1.0 / d for d in D]                        # a division takes as long as ten products
-    scaled = [{k: value * D_inv[k] for k, value in row.items()} for row in K]
-    X: Matrix = [[0.0] * n for _ in range(n)]
-    for i in range(n):
-        for j in range(i + 1):
-            total: Scalar = 0.0
-            for k, value in scaled[i].items():
-                if k in K[j]:
-                    total = total + value * K[j][k]
-            X[i][j] = X[j][i] = total
-    return X
+
+    def __init__(self, H: Rows, parent: Sequence[int]) -> None:
+        L, D = ltdl(H, parent)
+        self._K: list[dict[int, Scalar]] = []           # rows of L^-1, by ancestor
+        for i in range(len(D)):
+            row: dict[int, Scalar] = {}
+            for j in ancestors(parent, i):
+                for k, value in self._K[j].items():
+                    row[k] = row.get(k, 0.0) - L[i][j] * value
+            row[i] = 1.0
+            self._K.append(row)
+        D_inv = [1.0 / d for d in D]                    # a division takes as long as ten products
+        self._scaled = [{k: value * D_inv[k] for k, value in row.items()} for row in self._K]
+
+    @classmethod
+    def of(cls, numbers: Values, parent: Sequence[int]) -> Inverse:
+        """Return what has these :attr:`numbers`."""
+        found, left = cls([], []), iter(numbers)
+        for i in range(len(parent)):
+            above = list(ancestors(parent, i))[::-1]
+            found._K.append({**{k: next(left) for k in above}, i: 1.0})
+            found._scaled.append({k: next(left) for k in (*above, i)})
+        return found
+
+    @property
+    def numbers(self) -> list[Scalar]:
+        """Return all numbers of the factors but the ones, in one row."""
+        return [x for i, (row, scaled) in enumerate(zip(self._K, self._scaled, strict=True))
+                for x in (*[value for k, value in row.items() if k != i], *scaled.values())]
+
+    def matrix(self) -> Matrix:
+        """Return H^-1: entry (i, j) is a sum over the common ancestors of i and j."""
+        n = len(self._K)
+        X: Matrix = [[0.0] * n for _ in range(n)]
+        for i in range(n):
+            for j in range(i + 1):
+                total: Scalar = 0.0
+                for k, value in self._scaled[i].items():
+                    if k in self._K[j]:
+                        total = total + value * self._K[j][k]
+                X[i][j] = X[j][i] = total
+        return X
+
+    def times(self, b: Values) -> list[Scalar]:
+        """Return H^-1 b; what is zero of b as written costs nothing, as in traces."""
+        y: list[Scalar] = [0.0] * len(b)
+        for i, x in enumerate(b):
+            for k, value in self._K[i].items():
+                y[k] = y[k] + value * x
+        return [dense.dot(list(row.values()), [y[k] for k in row]) for row in self._scaled]
+
+
+def inverse(H: Rows, parent: Sequence[int]) -> Matrix:
+    """Return H^-1."""
+    return Inverse(H, parent).matrix()
 
 
 class Dense:

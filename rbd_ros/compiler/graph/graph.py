@@ -103,6 +103,22 @@ _COUNTED = {
 FREE = ('const', 'input', 'neg')
 
 
+class Columns(NamedTuple):
+    """
+    Another form of a graph: the same for each column of some matrices, which may be a loop.
+
+    :param first: what all columns need and the matrices, from the inputs of the whole; its other
+        results are those of the whole.
+    :param column: from results of ``first`` and, as its last input, a column, another column.
+    :param matrices: results of ``first`` of one shape, each with the result of the whole that has
+        the other columns.
+    """
+
+    first: Graph
+    column: Graph
+    matrices: tuple[tuple[str, str], ...]
+
+
 @dataclass(frozen=True)
 class Graph:
     """
@@ -113,6 +129,7 @@ class Graph:
     :param outputs: results, in order.
     :param nodes: the operations in an order that can be executed.
     :param results: node of every output element, outputs one after another, row-major.
+    :param columns: another form, for back ends that know loops; None for none.
     """
 
     name: str
@@ -120,6 +137,7 @@ class Graph:
     outputs: tuple[Argument, ...]
     nodes: tuple[Node, ...]
     results: tuple[int, ...]
+    columns: Columns | None = None
 
     def count(self) -> OperationCount:
         """Return how many operations of each kind one evaluation takes."""

@@ -23,7 +23,7 @@ as it has them; a back end whose outputs may be its inputs copies the inputs fir
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import accumulate
 from typing import NamedTuple
 
@@ -99,7 +99,7 @@ def angles_first(graph: Graph) -> list[int]:
 
 
 def partition(graph: Graph, size: int, order: Sequence[int] | None = None,
-              cut: Cut | None = None) -> Partition:
+              cut: Cut | None = None, widths: Mapping[int, int] | None = None) -> Partition:
     """
     Return a graph in parts.
 
@@ -107,7 +107,9 @@ def partition(graph: Graph, size: int, order: Sequence[int] | None = None,
     :param size: most operations of a part.
     :param order: the operations in an order that can be executed, that of the graph by default.
     :param cut: where to cut, ``narrow`` by default.
+    :param widths: of values that take several slots, one after another.
     """
+    widths = widths or {}
     sequence = operations(graph) if order is None else order
     runs = (cut or narrow)(graph, sequence, max(1, size))
     home = {i: k for k, run in enumerate(runs) for i in run}
@@ -117,7 +119,7 @@ def partition(graph: Graph, size: int, order: Sequence[int] | None = None,
     for element, i in enumerate(graph.results):
         results[home.get(i, len(runs) - 1)].append((element, i))
     slot: dict[int, int] = {}
-    free: list[int] = []
+    free: dict[int, list[int]] = {}
     release: list[list[int]] = [[] for _ in runs]
     total, parts = 0, []
     for k, run in enumerate(runs):
@@ -127,15 +129,17 @@ def partition(graph: Graph, size: int, order: Sequence[int] | None = None,
         leaves = [a for a in read if a not in home]
         stored = [i for i in run if last.get(i, k) > k]
         for i in stored:
-            if not free:
-                free.append(total)
-                total += 1
-            slot[i] = free.pop()
-            release[last[i]].append(slot[i])
+            width = widths.get(i, 1)
+            if free.get(width):
+                slot[i] = free[width].pop()
+            else:
+                slot[i], total = total, total + width
+            release[last[i]].append(i)
         parts.append(Part(list(run), leaves, {i: slot[i] for i in needed},
                           {i: slot[i] for i in stored}, results[k]))
         # A slot is free only after the part: its loads need not come before its stores.
-        free.extend(release[k])
+        for i in release[k]:
+            free.setdefault(widths.get(i, 1), []).append(slot[i])
     return Partition(parts, total)
 
 

@@ -23,11 +23,12 @@ at is in here; so is some that it does not need, such as other functions of the 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cache
 import inspect
 from types import FunctionType, ModuleType
 
 from rbd_ros.compiler.language.signatures import (
-    check_unchanged, Function, Layout, layout_of, source_of)
+    check_unchanged, Function, Layout, layout_of, owner_of, source_of)
 
 __all__ = ['dependencies']
 
@@ -55,6 +56,8 @@ def dependencies(entry: Function) -> list[str]:
         todo += [value for _, value in used if isinstance(value, FunctionType)]
         for kind in _classes(function):
             _add_layouts(kind, layouts)
+            methods = _methods(kind)
+            todo += [each for name in function.__code__.co_names for each in methods.get(name, ())]
         if function.__code__.co_filename not in files:
             files[function.__code__.co_filename] = source_of(function)
     check_unchanged(functions)
@@ -66,7 +69,8 @@ def _of_code(function: Function) -> str:
     code = function.__code__
     constants = [each for each in code.co_consts if not inspect.iscode(each)]
     return (f'{function.__module__}.{function.__qualname__} {code.co_firstlineno} '
-            f'{code.co_code.hex()} {constants} {code.co_names} {code.co_varnames}')
+            f'{code.co_code.hex()} {constants} {code.co_names} {code.co_varnames} '
+            f'{function.__defaults__}')
 
 
 def _used_by(function: Function) -> Iterator[tuple[str, object]]:
@@ -85,6 +89,9 @@ def _used_by(function: Function) -> Iterator[tuple[str, object]]:
 
 def _classes(function: Function) -> Iterator[type]:
     """Yield the classes of the parameters of a function."""
+    owner = owner_of(function)
+    if owner is not None:
+        yield owner
     for text in function.__annotations__.values():
         found = text
         if isinstance(text, str):
@@ -96,6 +103,22 @@ def _classes(function: Function) -> Iterator[type]:
             yield found
 
 
+@cache
+def _methods(kind: type) -> dict[str, list[FunctionType]]:
+    """Return the methods of a class, and of the records inside it, by their names."""
+    layout = layout_of(kind)
+    found: dict[str, list[FunctionType]] = {}
+    if layout is None:
+        return found
+    for name, each in vars(kind).items():
+        if isinstance(each, FunctionType) and not name.startswith('__'):
+            found.setdefault(name, []).append(each)
+    for _, inner in layout.members.values():
+        for name, methods in _methods(inner.type).items() if isinstance(inner, Layout) else ():
+            found.setdefault(name, []).extend(methods)
+    return found
+
+
 def _add_layouts(kind: type, layouts: dict[type, str]) -> None:
     """Add where a record or a named tuple has its numbers, and those inside it."""
     layout = layout_of(kind)
@@ -103,7 +126,8 @@ def _add_layouts(kind: type, layouts: dict[type, str]) -> None:
         return
     members = {name: (at, inner if isinstance(inner, str) else _name(inner.type))
                for name, (at, inner) in layout.members.items()}
-    layouts[kind] = f'{_name(kind)} {layout.numbers} {members}'
+    said = [(each.name, each.initial, each.kind) for each in getattr(kind, 'fields', ())]
+    layouts[kind] = f'{_name(kind)} {layout.numbers} {members} {said}'
     for _, inner in layout.members.values():
         if isinstance(inner, Layout):
             _add_layouts(inner.type, layouts)

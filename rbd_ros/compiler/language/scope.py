@@ -21,7 +21,8 @@ from typing import NoReturn
 
 from rbd_ros.compiler.language.signatures import (
     ARRAYS, definition, Function, Layout, looked_up, parameters_of)
-from rbd_ros.compiler.language.tree import Constant, Converted, Expression, Held, Number
+from rbd_ros.compiler.language.tree import (
+    BuiltIn, Call, Choice, Comparison, Constant, Converted, Element, Expression, Held, Number)
 
 
 class Scope:
@@ -35,12 +36,18 @@ class Scope:
         self._function, self._tree = function, definition(function)
         self._held: dict[str, Held] = {}
         self._variables: dict[str, str] = {}
-        self._called: list[Function] = []
+        #: What variables are called where the function is put in the place of its call.
+        self._renamed: dict[str, str] | None = None
+        self._called: list[Call] = []
         for each in parameters_of(function):
             if each.is_number:
                 self._variables[each.name] = str(each.kind)
             else:
                 self._held[each.name] = Held(each.kind, each.name)
+
+    def _variable(self, name: str) -> str:
+        """Return what a variable is called, '' if there is none yet."""
+        return name if self._renamed is None else self._renamed.get(name, '')
 
     def _refuse(self, node: ast.AST, reason: str) -> NoReturn:
         line = getattr(node, 'lineno', self._tree.lineno)
@@ -91,6 +98,33 @@ class Scope:
                 return Number(owner, node.attr)
         return None
 
+    def _read(self, number: Number) -> Expression:
+        """Return what a number of a record is: a truth and an integer are floats in memory."""
+        kind = self._kind_of(number)
+        if kind == 'bool':
+            return Comparison(('>',), (number, Constant('float', 0.0)))
+        return number if kind == 'float' else BuiltIn('int', 'int', (number,))
+
+    def _kind_of(self, target: object) -> str:
+        """Return the type of what is assigned; that of a number is the one of its field."""
+        if not isinstance(target, Number):
+            return str(target.kind)     # type: ignore[attr-defined]
+        assert isinstance(target.record.kind, Layout)
+        return next(each.kind for each in target.record.kind.type.fields    # type: ignore
+                    if each.name == target.name)
+
+    def _stored(self, target: object, value: Expression, node: ast.AST) -> Expression:
+        """Return a value as memory has it."""
+        kind = self._kind_of(target)
+        if isinstance(target, Element) and value.kind == 'bool' or (
+                isinstance(target, Number) and kind == 'bool'):
+            value = self._as('bool', value, node)
+            if isinstance(value, Constant):
+                return Constant('float', float(value.value))
+            return Choice('float', value, Constant('float', 1.0), Constant('float', 0.0))
+        value = self._as(kind, value, node)
+        return self._as('float', value, node) if isinstance(target, Number) else value
+
     def _array(self, node: ast.expr, axes: int = 0) -> Held | None:
         """Return an array, of so many axes if it matters how many."""
         found = self._holding(node)
@@ -103,7 +137,7 @@ class Scope:
         root = node
         while isinstance(root, ast.Attribute):
             root = root.value
-        if (isinstance(root, ast.Name) and root.id not in self._variables
+        if (isinstance(root, ast.Name) and self._variable(root.id) not in self._variables
                 and root.id not in self._held):
             return looked_up(node, self._function.__globals__)
         return None

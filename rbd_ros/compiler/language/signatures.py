@@ -28,6 +28,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterable, Mapping
+import enum
 from functools import cache
 import inspect
 import linecache
@@ -39,7 +40,8 @@ from rbd_ros import source_state
 from rbd_ros.compiler.records import Record
 
 Function = Callable[..., object]
-RESULTS = ('float', 'int', 'bool', 'None')
+#: Types of numbers, a truth included.
+NUMBERS = ('float', 'int', 'bool')
 ARRAYS = {'Vector': 1, 'Matrix': 2}
 #: A compiled kernel, or any call without arguments; see ``procedure.bind``.
 KERNEL = 'Kernel'
@@ -47,7 +49,7 @@ KERNEL = 'Kernel'
 BYTES = 'Bytes'
 #: A function of C, see :mod:`rbd_ros.compiler.language.foreign`.
 FOREIGN = 'Foreign'
-_NAMED = (*ARRAYS, BYTES, KERNEL, FOREIGN, 'int', 'float')
+_NAMED = (*ARRAYS, BYTES, KERNEL, FOREIGN, *NUMBERS)
 _WORDS = 3
 
 
@@ -71,8 +73,8 @@ class Layout(NamedTuple):
         return self.type.__name__
 
 
-#: 'Vector', 'Matrix', 'Bytes', 'Kernel', 'Foreign', 'int', 'float', or what a record or a named
-#: tuple holds.
+#: 'Vector', 'Matrix', 'Bytes', 'Kernel', 'Foreign', 'int', 'float', 'bool', or what a record or a
+#: named tuple holds.
 Kind = str | Layout
 
 
@@ -137,26 +139,37 @@ class Parameter(NamedTuple):
 
     @property
     def is_number(self) -> bool:
-        """Return whether it is an ``int`` or a ``float``."""
-        return self.kind in ('int', 'float')
+        """Return whether it is an ``int``, a ``float`` or a ``bool``."""
+        return self.kind in NUMBERS
 
 
 @cache
 def parameters_of(function: Function) -> list[Parameter]:
     """Return the parameters of a function."""
     a = definition(function).args
-    if a.vararg or a.kwarg or a.kwonlyargs or a.defaults:
-        raise TypeError(f'{function.__name__} may have plain parameters only')
+    if a.vararg or a.kwarg or a.kwonlyargs or a.posonlyargs:
+        raise TypeError(f'{function.__name__} may have plain parameters only, with defaults or '
+                        'without')
     found = []
     for each in a.args:
-        kind = _kind(each.annotation, function.__globals__)
+        owner: type | None = owner_of(function) if each is a.args[0] else None
+        kind = layout_of(owner) if owner else _kind(each.annotation, function.__globals__)
         if kind is None:
             text = ast.unparse(each.annotation) if each.annotation else 'of no type'
             raise TypeError(f'{function.__module__}.{function.__name__}: {each.arg} is '
                             f'{text}; it must be Vector, Matrix, Bytes, Kernel, Foreign, int, '
-                            'float, or a Record or a named tuple that its module knows')
+                            'float, bool, or an IntEnum, a Record or a named tuple that its '
+                            'module knows')
         found.append(Parameter(each.arg, kind))
     return found
+
+
+def owner_of(function: Function) -> type[Record] | None:
+    """Return the record that a function is a method of; its first parameter is one."""
+    path = function.__qualname__.rpartition('.')[0]
+    found = (looked_up(ast.parse(path, mode='eval').body, function.__globals__)
+             if path and '<' not in path else None)
+    return found if isinstance(found, type) and issubclass(found, Record) else None
 
 
 def looked_up(node: ast.expr, names: Mapping[str, object]) -> object:
@@ -175,6 +188,8 @@ def _kind(node: ast.expr | None, names: Mapping[str, object]) -> Kind | None:
     if isinstance(node, ast.Name) and node.id in _NAMED:
         return node.id
     found = None if node is None else looked_up(node, names)
+    if isinstance(found, type) and issubclass(found, enum.IntEnum):
+        return 'int'
     return layout_of(found) if isinstance(found, type) else None
 
 
@@ -184,7 +199,7 @@ def _held(text: str, names: Mapping[str, object]) -> Kind | None:
         kind = _kind(ast.parse(text, mode='eval').body, names)
     except SyntaxError:
         return None
-    return None if kind in ('int', 'float') else kind
+    return None if kind in NUMBERS else kind
 
 
 @cache
@@ -224,9 +239,27 @@ def words_of(kind: Kind) -> int:
     return kind.words if isinstance(kind, Layout) else _WORDS
 
 
-def result_of(tree: ast.FunctionDef) -> str:
+def result_of(function: Function) -> str:
     """Return the name of the type that a function returns."""
-    kind = ast.unparse(tree.returns) if tree.returns else 'None'
-    if kind not in RESULTS:
-        raise TypeError(f'{tree.name} returns {kind}; it must be float, int, bool or None')
-    return kind
+    tree = definition(function)
+    text = ast.unparse(tree.returns) if tree.returns else 'None'
+    if results_of(function):
+        return 'tuple'
+    kind = text if text == 'None' else _kind(tree.returns, function.__globals__)
+    if kind not in (*NUMBERS, 'None', 'Vector'):
+        raise TypeError(f'{tree.name} returns {text}; it must be float, int, bool, an IntEnum, '
+                        'Vector or None')
+    return str(kind)
+
+
+def results_of(function: Function) -> list[str]:
+    """Return the names of the types of several results, ``tuple[float, bool]``; none of one."""
+    returns = definition(function).returns
+    if not (isinstance(returns, ast.Subscript) and ast.unparse(returns.value) == 'tuple'
+            and isinstance(returns.slice, ast.Tuple)):
+        return []
+    kinds = [_kind(each, function.__globals__) for each in returns.slice.elts]
+    if any(each not in NUMBERS for each in kinds):
+        raise TypeError(f'{function.__name__} returns {ast.unparse(returns)}; several results are '
+                        'float, int, bool or an IntEnum')
+    return [str(each) for each in kinds]

@@ -17,46 +17,31 @@ Python functions of loops and branches as trees, read from their source.
 
 A graph has no branches, and its size is fixed. What is iterated until a number is small, over as
 many rows as there happen to be, or decides by what it finds, is written as functions on arrays
-and records, which Python runs as they stand and which are translated here. They may hold:
+and records, which Python runs as they stand and which are translated here. What they may hold is
+said in ``docs/language.md``, with an example of each. Besides, ``Bytes`` are read and written by
+the functions of :mod:`.octets`, those of their words that threads share by the functions of
+:mod:`.shared`, and a ``Foreign`` is a function of C, see :mod:`.foreign`.
 
-- parameters without defaults: arrays, ``Vector`` and ``Matrix``; ``Bytes``, which are read and
-  written by the functions of :mod:`.octets`, and those of their words that threads share by the
-  functions of :mod:`.shared`; a ``Kernel``, whose call returns zero unless it has failed; a
-  ``Foreign``, which is a function of C, called with integers and the addresses of bytes, arrays
-  and records, see :mod:`.foreign`; a class of :class:`~rbd_ros.compiler.records.Record`; named
-  tuples of these; ``int`` and ``float``. The result is ``float``, ``int``, ``bool`` or ``None``;
-- of a record its numbers, which are read, assigned and augmented (``x.gain``), elements of its
-  arrays (``x.load[j]``, ``x.m[i, j]``), and the records inside (``x.limiter.last[j]``), which
-  functions take as well (``limit(x.limiter)``);
-- ``for`` over a ``range``, ``while``, ``if``, ``elif``, ``else``, ``break``, ``continue``,
-  ``return``, assignments, also of as many values to as many targets, and augmented ones;
-- numbers, which keep the type of their first assignment; integers become floating-point numbers
-  where these are wanted, and nothing else is converted. A name that has no value yet is zero;
-- numbers of the module as constants, those of modules that it imports (``math.pi``), and the
-  members of an ``IntEnum`` (``Kind.STATE``);
-- arithmetic but for ``//``, ``%`` and ``**``; ``&`` of integers; comparisons, also chained;
-  ``and``, ``or``, ``not`` and conditions, of comparisons and not of numbers; ``x if c else y``;
-- ``abs``, ``min`` and ``max`` of two, ``len`` of an array or bytes, ``int``, ``float``; ``sqrt``,
-  ``exp``, ``sin``, ``cos``, ``atan2``, ``floor``, ``copysign``, ``isfinite`` and ``isnan`` of
-  ``math``; and other such functions.
-
-Integers have 64 bits. Indices are not checked and must not be negative. Where Python would raise,
-a division by zero and the functions give infinity or NaN; ``int`` and ``floor`` give 0 of NaN, and
-of what is too large the largest integer. Comparisons with NaN are false but for ``!=``, and
-``min`` and ``max`` return their first argument where one is NaN, as in Python. Zeros have a sign,
-but for the integers that Python keeps where a floating-point number is wanted.
+Whole vectors become loops (:mod:`.wholes`), methods are functions whose first parameter is a
+record, and named arguments get their places: the trees have none of these.
 """
 
 from __future__ import annotations
 
 import ast
+import inspect
 
+from rbd_ros.compiler.language.aliases import Apart, check_apart
 from rbd_ros.compiler.language.expressions import Expressions
 from rbd_ros.compiler.language.signatures import (
-    check_unchanged, definition, Function, parameters_of, result_of)
+    check_unchanged, Function, Layout, parameters_of, result_of, results_of)
 from rbd_ros.compiler.language.tree import (
-    Assign, Break, Call, Constant, Continue, Do, Element, Expression, For, ForeignCall, If,
+    Assign, Break, Call, Constant, Continue, Do, Element, Expression, For, ForeignCall, Held, If,
     KernelCall, Local, Number, Octets, Procedure, Return, Statement, Target, While)
+
+
+#: What a name has that has no value yet.
+_ZEROS: dict[str, float] = {'float': 0.0, 'int': 0, 'bool': False}
 
 
 def read(entry: Function) -> list[Procedure]:
@@ -68,15 +53,21 @@ def read(entry: Function) -> list[Procedure]:
     :raises TypeError: for what cannot be translated; says what, and where.
     """
     done: dict[Function, Procedure] = {}
+    apart: dict[Function, set[Apart]] = {}
+    calls: dict[Function, list[Call]] = {}
     todo = [entry]
     while todo:
         function = todo.pop()
         if function not in done:
-            done[function] = _Reader(function).procedure()
+            reader = _Reader(function)
+            done[function] = reader.procedure()
+            done |= {each.function: each for each in reader.made}
+            apart[function], calls[function] = reader.apart, reader.calls
             todo += done[function].called
     check_unchanged(done)
+    check_apart(done, calls, apart)
     if (any(each.is_number for each in parameters_of(entry))
-            or result_of(definition(entry)) != 'None'):
+            or result_of(entry) != 'None'):
         raise TypeError(f'{entry.__name__} can be called from Python if it takes no numbers but '
                         'those in arrays and records, and returns nothing')
     return list(done.values())
@@ -85,13 +76,35 @@ def read(entry: Function) -> list[Procedure]:
 class _Reader(Expressions):
     """How statements are read."""
 
+    def __init__(self, function: Function) -> None:
+        super().__init__(function)
+        self._result = result_of(function)
+        #: Functions in the place of whose call this one is.
+        self._inside: tuple[Function, ...] = ()
+
+    @property
+    def apart(self) -> set[Apart]:
+        """Return what its callers may not give twice."""
+        return self._apart
+
+    @property
+    def calls(self) -> list[Call]:
+        """Return its calls of procedures."""
+        return self._called
+
+    @property
+    def made(self) -> list[Procedure]:
+        """Return the procedures that it needs and that nobody wrote."""
+        return self._made
+
     def procedure(self) -> Procedure:
         """Return the function."""
-        result, body = result_of(self._tree), self._block(self._tree.body)
+        result, body = self._result, self._block(self._tree.body)
         if result != 'None' and not _ends(self._tree.body):
             self._refuse(self._tree.body[-1], f'{self._tree.name} can end here without its result')
         return Procedure(self._function, tuple(parameters_of(self._function)), result,
-                         self._variables, body, tuple(self._called))
+                         self._variables, body,
+                         tuple([each.function for each in self._called]))
 
     def _block(self, statements: list[ast.stmt]) -> tuple[Statement, ...]:
         found: list[Statement] = []
@@ -121,7 +134,10 @@ class _Reader(Expressions):
         return [Continue()]
 
     def _do_return(self, node: ast.Return) -> list[Statement]:
-        kind = result_of(self._tree)
+        kind = self._result
+        if kind == 'tuple':
+            self._refuse(node, f'{self._tree.name} has several results; it returns them once, at '
+                         'its end')
         if (node.value is None) != (kind == 'None'):
             self._refuse(node, f'{self._tree.name} returns {kind}')
         if node.value is None:
@@ -129,6 +145,11 @@ class _Reader(Expressions):
         return [Return(self._as(kind, self._expression(node.value), node))]
 
     def _do_assign(self, node: ast.Assign) -> list[Statement]:
+        if all(self._is_part(each) for each in node.targets):
+            return self._assign_whole(node.targets, node.value)
+        if isinstance(node.targets[0], ast.Tuple) and isinstance(node.value, ast.Call) and (
+                several := self._of_several(node.value)):
+            return self._take_several(node.targets[0].elts, *several, node.value)
         if isinstance(node.targets[0], ast.Tuple) and isinstance(node.value, ast.Tuple):
             targets, sources = node.targets[0].elts, node.value.elts
         else:
@@ -138,6 +159,53 @@ class _Reader(Expressions):
         values = [self._expression(each) for each in sources]
         return [self._assign(targets, values)]
 
+    # --- several results ---
+
+    def _of_several(self, node: ast.Call) -> tuple[Function, Held | None] | None:
+        """Return a function of several results, and the record whose method it is."""
+        owner = self._holding(node.func.value) if isinstance(node.func, ast.Attribute) else None
+        kind = owner.kind if owner is not None else None
+        found = (getattr(kind.type, node.func.attr, None)       # type: ignore[attr-defined]
+                 if isinstance(kind, Layout) else self._known(node))
+        return (found, owner) if inspect.isfunction(found) and results_of(found) else None
+
+    def _take_several(self, targets: list[ast.expr], function: Function, owner: Held | None,
+                      node: ast.Call) -> list[Statement]:
+        """Return a function in the place of its call, and the assignment of its results."""
+        if function in self._inside:
+            self._refuse(node, 'a procedure of several results may not call itself')
+        inner = type(self)(function)
+        last, kinds = inner._tree.body[-1], results_of(function)
+        if not isinstance(last, ast.Return) or not isinstance(last.value, ast.Tuple) or len(
+                last.value.elts) != len(kinds):
+            inner._refuse(last, f'{function.__name__} ends with a return of {len(kinds)} results')
+        if len(targets) != len(kinds):
+            self._refuse(node, f'{function.__name__} has {len(kinds)} results')
+        given = self._given(node, function, function.__name__, owner)
+        parameters = parameters_of(function)
+        inner._inside = (*self._inside, function)
+        inner._made, inner._roots, inner._owner = self._made, self._roots, self._owner
+        inner._apart = self._apart
+        inner._called, inner._variables, inner._renamed = self._called, self._variables, {}
+        inner.__dict__['_names'] = inner._names | self._names
+        before: list[Statement] = []
+        for parameter, value in zip(parameters, given if owner is None else [owner, *given],
+                                    strict=True):
+            if isinstance(value, Held):
+                inner._held[parameter.name] = value
+                continue
+            local = inner._fresh(value.kind)
+            inner._renamed[parameter.name] = local.name
+            before.append(Assign((local,), (value,)))
+        old = set(self._variables)
+        body = inner._block(inner._tree.body[:-1])
+        values = [inner._as(kind, inner._expression(each), each)
+                  for kind, each in zip(kinds, last.value.elts, strict=True)]
+        zeros: list[Statement] = [
+            Assign((Local(kind, name),), (Constant(kind, _ZEROS[kind]),))
+            for name, kind in self._variables.items() if name not in old]
+        return [*before, *zeros, *body, self._assign(targets, values)]
+
     def _do_annassign(self, node: ast.AnnAssign) -> list[Statement]:
         kind = ast.unparse(node.annotation)
         if node.value is None or kind not in ('int', 'float', 'bool'):
@@ -146,13 +214,15 @@ class _Reader(Expressions):
 
     def _do_augassign(self, node: ast.AugAssign) -> list[Statement]:
         old = ast.copy_location(ast.BinOp(node.target, node.op, node.value), node)
+        if self._is_part(node.target):
+            return self._assign_whole([node.target], old)
         return [self._assign([node.target], [self._expression(old)])]
 
     def _assign(self, nodes: list[ast.expr], values: list[Expression]) -> Assign:
         targets = [self._target(node, value.kind)
                    for node, value in zip(nodes, values, strict=True)]
         return Assign(tuple(targets), tuple([
-            self._as(target.kind, value, node)
+            self._stored(target, value, node)
             for node, target, value in zip(nodes, targets, values, strict=True)]))
 
     def _target(self, node: ast.expr, kind: str) -> Target:
@@ -161,7 +231,10 @@ class _Reader(Expressions):
             if node.id in self._held:
                 self._refuse(node, f'{node.id} is a {self._held[node.id].kind}; assign what it '
                              'holds')
-            return Local(self._variables.setdefault(node.id, kind), node.id)
+            own = self._variable(node.id)
+            if not own and self._renamed is not None:
+                own = self._renamed[node.id] = self._fresh(kind).name
+            return Local(self._variables.setdefault(own, kind), own)
         found: Number | Element | None = self._number(node)
         if isinstance(node, ast.Subscript):
             found = self._of_subscript(node)

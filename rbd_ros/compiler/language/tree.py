@@ -16,7 +16,8 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple, Union
+from collections.abc import Iterator
+from typing import Any, NamedTuple, Union
 
 from rbd_ros.compiler.language.signatures import Function, Kind, Parameter
 
@@ -71,9 +72,10 @@ class Element(NamedTuple):
 
 
 class Length(NamedTuple):
-    """The number of rows of an array."""
+    """The number of rows of an array, or of its columns."""
 
     array: Held
+    axis: int = 0
     kind: str = 'int'
 
 
@@ -181,6 +183,17 @@ Expression = Union[Constant, Local, Number, Element, Length, Converted, Negative
                    Comparison, Logic, Choice, BuiltIn, Octets, Call, KernelCall,
                    ForeignCall]
 Target = Union[Local, Number, Element]
+
+
+def below(node: Any) -> Iterator[Any]:
+    """Yield a part of a tree, and all parts of it, but for what is held."""
+    if isinstance(node, Held):
+        return
+    if hasattr(node, '_fields'):
+        yield node
+    for part in node:
+        if isinstance(part, tuple):
+            yield from below(part)
 
 
 # --- statements -------------------------------------------------------------------------------

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import accumulate
 from typing import NamedTuple
 
@@ -79,10 +79,12 @@ class Body:
     :param alone: see ``first_of_two_products``, found once for all functions of a graph.
     :param zeros: whether results that are always zero are stored.
     :param angular: lanes on which sines and cosines are found, several angles at once.
+    :param widths: of nodes that are vectors while the others are scalars, see ``columns``.
     """
 
     def __init__(self, graph: Graph, lanes: Lanes, layout: Layout, alone: set[int],
-                 zeros: bool = True, angular: Lanes | None = None) -> None:
+                 zeros: bool = True, angular: Lanes | None = None,
+                 widths: Mapping[int, int] | None = None) -> None:
         self.graph, self.lanes, self.layout = graph, lanes, layout
         self.angular = angular or Lanes(ANGLE_LANES)
         self.lines: list[str] = []
@@ -90,6 +92,7 @@ class Body:
         self._angular: dict[tuple[str, int], str] = {}
         self._stores = 0
         self._alone, self._zeros = alone, zeros
+        self._widths, self._splats = widths or {}, set[str]()
         self._waiting: dict[int, Place] = {}
         self._targets: dict[int, list[Place]] = {}
         self._starts = list(accumulate((a.size for a in graph.outputs), initial=0))
@@ -160,14 +163,21 @@ class Body:
         return f'{pointer(kind)} {name}.v, align {align}'
 
     def _load(self, i: int, place: Place) -> None:
-        address = self._address(f'%n{i}.p', place)
-        self.lines.append(f'%n{i} = load {self.lanes.real}, {address}')
+        kind = self._lanes_of(i).real
+        address = self._address(f'%n{i}.p', place, kind)
+        self.lines.append(f'%n{i} = load {kind}, {address}')
         self.names[i] = f'%n{i}'
 
     def _store(self, i: int, place: Place) -> None:
         self._stores += 1
-        address = self._address(f'%o{self._stores}', place)
-        self.lines.append(f'store {self.lanes.real} {self.names[i]}, {address}')
+        kind = self._lanes_of(i).real
+        address = self._address(f'%o{self._stores}', place, kind)
+        self.lines.append(f'store {kind} {self.names[i]}, {address}')
+
+    def _lanes_of(self, i: int) -> Lanes:
+        """Return the lanes of a node."""
+        width = self._widths.get(i)
+        return self.lanes if width is None else Lanes(width, scalar=self.lanes.scalar)
 
     def _store_results(self, i: int) -> None:
         for place in self._targets.get(i, ()):
@@ -209,8 +219,20 @@ class Body:
         else:
             self._fetch(args)
             self.names[i] = f'%n{i}'
-            self.lines += self.lanes.node(f'%n{i}', op, [self.names[a] for a in args],
-                                          i in self._alone)
+            names = [self._splat(a, self._widths[i]) if i in self._widths
+                     and a not in self._widths else self.names[a] for a in args]
+            self.lines += self._lanes_of(i).node(f'%n{i}', op, names, i in self._alone)
+
+    def _splat(self, i: int, width: int) -> str:
+        """Return the name of a scalar on all lanes."""
+        name, real = f'%n{i}.s{width}', Lanes(width, scalar=self.lanes.scalar).real
+        if name not in self._splats:
+            self._splats.add(name)
+            self.lines += [f'{name}.0 = insertelement {real} undef, {self.lanes.real} '
+                           f'{self.names[i]}, i32 0',
+                           f'{name} = shufflevector {real} {name}.0, {real} undef, '
+                           f'<{width} x i32> zeroinitializer']
+        return name
 
     def _sine_cosine(self, angles: list[int]) -> None:
         """Find sine and cosine of the first angle, and of others that fill up the lanes."""

@@ -58,7 +58,7 @@ def declarations() -> list[str]:
 
 def symbol(function: Function) -> str:
     """Return the name of a function in LLVM."""
-    return f'@"{function.__module__}.{function.__name__}"'
+    return f'@"{function.__module__}.{function.__qualname__}"'
 
 
 class ExpressionText:
@@ -131,7 +131,7 @@ class ExpressionText:
     _of_number = _of_element = _of_local
 
     def _of_length(self, node: Length) -> str:
-        return self._words.word(node.array, 1)
+        return self._words.word(node.array, 1 + node.axis)
 
     def _of_converted(self, node: Converted) -> str:
         return self._value(f'sitofp i64 {self._of(node.value)} to double')

@@ -29,6 +29,7 @@ from rbd_ros.compiler.graph.graph import Argument, Graph, OperationCount
 from rbd_ros.compiler.kernel import Bound, Explain, Kernel, Progress, Source
 from rbd_ros.compiler.native import cache as disk, gate, object_layout
 from rbd_ros.compiler.native.batch import batch_modules, BatchProgram
+from rbd_ros.compiler.native.columns import column_modules
 from rbd_ros.compiler.native.loader import Code, owned_memory
 from rbd_ros.compiler.native.modules import effort, emit_all, part_size, scalar_modules
 from rbd_ros.compiler.native.target import circumstances, Options, Target
@@ -273,8 +274,22 @@ def emit_objects(graph: Graph, *, scalar: str | ScalarType = FLOAT64,
     """
     kind, machine, _ = Options.of(scalar, target)
     kind.check(graph)
-    texts = scalar_modules(graph, size=part_size(graph), table=machine.table, scalar=kind)
-    return emit_all(graph.name, texts, machine, None, effort(graph))
+    return emit_all(graph.name, kernel_modules(graph, (), machine, kind), machine, None,
+                    effort(graph))
+
+
+def kernel_modules(graph: Graph, extra: Sequence[str], target: Target,
+                   scalar: ScalarType) -> list[str]:
+    """
+    Return modules with ``rbd_kernel`` in the form that is the fastest on one state.
+
+    :param extra: lines of functions that call it.
+    """
+    columns = graph.columns
+    if columns is None:
+        return scalar_modules(graph, extra, part_size(graph), table=target.table, scalar=scalar)
+    return column_modules(graph, columns, extra, target.width(scalar), part_size(columns.first),
+                          target.table, scalar)
 
 
 def _compile(source: Source, given: str, cached: bool, progress: Progress | None,
@@ -290,12 +305,13 @@ def _compile(source: Source, given: str, cached: bool, progress: Progress | None
         nonlocal source
         graph = source = source if isinstance(source, Graph) else source()
         scalar.check(graph)
-        zeros = left_out(graph)
+        columns = graph.columns
+        zeros = left_out(graph) if columns is None else []
         call = gate.module(graph.inputs, graph.outputs, 'rbd_nonzero' if zeros else 'rbd_kernel',
                            call=called) if scalar is FLOAT64 else []
-        texts = scalar_modules(graph, call, part_size(graph), table=target.table, scalar=scalar)
+        texts, opt = kernel_modules(graph, call, target, scalar), effort(graph)
         about = {'name': graph.name, 'inputs': graph.inputs, 'outputs': graph.outputs,
                  'count': graph.count(), 'zeros': zeros}
-        return disk.Entry(about, emit_all(graph.name, texts, target, progress, effort(graph)))
+        return disk.Entry(about, emit_all(graph.name, texts, target, progress, opt))
     entry = disk.kept(key, make)
     return LlvmKernel(Program(entry, source, key, options))

@@ -40,8 +40,8 @@ WHOLE, CROSSING = 8000, 0.2
 #: Elements of an input that are copied one by one; more take a loop, since the code generator
 #: spends half a second on the copies of a chain of two hundred joints.
 UNROLLED = 64
-#: Operations past which code is generated without optimisation: a third of the time to compile;
-#: such code is bound by the instruction cache anyway.
+#: Operations past which code is generated without optimisation: half of the time to compile, and
+#: twice the time to run.
 LONG = 100_000
 _EVERY = [Lanes(count, scalar=scalar) for scalar in (FLOAT64, FLOAT32)
           for count in (1, 2, 4, 8, 16)]
@@ -217,7 +217,8 @@ def module(lines: Sequence[str], extra: Sequence[str] = (), *, table: bool = Fal
 
 def effort(graph: Graph) -> int:
     """Return how hard LLVM should try, from 0 to 2: not at all where it would take too long."""
-    return 2 if graph.count().total <= LONG else 0
+    straight = graph if graph.columns is None else graph.columns.first
+    return 2 if straight.count().total <= LONG else 0
 
 
 def emit_all(name: str, texts: Sequence[str], target: Target, progress: Progress | None,

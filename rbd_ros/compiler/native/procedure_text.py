@@ -23,7 +23,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from rbd_ros.compiler.language.signatures import Function, Kind, words_of
+from rbd_ros.compiler.language.signatures import Function, Kind, NUMBERS, words_of
 from rbd_ros.compiler.language.statements import read
 from rbd_ros.compiler.language.tree import (
     Assign, Break, Continue, Do, For, Held, If, Return, Statement, While)
@@ -74,7 +74,7 @@ class ProcedureText(ExpressionText):
         for name, of in self._procedure.variables.items():
             self._places[name] = self._place(of)
         for name, kind in self._procedure.parameters:
-            if kind in ('int', 'float'):
+            if kind in NUMBERS:
                 given.append(f'{TYPES[str(kind)]} %"{name}.0"')
                 self._lines.append(f'store {given[-1]}, {self._places[name]}')
             else:

@@ -170,7 +170,7 @@ class CExpressions:
     _of_number = _of_element = _of_local
 
     def _of_length(self, node: Length) -> Text:
-        return Text(self._array(node.array)[1])
+        return Text(self._array(node.array)[1 + node.axis])
 
     def _of_converted(self, node: Converted) -> Text:
         return Text(f'(double){self._value(node.value).within(_UNARY)}', _UNARY)

@@ -21,22 +21,10 @@ procedure, which may change what another one reads.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 from rbd_ros.compiler.language.tree import (
-    Call, Choice, Comparison, Element, Expression, Held, KernelCall, Logic, Number, Octets)
-
-
-def below(node: Any) -> Iterator[Any]:
-    """Yield a part of a tree, and all parts of it, but for what is held."""
-    if isinstance(node, Held):
-        return
-    if hasattr(node, '_fields'):
-        yield node
-    for part in node:
-        if isinstance(part, tuple):
-            yield from below(part)
+    below, Call, Choice, Comparison, Element, Expression, Held, KernelCall, Logic, Number, Octets)
 
 
 def operands(node: Expression) -> list[Any]:

@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from rbd_ros.compiler.language.signatures import BYTES, Function, KERNEL, Kind, Layout
+from rbd_ros.compiler.language.signatures import BYTES, Function, KERNEL, Kind, Layout, NUMBERS
 from rbd_ros.compiler.language.tree import (
     Assign, Break, Call, Constant, Continue, Do, Element, For, Held, If, Length, Local, Procedure,
     Return, Statement, Target, While)
@@ -83,7 +83,7 @@ class CFunction(CExpressions):
         """Return what the function takes and returns."""
         given: list[str] = []
         for name, kind in self._procedure.parameters:
-            given += ([f'{TYPES[str(kind)]} {self._local[name]}'] if kind in ('int', 'float')
+            given += ([f'{TYPES[str(kind)]} {self._local[name]}'] if kind in NUMBERS
                       else parameter_of(self._held[name], kind, self._memory, self._kernel))
         return (f'{TYPES[self._procedure.result]} {self._functions[self._procedure.function]}'
                 f'({", ".join(given) or "void"})')
@@ -98,7 +98,7 @@ class CFunction(CExpressions):
         text = '\n'.join(self._lines)
         first: list[str] = []
         for name, kind in self._procedure.parameters:
-            parts = ([self._local[name]] if kind in ('int', 'float')
+            parts = ([self._local[name]] if kind in NUMBERS
                      else members_of(self._held[name], kind))
             first += [f'    (void){part};' for part in parts if not _used(part, text)]
         given = {each.name for each in self._procedure.parameters}

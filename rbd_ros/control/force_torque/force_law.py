@@ -55,7 +55,7 @@ class ForceLaw(Record):
 class ForceGains(Record):
     """What is chosen of the control of the force."""
 
-    used: float = field('', '', '1 if any axis is controlled')
+    used: bool = field('', '', 'whether any axis is controlled')
     gain: float = field('', '1/s', 'of the integral')
     axes: Vector = field('6', '', '1 for each axis that is controlled')
     limit: Vector = field('2', 'N.m, N', 'bound of the integral')
@@ -71,7 +71,7 @@ def fill_force(p: ForceGains, settings: Settings) -> None:
     :param settings: valid set.
     """
     chosen = force_axes(settings.values)
-    p.used = float(bool(chosen))
+    p.used = bool(chosen)
     p.gain = settings.number('force_control.gain')
     p.axes[:] = [float(axis in chosen) for axis in AXES]
     for into, names in ((p.limit, ('moment_limit', 'force_limit')),
@@ -87,8 +87,7 @@ def begin_force_law(x: ForceLaw) -> None:
     :param x: the law.
     """
     x.time = NEVER
-    for i in range(6):
-        x.reference[i], x.integral[i], x.wrench[i] = 0.0, 0.0, 0.0
+    x.reference[:] = x.integral[:] = x.wrench[:] = 0.0
 
 
 def force_rests(x: ForceLaw) -> bool:
@@ -97,14 +96,11 @@ def force_rests(x: ForceLaw) -> bool:
 
     :param x: the law.
     """
-    for i in range(6):
-        if x.reference[i] != 0.0 or x.integral[i] != 0.0:
-            return False
-    return True
+    return not any((x.reference != 0.0) | (x.integral != 0.0))
 
 
 def force_law(x: ForceLaw, p: ForceGains, wanted: Vector, asked: int, external: Vector,
-              axes: Matrix, velocity: Vector, now: float) -> None:
+              axes: Matrix, velocity: Vector, pace: float, now: float) -> None:
     """
     Find the wrench to exert, in ``x.wrench``; along axes that are not controlled it is as wanted.
 
@@ -115,6 +111,7 @@ def force_law(x: ForceLaw, p: ForceGains, wanted: Vector, asked: int, external: 
     :param external: what the surroundings exert on the tool by the sensor, axes of the tip.
     :param axes: of the tip as columns, in the base.
     :param velocity: of the tip in its own axes, in the step before; NaN: not known.
+    :param pace: share of its speed at which the law acts.
     :param now: control time, s.
     """
     dt = min(max(now - x.time, 0.0), _LONGEST) if x.time > NEVER else 0.0
@@ -126,7 +123,7 @@ def force_law(x: ForceLaw, p: ForceGains, wanted: Vector, asked: int, external: 
             force = (axes[0, j] * wanted[3 * k] + axes[1, j] * wanted[3 * k + 1]
                      + axes[2, j] * wanted[3 * k + 2])
             if p.axes[i] > 0.0:
-                _correct(x, p, i, k, force, asked, external[i], velocity[i], dt)
+                _correct(x, p, i, k, force, asked, external[i], velocity[i], pace, dt)
             else:
                 x.reference[i] = force if abs(force) < NONE else 0.0
                 x.integral[i] = 0.0
@@ -140,7 +137,7 @@ def force_law(x: ForceLaw, p: ForceGains, wanted: Vector, asked: int, external: 
 
 
 def _correct(x: ForceLaw, p: ForceGains, i: int, k: int, wanted: float, asked: int,
-             external: float, velocity: float, dt: float) -> None:
+             external: float, velocity: float, pace: float, dt: float) -> None:
     """Advance reference and integral along one axis: the i-th, of moments (0) or forces (1)."""
     step, most = p.rate[k] * dt, p.limit[k]
     if not (step >= 0.0 and most >= 0.0 and abs(wanted) < NONE):
@@ -153,7 +150,7 @@ def _correct(x: ForceLaw, p: ForceGains, i: int, k: int, wanted: float, asked: i
     x.reference[i] = _towards(x.reference[i], min(max(wanted, -_MOST), _MOST), step)
     error = x.reference[i] + external
     if abs(velocity) <= 0.5 * p.speed[k] or velocity * error < 0.0:
-        after = x.integral[i] + p.gain * error * dt
+        after = x.integral[i] + pace * p.gain * error * dt
         if math.isfinite(after):
             x.integral[i] = after
     x.integral[i] = min(max(x.integral[i], -most), most)

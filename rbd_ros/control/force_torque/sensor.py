@@ -32,6 +32,7 @@ from typing import NamedTuple
 
 import numpy as np
 from rbd_ros.compiler import Bound
+from rbd_ros.compiler.language.whole import dot, maximum, total, where
 from rbd_ros.compiler.procedure import Kernel, Matrix, Vector
 from rbd_ros.compiler.records import field, Record
 from rbd_ros.control.force_torque.words import SensorWord
@@ -70,7 +71,7 @@ class Sensor(Record):
     offset: float = field('', 's', 'least reception minus stamp so far', NONE)
     begun: float = field('', 's', 'control time at which the mean at rest began', NEVER)
     count: float = field('', '', 'states that it has so far')
-    settled: float = field('', '', '1 if mean and spread are those of a whole time at rest')
+    settled: bool = field('', '', 'whether mean and spread are those of a whole time at rest')
     reading: Vector = field('6', 'N.m, N', 'that pulls at the sensor, in its axes')
     bias: Vector = field('6', 'N.m, N', 'that a reading has without any load')
     velocity: Vector = field('6', 'rad/s, m/s', 'of the sensor in its axes, in the last state')
@@ -87,7 +88,7 @@ class Sensor(Record):
 class SensorLimits(Record):
     """What is chosen of the sensor."""
 
-    used: float = field('', '', '1 if there is a sensor')
+    used: bool = field('', '', 'whether there is a sensor')
     sign: float = field('', '', 'by which a reading becomes what pulls at the sensor')
     timeout: float = field('', 's', 'after which a sensor is silent')
     freeze_time: float = field('', 's', 'after which one that repeats itself is frozen; 0: never')
@@ -146,7 +147,7 @@ def fill_sensor(p: SensorLimits, settings: Settings) -> None:
     def both(name: str) -> list[float]:
         return [settings.number(f'force_torque.{part}_{name}') for part in ('moment', 'force')]
 
-    p.used = float(bool(settings.robot.sensor))
+    p.used = bool(settings.robot.sensor)
     p.sign = 1.0 if settings.text('force_torque.convention') == 'load' else -1.0
     p.timeout = settings.number('force_torque.timeout')
     p.freeze_time = settings.number('force_torque.freeze_time')
@@ -168,8 +169,7 @@ def restart_sensor(x: Sensor, p: SensorLimits) -> None:
     :param x: a new record.
     :param p: parameters.
     """
-    for i in range(6):
-        x.bias[i] = p.bias[i] if abs(p.bias[i]) < NONE else 0.0
+    x.bias[:] = where(abs(p.bias) < NONE, p.bias, 0.0)
 
 
 def forget_readings(x: Sensor) -> None:
@@ -179,7 +179,7 @@ def forget_readings(x: Sensor) -> None:
     :param x: sensor.
     """
     x.received, x.changed, x.stamp, x.offset = NEVER, NEVER, 0.0, NONE
-    x.known, x.count, x.settled = 0.0, 0.0, 0.0
+    x.known, x.count, x.settled = 0.0, 0.0, False
 
 
 # -- readings -------------------------------------------------------------------------------------
@@ -197,7 +197,7 @@ def take_reading(x: Sensor, p: SensorLimits, u: Event, y: Result, state: int) ->
     :param y: result; a reading that cannot be is a fault while the robot is driven.
     :param state: of the supervisor, see ``StateCode``.
     """
-    if not p.used > 0.0:
+    if not p.used:
         y.answer = SensorWord.NO_SENSOR
         return
     for i in range(8):
@@ -223,8 +223,7 @@ def take_reading(x: Sensor, p: SensorLimits, u: Event, y: Result, state: int) ->
         if when - x.received <= p.timeout and not way <= p.jump[k]:
             _blame(y, SensorWord.JUMPED_FORCE if k == 1 else SensorWord.JUMPED_MOMENT, way,
                    p.jump[k], state)
-    for i in range(6):
-        x.reading[i] = p.sign * u.numbers[i]
+    x.reading[:] = p.sign * u.numbers[:6]
     x.received = when
     if not same:
         x.changed = when
@@ -260,7 +259,7 @@ def is_fresh(x: Sensor, p: SensorLimits, now: float) -> bool:
     :param p: parameters.
     :param now: control time, s.
     """
-    return not p.used > 0.0 or (now - x.received <= p.timeout and (
+    return not p.used or (now - x.received <= p.timeout and (
         not p.freeze_time > 0.0 or now - x.changed <= p.freeze_time))
 
 
@@ -304,36 +303,27 @@ def update_sensor(x: Sensor, p: SensorLimits, k: SensorKernel, joints: Joints, g
     :param payload: its ten numbers.
     :param now: control time, s.
     """
-    if not p.used > 0.0 or not abs(now) < NONE:
+    if not p.used or not abs(now) < NONE:
         return
     dt = now - x.time
     x.time = now
     goes_on = 0.0 < dt <= _GAP
-    rests = True
-    for j in range(len(joints.q)):
-        k.q[j] = joints.q[j]
-        k.qd[j] = joints.qd[j]
-        rests = rests and abs(joints.qd[j]) < _REST
-    for i in range(3):
-        k.acting[i] = gravity[i]
-    for i in range(10):
-        k.payload[i] = payload[i]
-        k.tool[i] = p.tool[i]
-    for i in range(6):
-        k.before[i] = x.velocity[i]
+    rests = all(abs(joints.qd) < _REST)
+    k.q[:] = joints.q
+    k.qd[:] = joints.qd
+    k.acting[:] = gravity
+    k.payload[:] = payload
+    k.tool[:] = p.tool
+    k.before[:] = x.velocity
     k.rate[0] = 1.0 / dt if goes_on and dt > 1e-6 else 0.0
     k.run()
     if not _is_usable(k):
-        x.known, x.count, x.settled = 0.0, 0.0, 0.0
+        x.known, x.count, x.settled = 0.0, 0.0, False
         return
     share = dt / (dt + p.filter) if goes_on and x.known > 0.0 and p.filter >= 0.0 else 1.0
-    for i in range(6):
-        x.velocity[i] = k.velocity[i]
-        felt = x.reading[i] - k.load[i] - x.bias[i]
-        x.external[i] += share * (felt - x.external[i])
-    for i in range(3):
-        for j in range(3):
-            x.axes[i, j] = k.axes[i, j]
+    x.velocity[:] = k.velocity
+    x.external[:] += share * (x.reading - k.load - x.bias - x.external)
+    x.axes[:] = k.axes
     x.known = 1.0
     _turn(x, k)
     _note_rest(x, p, k, now, 1 if rests and goes_on and now - x.received <= p.timeout else 0)
@@ -341,25 +331,17 @@ def update_sensor(x: Sensor, p: SensorLimits, k: SensorKernel, joints: Joints, g
 
 def _is_usable(k: SensorKernel) -> bool:
     """Return whether the kernel gave numbers."""
-    for i in range(6):
-        if not (abs(k.velocity[i]) < NONE and abs(k.load[i]) < NONE):
-            return False
     for i in range(3):
-        if not abs(k.arm[i]) < NONE:
+        if not all((abs(k.axes[i]) < NONE) & (abs(k.turn[i]) < NONE)):
             return False
-        for j in range(3):
-            if not (abs(k.axes[i, j]) < NONE and abs(k.turn[i, j]) < NONE):
-                return False
-    return True
+    return all((abs(k.velocity) < NONE) & (abs(k.load) < NONE)) and all(abs(k.arm) < NONE)
 
 
 def _turn(x: Sensor, k: SensorKernel) -> None:
     """Find the wrench at the tip."""
     for i in range(3):
-        x.wrench[i] = (k.turn[i, 0] * x.external[0] + k.turn[i, 1] * x.external[1]
-                       + k.turn[i, 2] * x.external[2])
-        x.wrench[3 + i] = (k.turn[i, 0] * x.external[3] + k.turn[i, 1] * x.external[4]
-                           + k.turn[i, 2] * x.external[5])
+        x.wrench[i] = dot(k.turn[i], x.external[:3])
+        x.wrench[3 + i] = dot(k.turn[i], x.external[3:])
     x.wrench[0] += k.arm[1] * x.wrench[5] - k.arm[2] * x.wrench[4]
     x.wrench[1] += k.arm[2] * x.wrench[3] - k.arm[0] * x.wrench[5]
     x.wrench[2] += k.arm[0] * x.wrench[4] - k.arm[1] * x.wrench[3]
@@ -372,26 +354,21 @@ def _note_rest(x: Sensor, p: SensorLimits, k: SensorKernel, now: float, rests: i
     if rests == 0 or x.count == 0.0:
         x.count = 0.0
         x.begun = now
-        for i in range(6):
-            x.sums[i] = 0.0
-            x.squares[i] = 0.0
+        x.sums[:] = x.squares[:] = 0.0
     if rests == 0:
-        x.settled = 0.0
+        x.settled = False
         return
     x.count += 1.0
-    for i in range(6):
-        felt = x.reading[i] - k.load[i]
-        x.sums[i] += felt
-        x.squares[i] += felt * felt
+    x.sums[:] += x.reading - k.load
+    x.squares[:] += (x.reading - k.load) * (x.reading - k.load)
     if now - x.begun < p.tare_time:
         return
+    x.mean[:] = x.sums / x.count
     for n in range(2):
-        total = 0.0
-        for i in range(3 * n, 3 * n + 3):
-            x.mean[i] = x.sums[i] / x.count
-            total += max(x.squares[i] / x.count - x.mean[i] * x.mean[i], 0.0)
-        x.spread[n] = math.sqrt(total)
-    x.settled = 1.0
+        i = 3 * n
+        x.spread[n] = math.sqrt(total(maximum(
+            x.squares[i:i + 3] / x.count - x.mean[i:i + 3] * x.mean[i:i + 3], 0.0)))
+    x.settled = True
     x.count = 0.0
 
 
@@ -404,10 +381,10 @@ def tare(x: Sensor, p: SensorLimits, u: Event, y: Result) -> None:
     :param u: event.
     :param y: result; its answer refuses a robot that moves or touches something.
     """
-    if not p.used > 0.0 or not u.now - x.received <= p.timeout or not x.known > 0.0:
+    if not p.used or not u.now - x.received <= p.timeout or not x.known > 0.0:
         y.answer = SensorWord.NO_SENSOR
         return
-    if not x.settled > 0.0:
+    if not x.settled:
         y.answer = SensorWord.MOVES
         tell(y, SensorWord.MOVES, NOBODY, max(u.now - x.begun, 0.0) if x.begun > NEVER else 0.0,
              p.tare_time, 0.0)
@@ -422,9 +399,8 @@ def tare(x: Sensor, p: SensorLimits, u: Event, y: Result) -> None:
         y.answer = SensorWord.TOO_MUCH
         tell(y, SensorWord.TOO_MUCH, NOBODY, force, moment, 0.0 if force > p.tare[1] else 1.0)
         return
-    for i in range(6):
-        x.external[i] += x.bias[i] - x.mean[i]
-        x.bias[i] = x.mean[i]
+    x.external[:] += x.bias - x.mean
+    x.bias[:] = x.mean
 
 
 def _size(a: float, b: float, c: float) -> float:

@@ -21,7 +21,7 @@ How they are read is in :mod:`.forms`; here are the names as texts, for people.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 import struct
 
 import numpy as np
@@ -30,23 +30,20 @@ import numpy.typing as npt
 from rbd_ros.compiler import procedure
 from rbd_ros.compiler.language.octets import Bytes
 from rbd_ros.compiler.procedure import Vector
-from rbd_ros.control.interface.events import Event, Joints, NOBODY, Structure
-from rbd_ros.control.joint_states.forms import (
-    find_form, Forms, Letters, MOST_NAMES, read_state, ROOM)
+from rbd_ros.control.interface.events import Event, Joints, Structure
+from rbd_ros.control.joint_states.forms import Forms, Letters, MOST_NAMES, read_state, ROOM
 from rbd_ros.control.joint_states.sources import SOURCES
 from rbd_ros.control.parameters.settings import Settings
 from rbd_ros.control.throttle import short_list
 from rbd_ros.errors import ModelError, nearest, UnknownName
 from rbd_ros.wire.joint_state import Parts
 from rbd_ros.wire.messages import joint_state
+from rbd_ros.wire.reading import MOST_BYTES, strings_in
 
-__all__ = ['fill_structure', 'Intake', 'MOST_BYTES']
+__all__ = ['fill_structure', 'Intake']
 
 Array = npt.NDArray[np.float64]
 Values = Array | Sequence[float]
-
-#: bytes of the longest message that is read
-MOST_BYTES = 2 ** 18
 
 _SIZE = Parts.single_place('size')
 
@@ -118,7 +115,7 @@ class Intake:
         forms, k = self._forms, int(source)
         kept = bytes(self.letters.kept[ROOM * k:ROOM * (k + 1)])
         try:
-            return tuple(_strings(kept, 0, int(forms.names[k]), forms.big[k]))
+            return tuple(strings_in(kept, 0, int(forms.names[k]), forms.big[k]))
         except struct.error:  # asked by another thread while the place is given to another kind
             return ()
 
@@ -160,23 +157,6 @@ class Intake:
             return bool(found[0])
         return read
 
-    def recogniser(self, backend: str) -> Callable[[bytes], int]:
-        """
-        Return a call that gives the place of the kind of a message; below 0: it has none.
-
-        :param backend: see :func:`rbd_ros.compiler.procedure.bind`.
-        """
-        found = np.zeros(1)
-        run = procedure.bind(_recognise, self.message, self.parts, self.letters, found,
-                             backend=backend)
-
-        def recognise(data: bytes) -> int:
-            if not self.load(data):
-                return NOBODY
-            run()
-            return int(found[0])
-        return recognise
-
     def read(self, u: Event, names: Sequence[str], position: Values, velocity: Values = (),
              effort: Values = (), stamp: tuple[int, int] = (0, 0)) -> None:
         """
@@ -198,7 +178,7 @@ class Intake:
     def last_names(self) -> tuple[str, ...]:
         """Return the names in the message that was read."""
         parts = self.parts
-        return tuple(_strings(self.message, int(parts.names_at), int(parts.names), parts.big))
+        return tuple(strings_in(self.message, int(parts.names_at), int(parts.names), parts.big))
 
     def look(self, u: Event) -> None:
         """
@@ -237,14 +217,14 @@ class Intake:
     def _hear(self, place: int, defect: float, count: int, big: float, letters: bytes) -> None:
         """Announce names, if they are new."""
         if place < 0 and defect:
-            self.refused = tuple(_strings(letters, 0, count, big))
+            self.refused = tuple(strings_in(letters, 0, count, big))
         # Reading names takes long: a list that was seen is known by its bytes.
         seen = hash(letters)
         if seen in self._seen or len(self._announced) > _LISTS:
             return
         if len(self._seen) < _FOREIGN:
             self._seen.add(seen)
-        self._announce_unknown(tuple(_strings(letters, 0, count, big)))
+        self._announce_unknown(tuple(strings_in(letters, 0, count, big)))
 
     def _announce_unknown(self, names: tuple[str, ...]) -> None:
         """Announce joints that the model does not have, unless a sender keeps inventing names."""
@@ -266,11 +246,6 @@ def _read(data: Bytes, parts: Parts, letters: Letters, u: Event, found: Vector) 
     found[0] = 1.0 if read_state(data, parts, letters, u) else 0.0
 
 
-def _recognise(data: Bytes, parts: Parts, letters: Letters, found: Vector) -> None:
-    """Find the kind of a message, for a caller in Python."""
-    found[0] = find_form(data, parts, letters)
-
-
 def _table(measured: Sequence[str], joints: Sequence[str]) -> tuple[Forms, Bytes]:
     """Return the names of joints as bytes, and where they are."""
     forms = Forms({'s': SOURCES, 't': len(measured)})
@@ -279,16 +254,6 @@ def _table(measured: Sequence[str], joints: Sequence[str]) -> tuple[Forms, Bytes
     forms.row_size[:], forms.row_at[1:] = sizes, np.cumsum(sizes)[:-1]
     forms.row_joint[:] = [joints.index(name) for name in measured]
     return forms, np.frombuffer(b''.join(encoded), np.uint8).copy()
-
-
-def _strings(data: Bytes | bytes, at: int, count: int, big: float) -> Iterator[str]:
-    """Yield the strings of a message, which were found to be whole."""
-    length = struct.Struct('>I' if big else '<I')
-    for _ in range(count):
-        at += -at % 4
-        size = length.unpack_from(data, at)[0]
-        yield bytes(data[at + 4:at + 3 + size]).decode('utf-8', 'replace')
-        at += 4 + size
 
 
 def fill_structure(structure: Structure, joints: Joints, settings: Settings) -> Intake:

@@ -43,6 +43,7 @@ class AgeLimits(Record):
     period: float = field('', 's', 'of a message at least; probes that are closer are a burst')
     probes: float = field('', '', 'messages after the first one that prove a stream', 1.0)
     same_clock: float = field('', '', '1 if the clock of the stamps is known to be ours')
+    asked: float = field('', '', '1 if torque begins only where the age of states is known')
     clock_offset: float = field('', 's', 'reception minus stamp of a message without delay, if '
                                          'the clock of the stamps is ours')
     velocity_filter: float = field('', 's', 'time constant of velocities that are differenced')
@@ -81,6 +82,7 @@ class Sources(Record):
     proven: Vector = field('s', '', '1 where the stream has proved that it is fresh')
     unstamped: Vector = field('s', '', '1 where messages have no stamp')
     excess: Vector = field('s', 's', 'delay of the last message above the smallest one')
+    late: Vector = field('s', 's', 'by which it and the time before it make torques late')
     ahead: Vector = field('s', '', 'stamps that were ahead since this was looked at')
     lead: Vector = field('s', 's', 'by which the last of them was')
     probed: Vector = field('s', '', 'probes after the first one; -1: nothing was received', -1.0)
@@ -125,6 +127,7 @@ def fill_ages(p: AgeLimits, settings: Settings) -> None:
     p.probes = settings.integer('probe_count')
     p.same_clock = float(settings.same_clock)
     p.clock_offset = settings.clock_offset
+    p.asked = float(settings.number('delay') == 0.0)
     p.velocity_filter = settings.number('velocity_filter')
     p.late = 0.5 * max(p.state_timeout - period, 0.0)
 
@@ -310,7 +313,7 @@ def restart_source(x: Sources, k: int) -> None:
     :param k: kind.
     """
     x.driven_by[k], x.alone[k], x.proven[k], x.unstamped[k] = 0.0, 0.0, 0.0, 0.0
-    x.excess[k], x.ahead[k], x.lead[k] = 0.0, 0.0, 0.0
+    x.excess[k], x.late[k], x.ahead[k], x.lead[k] = 0.0, 0.0, 0.0, 0.0
     x.probed[k], x.refused[k], x.received[k], x.first[k] = -1.0, NEVER, 0.0, 0.0
     x.stamp_s[k], x.stamp_ns[k], x.first_s[k], x.first_ns[k] = 0.0, 0.0, 0.0, 0.0
     x.offset[k], x.measured[k], x.until[k] = NONE, 0.0, NEVER

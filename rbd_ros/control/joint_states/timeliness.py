@@ -20,9 +20,10 @@ nor the silence before it has used up more than half of what ``state_timeout`` l
 nominal period. After a start on such a state, the other half is left before the state can be
 lost, whatever comes next.
 
-A constant delay shows in nothing but the stamps, whose clock need not be ours. An age that is
-negative or beyond the timeout is none; any other one is believed, because damping that is made for
-a longer delay is only weaker.
+A constant delay shows in nothing but the stamps, whose clock need not be ours. An age beyond the
+timeout is none, nor is one that is clearly negative; any other one is believed, because damping
+that is made for a longer delay is only weaker. Where the age is not known and no delay is given,
+no torque begins.
 """
 
 from __future__ import annotations
@@ -33,12 +34,13 @@ from rbd_ros.compiler.procedure import Vector
 from rbd_ros.compiler.records import field, group, Record
 from rbd_ros.control.interface.events import Event, Joints, NEVER, NOBODY, NONE
 from rbd_ros.control.joint_states.sources import (
-    AgeLimits, bounded, give_reason, is_stamped, is_time, Reason)
+    AgeLimits, bounded, give_reason, is_stamped, is_time, Reason, Sources)
 from rbd_ros.control.joint_states.words import ArrivalWord
 from rbd_ros.control.numerics.medians import select
 
-__all__ = ['ages_known', 'comes_in_time', 'count_state', 'Delays', 'in_time_for', 'Punctual',
-           'Rate', 'restart_delays', 'restart_punctual', 'restart_rate']
+__all__ = ['age_of', 'ages_known', 'AGREES', 'comes_in_time', 'count_state', 'Delays',
+           'in_time_for', 'lateness', 'Punctual', 'Rate', 'restart_delays', 'restart_punctual',
+           'restart_rate']
 
 #: s in which states are counted; a hair less, so that a state that is due at the end closes it
 _COUNTED = 0.5 * (1.0 - 1e-9)
@@ -48,6 +50,12 @@ _WINDOW = 1.0
 
 #: shares of the ages that are below the middle and the high one
 _MIDDLE, _HIGH = 0.5, 0.9
+
+#: s by which clocks that agree may differ: a stamp that is as much ahead counts as that late
+AGREES = 0.004
+
+#: periods between two states that are none too many
+_USUAL = 2.0
 
 #: states in a window below which nothing is said
 _LEAST = 5
@@ -110,6 +118,10 @@ class Delays(Record):
     begun: float = field('', 's', 'begin of the window', NEVER)
     last: float = field('', 's', 'control time of the last state', NEVER)
     taken: float = field('', '', 'number of ages')
+    age: float = field('', 's', 'of the last state, or the delay that is given')
+    jumped: float = field('', '', '1 if it is another one than that of the state before')
+    known: float = field('', '', '1 if a window has been complete')
+    strange: float = field('', 's', 'last age that cannot be one; 0: none, or no stamp')
     middle: float = field('', 's', 'of the last window: half of its states were younger; a halt '
                                    'of the machine makes fewer old')
     high: float = field('', 's', 'of the last window: 90 % were younger')
@@ -124,7 +136,50 @@ def restart_delays(x: Delays, first: float) -> None:
     :param first: s over which the next ages are compared; a second from then on.
     """
     x.window = first if 0.0 <= first <= _WINDOW else _WINDOW
-    x.begun, x.last, x.taken = NEVER, NEVER, 0.0
+    x.begun, x.last, x.taken, x.known, x.strange = NEVER, NEVER, 0.0, 0.0, 0.0
+
+
+def age_of(p: AgeLimits, u: Event) -> float:
+    """
+    Return the age of a state by its stamp, s; NONE if it cannot be one.
+
+    :param p: offset of the clocks, and the age from which on it cannot be one.
+    :param u: the message, whose times can be used.
+    """
+    if not is_stamped(u.stamp_s, u.stamp_ns):
+        return NONE
+    age = u.now - u.stamp_s - 1e-9 * u.stamp_ns - p.clock_offset
+    if -AGREES <= age < 0.0:
+        return -age
+    return age if 0.0 <= age < p.state_timeout else NONE
+
+
+def lateness(x: Delays, sources: Sources, p: AgeLimits, u: Event, given: float) -> float:
+    """
+    Return how late torques act on the states that are there: their age, and gaps between them.
+
+    What arrives rarely is held for long. Of joints with several sources the latest counts.
+
+    :param x: ages, before they take the message.
+    :param sources: kinds of messages, which have taken it.
+    :param p: offset of the clocks.
+    :param u: the message, with a state.
+    :param given: delay that is given, s; it counts where no age is known, or what the state was
+        later than the freshest one.
+    """
+    k = int(sources.last)
+    age = age_of(p, u)
+    if age >= NONE:
+        age = max(given, sources.excess[k])
+    x.jumped = 1.0 if abs(age - x.age) > AGREES else 0.0
+    x.age = age
+    gap = u.now - x.last - _USUAL * 2.0 * p.period  # that is half of the nominal one
+    sources.late[k] = age + (gap if 0.0 < gap < p.state_timeout else 0.0)
+    latest = 0.0
+    for i in range(len(sources.late)):
+        if sources.driven_by[i] > 0.0:
+            latest = max(latest, sources.late[i])
+    return latest
 
 
 def ages_known(x: Delays, p: AgeLimits, u: Event) -> bool:
@@ -138,10 +193,14 @@ def ages_known(x: Delays, p: AgeLimits, u: Event) -> bool:
     """
     if not is_time(u):
         return False
-    age = u.now - u.stamp_s - 1e-9 * u.stamp_ns - p.clock_offset
+    age = age_of(p, u)
     goes_on = 0.0 <= u.now - x.last < p.state_timeout
     x.last = u.now
-    if not (is_stamped(u.stamp_s, u.stamp_ns) and goes_on and 0.0 <= age < p.state_timeout):
+    if age >= NONE:
+        x.strange = 0.0
+        if is_stamped(u.stamp_s, u.stamp_ns):
+            x.strange = bounded(u.now - u.stamp_s - 1e-9 * u.stamp_ns - p.clock_offset)
+    if not (goes_on and age < NONE):
         x.taken, x.begun = 0.0, u.now
         return False
     taken = int(x.taken) if math.isfinite(x.taken) else 0
@@ -153,7 +212,7 @@ def ages_known(x: Delays, p: AgeLimits, u: Event) -> bool:
         return False
     x.middle = select(x.ages, count, int(_MIDDLE * count))
     x.high = select(x.ages, count, int(_HIGH * count))
-    x.window, x.begun, x.taken = _WINDOW, u.now, 0.0
+    x.window, x.begun, x.taken, x.known = _WINDOW, u.now, 0.0, 1.0
     return True
 
 

@@ -16,7 +16,12 @@
 Gains for the delay of the control loop: what dampers, brake, hold and observer may have at most.
 
 States can turn out to be later than somebody has said. Then the gains are made anew, inside the
-step, for a delay and for the age that was measured; both are numbers of the state.
+step, for a delay and for the age that was measured; both are numbers of the state. What most
+states of a window were like is kept until the next start; a state that is later than that is
+answered by what suits it, alone: a machine that gets loaded does not wait for the end of a window.
+
+A law is made slower then. With a Kd, a^2 Kp and a^3 Ki it does the same in 1 / a times the time,
+and bears 1 / a times the delay.
 """
 
 from __future__ import annotations
@@ -25,12 +30,13 @@ import math
 
 from rbd_ros.compiler.procedure import Vector
 from rbd_ros.compiler.records import field, Record
-from rbd_ros.control.interface.events import NOBODY, Result, tell
+from rbd_ros.control.interface.events import NEVER, NOBODY, NONE, Result, tell
+from rbd_ros.control.joint_states.timeliness import AGREES
 from rbd_ros.control.load.words import LoadWord
 from rbd_ros.control.parameters.settings import Settings
 
-__all__ = ['DAMPED', 'Design', 'design', 'DesignLimits', 'fill_design', 'note_delay',
-           'note_filter', 'restart_design', 'UNSAID']
+__all__ = ['DAMPED', 'Design', 'design', 'DesignLimits', 'fill_design', 'follow_lateness',
+           'note_delay', 'note_filter', 'redesign', 'restart_design', 'UNSAID']
 
 #: fraction of the stable damping that each damper may use: barriers add up
 _DAMPER = 0.5
@@ -40,8 +46,11 @@ _DAMPER = 0.5
 _AGED_DAMPER = 0.65
 
 #: s by which states may be later than the delay that is given before anything is said; dampers
-#: are made for the age that is measured, stops and holds do not need it
-UNSAID = 0.004
+#: are made for the age that is measured, laws, stops and holds do not need it
+UNSAID = AGREES
+
+#: s per s by which what was late is forgotten: slowly for a law that is made for it
+_FORGOTTEN = 0.1
 
 #: s by which states may become later before dampers are made anew
 _SPARE = 0.0005
@@ -56,14 +65,26 @@ _OBSERVED = 0.6
 #: the same for the brake, which extrapolates velocities by the delay
 _BRAKED = 0.45
 
+#: share of the product of its stiffness and damping that the integral of a soft hold may have
+_INTEGRAL = 0.25
+
 _QUARTER_TURN = 0.5 * math.pi
 
 
 class Design(Record):
     """Gains that hold now, and the lateness that they are made for."""
 
+    usual_delay: float = field('', 's', 'that is given, or was measured since the start')
+    usual_age: float = field('', 's', 'that was measured since the start')
     delay: float = field('', 's', 'for which stops and holds are made; 0: nobody says')
     age: float = field('', 's', 'of states when they arrive, for which dampers are made')
+    recent: float = field('', 's', 'of late, for which laws are made; it shrinks slowly')
+    seen: float = field('', 's', 'control time at which it was found', NEVER)
+    unsaid: float = field('', 's', 'by which laws extrapolate positions: more than is given')
+    joint_pace: float = field('', '', 'share of its speed at which computed torque acts', 1.0)
+    task_pace: float = field('', '', 'the same of the operational space', 1.0)
+    spring_pace: float = field('', '', 'the same of the springs of a law function', 1.0)
+    tip_pace: float = field('', '', 'the same of springs at the tip', 1.0)
     answer_time: float = field('', 's', 'from a motion to the torque that answers it')
     feedback_delay: float = field('', 's', 'the same where a delay is given; 0: nobody says')
     safe_rate: float = field('', '1/s', 'at which a sampled damper may let a velocity decay, for '
@@ -80,6 +101,7 @@ class Design(Record):
                                           'damping before a velocity limit')
     hold_stiffness: Vector = field('n', '1/s^2', 'stiffness of a hold')
     hold_damping: Vector = field('n', '1/s', 'damping of a hold')
+    hold_integral: Vector = field('n', '1/s^3', 'integral of a hold')
     observer_gain: Vector = field('n', '1/s', 'bandwidth of the momentum observer')
 
 
@@ -92,7 +114,13 @@ class DesignLimits(Record):
     brake_rate: float = field('', '1/s', 'at which a stop lets velocities decay')
     closed_loops: float = field('', '', '1 for a robot with closed loops: what is extrapolated '
                                         'would not close them')
-    same_clock: float = field('', '', '1 if the clock of the stamps is known to be ours')
+    same_clock: bool = field('', '', 'whether the clock of the stamps is known to be ours')
+    joint_time: float = field('', 's', 'by which computed torque may be late', NONE)
+    task_time: float = field('', 's', 'the same of the operational space', NONE)
+    spring_time: float = field('', 's', 'the same of the springs of a law function', NONE)
+    tip_time: float = field('', 's', 'the same of springs at the tip', NONE)
+    tip_inertia: Vector = field('6', 'kg.m^2, kg', 'least one of the tip, angular part first; 0: '
+                                                   'none', 0.0)
     inertia: Vector = field('n', 'kg.m^2 or kg', 'such that a damper of inertia over period is '
                                                  'stable')
     free_damping: Vector = field('n', 'N.m.s/rad or N.s/m', 'damping of a robot that is guided')
@@ -102,6 +130,7 @@ class DesignLimits(Record):
                                           'damping before a velocity limit')
     stiffness: Vector = field('n', '1/s^2', 'Kp')
     damping: Vector = field('n', '1/s', 'Kd')
+    integral: Vector = field('n', '1/s^3', 'Ki')
     observer_gain: Vector = field('n', '1/s', 'bandwidth of the momentum observer')
 
 
@@ -117,14 +146,16 @@ def fill_design(p: DesignLimits, settings: Settings) -> None:
     p.velocity_filter = settings.number('velocity_filter')
     p.brake_rate = settings.number('brake_rate')
     p.closed_loops = float(bool(settings.robot.model.loops))
-    p.same_clock = float(settings.same_clock)
+    p.same_clock = settings.same_clock
     p.inertia[:] = settings.robot.damped_inertia
+    p.tip_inertia[:] = settings.robot.tip_inertia
     p.free_damping[:] = settings.joints('free_damping')
     p.brake_damping[:] = settings.joints('brake_damping')
     p.barrier_damping[:] = settings.joints('barrier.damping')
     p.barrier_speed_damping[:] = settings.joints('barrier.velocity_damping')
     p.stiffness[:] = settings.joints('stiffness')
     p.damping[:] = settings.joints('damping')
+    p.integral[:] = settings.joints('integral')
     p.observer_gain[:] = settings.joints('observer_gain')
 
 
@@ -137,7 +168,7 @@ def restart_design(x: Design, p: DesignLimits) -> None:
     :param x: gets the gains.
     :param p: what was asked for.
     """
-    if x.age != 0.0:
+    if x.usual_age != 0.0 or x.age != 0.0:
         design(x, p, p.delay, 0.0)
 
 
@@ -151,11 +182,11 @@ def note_delay(x: Design, p: DesignLimits, y: Result, middle: float, high: float
     :param middle: median of the ages in a window, s.
     :param high: an age that few of them exceed, s.
     """
-    if middle <= x.delay + UNSAID:
-        if middle > max(x.delay, x.age):
-            design(x, p, x.delay, middle + _SPARE)
+    if middle <= x.usual_delay + UNSAID:
+        if middle > max(x.usual_delay, x.usual_age):
+            design(x, p, x.usual_delay, middle + _SPARE)
         return
-    word = LoadWord.LATE_BY_OUR_CLOCK if p.same_clock > 0.0 else LoadWord.LATE_IF_OUR_CLOCK
+    word = LoadWord.LATE_BY_OUR_CLOCK if p.same_clock else LoadWord.LATE_IF_OUR_CLOCK
     tell(y, word, NOBODY, middle, high, p.delay)
     design(x, p, high, high)
     tell(y, LoadWord.GAINS_FOR_DELAY, NOBODY, x.delay, 0.0, 0.0)
@@ -169,8 +200,32 @@ def note_filter(x: Design, p: DesignLimits, differenced: float) -> None:
     :param p: what was asked for.
     :param differenced: above 0 if the last state had no velocities.
     """
-    if differenced > 0.0 and x.delay == 0.0:
-        design(x, p, _SPARE, max(x.age, _SPARE))
+    if differenced > 0.0 and x.usual_delay == 0.0:
+        design(x, p, _SPARE, max(x.usual_age, _SPARE))
+
+
+def follow_lateness(x: Design, p: DesignLimits, late: float, now: float) -> None:
+    """
+    Make all for a state that is later than most, and as before for the next one that is not.
+
+    Laws become fast again slowly: they have fallen behind, and would hurry to catch up with a
+    torque that the next gap holds.
+
+    :param x: gets the gains.
+    :param p: what was asked for.
+    :param late: by how much its torque will be, s.
+    :param now: control time, s.
+    """
+    delay = late if late > x.usual_delay + UNSAID else x.usual_delay
+    age = max(x.usual_age, late)
+    if delay != x.delay or age != x.age:
+        _make(x, p, delay, age)
+    left = x.recent - _FORGOTTEN * max(now - x.seen, 0.0) if x.seen > NEVER else 0.0
+    x.seen = now
+    recent = max(x.delay, left)
+    if recent != x.recent and recent < 1e300:
+        x.recent = recent
+        _find_paces(x, p)
 
 
 # -- the gains ------------------------------------------------------------------------------------
@@ -184,6 +239,23 @@ def design(x: Design, p: DesignLimits, delay: float, age: float) -> None:
     :param delay: for which damping, stops and holds are made, s.
     :param age: for which dampers are made, s.
     """
+    if 0.0 <= delay < 1e300 and abs(age) < 1e300:
+        x.usual_delay, x.usual_age, x.recent = delay, age, delay
+        _make(x, p, delay, age)
+
+
+def redesign(x: Design, p: DesignLimits) -> None:
+    """
+    Make the gains anew for what is asked for now, and for states as they are.
+
+    :param x: gets the gains.
+    :param p: what was asked for.
+    """
+    _make(x, p, x.delay, x.age)
+
+
+def _make(x: Design, p: DesignLimits, delay: float, age: float) -> None:
+    """Make the gains for a delay and an age."""
     if not (0.0 < p.nominal_rate < 1e300 and p.velocity_filter >= 0.0 and 0.0 <= delay < 1e300
             and abs(age) < 1e300):
         return
@@ -191,6 +263,8 @@ def design(x: Design, p: DesignLimits, delay: float, age: float) -> None:
     x.age = age
     period = 1.0 / p.nominal_rate
     _find_lateness(x, p, period)
+    x.recent = max(x.recent, delay)
+    _find_paces(x, p)
     x.safe_rate = _known(_sampled_rate(period, max(delay, age)), x.safe_rate)
     x.fastest_damper = x.safe_rate
     if x.feedback_delay > 0.0:
@@ -216,6 +290,29 @@ def _find_lateness(x: Design, p: DesignLimits, period: float) -> None:
     x.late = _known(x.delay + 0.5 * period, x.late)
     x.later = _known(x.late + 0.5 * period + p.velocity_filter, x.later)
     x.ahead = x.late if x.delay != 0.0 and not p.closed_loops > 0.0 else 0.0
+    x.unsaid = 0.0
+    if _is_unsaid(x.delay, p) and not p.closed_loops > 0.0:
+        x.unsaid = x.delay - p.delay
+
+
+def _find_paces(x: Design, p: DesignLimits) -> None:
+    """Find how fast laws may be."""
+    x.joint_pace, x.task_pace = _pace(x, p, p.joint_time), _pace(x, p, p.task_time)
+    x.spring_pace, x.tip_pace = _pace(x, p, p.spring_time), _pace(x, p, p.tip_time)
+
+
+def _is_unsaid(delay: float, p: DesignLimits) -> bool:
+    """Return whether states are later than was said when gains were chosen."""
+    return delay > p.delay + UNSAID
+
+
+def _pace(x: Design, p: DesignLimits, time: float) -> float:
+    """Return the share of its speed at which a law acts that may be late by a time."""
+    held = max(x.late - x.delay, 0.0)
+    if not (_is_unsaid(x.recent, p) and x.recent > 0.0):
+        return 1.0
+    pace = max(time, p.delay + held) / (x.recent + held)
+    return pace if 0.0 <= pace < 1.0 else 1.0
 
 
 def _sampled_rate(period: float, late: float) -> float:
@@ -248,17 +345,19 @@ def _design_hold(x: Design, p: DesignLimits) -> None:
     if x.feedback_delay > 0.0:
         most = min(min(most, x.brake_rate), DAMPED / x.feedback_delay)
         soft = 1
-    for j in range(n):
-        if not p.damping[j] <= most:
-            soft = 1
+    if not all(p.damping <= most):
+        soft = 1
     for j in range(n):
         damping = p.damping[j]
         stiffness = p.stiffness[j]
+        integral = p.integral[j]
         if soft > 0:
             damping = min(damping, most)
             stiffness = min(stiffness, 0.25 * damping * damping)
+            integral = min(integral, _INTEGRAL * stiffness * damping)
         x.hold_damping[j] = _known(damping, x.hold_damping[j])
         x.hold_stiffness[j] = _known(stiffness, x.hold_stiffness[j])
+        x.hold_integral[j] = _known(integral, x.hold_integral[j])
 
 
 def _known(value: float, before: float) -> float:

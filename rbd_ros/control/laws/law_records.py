@@ -81,7 +81,7 @@ class TaskLaw(Record):
 
     time: float = field('', 's', 'control time of the last step of the integral', NEVER)
     entered: float = field('', 's', 'control time at which the law began', NEVER)
-    starting: float = field('', '', '1 until the motion that it began with has faded')
+    starting: bool = field('', '', 'true until the motion that it began with has faded')
     integral: Vector = field('6', 'rad/s^2, m/s^2', 'integral term, angular part first')
     lead: Vector = field('6', 'rad, m', 'from the robot to its reference in the last step, along '
                                         'the controlled directions; base axes')
@@ -125,7 +125,7 @@ class FreeGains(Record):
 class JointGains(Record):
     """Computed torque."""
 
-    integrates: float = field('', '', '1 if any joint has an integral term')
+    integrates: bool = field('', '', 'whether any joint has an integral term')
     stiffness: Vector = field('n', '1/s^2', 'Kp')
     damping: Vector = field('n', '1/s', 'Kd')
     integral: Vector = field('n', '1/s^3', 'Ki')
@@ -136,8 +136,8 @@ class TaskGains(Record):
     """Operational space; six numbers have the angular part first."""
 
     max_condition: float = field('', '', 'condition beyond which directions are bounded', 1.0)
-    integrates: float = field('', '', '1 if any direction has an integral term')
-    posture_given: float = field('', '', '1 if a posture is named; else that of the start is kept')
+    integrates: bool = field('', '', 'whether any direction has an integral term')
+    posture_given: bool = field('', '', 'whether a posture is named, else the first is kept')
     stiffness: Vector = field('6', '1/s^2', 'Kp')
     damping: Vector = field('6', '1/s', 'Kd')
     integral: Vector = field('6', '1/s^3', 'Ki')
@@ -165,6 +165,7 @@ class LawGains(Record):
     own: float = field('', '', 'which law function the mode has, from 0')
     spring: float = field('', '', 'place in values of the stiffness of that law function; -1: '
                                   'none', -1.0)
+    damper: float = field('', '', 'place in values of its damping', -1.0)
     fitted: float = field('', '', 'place in values of a damping that is made for its stiffness; '
                                   '-1: it is given', -1.0)
     fitted_to: float = field('', '', 'place in values of that stiffness')
@@ -211,7 +212,7 @@ def fill_laws(p: LawGains, settings: Settings) -> None:
     p.joint.damping[:] = settings.joints('damping')
     p.joint.integral[:] = settings.joints('integral')
     p.joint.integral_limit[:] = settings.joints('integral_limit')
-    p.joint.integrates = float(p.joint.integral.any())
+    p.joint.integrates = bool(p.joint.integral.any())
     _fill_task(p.task, settings)
     p.impedance.stiffness[:] = settings.tip_spring('stiffness')
     p.impedance.damping[:] = settings.tip_spring('damping')
@@ -237,7 +238,8 @@ def _choose(p: LawGains, settings: Settings) -> None:
     rows = [f'{each.name}.{row.name}' for each in own for row in each.own]
     places = dict(zip(rows, np.cumsum([0, *[value.size for value in values]]).tolist()))
     stiffness, damping = JOINT_SPRINGS.spring_names
-    p.spring = places[f'{mode.name}.{mode.spring[0]}'] if mode.spring is not None else -1.0
+    p.spring, p.damper = (-1.0, -1.0) if mode.spring is None else (
+        places[f'{mode.name}.{name}'] for name in mode.spring)
     p.fitted_to = places[stiffness[0]]
     p.fitted = places[damping[0]] if not settings.numbers(damping[0]) else -1.0
     p.usual_inertia[:] = settings.robot.usual_inertia
@@ -247,14 +249,14 @@ def _fill_task(p: TaskGains, settings: Settings) -> None:
     p.max_condition = settings.number('task.max_condition')
     for name in ('stiffness', 'damping', 'integral', 'integral_limit'):
         getattr(p, name)[:] = settings.six(name)
-    p.integrates = float(p.integral.any())
+    p.integrates = bool(p.integral.any())
     p.speed[:] = settings.both('velocity')
     if settings.names('force_control.axes'):  # a wrench must not throw a tool that touches nothing
         p.speed[:] = np.minimum(p.speed, [settings.number(f'force_control.{part}_speed')
                                           for part in ('angular', 'linear')])
     p.joint_speed[:] = np.minimum(
         settings.number('task.joint_speed') * settings.velocity_limits, NONE)
-    p.posture_given = float(bool(settings.numbers('posture.position')))
+    p.posture_given = bool(settings.numbers('posture.position'))
     p.posture[:] = settings.joints('posture.position', [math.nan] * len(p.posture))
     if not p.posture_given:
         p.posture[:] = 0.0

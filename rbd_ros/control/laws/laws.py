@@ -23,6 +23,7 @@ from __future__ import annotations
 
 import math
 
+from rbd_ros.compiler.language.whole import finite, maximum, minimum, where
 from rbd_ros.compiler.procedure import Matrix, Vector
 from rbd_ros.control.interface.events import Joints, NEVER
 from rbd_ros.control.laws.design import Design
@@ -32,12 +33,15 @@ from rbd_ros.control.laws.law_records import (
 from rbd_ros.control.laws.springs import stiffen
 
 __all__ = [
-    'begin_joint_law', 'choose_law', 'damping_law', 'feed_law', 'fill', 'find_saturation',
+    'begin_joint_law', 'choose_law', 'damping_law', 'extrapolate', 'feed_law', 'find_saturation',
     'free_law', 'integrated', 'is_law', 'joint_law', 'joint_law_rests', 'keep', 'law_leads',
     'law_tracks', 'moment', 'MOST_MODES', 'own_law', 'take_law']
 
 #: more modes there never are
 MOST_MODES = 1e6
+
+#: rad or m by which a position is extrapolated at most: velocities may be absurd
+_FARTHEST = 0.3
 
 #: rad/s or m/s below which a reference counts as at rest
 _REST = 1e-3
@@ -96,21 +100,33 @@ def feed_law(kernel: LawKernel, joints: Joints, acting: Vector, payload: Vector,
     :param acting: gravity, m/s^2.
     :param payload: its ten numbers.
     :param p: barriers.
-    :param design: their dampers.
+    :param design: their dampers, and by how much the state is later than was said.
     """
-    fill(kernel.q, joints.q)
-    fill(kernel.qd, joints.qd)
-    fill(kernel.acting, acting)
-    fill(kernel.payload, payload)
-    for j in range(len(p.lower)):
-        kernel.barrier[0, j] = p.lower[j]
-        kernel.barrier[1, j] = p.upper[j]
-        kernel.barrier[2, j] = p.margin[j]
-        kernel.barrier[3, j] = p.stiffness[j]
-        kernel.barrier[4, j] = design.barrier_damping[j]
-        kernel.barrier[5, j] = p.speed[j]
-        kernel.barrier[6, j] = design.barrier_speed_damping[j]
-        kernel.barrier[7, j] = p.limit[j]
+    kernel.q[:] = joints.q
+    kernel.qd[:] = joints.qd
+    if design.unsaid > 0.0:
+        extrapolate(kernel.q, kernel.qd, design.unsaid)
+    kernel.acting[:] = acting
+    kernel.payload[:] = payload
+    kernel.barrier[0] = p.lower
+    kernel.barrier[1] = p.upper
+    kernel.barrier[2] = p.margin
+    kernel.barrier[3] = p.stiffness
+    kernel.barrier[4] = design.barrier_damping
+    kernel.barrier[5] = p.speed
+    kernel.barrier[6] = design.barrier_speed_damping
+    kernel.barrier[7] = p.limit
+
+
+def extrapolate(q: Vector, qd: Vector, ahead: float) -> None:
+    """
+    Let positions move on.
+
+    :param q: positions among the inputs of a kernel.
+    :param qd: velocities.
+    :param ahead: s for which they do so.
+    """
+    q[:] += minimum(maximum(ahead * qd, -_FARTHEST), _FARTHEST)
 
 
 def take_law(kernel: LawKernel, law: Vector, gravity: Vector, driver: Vector) -> None:
@@ -122,9 +138,9 @@ def take_law(kernel: LawKernel, law: Vector, gravity: Vector, driver: Vector) ->
     :param gravity: gets g(q), N.m.
     :param driver: gets what the driver adds by itself, N.m.
     """
-    fill(law, kernel.law)
-    fill(gravity, kernel.gravity)
-    fill(driver, kernel.driver)
+    law[:] = kernel.law
+    gravity[:] = kernel.gravity
+    driver[:] = kernel.driver
 
 
 def free_law(kernel: LawKernel, own: FreeInputs, p: LawGains, design: Design) -> None:
@@ -136,12 +152,11 @@ def free_law(kernel: LawKernel, own: FreeInputs, p: LawGains, design: Design) ->
     :param p: gains.
     :param design: damping.
     """
-    fill(own.damping, design.free_damping)
-    fill(own.scale, p.free.scale)
-    for j in range(len(own.scale)):
-        own.friction[0, j] = p.free.guided[j] * p.viscous[j]
-        own.friction[1, j] = p.free.guided[j] * p.coulomb[j]
-        own.friction[2, j] = p.friction_speed[j]
+    own.damping[:] = design.free_damping
+    own.scale[:] = p.free.scale
+    own.friction[0] = p.free.guided * p.viscous
+    own.friction[1] = p.free.guided * p.coulomb
+    own.friction[2] = p.friction_speed
     kernel.run()
 
 
@@ -153,7 +168,7 @@ def damping_law(kernel: LawKernel, damping: Vector, design: Design) -> None:
     :param damping: its input.
     :param design: damping.
     """
-    fill(damping, design.brake_damping)
+    damping[:] = design.brake_damping
     kernel.run()
 
 
@@ -166,14 +181,12 @@ def begin_joint_law(x: JointLaw) -> None:
     :param x: state of the law.
     """
     x.time = NEVER
-    for j in range(len(x.integral)):
-        x.integral[j] = 0.0
-        x.external[j] = 0.0
-        x.error[j] = 0.0
+    x.integral[:] = x.external[:] = x.error[:] = 0.0
 
 
 def joint_law(x: JointLaw, p: LawGains, kernel: LawKernel, own: JointInputs, stiffness: Vector,
-              damping: Vector, reference: Matrix, side: Vector, now: float) -> None:
+              damping: Vector, integral: Vector, pace: float, reference: Matrix, side: Vector,
+              now: float) -> None:
     """
     Follow a joint reference, and advance the integral.
 
@@ -183,46 +196,47 @@ def joint_law(x: JointLaw, p: LawGains, kernel: LawKernel, own: JointInputs, sti
     :param own: its other arrays.
     :param stiffness: Kp, that of the gains or that of a hold.
     :param damping: Kd.
+    :param integral: Ki.
+    :param pace: share of its speed at which the law acts.
     :param reference: position, velocity and acceleration.
     :param side: per joint 1 or -1 where the last torque was at a limit, else 0.
     :param now: control time, s.
     """
-    if p.joint.integrates == 0.0:
-        for j in range(len(x.integral)):
-            x.integral[j] = 0.0
-    fill(own.limit, p.limit)
-    fill(own.stiffness, stiffness)
-    fill(own.damping, damping)
-    fill(own.integral, x.integral)
-    fill(own.external, x.external)
+    if not p.joint.integrates:
+        x.integral[:] = 0.0
+    own.limit[:] = p.limit
+    own.stiffness[:] = pace * pace * stiffness
+    own.damping[:] = pace * damping
+    own.integral[:] = x.integral
+    own.external[:] = x.external
     _feed_reference(p, own.friction, own.reference, reference)
     kernel.run()
     keep(x.error, own.error)
-    _integrate(x, p.joint, own.error, side, now)
+    _integrate(x, p.joint, integral, pace, own.error, side, now)
 
 
 def _feed_reference(p: LawGains, friction: Matrix, into: Matrix, reference: Matrix) -> None:
     """Fill what a law follows, and the friction that it compensates along it."""
-    for j in range(len(p.limit)):
-        friction[0, j] = p.viscous[j]
-        friction[1, j] = p.coulomb[j]
-        friction[2, j] = p.friction_speed[j]
-        into[0, j] = reference[0, j]
-        into[1, j] = reference[1, j]
-        into[2, j] = reference[2, j]
+    friction[0] = p.viscous
+    friction[1] = p.coulomb
+    friction[2] = p.friction_speed
+    into[0] = reference[0]
+    into[1] = reference[1]
+    into[2] = reference[2]
 
 
-def _integrate(x: JointLaw, p: JointGains, error: Vector, side: Vector, now: float) -> None:
-    if p.integrates > 0.0:
+def _integrate(x: JointLaw, p: JointGains, gain: Vector, pace: float, error: Vector, side: Vector,
+               now: float) -> None:
+    if p.integrates:
         dt = now - x.time if x.time > NEVER else 0.0
         x.time = moment(now, x.time)
         for j in range(len(x.integral)):
-            x.integral[j] = integrated(x.integral[j], error[j], p.integral[j], dt,
+            x.integral[j] = integrated(x.integral[j], error[j], pace * pace * pace * gain[j], dt,
                                        p.integral_limit[j], side[j])
 
 
 def own_law(x: Laws, p: LawGains, kernel: LawKernel, own: OwnInputs, reference: Matrix,
-            now: float) -> None:
+            pace: float, now: float) -> None:
     """
     Evaluate the law function in force; one that follows the joints has their integral.
 
@@ -231,25 +245,28 @@ def own_law(x: Laws, p: LawGains, kernel: LawKernel, own: OwnInputs, reference: 
     :param kernel: of the law functions, whose common inputs are filled.
     :param own: its other arrays.
     :param reference: position, velocity and acceleration.
+    :param pace: share of their speed at which its springs and dampers act.
     :param now: control time, s.
     """
-    if p.joint.integrates == 0.0:
-        for j in range(len(x.joint.integral)):
-            x.joint.integral[j] = 0.0
+    if not p.joint.integrates:
+        x.joint.integral[:] = 0.0
     own.choice[0] = x.own
-    fill(own.values, p.values)
-    if 0.0 <= p.spring <= len(own.values) - len(own.limit):
-        at = int(p.spring)
-        stiffen(x.springs, x.springs.joint, p.values, at, x.joint.error, p.stiffness_power, now)
-        for j in range(len(own.limit)):
-            own.values[at + j] = x.springs.joint[j]
-    fill(own.limit, p.limit)
-    fill(own.integral, x.joint.integral)
+    own.values[:] = p.values[:len(own.values)]
+    n = len(own.limit)
+    most = len(own.values) - n
+    if 0.0 <= p.spring <= most and 0.0 <= p.damper <= most:
+        at, of = int(p.spring), int(p.damper)
+        own.values[at:at + n] = pace * pace * p.values[at:at + n]
+        own.values[of:of + n] = pace * p.values[of:of + n]
+        stiffen(x.springs, x.springs.joint, own.values, at, x.joint.error, p.stiffness_power, now)
+        own.values[at:at + n] = x.springs.joint
+    own.limit[:] = p.limit
+    own.integral[:] = x.joint.integral
     _feed_reference(p, own.friction, own.reference, reference)
     kernel.run()
     if x.law == LawCode.OWN_JOINT:
         keep(x.joint.error, own.error)
-        _integrate(x.joint, p.joint, own.error, x.side, now)
+        _integrate(x.joint, p.joint, p.joint.integral, pace, own.error, x.side, now)
 
 
 def joint_law_rests(x: JointLaw, reference: Matrix) -> bool:
@@ -259,10 +276,7 @@ def joint_law_rests(x: JointLaw, reference: Matrix) -> bool:
     :param x: state of the law.
     :param reference: position, velocity and acceleration.
     """
-    for j in range(len(x.error)):
-        if abs(reference[1, j]) > _REST:
-            return False
-    return True
+    return not any(abs(reference[1]) > _REST)
 
 
 # -- integral terms -------------------------------------------------------------------------------
@@ -276,13 +290,8 @@ def find_saturation(side: Vector, wanted: Vector, saturated: Vector, slewing: Ve
     :param saturated: 1 where a limit in N.m acted, else 0.
     :param slewing: 1 where a limit in N.m/s acted, else 0.
     """
-    for j in range(len(side)):
-        limited = max(saturated[j], slewing[j])
-        side[j] = 0.0
-        if wanted[j] > 0.0:
-            side[j] = limited
-        elif wanted[j] < 0.0:
-            side[j] = -limited
+    side[:] = maximum(saturated, slewing)
+    side[:] = where(wanted > 0.0, side, where(wanted < 0.0, -side, 0.0))
 
 
 def integrated(before: float, error: float, gain: float, dt: float, limit: float,
@@ -307,16 +316,6 @@ def integrated(before: float, error: float, gain: float, dt: float, limit: float
 
 # -- arrays ---------------------------------------------------------------------------------------
 
-def fill(into: Vector, values: Vector) -> None:
-    """
-    Copy a vector.
-
-    :param into: gets the numbers.
-    :param values: as many.
-    """
-    for j in range(len(into)):
-        into[j] = values[j]
-
 
 def keep(into: Vector, values: Vector) -> None:
     """
@@ -325,9 +324,7 @@ def keep(into: Vector, values: Vector) -> None:
     :param into: gets the numbers.
     :param values: as many, of a kernel.
     """
-    for j in range(len(into)):
-        if math.isfinite(values[j]):
-            into[j] = values[j]
+    into[:] = where(finite(values), values, into)
 
 
 def moment(now: float, before: float) -> float:

@@ -54,8 +54,7 @@ def rest_springs(x: Springs) -> None:
     :param x: springs.
     """
     x.energy = 0.0
-    for i in range(6):
-        x.way[i] = 0.0
+    x.way[:] = 0.0
 
 
 def stiffen(x: Springs, stiffness: Vector, wanted: Vector, at: int, way: Vector, power: float,

@@ -41,12 +41,13 @@ from typing import NamedTuple
 import numpy as np
 
 from rbd_ros.compiler import Bound
+from rbd_ros.compiler.language.whole import finite, maximum, where
 from rbd_ros.compiler.procedure import Kernel, Matrix, Vector
 from rbd_ros.compiler.records import field, Record
 from rbd_ros.control.interface.events import Joints, NEVER, Result, Structure, tell
 from rbd_ros.control.laws.design import DAMPED, Design
 from rbd_ros.control.laws.law_records import JointInputs, JointLaw, LawGains, LawKernel
-from rbd_ros.control.laws.laws import begin_joint_law, fill, joint_law, moment
+from rbd_ros.control.laws.laws import begin_joint_law, extrapolate, joint_law, moment
 from rbd_ros.control.laws.words import LawWord
 from rbd_ros.control.numerics.places import place_of
 from rbd_ros.control.parameters.settings import Settings
@@ -68,9 +69,6 @@ _URGENT = 0.5
 #: share of the velocity limit that each joint may always have; in rad/s or m/s without limits
 _SLOW = 0.05
 
-#: rad or m by which a position is extrapolated at most: velocities may be absurd
-_FARTHEST = 0.3
-
 #: s, time constant of the spring and damper of a hold
 _SETTLE = 0.1
 
@@ -81,8 +79,8 @@ _QUIET = 5.0
 class Brake(Record):
     """What the brake remembers."""
 
-    enters: float = field('', '', '1 if it begins with the next state')
-    urgent: float = field('', '', '1 if something is wrong: then the rate does not rise first')
+    enters: bool = field('', '', 'whether it begins with the next state')
+    urgent: bool = field('', '', 'whether something is wrong: then the rate does not rise first')
     begun: float = field('', 's', 'control time at which the rate began to rise', NEVER)
     load: Vector = field('n', 'N.m or N', 'torque that the robot shows besides g(q)')
     allowed: Vector = field('n', 'rad/s or m/s', 'velocities that the decay leaves')
@@ -160,11 +158,9 @@ def enter_brake(x: Brake, p: StopLimits, urgent: float) -> None:
     :param p: limits.
     :param urgent: above 0 if something is wrong: then the rate does not rise first.
     """
-    x.enters = 1.0
-    x.urgent = 1.0 if urgent > 0.0 else 0.0
-    for j in range(len(x.allowed)):
-        if math.isfinite(p.slow[j]):
-            x.allowed[j] = p.slow[j]
+    x.enters = True
+    x.urgent = urgent > 0.0
+    x.allowed[:] = _kept(p.slow, x.allowed)
 
 
 def brake(x: Brake, p: StopLimits, kernel: StopKernel, joints: Joints, structure: Structure,
@@ -184,7 +180,7 @@ def brake(x: Brake, p: StopLimits, kernel: StopKernel, joints: Joints, structure
     :param payload: its ten numbers.
     :param now: control time, s.
     """
-    if x.enters > 0.0:
+    if x.enters:
         _begin(x, joints, structure, design, now)
     since = now - x.begun
     late = design.later if joints.differenced > 0.0 else design.late
@@ -193,28 +189,29 @@ def brake(x: Brake, p: StopLimits, kernel: StopKernel, joints: Joints, structure
     left = math.exp(min(-decayed, 0.0))
     _feed_stop(kernel, joints, acting, payload)
     extrapolate(kernel.q, kernel.qd, 0.5 * (1.0 + share) * design.ahead)
-    for i in range(len(kernel.qd)):
-        kernel.qd[i] = kernel.qd[i] * share
-    for j in range(len(x.allowed)):
-        most = max(x.speed[j] * left, p.slow[j])
-        if math.isfinite(most):
-            x.allowed[j] = most
+    kernel.qd[:] = kernel.qd * share
+    x.allowed[:] = _kept(maximum(x.speed * left, p.slow), x.allowed)
     kernel.brake_rate[0] = design.brake_rate * min(since / _RISE, 1.0)
-    fill(kernel.load, x.load)
-    fill(kernel.limit, p.limit)
-    fill(kernel.damping, design.brake_damping)
-    fill(kernel.allowed, x.allowed)
+    kernel.load[:] = x.load
+    kernel.limit[:] = p.limit
+    kernel.damping[:] = design.brake_damping
+    kernel.allowed[:] = x.allowed
     kernel.run()
 
 
 def _begin(x: Brake, joints: Joints, structure: Structure, design: Design, now: float) -> None:
-    x.enters = 0.0
+    x.enters = False
     # a late state would be thrown by the hurry
-    urgent = x.urgent > 0.0 and design.late < _BEGUN * _RISE
+    urgent = x.urgent and design.late < _BEGUN * _RISE
     x.begun = moment(now - (1.0 if urgent else _BEGUN) * _RISE, x.begun)
     for j in range(len(x.speed)):
         speed = abs(joints.qd[place_of(structure, j)])
         x.speed[j] = speed * _URGENT if urgent else speed
+
+
+def _kept(new: Vector, old: Vector) -> Vector:
+    """Return new numbers, where they are some."""
+    return where(finite(new), new, old)
 
 
 def _decay(rate: float, since: float) -> float:
@@ -226,22 +223,10 @@ def _decay(rate: float, since: float) -> float:
 
 
 def _feed_stop(kernel: StopKernel, joints: Joints, acting: Vector, payload: Vector) -> None:
-    fill(kernel.q, joints.q)
-    fill(kernel.qd, joints.qd)
-    fill(kernel.acting, acting)
-    fill(kernel.payload, payload)
-
-
-def extrapolate(q: Vector, qd: Vector, ahead: float) -> None:
-    """
-    Let positions move on.
-
-    :param q: positions among the inputs of a kernel.
-    :param qd: velocities.
-    :param ahead: s for which they do so.
-    """
-    for i in range(len(q)):
-        q[i] += min(max(ahead * qd[i], -_FARTHEST), _FARTHEST)
+    kernel.q[:] = joints.q
+    kernel.qd[:] = joints.qd
+    kernel.acting[:] = acting
+    kernel.payload[:] = payload[:10]
 
 
 def gravity_of(kernel: StopKernel, joints: Joints, acting: Vector, payload: Vector) -> None:
@@ -351,8 +336,9 @@ def hold(x: JointLaw, p: LawGains, limits: StopLimits, kernel: LawKernel, own: J
     :param now: control time, s.
     """
     if design.ahead != 0.0:
-        extrapolate(kernel.q, kernel.qd, design.ahead)
-    joint_law(x, p, kernel, own, design.hold_stiffness, design.hold_damping, reference, side, now)
+        extrapolate(kernel.q, kernel.qd, design.ahead - design.unsaid)
+    joint_law(x, p, kernel, own, design.hold_stiffness, design.hold_damping,
+              design.hold_integral, 1.0, reference, side, now)
     # The gains of the law fit the described inertia. A light wrist with a load that is not
     # described needs more: as stiff as its damper can settle, and no stiffer than reaches the
     # bound at hold_distance.

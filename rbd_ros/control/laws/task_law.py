@@ -18,11 +18,12 @@ from __future__ import annotations
 
 import math
 
+from rbd_ros.compiler.language.whole import dot
 from rbd_ros.compiler.procedure import Matrix, Vector
 from rbd_ros.control.interface.events import Joints, NEVER, Structure
 from rbd_ros.control.laws.law_records import (
     ImpedanceInputs, LawGains, LawKernel, TaskGains, TaskInputs, TaskLaw)
-from rbd_ros.control.laws.laws import fill, integrated, keep, moment
+from rbd_ros.control.laws.laws import integrated, keep, moment
 from rbd_ros.control.laws.springs import Springs, stiffen
 from rbd_ros.control.numerics.places import place_of
 
@@ -52,20 +53,17 @@ def begin_task_law(x: TaskLaw, kernel: LawKernel, R: Matrix, velocity: Vector, j
     """
     x.time = NEVER
     x.entered = moment(now, x.entered)
-    x.starting = 1.0
-    for i in range(6):
-        x.integral[i] = 0.0
-    x.error[0] = 0.0
-    x.error[1] = 0.0
+    x.starting = True
+    x.integral[:] = 0.0
+    x.error[:] = 0.0
     for j in range(len(x.drift)):
         i = place_of(structure, j)
         x.drift[j] = 0.0
         x.start_speed[j] = joints.qd[i]
         x.posture[j] = joints.q[i]
     kernel.run()  # for the pose; the torque is not used
-    for i in range(3):
-        twist[i] = R[i, 0] * velocity[0] + R[i, 1] * velocity[1] + R[i, 2] * velocity[2]
-        twist[3 + i] = R[i, 0] * velocity[3] + R[i, 1] * velocity[4] + R[i, 2] * velocity[5]
+    twist[:3] = R[:, 0] * velocity[0] + R[:, 1] * velocity[1] + R[:, 2] * velocity[2]
+    twist[3:6] = R[:, 0] * velocity[3] + R[:, 1] * velocity[4] + R[:, 2] * velocity[5]
 
 
 def go_to_posture(x: TaskLaw, p: TaskGains) -> None:
@@ -75,13 +73,13 @@ def go_to_posture(x: TaskLaw, p: TaskGains) -> None:
     :param x: state of the law.
     :param p: gains.
     """
-    if p.posture_given > 0.0:
+    if p.posture_given:
         keep(x.posture, p.posture)
 
 
 def task_law(x: TaskLaw, p: LawGains, kernel: LawKernel, own: TaskInputs, R: Matrix,
              position: Vector, velocity: Vector, acceleration: Vector, wrench: Vector,
-             side: Vector, now: float) -> None:
+             side: Vector, pace: float, now: float) -> None:
     """
     Move the tip along its reference, and advance the integral.
 
@@ -97,31 +95,33 @@ def task_law(x: TaskLaw, p: LawGains, kernel: LawKernel, own: TaskInputs, R: Mat
     :param acceleration: of the reference.
     :param wrench: to be exerted, moment first; base axes.
     :param side: per joint 1 or -1 where the last torque was at a limit, else 0.
+    :param pace: share of its speed at which the law acts.
     :param now: control time, s.
     """
-    if x.starting > 0.0:
+    if x.starting:
         _come_to_rest(x, p.switch_time, now)
-    if p.task.integrates == 0.0:
-        for i in range(6):
-            x.integral[i] = 0.0
+    if not p.task.integrates:
+        x.integral[:] = 0.0
     _fill_reference(own, R, position, velocity, acceleration, wrench)
-    _fill_gains(x, p, own)
+    _fill_gains(x, p, own, pace)
     kernel.run()
     keep(x.error, own.error)
     keep(x.lead, own.lead)
-    if p.task.integrates > 0.0:
+    if p.task.integrates:
         dt = now - x.time if x.time > NEVER else 0.0
         x.time = moment(now, x.time)
-        if not _any(side):
+        if not any(side != 0.0):
             for i in range(6):
                 # the directions of a frame have no torque limit of their own
-                x.integral[i] = integrated(x.integral[i], own.lead[i], p.task.integral[i], dt,
-                                           p.task.integral_limit[i], 0.0)
+                x.integral[i] = integrated(
+                    x.integral[i], own.lead[i], pace * pace * pace * p.task.integral[i], dt,
+                    p.task.integral_limit[i], 0.0)
 
 
 def impedance_law(x: TaskLaw, springs: Springs, p: LawGains, kernel: LawKernel,
                   own: ImpedanceInputs, R: Matrix, position: Vector, velocity: Vector,
-                  wrench: Vector, external: Vector, shapes: float, now: float) -> None:
+                  wrench: Vector, external: Vector, shapes: float, pace: float,
+                  now: float) -> None:
     """
     Pull the tip to its reference by springs; there is no integral.
 
@@ -138,66 +138,64 @@ def impedance_law(x: TaskLaw, springs: Springs, p: LawGains, kernel: LawKernel,
     :param wrench: to be exerted, moment first; base axes.
     :param external: that acts on the tip by the sensor, in its axes.
     :param shapes: whether that is known and the inertia that is felt may be another one.
+    :param pace: share of their speed at which springs and dampers act.
     :param now: control time, s.
     """
-    if x.starting > 0.0:
+    if x.starting:
         _come_to_rest(x, p.switch_time, now)
-    for i in range(3):
-        for k in range(3):
-            own.R_ref[i, k] = R[i, k]
-    fill(own.p_ref, position)
-    fill(own.velocity_ref, velocity)
-    fill(own.wrench, wrench)
-    fill(own.limit, p.limit)
-    stiffen(springs, springs.tip, p.impedance.stiffness, 0, springs.way, p.stiffness_power, now)
-    fill(own.spring, springs.tip)
-    fill(own.damper, p.impedance.damping)
+    own.R_ref[:] = R
+    own.p_ref[:] = position
+    own.velocity_ref[:] = velocity
+    own.wrench[:] = wrench
+    own.limit[:] = p.limit
+    own.spring[:] = pace * pace * p.impedance.stiffness
+    own.damper[:] = pace * p.impedance.damping
+    stiffen(springs, springs.tip, own.spring, 0, springs.way, p.stiffness_power, now)
+    own.spring[:] = springs.tip
     own.damping_ratio[0] = p.impedance.ratio
-    for i in range(6):
-        own.inertia[i] = p.impedance.inertia[i] if shapes > 0.0 else 0.0
-        own.external[i] = external[i] if shapes > 0.0 else 0.0
-    fill(own.task_speed, p.task.speed)
+    own.inertia[:] = (p.impedance.inertia if shapes > 0.0 else 0.0)
+    own.external[:] = (external if shapes > 0.0 else 0.0)
+    own.task_speed[:] = p.task.speed
     own.max_condition[0] = p.task.max_condition
-    fill(own.joint_speed, p.task.joint_speed)
-    fill(own.drift, x.drift)
-    fill(own.posture, x.posture)
-    fill(own.posture_stiffness, p.task.posture_stiffness)
-    fill(own.posture_damping, p.task.posture_damping)
+    own.joint_speed[:] = p.task.joint_speed
+    own.drift[:] = x.drift
+    own.posture[:] = x.posture
+    _keep_posture(own.posture_stiffness, own.posture_damping, p.task, pace)
     kernel.run()
     keep(x.error, own.error)
     keep(x.lead, own.lead)
     for k in range(3):
-        turn, way = 0.0, 0.0
-        for i in range(3):
-            turn += own.R[i, k] * x.lead[i]
-            way += own.R[i, k] * x.lead[3 + i]
+        turn, way = dot(own.R[:, k], x.lead[:3]), dot(own.R[:, k], x.lead[3:])
         if math.isfinite(turn) and math.isfinite(way):
             springs.way[k], springs.way[3 + k] = turn, way
 
 
 def _fill_reference(own: TaskInputs, R: Matrix, position: Vector, velocity: Vector,
                     acceleration: Vector, wrench: Vector) -> None:
-    for i in range(3):
-        for k in range(3):
-            own.R_ref[i, k] = R[i, k]
-    fill(own.p_ref, position)
-    fill(own.velocity_ref, velocity)
-    fill(own.acceleration_ref, acceleration)
-    fill(own.wrench, wrench)
+    own.R_ref[:] = R
+    own.p_ref[:] = position
+    own.velocity_ref[:] = velocity
+    own.acceleration_ref[:] = acceleration
+    own.wrench[:] = wrench
 
 
-def _fill_gains(x: TaskLaw, p: LawGains, own: TaskInputs) -> None:
-    fill(own.limit, p.limit)
-    fill(own.task_stiffness, p.task.stiffness)
-    fill(own.task_damping, p.task.damping)
-    fill(own.task_integral, x.integral)
-    fill(own.task_speed, p.task.speed)
+def _fill_gains(x: TaskLaw, p: LawGains, own: TaskInputs, pace: float) -> None:
+    own.limit[:] = p.limit
+    own.task_stiffness[:] = pace * pace * p.task.stiffness
+    own.task_damping[:] = pace * p.task.damping
+    own.task_integral[:] = x.integral
+    own.task_speed[:] = p.task.speed
     own.max_condition[0] = p.task.max_condition
-    fill(own.joint_speed, p.task.joint_speed)
-    fill(own.drift, x.drift)
-    fill(own.posture, x.posture)
-    fill(own.posture_stiffness, p.task.posture_stiffness)
-    fill(own.posture_damping, p.task.posture_damping)
+    own.joint_speed[:] = p.task.joint_speed
+    own.drift[:] = x.drift
+    own.posture[:] = x.posture
+    _keep_posture(own.posture_stiffness, own.posture_damping, p.task, pace)
+
+
+def _keep_posture(stiffness: Vector, damping: Vector, p: TaskGains, pace: float) -> None:
+    """Fill the gains of the posture."""
+    stiffness[:] = pace * pace * p.posture_stiffness
+    damping[:] = pace * p.posture_damping
 
 
 def task_law_rests(x: TaskLaw, p: TaskGains, velocity: Vector, wrench: Vector) -> bool:
@@ -209,22 +207,18 @@ def task_law_rests(x: TaskLaw, p: TaskGains, velocity: Vector, wrench: Vector) -
     :param velocity: of the reference.
     :param wrench: to be exerted.
     """
-    if p.posture_given > 0.0 or x.starting > 0.0 or _any(wrench):
+    if p.posture_given or x.starting or any(wrench != 0.0):
         return False
-    for i in range(6):
-        if abs(velocity[i]) > _REST:
-            return False
-    return True
+    return not any(abs(velocity) > _REST)
 
 
 def _come_to_rest(x: TaskLaw, duration: float, now: float) -> None:
     """Let joint motion that does not move the frame fade like the motion of the frame."""
     gone = (now - x.entered) / duration if duration > 0.0 else 1.0
     share = 1.0 - smooth_step(gone) if math.isfinite(gone) else 0.0
-    for j in range(len(x.drift)):
-        x.drift[j] = x.start_speed[j] * share
+    x.drift[:] = x.start_speed * share
     if share == 0.0:
-        x.starting = 0.0
+        x.starting = False
 
 
 def smooth_step(s: float) -> float:
@@ -235,11 +229,3 @@ def smooth_step(s: float) -> float:
     """
     s = min(max(s, 0.0), 1.0)
     return s * s * s * (10.0 + s * (6.0 * s - 15.0))
-
-
-def _any(values: Vector) -> bool:
-    """Return whether any number is not zero."""
-    for i in range(len(values)):
-        if values[i] != 0.0:
-            return True
-    return False

@@ -28,6 +28,7 @@ import math
 import numpy as np
 import numpy.typing as npt
 
+from rbd_ros.compiler.language.whole import where
 from rbd_ros.compiler.procedure import Vector
 from rbd_ros.compiler.records import field, Record
 from rbd_ros.control.interface.cause_codes import CauseCode
@@ -47,11 +48,11 @@ class Load(Record):
 
     start: float = field('', 's', 'control time at which the ramp of the payload began')
     duration: float = field('', 's', 'of the ramp')
-    ramping: float = field('', '', '1 while the payload is on its way')
+    ramping: bool = field('', '', 'whether the payload is on its way')
     time: float = field('', 's', 'control time of the last update', NEVER)
     received: float = field('', 's', 'control time of the measured direction', NEVER)
-    constant: float = field('', '', '1 if gravity does not change and is where it shall be')
-    known: float = field('', '', '1 if the direction of gravity is known')
+    constant: bool = field('', '', 'whether gravity does not change and is where it shall be')
+    known: bool = field('', '', 'whether the direction of gravity is known')
     size: float = field('', 'm/s^2', 'of gravity')
     slew: float = field('', 'm/s^3', 'largest change of gravity per second')
     payload: Vector = field('10', 'kg, kg.m, kg.m^2', 'that counts now')
@@ -100,8 +101,7 @@ def derive_load(p: LoadLimits) -> None:
     """
     p.size = math.sqrt(p.gravity[0] * p.gravity[0] + p.gravity[1] * p.gravity[1]
                        + p.gravity[2] * p.gravity[2])
-    for i in range(10):
-        p.payload[i] = p.given[i]
+    p.payload[:] = p.given
     about_origin(p.payload)
 
 
@@ -125,10 +125,8 @@ def restart_load(x: Load, p: LoadLimits) -> None:
     if _all_usable(p.gravity) and 0.0 <= p.size < NONE and 0.0 <= p.slew <= NONE:
         x.size = p.size
         x.slew = p.slew
-        for i in range(3):
-            x.gravity[i] = p.gravity[i]
-            x.target[i] = p.gravity[i]
-    x.constant = 1.0 if p.timeout <= 0.0 else 0.0
+        x.gravity[:] = x.target[:] = p.gravity
+    x.constant = p.timeout <= 0.0
     _carry(x, 0.0, p.payload, 0.0)
     _keep(x.given, p.given)
     _ramp(x, 0.0)
@@ -210,15 +208,12 @@ def take_gravity(x: Load, p: LoadLimits, u: Event, y: Result) -> None:
     :param u: event, with those four as its first numbers.
     :param y: result; its answer refuses what is no direction.
     """
-    for i in range(4):
-        if not _usable(u.numbers[i]) or (i < 3 and not abs(u.numbers[i]) <= 2.0):
-            y.answer = LoadWord.BAD_DIRECTION
-            return
-    for i in range(3):
-        x.target[i] = u.numbers[i] * x.size
+    if not (all(abs(u.numbers[:3]) <= 2.0) and _usable(u.numbers[3])):
+        y.answer = LoadWord.BAD_DIRECTION
+        return
+    x.target[:] = u.numbers[:3] * x.size
     if x.received <= NEVER:  # the value was not used before
-        for i in range(3):
-            x.gravity[i] = x.target[i]
+        x.gravity[:] = x.target
     x.received = u.numbers[3]
 
 
@@ -242,7 +237,7 @@ def check_gravity(x: Load, p: LoadLimits, y: Result) -> bool:
     :param p: parameters.
     :param y: result.
     """
-    if x.known > 0.0:
+    if x.known:
         return True
     accuse(y, CauseCode.GRAVITY_STALE, LoadWord.GRAVITY_OLD, NOBODY, p.timeout, 0.0, 0.0)
     return False
@@ -256,39 +251,32 @@ def share_load(x: Load, payload: Vector, gravity: Vector) -> None:
     :param payload: ten numbers of the kernel.
     :param gravity: three numbers of the kernel.
     """
-    for i in range(10):
-        payload[i] = x.payload[i]
-    for i in range(3):
-        gravity[i] = x.gravity[i]
+    payload[:] = x.payload
+    gravity[:] = x.gravity
 
 
 def _carry(x: Load, now: float, payload: Vector, duration: float) -> bool:
     """Begin a ramp from the present payload; return whether it is to one that can be."""
-    for i in range(10):
-        if not _usable(payload[i]):
-            return False
-    if not _usable(now):
+    if not (all(abs(payload[:10]) < NONE) and _usable(now)):
         return False
     if 0.0 <= duration < NONE:
         x.duration = duration
-    for i in range(10):
-        x.before[i] = x.payload[i]
-        x.wanted[i] = payload[i]
+    x.before[:] = x.payload
+    x.wanted[:] = payload[:10]
     x.start = now
-    x.ramping = 1.0
+    x.ramping = True
     return True
 
 
 def _ramp(x: Load, now: float) -> None:
     """Advance the payload."""
-    if not x.ramping > 0.0 or not _usable(now):
+    if not x.ramping or not _usable(now):
         return
     share = (now - x.start) / x.duration if x.duration > 0.0 else 1.0
     if share >= 1.0:
-        x.ramping = 0.0
-    for i in range(10):
-        x.payload[i] = ((x.wanted[i] - x.before[i]) * max(share, 0.0) + x.before[i]
-                        if share < 1.0 else x.wanted[i])
+        x.ramping = False
+    x.payload[:] = ((x.wanted - x.before) * max(share, 0.0) + x.before if share < 1.0 else
+                    x.wanted)
 
 
 def _slew(x: Load, p: LoadLimits, now: float) -> None:
@@ -296,11 +284,11 @@ def _slew(x: Load, p: LoadLimits, now: float) -> None:
     if _usable(now):
         dt = max(now - x.time, 0.0) if x.time > NEVER else 0.0
         x.time = now
-        if not x.constant > 0.0:
+        if not x.constant:
             _approach(x, p, dt)
     # an age that is NaN is too old
-    x.known = 1.0 if p.timeout <= 0.0 or (
-        x.received > NEVER and abs(now) < NONE and now - x.received <= p.timeout) else 0.0
+    x.known = p.timeout <= 0.0 or (
+        x.received > NEVER and abs(now) < NONE and now - x.received <= p.timeout)
 
 
 def _aim(x: Load, p: LoadLimits, now: float) -> None:
@@ -308,9 +296,8 @@ def _aim(x: Load, p: LoadLimits, now: float) -> None:
     for i in range(3):
         if x.target[i] != p.gravity[i]:
             _slew(x, p, now)
-            x.constant = 0.0
-    for i in range(3):
-        x.target[i] = p.gravity[i]
+            x.constant = False
+    x.target[:] = p.gravity
 
 
 def _approach(x: Load, p: LoadLimits, dt: float) -> None:
@@ -324,7 +311,7 @@ def _approach(x: Load, p: LoadLimits, dt: float) -> None:
     x.gravity[0] += a * scale
     x.gravity[1] += b * scale
     x.gravity[2] += c * scale
-    x.constant = 1.0 if p.timeout <= 0.0 and length <= most else 0.0
+    x.constant = p.timeout <= 0.0 and length <= most
 
 
 def _usable(value: float) -> bool:
@@ -333,13 +320,9 @@ def _usable(value: float) -> bool:
 
 
 def _all_usable(values: Vector) -> bool:
-    for i in range(len(values)):
-        if not _usable(values[i]):
-            return False
-    return True
+    return all(abs(values) < NONE)
 
 
 def _keep(held: Vector, values: Vector) -> None:
     """Keep what was given; what is no number counts as never taken."""
-    for i in range(len(held)):
-        held[i] = values[i] if _usable(values[i]) else NONE
+    held[:] = where(abs(values) < NONE, values, NONE)

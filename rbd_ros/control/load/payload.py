@@ -22,6 +22,7 @@ import math
 import numpy as np
 import numpy.typing as npt
 
+from rbd_ros.compiler.language.whole import dot, finite
 from rbd_ros.compiler.procedure import Matrix, Vector
 from rbd_ros.compiler.records import field, Record
 from rbd_ros.control.load.words import LoadWord, TEXTS
@@ -118,18 +119,11 @@ def judge_body(x: Body) -> None:
 
 def _is_finite(x: Body) -> bool:
     """Return whether all that is given are numbers."""
-    if not math.isfinite(x.mass):
-        return False
     for i in range(3):
-        if not math.isfinite(x.com[i]) or not math.isfinite(x.origin[i]):
+        if not all(finite(x.axes[i])):
             return False
-        for j in range(3):
-            if not math.isfinite(x.axes[i, j]):
-                return False
-    for i in range(6):
-        if not math.isfinite(x.inertia[i]):
-            return False
-    return True
+    return (math.isfinite(x.mass) and all(finite(x.com)) and all(finite(x.origin))
+            and all(finite(x.inertia)))
 
 
 def _is_within(x: Body, value: float, most: float, which: int) -> bool:
@@ -194,12 +188,9 @@ def about_origin(numbers: Vector) -> None:
 
     :param numbers: ten of them, in place.
     """
-    square, k = 0.0, 4
-    for i in range(1, 4):
-        square += numbers[i] * numbers[i]
+    square, k = dot(numbers[1:4], numbers[1:4]), 4
     for i in range(1, 4):
         for j in range(i, 4):
             numbers[k] += numbers[0] * ((square if i == j else 0.0) - numbers[i] * numbers[j])
             k += 1
-    for i in range(1, 4):
-        numbers[i] *= numbers[0]
+    numbers[1:4] *= numbers[0]

@@ -33,10 +33,10 @@ class Tilt(Record):
     now: float = field('', 's', 'control time of reception')
     stamp_s: float = field('', 's', 'its stamp, whole seconds')
     stamp_ns: float = field('', 'ns', 'the rest of it')
-    missing: float = field('', '', '1 if the IMU reports that it has no orientation')
+    missing: bool = field('', '', 'whether the IMU reports that it has no orientation')
     word: float = field('', '', 'what is wrong with it, see LoadWord; 0: nothing')
     a: float = field('', '', 'number of the sentence')
-    fresh: float = field('', '', '1 if it may be used; 0: its stream has not proved to be fresh')
+    fresh: bool = field('', '', 'whether it may be used: its stream has proved to be fresh')
     turn: Vector = field('4', '', 'quaternion x, y, z, w from the IMU to the world, whose z is up')
     axes: Matrix = field('3 3', '', 'axes of the IMU as columns, in the base')
     down: Vector = field('4', '', 'unit vector in the base, then the control time of measuring, s')
@@ -50,8 +50,8 @@ def find_down(x: Tilt, sources: Sources, p: AgeLimits) -> None:
     :param sources: what was received before, of one kind.
     :param p: how a stream proves that it is fresh.
     """
-    x.fresh, x.word, x.a = 0.0, 0.0, 0.0
-    if x.missing > 0.0:
+    x.fresh, x.word, x.a = False, 0.0, 0.0
+    if x.missing:
         x.word = LoadWord.NO_ORIENTATION
         return
     size = math.sqrt(x.turn[0] * x.turn[0] + x.turn[1] * x.turn[1] + x.turn[2] * x.turn[2]
@@ -64,4 +64,4 @@ def find_down(x: Tilt, sources: Sources, p: AgeLimits) -> None:
         x.down[i] = -(x.axes[i, 0] * 2.0 * (a * c - b * w) + x.axes[i, 1] * 2.0 * (b * c + a * w)
                       + x.axes[i, 2] * (1.0 - 2.0 * (a * a + b * b)))
     if observe(sources, p, 0, x.now, x.stamp_s, x.stamp_ns) == Freshness.FRESH:
-        x.fresh, x.down[3] = 1.0, x.now - sources.excess[0]
+        x.fresh, x.down[3] = True, x.now - sources.excess[0]

@@ -46,6 +46,7 @@ class LoadWord(enum.IntEnum):
     START_BRAKED = 466  # joint with the largest load; N.m or N: its gravity torque
     START_MATCH = 467  # joint with the largest difference; N.m or N: it
     START_MISMATCH = 468  # the first wrong joint; N.m or N: measured, predicted
+    START_AGE = 469  # s: how old states would be by their stamps; 0: they have none
     TOO_HEAVY = 470  # joint that cannot hold it; N.m or N: needed, its limit; kg: mass
     NO_ORIENTATION = 471
     BAD_QUATERNION = 472  # its length
@@ -66,8 +67,20 @@ KINDS: dict[int, str] = {
 def _late(clock: str) -> Sentence:
     return Sentence(
         'joint states are {a*1000:.3g} to {b*1000:.3g} ms old when they arrive' f'{clock}: '
-        'damping, stops and holds are made for that from now on, not for delay {c*1000:.3g} ms. '
+        'damping, laws, stops and holds are made for that from now on, not for delay '
+        '{c*1000:.3g} ms. '
         'Set delay, and add the time that torques take')
+
+
+def _age_unknown(joint: str, age: float, b: float, c: float) -> str:
+    stamps = 'joint states have no stamps' if age == 0.0 else (
+        f'the stamps of joint states are {abs(age):.4g} s {"ahead of" if age < 0.0 else "behind"} '
+        'the clock of this machine')
+    return (f'{stamps}, so that nobody knows how late they are, and delay is 0 s: damping made '
+            'for states without delay throws a robot whose states are late. Set delay to the time '
+            'from measuring a state to applying its torque (a little more does no harm), or let '
+            'the driver stamp states when they are measured, by a clock that agrees with that of '
+            'this machine; with simulated time set use_sim_time')
 
 
 def _not_compared(why: str) -> Callable[[str, float, float, float], str]:
@@ -111,6 +124,7 @@ TEXTS: dict[int, Callable[[str, float, float, float], str]] = {
     LoadWord.BAD_QUATERNION: Sentence('its quaternion has length {a:.4g}, not 1'),
     LoadWord.GRAVITY_OLD: lambda joint, timeout, b, c: f'{timeout:g} s',
     LoadWord.START_RATE_LOW: _rate_low,
+    LoadWord.START_AGE: _age_unknown,
     LoadWord.START_RATE_FAR: _rate_far,
     LoadWord.START_NO_EFFORT: _not_compared('joint_states has no effort for some joints'),
     LoadWord.START_NOT_COMPARED: _not_compared('effort_is_torque is false'),
@@ -141,6 +155,8 @@ TEXTS: dict[int, Callable[[str, float, float, float], str]] = {
 SHORT: dict[int, Sentence] = {
     LoadWord.GAINS_FOR_DELAY: Sentence(
         'the gains may be unstable with a delay of {a*1000:.3g} ms: lower them, or the delay'),
+    LoadWord.START_AGE: Sentence(
+        'nobody knows how late states are, {a:.4g} s by their stamps, and delay is 0 s: set it'),
     LoadWord.START_POSITIONS: Sentence(
         '{joint} is at {a:.4g} {unit}, far outside its limits. Another robot, another zero '
         'position, another unit, or an offset of the encoders?'),

@@ -35,10 +35,11 @@ import math
 from typing import cast
 
 from rbd_ros.compiler.records import field, Record
+from rbd_ros.control.interface.events import NONE
 from rbd_ros.control.interface.sentences import Sentence
 
-__all__ = ['gain_loop', 'gain_reasons', 'gain_sentences', 'GainCase', 'GROUPS', 'judge_gains',
-           'largest_damping', 'largest_stiffness', 'ROUNDING']
+__all__ = ['borne_delay', 'gain_loop', 'gain_reasons', 'gain_sentences', 'GainCase', 'GROUPS',
+           'judge_gains', 'largest_damping', 'largest_stiffness', 'ROUNDING']
 
 #: parameters of stiffness, damping and integral that belong together; none: there is no integral
 GROUPS = (
@@ -128,6 +129,31 @@ def largest_stiffness(damping: float, period: float, delay: float) -> float:
         else:
             high = a
     return max(_at_boundary(high, period, delay, 0), 0.0)
+
+
+def borne_delay(stiffness: float, damping: float, integral: float) -> float:
+    """
+    Return the delay in s from which on gains are unstable, not sampled; NONE: they do nothing.
+
+    The loop (Kd s^2 + Kp s + Ki) / s^3 has the gain 1 at the angular frequency w; the phase that
+    is left there over w is that delay. Gains a Kd, a^2 Kp and a^3 Ki bear it 1 / a times.
+
+    :param stiffness: Kp, 1/s^2.
+    :param damping: Kd, 1/s.
+    :param integral: Ki, 1/s^3, below their product.
+    """
+    if not (0.0 <= stiffness < 1e300 and 0.0 <= damping < 1e300 and stiffness + damping > 0.0):
+        return NONE
+    low, high = 0.0, 2.0 * damping + 2.0 * math.sqrt(stiffness)
+    for _ in range(60):
+        w = 0.5 * (low + high)
+        direct = damping / w - integral / (w * w * w)
+        if direct * direct + stiffness * stiffness / (w * w * w * w) > 1.0:
+            low = w
+        else:
+            high = w
+    left = math.atan2(damping * high * high - integral, stiffness * high)
+    return max(left, 0.0) / high
 
 
 class GainCase(Record):

@@ -193,7 +193,8 @@ _SAFETY = (
            'Time over a tracking limit that is tolerated.'),
     scalar('delay', 0.0, 's', 0.0, 0.5, 'Time from measuring a state to applying the '
            'torque computed from it. Damping, stops and holds are made for it; gains that cannot '
-           'be stable with it are refused.', True),
+           'be stable with it are refused. 0: the age of states is measured by their stamps; '
+           'where these do not show it, no torque begins.', True),
     scalar('brake_rate', 10.0, '1/s', 0.1, 1e3, 'Rate at which a stop lets the velocities of all '
            'joints decay, capped at what does not overshoot with delay, nominal_rate and '
            'velocity_filter.'),
@@ -311,11 +312,8 @@ _OUTPUT = (
               'messages. 0: none are published.', 0, 100000),
     Parameter('state_divider', INTEGER, 10, '', 'Number of states per ~/controller_state. 0: none '
               'are published.', 0, 100000),
-    choice('loop', 'native', ('native', 'executor'), 'What runs the control loop: a thread of '
-           'machine code, or an executor of rclpy.', structural=True),
-    choice('executor', 'events', ('events', 'single'), 'Executor of rclpy.'),
-    switch('fast_path', True, 'Read joint states by machine code. False: by Python, with the same '
-           'result.'),
+    choice('executor', 'events', ('events', 'single'), 'Executor of rclpy for all but the '
+           'control loop.'),
     switch('realtime.lock_memory', False, 'Call mlockall. Warns if refused.'),
     Parameter('realtime.priority', INTEGER, 0, '', 'SCHED_FIFO priority of the control loop, '
               'taken at startup. 0: not used.', 0, 99, structural=True, fixed=True),
@@ -427,7 +425,7 @@ _NODE = (
     scalar('heartbeat_rate', 20.0, 'Hz', 1.0, 100.0,
            'Rate of ~/heartbeat and of asserting liveliness.', True),
     scalar('supervision_timeout', 10.0, 's', 0.0, 3600.0, 'Time without a sign of life of Python '
-           'after which the native loop stops the robot. 0: none.', True),
+           'after which the control loop stops the robot. 0: none.', True),
     scalar('realtime.switch_interval', 5e-4, 's', 0.0, 0.1, 'Interval after which Python makes '
            "a busy thread yield. 0: Python's default.", True),
 )

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import enum
 
+from rbd_ros.compiler.language.whole import minimum
 from rbd_ros.compiler.records import field, Record
 from rbd_ros.control.interface.events import NONE
 from rbd_ros.control.references.pieces import Path, PathKind, PIECES, Ring, slot_of
@@ -99,15 +100,13 @@ def _start(feed: Feed, points: Points, ring: Ring, path: Path) -> None:
     ring.start, ring.end = points.begin, points.end
     last = int(points.count) - 1
     ring.window = 1.0 if _is_window(points) else 0.0
-    ring.shifts = 1.0 if points.offset == points.begin else 0.0
-    for j in range(len(ring.final)):
-        ring.final[j] = points.q[last, j] + points.shift[j] + ring.window * points.beyond[j]
-        ring.held[j] = points.held[j]
+    ring.shifts = points.offset == points.begin
+    ring.final[:] = points.q[last] + points.shift + ring.window * points.beyond
+    ring.held[:] = points.held
     ring.goal, ring.goal_time = points.goal, min(points.goal_time, NONE)
     for k in range(3):
-        for j in range(len(ring.final)):
-            ring.path[k, j] = min(points.path[k, j], NONE)
-            ring.tolerance[k, j] = min(points.tolerance[k, j], NONE)
+        ring.path[k] = minimum(points.path[k], NONE)
+        ring.tolerance[k] = minimum(points.tolerance[k], NONE)
     ring.number = feed.number
 
 

@@ -63,8 +63,8 @@ class JointReference(Record):
     """The reference of joint-space laws and the goal that comes with it."""
 
     source: float = field('', '', 'where it comes from, see Source')
-    resting: float = field('', '', '1 if it holds, has arrived, and need not be computed')
-    timed_out: float = field('', '', '1 if the last stream of set-points ceased')
+    resting: bool = field('', '', 'whether it holds, has arrived, and need not be computed')
+    timed_out: bool = field('', '', 'whether the last stream of set-points ceased')
     share: float = field('', '', 'of its speed that a trajectory may have for the energy of a '
                                  'contact', 1.0)
     received: float = field('', 's', 'control time of the last set-point of a stream', NEVER)
@@ -91,12 +91,11 @@ def leave_path(x: JointReference) -> None:
 
     :param x: the reference.
     """
-    x.path.kind, x.source, x.resting = PathKind.NONE, Source.HOLD, 0.0
+    x.path.kind, x.source, x.resting = PathKind.NONE, Source.HOLD, False
     x.path.late, x.path.rate, x.path.bend, x.path.halt = 0.0, 1.0, 0.0, Halt.NONE
-    for j in range(len(x.profile.pace)):
-        x.profile.pace[j], x.path.held[j] = NONE, 0.0
-        for k in range(2):
-            x.path.given[k, j] = x.profile.target[1 + k, j]
+    x.profile.pace[:] = NONE
+    x.path.held[:] = 0.0
+    x.path.given[:] = x.profile.target[1:3]
 
 
 def hold_joint_reference(x: JointReference, p: JointLimits) -> None:
@@ -301,7 +300,7 @@ def advance_joint_reference(x: JointReference, p: JointLimits, ring: Ring, y: Re
         return
     before = now if x.time <= NEVER else x.time
     x.time = now
-    if x.resting > 0.0:
+    if x.resting:
         return
     held = x.source == Source.HOLD
     if x.path.kind != PathKind.NONE:
@@ -314,7 +313,7 @@ def advance_joint_reference(x: JointReference, p: JointLimits, ring: Ring, y: Re
             hold_joint_reference(x, p)
         held = found == Sampled.ENDED
     elif x.source == Source.STREAM and now - x.received > p.timeout:
-        x.timed_out = 1.0
+        x.timed_out = True
         hold_joint_reference(x, p)
     advance_profile(x.profile, p, now - before)
-    x.resting = 1.0 if held and arrived(x.profile) else 0.0
+    x.resting = held and arrived(x.profile)

@@ -90,7 +90,7 @@ def take_set_point(x: JointReference, p: JointLimits, u: Event, y: Result) -> No
         q, before = u.joints[0, j], x.profile.state[0, j]
         x.profile.target[0, j] = before + turn(q - before) if p.continuous[j] > 0.0 else q
         x.profile.target[1, j], x.profile.target[2, j] = u.joints[1, j], u.joints[2, j]
-    x.source, x.timed_out = Source.STREAM, 0.0
+    x.source, x.timed_out = Source.STREAM, False
     x.received = u.now
     if within > 0.0:
         keep_even_speed(x, p, within)
@@ -115,10 +115,10 @@ def take_pieces(x: JointReference, ring: Ring, u: Event, y: Result) -> None:
     leave_path(x)
     x.path.kind, x.path.number, x.path.end = PathKind.RING, ring.number, ring.end
     x.path.first, x.path.piece, x.path.last = ring.first, ring.first, ring.first + ring.pieces
-    for j in range(len(ring.final)):
-        x.path.final[j], x.path.held[j] = ring.final[j], 1.0 if ring.held[j] > 0.0 else 0.0
+    x.path.final[:] = ring.final
+    x.path.held[:] = ring.held > 0.0
     join_late(x.path, ring, x.profile.state, x.time, u.now)
-    x.source, x.timed_out = Source.TRAJECTORY, 0.0
+    x.source, x.timed_out = Source.TRAJECTORY, False
     if goal != 0.0:
         accept_goal(x.goal, ring)
 

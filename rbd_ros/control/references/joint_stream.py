@@ -57,18 +57,13 @@ def take_stream(x: JointReference, p: JointLimits, u: Event, y: Result) -> None:
     :param y: says if it is refused: it has numbers that are none.
     """
     row = 1 if u.numbers[0] == Streamed.VELOCITIES else 0
-    for j in range(len(x.profile.pace)):
-        if not abs(u.joints[row, j]) <= NONE:
-            y.answer = ReferenceWord.NO_SET_POINT
-            return
-    if not math.isfinite(u.now):
+    if not (all(abs(u.joints[row]) <= NONE) and math.isfinite(u.now)):
         y.answer = ReferenceWord.NO_SET_POINT
         return
     abort_goal(x.goal, ReferenceWord.SET_POINT, 0.0)
     leave_path(x)
     _note_gap(x, u.now)
-    for j in range(len(x.profile.pace)):
-        x.profile.target[1, j], x.profile.target[2, j] = 0.0, 0.0
+    x.profile.target[1] = x.profile.target[2] = 0.0
     if row == 1:
         _run_on(x, p, u, min(p.timeout, STREAM_HORIZON))
     else:
@@ -76,7 +71,7 @@ def take_stream(x: JointReference, p: JointLimits, u: Event, y: Result) -> None:
             q, before = u.joints[0, j], x.profile.state[0, j]
             x.profile.target[0, j] = before + turn(q - before) if p.continuous[j] > 0.0 else q
         keep_even_speed(x, p, (1.0 + LATENESS) * x.gap)
-    x.source, x.timed_out = Source.STREAM, 0.0
+    x.source, x.timed_out = Source.STREAM, False
     x.received = NONE  # it comes to rest by itself
 
 

@@ -27,6 +27,7 @@ from __future__ import annotations
 import enum
 import math
 
+from rbd_ros.compiler.language.whole import finite
 from rbd_ros.compiler.procedure import Matrix, Vector
 from rbd_ros.compiler.records import field, Record
 from rbd_ros.control.interface.events import NEVER
@@ -60,7 +61,7 @@ class Ring(Record):
     goal_time: float = field('', 's', 'after the end within which the goal must be reached')
     window: float = field('', '', '1 for a part of a stream of trajectories, which is joined '
                                   'smoothly')
-    shifts: float = field('', '', '1 if it begins when it is taken over, however late that is')
+    shifts: bool = field('', '', 'whether it begins when it is taken over, however late that is')
     of: Vector = field(f'{PIECES}', '', 'number of the trajectory of each piece')
     serial: Vector = field(f'{PIECES}', '', 'serial number of each piece', -1.0)
     begin: Vector = field(f'{PIECES}', 's', 'control time at which each piece begins')
@@ -144,10 +145,7 @@ def valid_header(ring: Ring) -> bool:
     if not (math.isfinite(ring.start) and math.isfinite(ring.end)
             and math.isfinite(ring.number) and math.isfinite(ring.goal)):
         return False
-    for j in range(len(ring.final)):
-        if not math.isfinite(ring.final[j]):
-            return False
-    return True
+    return all(finite(ring.final))
 
 
 def sample(path: Path, ring: Ring, now: float, target: Matrix) -> int:
@@ -161,8 +159,8 @@ def sample(path: Path, ring: Ring, now: float, target: Matrix) -> int:
     :returns: what they are, see ``Sampled``.
     """
     if now >= path.end:
-        for j in range(len(path.final)):
-            target[0, j], target[1, j], target[2, j] = path.final[j], 0.0, 0.0
+        target[0] = path.final
+        target[1] = target[2] = 0.0
         return Sampled.ENDED
     if path.kind == PathKind.STOP:
         finite = _evaluate(path.stop, 0, max(now - path.begin, 0.0), target, len(path.final))
@@ -199,7 +197,7 @@ def join_late(path: Path, ring: Ring, state: Matrix, time: float, now: float) ->
     """
     path.joined = NEVER
     begin = ring.begin[slot_of(path.first, PIECES)]
-    if ring.shifts > 0.0 and now > ring.start:
+    if ring.shifts and now > ring.start:
         path.late = now - ring.start
         if _begins_at(path, ring, state):
             return

@@ -105,7 +105,7 @@ class PointLimits(Record):
     speed: Vector = field('n', 'rad/s or m/s', 'beyond which a fault is raised', NONE)
     pace: Vector = field('n', 'rad/s or m/s', 'largest velocity of the reference', NONE)
     acceleration: Vector = field('n', 'rad/s^2 or m/s^2', 'largest one of the reference', NONE)
-    partial: float = field('', '', '1 if points may leave joints out')
+    partial: bool = field('', '', 'whether points may leave joints out')
     goal_time: float = field('', 's', 'after the end within which a goal must be reached', NONE)
     path: Matrix = field('3 n', 'rad or m, /s, /s^2', 'usual tolerances of a goal on its way',
                          NONE)

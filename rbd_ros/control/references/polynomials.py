@@ -227,8 +227,7 @@ def make_piece(points: Points, k: int, c: Matrix, row: int) -> None:
     for j in range(len(points.shift)):
         q = _position(points, k, j)
         way = _position(points, k + 1, j) - q
-        for i in range(6):
-            c[row + i, j] = 0.0
+        c[row:row + 6, j] = 0.0
         c[row, j] = q
         if points.rates == 0.0 and points.linear > 0.0:
             c[row + 1, j] = way / h

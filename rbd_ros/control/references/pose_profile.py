@@ -23,6 +23,7 @@ from __future__ import annotations
 
 import math
 
+from rbd_ros.compiler.language.whole import finite
 from rbd_ros.compiler.procedure import Matrix, Vector
 from rbd_ros.compiler.records import field, Record
 from rbd_ros.control.interface.events import NONE
@@ -44,7 +45,7 @@ _MOST_TURN = 1e9
 class PoseProfile(Record):
     """A reference pose and what it moves towards; base frame, angular part first."""
 
-    moving: float = field('', '', '1 if it follows the twist, 0 if it goes to the goal')
+    moving: bool = field('', '', 'whether it follows the twist, else it goes to the goal')
     most: float = field('', 'm/s', 'that the frame may have for the energy of a contact', NONE)
     orientation: Vector = field('4', '', 'unit quaternion x, y, z, w')
     position: Vector = field('3', 'm', 'of the frame')
@@ -99,8 +100,7 @@ def quaternion_of(R: Matrix, q: Vector) -> None:
         q[k] = 1.0 + 2.0 * R[k, k] - trace
         q[i], q[j] = R[i, k] + R[k, i], R[j, k] + R[k, j]
     size = positive(math.sqrt(q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3]))
-    for i in range(4):
-        q[i] = q[i] / size
+    q[:] = q / size
 
 
 def set_axes(q: Vector, R: Matrix) -> None:
@@ -177,7 +177,7 @@ def _want(x: PoseProfile, k: int, most: float, slope: float, dt: float) -> None:
     i, reach = 3 * k, slope * dt
     gx, gy, gz = x.way[i] / dt, x.way[i + 1] / dt, x.way[i + 2] / dt
     dx, dy, dz = x.drift[i], x.drift[i + 1], x.drift[i + 2]
-    if x.moving > 0.0:
+    if x.moving:
         x.wanted[0], x.wanted[1], x.wanted[2] = x.twist[i], x.twist[i + 1], x.twist[i + 2]
     elif (_norm(gx - dx, gy - dy, gz - dz) <= reach
           and _norm(gx - x.velocity[i], gy - x.velocity[i + 1], gz - x.velocity[i + 2]) <= reach):
@@ -188,8 +188,7 @@ def _want(x: PoseProfile, k: int, most: float, slope: float, dt: float) -> None:
         share = min(_settling_speed(length, slope, dt), most) / max(length, _TINY)
         x.wanted[0], x.wanted[1], x.wanted[2] = dx + share * lx, dy + share * ly, dz + share * lz
     fit = min(1.0, most / max(_norm(x.wanted[0], x.wanted[1], x.wanted[2]), _TINY))
-    for j in range(3):
-        x.wanted[j] = fit * x.wanted[j]
+    x.wanted[:] = fit * x.wanted
 
 
 def _keep_lead(x: PoseProfile, k: int, longest: float, most: float) -> None:
@@ -214,12 +213,10 @@ def _change(x: PoseProfile, p: TaskLimits, k: int, dt: float) -> None:
         most = min(most, x.most)
     _want(x, k, most, slope, dt)
     _keep_lead(x, k, p.lead[k], most)
-    for j in range(3):
-        x.change[i + j] = x.wanted[j] - x.velocity[i + j]
+    x.change[i:i + 3] = x.wanted - x.velocity[i:i + 3]
     size = _norm(x.change[i], x.change[i + 1], x.change[i + 2])
     bound = min(1.0, slope * dt / max(size, _TINY))
-    for j in range(3):
-        x.change[i + j] = bound * x.change[i + j]
+    x.change[i:i + 3] = bound * x.change[i:i + 3]
 
 
 def advance_pose(x: PoseProfile, p: TaskLimits, ahead: float, dt: float) -> None:
@@ -233,33 +230,23 @@ def advance_pose(x: PoseProfile, p: TaskLimits, ahead: float, dt: float) -> None
     """
     rotate(x.goal, ahead * x.drift[0], ahead * x.drift[1], ahead * x.drift[2], x.turned)
     turn_between(x.orientation, x.turned, x.way)
-    for j in range(3):
-        x.way[3 + j] = x.goal[4 + j] + ahead * x.drift[3 + j] - x.position[j]
+    x.way[3:6] = x.goal[4:7] + ahead * x.drift[3:6] - x.position
     for k in range(2):
         _change(x, p, k, dt)
-    finite = True
-    for j in range(6):
-        x.velocity[j] += x.change[j]
-        x.acceleration[j] = x.change[j] / dt
-        finite = (finite and math.isfinite(x.velocity[j]) and math.isfinite(x.acceleration[j])
-                  and math.isfinite(x.way[j]))
-    for j in range(3):
-        finite = finite and math.isfinite(x.position[j] + x.velocity[3 + j] * dt)
-    if not finite:  # limits that are no numbers
+    x.velocity[:] += x.change
+    x.acceleration[:] = x.change / dt
+    if not (all(finite(x.velocity) & finite(x.acceleration) & finite(x.way))
+            and all(finite(x.position + x.velocity[3:6] * dt))):  # limits that are no numbers
         _freeze(x)
         return
     rotate(x.orientation, x.velocity[0] * dt, x.velocity[1] * dt, x.velocity[2] * dt,
            x.orientation)
-    for j in range(3):
-        x.position[j] += x.velocity[3 + j] * dt
+    x.position[:] += x.velocity[3:6] * dt
     set_axes(x.orientation, x.R)
 
 
 def _freeze(x: PoseProfile) -> None:
     """Stay where the reference is."""
-    for j in range(6):
-        x.velocity[j], x.acceleration[j], x.way[j], x.change[j] = 0.0, 0.0, 0.0, 0.0
-    for j in range(3):
-        x.wanted[j] = 0.0
-    for j in range(4):
-        x.turned[j] = x.orientation[j]
+    x.velocity[:] = x.acceleration[:] = x.way[:] = x.change[:] = 0.0
+    x.wanted[:] = 0.0
+    x.turned[:] = x.orientation

@@ -98,15 +98,12 @@ def moves(x: References, joints: Joints, structure: Structure, law: int) -> bool
     :param structure: which joints are controlled.
     :param law: in force, see ``LawCode``.
     """
-    wanted, measured = 0.0, 0.0
     for j in range(len(structure.index)):
-        measured = max(measured, abs(joints.qd[place_of(structure, j)]))
-        if _tracks(law):
-            wanted = max(wanted, abs(x.joint.profile.state[1, j]))
-    if law == LawCode.TASK or law == LawCode.IMPEDANCE:
-        for j in range(6):
-            wanted = max(wanted, abs(x.task.pose.velocity[j]))
-    return wanted > _REST or measured > _JOINT_REST
+        if abs(joints.qd[place_of(structure, j)]) > _JOINT_REST:
+            return True
+    return (_tracks(law) and any(abs(x.joint.profile.state[1]) > _REST)) or (
+        (law == LawCode.TASK or law == LawCode.IMPEDANCE)
+        and any(abs(x.task.pose.velocity) > _REST))
 
 
 def _tracks(law: int) -> bool:

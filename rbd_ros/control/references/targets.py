@@ -22,6 +22,7 @@ from __future__ import annotations
 
 import math
 
+from rbd_ros.compiler.language.whole import dot, finite
 from rbd_ros.compiler.procedure import Matrix, Vector
 from rbd_ros.compiler.records import field, Record
 from rbd_ros.control.interface.events import Kind, NOBODY
@@ -86,10 +87,8 @@ def handle_target(x: Target, reference: TaskReference, p: TaskLimits, verdict: V
         if _is_pose(x, p.reach, verdict):
             _take(x, reference)
             _estimate(x, p)
-            for j in range(7):
-                x.numbers[j] = x.goal[j]
-            for j in range(6):
-                x.numbers[7 + j] = x.drift[j]
+            x.numbers[:7] = x.goal
+            x.numbers[7:13] = x.drift
             x.numbers[13] = x.horizon
     elif x.kind == Kind.TWIST:
         _check_six(x, ReferenceWord.NO_TWIST, 0, verdict)
@@ -98,50 +97,38 @@ def handle_target(x: Target, reference: TaskReference, p: TaskLimits, verdict: V
 
 
 def _check_six(x: Target, word: int, which: int, verdict: Verdict) -> None:
-    largest = 0.0
-    for j in range(6):
-        if not math.isfinite(x.numbers[j]):
-            refuse(verdict, word, NOBODY, 0.0, 0.0, 0.0)
-            return
-        largest = max(largest, abs(x.numbers[j]))
+    if not all(finite(x.numbers[:6])):
+        refuse(verdict, word, NOBODY, 0.0, 0.0, 0.0)
+        return
+    largest = max(abs(x.numbers[:6]), default=0.0)
     if largest > LARGE:
         refuse(verdict, PointWord.TOO_LARGE, NOBODY, largest, LARGE, which)
 
 
 def _is_pose(x: Target, reach: float, verdict: Verdict) -> bool:
     """Return whether it is one that can be meant; its goal is then of unit length."""
-    size = 0.0
-    for j in range(7):
-        if not math.isfinite(x.numbers[j]):
-            refuse(verdict, ReferenceWord.NO_POSE, NOBODY, 0.0, 0.0, 0.0)
-            return False
-    for j in range(4):
-        size += x.numbers[j] * x.numbers[j]
+    if not all(finite(x.numbers[:7])):
+        refuse(verdict, ReferenceWord.NO_POSE, NOBODY, 0.0, 0.0, 0.0)
+        return False
     far = _distance(x)
     if not far <= min(_MORE * reach + _SLACK, _FAR):
         refuse(verdict, PointWord.FAR, NOBODY, far, min(reach, _FAR), 1.0 if reach > _FAR else 0.0)
         return False
-    size = math.sqrt(size)
+    size = math.sqrt(dot(x.numbers[:4], x.numbers[:4]))
     if not 0.9 < size < 1.1:
         refuse(verdict, PointWord.NO_TURN, NOBODY, size, 0.0, 0.0)
         return False
-    for j in range(4):
-        x.goal[j] = x.numbers[j] / size
-    for j in range(4, 7):
-        x.goal[j] = x.numbers[j]
+    x.goal[:4] = x.numbers[:4] / size
+    x.goal[4:7] = x.numbers[4:7]
     return True
 
 
 def _distance(x: Target) -> float:
     """Return how far the position is from the base; it does not overflow."""
-    largest, total = 0.0, 0.0
-    for j in range(4, 7):
-        largest = max(largest, abs(x.numbers[j]))
+    largest = max(abs(x.numbers[4:7]), default=0.0)
     if not largest > 0.0:
         return 0.0
-    for j in range(4, 7):
-        total += (x.numbers[j] / largest) * (x.numbers[j] / largest)
-    return largest * math.sqrt(total)
+    return largest * math.sqrt(dot(x.numbers[4:7] / largest, x.numbers[4:7] / largest))
 
 
 def _take(x: Target, reference: TaskReference) -> None:
@@ -149,15 +136,14 @@ def _take(x: Target, reference: TaskReference) -> None:
     if x.stops != reference.stops:
         x.stops, x.poses = reference.stops, 0.0
     since = x.now - x.times[int(x.poses) - 1] if x.poses > 0.0 else 0.0
-    if reference.pose.moving > 0.0 or not 0.0 <= since <= _STREAM_GAP:
+    if reference.pose.moving or not 0.0 <= since <= _STREAM_GAP:
         x.poses = 0.0  # below 0 the clock has jumped back
     if x.poses > 0.0 and since < _BURST_GAP:
         x.poses -= 1.0
     if x.poses == _POSES:
         for i in range(1, _POSES):
             x.times[i - 1] = x.times[i]
-            for j in range(7):
-                x.stream[i - 1, j] = x.stream[i, j]
+            x.stream[i - 1] = x.stream[i]
         x.poses -= 1.0
     _add(x)
 
@@ -165,15 +151,13 @@ def _take(x: Target, reference: TaskReference) -> None:
 def _add(x: Target) -> None:
     at = int(x.poses)
     x.times[at] = x.now
-    for j in range(7):
-        x.stream[at, j] = x.goal[j]
+    x.stream[at] = x.goal
     x.poses = at + 1
 
 
 def _estimate(x: Target, p: TaskLimits) -> None:
     """Estimate the velocity of streamed poses over two of their longest gaps; jumps end it."""
-    for j in range(6):
-        x.drift[j] = 0.0
+    x.drift[:] = 0.0
     longest = 0.0
     for i in range(1, int(x.poses)):
         longest = max(longest, x.times[i] - x.times[i - 1])
@@ -183,19 +167,16 @@ def _estimate(x: Target, p: TaskLimits) -> None:
     while x.now - x.times[at] > _GAPS * longest:
         at += 1
     span = x.now - x.times[at]
-    for j in range(7):
-        x.before[j] = x.stream[at, j]
+    x.before[:] = x.stream[at]
     turn_between(x.before, x.goal, x.drift)
-    for j in range(3):
-        x.drift[j] = x.drift[j] / span
-        x.drift[3 + j] = (x.goal[4 + j] - x.before[4 + j]) / span
+    x.drift[:3] = x.drift[:3] / span
+    x.drift[3:6] = (x.goal[4:7] - x.before[4:7]) / span
     if _norm(x.drift, 0) <= p.velocity[0] and _norm(x.drift, 3) <= p.velocity[1]:
         x.horizon = _GOES_ON * longest
         return
     x.poses = 0.0
     _add(x)
-    for j in range(6):
-        x.drift[j] = 0.0
+    x.drift[:] = 0.0
 
 
 def _norm(x: Vector, i: int) -> float:

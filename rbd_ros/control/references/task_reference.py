@@ -28,6 +28,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
+from rbd_ros.compiler.language.whole import dot, finite, where
 from rbd_ros.compiler.procedure import Matrix, Vector
 from rbd_ros.compiler.records import field, group, Record
 from rbd_ros.control.interface.events import Event, NEVER, NONE, Result
@@ -92,17 +93,15 @@ def hold_task_reference(x: TaskReference, p: TaskLimits) -> None:
     :param x: the reference.
     :param p: its limits.
     """
-    x.rest_duration, x.pose.moving, x.pose_time = 0.0, 0.0, NEVER
+    x.rest_duration, x.pose.moving, x.pose_time = 0.0, False, NEVER
     x.stops += 1.0
     turn = _brake_time(x, p, 0)
     rotate(x.pose.orientation, x.pose.velocity[0] * turn, x.pose.velocity[1] * turn,
            x.pose.velocity[2] * turn, x.pose.goal)
     way = _brake_time(x, p, 1)
-    for j in range(3):
-        end = x.pose.position[j] + x.pose.velocity[3 + j] * way
-        x.pose.goal[4 + j] = end if math.isfinite(end) else x.pose.position[j]
-    for j in range(6):
-        x.pose.drift[j] = 0.0
+    x.pose.goal[4:7] = x.pose.position + x.pose.velocity[3:6] * way
+    x.pose.goal[4:7] = where(finite(x.pose.goal[4:7]), x.pose.goal[4:7], x.pose.position)
+    x.pose.drift[:] = 0.0
 
 
 def _brake_time(x: TaskReference, p: TaskLimits, k: int) -> float:
@@ -124,37 +123,29 @@ def start_task_reference(x: TaskReference, p: TaskLimits, R: Matrix, position: V
     :param velocity: angular, linear; base axes, at the origin of the frame.
     :param duration: s in which to stop without a step of the acceleration; 0: it rests at once.
     """
-    finite = True
-    for i in range(3):
-        finite = finite and math.isfinite(position[i])
-        for j in range(3):
-            finite = finite and abs(R[i, j]) <= 2.0
-    for j in range(6):
-        x.pose.velocity[j], x.pose.acceleration[j], x.wrench[j] = 0.0, 0.0, 0.0
-        x.pose.lead[j] = 0.0
-    if finite:
-        for i in range(3):
-            x.pose.position[i] = position[i]
-            for j in range(3):
-                x.pose.R[i, j] = R[i, j]
+    known = all(finite(position)) and _is_turn(R)
+    x.pose.velocity[:] = x.pose.acceleration[:] = x.wrench[:] = x.pose.lead[:] = 0.0
+    if known:
+        x.pose.position[:] = position
+        x.pose.R[:] = R
         quaternion_of(x.pose.R, x.pose.orientation)
     x.time = NEVER
     hold_task_reference(x, p)
-    for j in range(6):
-        finite = finite and abs(velocity[j]) <= LARGE
-    if finite and 0.0 < duration <= LARGE:
+    if known and all(abs(velocity) <= LARGE) and 0.0 < duration <= LARGE:
         _begin_rest(x, velocity, duration)
+
+
+def _is_turn(R: Matrix) -> bool:
+    """Return whether a matrix may have axes as columns."""
+    return all(abs(R[0]) <= 2.0) and all(abs(R[1]) <= 2.0) and all(abs(R[2]) <= 2.0)
 
 
 def _begin_rest(x: TaskReference, velocity: Vector, duration: float) -> None:
     """Remember from where and at which velocity the reference comes to rest."""
     x.rest_duration, x.rest_since = duration, 0.0
-    for j in range(6):
-        x.pose.velocity[j], x.rest_velocity[j] = velocity[j], velocity[j]
-    for j in range(4):
-        x.rest_orientation[j] = x.pose.orientation[j]
-    for j in range(3):
-        x.rest_position[j] = x.pose.position[j]
+    x.pose.velocity[:] = x.rest_velocity[:] = velocity
+    x.rest_orientation[:] = x.pose.orientation
+    x.rest_position[:] = x.pose.position
 
 
 def set_lead(x: TaskReference, lead: Vector) -> None:
@@ -165,8 +156,7 @@ def set_lead(x: TaskReference, lead: Vector) -> None:
     :param lead: from the robot to the reference along controlled directions; angular, linear;
         base axes.
     """
-    for j in range(6):
-        x.pose.lead[j] = lead[j] if abs(lead[j]) <= NONE else 0.0
+    x.pose.lead[:] = where(abs(lead) <= NONE, lead, 0.0)
 
 
 def take_pose(x: TaskReference, u: Event, y: Result) -> None:
@@ -178,29 +168,19 @@ def take_pose(x: TaskReference, u: Event, y: Result) -> None:
         s it goes on with that.
     :param y: says if it is refused: it has numbers that are none, or no unit quaternion.
     """
-    size = 0.0
-    for j in range(4):
-        size += u.numbers[j] * u.numbers[j]
-    valid = 0.81 < size < 1.21 and math.isfinite(u.now)
-    for j in range(14):
-        valid = valid and abs(u.numbers[j]) <= LARGE
-    if not valid:
+    size = dot(u.numbers[:4], u.numbers[:4])
+    if not (0.81 < size < 1.21 and math.isfinite(u.now) and all(abs(u.numbers[:14]) <= LARGE)):
         y.answer = ReferenceWord.NO_POSE
         return
-    x.rest_duration, x.pose.moving = 0.0, 0.0
-    for j in range(7):
-        x.pose.goal[j] = u.numbers[j]
-    for j in range(6):
-        x.pose.drift[j] = u.numbers[7 + j]
+    x.rest_duration, x.pose.moving = 0.0, False
+    x.pose.goal[:] = u.numbers[:7]
+    x.pose.drift[:] = u.numbers[7:13]
     x.horizon, x.pose_time = u.numbers[13], u.now
 
 
 def _has_six(u: Event) -> bool:
     """Return whether the event has six numbers that somebody can mean, and a time."""
-    for j in range(6):
-        if not abs(u.numbers[j]) <= LARGE:
-            return False
-    return math.isfinite(u.now)
+    return all(abs(u.numbers[:6]) <= LARGE) and math.isfinite(u.now)
 
 
 def take_twist(x: TaskReference, u: Event, y: Result) -> None:
@@ -214,9 +194,8 @@ def take_twist(x: TaskReference, u: Event, y: Result) -> None:
     if not _has_six(u):
         y.answer = ReferenceWord.NO_TWIST
         return
-    for j in range(6):
-        x.pose.twist[j] = u.numbers[j]
-    x.rest_duration, x.twist_time, x.pose.moving = 0.0, u.now, 1.0
+    x.pose.twist[:] = u.numbers[:6]
+    x.rest_duration, x.twist_time, x.pose.moving = 0.0, u.now, True
 
 
 def take_wrench(x: TaskReference, p: TaskLimits, u: Event, y: Result) -> None:
@@ -265,15 +244,13 @@ def advance_task_reference(x: TaskReference, p: TaskLimits, now: float) -> None:
     dt = 0.0 if x.time <= NEVER else now - x.time
     x.time = now
     if not now - x.wrench_time <= p.timeout:
-        for j in range(6):
-            x.wrench[j] = 0.0
-    if x.pose.moving > 0.0 and not now - x.twist_time <= p.timeout:
+        x.wrench[:] = 0.0
+    if x.pose.moving and not now - x.twist_time <= p.timeout:
         _end_twist(x, p)
     ahead = now - x.pose_time if x.pose_time > NEVER else 0.0
     if not ahead <= x.horizon:
         ahead = 0.0
-        for j in range(6):
-            x.pose.drift[j] = 0.0
+        x.pose.drift[:] = 0.0
     if not dt > 0.0:
         return
     step = min(dt, _LONGEST)
@@ -281,22 +258,16 @@ def advance_task_reference(x: TaskReference, p: TaskLimits, now: float) -> None:
         _come_to_rest(x, p, step)
         return
     advance_pose(x.pose, p, ahead, step)
-    if x.pose.moving > 0.0:
-        for j in range(4):
-            x.pose.goal[j] = x.pose.orientation[j]
-        for j in range(3):
-            x.pose.goal[4 + j] = x.pose.position[j]
+    if x.pose.moving:
+        x.pose.goal[:4] = x.pose.orientation
+        x.pose.goal[4:7] = x.pose.position
 
 
 def _end_twist(x: TaskReference, p: TaskLimits) -> None:
     """Brake after a twist that was not repeated, and hold once the reference stands."""
-    fastest = 0.0
-    for j in range(6):
-        x.pose.twist[j] = 0.0
-        fastest = max(fastest, abs(x.pose.velocity[j]))
-    if fastest < _STANDS:
-        for j in range(6):
-            x.pose.velocity[j] = 0.0
+    x.pose.twist[:] = 0.0
+    if not any(abs(x.pose.velocity) >= _STANDS):
+        x.pose.velocity[:] = 0.0
         hold_task_reference(x, p)
 
 
@@ -311,11 +282,9 @@ def _come_to_rest(x: TaskReference, p: TaskLimits, dt: float) -> None:
     slope = -30.0 * (bend * bend) / x.rest_duration
     rotate(x.rest_orientation, gone * x.rest_velocity[0], gone * x.rest_velocity[1],
            gone * x.rest_velocity[2], x.pose.orientation)
-    for j in range(3):
-        x.pose.position[j] = x.rest_position[j] + gone * x.rest_velocity[3 + j]
-    for j in range(6):
-        x.pose.velocity[j] = share * x.rest_velocity[j]
-        x.pose.acceleration[j] = slope * x.rest_velocity[j]
+    x.pose.position[:] = x.rest_position + gone * x.rest_velocity[3:6]
+    x.pose.velocity[:] = share * x.rest_velocity
+    x.pose.acceleration[:] = slope * x.rest_velocity
     set_axes(x.pose.orientation, x.pose.R)
     if s == 1.0:
         hold_task_reference(x, p)

@@ -30,6 +30,8 @@ from rbd_ros.compiler.procedure import Matrix, Vector
 from rbd_ros.compiler.records import field, group, Record
 from rbd_ros.control.interface.cause_codes import CauseCode
 from rbd_ros.control.interface.events import accuse, Joints, NOBODY, NONE, Result, Structure, tell
+from rbd_ros.control.joint_states.sources import AgeLimits
+from rbd_ros.control.joint_states.timeliness import Delays
 from rbd_ros.control.laws.stops import gravity_at, gravity_of, StopKernel
 from rbd_ros.control.load.load import Load
 from rbd_ros.control.load.words import LoadWord
@@ -39,8 +41,8 @@ from rbd_ros.control.numerics.samples import (
     halve, is_full, is_wanted, restart_samples, ROOM, row_median, SampleCount, thin_out)
 from rbd_ros.control.parameters.settings import Settings
 
-__all__ = ['BEYOND', 'BEYOND_SHARE', 'fill_start', 'gravity_before', 'passes_start',
-           'restart_start', 'Start', 'StartLimits']
+__all__ = ['BEYOND', 'BEYOND_SHARE', 'fill_start', 'gravity_before', 'is_age_known',
+           'passes_start', 'restart_start', 'Start', 'StartLimits']
 
 #: rad/s or m/s below which a joint counts as at rest
 _REST_SPEED = 0.02
@@ -169,6 +171,21 @@ def passes_start(x: Start, p: StartLimits, kernel: StopKernel, load: Load, joint
         # at rest this torque acts, whatever holds the robot
         _begin_with_gravity(x, kernel, load, joints)
     return True
+
+
+def is_age_known(x: Delays, p: AgeLimits, y: Result) -> bool:
+    """
+    Return whether torque may begin by what is known of the age of states, which may take longer.
+
+    :param x: their ages.
+    :param p: whether they must be known.
+    :param y: result.
+    """
+    if not p.asked > x.known:
+        return True
+    if x.taken == 0.0:
+        accuse(y, CauseCode.START_CHECK, LoadWord.START_AGE, NOBODY, x.strange, 0.0, 0.0)
+    return False
 
 
 def gravity_before(p: StartLimits, kernel: StopKernel, load: Load, joints: Joints, s: Structure,

@@ -210,7 +210,7 @@ def _enter_tip(x: State, p: Parameters, kernel: LawKernel, R: Matrix, position: 
     feed_law(kernel, x.joints, x.load.gravity, x.load.payload, p.laws.barrier, x.design)
     begin_task_law(x.laws.task, kernel, R, velocity, x.joints, p.structure, w.twist, x.now)
     if not moves > 0.0:  # what was touched is ahead
-        x.laws.task.starting = 0.0
+        x.laws.task.starting = False
         for i in range(6):
             w.twist[i] = 0.0
     start_task_reference(x.references.task, p.references.task, R, position, w.twist,

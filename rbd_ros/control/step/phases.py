@@ -27,9 +27,10 @@ from rbd_ros.control.interface.events import Event, NONE, Result
 from rbd_ros.control.joint_states.arrival import is_ready
 from rbd_ros.control.joint_states.repeats import repeats_nothing, stuck
 from rbd_ros.control.joint_states.timeliness import in_time_for
+from rbd_ros.control.laws.design import UNSAID
 from rbd_ros.control.laws.law_records import LawCode
 from rbd_ros.control.laws.laws import (
-    damping_law, feed_law, fill, find_saturation, free_law, joint_law, joint_law_rests, law_leads,
+    damping_law, feed_law, find_saturation, free_law, joint_law, joint_law_rests, law_leads,
     law_tracks, own_law, take_law)
 from rbd_ros.control.laws.stops import brake, hold, note_push
 from rbd_ros.control.laws.task_law import (
@@ -51,13 +52,12 @@ from rbd_ros.control.references.pieces import Ring
 from rbd_ros.control.references.task_reference import (
     advance_task_reference, is_asked, set_lead, TaskReference)
 from rbd_ros.control.start.closed_loops import check_loops
-from rbd_ros.control.start.start import passes_start
+from rbd_ros.control.start.start import is_age_known, passes_start
 from rbd_ros.control.step.entering import advance_all, announce, diagnose_late, pick
 from rbd_ros.control.step.state import Kernels, Parameters, State, Work
 from rbd_ros.control.supervisor.due import is_frozen, is_live, is_working, trust_in_load
 from rbd_ros.control.supervisor.states import StateCode
 from rbd_ros.control.supervisor.supervisor import computed, fresh, hear
-from rbd_ros.control.torque.fade import cancel_fade
 from rbd_ros.control.torque.torque import (
     begin_at, brake_torque, gravity_known, law_not_finite, live_torque, need, no_brake, send,
     turn_blind, wants_state)
@@ -96,25 +96,26 @@ def run_phases(x: State, u: Event, p: Parameters, ring: Ring, k: Kernels, w: Wor
 
 # -- decide ---------------------------------------------------------------------------------------
 
-def _decide(x: State, u: Event, p: Parameters, k: Kernels, w: Work, y: Result) -> int:
-    """Check the state; return 1 if torque may begin, or go on."""
+def _decide(x: State, u: Event, p: Parameters, k: Kernels, w: Work, y: Result) -> bool:
+    """Check the state; return whether torque may begin, or go on."""
     ready = is_ready(x.joints, u.now) and _loops_are_closed(x, u, p, k, y)
     pick(x, p, w)
     if x.command.supervisor.state == StateCode.PROBING:
         ready = ready and x.states.punctual.runs > 0.0 and _may_start(x, u, p, k, y)
     else:
         # a state that was lost and comes back late would be lost again
-        ready = ready and (is_working(x.command.supervisor) or in_time_for(
-            x.states.punctual, u.now) >= p.states.ages.state_timeout)
+        ready = ready and (is_working(x.command.supervisor) or (
+            in_time_for(x.states.punctual, u.now) >= p.states.ages.state_timeout
+            and not (p.states.ages.asked > x.states.delays.known)))
         _watch(x, u, p, w, y)
     hear(x.command.supervisor, p.command.supervisor, y, u.steady)
     if not check_gravity(x.load, p.load, y):
         hear(x.command.supervisor, p.command.supervisor, y, u.steady)
-        return 0
+        return False
     if not check_sensor(x.sensor, p.sensor, y, u.now, int(x.command.supervisor.state)):
         hear(x.command.supervisor, p.command.supervisor, y, u.steady)
         ready = False
-    return 1 if ready else 0
+    return ready
 
 
 def _loops_are_closed(x: State, u: Event, p: Parameters, k: Kernels, y: Result) -> bool:
@@ -134,7 +135,8 @@ def _may_start(x: State, u: Event, p: Parameters, k: Kernels, y: Result) -> bool
         return False
     passed = passes_start(x.start, p.start, k.stop, x.load, x.joints, p.structure, y, u.now)
     if passed:
-        begin_at(x.command.torque, 1 if x.start.torque_known > 0.0 else 0, x.start.torque)
+        passed = is_age_known(x.states.delays, p.states.ages, y)
+        begin_at(x.command.torque, x.start.torque_known > 0.0, x.start.torque)
     return passed
 
 
@@ -176,7 +178,7 @@ def _torque(x: State, u: Event, p: Parameters, ring: Ring, k: Kernels, w: Work, 
     if not live_torque(x.command, p.command, w.computed, x.observer.load, w.qd, u.now):
         law_not_finite(x.command, p.command, u.steady)
         announce(x, p, k, w, y)
-        cancel_fade(x.command.torque.fade)
+        x.command.torque.fade.cancel()
         _compute(x, u, p, ring, k, w, y, Need.STOP)
         if not _gravity_is_known(x, u, p, k, w, y):
             return
@@ -184,7 +186,7 @@ def _torque(x: State, u: Event, p: Parameters, ring: Ring, k: Kernels, w: Work, 
             no_brake(x.command, p.command, u.steady)
             _go_blind(x, u, p, w, y)
             return
-    send(x.command, p.command, y, u.now, u.steady, 1)
+    send(x.command, p.command, y, u.now, u.steady, live=True)
 
 
 def _gravity_is_known(x: State, u: Event, p: Parameters, k: Kernels, w: Work, y: Result) -> bool:
@@ -205,12 +207,12 @@ def _compute(x: State, u: Event, p: Parameters, ring: Ring, k: Kernels, w: Work,
              what: int) -> None:
     """Evaluate a law, the hold or the brake."""
     if what == Need.STOP:
-        fill(x.brake.load, x.observer.load)
+        x.brake.load[:] = x.observer.load
         brake(x.brake, p.stops, k.stop, x.joints, p.structure, x.design, x.load.gravity,
               x.load.payload, u.now)
-        fill(w.computed.brake, k.stop.brake)
-        fill(w.computed.gravity, k.stop.gravity)
-        fill(w.computed.driver, k.stop.driver)
+        w.computed.brake[:] = k.stop.brake
+        w.computed.gravity[:] = k.stop.gravity
+        w.computed.driver[:] = k.stop.driver
         return
     find_saturation(x.laws.side, x.command.torque.wanted, x.command.torque.limiter.saturated,
                     x.command.torque.limiter.slewing)
@@ -252,7 +254,8 @@ def _follow_joints(x: State, u: Event, p: Parameters, ring: Ring, k: Kernels, w:
     advance_joint_reference(x.references.joint, p.references.joint, ring, y, u.now)
     feed_law(k.laws.joint, x.joints, x.load.gravity, x.load.payload, p.laws.barrier, x.design)
     joint_law(x.laws.joint, p.laws, k.laws.joint, k.laws.joint_inputs, p.laws.joint.stiffness,
-              p.laws.joint.damping, x.references.joint.profile.state, x.laws.side, u.now)
+              p.laws.joint.damping, p.laws.joint.integral, x.design.joint_pace,
+              x.references.joint.profile.state, x.laws.side, u.now)
     take_law(k.laws.joint, w.computed.law, w.computed.gravity, w.computed.driver)
 
 
@@ -262,7 +265,8 @@ def _evaluate_own(x: State, u: Event, p: Parameters, ring: Ring, k: Kernels, w: 
     if law_tracks(x.laws):
         advance_joint_reference(x.references.joint, p.references.joint, ring, y, u.now)
     feed_law(k.laws.own, x.joints, x.load.gravity, x.load.payload, p.laws.barrier, x.design)
-    own_law(x.laws, p.laws, k.laws.own, k.laws.own_inputs, x.references.joint.profile.state, u.now)
+    own_law(x.laws, p.laws, k.laws.own, k.laws.own_inputs, x.references.joint.profile.state,
+            x.design.spring_pace, u.now)
     take_law(k.laws.own, w.computed.law, w.computed.gravity, w.computed.driver)
 
 
@@ -271,9 +275,10 @@ def _move_tip(x: State, tip: TaskReference, u: Event, p: Parameters, k: Kernels,
     """Follow the reference of the tip."""
     advance_task_reference(tip, p.references.task, u.now)
     feed_law(k.laws.task, x.joints, x.load.gravity, x.load.payload, p.laws.barrier, x.design)
-    if p.force.used > 0.0 and x.sensor.known > 0.0:
+    if p.force.used and x.sensor.known > 0.0:
         force_law(x.force, p.force, tip.wrench, is_asked(tip, p.references.task, u.now),
-                  x.sensor.wrench, x.sensor.axes, k.laws.task_inputs.velocity, u.now)
+                  x.sensor.wrench, x.sensor.axes, k.laws.task_inputs.velocity, x.design.task_pace,
+                  u.now)
         _follow_tip(x, tip, p, k, x.force.wrench, u.now)
     else:
         _follow_tip(x, tip, p, k, tip.wrench, u.now)
@@ -284,7 +289,8 @@ def _move_tip(x: State, tip: TaskReference, u: Event, p: Parameters, k: Kernels,
 def _follow_tip(x: State, tip: TaskReference, p: Parameters, k: Kernels, wrench: Vector,
                 now: float) -> None:
     task_law(x.laws.task, p.laws, k.laws.task, k.laws.task_inputs, tip.pose.R, tip.pose.position,
-             tip.pose.velocity, tip.pose.acceleration, wrench, x.laws.side, now)
+             tip.pose.velocity, tip.pose.acceleration, wrench, x.laws.side, x.design.task_pace,
+             now)
 
 
 def _pull_tip(x: State, tip: TaskReference, u: Event, p: Parameters, k: Kernels, w: Work,
@@ -294,7 +300,7 @@ def _pull_tip(x: State, tip: TaskReference, u: Event, p: Parameters, k: Kernels,
     feed_law(k.laws.impedance, x.joints, x.load.gravity, x.load.payload, p.laws.barrier, x.design)
     impedance_law(x.laws.task, x.laws.springs, p.laws, k.laws.impedance, k.laws.impedance_inputs,
                   tip.pose.R, tip.pose.position, tip.pose.velocity, tip.wrench, x.sensor.wrench,
-                  shapes, u.now)
+                  shapes, x.design.tip_pace, u.now)
     set_lead(tip, x.laws.task.lead)
     take_law(k.laws.impedance, w.computed.law, w.computed.gravity, w.computed.driver)
 
@@ -310,19 +316,19 @@ def _hold(x: State, u: Event, p: Parameters, ring: Ring, k: Kernels, w: Work,
     take_law(k.laws.joint, w.computed.law, w.computed.gravity, w.computed.driver)
     hold(x.laws.joint, p.laws, p.stops, k.laws.joint, k.laws.joint_inputs, x.joints, p.structure,
          x.design, x.references.joint.profile.state, x.laws.side, w.computed.law, u.now)
-    fill(w.computed.gravity, k.laws.joint.gravity)
-    fill(w.computed.driver, k.laws.joint.driver)
+    w.computed.gravity[:] = k.laws.joint.gravity
+    w.computed.driver[:] = k.laws.joint.driver
 
 
 def _go_back(x: State, u: Event, p: Parameters, k: Kernels, w: Work) -> None:
     """Go back along the path, with no more push than a hold has."""
     if go_back(x.way_back, p.way_back, p.structure, u.now):
-        x.command.supervisor.returned = 1.0
+        x.command.supervisor.returned = True
     feed_law(k.laws.joint, x.joints, x.load.gravity, x.load.payload, p.laws.barrier, x.design)
     hold(x.laws.joint, p.laws, p.stops, k.laws.joint, k.laws.joint_inputs, x.joints, p.structure,
          x.design, x.way_back.state, x.laws.side, w.computed.law, u.now)
-    fill(w.computed.gravity, k.laws.joint.gravity)
-    fill(w.computed.driver, k.laws.joint.driver)
+    w.computed.gravity[:] = k.laws.joint.gravity
+    w.computed.driver[:] = k.laws.joint.driver
 
 
 # -- finish ---------------------------------------------------------------------------------------
@@ -351,7 +357,7 @@ def _finish(x: State, u: Event, p: Parameters, k: Kernels, w: Work, y: Result) -
             x.command.supervisor.state != StateCode.RUNNING):
         _observe(x, u, p, k)
     if p.observer.observed > 0.0:
-        fill(x.laws.joint.external, x.observer.external)
+        x.laws.joint.external[:] = x.observer.external
     if is_watched(p.contact):
         _feel(x, u, p, k, w, y)
     else:
@@ -361,9 +367,14 @@ def _finish(x: State, u: Event, p: Parameters, k: Kernels, w: Work, y: Result) -
 def _observe(x: State, u: Event, p: Parameters, k: Kernels) -> None:
     """Observe what moves the robot besides the torque, and what moves unseen."""
     share_load(x.load, k.momentum.payload, k.momentum.acting)
+    delay, age = x.design.usual_delay, x.states.delays.age
+    if age > delay + UNSAID:
+        delay = age
+    if x.states.delays.jumped > 0.0:  # it was measured at another distance than it arrived
+        x.observer.momentum.known = 0.0
     observe(x.observer, p.observer, k.momentum, x.joints, p.structure, x.design.observer_gain,
-            x.design.delay, x.command.torque.limiter.last, trust_in_load(x.command.supervisor),
-            u.now)
+            delay, x.command.torque.limiter.last,
+            trust_in_load(x.command.supervisor), u.now)
     predict_suspect(x.standstill, p.standstill, x.observer, k.momentum, x.joints, p.structure,
                     x.design.observer_gain, x.command.torque.limiter.last, u.now)
 
@@ -384,5 +395,5 @@ def _feel(x: State, u: Event, p: Parameters, k: Kernels, w: Work, y: Result) -> 
     elif state == StateCode.RETRACTING:  # one accusation at most: a second one brakes
         returns_clear(x.contact, x.way_back.since, u.now, y)
         check_contact(x.contact, p.contact, u.now, y)
-    x.command.supervisor.doubted = 1.0 if is_doubtful(x.standstill, x.joints) else 0.0
+    x.command.supervisor.doubted = is_doubtful(x.standstill, x.joints)
     hear(x.command.supervisor, p.command.supervisor, y, u.steady)

@@ -20,6 +20,7 @@ Each part declares its own numbers; this is where they come together.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -30,7 +31,7 @@ from rbd_ros.compiler.records import field, group, Record
 from rbd_ros.control.force_torque.force_law import fill_force, ForceGains, ForceLaw
 from rbd_ros.control.force_torque.sensor import (
     fill_sensor, Sensor, sensor_kernel, SensorKernel, SensorLimits)
-from rbd_ros.control.interface.events import Joints, Structure
+from rbd_ros.control.interface.events import Joints, NONE, Structure
 from rbd_ros.control.joint_states.arrival import StateLimits, States
 from rbd_ros.control.joint_states.motion import fill_motion
 from rbd_ros.control.laws.design import Design, DesignLimits, fill_design
@@ -49,6 +50,7 @@ from rbd_ros.control.observers.momentum import momentum_kernel, MomentumKernel
 from rbd_ros.control.observers.observer import fill_observer, Observer, ObserverParameters
 from rbd_ros.control.observers.standstill import (
     derive_standstill, fill_standstill, Standstill, StandstillParameters)
+from rbd_ros.control.parameters.gains import borne_delay
 from rbd_ros.control.parameters.settings import Settings
 from rbd_ros.control.parameters.springs import fitting_damping
 from rbd_ros.control.references.references import fill_references, ReferenceLimits, References
@@ -133,6 +135,10 @@ class Parameters(Record):
     force: ForceGains = group(ForceGains)
 
 
+#: share of the delay from which on gains are unstable that states may have beyond what is given
+_BORNE = 1.0 / 3.0
+
+
 class Kernels(NamedTuple):
     """The compiled dynamics of one robot."""
 
@@ -183,13 +189,14 @@ def derive_parameters(p: Parameters) -> None:
                       p.laws.limit, p.design.inertia, p.design.nominal_rate)
     derive_load(p.load)
     _fit_damping(p)
-    p.laws.joint.integrates, p.laws.task.integrates = 0.0, 0.0
+    _find_times(p.design, p.laws)
+    p.laws.joint.integrates, p.laws.task.integrates = False, False
     for j in range(len(p.laws.joint.integral)):
         if p.laws.joint.integral[j] != 0.0:
-            p.laws.joint.integrates = 1.0
+            p.laws.joint.integrates = True
     for j in range(6):
         if p.laws.task.integral[j] != 0.0:
-            p.laws.task.integrates = 1.0
+            p.laws.task.integrates = True
 
 
 def _fit_damping(p: Parameters) -> None:
@@ -204,6 +211,39 @@ def _fit_damping(p: Parameters) -> None:
             p.laws.values[at + j] = fitting_damping(
                 p.laws.values[of + j], p.laws.usual_inertia[j], p.design.inertia[j],
                 1.0 / p.design.nominal_rate, delay)
+
+
+def _find_times(x: DesignLimits, p: LawGains) -> None:
+    """Find how late the states of each law may be before it must be slower."""
+    x.joint_time, x.task_time, x.spring_time = NONE, NONE, NONE
+    n = len(p.limit)
+    for j in range(n):
+        x.joint_time = min(x.joint_time, _BORNE * borne_delay(
+            p.joint.stiffness[j], p.joint.damping[j], p.joint.integral[j]))
+        x.task_time = min(x.task_time, _BORNE * borne_delay(
+            p.task.posture_stiffness[j], p.task.posture_damping[j], 0.0))
+    x.tip_time = x.task_time
+    for i in range(6):
+        x.task_time = min(x.task_time, _BORNE * borne_delay(
+            p.task.stiffness[i], p.task.damping[i], p.task.integral[i]))
+        mass, stiffness = x.tip_inertia[i], p.impedance.stiffness[i]
+        damping = p.impedance.damping[i] + 2.0 * p.impedance.ratio * math.sqrt(
+            max(stiffness * mass, 0.0))
+        x.tip_time = min(x.tip_time, _spring_time(stiffness, damping, mass))
+    most = len(p.values) - n
+    if 0.0 <= p.spring <= most and 0.0 <= p.damper <= most:
+        at, of = int(p.spring), int(p.damper)
+        for j in range(n):
+            x.spring_time = min(x.spring_time, _spring_time(
+                p.values[at + j], p.values[of + j], x.inertia[j]))
+
+
+def _spring_time(stiffness: float, damping: float, inertia: float) -> float:
+    """Return how late spring and damper may be on an inertia, or on any that is larger."""
+    if not (inertia > 0.0 and stiffness + damping > 0.0):
+        return NONE
+    time = _BORNE * borne_delay(stiffness / inertia, damping / inertia, 0.0)
+    return min(time, _BORNE * damping / stiffness) if stiffness > 0.0 else time
 
 
 def kernels_of(kernels: Mapping[str, Bound], sizes: Mapping[str, int]) -> Kernels:

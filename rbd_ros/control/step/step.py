@@ -30,8 +30,10 @@ from rbd_ros.control.joint_states.arrival import (
     Arrival, arrive, is_in_time, is_overdue, is_ready, refuse_unreadable, restart_states,
     time_left)
 from rbd_ros.control.joint_states.motion import accuse_implausible
-from rbd_ros.control.joint_states.timeliness import ages_known, restart_delays, restart_rate
-from rbd_ros.control.laws.design import design, note_delay, restart_design
+from rbd_ros.control.joint_states.timeliness import (
+    ages_known, lateness, restart_delays, restart_rate)
+from rbd_ros.control.laws.design import (
+    follow_lateness, note_delay, redesign, restart_design)
 from rbd_ros.control.laws.laws import choose_law, is_law, MOST_MODES
 from rbd_ros.control.laws.stops import gravity_of
 from rbd_ros.control.load.load import apply_load, judge_weight, take_gravity, take_payload
@@ -56,7 +58,6 @@ from rbd_ros.control.supervisor.due import is_live, is_working
 from rbd_ros.control.supervisor.states import StateCode
 from rbd_ros.control.supervisor.supervisor import activate, hear, renewed, reset, take_cause
 from rbd_ros.control.supervisor.words import SupervisorWord
-from rbd_ros.control.torque.fade import arm_fade
 from rbd_ros.control.torque.torque import after_timer, carry_torque, leave_torque
 
 __all__ = ['step']
@@ -96,7 +97,7 @@ def step(x: State, u: Event, p: Parameters, ring: Ring, k: Kernels, w: Work, y: 
         advance_all(x, u, p, k, w, y)
     else:
         _request(x, u, p, ring, k, w, y)
-    if y.send > 0.0 and p.motor.used > 0.0:
+    if y.send > 0.0 and p.motor.used:
         command_motors(x, u, p, y)
 
 
@@ -113,8 +114,12 @@ def _take_state(x: State, u: Event, p: Parameters, ring: Ring, k: Kernels, w: Wo
         if not is_live(x.command.supervisor):  # a robot that is braked or held needs its rate
             restart_delays(x.states.delays, p.states.ages.state_timeout)
             restart_rate(x.states.rate, x.joints)  # a halt before the start is no low rate
-    if x.states.sources.driven > 0.0 and ages_known(x.states.delays, p.states.ages, u):
-        note_delay(x.design, p.design, y, x.states.delays.middle, x.states.delays.high)
+    if x.states.sources.driven > 0.0:
+        late = lateness(x.states.delays, x.states.sources, p.states.ages, u, p.design.delay)
+        if ages_known(x.states.delays, p.states.ages, u):
+            note_delay(x.design, p.design, y, x.states.delays.middle, x.states.delays.high)
+        if arrival == Arrival.STATE:
+            follow_lateness(x.design, p.design, late, u.now)
     accuse_implausible(x.states.motion, y)
     hear(x.command.supervisor, p.command.supervisor, y, u.steady)
     if x.joints.calm == 0.0:
@@ -231,7 +236,7 @@ def _reset(x: State, u: Event, p: Parameters, y: Result) -> None:
 
 def _apply(x: State, p: Parameters, k: Kernels, w: Work, y: Result) -> None:
     """Take new parameters, all at once between two steps."""
-    design(x.design, p.design, x.design.delay, x.design.age)
+    redesign(x.design, p.design)
     apply_load(x.load, p.load, x.now)
     if p.mode == x.mode or not _is_mode(p):
         return
@@ -242,7 +247,7 @@ def _apply(x: State, p: Parameters, k: Kernels, w: Work, y: Result) -> None:
         if other:
             pick(x, p, w)
             enter_law(x, p, k, w)
-            arm_fade(x.command.torque.fade, p.command.torque.switch_time)
+            x.command.torque.fade.arm(p.command.torque.switch_time)
         else:
             rest_law(x, p)
     changed_law(x.watch)

@@ -45,12 +45,12 @@ class Supervisor(Record):
     state: float = field('', '', 'where it is, see StateCode')
     gain: float = field('', '', 'of the law, 0 to 1')
     blend: float = field('', '', 'from the start of the ramp (0) to the release torque (1)')
-    paused: float = field('', '', '1 while the simulated clock stands still')
-    final: float = field('', '', '1 if it ends in RELEASED, whatever happens')
+    paused: bool = field('', '', 'whether the simulated clock stands still')
+    final: bool = field('', '', 'whether it ends in RELEASED, whatever happens')
     ramp_until: float = field('', 's', 'steady time at which a ramp ends, whatever it has '
                                        'reached', NONE)
     repeats: float = field('', '', 'of the release torque')
-    blind: float = field('', '', '1 if the ramp uses no state')
+    blind: bool = field('', '', 'whether the ramp uses no state')
     since: float = field('', 's', 'steady time of entering the state')
     left: float = field('', 's', 'the same of the state before')
     ramp_start: float = field('', 's', 'control time at which the gains began to ramp')
@@ -62,10 +62,10 @@ class Supervisor(Record):
     now: float = field('', 's', 'control time of the event that is answered')
     steady: float = field('', 's', 'steady time of the event that is answered')
     cause: float = field('', '', 'of the event that is answered')
-    doubted: float = field('', '', '1 if a contact may be a sensor that stands still')
-    returned: float = field('', '', '1 if the way back has come to its end')
-    ready: float = field('', '', '1 if the state that arrives is usable, and torque may begin')
-    reached: float = field('', '', '1 if the torque that was sent is the wanted one')
+    doubted: bool = field('', '', 'whether a contact may be a sensor that stands still')
+    returned: bool = field('', '', 'whether the way back has come to its end')
+    ready: bool = field('', '', 'whether the state that arrives is usable, and torque may begin')
+    reached: bool = field('', '', 'whether the torque that was sent is the wanted one')
     free_until: float = field('', 's', 'steady time until which nobody else is known to have the '
                                        'output', NONE)
     held: Vector = field(f'{len(Condition)}', '', '1 for each condition that held')
@@ -83,13 +83,13 @@ class SupervisorParameters(Record):
     ramp_time: float = field('', 's', 'of the gains')
     release_repeats: float = field('', '', 'how often the release torque is sent')
     pause_limit: float = field('', 's', 'for which the simulated clock may stand still')
-    simulated: float = field('', '', '1 if the control clock is that of a simulator')
-    recover: float = field('', '', '1 if a lost state may end its own fault')
-    fault_holds: float = field('', '', '1 if a fault ends in a hold, 0 in release')
+    simulated: bool = field('', '', 'whether the control clock is that of a simulator')
+    recover: bool = field('', '', 'whether a lost state may end its own fault')
+    fault_holds: bool = field('', '', 'whether a fault ends in a hold, else in release')
     stop_holds: float = field('', '', 'the same where an operator stopped')
-    contact_floats: float = field('', '', '1 if a robot floats after a contact')
-    contact_complies: float = field('', '', '1 if it is held by springs then')
-    contact_retracts: float = field('', '', '1 if it goes back then')
+    contact_floats: bool = field('', '', 'whether a robot floats after a contact')
+    contact_complies: bool = field('', '', 'whether it is held by springs then')
+    contact_retracts: bool = field('', '', 'whether it goes back then')
     retract_time: float = field('', 's', 'of the way back at most')
     longest_ramp: float = field('', 's', 'when a ramp ends at the latest')
     longest_release: float = field('', 's', 'for which the release torque is sent at most')
@@ -107,11 +107,11 @@ def fill_timing(p: SupervisorParameters, timing: Timing) -> None:
                  'release_repeats', 'pause_limit', 'simulated', 'recover', 'longest_ramp',
                  'longest_release', 'retract_time'):
         setattr(p, name, min(float(getattr(timing, name)), NONE))
-    p.fault_holds = float(timing.fault_action == 'hold')
+    p.fault_holds = timing.fault_action == 'hold'
     p.stop_holds = float(timing.stop_action == 'hold')
-    p.contact_floats = float(timing.contact == 'float')
-    p.contact_complies = float(timing.contact == 'comply')
-    p.contact_retracts = float(timing.contact == 'retract')
+    p.contact_floats = timing.contact == 'float'
+    p.contact_complies = timing.contact == 'comply'
+    p.contact_retracts = timing.contact == 'retract'
     p.table[...] = encoded_rows()
 
 
@@ -151,38 +151,37 @@ def answer(x: Supervisor, p: SupervisorParameters, event: int, steady: float) ->
 def _look(x: Supervisor, p: SupervisorParameters) -> None:
     """Evaluate every condition."""
     cause, spent = int(x.cause), x.steady - x.since
-    x.held[Condition.FINAL_CAUSE] = 1.0 if is_final(cause) else 0.0
-    x.held[Condition.LOST_CAUSE] = 1.0 if is_lost(cause) else 0.0
-    x.held[Condition.GOOD_CAUSE] = 1.0 if is_good(cause) else 0.0
-    x.held[Condition.OPERATOR_CAUSE] = 1.0 if is_by_operator(cause) else 0.0
-    x.held[Condition.DEAD_MAN_CAUSE] = 1.0 if cause == CauseCode.DEAD_MAN else 0.0
-    x.held[Condition.CONTACT_CAUSE] = 1.0 if cause == CauseCode.CONTACT else 0.0
-    x.held[Condition.DOUBTED] = 1.0 if x.doubted > 0.0 else 0.0
+    x.held[Condition.FINAL_CAUSE] = is_final(cause)
+    x.held[Condition.LOST_CAUSE] = is_lost(cause)
+    x.held[Condition.GOOD_CAUSE] = is_good(cause)
+    x.held[Condition.OPERATOR_CAUSE] = is_by_operator(cause)
+    x.held[Condition.DEAD_MAN_CAUSE] = cause == CauseCode.DEAD_MAN
+    x.held[Condition.CONTACT_CAUSE] = cause == CauseCode.CONTACT
+    x.held[Condition.DOUBTED] = x.doubted
     x.held[Condition.FINAL] = x.final
-    x.held[Condition.ONLY_LOST] = 1.0 if only_lost(x.faults) else 0.0
-    x.held[Condition.ONLY_OPERATOR] = 1.0 if only_operator(x.faults) else 0.0
+    x.held[Condition.ONLY_LOST] = only_lost(x.faults)
+    x.held[Condition.ONLY_OPERATOR] = only_operator(x.faults)
     frozen = is_latched(x.faults, CauseCode.FROZEN)
-    barred = (frozen or is_latched(x.faults, CauseCode.WRONG_MODEL)
-              or is_latched(x.faults, CauseCode.SECOND_SENDER))
-    x.held[Condition.HOLD_BARRED] = 1.0 if barred else 0.0
-    x.held[Condition.RECOVER] = 1.0 if p.recover > 0.0 else 0.0
-    x.held[Condition.STOP_HOLDS] = 1.0 if p.stop_holds > 0.0 else 0.0
-    x.held[Condition.FAULT_HOLDS] = 1.0 if p.fault_holds > 0.0 else 0.0
-    x.held[Condition.CONTACT_FLOATS] = 1.0 if p.contact_floats > 0.0 else 0.0
-    x.held[Condition.CONTACT_COMPLIES] = 1.0 if p.contact_complies > 0.0 else 0.0
-    x.held[Condition.CONTACT_RETRACTS] = 1.0 if p.contact_retracts > 0.0 else 0.0
+    x.held[Condition.HOLD_BARRED] = (
+        frozen or is_latched(x.faults, CauseCode.WRONG_MODEL)
+        or is_latched(x.faults, CauseCode.SECOND_SENDER))
+    x.held[Condition.RECOVER] = p.recover
+    x.held[Condition.STOP_HOLDS] = p.stop_holds > 0.0
+    x.held[Condition.FAULT_HOLDS] = p.fault_holds
+    x.held[Condition.CONTACT_FLOATS] = p.contact_floats
+    x.held[Condition.CONTACT_COMPLIES] = p.contact_complies
+    x.held[Condition.CONTACT_RETRACTS] = p.contact_retracts
     x.held[Condition.READY] = x.ready
-    x.held[Condition.OUTPUT_FREE] = 1.0 if x.steady <= x.free_until else 0.0
-    x.held[Condition.GAINS_FULL] = 1.0 if x.gain >= 1.0 else 0.0
+    x.held[Condition.OUTPUT_FREE] = x.steady <= x.free_until
+    x.held[Condition.GAINS_FULL] = x.gain >= 1.0
     longest = min(p.brake_time, _UNSEEN) if frozen else p.brake_time
-    x.held[Condition.BRAKE_TIME_OVER] = 1.0 if spent >= longest else 0.0
-    x.held[Condition.HOLD_TIME_OVER] = 1.0 if spent >= p.hold_time else 0.0
-    gone = x.returned > 0.0 or not spent < p.retract_time
-    x.held[Condition.RETRACTED] = 1.0 if gone else 0.0
-    x.held[Condition.RAMP_REACHED] = x.reached if x.blend >= 1.0 else 0.0
-    x.held[Condition.RAMP_OVERDUE] = 1.0 if x.steady > x.ramp_until else 0.0
-    enough = x.repeats >= p.release_repeats or spent > p.longest_release
-    x.held[Condition.RELEASE_SENT] = 1.0 if enough else 0.0
+    x.held[Condition.BRAKE_TIME_OVER] = spent >= longest
+    x.held[Condition.HOLD_TIME_OVER] = spent >= p.hold_time
+    x.held[Condition.RETRACTED] = x.returned or not spent < p.retract_time
+    x.held[Condition.RAMP_REACHED] = x.reached and x.blend >= 1.0
+    x.held[Condition.RAMP_OVERDUE] = x.steady > x.ramp_until
+    x.held[Condition.RELEASE_SENT] = (
+        x.repeats >= p.release_repeats or spent > p.longest_release)
 
 
 def _holds(x: Supervisor, p: SupervisorParameters, row: int) -> bool:
@@ -203,8 +202,8 @@ def _take(x: Supervisor, p: SupervisorParameters, row: int) -> None:
     if 0.0 <= after < STATES:
         x.state = float(int(after))
         x.since = x.steady
-        x.paused = 0.0
-        x.returned = 0.0
+        x.paused = False
+        x.returned = False
     sets = p.table[row, SETS]
     if sets == Sets.BEGIN:
         _begin(x)
@@ -220,10 +219,10 @@ def _take(x: Supervisor, p: SupervisorParameters, row: int) -> None:
         _ramp_down(x, p)
     elif sets == Sets.RAMP_DOWN_BLIND:
         _ramp_down(x, p)
-        x.blind = 1.0
+        x.blind = True
         x.since = moment(x.left + p.hold_time, x.steady)
     elif sets == Sets.GO_BLIND:
-        x.blind = 1.0
+        x.blind = True
     elif sets == Sets.COUNT_FROM_LAST_GRAVITY:
         _count_from_last_gravity(x, p)
     elif sets == Sets.COUNT_RELEASE:
@@ -234,7 +233,7 @@ def _take(x: Supervisor, p: SupervisorParameters, row: int) -> None:
 
 def _begin(x: Supervisor) -> None:
     clear(x.faults)
-    x.final = 0.0
+    x.final = False
     x.expiry = NEVER
     x.clock = x.now
 
@@ -248,12 +247,12 @@ def _ramp_in(x: Supervisor) -> None:
 
 def _count_from_last_gravity(x: Supervisor, p: SupervisorParameters) -> None:
     """Count the hold of the last gravity torque from when that torque expired."""
-    now = x.clock if p.simulated > 0.0 else x.steady
+    now = x.clock if p.simulated else x.steady
     x.since = moment(x.steady - max(now - x.gravity_until, 0.0), NEVER)
 
 
 def _ramp_down(x: Supervisor, p: SupervisorParameters) -> None:
-    x.blind = 0.0
+    x.blind = False
     x.repeats = 0.0
     x.blend = 0.0
     # a stall does not shorten it

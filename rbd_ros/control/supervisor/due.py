@@ -32,7 +32,7 @@ def due_now(x: Supervisor) -> int:
 
     :param x: supervisor.
     """
-    if x.paused > 0.0:
+    if x.paused:
         return Due.NOTHING
     if is_working(x):
         return Due.LAW
@@ -49,7 +49,7 @@ def due_now(x: Supervisor) -> int:
     if x.state == StateCode.LOST:
         return Due.LAST_GRAVITY
     if x.state == StateCode.RAMPING_DOWN:
-        return Due.RAMP_BLIND if x.blind > 0.0 else Due.RAMP_LIVE
+        return Due.RAMP_BLIND if x.blind else Due.RAMP_LIVE
     if x.state == StateCode.RELEASING:
         return Due.RELEASE
     return Due.NOTHING
@@ -81,7 +81,7 @@ def is_late(x: Supervisor, now: float) -> bool:
     :param x: supervisor.
     :param now: control time, s.
     """
-    return now > x.expiry and (is_live(x) or x.paused > 0.0)
+    return now > x.expiry and (is_live(x) or x.paused)
 
 
 def is_working(x: Supervisor) -> bool:

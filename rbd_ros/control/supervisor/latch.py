@@ -56,8 +56,7 @@ def clear(x: Latch) -> None:
     :param x: causes.
     """
     x.causes = 0.0
-    for k in range(len(x.order)):
-        x.order[k] = 0.0
+    x.order[:] = 0.0
 
 
 def latch(x: Latch, steady: float, cause: int, word: int, joint: int, a: float, b: float,
@@ -99,10 +98,8 @@ def copy_latch(to: Latch, x: Latch) -> None:
     :param x: has them.
     """
     to.causes = x.causes
-    for k in range(len(x.order)):
-        to.order[k] = x.order[k]
-        for i in range(6):
-            to.details[k, i] = x.details[k, i]
+    to.order[:] = x.order
+    to.details[:] = x.details
 
 
 def is_latched(x: Latch, cause: int) -> bool:

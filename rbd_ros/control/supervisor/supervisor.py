@@ -126,8 +126,8 @@ def fault(x: Supervisor, p: SupervisorParameters, steady: float, cause: int, wor
     before = int(x.state)
     x.cause = cause
     if is_final(cause):
-        x.final = 1.0
-    if x.final > 0.0 and is_good(cause) and (
+        x.final = True
+    if x.final and is_good(cause) and (
             before == StateCode.RAMPING_DOWN or before == StateCode.RELEASING):
         return  # a robot that is released on request may move: that is no fault
     time = moment(steady, x.steady)
@@ -194,7 +194,7 @@ def take_cause(x: Supervisor, p: SupervisorParameters, u: Event) -> None:
 # -- events of the controller ---------------------------------------------------------------------
 
 def fresh(x: Supervisor, p: SupervisorParameters, d: Diagnosis, now: float, steady: float,
-          expiry: float, ready: int) -> None:
+          expiry: float, ready: bool) -> None:
     """
     Report a proven fresh state, before ``advance``.
 
@@ -204,16 +204,16 @@ def fresh(x: Supervisor, p: SupervisorParameters, d: Diagnosis, now: float, stea
     :param now: control time, s.
     :param steady: steady time, s.
     :param expiry: control time until which everything in the state may be used.
-    :param ready: 1 if every joint is known, so that torque may begin.
+    :param ready: whether every joint is known, so that torque may begin.
     """
     if uses_states(x) and not x.clock <= now <= x.expiry:
         advance(x, p, d, now, steady)  # detect the gap before the state that ends it
     time = moment(steady, x.steady)
     x.expiry = moment(min(expiry, NONE), NEVER)
     x.last_fresh = time
-    x.paused = 0.0
+    x.paused = False
     x.now = moment(now, NEVER)
-    x.ready = 1.0 if ready > 0 and x.now <= x.expiry else 0.0
+    x.ready = ready and x.now <= x.expiry
     answer(x, p, transitions.Event.FRESH, time)
 
 
@@ -245,16 +245,16 @@ def computed(x: Supervisor) -> None:
     x.gravity_until = x.expiry
 
 
-def published(x: Supervisor, p: SupervisorParameters, steady: float, reached: int) -> None:
+def published(x: Supervisor, p: SupervisorParameters, steady: float, reached: bool) -> None:
     """
     Report that a torque was sent.
 
     :param x: supervisor.
     :param p: its parameters.
     :param steady: steady time, s.
-    :param reached: 1 if it was the wanted torque, not one on the way to it.
+    :param reached: whether it was the wanted torque, not one on the way to it.
     """
-    x.reached = 1.0 if reached > 0 else 0.0
+    x.reached = reached
     answer(x, p, transitions.Event.SENT, moment(steady, x.steady))
 
 
@@ -271,7 +271,7 @@ def advance(x: Supervisor, p: SupervisorParameters, d: Diagnosis, now: float, st
     :returns: what is due, see ``Due``.
     """
     clock, time = moment(now, NEVER), moment(steady, x.steady)
-    if is_live(x) or x.paused > 0.0:
+    if is_live(x) or x.paused:
         _watch(x, p, d, clock, time)
     x.clock = clock
     if x.state == StateCode.RAMPING_IN:
@@ -284,7 +284,7 @@ def advance(x: Supervisor, p: SupervisorParameters, d: Diagnosis, now: float, st
         ramp = min(p.release_time, _HURRY) if is_frozen(x) else p.release_time
         x.blend = max(min(spent / max(1e-9, ramp), 1.0), 0.0)
         if spent > ramp + _SETTLE:
-            x.blind = 1.0
+            x.blind = True
         answer(x, p, transitions.Event.TIME, time)
     return due_now(x)
 
@@ -309,7 +309,7 @@ def _watch(x: Supervisor, p: SupervisorParameters, d: Diagnosis, now: float, ste
         fault(x, p, steady, int(d.cause), int(d.word), int(d.joint), d.a, d.b, d.c)
     elif now > x.expiry:
         fault(x, p, steady, int(d.cause), SupervisorWord.SILENT, NOBODY, silent, 0.0, 0.0)
-    elif p.simulated > 0.0 and silent > p.state_timeout:
+    elif p.simulated and silent > p.state_timeout:
         if is_stopping(x):  # a stop must end even if the clock stands still
             fault(x, p, steady, CauseCode.STATE_STALE, SupervisorWord.SIMULATOR_AT_REST, NOBODY,
                   silent, 0.0, 0.0)
@@ -317,4 +317,4 @@ def _watch(x: Supervisor, p: SupervisorParameters, d: Diagnosis, now: float, ste
             fault(x, p, steady, CauseCode.PAUSE_TOO_LONG, SupervisorWord.PAUSED, NOBODY, silent,
                   0.0, 0.0)
         else:
-            x.paused = 1.0
+            x.paused = True

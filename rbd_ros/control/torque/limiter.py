@@ -23,12 +23,13 @@ from __future__ import annotations
 
 import math
 
+from rbd_ros.compiler.language.whole import maximum, minimum, total
 from rbd_ros.compiler.procedure import Vector
 from rbd_ros.compiler.records import field, Record
 from rbd_ros.control.interface.events import NONE
 
-__all__ = ['apply_limits', 'clamped', 'commit', 'is_finite', 'is_slewing', 'limit_of', 'Limiter',
-           'LimiterParameters', 'release_limits', 'reset_limiter', 'step_time']
+__all__ = ['apply_limits', 'is_finite', 'Limiter', 'LimiterParameters', 'most_of',
+           'release_limits', 'step_time', 'within']
 
 #: N.m; keeps a division by zero finite, and no torque changes by so little
 _TINY = 1e-300
@@ -50,6 +51,25 @@ class Limiter(Record):
     end: Vector = field('n', 'N.m or N', 'of the present step, within the limits')
     late: Vector = field('n', '', '1 where what is sent is limited in N.m/s')
 
+    def begin(self, p: LimiterParameters, torque: Vector) -> None:
+        """
+        Set the memory, at activation; ``driver`` must be known.
+
+        :param p: limits.
+        :param torque: finite torque that acts now, N.m; clamped to the limits.
+        """
+        self.last_sent[:] = within(torque - self.driver, most_of(p.limit))
+        self.last[:] = within(torque, most_of(p.limit))
+
+    def commit(self) -> None:
+        """Remember the result: it has been sent."""
+        self.last[:] = self.total
+        self.last_sent[:] = self.sent
+
+    def is_slewing(self) -> bool:
+        """Return whether the limit in N.m/s acts on a joint."""
+        return any(self.slewing > 0.0)
+
 
 class LimiterParameters(Record):
     """Limits per joint."""
@@ -68,30 +88,26 @@ def is_finite(x: Vector) -> bool:
 
     :param x: vector.
     """
-    total = 0.0
-    for j in range(len(x)):
-        total += x[j]
-    return math.isfinite(total)
+    return math.isfinite(total(x))
 
 
-def limit_of(limit: Vector, j: int) -> float:
+def most_of(limit: Vector) -> Vector:
     """
-    Return the largest torque of a joint; one that is no number allows none.
+    Return the largest torques; a limit that is no number allows none.
 
     :param limit: per joint.
-    :param j: joint.
     """
-    return min(max(0.0, limit[j]), NONE)
+    return minimum(maximum(0.0, limit), NONE)
 
 
-def clamped(torque: float, most: float) -> float:
+def within(torque: Vector, most: Vector) -> Vector:
     """
-    Return a torque within its limits; NaN stays NaN.
+    Return torques within their limits; NaN stays NaN.
 
     :param torque: N.m.
-    :param most: largest absolute value.
+    :param most: largest absolute values.
     """
-    return min(max(torque, -most), most)
+    return minimum(maximum(torque, -most), most)
 
 
 def step_time(p: LimiterParameters, dt: float) -> float:
@@ -107,23 +123,9 @@ def step_time(p: LimiterParameters, dt: float) -> float:
     return dt if dt > 0.0 else 0.0
 
 
-def reset_limiter(x: Limiter, p: LimiterParameters, torque: Vector) -> None:
-    """
-    Set the memory, at activation; ``driver`` must be known.
-
-    :param x: memory.
-    :param p: limits.
-    :param torque: finite torque that acts now, N.m; clamped to the limits.
-    """
-    for j in range(len(torque)):
-        most = limit_of(p.limit, j)
-        x.last_sent[j] = clamped(torque[j] - x.driver[j], most)
-        x.last[j] = clamped(torque[j], most)
-
-
 def apply_limits(x: Limiter, p: LimiterParameters, torque: Vector, dt: float) -> None:
     """
-    Find the torque that may be sent now; ``commit`` it once it is sent.
+    Find the torque that may be sent now; ``x.commit()`` once it is sent.
 
     The limits hold for the total and for what is sent. If they contradict each other, because the
     driver's part has jumped, those of what is sent win: it is all that we control.
@@ -134,11 +136,10 @@ def apply_limits(x: Limiter, p: LimiterParameters, torque: Vector, dt: float) ->
     :param dt: time since the last torque in s.
     """
     time = step_time(p, dt)
-    for j in range(len(torque)):
-        _aim(x, p, j, torque[j])
+    x.end[:] = torque
+    _aim(x, p)
     _along(x.last, x.end, p.rate, time, x.total, x.slewing)
-    for j in range(len(torque)):
-        x.end[j] = clamped(x.total[j] - x.driver[j], limit_of(p.limit, j))
+    x.end[:] = within(x.total - x.driver, most_of(p.limit))
     _along(x.last_sent, x.end, p.rate, time, x.sent, x.late)
     _add_driver(x)
 
@@ -158,50 +159,24 @@ def release_limits(x: Limiter, p: LimiterParameters, torque: Vector, dt: float) 
     :param dt: time since the last torque in s.
     """
     time = step_time(p, dt)
-    for j in range(len(torque)):
-        _aim(x, p, j, torque[j] - x.driver[j])
+    x.end[:] = torque - x.driver
+    _aim(x, p)
     _along(x.last_sent, x.end, p.rate, time, x.total, x.slewing)
-    for j in range(len(torque)):
-        x.end[j] = clamped(x.total[j], limit_of(p.limit, j))
+    x.end[:] = within(x.total, most_of(p.limit))
     _along(x.last_sent, x.end, p.rate, time, x.sent, x.late)
     _add_driver(x)
 
 
-def commit(x: Limiter) -> None:
-    """
-    Remember the result: it has been sent.
-
-    :param x: memory.
-    """
-    for j in range(len(x.sent)):
-        x.last[j] = x.total[j]
-        x.last_sent[j] = x.sent[j]
-
-
-def is_slewing(x: Limiter) -> bool:
-    """
-    Return whether the limit in N.m/s acts on a joint.
-
-    :param x: memory.
-    """
-    for j in range(len(x.slewing)):
-        if x.slewing[j] > 0.0:
-            return True
-    return False
-
-
-def _aim(x: Limiter, p: LimiterParameters, j: int, torque: float) -> None:
-    """Set the end of the step of one joint, and whether it is cut off."""
-    most = limit_of(p.limit, j)
-    x.end[j] = clamped(torque, most)
-    x.saturated[j] = 1.0 if (1.0 - _ROUNDING) * most <= abs(torque) else 0.0
+def _aim(x: Limiter, p: LimiterParameters) -> None:
+    """Cut off the end of the step, and tell where."""
+    x.saturated[:] = (1.0 - _ROUNDING) * most_of(p.limit) <= abs(x.end)
+    x.end[:] = within(x.end, most_of(p.limit))
 
 
 def _add_driver(x: Limiter) -> None:
     """Complete the results after the step of what is sent."""
-    for j in range(len(x.sent)):
-        x.total[j] = x.sent[j] + x.driver[j]
-        x.slewing[j] = max(x.slewing[j], x.late[j])
+    x.total[:] = x.sent + x.driver
+    x.slewing[:] = maximum(x.slewing, x.late)
 
 
 def _along(start: Vector, end: Vector, rate: Vector, dt: float, reached: Vector, slow: Vector,
@@ -212,18 +187,14 @@ def _along(start: Vector, end: Vector, rate: Vector, dt: float, reached: Vector,
     They move together: where axes are nearly parallel, the difference of two torques accelerates
     next to no inertia, and a joint that lags behind the other would throw both about.
     """
-    share = 1.0
-    for j in range(len(start)):
-        share = min(share, _step(rate, j, dt) / max(abs(end[j] - start[j]), _TINY))
-    for j in range(len(start)):
-        a, b, step = start[j], end[j], _step(rate, j, dt)
-        way = b - a
-        on_line = b if 1.0 - _ROUNDING <= share else a + share * way
-        lower, upper = max(a - step, min(a, b)), min(a + step, max(a, b))
-        reached[j] = min(max(on_line, lower), upper)
-        slow[j] = 1.0 if step < abs(way) else 0.0
+    share = min(minimum(1.0, _steps(rate, dt) / maximum(abs(end - start), _TINY)), default=1.0)
+    slow[:] = _steps(rate, dt) < abs(end - start)
+    reached[:] = end if 1.0 - _ROUNDING <= share else start + share * (end - start)
+    reached[:] = minimum(
+        maximum(reached, maximum(start - _steps(rate, dt), minimum(start, end))),
+        minimum(start + _steps(rate, dt), maximum(start, end)))
 
 
-def _step(rate: Vector, j: int, dt: float) -> float:
-    """Return the largest step of a joint; none for a rate that is no number."""
-    return min(max(0.0, rate[j] * dt), NONE)
+def _steps(rate: Vector, dt: float) -> Vector:
+    """Return the largest steps; none for a rate that is no number."""
+    return minimum(maximum(0.0, rate * dt), NONE)

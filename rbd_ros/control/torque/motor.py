@@ -37,7 +37,7 @@ __all__ = ['fill_motor', 'MotorParameters', 'share_torque']
 class MotorParameters(Record):
     """Gains that motors may have."""
 
-    used: float = field('', '', '1 if commands go to motors that close their own loop')
+    used: bool = field('', '', 'whether commands go to motors that close their own loop')
     stiffness: Vector = field('n', 'N.m/rad or N/m', 'Kp where the law follows joint references')
     damping: Vector = field('n', 'N.m.s/rad or N.s/m', 'Kd with states')
     blind_damping: Vector = field('n', 'N.m.s/rad or N.s/m', 'Kd without states')
@@ -50,7 +50,7 @@ def fill_motor(p: MotorParameters, settings: Settings) -> None:
     :param p: gets them.
     :param settings: valid set.
     """
-    p.used = float(settings.motors_close_loops)
+    p.used = settings.motors_close_loops
     p.stiffness[:] = settings.joints('motor.stiffness')
     p.damping[:] = settings.joints('motor.damping')
     p.blind_damping[:] = settings.motor_blind_damping

@@ -30,9 +30,8 @@ from rbd_ros.control.supervisor.due import due_now, is_distrusted, is_live, is_s
 from rbd_ros.control.supervisor.states import Due, StateCode
 from rbd_ros.control.supervisor.supervisor import advance, Diagnosis, fault, published
 from rbd_ros.control.supervisor.words import SupervisorWord
-from rbd_ros.control.torque.fade import add_offset, arm_fade, cancel_fade, note_torque
 from rbd_ros.control.torque.limiter import (
-    apply_limits, clamped, commit, is_finite, is_slewing, limit_of, release_limits, reset_limiter)
+    apply_limits, is_finite, most_of, release_limits, within)
 from rbd_ros.control.torque.torque_records import (
     Command, CommandLimits, Computed, Need, Torque, TorqueParameters)
 
@@ -58,17 +57,17 @@ def need(due: int) -> int:
     return Need.RETRACT if due == Due.RETRACT else Need.STOP
 
 
-def begin_at(x: Torque, known: int, torque: Vector) -> None:
+def begin_at(x: Torque, known: bool, torque: Vector) -> None:
     """
     Set what acts before the first torque, so that it follows without a step.
 
     :param x: torque.
-    :param known: 1 if it is known; if not, it is what was sent last.
+    :param known: whether it is known; if not, it is what was sent last.
     :param torque: total torque, N.m.
     """
-    x.known = 1.0 if known > 0 and is_finite(torque) else 0.0
-    if x.known > 0.0:
-        _copy(x.start, torque)
+    x.known = known and is_finite(torque)
+    if x.known:
+        x.start[:] = torque
 
 
 # -- the course of a step -------------------------------------------------------------------------
@@ -84,9 +83,9 @@ def changed(x: Command, p: CommandLimits) -> bool:
         return False
     x.torque.state = x.supervisor.state
     if x.torque.state == StateCode.RAMPING_IN:
-        arm_fade(x.torque.fade, p.torque.switch_time)
+        x.torque.fade.arm(p.torque.switch_time)
     elif StateCode.FLOATING <= x.torque.state <= StateCode.RETRACTING:
-        cancel_fade(x.torque.fade)  # what pressed must not fade slowly
+        x.torque.fade.cancel()  # what pressed must not fade slowly
     return True
 
 
@@ -110,7 +109,7 @@ def wants_state(x: Command, p: CommandLimits, c: Computed, load: Vector, y: Resu
     if not is_live(x.supervisor):
         _blind(x, p, c, load, y, due, now, steady)
         return False
-    x.torque.ramping = 0.0
+    x.torque.ramping = False
     return True
 
 
@@ -128,7 +127,7 @@ def after_timer(x: Command, p: CommandLimits, c: Computed, load: Vector, y: Resu
     :param now: control time, s.
     :param steady: steady time, s.
     """
-    if due == Due.NOTHING and not x.supervisor.paused > 0.0:
+    if due == Due.NOTHING and not x.supervisor.paused:
         silence(x.torque)
     if due != Due.NOTHING and not is_live(x.supervisor):
         _blind(x, p, c, load, y, due, now, steady)
@@ -140,8 +139,8 @@ def silence(x: Torque) -> None:
 
     :param x: torque.
     """
-    x.sending, x.ramping = 0.0, 0.0
-    cancel_fade(x.fade)
+    x.sending, x.ramping = False, False
+    x.fade.cancel()
 
 
 def gravity_known(x: Command, p: CommandLimits, c: Computed, steady: float) -> bool:
@@ -157,8 +156,8 @@ def gravity_known(x: Command, p: CommandLimits, c: Computed, steady: float) -> b
         fault(x.supervisor, p.supervisor, steady, CauseCode.BAD_GRAVITY,
               SupervisorWord.GRAVITY_NOT_FINITE, NOBODY, 0.0, 0.0, 0.0)
         return False
-    _copy(x.torque.gravity, c.gravity)
-    _copy(x.torque.limiter.driver, c.driver)
+    x.torque.gravity[:] = c.gravity
+    x.torque.limiter.driver[:] = c.driver
     return True
 
 
@@ -176,19 +175,18 @@ def live_torque(x: Command, p: CommandLimits, c: Computed, load: Vector, qd: Vec
     :returns: whether it is finite.
     """
     due = due_now(x.supervisor)
-    if x.torque.sending <= 0.0:
+    if not x.torque.sending:
         _begin(x.torque, p.torque)
     if Due.LAW <= due <= Due.RETRACT and due != Due.BRAKE:
         gain = x.supervisor.gain if due == Due.LAW else 1.0
         return _law_torque(x.torque, p.torque, c, gain, qd, now)
     _brake(x.torque, c, load, qd)
     if due == Due.RAMP_LIVE:
-        for j in range(len(c.wanted)):
-            c.wanted[j] = clamped(c.wanted[j], limit_of(p.torque.limits.limit, j))
+        c.wanted[:] = within(c.wanted, most_of(p.torque.limits.limit))
         _mix(x, p, c, load, c.wanted, x.supervisor.blend)
     if not _want(x.torque, c):
         return False
-    note_torque(x.torque.fade, x.torque.wanted)
+    x.torque.fade.take(x.torque.wanted)
     return True
 
 
@@ -248,7 +246,7 @@ def turn_blind(x: Command, p: CommandLimits, c: Computed, d: Diagnosis, load: Ve
     _blind(x, p, c, load, y, due, now, steady)
 
 
-def send(x: Command, p: CommandLimits, y: Result, now: float, steady: float, live: int) -> None:
+def send(x: Command, p: CommandLimits, y: Result, now: float, steady: float, live: bool) -> None:
     """
     Limit the wanted torque and send it.
 
@@ -257,60 +255,53 @@ def send(x: Command, p: CommandLimits, y: Result, now: float, steady: float, liv
     :param y: takes what is sent.
     :param now: control time, s.
     :param steady: steady time, s.
-    :param live: 1 if it needs the state, so that the control clock counts.
+    :param live: whether it needs the state, so that the control clock counts.
     """
     due = due_now(x.supervisor)
-    dt = now - x.torque.now if live > 0 else steady - x.torque.steady
-    if x.torque.sending <= 0.0:
+    dt = now - x.torque.now if live else steady - x.torque.steady
+    if not x.torque.sending:
         dt = p.torque.limits.period
     if Due.RAMP_LIVE <= due <= Due.RELEASE:
         release_limits(x.torque.limiter, p.torque.limits, x.torque.wanted, dt)
     else:
         apply_limits(x.torque.limiter, p.torque.limits, x.torque.wanted, dt)
     y.send = 1.0
-    _copy(y.torque, x.torque.limiter.sent)
-    commit(x.torque.limiter)
+    y.torque[:] = x.torque.limiter.sent
+    x.torque.limiter.commit()
     x.torque.now, x.torque.steady = moment(now, x.torque.now), moment(steady, x.torque.steady)
-    x.torque.sending = 1.0
+    x.torque.sending = True
     x.torque.published += 1.0
     if is_stopping(x.supervisor):
-        published(x.supervisor, p.supervisor, steady, 0 if is_slewing(x.torque.limiter) else 1)
+        published(x.supervisor, p.supervisor, steady, not x.torque.limiter.is_slewing())
 
 
 # -- inside ---------------------------------------------------------------------------------------
-
-def _copy(to: Vector, x: Vector) -> None:
-    for j in range(len(to)):
-        to[j] = x[j]
-
 
 def _want(x: Torque, c: Computed) -> bool:
     """Take the torque that was put together, if it is finite."""
     if not is_finite(c.wanted):
         return False
-    _copy(x.wanted, c.wanted)
+    x.wanted[:] = c.wanted
     return True
 
 
 def _begin(x: Torque, p: TorqueParameters) -> None:
     """Start the limiter from what acts now: never from zero under a loaded arm."""
-    if not x.known > 0.0:
-        for j in range(len(x.start)):
-            x.start[j] = x.limiter.sent[j] + x.limiter.driver[j]
-    reset_limiter(x.limiter, p.limits, x.start)
-    x.known = 0.0
+    if not x.known:
+        x.start[:] = x.limiter.sent + x.limiter.driver
+    x.limiter.begin(p.limits, x.start)
+    x.known = False
 
 
 def _law_torque(x: Torque, p: TorqueParameters, c: Computed, gain: float, qd: Vector, now: float,
                 ) -> bool:
     """Put the torque of a law together; False if it is not finite."""
-    for j in range(len(c.wanted)):
-        c.wanted[j] = c.law[j]
-        if gain < 1.0:  # gravity is never ramped
-            c.wanted[j] = (c.law[j] - x.gravity[j]) * gain + x.gravity[j]
+    c.wanted[:] = c.law
+    if gain < 1.0:  # gravity is never ramped
+        c.wanted[:] = (c.law - x.gravity) * gain + x.gravity
     if not is_finite(c.wanted):
         return False
-    add_offset(x.fade, p.limits.limit, p.switch_time, moment(now, x.now), c.wanted, qd)
+    x.fade.add(p.limits.limit, p.switch_time, moment(now, x.now), c.wanted, qd)
     return _want(x, c)
 
 
@@ -320,18 +311,15 @@ def _brake(x: Torque, c: Computed, load: Vector, qd: Vector) -> None:
 
     Velocities that are finite and absurd may have none: then gravity is all.
     """
-    _copy(c.wanted, c.brake)
+    c.wanted[:] = c.brake
     if not is_finite(c.wanted) and is_finite(qd):
-        for j in range(len(c.wanted)):
-            c.wanted[j] = x.gravity[j] - load[j]
+        c.wanted[:] = x.gravity - load
 
 
 def _mix(x: Command, p: CommandLimits, c: Computed, load: Vector, start: Vector, share: float,
          ) -> None:
     """Put the given share of the way from start to the release torque together."""
-    for j in range(len(start)):
-        target = _target(x, p, load, j)
-        c.wanted[j] = start[j] + (target - start[j]) * share
+    c.wanted[:] = start + (_target(x, p, load) - start) * share
 
 
 def leave_torque(x: Command, p: CommandLimits, load: Vector, y: Result) -> None:
@@ -343,11 +331,10 @@ def leave_torque(x: Command, p: CommandLimits, load: Vector, y: Result) -> None:
     :param load: that the observer sees.
     :param y: gets the torque, if one was ever sent.
     """
-    if x.torque.sending <= 0.0:
+    if not x.torque.sending:
         return
-    for j in range(len(y.torque)):
-        most = limit_of(p.torque.limits.limit, j)
-        y.torque[j] = clamped(_target(x, p, load, j) - x.torque.limiter.driver[j], most)
+    y.torque[:] = within(_target(x, p, load) - x.torque.limiter.driver,
+                         most_of(p.torque.limits.limit))
     y.send = 1.0
 
 
@@ -362,44 +349,41 @@ def carry_torque(x: Torque, p: TorqueParameters, gravity: Vector, driver: Vector
     :param driver: what the driver adds, N.m.
     :param y: gets the torque, if g(q) is to remain and is known.
     """
-    if not (p.keeps_gravity > 0.0 and is_finite(gravity) and is_finite(driver)):
+    if not (p.keeps_gravity and is_finite(gravity) and is_finite(driver)):
         return
-    _copy(x.limiter.driver, driver)
-    reset_limiter(x.limiter, p.limits, gravity)
-    _copy(x.limiter.sent, x.limiter.last_sent)  # from which the first torque begins
-    _copy(y.torque, x.limiter.sent)
+    x.limiter.driver[:] = driver
+    x.limiter.begin(p.limits, gravity)
+    x.limiter.sent[:] = x.limiter.last_sent  # from which the first torque begins
+    y.torque[:] = x.limiter.sent
     y.send = 1.0
 
 
-def _target(x: Command, p: CommandLimits, load: Vector, j: int) -> float:
-    """Total torque of a joint after release; sending nothing leaves what the driver adds."""
-    if not p.torque.keeps_gravity > 0.0:
-        return x.torque.limiter.driver[j]
-    gravity = x.torque.gravity[j]
+def _target(x: Command, p: CommandLimits, load: Vector) -> Vector:
+    """Total torque after release; sending nothing leaves what the driver adds."""
     # The load may be a person who pushes: keep it only if g(q) is known to be wrong.
-    return gravity - load[j] if is_distrusted(x.supervisor) else gravity
+    return (x.torque.limiter.driver if not p.torque.keeps_gravity else
+            x.torque.gravity - load if is_distrusted(x.supervisor) else x.torque.gravity[:])
 
 
 def _blind(x: Command, p: CommandLimits, c: Computed, load: Vector, y: Result, due: int,
            now: float, steady: float) -> None:
     """Send what needs no state."""
-    if x.torque.sending <= 0.0:  # nothing was ever sent in this activation
-        published(x.supervisor, p.supervisor, steady, 1)
+    if not x.torque.sending:  # nothing was ever sent in this activation
+        published(x.supervisor, p.supervisor, steady, True)
         return
-    cancel_fade(x.torque.fade)
+    x.torque.fade.cancel()
     if due == Due.LAST_GRAVITY:
-        _copy(c.wanted, x.torque.gravity)
+        c.wanted[:] = x.torque.gravity
     elif due == Due.RAMP_BLIND:
         blend = x.supervisor.blend
-        if x.torque.ramping <= 0.0:
-            _copy(x.torque.start, x.torque.limiter.last)
-            x.torque.ramping, x.torque.start_blend = 1.0, min(blend, 1.0 - 1e-9)
+        if not x.torque.ramping:
+            x.torque.start[:] = x.torque.limiter.last
+            x.torque.ramping, x.torque.start_blend = True, min(blend, 1.0 - 1e-9)
         begun = x.torque.start_blend
         _mix(x, p, c, load, x.torque.start, (blend - begun) / (1.0 - begun))
     elif due == Due.RELEASE:
-        for j in range(len(c.wanted)):
-            c.wanted[j] = _target(x, p, load, j)
+        c.wanted[:] = _target(x, p, load)
     else:
         return
     if _want(x.torque, c):
-        send(x, p, y, now, steady, 0)
+        send(x, p, y, now, steady, live=False)

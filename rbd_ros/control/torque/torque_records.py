@@ -54,12 +54,12 @@ class Torque(Record):
     """What was sent, and what is needed to go on from it."""
 
     state: float = field('', '', 'of the supervisor that was announced last')
-    sending: float = field('', '', '1 if a torque was sent since the last silence')
+    sending: bool = field('', '', 'whether a torque was sent since the last silence')
     now: float = field('', 's', 'control time of the last command')
     steady: float = field('', 's', 'steady time of the last command')
     published: float = field('', '', 'number of torques sent')
-    known: float = field('', '', '1 if start is what acts before the first torque')
-    ramping: float = field('', '', '1 in a ramp that uses no state')
+    known: bool = field('', '', 'whether start is what acts before the first torque')
+    ramping: bool = field('', '', 'whether it is in a ramp that uses no state')
     start_blend: float = field('', '', 'share at which that ramp began')
     start: Vector = field('n', 'N.m or N', 'torque from which a ramp or an activation begins')
     wanted: Vector = field('n', 'N.m or N', 'total torque before the limiter')
@@ -72,7 +72,7 @@ class TorqueParameters(Record):
     """Limits and choices of the torque."""
 
     switch_time: float = field('', 's', 'over which a change of the law fades')
-    keeps_gravity: float = field('', '', '1 if the last gravity torque stays after release')
+    keeps_gravity: bool = field('', '', 'whether the last gravity torque stays after release')
     limits: LimiterParameters = group(LimiterParameters)
 
 
@@ -99,7 +99,7 @@ def fill_command(p: CommandLimits, settings: Settings) -> None:
     """
     fill_timing(p.supervisor, settings.timing())
     p.torque.switch_time = settings.number('switch_time')
-    p.torque.keeps_gravity = float(settings.release_torque == 'gravity')
+    p.torque.keeps_gravity = settings.release_torque == 'gravity'
     limits = p.torque.limits
     limits.period = 1.0 / settings.number('nominal_rate')
     limits.limit[:], limits.rate[:] = settings.torque_limits, settings.torque_rates

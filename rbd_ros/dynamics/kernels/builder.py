@@ -26,6 +26,7 @@ from numpy.typing import ArrayLike
 
 from rbd_ros.algorithms.equivalence import simplified_inertias
 from rbd_ros.compiler import Argument, compile as compile_graph, Graph, trace
+from rbd_ros.compiler.graph.graph import Columns
 from rbd_ros.compiler.kernel import Kernel
 from rbd_ros.dynamics.kernels.key import kernel_key
 from rbd_ros.dynamics.kernels.reference import ReferenceKernel
@@ -54,6 +55,11 @@ class Options:
     simplify_inertias: bool = False
     closed_near: ArrayLike | None = None
     threads: int | None = None
+
+
+#: Velocity variables up to which products of matrices are part of a straight line: past it, these
+#: are as long as all the rest.
+STRAIGHT = 16
 
 
 class KernelBuilder:
@@ -106,8 +112,13 @@ class KernelBuilder:
             name = re.sub(r'\W+', '_', item.name, flags=re.ASCII)
             return trace(function, arguments, name=name)
 
-        return min((traced(rule) for rule in item.rules.values()),
-                   key=lambda graph: graph.count().total)
+        graph = min((traced(rule) for rule in item.rules.values()),
+                    key=lambda graph: graph.count().total)
+        columns = item.quantity.traits.columns
+        if columns is None or model.nv <= STRAIGHT:
+            return graph
+        return replace(graph, columns=Columns(
+            traced(columns.first), columns.column(model), columns.matrices))
 
     def key(self, item: Computation) -> str:
         """Return the key of a quantity, '' for one that must be traced to be known."""

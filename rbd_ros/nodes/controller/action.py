@@ -18,8 +18,7 @@ The action ~/follow_joint_trajectory: goals are checked here and followed by the
 A goal that cannot be followed is aborted before anything moves: a goal that is rejected gets no
 text, an aborted one gets its error_code and error_string. Only a flood is rejected. One that can
 be followed is answered when the control thread has ended it. No coroutine waits for that: the
-executors of rclpy run a waiting coroutine again and again, which would take time from the control
-thread.
+executors of rclpy run a waiting coroutine again and again, which would take time from all else.
 """
 
 from __future__ import annotations

@@ -32,9 +32,8 @@ __all__ = ['Announcer']
 
 _LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 
-#: s between two looks: where nobody says that there is something to announce, and else, for
-#: ~/saturation
-_PERIOD, _WATCH = 0.05, 0.25
+#: s between two looks at ~/saturation; the loop says when there is anything else to announce
+_PERIOD = 0.25
 
 #: values of ~/saturation
 FREE, RATE, LIMIT = 0, 1, 2
@@ -43,12 +42,11 @@ FREE, RATE, LIMIT = 0, 1, 2
 class Announcer:
     """Publish and log the events of a controller."""
 
-    def __init__(self, node: LifecycleNode, *, called: bool = False) -> None:
+    def __init__(self, node: LifecycleNode) -> None:
         """
         Create the latched topics.
 
         :param node: the lifecycle node; these topics exist in all of its states.
-        :param called: whether somebody calls when there is something to announce.
         """
         self._node = node
         self._controller: Controller | None = None
@@ -59,8 +57,7 @@ class Announcer:
         self._last: dict[str, str] = {}
         self._explained: tuple[str, str] = ('', '')  # faults, and their explanation
         self._flags: list[int] = []
-        node.create_timer(_WATCH if called else _PERIOD, self.drain,
-                          clock=Clock(clock_type=ClockType.STEADY_TIME))
+        node.create_timer(_PERIOD, self.drain, clock=Clock(clock_type=ClockType.STEADY_TIME))
         self._publish('state', State.INACTIVE.value)
         self._publish('fault', '')
 

@@ -13,7 +13,7 @@
 # limitations under the License.
 
 """
-The thread of Python beside the native loop: it runs requests, and hears what the loop says.
+The thread of Python beside the control loop: it runs requests, and hears what the loop says.
 
 The loop goes on without it, whatever it does. While no robot is configured there is no loop, and
 it answers ~/stop.

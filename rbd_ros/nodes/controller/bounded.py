@@ -13,7 +13,7 @@
 # limitations under the License.
 
 """
-Inputs that cannot flood the control thread.
+Inputs that cannot flood Python's threads.
 
 Each message or request that an executor hands over costs the interpreter some time, wanted or
 not. An input that costs more time than its budget allows is taken out of its executor: then the
@@ -21,8 +21,7 @@ middleware keeps the newest ones by itself, without the interpreter, and a timer
 then, within the budget. After a while the input is given back to the executor, to see whether the
 flood has ended.
 
-Beside the native loop this protects Python's threads alone: a torque and ~/stop need none of it.
-With ``loop: executor`` the loop itself is such a thread. An executor of events keeps an event for
+The control loop needs none of it for a torque or ~/stop. An executor of events keeps an event for
 each message, without a bound, and whoever comes later waits behind them: without a budget ~/reset
 waited for 4 s behind 4 s of some thousand goals per second. The rates of the flood tests alone do
 not need it.
@@ -100,10 +99,6 @@ class Bounded:
     def end(self, begin: float) -> None:
         """Charge the budget for the work that began at a processor time."""
         self._budget.spend(min(time.thread_time() - begin + OVERHEAD, self._max_cost))
-
-    def _charge(self, seconds: float) -> None:
-        """Charge the budget for one message, whether or not anybody asked for it before."""
-        self._budget.spend(seconds + OVERHEAD, time.monotonic() - seconds)
 
     def _start_polling(self) -> None:
         """Take the input out of the executor, which asks its nodes what to wait for."""

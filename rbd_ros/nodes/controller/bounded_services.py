@@ -13,7 +13,7 @@
 # limitations under the License.
 
 """
-Services that cannot flood the control thread.
+Services that cannot flood Python's threads.
 
 Each service of a node has a budget of its own, so that a flood on one does not make another one
 wait. While too many requests come, they are answered late; the middleware drops those for which

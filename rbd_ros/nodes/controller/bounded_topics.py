@@ -13,7 +13,7 @@
 # limitations under the License.
 
 """
-Topics that cannot flood the control thread.
+Topics that cannot flood Python's threads.
 
 While too many messages come, either the newest one counts, as for a set-point, or as many of the
 newest ones as the budget allows, where each may say something different, as on /tf.

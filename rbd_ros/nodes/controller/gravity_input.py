@@ -143,7 +143,7 @@ class GravityInput:
             self._refuse(str(error))
             return
         tilt.now, tilt.stamp_s, tilt.stamp_ns = self._clock(), stamp.sec, stamp.nanosec
-        tilt.missing = float(message.orientation_covariance[0] == -1.0)
+        tilt.missing = message.orientation_covariance[0] == -1.0
         tilt.turn[:] = q.x, q.y, q.z, q.w
         find_down(tilt, *self._age.records)
         if tilt.word:

@@ -40,7 +40,6 @@ from rbd_ros.control.robot import Robot
 from rbd_ros.control.robot_now import ControlledRobot
 from rbd_ros.control.supervisor.states import STOP_LIMIT
 from rbd_ros.errors import RbdError, SettingError
-from rbd_ros.loop.rcl import LoopUnavailable
 from rbd_ros.loop.words import Starting
 from rbd_ros.nodes import parameters
 from rbd_ros.nodes.callback_guard import Guard, GuardedNode
@@ -56,7 +55,6 @@ from rbd_ros.nodes.controller.gravity_input import GravityInput
 from rbd_ros.nodes.controller.inputs import ReferenceInputs
 from rbd_ros.nodes.controller.loop_node import LoopNode
 from rbd_ros.nodes.controller.loop_services import offered_services
-from rbd_ros.nodes.controller.native_loop_node import NativeLoopNode
 from rbd_ros.nodes.controller.output_watch import OutputWatch
 from rbd_ros.nodes.controller.outputs import command_qos, make_output, message_type
 from rbd_ros.nodes.controller.parameter_changes import ParameterChanges
@@ -64,7 +62,6 @@ from rbd_ros.nodes.controller.path_planner import PathPlanner
 from rbd_ros.nodes.controller.realtime import freeze_garbage, lock_memory, thaw_garbage
 from rbd_ros.nodes.controller.reports import Reports
 from rbd_ros.nodes.controller.transitions import TransitionNode
-from rbd_ros.nodes.executors import kind_that_works
 from rbd_ros.nodes.log import LogQueue, QueuedLogger
 from rcl_interfaces.msg import SetParametersResult
 from rclpy.clock import Clock, ClockType
@@ -123,6 +120,7 @@ class ControllerNode(GuardedNode, LifecycleNode):
 
         :param name: name of the node unless launch gives another.
         :param signals: socket with the numbers of signals, for the loop; -1: none.
+        :raises LoopUnavailable: if the control loop cannot run here.
         """
         self.lock = threading.RLock()  # held by callbacks, and while parts are made or destroyed
         self.log_queue = LogQueue()
@@ -132,7 +130,9 @@ class ControllerNode(GuardedNode, LifecycleNode):
         super().__init__(name)
         self._queued = QueuedLogger(super().get_logger().name, self.log_queue)
         parameters.declare(self)
-        self.loop_node = self._make_loop_node(signals)
+        self.loop_node = LoopNode(
+            self, simulated=bool(self.get_parameter('use_sim_time').value), signals=signals)
+        self.loop_node.starting, self.loop_node.said = self._starting, self._announce_soon
         self.loop_node.cancel_start = self._cancel_start
         fatal = self.get_logger().fatal
         guard = Guard(self.loop_node.fail, lambda text: fatal(text))
@@ -151,7 +151,7 @@ class ControllerNode(GuardedNode, LifecycleNode):
         self.active = False
         self.robot: Robot | None = None
         self._own_modes = parameters.OwnModes(self)
-        self._announcer = Announcer(self, called=isinstance(self.loop_node, NativeLoopNode))
+        self._announcer = Announcer(self)
         self._announcing = False  # a task of the executor will announce what has come up
         self._parts: list[Part] = []
         self.gravity_input: GravityInput | None = None
@@ -164,27 +164,6 @@ class ControllerNode(GuardedNode, LifecycleNode):
         self._start_timer = self.transitions.create_timer(
             0.2, self._start, clock=Clock(clock_type=ClockType.STEADY_TIME))
         self.begin = time.monotonic()
-
-    def _make_loop_node(self, signals: int) -> LoopNode | NativeLoopNode:
-        """Return the node of the loop: the native one if it is wanted and can run here."""
-        value = {name: self.get_parameter(name).value for name in (
-            'loop', 'fast_path', 'use_sim_time', 'executor')}
-        if (kind := kind_that_works(value['executor'], self)) != value['executor']:
-            self.set_parameters([Parameter('executor', value=kind)])
-        simulated, say = bool(value['use_sim_time']), self.get_logger().info
-        if value['loop'] != 'native':
-            why = f'loop is "{value["loop"]}"'
-        elif not value['fast_path']:
-            why = 'fast_path is false, so that Python reads joint states'
-        else:
-            try:
-                native = NativeLoopNode(self, simulated=simulated, signals=signals)
-                native.starting, native.said = self._starting, self._announce_soon
-                return native
-            except LoopUnavailable as error:
-                why, say = str(error), self.get_logger().warning
-        say(f'an executor of rclpy runs the control loop, not a thread of machine code: {why}')
-        return LoopNode(self, simulated=simulated)
 
     def _announce_soon(self) -> None:
         """Have the executor announce what has come up; from any thread."""
@@ -253,7 +232,7 @@ class ControllerNode(GuardedNode, LifecycleNode):
 
     def _build(self, settings: Settings, kernels: dict[str, Bound]) -> None:
         """Make everything that belongs to one configured robot."""
-        controller = self.controller = Controller(settings, kernels, self.loop_node.publish)
+        controller = self.controller = Controller(settings, kernels)
         qos = command_qos(settings.number('command_deadline'),
                           settings.number('liveliness_lease'))
         output = make_output(settings.text('command_type'), self.loop_node,
@@ -266,7 +245,7 @@ class ControllerNode(GuardedNode, LifecycleNode):
         self.gravity_input = gravity
         self.action.attach(controller, planner)
         self._announcer.attach(controller)
-        self.loop_node.attach(controller, output, settings.number('heartbeat_rate'))
+        self.loop_node.attach(controller, output)
         self._parts.append(OutputWatch(self, controller, output))
 
     @_transition('activating')

@@ -33,8 +33,8 @@ import numpy as np
 from numpy.typing import NDArray
 from rbd_ros.control.interface.causes import Cause
 from rbd_ros.errors import SettingError
+from rbd_ros.loop.rcl import LoopUnavailable
 from rbd_ros.nodes import console
-from rbd_ros.nodes.controller.native_loop_node import NativeLoopNode
 from rbd_ros.nodes.controller.node import ControllerNode
 from rbd_ros.nodes.controller.realtime import prefault, prepare_thread, switch_interval
 from rbd_ros.nodes.executors import make_executor, spin_in_thread
@@ -82,7 +82,7 @@ def main(args: list[str] | None = None) -> int:
     try:
         initialise(args)
         node = ControllerNode(signals=ending.event.fileno())
-    except SettingError as error:
+    except (LoopUnavailable, SettingError) as error:
         console.print_line(f'controller: {error}')
         rclpy.try_shutdown()
         return 1
@@ -92,7 +92,7 @@ def main(args: list[str] | None = None) -> int:
     node.realtime |= switch_interval(value['realtime.switch_interval'])
     warn = node.get_logger().warning
 
-    def prepare(arrays: Iterable[NDArray[np.generic]] = ()) -> None:
+    def prepare(arrays: Iterable[NDArray[np.generic]]) -> None:
         cores = value['realtime.cores'] or value['realtime.cpu']
         node.realtime |= prepare_thread(value['realtime.priority'], cores, warn)
         if value['realtime.prefault']:
@@ -100,21 +100,13 @@ def main(args: list[str] | None = None) -> int:
             # not, each configuration would keep some more memory.
             first = 'realtime.prefault' not in node.realtime
             node.realtime |= prefault(warn, arrays, thread=first)
-    if isinstance(node.loop_node, NativeLoopNode):
-        node.loop_node.prepare = prepare
+    node.loop_node.prepare = prepare
     slow, changes = (make_executor(value['executor']) for _ in range(2))
     slow.add_node(node)
     changes.add_node(node.transitions)
     node.served_by, node.transitions.served_by = slow, changes
-    executors, threads = [changes, slow], [
-        spin_in_thread(slow, 'services', ending.on_failure),
-        spin_in_thread(changes, 'transitions', ending.on_failure)]
-    if not isinstance(node.loop_node, NativeLoopNode):
-        fast = make_executor(value['executor'])
-        fast.add_node(node.loop_node)
-        node.loop_node.served_by = fast
-        executors.append(fast)
-        threads.append(spin_in_thread(fast, 'loop', ending.on_failure, prepare))
+    threads = [spin_in_thread(slow, 'services', ending.on_failure),
+               spin_in_thread(changes, 'transitions', ending.on_failure)]
     ending.event.wait()
     node.loop_node.stop()
     node.ending.set()
@@ -125,7 +117,7 @@ def main(args: list[str] | None = None) -> int:
         log.error('the stop sequence did not end in time')
     time.sleep(_ANNOUNCE_TIME)
     ending.closing = True
-    for executor in executors:
+    for executor in (changes, slow):
         executor.shutdown(timeout_sec=_JOIN_LIMIT)
     for thread in threads:
         thread.join(_JOIN_LIMIT)

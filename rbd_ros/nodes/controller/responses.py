@@ -17,8 +17,7 @@ Service responses that block nobody.
 
 The middleware waits up to 100 ms for a client that has gone, or that it has not discovered yet,
 and rclpy holds the interpreter lock meanwhile: every thread of Python stands still. Here another
-thread passes the responses to rcl, without the lock. The native loop goes on in any case; with
-``loop: executor`` no torque would leave meanwhile, as in a flood of requests whose clients go.
+thread passes the responses to rcl, without the lock.
 After a wait in vain for a client there is no other for some time, so that others are answered;
 what is for that client is tried again then: on a busy machine its discovery may just take long. If
 responses come faster than they can be sent, the oldest ones are dropped: whoever asked for them
@@ -41,7 +40,7 @@ from typing import NamedTuple
 from rclpy.impl.implementation_singleton import rclpy_implementation as _rclpy
 from rclpy.service import Service
 
-__all__ = ['Responder', 'request_id']
+__all__ = ['Responder', 'Response', 'request_id']
 
 _MAX_WAITING = 100  # responses kept that are not sent yet
 _MAX_GONE = 100  # clients remembered that were waited for in vain
@@ -60,7 +59,7 @@ class _Functions(NamedTuple):
     destroy: Callable[[int], None]
 
 
-class _Response(NamedTuple):
+class Response(NamedTuple):
     """A response on its way."""
 
     service: Service
@@ -81,8 +80,8 @@ class Responder:
         :param failed: gets a text when a response could not be sent.
         """
         self._failed = failed
-        self._waiting: Queue[_Response] = Queue(_MAX_WAITING)
-        self._later: deque[_Response] = deque()  # to be tried again; in the order of their times
+        self.waiting: Queue[Response] = Queue(_MAX_WAITING)
+        self.later: deque[Response] = deque()  # to be tried again; in the order of their times
         self._dropping = False  # since there was no room, until all that wait have been sent
         self._gone: dict[bytes, float] = {}  # steady time of waiting in vain, by client
         threading.Thread(target=self._run, name='responses', daemon=True).start()
@@ -104,21 +103,21 @@ class Responder:
         if not functions.fill(response, message):
             functions.destroy(message)
             return False
-        self._put(_Response(service, request, message, functions.destroy))
+        self.put(Response(service, request, message, functions.destroy))
         return True
 
-    def _put(self, response: _Response) -> None:
+    def put(self, response: Response) -> None:
         """Queue a response; where there is no room, in the place of the oldest one."""
         while True:
             try:
-                self._waiting.put_nowait(response)
+                self.waiting.put_nowait(response)
                 return
             except Full:
                 self._drop()
 
     def _drop(self) -> None:
         try:
-            oldest = self._waiting.get_nowait()
+            oldest = self.waiting.get_nowait()
         except Empty:  # they have just been sent
             return
         oldest.destroy(oldest.message)
@@ -131,7 +130,7 @@ class Responder:
         while True:
             response, ended = self._next(), True
             try:
-                ended = self._hand_over(response)
+                ended = self.hand_over(response)
             except _rclpy.InvalidHandle:  # the service has just been destroyed
                 pass
             except Exception as error:  # one response is lost; the others must not be
@@ -139,20 +138,20 @@ class Responder:
             finally:
                 if ended:
                     response.destroy(response.message)
-                self._dropping = self._dropping and not self._waiting.empty()
+                self._dropping = self._dropping and not self.waiting.empty()
 
-    def _next(self) -> _Response:
+    def _next(self) -> Response:
         """Wait for a response that is due: a new one, or else one that is tried again."""
-        while self._later:
-            left = self._later[0].due - time.monotonic()
+        while self.later:
+            left = self.later[0].due - time.monotonic()
             try:
-                return self._waiting.get(left > 0.0, max(left, 0.0))
+                return self.waiting.get(left > 0.0, max(left, 0.0))
             except Empty:
                 if left <= 0.0:
-                    return self._later.popleft()
-        return self._waiting.get()
+                    return self.later.popleft()
+        return self.waiting.get()
 
-    def _hand_over(self, response: _Response) -> bool:
+    def hand_over(self, response: Response) -> bool:
         """Send a response; return whether that is over, or is tried again."""
         service, client, send = response.service, response.request[:_GUID], _send()
         if send is None:
@@ -163,8 +162,8 @@ class Responder:
                 code = send(service.handle.pointer, response.request, response.message)
             self._note(client, code)
         since = min(response.since, now)
-        if (code == _TIMEOUT and now - since < _PATIENCE and len(self._later) < _MAX_WAITING):
-            self._later.append(response._replace(since=since, due=now + _RETRY_AFTER))
+        if (code == _TIMEOUT and now - since < _PATIENCE and len(self.later) < _MAX_WAITING):
+            self.later.append(response._replace(since=since, due=now + _RETRY_AFTER))
             return False
         if code != _OK:
             self._failed(f'no response on {service.srv_name}: the client has gone')

@@ -12,23 +12,21 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Timing of the control thread: recorded there, summed up in another one."""
+"""Timing of the control loop: it keeps the times, which are summed up here."""
 
 from __future__ import annotations
 
-from array import array
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from rbd_ros.loop.native_loop import NativeLoop
-from rbd_ros.loop.records import STATES_KEPT
+from rbd_ros.loop.records import STATES_KEPT, Times
 from rbd_ros.loop.words import Word
 
-__all__ = ['LoopStatistics', 'NativeStatistics', 'Spread', 'Summary']
+__all__ = ['LoopStatistics', 'Spread', 'Summary']
 
 Array = npt.NDArray[np.float64]
-Kept = array[float] | Array
 
 _MASK = STATES_KEPT - 1  # it is a power of two
 
@@ -64,49 +62,30 @@ class Summary(NamedTuple):
 
 
 class LoopStatistics:
-    """A ring of the last steps; one writer, one reader, no lock."""
+    """The last steps of a loop, which writes their times into a ring; nobody waits."""
 
-    def __init__(self, period: float) -> None:
+    def __init__(self, times: Times | None = None, count: Callable[[Word], int] = lambda _: 0,
+                 ) -> None:
         """
-        Allocate.
+        Read what a loop keeps.
 
-        :param period: nominal, s.
+        :param times: of its steps; None: there is no loop.
+        :param count: gives its counts.
         """
-        self._count = self._superseded = 0
-        self._idle = 0.1 * period  # less than that after a step: the next one was waiting
-        self._begin: Kept = array('d', bytes(8 * STATES_KEPT))
-        self._end: Kept = array('d', bytes(8 * STATES_KEPT))
-        self._stamp: Kept = array('d', bytes(8 * STATES_KEPT))
-        self._last = float('-inf')
+        self._begin, self._end, self._stamp = times or np.zeros((3, STATES_KEPT))
+        self._word = count
         self._read = 0
         self._read_time: float | None = None
 
     @property
     def count(self) -> int:
         """Return the number of states."""
-        return self._count
+        return self._word(Word.STATES)
 
     @property
     def superseded(self) -> int:
         """Return the number of states whose successor was waiting when their torque left."""
-        return self._superseded
-
-    def add(self, begin: float, end: float, stamp: float) -> None:
-        """
-        Take one step; for the control thread.
-
-        :param begin: steady time at which its state was read, s.
-        :param end: steady time at which it ended, s.
-        :param stamp: of the state, s.
-        """
-        i = self._count & _MASK
-        self._begin[i] = begin
-        self._end[i] = end
-        self._stamp[i] = stamp
-        if begin - self._last < self._idle:
-            self._superseded += 1
-        self._last = end
-        self._count += 1
+        return self._word(Word.WAITING)
 
     def skip(self, now: float) -> None:
         """
@@ -118,7 +97,7 @@ class LoopStatistics:
 
     def summary(self, now: float, wall: float) -> Summary:
         """
-        Sum up what has come since the last summary; for the other thread.
+        Sum up what has come since the last summary.
 
         :param now: steady time, s.
         :param wall: the same time by the clock of the stamps, s.
@@ -126,8 +105,7 @@ class LoopStatistics:
         count = self.count
         kept = min(count - self._read, STATES_KEPT - 64)  # the writer goes on meanwhile
         places = np.arange(count - kept, count) & _MASK
-        begin, end, stamp = (np.asarray(each)[places]
-                             for each in (self._begin, self._end, self._stamp))
+        begin, end, stamp = (each[places] for each in (self._begin, self._end, self._stamp))
         latency = end + (wall - now) - stamp
         since = self._read_time if self._read_time is not None else (
             begin[0] if len(begin) else now)
@@ -137,27 +115,3 @@ class LoopStatistics:
         return Summary(states, rate, Spread.of(np.diff(begin)), Spread.of(end - begin),
                        Spread.of(latency), now - self._end[(count - 1) & _MASK] if count else
                        float('inf'))
-
-
-class NativeStatistics(LoopStatistics):
-    """The steps of the native loop, which keeps them itself."""
-
-    def __init__(self, loop: NativeLoop) -> None:
-        """
-        Read what a loop keeps.
-
-        :param loop: has begun.
-        """
-        super().__init__(0.0)
-        self._loop = loop
-        self._begin, self._end, self._stamp = loop.times
-
-    @property
-    def count(self) -> int:
-        """Return the number of states."""
-        return self._loop.count(Word.STATES)
-
-    @property
-    def superseded(self) -> int:
-        """Return the number of states whose successor was waiting when their torque left."""
-        return self._loop.count(Word.WAITING)

@@ -84,9 +84,9 @@ class Page:
                  settings: Settings, near: Path | None = None,
                  kept: Callable[[str], Path] = state_folder) -> None:
         self._model, self._frame, self._joints = model, frame, joints
-        self._telemetry, self._operator = telemetry, operator
+        self.telemetry, self._operator = telemetry, operator
         self._server, self._gui = server, server.gui
-        self._settings, self._taken = settings, settings.values
+        self.settings, self._taken = settings, settings.values
         self._robot = Dynamics(model, payload_frame=frame)
         # in a part of a scene floor and camera are those of all robots
         beside = (0.0, 0.0, 0.0) if isinstance(server, ServerPart) else None
@@ -141,11 +141,11 @@ class Page:
         """End what was begun here; the page is not shown again."""
         self._record.end()
         self._teach.end()
-        self._telemetry.close()
+        self.telemetry.close()
 
     def update(self) -> None:
         """Show the present; to be called some 25 times per second."""
-        self._telemetry.take()
+        self.telemetry.take()
         self._watch.look()
         self._recorder.record()
         slow = time.monotonic() >= self._next_slow
@@ -159,7 +159,7 @@ class Page:
 
     def _draw(self, slow: bool) -> None:
         """Show the robot, and what is drawn around it."""
-        q, base = self._telemetry.position(self._model), self._telemetry.base
+        q, base = self.telemetry.position(self._model), self.telemetry.base
         if base is not None and base is not self._base and base.link in self._drawn.links:
             self._drawn.place(*base)
             self._base = base
@@ -182,21 +182,21 @@ class Page:
 
     def _update_panel(self) -> None:
         """Show words, bars and plots."""
-        self._status.content = status_of(self._telemetry, commands=self._operator.allowed).html()
+        self._status.content = status_of(self.telemetry, commands=self._operator.allowed).html()
         self._answer.content = answer_html(self._operator.answer)
         self._drive.update()
         self._record.update()
         self._teach.update()
         self._show_bars()
         self._operator.expire()
-        self._settings.refresh()
-        if self._settings.values is not self._taken:
-            self._taken = self._settings.values
-            self._telemetry.fixed = fixed_positions(self._taken)
+        self.settings.refresh()
+        if self.settings.values is not self._taken:
+            self._taken = self.settings.values
+            self.telemetry.fixed = fixed_positions(self._taken)
             self._adjust.take(self._taken)
             self._torques.take(self._taken)
-        self._events.content = self._telemetry.timeline.html()
-        self._adjust.show(self._telemetry.mode)
+        self._events.content = self.telemetry.timeline.html()
+        self._adjust.show(self.telemetry.mode)
         if time.monotonic() >= self._next_torques:
             self._next_torques = time.monotonic() + TORQUE_PERIOD
             self._torques.update()
@@ -204,14 +204,14 @@ class Page:
                 self._recorder.expect(self._torques.comparison)
             self._over_time.update()
             self._numbers.update()
-            self._guide.content = guide.guide(self._telemetry, self._taken, self._torques.known)
+            self._guide.content = guide.guide(self.telemetry, self._taken, self._torques.known)
 
     def _show_bars(self) -> None:
         """Show the torques that are sent; without a controller those that are measured."""
-        command = self._telemetry.command
-        if len(command) != len(self._joints) or self._telemetry.age('commands') > STALE_AFTER:
-            command = tuple(self._telemetry.efforts.get(name, 0.0) for name in self._joints)
-        self._bars.content = bars(self._joints, command, self._limits, self._telemetry.saturation)
+        command = self.telemetry.command
+        if len(command) != len(self._joints) or self.telemetry.age('commands') > STALE_AFTER:
+            command = tuple(self.telemetry.efforts.get(name, 0.0) for name in self._joints)
+        self._bars.content = bars(self._joints, command, self._limits, self.telemetry.saturation)
 
 
 def answer_html(text: str) -> str:

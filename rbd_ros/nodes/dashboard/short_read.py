@@ -15,8 +15,8 @@
 The few numbers that the page shows of long messages, read from their bytes.
 
 The middleware would make an object of each part of a message, 25 times per second, of which two or
-three are looked at. Layout: plain CDR, as in ``rbd_ros.nodes.codec``. Anything unexpected gives
-None, and the caller has the middleware deserialise the message.
+three are looked at. Layout: plain CDR, as in ``rbd_ros.wire.joint_state``. Anything unexpected
+gives None, and the caller has the middleware deserialise the message.
 """
 
 from __future__ import annotations

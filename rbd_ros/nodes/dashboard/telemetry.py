@@ -27,7 +27,6 @@ from geometry_msgs.msg import WrenchStamped
 from nav_msgs.msg import Odometry
 import numpy as np
 from rbd_ros.model.positions import neutral
-from rbd_ros.nodes.codec import JointStateReader, read_plain_array
 from rbd_ros.nodes.dashboard.event_reports import ContactReports, GoalReports
 from rbd_ros.nodes.dashboard.mailbox import Mailroom
 from rbd_ros.nodes.dashboard.short_read import read_force, Reference, ReferenceReader
@@ -36,6 +35,7 @@ from rbd_ros.nodes.diagnostic_names import (
     BALANCE, CONTACT, JOINT_STATES, LATENCY, RATE, REFERENCE, SUPERVISOR)
 from rbd_ros.quoting import one_line
 from rbd_ros.view.torques import Motion
+from rbd_ros.wire.reading import JointStateReader, read_plain_array
 from rclpy.qos import DurabilityPolicy, QoSProfile
 from rclpy.serialization import deserialize_message
 from sensor_msgs.msg import JointState
@@ -240,9 +240,8 @@ class Telemetry:
         state = self._reader.read(data)
         if state is None:
             self.on_states(deserialize_message(data, JointState))
-        else:  # its arrays are those of the next message, too
-            self._note(state.stamp, state.names, state.position.copy(), state.velocity.copy(),
-                       state.effort.copy())
+        else:
+            self._note(state.stamp, state.names, state.position, state.velocity, state.effort)
 
     def _note(self, stamp: float, names: tuple[str, ...], position: Any, velocity: Any,
               effort: Any) -> None:

@@ -26,7 +26,6 @@ from geometry_msgs.msg import WrenchStamped
 import numpy as np
 from rbd_ros.errors import RbdError
 from rbd_ros.model.urdf import load_urdf
-from rbd_ros.nodes.codec import JointStateReader
 from rbd_ros.nodes.compiling import telling_of_compiling
 from rbd_ros.nodes.description import description_text
 from rbd_ros.nodes.log import printable
@@ -40,6 +39,7 @@ from rbd_ros.sim import Frames, Sensors, SETTINGS, Settings, SimulatedRobot, Sim
 from rbd_ros.sim.floating import base_body
 from rbd_ros.sim.motor_gains import GainCheck
 from rbd_ros.wire.messages import MOTOR_WORDS
+from rbd_ros.wire.reading import JointStateReader
 from rcl_interfaces.msg import SetParametersResult
 from rclpy.clock import Clock, ClockType
 from rclpy.node import Node

@@ -27,8 +27,8 @@ from typing import TYPE_CHECKING
 
 from nav_msgs.msg import Odometry
 import numpy as np
-from rbd_ros.nodes.codec import read_plain_array
 from rbd_ros.sim.native.loop import StateMessage
+from rbd_ros.wire.reading import read_plain_array
 from rclpy.serialization import deserialize_message, serialize_message
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray

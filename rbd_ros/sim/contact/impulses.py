@@ -25,7 +25,7 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-from rbd_ros.algorithms.contact.friction_cones import Cones, settle
+from rbd_ros.algorithms.contact.friction_cones import Cones, is_long, settle
 from rbd_ros.compiler.procedure import Kernel, Matrix, Vector
 
 #: Distance, m, below which a point is part of the contact problem of a step, besides what it
@@ -70,8 +70,8 @@ class Pairs(NamedTuple):
     :param near: numbers of the pairs that matter.
     :param free: velocities of the joints after the step without contact.
     :param last: forces of all pairs in the last step, along their rows.
-    :param columns: room for T of the pairs that matter, by columns.
     :param row: room for velocities of the joints.
+    :param reach: first joint that an impulse on each joint moves, and the one behind the last.
     :param forces: point and force of each pair.
     :param mean: the same over a whole step, where impacts cut it.
     :param wrenches: on each body, the base first.
@@ -92,8 +92,8 @@ class Pairs(NamedTuple):
     near: Vector
     free: Vector
     last: Vector
-    columns: Matrix
     row: Vector
+    reach: Matrix
     forces: Matrix
     mean: Matrix
     wrenches: Matrix
@@ -203,10 +203,7 @@ def add_mean(c: Pairs, share: float) -> None:
 def is_movable(c: Pairs, row: int) -> bool:
     """Return whether an impulse along a row of T moves anything."""
     for i in range(len(c.inverse)):
-        total = 0.0
-        for j in range(len(c.inverse)):
-            total += c.inverse[i, j] * c.T[row, j]
-        if total != 0.0:
+        if c.T[row, i] != 0.0 and c.inverse[i, i] != 0.0:
             return True
     return False
 
@@ -239,26 +236,38 @@ def press(
 
 
 def answer(c: Pairs, p: Cones, count: int, mass_scale: float) -> None:
-    """Set M = T H^-1 T^T of the pairs that matter."""
+    """Set M = T H^-1 T^T of the pairs that matter, by its factors where they are shorter."""
     nv = len(c.inverse)
-    for k in range(3 * count):
-        row = row_of(c, k)
+    long = is_long(p, count)
+    for i in range(nv):
+        c.reach[0, i], c.reach[1, i] = nv, 0
         for j in range(nv):
-            c.columns[j, k] = c.T[row, j] / mass_scale
+            if c.inverse[i, j] != 0.0:
+                c.reach[0, i] = min(c.reach[0, i], j)
+                c.reach[1, i] = j + 1
+    for contact in range(count):
+        first, last = nv, 0
+        for k in range(3 * contact, 3 * contact + 3):
+            row = row_of(c, k)
+            for j in range(nv):
+                p.A[k, j] = c.T[row, j] / mass_scale
+                p.W[k, j] = 0.0
+            for i in range(nv):
+                if c.T[row, i] != 0.0:
+                    low, high = int(c.reach[0, i]), int(c.reach[1, i])
+                    first, last = min(first, low), max(last, high)
+                    for j in range(low, high):
+                        p.W[k, j] += c.T[row, i] * c.inverse[i, j]
+        for k in range(3 * contact, 3 * contact + 3):
+            p.span[0, k], p.span[1, k] = first, last
     for k in range(3 * count):
-        row = row_of(c, k)
-        for j in range(nv):
-            c.row[j] = 0.0
-        for i in range(nv):
-            if c.T[row, i] != 0.0:
-                for j in range(nv):
-                    c.row[j] += c.T[row, i] * c.inverse[i, j]
-        for j in range(3 * count):
-            p.M[k, j] = 0.0
-        for i in range(nv):
-            if c.row[i] != 0.0:
-                for j in range(3 * count):
-                    p.M[k, j] += c.row[i] * c.columns[i, j]
+        begin = 3 * int(k / 3) if long else 0
+        end = begin + 3 if long else 3 * count
+        for j in range(begin, end):
+            total = 0.0
+            for i in range(int(p.span[0, k]), int(p.span[1, k])):
+                total += p.W[k, i] * p.A[j, i]
+            p.M[k, j] = total
 
 
 def row_of(c: Pairs, k: int) -> int:

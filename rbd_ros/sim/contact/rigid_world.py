@@ -89,7 +89,7 @@ class RigidContacts:
             np.array([world.surface.friction, world.surface.restitution,
                       float(integrator == 'rk4')]),
             near=np.zeros(count), free=np.zeros(nv), last=np.zeros(3 * count),
-            columns=np.zeros((nv, 0)), row=np.zeros(nv), forces=np.zeros((count, 6)),
+            row=np.zeros(nv), reach=np.zeros((2, nv)), forces=np.zeros((count, 6)),
             mean=np.zeros((count, 6)),
             wrenches=np.zeros((model.nb + 1, 6)))
         self._cones = cones(0)
@@ -107,8 +107,7 @@ class RigidContacts:
     def with_room(self, contacts: int) -> tuple[Pairs, Cones]:
         """Return what a step needs if no more than so many contacts matter."""
         room = min(contacts, len(self.forces))
-        self._pairs = self._pairs._replace(columns=np.zeros((self._pairs.row.size, 3 * room)))
-        self._cones = cones(room)
+        self._cones = cones(room, self._pairs.row.size)
         return self._pairs, self._cones
 
     def reset(self) -> None:

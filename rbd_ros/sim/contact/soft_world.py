@@ -42,15 +42,14 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from rbd_ros.algorithms import kinematics
-from rbd_ros.algorithms.contact.soft import (
-    approach, friction_force, height_after, normal_force, wrench)
+from rbd_ros.algorithms.contact.soft import approach, height_after
 from rbd_ros.algorithms.linear import ltl
 from rbd_ros.compiler import (
     less, less_equal, maximum, minimum, Rows, Scalar, sqrt, Values, where)
 from rbd_ros.model.model import Model
 from rbd_ros.sim.contact.pattern import Gap, gaps, Pattern
 from rbd_ros.sim.steps.step import Touch, Touched
-from rbd_ros.spatial import Force, Motion, Transform, Vec3
+from rbd_ros.spatial import Motion, Transform, Vec3
 
 #: How often the contacts of a step are solved, each time with those that push after the last one.
 PASSES = 3
@@ -335,56 +334,3 @@ def _add(tau: list[Scalar], rows: Sequence[Sequence[Scalar | None]], point: Vec3
     for k, entry in enumerate(rows[0]):
         if entry is not None:
             tau[k] = tau[k] + _dot([row[k] for row in rows], wrench)
-
-
-def soft_contacts(
-    model: Model, pattern: Pattern, x: Mapping[str, Sequence[Any]], q: Values, v: Values,
-    h: Scalar,
-) -> tuple[Rows, Rows]:
-    """
-    Return forces on the bodies by the state alone, ``f_ext`` included, and the new surfaces.
-
-    :param x: inputs by the names of ``soft_shapes``, ``f_ext``, and ``time`` if it matters.
-    """
-    t = x['time'][0] if 'time' in x else 0.0
-    tree = kinematics.links(model, model.expand_q(q), t)
-    X_0 = kinematics.placements(model, tree)
-    velocity, _ = kinematics.velocities(
-        model, tree, model.expand_q(q), model.expand_v(v, q), t)
-    f_ext = [Force.from_list(row) for row in x['f_ext']]
-    dents = []
-    moving = {b: X_0[b].inv_apply(velocity[b]) for b in {*pattern.bodies, *pattern.carriers}}
-    found = gaps(pattern, X_0, x)
-    for (i, k), gap, dent in zip(pattern.pairs, found, x['dents'], strict=True):
-        body, carrier = pattern.bodies[i], pattern.carriers[k]
-        relative = moving[body]
-        if carrier:
-            relative = X_0[carrier] @ (relative - moving[carrier])
-        point = gap.center - gap.normal * x['balls'][i][3]
-        force, new_dent = _touch(
-            point, gap.normal, gap.distance, relative, x['surface'], dent, h)
-        if carrier:
-            force = X_0[carrier].inv_apply(force)
-            f_ext[carrier - 1] = f_ext[carrier - 1] - force
-        f_ext[body - 1] = f_ext[body - 1] + force
-        dents.append(new_dent)
-    return [f.to_list() for f in f_ext], dents
-
-
-def _touch(
-    point: Vec3, normal: Vec3, p: Scalar, v: Motion, surface: Values, dent: Values, h: Scalar,
-) -> tuple[Force, list[Scalar]]:
-    """Return the force at one contact, and the new state of its surface."""
-    K, D, K_t, D_t, mu = surface
-    z_old, f_old, *shift = dent
-    motion = approach(point, normal, v, Motion.zero())
-    z = height_after(K, D, z_old, f_old, p, h)
-    found = normal_force(K, D, z, p, motion.rate)
-    x = Vec3(*shift)
-    x = x - normal * normal.dot(x)                      # the normal may have turned
-    slide = motion.sliding
-    along = friction_force(K_t, D_t, mu, [x.x, x.y, x.z], [slide.x, slide.y, slide.z],
-                           found.force)
-    force = wrench(point, normal, found.force, Vec3(*along.force))
-    moved = [a + h * b for a, b in zip((x.x, x.y, x.z), along.rate, strict=True)]
-    return force, [minimum(z, p), found.force, *moved]

@@ -140,6 +140,9 @@ def advance(
         lost = ltl.solve(H, plant.sparsity, drag)
         a = [k - l for k, l in zip(a, lost, strict=True)]
     axes = plant.turning.apparent(v)
+    ahead = plant.turning.ahead(
+        q, v, [k + s.h * (l + c) for k, l, c in zip(v, a, axes, strict=True)], s.h, t)
+    axes = [c + l / s.h for c, l in zip(axes, ahead, strict=True)]
     touched = Touched((), 0.0, {})
     if touch is not None:
         push = ltl.multiply_symmetric(
@@ -151,7 +154,7 @@ def advance(
     problem = _problem(plant, x, s, H, v_free, slow)
     trial = _settle(problem, Guess(x['held'], x['sign']), s.one_by_one)
     reaction = [p / s.h for p in trial.impulse]
-    end_q, end_v = _moved(plant, q, v, trial, s.h, t)
+    end_q, end_v = _moved(plant, q, v, trial, ahead, s.h, t)
     if integrator == 'rk4':
         tau = [m + r for m, r in zip(motor, reaction, strict=True)]
 
@@ -178,11 +181,11 @@ def advance(
 
 
 def _moved(
-    plant: Plant, q: Values, v: Values, trial: Trial, h: Scalar, t: Scalar,
+    plant: Plant, q: Values, v: Values, trial: Trial, ahead: Values, h: Scalar, t: Scalar,
 ) -> tuple[list[Scalar], list[Scalar]]:
     """Return the state at the end of a semi-implicit step."""
     if plant.turning:
-        return plant.turning.end(q, v, trial.w, trial.guess.held, h, t)
+        return plant.turning.end(q, v, trial.w, ahead, trial.guess.held, h, t)
     return plant.space.integrate(q, [h * w for w in trial.w]), list(trial.w)
 
 

@@ -27,7 +27,7 @@ from typing import Any, NamedTuple, NoReturn
 
 from rbd_ros.compiler.gpu.dialect import Dialect
 from rbd_ros.compiler.gpu.procedures.places import identity, member, Memory, Place, Places, TILE
-from rbd_ros.compiler.language.signatures import Function, Kind, parameters_of
+from rbd_ros.compiler.language.signatures import Function, Kind
 from rbd_ros.compiler.language.statements import read
 from rbd_ros.compiler.language.tree import (
     Assign, Call, Element, ForeignCall, Held, KernelCall, Length, Local, Number, Octets,
@@ -124,7 +124,7 @@ class _Text(ProcedureText):
         super().__init__(procedure)
         self._text, self._instance = text, instance
         self._first_parameters = text.spaces.parameters
-        held = [each.name for each in parameters_of(instance.function) if not each.is_number]
+        held = [each.name for each in procedure.parameters if not each.is_number]
         self._known = dict(zip(held, instance.given, strict=True))
 
     def _symbol(self) -> str:
@@ -189,7 +189,7 @@ class _Text(ProcedureText):
         super()._do_assign(node)
 
     def _of_length(self, node: Length) -> str:
-        return str(len(self._thing(node.array)))
+        return str(self._thing(node.array).shape[node.axis])
 
     # --- calls ---
 

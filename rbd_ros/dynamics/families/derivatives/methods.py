@@ -35,11 +35,7 @@ from rbd_ros.dynamics.handle_inputs import mask_of
 from rbd_ros.dynamics.kernels.family import Family
 from rbd_ros.dynamics.kernels.store import KernelStore
 from rbd_ros.dynamics.quantity import (
-    AS_TREE, Call, LINEARISED, OnLoops, Quantity, Traits, UNBOUNDED)
-
-#: Velocity variables up to which products with H^-1 are part of the kernel; beyond, a matrix
-#: product by BLAS is faster, and so is the compilation.
-PRODUCTS_IN_KERNEL = 16
+    AS_TREE, Call, InColumns, LINEARISED, OnLoops, Quantity, Traits, UNBOUNDED)
 
 
 class InverseDynamicsDerivatives(NamedTuple):
@@ -137,7 +133,7 @@ def _stages_of_forward_dynamics(store: KernelStore, loaded: bool) -> list[Graph]
     shape = store.model.nv, store.model.nv
 
     def last(dq: Rows, dqd: Rows, H: Rows) -> Results:
-        return rules.products(ltl.inverse(H, sparsity(store.model)), dq, dqd)
+        return rules.products(ltl.Inverse(H, sparsity(store.model)), dq, dqd)
     return [*(store.builder.graph(store.item(quantity, loaded=loaded))
               for quantity in (FORWARD_DYNAMICS, INVERSE_DYNAMICS_DERIVATIVES)),
             trace(last, {'dtau_dq': shape, 'dtau_dqd': shape, 'dtau_dqdd': shape},
@@ -159,13 +155,10 @@ FORWARD_DYNAMICS_DERIVATIVES = Quantity(
     rules={'inverse': rules.forward_dynamics}, loops=_TREES,
     traits=Traits(
         ForwardDynamicsDerivatives, finite=True, solves='joints',
-        stages=_stages_of_forward_dynamics),
+        stages=_stages_of_forward_dynamics,
+        columns=InColumns(rules.forward_dynamics_first, rules.forward_dynamics_column,
+                          (('dtau_dq', 'dqdd_dq'), ('dtau_dqd', 'dqdd_dqd')))),
     meaning='partial derivatives of forward_dynamics')
-FORWARD_DYNAMICS_FACTORS = Quantity(
-    'forward_dynamics_derivative_factors', ('q', 'qd', 'tau'), environment=GRAVITY,
-    rules={'inverse': rules.forward_dynamics_factors}, loops=_TREES,
-    traits=Traits(solves='joints'),
-    meaning='H^-1 and the derivatives of tau, whose products are those of forward_dynamics')
 FRAME_DERIVATIVES = Quantity(
     'frame_derivatives', QDD, target='frame', inertial=False, rules={'path': rules.frame},
     loops=AS_TREE, traits=Traits(FrameDerivatives, finite=True),
@@ -214,16 +207,10 @@ class DerivativeMethods(Family):
 
         :param f_ext: as for ``forward_dynamics``.
         """
-        if self.model.nv <= PRODUCTS_IN_KERNEL:
-            if f_ext is not None:
-                call = self._store.call(FORWARD_DYNAMICS_DERIVATIVES, loaded=True)
-                return call(q, qd, tau, f_ext)
-            return self._calls[FORWARD_DYNAMICS_DERIVATIVES](q, qd, tau)
-        factors = self._store.call(FORWARD_DYNAMICS_FACTORS, loaded=f_ext is not None)
-        Hinv, dtau_dq, dtau_dqd = factors(
-            *((q, qd, tau) if f_ext is None else (q, qd, tau, f_ext)))
-        minus = -Hinv
-        return ForwardDynamicsDerivatives(minus @ dtau_dq, minus @ dtau_dqd, Hinv)
+        if f_ext is not None:
+            call = self._store.call(FORWARD_DYNAMICS_DERIVATIVES, loaded=True)
+            return call(q, qd, tau, f_ext)
+        return self._calls[FORWARD_DYNAMICS_DERIVATIVES](q, qd, tau)
 
     def inverse_dynamics_second_derivatives(
         self, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike,

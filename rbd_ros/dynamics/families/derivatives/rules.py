@@ -30,7 +30,7 @@ from typing import Any
 from rbd_ros.algorithms.derivatives import frame_derivatives as of_frame, rnea_derivatives
 from rbd_ros.algorithms.kinematics import accelerations, velocities, velocity_products
 from rbd_ros.algorithms.linear import dense, ltl
-from rbd_ros.compiler import jacobian, Rows, Scalar, trace, Values
+from rbd_ros.compiler import Graph, jacobian, Rows, Scalar, trace, Values
 from rbd_ros.compiler.graph.graph import flatten, nest
 from rbd_ros.dynamics.families.handles.rules import projection as project
 from rbd_ros.dynamics.families.joint_space import (
@@ -63,14 +63,11 @@ def inverse_dynamics(s: State) -> Results:
     return {'dtau_dq': dq, 'dtau_dqd': dqd, 'dtau_dqdd': H}
 
 
-def forward_dynamics_factors(s: State) -> Results:
+def forward_dynamics_factors(s: State) -> tuple[ltl.Inverse, Results]:
     """Return H^-1, and the derivatives of tau at the accelerations that tau causes."""
-    Hinv = ltl.inverse(inertia(s), sparsity(s.model))
-    rhs = [t - c for t, c in zip(s.tau, _bias(s), strict=True)]
-    qdd = [dense.dot(row, rhs) for row in Hinv]                                            # 6.1
-    d = _inverse_dynamics_at(s, qdd)
-    return {'Hinv': Hinv if s.model.nv else EMPTY, 'dtau_dq': d['dtau_dq'],
-            'dtau_dqd': d['dtau_dqd']}
+    Hinv = ltl.Inverse(inertia(s), sparsity(s.model))
+    qdd = Hinv.times([t - c for t, c in zip(s.tau, _bias(s), strict=True)])                # 6.1
+    return Hinv, _inverse_dynamics_at(s, qdd)
 
 
 def _inverse_dynamics_at(s: State, qdd: Values) -> Results:
@@ -99,22 +96,36 @@ def _bias(s: State) -> Values:
 
 def forward_dynamics(s: State) -> Results:
     """Return the derivatives of qdd by q, qd and tau."""
-    return products(*forward_dynamics_factors(s).values())
+    Hinv, d = forward_dynamics_factors(s)
+    return products(Hinv, d['dtau_dq'], d['dtau_dqd'])
 
 
-def products(Hinv: Rows, dtau_dq: Rows, dtau_dqd: Rows) -> Results:
+def products(Hinv: ltl.Inverse, dtau_dq: Rows, dtau_dqd: Rows) -> Results:
     """Return the derivatives of qdd: -H^-1 times those of tau, and H^-1."""
     return {'dqdd_dq': _minus_product(Hinv, dtau_dq), 'dqdd_dqd': _minus_product(Hinv, dtau_dqd),
-            'dqdd_dtau': Hinv}
+            'dqdd_dtau': Hinv.matrix() or EMPTY}
 
 
-def _minus_product(A: Rows, B: Rows) -> Rows:
-    if not len(A):
-        return EMPTY
-    # Column by column: the symmetric A then stays in registers, and code is shorter.
-    columns = [[dense.dot(row, column) for row in A] for column in
-               ([-x for x in column] for column in zip(*B, strict=True))]
-    return [list(row) for row in zip(*columns, strict=True)]
+def forward_dynamics_first(s: State) -> Results:
+    """Return H^-1 and its factors in one row, and the matrices that it is to multiply."""
+    Hinv, d = forward_dynamics_factors(s)
+    return {'factors': Hinv.numbers, 'dtau_dq': d['dtau_dq'], 'dtau_dqd': d['dtau_dqd'],
+            'dqdd_dtau': Hinv.matrix()}
+
+
+def forward_dynamics_column(model: Model) -> Graph:
+    """Return what makes a column of the derivatives of qdd of one of those of tau."""
+    parent = sparsity(model)
+
+    def column(factors: Values, dtau: Values) -> Results:
+        return {'dqdd': [-x for x in ltl.Inverse.of(factors, parent).times(dtau)]}
+    count = len(ltl.Inverse(dense.identity(model.nv), parent).numbers)
+    return trace(column, {'factors': count, 'dtau': model.nv}, name='column')
+
+
+def _minus_product(Hinv: ltl.Inverse, B: Rows) -> Rows:
+    columns = [Hinv.times([-x for x in column]) for column in zip(*B, strict=True)]
+    return [list(row) for row in zip(*columns, strict=True)] or EMPTY
 
 
 def inverse_dynamics_second(s: State) -> Results:

@@ -30,7 +30,7 @@ from typing import Any, NamedTuple
 from rbd_ros.algorithms.linear import dense
 from rbd_ros.compiler import Matrix, Scalar, Values
 from rbd_ros.dynamics.families.derivatives import rules
-from rbd_ros.dynamics.families.tree import Results
+from rbd_ros.dynamics.families.tree import EMPTY, Results
 from rbd_ros.dynamics.quantity import AS_TREE, LINEARISED, OnLoops, Quantity, Traits
 from rbd_ros.dynamics.state import State
 from rbd_ros.errors import RbdError
@@ -109,9 +109,9 @@ def _gravity(s: State) -> Results:
 
 
 def _forward_dynamics(s: State) -> Results:
-    d = rules.forward_dynamics_factors(s)
+    Hinv, d = rules.forward_dynamics_factors(s)
     return {'dforce_dq': _minus(by_position(s, d['dtau_dq'])), 'dforce_dqd': _minus(d['dtau_dqd']),
-            'Hinv': d['Hinv']}
+            'Hinv': Hinv.matrix() or EMPTY}
 
 
 def _velocity(s: State) -> Results:
