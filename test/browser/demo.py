@@ -192,9 +192,11 @@ def reset(page):
 
 
 def revive(page):
-    """Reset the controller if it does not run, as after a stall of the machine."""
-    if 'State running' not in page.text:
-        reset(page)
+    """Reset the controller if it does not run, as after a stall of the machine; say whether."""
+    if 'State running' in page.text:
+        return False
+    reset(page)
+    return True
 
 
 def await_controller(page):

@@ -21,6 +21,7 @@ import io
 import os
 from pathlib import Path
 import subprocess
+import sys
 import tarfile
 
 import pytest
@@ -28,6 +29,20 @@ from rbd_env import browser, pace, stages, testing
 
 STARTS = '#!/bin/sh\necho "Chromium 153.0.1"\n'
 ADVERTISES = '#!/bin/sh\necho "install it with snap" >&2\nexit 1\n'
+
+
+#: a browser that answers what it is asked as one would that has written this
+WRITES = """#!{python}
+import json, os
+asked, text = b'', {text!r}
+while more := os.read(3, 4096):
+    *whole, asked = (asked + more).split(b'\\0')
+    for each in map(json.loads, whole):
+        result = {{'targetId': 'page', 'sessionId': 'session', 'data': 'picture',
+                  'result': {{'value': text}}}}
+        for said in ({{'method': 'Target.attached'}}, {{'id': each['id'], 'result': result}}):
+            os.write(4, json.dumps(said).encode() + b'\\0')
+"""
 
 
 def program(path: Path, text: str) -> str:
@@ -41,9 +56,12 @@ def program(path: Path, text: str) -> str:
 def test_a_browser_that_shows_nothing_is_none(
         tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """One that starts and then draws no page is named, and the tests that need it are skipped."""
-    blind = program(tmp_path / 'blind', STARTS + 'exit 0\n')
-    seeing = program(tmp_path / 'seeing', '#!/bin/sh\necho "<p>12 seen</p>"\n')
-    assert not browser.shows(blind) and browser.shows(seeing)
+    blind, seeing = (program(tmp_path / name, WRITES.format(python=sys.executable, text=text))
+                     for name, text in (('blind', ''), ('seeing', '12 seen')))
+    ends = program(tmp_path / 'ends', STARTS)
+    assert browser.shows(seeing) and not browser.shows(ends)
+    monkeypatch.setattr(browser, 'LOOKS', 2)
+    assert not browser.shows(blind)
     assert not browser.shows(str(tmp_path / 'missing'))
     monkeypatch.delenv(browser.VARIABLE, raising=False)
     monkeypatch.setattr(browser, 'find', lambda: None)
@@ -112,6 +130,9 @@ def test_one_is_fetched_into_the_cache(tmp_path: Path, monkeypatch: pytest.Monke
     assert [path.name for path in cache.iterdir()] == [folder.name]
     assert sorted(path.name for path in (folder / 'lib').iterdir()) \
         == ['al2023', 'fonts', 'swiftshader']
+    assert '<dir prefix="relative">fonts</dir>' in (folder / 'fonts.conf').read_text()
+    (folder / 'browser').write_text('of another version')
+    assert browser.fetch(cache, 'x86_64') == found
     said = subprocess.run([found, 'a b'], capture_output=True, text=True, check=True,
                           env={'PATH': os.environ['PATH']})
     assert said.stdout == f'{folder}/lib 1 {folder} a b\n'

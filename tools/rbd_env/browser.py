@@ -22,15 +22,21 @@ is kept in the user's cache, which needs no rights.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 import hashlib
 import io
+import json
 import os
 from pathlib import Path
 import platform
 import shutil
+import signal
 import subprocess
 import tarfile
 import tempfile
+import threading
+import time
+from typing import Any
 
 VARIABLE = 'RBD_ROS_BROWSER'  # a program, or "none"
 NAMES = ('chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable', 'chrome',
@@ -39,12 +45,14 @@ ADVICE = f'install chromium, or name a browser made from it by {VARIABLE}=/path'
 PATIENCE = 120  # s, for a program to say its version, and for the network
 DRAWN = 45  # s, for a page, which takes one or two; some browsers hang on some machines
 
-# How the tests draw, and a page that knows its language.
+# What starts one that is asked through its input and output, and a page that knows its language.
+ASKED = ('sh', '-c', 'exec "$@" 3<&0 4>&1 </dev/null >/dev/null', 'sh')
 DRAWING = ('--headless=new', '--no-sandbox', '--disable-dev-shm-usage', '--use-angle=swiftshader',
-           '--enable-unsafe-swiftshader')
+           '--enable-unsafe-swiftshader', '--remote-debugging-pipe')
 PAGE = ('data:text/html,<p></p><script>document.querySelector("p").innerText = '
         'new Intl.NumberFormat(navigator.language).format(12) + " seen"</script>')
 SEEN = '12 seen'
+LOOKS = 100  # at the page, 0.1 s apart
 
 # A package of npm with a headless Chromium for x86_64, its libraries and fonts, packed by Brotli.
 VERSION = '153.0.0'
@@ -53,9 +61,17 @@ DIGEST = ('8e2196a92bcf31dbb8f8ff538a562a011ef21063c41c8371fa50af13f36a34ef'
           'c41d8cc5ff1d615222394fa8a8548b7b744cbb9fcf1bcb24f4be4f9d9ec810c0')
 MACHINE = 'x86_64'
 
+# Without a font it draws nothing; it looks for those of its package in folders of another system.
+FONTS = """<?xml version="1.0"?>
+<!DOCTYPE fontconfig SYSTEM "fonts.dtd">
+<fontconfig><dir prefix="relative">fonts</dir><dir>/usr/share/fonts</dir></fontconfig>
+"""
+
+# Its scripts refuse the language of the locale C, which machines without a user have.
 START = """#!/bin/sh
 here=$(CDPATH='' cd -- "$(dirname -- "$0")" && pwd -P)
-FONTCONFIG_PATH="$here" LD_LIBRARY_PATH="$here/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}" \\
+export LC_ALL=en_US.UTF-8 FONTCONFIG_PATH="$here"
+LD_LIBRARY_PATH="$here/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}" \\
     exec "$here/chromium" "$@"
 """
 
@@ -72,17 +88,56 @@ def starts(program: str) -> bool:
 
 def shows(program: str) -> bool:
     """
-    Whether a browser shows a page on this machine.
+    Whether a browser draws a page on this machine, and its scripts run.
 
-    The fetched one brings few libraries along. On some machines it starts, but the processes that
-    draw crash, or scripts hear of a language that they refuse.
+    The fetched one brings few libraries along, and a browser may start where the processes that
+    draw crash. It is asked as the tests do: ``--dump-dom`` needs a file that its package lacks.
     """
-    try:
-        done = subprocess.run([program, *DRAWING, '--dump-dom', PAGE], capture_output=True,
-                              text=True, timeout=DRAWN, check=False, stdin=subprocess.DEVNULL)
-    except (OSError, subprocess.TimeoutExpired):
-        return False
-    return SEEN in done.stdout
+    with tempfile.TemporaryDirectory() as profile:
+        process = subprocess.Popen(
+            [*ASKED, program, *DRAWING, f'--user-data-dir={profile}', 'about:blank'],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+            start_new_session=True)
+        late = threading.Timer(DRAWN, os.killpg, (process.pid, signal.SIGKILL))
+        late.start()
+        try:
+            return draws(process)
+        except OSError:  # it ended
+            return False
+        finally:
+            late.cancel()
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+
+
+def draws(process: subprocess.Popen[bytes]) -> bool:
+    """Whether a browser, asked through its input and output, writes and draws the page."""
+    page = ask(process, 'Target.createTarget', url=PAGE)['targetId']
+    session = ask(process, 'Target.attachToTarget', targetId=page, flatten=True)['sessionId']
+    for _ in range(LOOKS):
+        said = ask(process, 'Runtime.evaluate', session, expression='document.body.innerText')
+        if said.get('result', {}).get('value') == SEEN:
+            return bool(ask(process, 'Page.captureScreenshot', session).get('data'))
+        time.sleep(0.1)
+    return False
+
+
+def ask(process: subprocess.Popen[bytes], method: str, session: str = '', **words: Any) -> Any:
+    """Return the answer to one question; questions and answers end with a zero."""
+    assert process.stdin is not None and process.stdout is not None
+    question = {'id': 1, 'method': method, 'params': words}
+    question |= {'sessionId': session} if session else {}
+    os.write(process.stdin.fileno(), json.dumps(question).encode() + b'\0')
+    while True:
+        answer = bytearray()
+        while (byte := process.stdout.read(1)) != b'\0':
+            if not byte:
+                raise OSError('the browser ended')
+            answer += byte
+        said = json.loads(answer)
+        if 'id' in said:
+            return said.get('result', {})
 
 
 def find(environ: Mapping[str, str] = os.environ) -> str | None:
@@ -115,6 +170,9 @@ def fetch(cache: Path, machine: str = platform.machine()) -> str:
             unpack(download(Path(half)), Path(half) / 'whole')
             shutil.rmtree(folder, ignore_errors=True)
             (Path(half) / 'whole').rename(folder)
+    for name, text in ('fonts.conf', FONTS), ('browser', START):  # perhaps of another version
+        if (folder / name).read_text() != text:
+            (folder / name).write_text(text)
     if not starts(str(program)):
         raise OSError(f'{program} does not start')
     return str(program)
@@ -157,6 +215,7 @@ def unpack(data: bytes, folder: Path) -> None:
             else:
                 (folder / 'chromium').write_bytes(content)
     (folder / 'chromium').chmod(0o755)
+    (folder / 'fonts.conf').write_text(FONTS)
     (folder / 'browser').write_text(START)
     (folder / 'browser').chmod(0o755)
 
