@@ -16,9 +16,10 @@
 Sensors that freeze or drift, on robots of MuJoCo: ``./run python -m benchmark.frozen_sensors``.
 
 Every joint of four robots freezes in every mode, with sensors of three kinds; the table says after
-which time and angle the controller stops the robot, and how fast any joint became. Then the same
-robots stand at a wall, are pushed, stick, and work behind closed brakes with good sensors, where
-nothing must be called frozen.
+which time and angle the controller stops the robot, and how fast any joint became. Then sensors
+without noise fail at random: in random motions, at random moments, with random friction. At last
+the same robots stand at a wall and press on it, are pushed, stick and work behind closed brakes
+with good sensors, where nothing must be called frozen.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 import math
+from pathlib import Path
 import time
 from typing import NamedTuple
 
@@ -34,18 +36,29 @@ import mujoco
 import numpy as np
 import numpy.typing as npt
 from rbd_ros.control.interface.causes import Cause
+import yaml
 
 Array = npt.NDArray[np.float64]
 
-#: Standard deviations in rad and rad/s, and the step in rad, of each kind of sensor; the last one
-#: has no velocities.
+#: Standard deviations in rad and rad/s, and the step in rad, of each kind of sensor: encoders have
+#: 20, 16 and 14 bits, and 18 and 14 bits without velocities.
 SENSORS = {'noisy': (1e-5, 3e-4, 0.0), 'exact': (0.0, 0.0, 0.0),
-           'coarse': (0.0, 0.0, math.tau / 2 ** 16), 'encoder': (0.0, 0.0, math.tau / 2 ** 14)}
-WITHOUT_VELOCITIES = ('encoder',)
+           'fine': (0.0, 0.0, math.tau / 2 ** 20), 'coarse': (0.0, 0.0, math.tau / 2 ** 16),
+           'rough': (0.0, 0.0, math.tau / 2 ** 14), 'positions': (0.0, 0.0, math.tau / 2 ** 18),
+           'encoder': (0.0, 0.0, math.tau / 2 ** 14)}
+WITHOUT_VELOCITIES = ('positions', 'encoder')
 MODES = ('computed_torque', 'operational_space', 'hold', 'gravity_compensation', 'damping')
 SITUATIONS = ('free motion', 'wall', 'person', 'stiction', 'stiction and wall',
-              'stiction and person', 'closed brakes')
+              'stiction and person', 'closed brakes', 'pressing', 'stiction and pressing')
 RATE = 500.0
+
+#: Robots whose sensors fail at random, and ways in which they do.
+DRAWN = ('built-in', 'panda', 'ur5')
+WAYS = ('freezes', 'sticks', 'drifts')
+DRAWN_MODES = ('computed_torque', 'operational_space', 'cartesian_impedance')
+
+#: parameters of the node that a controller without ROS does not have, or has otherwise
+_OF_THE_NODE = ('mode', 'driver_adds', 'nominal_rate', 'effort_is_torque', 'dynamics_divider')
 
 #: s between a start and the next, with another mode and other friction
 EPISODE = 10.0
@@ -81,6 +94,7 @@ class Trial(DrivenRobot):
         self.bounds = [np.array(self.robot.pick(x)) for x in (model.lower, model.upper)]
         self.frozen: int | None = None
         self.drifts: tuple[int, float] | None = None  # joint, rad/s
+        self.sticks = 0.0  # s for which a frozen sensor stands, until it shows the truth once
         self._drifted = 0.0
         self.peak = 0.0  # of any velocity over its limit
         self._sensor, self._silent = SENSORS[sensor], sensor in WITHOUT_VELOCITIES
@@ -102,10 +116,14 @@ class Trial(DrivenRobot):
             self._drifted += speed / RATE
             q[joint] += self._drifted
             qd[joint] += speed
-        if self.frozen is not None:
+        if self.frozen is not None and not self._shows():
             q[self.frozen], qd[self.frozen] = self._shown[self.frozen], 0.0
         self._shown = q
         return q, () if self._silent else qd, ()
+
+    def _shows(self) -> bool:
+        """Return whether a sensor that sticks shows the truth in this period."""
+        return self.sticks > 0.0 and round(self.time * RATE) % round(self.sticks * RATE) == 0
 
     def note(self) -> None:
         """Note the largest velocity, and close the brakes of a robot that is let go."""
@@ -146,6 +164,14 @@ class Trial(DrivenRobot):
             self.follow(np.clip(self.start_pose + away, lower + 0.1, upper - 0.1),
                         float(self._rng.uniform(0.6, 2.0)))
 
+    def press(self) -> None:
+        """Slide along the plate below the tip, which is out of reach by some centimetres."""
+        tip, quaternion = self.plant.tip(), np.zeros(4)
+        mujoco.mju_mat2Quat(quaternion, tip.rotation.ravel())
+        slide = self._rng.uniform(-0.05, 0.05, 3) * (self._rng.random() < 0.7)
+        below = self._rng.uniform(0.01, 0.06) * np.array(self.plant.options.plate_normal)
+        self.aim(tip.position + slide - below, np.roll(quaternion, -1))
+
     def fail(self, duration: float = 2.0) -> Found:
         """Watch what comes of a sensor that has begun to fail."""
         joint = self.drifts[0] if self.frozen is None and self.drifts else self.frozen or 0
@@ -180,6 +206,89 @@ def failing(name: str, mode: str, sensor: str, joint: int, drift: float = 0.0) -
     return trial.fail()
 
 
+def own_values() -> dict[str, object]:
+    """Return the parameters that the built-in arm comes with, and a longer stop."""
+    file = Path(__file__).parents[1] / 'config' / 'controller.yaml'
+    given = yaml.safe_load(file.read_text())['/**']['controller']['ros__parameters']
+    return {name: x for name, x in given.items() if name not in _OF_THE_NODE} | {
+        'brake_time': 1.0}
+
+
+def drawn(name: str, mode: str, way: str, seed: int) -> tuple[Trial, int]:
+    """
+    Return a robot whose sensor fails from now on, in a random motion, and the joint.
+
+    :param name: of ``DRAWN``.
+    :param mode: of ``DRAWN_MODES``.
+    :param way: of ``WAYS``.
+    :param seed: of all that is random.
+    """
+    rng = np.random.default_rng(seed)
+    trial = Trial(name, mode, str(rng.choice(['exact', 'coarse', 'encoder'])), seed=seed,
+                  plant=_friction(name, rng), **(own_values() if name == 'built-in' else {}))
+    trial.begin()
+    n, seconds = len(trial.start_pose), float(rng.uniform(0.7, 2.5))
+    joint = int(rng.integers(n))
+    if mode == 'computed_torque':
+        lower, upper = trial.bounds
+        away = rng.uniform(-0.8, 0.8, n)
+        trial.follow(np.clip(trial.start_pose + away, lower + 0.1, upper - 0.1), seconds)
+    else:
+        _turn(trial, rng)
+    trial.run(round(float(rng.uniform(0.05, 0.9)) * seconds * RATE) / RATE)
+    if way == 'drifts':
+        trial.drifts = joint, float(rng.choice([-1.0, 1.0]) * rng.uniform(0.02, 0.5))
+    else:
+        trial.frozen, trial.sticks = joint, float(rng.uniform(0.02, 0.2)) * (way == 'sticks')
+    return trial, joint
+
+
+def _friction(name: str, rng: np.random.Generator) -> dict[str, object]:
+    """Draw none, that of the description, or dry friction that nobody knows."""
+    _, robot = described(name)
+    effort = np.array(robot.pick(robot.model.effort_limit))
+    kind = rng.choice(['none', 'described', 'dry'], p=[0.2, 0.5, 0.3])
+    if kind == 'described':
+        return {'friction': (), 'damping': ()}
+    if kind == 'none':
+        return {}
+    return {'friction': (rng.uniform(0.005, 0.03, len(effort)) * effort).tolist(),
+            'hard_friction': True}
+
+
+def _turn(trial: Trial, rng: np.random.Generator) -> None:
+    """Hand over a pose near that of the tip."""
+    tip, quaternion, turned = trial.plant.tip(), np.zeros(4), np.zeros(4)
+    mujoco.mju_mat2Quat(quaternion, tip.rotation.ravel())
+    axis, half = rng.normal(size=3), 0.5 * float(rng.uniform(0.0, 0.6))
+    by = np.append(math.cos(half), math.sin(half) * axis / np.linalg.norm(axis))
+    mujoco.mju_mulQuat(turned, by, quaternion)
+    trial.aim(tip.position + rng.uniform(-0.25, 0.25, 3), np.roll(turned, -1))
+
+
+def distribution(names: Sequence[str], modes: Sequence[str], way: str, count: int,
+                 seed: int) -> None:
+    """Print what comes of sensors that fail at random; one line per robot and mode."""
+    for name in names:
+        for mode in modes:
+            found = {}
+            for k in range(seed, seed + count):
+                trial, _ = drawn(name, mode, way, k)
+                if trial.state == 'running':  # else it was stopped before its sensor failed
+                    found[k] = trial.fail(4.0)
+            peaks = {k: x.peak for k, x in found.items()}
+            worst = max(peaks, key=lambda k: peaks[k])
+            missed = [k for k, x in found.items() if x.after == math.inf]
+            print(f'{name:10} {mode:18} {way:8} {len(found)} of {count}: {len(missed)} missed '
+                  f'({sum(peaks[k] > 0.3 for k in missed)} in motion), '
+                  f'{sum(x > 1.0 for x in peaks.values())} beyond the limit, '
+                  f'{sum(x > 2.0 for x in peaks.values())} beyond twice, '
+                  f'worst {peaks[worst]:.2f} (seed {worst})', flush=True)
+            for k, x in found.items():
+                if x.peak > 1.0:
+                    print(f'    seed {k}: {x}', flush=True)
+
+
 def false_alarms(situation: str, name: str, sensor: str, modes: Sequence[str], seconds: float,
                  seed: int) -> tuple[float, int, int]:
     """
@@ -198,7 +307,9 @@ def false_alarms(situation: str, name: str, sensor: str, modes: Sequence[str], s
         trial = _situated(situation, name, sensor, modes[tries % len(modes)], rng)
         begin, tries = trial.time, tries + 1
         while trial.state == 'running' and trial.time < begin + EPISODE:
-            if rng.random() < 0.4:
+            if 'pressing' in situation:
+                trial.press()
+            elif rng.random() < 0.4:
                 trial.wander()
             if 'person' in situation:
                 trial.push = np.append(rng.normal(0.0, 25.0, 3), rng.normal(0.0, 2.0, 3))
@@ -215,7 +326,7 @@ def _situated(situation: str, name: str, sensor: str, mode: str,
     _, robot = described(name)
     effort = np.array(robot.pick(robot.model.effort_limit))
     plant: dict[str, object] = {}
-    if 'wall' in situation:
+    if 'wall' in situation or 'pressing' in situation:
         normal = rng.normal(size=3)
         plant = {'plate_below': 0.01, 'plate_normal': (normal / np.linalg.norm(normal)).tolist()}
     if 'stiction' in situation:
@@ -248,7 +359,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument('--robots', nargs='+', default=list(ROBOTS), choices=ROBOTS)
     parser.add_argument('--sensors', nargs='+', default=list(SENSORS), choices=SENSORS)
-    parser.add_argument('--modes', nargs='+', default=list(MODES), choices=MODES)
+    parser.add_argument('--modes', nargs='+', default=None, choices={*MODES, *DRAWN_MODES})
+    parser.add_argument('--random', type=int, default=0, metavar='N',
+                        help='random failures per robot and mode, instead of the table')
+    parser.add_argument('--ways', nargs='+', default=list(WAYS), choices=WAYS)
     parser.add_argument('--drift', type=float, default=0.0, help='rad/s; 0: they freeze')
     parser.add_argument('--seconds', type=float, default=60.0,
                         help='simulated for each situation, robot and kind of sensor; 0: none')
@@ -256,12 +370,17 @@ def main() -> None:
     parser.add_argument('--seed', type=int, default=0, help='of false alarms')
     parser.add_argument('--only-alarms', action='store_true', help='leave out failing sensors')
     chosen = parser.parse_args()
-    if not chosen.only_alarms:
-        table(chosen.robots, chosen.sensors, chosen.modes, chosen.drift)
+    modes = chosen.modes or MODES
+    if chosen.random:
+        for way in chosen.ways:
+            distribution([name for name in chosen.robots if name in DRAWN],
+                         chosen.modes or DRAWN_MODES, way, chosen.random, chosen.seed)
+    elif not chosen.only_alarms:
+        table(chosen.robots, chosen.sensors, modes, chosen.drift)
     for situation in chosen.situations if chosen.seconds > 0.0 else ():
         for sensor in chosen.sensors:
             began = time.perf_counter()
-            total = np.sum([false_alarms(situation, name, sensor, chosen.modes, chosen.seconds,
+            total = np.sum([false_alarms(situation, name, sensor, modes, chosen.seconds,
                                          chosen.seed + k)
                             for k, name in enumerate(chosen.robots)], axis=0)
             print(f'{situation:19} {sensor:7} {total[0]:7.0f} s: {total[1]:.0f} called frozen, '

@@ -20,7 +20,7 @@ MuJoCo is the robot. A sample of ``python -m benchmark.frozen_sensors``, which t
 
 from __future__ import annotations
 
-from benchmark.frozen_sensors import failing, RATE, Trial
+from benchmark.frozen_sensors import drawn, failing, RATE, Trial
 from controller_rig import Arm
 import numpy as np
 import pytest
@@ -39,7 +39,7 @@ PERIOD = 0.001
 @pytest.mark.sampled('simulations', 2)
 @pytest.mark.parametrize('joint, cause, after, angle, peak', [
     (0, 'FROZEN', 0.07, 0.06, 0.8), (1, 'FROZEN', 0.07, 0.06, 0.8), (4, 'FROZEN', 0.07, 0.06, 0.6),
-    (6, 'TRACKING', 0.1, 0.13, 0.8)])
+    (6, 'FROZEN', 0.1, 0.13, 0.8)])
 def test_a_joint_that_freezes_in_a_trajectory(joint, cause, after, angle, peak):
     """The others feel what it does; the last one, which nobody feels, may be 0.05 rad behind."""
     found = failing('built-in', 'computed_torque', 'exact', joint)
@@ -77,13 +77,13 @@ def test_the_model_brakes_a_frozen_joint():
         if trial.state != 'running':
             break
     speed = abs(trial.plant.velocity[1])
-    trial.run(0.4)
+    trial.run(0.25)
     assert trial.state == 'braking'
     assert abs(trial.plant.velocity[1]) < 0.7 * speed
     predicted = trial.controller.x.joints.qd[1]
-    assert abs(predicted - trial.plant.velocity[1]) < 0.4 * speed
+    assert abs(predicted - trial.plant.velocity[1]) < 0.1 * speed
     trial.run(0.3)
-    assert trial.state == 'ramping down'  # it is never held
+    assert trial.state == 'fault'  # it is never held
 
 
 def test_a_reset_believes_the_sensor_again():
@@ -128,6 +128,25 @@ def test_a_joint_that_is_held_beside_a_frozen_sensor_is_not_predicted():
     assert arm.causes == [Cause.FROZEN]
     assert 'joint_3 repeats' in arm.fault
     assert not arm.controller.x.joints.qd.any()
+
+
+#: of failures that were found late or never, at 2.1 to 18 times the limit
+DRAWN = [('built-in', 'computed_torque', 12), ('built-in', 'computed_torque', 18),
+         ('built-in', 'operational_space', 15), ('panda', 'computed_torque', 12),
+         ('panda', 'operational_space', 22), ('panda', 'operational_space', 24),
+         ('ur5', 'computed_torque', 17), ('ur5', 'operational_space', 5)]
+
+
+@pytest.mark.sampled('simulations', 2)
+@pytest.mark.parametrize('name, mode, seed', DRAWN)
+def test_a_sensor_that_freezes_at_random(name, mode, seed):
+    """In random motions, at random moments, with random friction and encoders."""
+    trial, joint = drawn(name, mode, 'freezes', seed)
+    assert trial.state == 'running', trial.fault
+    found = trial.fail(2.5)
+    assert found.cause.startswith('FROZEN')
+    assert trial.robot.joints[joint] in trial.fault
+    assert found.peak <= 1.5
 
 
 # -- held -----------------------------------------------------------------------------------------
@@ -180,9 +199,9 @@ def test_friction_is_no_frozen_sensor(seed):
         assert trial.state == 'running', trial.fault
 
 
-@pytest.mark.parametrize('joint, causes', [(3, []), (5, []), (6, [Cause.TRACKING])])
+@pytest.mark.parametrize('joint, causes', [(3, []), (5, [Cause.FROZEN]), (6, [Cause.FROZEN])])
 def test_a_brake_that_closes_in_motion(joint, causes):
-    """The others feel the halt, so the sensor is right; of the last joint they feel nothing."""
+    """The others feel the halt, so the sensor is right; of the last ones they feel too little."""
     trial = Trial('built-in', 'computed_torque', 'coarse')
     trial.begin()
     trial.move(0.3, 0.5)
@@ -191,8 +210,8 @@ def test_a_brake_that_closes_in_motion(joint, causes):
     trial.run(0.5)
     assert trial.causes == causes
     if causes:
-        assert 'joint_7 does not move at all' in trial.fault
-        assert trial.state in ('braking', 'holding')
+        assert f'joint_{joint + 1}' in trial.fault
+        assert trial.state != 'holding'  # its sensor may be frozen
 
 
 # -- sensors with and without noise ---------------------------------------------------------------

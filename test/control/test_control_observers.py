@@ -206,13 +206,14 @@ def standstill_of(name):
     n = len(robot.joints)
     p, x = StandstillParameters({'n': n}), Standstill({'n': n, 'm': robot.model.nv})
     fill_standstill(p, Settings(robot, defaults(), simulated=False))
-    x.suspect.joint, x.time[1] = 1, 0.01
-    return p, x, Joints({'n': n, 'm': robot.model.nv})
+    x.blamed, joints, structure = 1, Joints({'n': n, 'm': robot.model.nv}), Structure(x.sizes)
+    joints.repeated[1], structure.index[:] = 1.0, np.arange(n)
+    return p, x, joints, structure
 
 
-@pytest.mark.parametrize('name, trusted', [('arm', 1.0), ('measured five-bar', 0.0)])
+@pytest.mark.parametrize('name, trusted', [('arm', 1), ('measured five-bar', NOBODY)])
 def test_no_model_of_one_joint_stands_in_for_a_sensor_in_a_loop(name, trusted):
     """In a tree the motion of one joint can be predicted; a loop moves others with it."""
-    p, x, joints = standstill_of(name)
-    trust_model(x, p, joints, NOBODY)
+    p, x, joints, structure = standstill_of(name)
+    trust_model(x, p, joints, structure, NOBODY)
     assert x.lost == trusted

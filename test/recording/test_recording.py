@@ -98,9 +98,17 @@ def test_the_recording_has_everything() -> None:
 
 
 #: seeds with an intended difference since they were recorded, with its reason
-INTENDED: dict[int, str] = {}
+INTENDED: dict[int, str] = {
+    **dict.fromkeys((35, 49, 70, 114, 133, 135, 136, 138, 143, 144, 145, 147),
+                    'a stop with a frozen sensor is shorter, and brakes what its torque has done'),
+    **dict.fromkeys((112, 115, 117, 118, 121, 122, 126, 127, 128, 130, 131, 139, 140, 148, 149,
+                     150, 151, 152, 153),
+                    'a sensor that is frozen is found by what its torque does to its joint'),
+    **dict.fromkeys((2, 23, 30, 77), 'a joint stands by a coarse sensor against a torque that '
+                                     'would move it; this robot follows a path whatever it gets'),
+    146: 'a joint that lags behind is not accused while the robot is pushed; then its sensor is'}
 
-#: differences of such a seed at most, of some thousand events
+#: differences of such a seed at most, of some thousand events, but for causes that remain latched
 MOST_INTENDED = 16
 
 
@@ -115,7 +123,8 @@ def test_the_controller_does_what_was_recorded(seed: int) -> None:
               if seed not in INTENDED or each.column not in (
                   'torque', 'state', 'faults', 'notices')]
     assert not others, others[0]
-    assert len(found.differences) <= MOST_INTENDED, found.differences
+    apart = [each for each in found.differences if each.column != 'faults']
+    assert len(apart) <= MOST_INTENDED, apart
     total = len(recorded(seed).columns['state'])
     assert found.events == total
     assert found.compared == total or found.differences  # apart until both rest

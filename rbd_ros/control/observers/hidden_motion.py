@@ -39,7 +39,7 @@ from rbd_ros.control.observers.momentum import (
     are_finite, is_finite_momentum, Momentum, MomentumKernel, reset_momentum, settled,
     take_momentum, update_momentum)
 
-__all__ = ['count_witnesses', 'feel', 'Felt', 'follow_joint', 'forget_suspect', 'go_on',
+__all__ = ['count_witnesses', 'feel', 'Felt', 'follow_joint', 'forget_suspect',
            'HiddenMotion', 'update_hidden_motion']
 
 #: s after the halt in which it is learned what acts on the other joints anyway
@@ -141,26 +141,6 @@ def update_hidden_motion(x: HiddenMotion, kernel: MomentumKernel, joints: Joints
     _predict(x, kernel, s, gain, tau, dt, acted, acts, learnt)
     x.time += dt
     x.periods += 1.0
-    _check(x)
-
-
-def go_on(x: HiddenMotion, kernel: MomentumKernel, s: Structure, gain: Vector, tau: Vector,
-          dt: float, acted: Vector, acts: float) -> None:
-    """
-    Predict the motion of a joint whose sensor is not believed any more.
-
-    :param x: what is followed.
-    :param kernel: evaluated where the joint is by the model.
-    :param s: which joints are which.
-    :param gain: bandwidth of the observers, 1/s.
-    :param tau: torque that acts from now on, N.m.
-    :param dt: s since the state before.
-    :param acted: mean torque that the motion answers to, if states are late.
-    :param acts: 1 if that is known; 0: the last torque acted.
-    """
-    if int(x.joint) == NOBODY:
-        return
-    _predict(x, kernel, s, gain, tau, dt, acted, acts, 0.0)
     _check(x)
 
 

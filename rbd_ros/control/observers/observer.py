@@ -36,7 +36,7 @@ from rbd_ros.control.observers.torque_history import (
 from rbd_ros.control.parameters.settings import Settings
 from rbd_ros.control.supervisor.states import LoadTrust
 
-__all__ = ['drop_load', 'fill_observer', 'forget_load', 'observe', 'Observer',
+__all__ = ['bandwidth', 'drop_load', 'fill_observer', 'forget_load', 'observe', 'Observer',
            'ObserverParameters', 'reset_observer', 'trusted_load']
 
 #: rad/s or m/s above which a joint counts as moving
@@ -147,6 +147,19 @@ def trusted_load(p: ObserverParameters, trust: int, j: int) -> float:
     return most if 0.0 <= most <= NONE else 0.0  # what is no number trusts nothing
 
 
+def bandwidth(p: ObserverParameters, gain: float, differenced: float) -> float:
+    """
+    Return the bandwidth of an observer, 1/s; differences of coarse positions need a slow one.
+
+    :param p: parameters of the observer.
+    :param gain: bandwidth that suits the delay, 1/s.
+    :param differenced: 1 if velocities are differences.
+    """
+    if differenced > 0.0 and p.velocity_filter > 0.0:
+        gain = min(gain, _COARSE / p.velocity_filter)
+    return max(0.0, gain)  # 0 if that is no number
+
+
 def observe(x: Observer, p: ObserverParameters, kernel: MomentumKernel, joints: Joints,
             s: Structure, gain: Vector, delay: float, torque: Vector, trust: int,
             now: float) -> None:
@@ -201,14 +214,13 @@ def _find_acted(x: Observer, p: ObserverParameters, bias: Vector, gain: Vector, 
     coarse, and their noise is less in a slower observer.
     """
     filtered = differenced > 0.0
-    slowest, weight = NONE, 1.0
+    weight = 1.0
     if filtered and p.velocity_filter > 0.0:
-        slowest = _COARSE / p.velocity_filter
         weight = elapsed / (elapsed + p.velocity_filter)
     late = x.time - delay
     known = find_mean_torque(x.sent, late - elapsed, late, x.acted)
     for i in range(len(bias)):
-        x.gain[i] = max(0.0, min(gain[i], slowest))  # 0 if that is no number
+        x.gain[i] = bandwidth(p, gain[i], differenced)
         middle = 0.5 * (bias[i] + x.bias[i])
         x.bias[i] = bias[i]
         if known and filtered:

@@ -20,8 +20,9 @@ sensor does not say so. What the other joints feel tells the two apart (``hidden
 they feel that it moves, its sensor is frozen: the joint is braked all the same, by its predicted
 motion.
 
-If nobody feels anything, a brake may hold it, or friction. Then it is a tracking error, which ends
-in a hold, if the joint falls behind after a halt that took more torque than friction has.
+If nobody feels anything, a brake may hold it, or friction. Then its sensor is accused if the joint
+falls behind after a halt that took more torque than friction has. Whatever the others feel, its
+torque may give it no more than a share of its velocity limit while it stands (``unseen_motion``).
 """
 
 from __future__ import annotations
@@ -35,22 +36,21 @@ from rbd_ros.control.interface.events import accuse, Joints, NEVER, NOBODY, NONE
 from rbd_ros.control.numerics.patience import Patience, restart_patience, runs_out
 from rbd_ros.control.numerics.places import place_of
 from rbd_ros.control.observers.hidden_motion import (
-    count_witnesses, feel, follow_joint, forget_suspect, go_on, HiddenMotion,
-    update_hidden_motion)
+    count_witnesses, feel, follow_joint, forget_suspect, HiddenMotion, update_hidden_motion)
 from rbd_ros.control.observers.momentum import is_time, MomentumKernel
-from rbd_ros.control.observers.observer import Observer
+from rbd_ros.control.observers.observer import Observer, ObserverParameters
+from rbd_ros.control.observers.unseen_motion import (
+    derive_unseen, fill_unseen, follow_unseen, go_on_unseen, is_touched, restart_unseen, too_fast,
+    UnseenMotion, UnseenParameters)
 from rbd_ros.control.observers.words import ObserverWord
 from rbd_ros.control.parameters.settings import Settings
 
 __all__ = ['check_standstill', 'derive_standstill', 'fill_standstill', 'is_doubtful',
-           'is_standstill_calm', 'predict_suspect', 'replace_frozen', 'restart_standstill',
-           'Standstill', 'StandstillParameters', 'trust_model']
+           'is_standstill_calm', 'predict_suspect', 'predict_unseen', 'replace_frozen',
+           'restart_standstill', 'Standstill', 'StandstillParameters', 'trust_model']
 
 #: share of the torque limit that dry friction may have, and its ratio to what is compensated
 _FRICTION, _COMPENSATED = 0.1, 2.0
-
-#: the least number to divide by
-_TINY = 1e-300
 
 #: share of the torque limits by which errors of the model can hide a torque
 _HIDDEN = 0.02
@@ -74,8 +74,7 @@ _REMEMBERED = 1.0
 #: coarse encoder are shorter at any speed that matters
 _STANDS = 0.05
 
-#: s for which the model may stand in for a sensor from the start of a standstill on: its errors
-#: add up, and a wrong prediction brakes a joint that does not move
+#: s from the start of a standstill for which the errors of a prediction are small
 _HORIZON = 0.2
 
 #: s after which what was seen before a gap is forgotten
@@ -102,12 +101,14 @@ class StandstillParameters(Record):
     halt: Vector = field('n', 'rad/s or m/s', 'from which friction stops no joint in a period')
     tolerance: Vector = field('n', 'rad or m', 'noise and quantisation of positions')
     far: Vector = field('n', 'rad or m', 'tracking errors of a joint that does not move at all')
+    unseen: UnseenParameters = group(UnseenParameters)
 
 
 class Standstill(Record):
     """Joints of one robot that stand still against a torque."""
 
-    lost: float = field('', '', '1 if the model stands in for the sensor of the suspect')
+    lost: float = field('', '', 'joint for whose sensor the model stands in; -1: none', NOBODY)
+    blamed: float = field('', '', 'joint whose sensor was accused last; -1: none', NOBODY)
     place: float = field('', 'rad or m', 'where the suspect stands')
     error: float = field('', 'rad or m', 'its tracking error when it came to stand')
     right: float = field('', '', '1 if the others have felt that the suspect stands')
@@ -118,6 +119,7 @@ class Standstill(Record):
     began: Vector = field('n', '', '1 where a joint stands since the last message')
     patience: Patience = group(Patience)
     suspect: HiddenMotion = group(HiddenMotion)
+    unseen: UnseenMotion = group(UnseenMotion)
 
 
 def fill_standstill(p: StandstillParameters, settings: Settings) -> None:
@@ -136,6 +138,7 @@ def fill_standstill(p: StandstillParameters, settings: Settings) -> None:
             (p.tolerance, settings.joints('state_tolerance')),
             (p.far, settings.standstill_errors)):
         part[:] = np.minimum(values, NONE)
+    fill_unseen(p.unseen, settings)
     derive_standstill(
         p, settings.joints('stiffness'), settings.joints('tracking_limits'),
         settings.joints('friction.coulomb'), settings.torque_limits,
@@ -162,6 +165,7 @@ def derive_standstill(p: StandstillParameters, stiffness: Vector, tracking: Vect
         p.friction[j], p.pull[j] = min(friction, NONE), pull
         # speeds from which friction cannot stop a joint within a nominal period
         p.halt[j] = min(min(friction / max(inertia[j], _TINY), pull) / rate, NONE)
+    derive_unseen(p.unseen, coulomb, p.friction)
 
 
 def restart_standstill(x: Standstill) -> None:
@@ -170,11 +174,17 @@ def restart_standstill(x: Standstill) -> None:
 
     :param x: what stands.
     """
+    _forget(x)
+    restart_unseen(x.unseen)
+    x.lost, x.blamed = NOBODY, NOBODY
+
+
+def _forget(x: Standstill) -> None:
+    """Suspect no joint."""
     for i in range(len(x.time)):
         x.time[i] = 0.0
         x.halted[i] = 0.0
     forget_suspect(x.suspect)
-    x.lost = 0.0
 
 
 def is_standstill_calm(x: Standstill) -> bool:
@@ -230,14 +240,16 @@ def check_standstill(x: Standstill, p: StandstillParameters, observer: Observer,
         return
     elapsed = now - x.now
     x.now = now
-    if x.lost > 0.0 or not (runs > 0.0 or not is_standstill_calm(x)):
+    if x.lost != NOBODY or not (runs > 0.0 or not is_standstill_calm(x)):
         return
     if not 0.0 <= elapsed <= _GAP:
-        restart_standstill(x)
+        _forget(x)
         elapsed = 0.0
+    if runs > 0.0:
+        _judge_unseen(x, p, joints, s, y)
     _note_halts(x, p, joints, s)
     if not _hold(x, p, joints, law, gravity, runs, elapsed):
-        restart_standstill(x)
+        _forget(x)
         return
     _choose_suspect(x, p, observer, joints, s, error, tracks, now)
     if int(x.suspect.joint) != NOBODY:
@@ -245,32 +257,51 @@ def check_standstill(x: Standstill, p: StandstillParameters, observer: Observer,
         _judge_frozen(x, p, now, y)
 
 
-def trust_model(x: Standstill, p: StandstillParameters, joints: Joints, stuck: int) -> None:
+def trust_model(x: Standstill, p: StandstillParameters, joints: Joints, s: Structure,
+                stuck: int) -> None:
     """
-    Take the sensor of the joint that stands for frozen, if it did not stand for long.
+    Let the model stand in for the sensor that was accused.
 
-    In closed loops no model stands in: the prediction knows one joint, not those that it drives.
+    In closed loops it cannot: the prediction knows one joint, not those that it drives.
 
     :param x: what stands.
     :param p: bounds.
     :param joints: the state.
+    :param s: which joints are which.
     :param stuck: the first joint whose sensor lacks its noise for too long; ``NOBODY``: none.
     """
-    i = int(x.suspect.joint)
-    if i == NOBODY or not p.alone > 0.0:
-        return
-    if stuck != NOBODY and not joints.unusual[i] > 0.0:  # another sensor lacks its noise
-        return
-    if 0.0 < x.time[i] <= _HORIZON:
-        x.lost = 1.0
+    i = stuck if stuck != NOBODY else int(x.blamed)
+    if x.lost == NOBODY and i != NOBODY and p.alone > 0.0 and joints.repeated[i] > 0.0:
+        x.lost, x.place = i, joints.q[place_of(s, i)]
 
 
-def predict_suspect(x: Standstill, observer: Observer, kernel: MomentumKernel, joints: Joints,
-                    s: Structure, gain: Vector, torque: Vector, now: float) -> None:
+def predict_unseen(x: Standstill, p: StandstillParameters, o: ObserverParameters,
+                   kernel: MomentumKernel, joints: Joints, s: Structure, gain: Vector,
+                   torque: Vector) -> None:
+    """
+    Predict how each joint moves whose sensor repeats its position.
+
+    :param x: what stands.
+    :param p: bounds.
+    :param o: parameters of the observer.
+    :param kernel: is evaluated.
+    :param joints: the state.
+    :param s: which joints are which.
+    :param gain: bandwidth that suits the delay, 1/s.
+    :param torque: total that acts from now on, N.m.
+    """
+    if p.alone > 0.0 and x.lost == NOBODY:
+        follow_unseen(x.unseen, p.unseen, o, kernel, joints, s, gain, torque)
+
+
+def predict_suspect(x: Standstill, p: StandstillParameters, observer: Observer,
+                    kernel: MomentumKernel, joints: Joints, s: Structure, gain: Vector,
+                    torque: Vector, now: float) -> None:
     """
     Predict how the suspect moves if it is free, after the first observer has taken a state.
 
     :param x: what stands.
+    :param p: bounds.
     :param observer: it has taken the state, the predicted one where a sensor is not believed.
     :param kernel: evaluated there.
     :param joints: the state.
@@ -286,11 +317,11 @@ def predict_suspect(x: Standstill, observer: Observer, kernel: MomentumKernel, j
     x.predicted = now
     if not 0.0 < elapsed <= _GAP:
         return
-    if x.lost > 0.0:
-        go_on(x.suspect, kernel, s, gain, torque, elapsed, observer.acted, observer.acts)
-    else:
+    if x.lost == NOBODY:
         update_hidden_motion(x.suspect, kernel, joints, s, gain, torque, elapsed, observer.acted,
                              observer.acts)
+    else:
+        go_on_unseen(x.unseen, p.unseen, kernel, joints, s, torque, int(x.lost))
 
 
 def replace_frozen(x: Standstill, joints: Joints, s: Structure) -> None:
@@ -301,11 +332,13 @@ def replace_frozen(x: Standstill, joints: Joints, s: Structure) -> None:
     :param joints: the state that has just arrived.
     :param s: which joints are which.
     """
-    i = int(x.suspect.joint)
-    if x.lost > 0.0 and i != NOBODY:
+    i = int(x.lost)
+    if i != NOBODY and not joints.repeated[i] > 0.0:
+        x.lost = NOBODY  # it shows where it is
+    elif i != NOBODY:
         j = place_of(s, i)
-        joints.q[j] = x.place + x.suspect.way
-        joints.qd[j] = x.suspect.speed
+        joints.q[j] = x.place + x.unseen.way[i]
+        joints.qd[j] = x.unseen.speed[i]
 
 
 def _slower(joints: Joints, s: Structure, i: int) -> float:
@@ -392,6 +425,16 @@ def _is_halted(x: Standstill, p: StandstillParameters, i: int) -> bool:
     return x.time[i] <= _REMEMBERED and x.suspect.stop > enough
 
 
+def _judge_unseen(x: Standstill, p: StandstillParameters, joints: Joints, s: Structure,
+                  y: Result) -> None:
+    """Accuse the sensor of a joint that its torque should have made too fast by now."""
+    i = too_fast(x.unseen, p.unseen)
+    if i != NOBODY:
+        x.blamed = i
+        accuse(y, CauseCode.FROZEN, ObserverWord.PUSHED_UNSEEN, i, joints.q[place_of(s, i)],
+               x.unseen.speed[i], 0.0)
+
+
 def _judge_blocked(x: Standstill, p: StandstillParameters, joints: Joints, error: Vector,
                    runs: float, tracks: float, leads: float, y: Result) -> None:
     """Accuse a joint that falls behind since it stands."""
@@ -401,13 +444,14 @@ def _judge_blocked(x: Standstill, p: StandstillParameters, joints: Joints, error
     if free > _HINT and seen < _LEFT * free:
         x.right = 1.0
     if (runs > 0.0 and _is_halted(x, p, i) and not _is_braked(joints)
-            and not x.right > 0.0 and x.time[i] >= _STANDS
+            and not x.right > 0.0 and not is_touched(x.unseen, i) and x.time[i] >= _STANDS
             and (max(seen, free) < _HINT or free < _LEFT * seen)):  # else an obstacle
         behind = abs(x.suspect.way) if leads > 0.0 and p.alone > 0.0 else 0.0
         if tracks > 0.0:
             behind = abs(error[i] - x.error)
         if behind > p.far[i]:
-            accuse(y, CauseCode.TRACKING, ObserverWord.STANDS, i, behind, 0.0, 0.0)
+            x.blamed = i
+            accuse(y, CauseCode.FROZEN, ObserverWord.STANDS, i, behind, 0.0, 0.0)
 
 
 def _judge_frozen(x: Standstill, p: StandstillParameters, now: float, y: Result) -> None:
@@ -421,6 +465,7 @@ def _judge_frozen(x: Standstill, p: StandstillParameters, now: float, y: Result)
     bad = (unseen and p.alone > 0.0 and count_witnesses(x.suspect) >= p.enough
            and abs(x.suspect.way) > p.tolerance[i])
     if runs_out(x.patience, p.patience, now, 1 if bad else 0):
+        x.blamed = i
         accuse(y, CauseCode.FROZEN, ObserverWord.MOVES_UNSEEN, i, x.place, 0.0, 0.0)
 
 

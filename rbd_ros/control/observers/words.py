@@ -32,6 +32,7 @@ class ObserverWord(enum.IntEnum):
 
     STANDS = 400  # a: by how much it should have moved, rad or m
     MOVES_UNSEEN = 401  # a: where it stands, rad or m
+    PUSHED_UNSEEN = 404  # a: where it stands, rad or m, b: its speed by its torque
     TOUCHED = 402  # a: observed torque, b: its threshold, c: force at the frame
     TOUCHED_ALONG = 403  # a: force or moment, b: its direction, c: force at the frame
 
@@ -43,6 +44,9 @@ TEXTS: Mapping[int, Callable[[str, float, float, float], str]] = {
         'of tracking_limits (blocked, or a frozen sensor)'),
     ObserverWord.MOVES_UNSEEN: Sentence(
         '{joint} stands at {a:.6g} {unit}, but the other joints feel that it moves'),
+    ObserverWord.PUSHED_UNSEEN: Sentence(
+        '{joint} stands at {a:.6g} {unit}, but by its torque it has {b:.3g} {unit}/s by now '
+        '(blocked, or a frozen sensor)'),
     ObserverWord.TOUCHED: Sentence(
         '{joint} feels {a:.3g} {effort}, threshold {b:.3g} {effort}; {c:.3g} N if it is at '
         'task.frame'),

@@ -44,8 +44,8 @@ from rbd_ros.control.observers.contact import (
 from rbd_ros.control.observers.frame_contact import energy_share, energy_speed
 from rbd_ros.control.observers.observer import observe
 from rbd_ros.control.observers.standstill import (
-    check_standstill, is_doubtful, is_standstill_calm, predict_suspect, replace_frozen,
-    trust_model)
+    check_standstill, is_doubtful, is_standstill_calm, predict_suspect, predict_unseen,
+    replace_frozen, trust_model)
 from rbd_ros.control.references.joint_reference import advance_joint_reference, give_way
 from rbd_ros.control.references.joint_requests import check_goal
 from rbd_ros.control.references.pieces import Ring
@@ -340,6 +340,10 @@ def _finish(x: State, u: Event, p: Parameters, k: Kernels, w: Work, y: Result) -
     runs = 1.0 if x.command.supervisor.state == StateCode.RUNNING else 0.0
     tracks = 1.0 if law_tracks(x.laws) else 0.0
     leads = 1.0 if law_leads(x.laws) else 0.0
+    if runs > 0.0 or is_frozen(x.command.supervisor):
+        share_load(x.load, k.momentum.payload, k.momentum.acting)
+        predict_unseen(x.standstill, p.standstill, p.observer, k.momentum, x.joints, p.structure,
+                       x.design.observer_gain, x.command.torque.limiter.last)
     check_standstill(x.standstill, p.standstill, x.observer, x.joints, p.structure,
                      w.computed.law, w.computed.gravity, x.laws.joint.error, runs, tracks, leads,
                      u.now, y)
@@ -347,7 +351,7 @@ def _finish(x: State, u: Event, p: Parameters, k: Kernels, w: Work, y: Result) -
     if not is_standstill_calm(x.standstill):
         x.calm = 0.0
     if is_frozen(x.command.supervisor):
-        trust_model(x.standstill, p.standstill, x.joints,
+        trust_model(x.standstill, p.standstill, x.joints, p.structure,
                     stuck(x.states.repeats, p.standstill.patience))
     if p.observer.observed > 0.0 or x.calm == 0.0 or is_watched(p.contact) or (
             x.command.supervisor.state != StateCode.RUNNING):
@@ -371,7 +375,7 @@ def _observe(x: State, u: Event, p: Parameters, k: Kernels) -> None:
     observe(x.observer, p.observer, k.momentum, x.joints, p.structure, x.design.observer_gain,
             delay, x.command.torque.limiter.last,
             trust_in_load(x.command.supervisor), u.now)
-    predict_suspect(x.standstill, x.observer, k.momentum, x.joints, p.structure,
+    predict_suspect(x.standstill, p.standstill, x.observer, k.momentum, x.joints, p.structure,
                     x.design.observer_gain, x.command.torque.limiter.last, u.now)
 
 

@@ -35,6 +35,9 @@ from rbd_ros.control.supervisor.transitions import Condition, ROWS, Sets
 
 __all__ = ['answer', 'fill_timing', 'moment', 'Supervisor', 'SupervisorParameters']
 
+#: s for which a robot is braked at most by what the model predicts of a joint
+_UNSEEN = 0.3
+
 
 class Supervisor(Record):
     """State machine of one activation."""
@@ -158,8 +161,9 @@ def _look(x: Supervisor, p: SupervisorParameters) -> None:
     x.held[Condition.FINAL] = x.final
     x.held[Condition.ONLY_LOST] = only_lost(x.faults)
     x.held[Condition.ONLY_OPERATOR] = only_operator(x.faults)
+    frozen = is_latched(x.faults, CauseCode.FROZEN)
     x.held[Condition.HOLD_BARRED] = (
-        is_latched(x.faults, CauseCode.WRONG_MODEL) or is_latched(x.faults, CauseCode.FROZEN)
+        frozen or is_latched(x.faults, CauseCode.WRONG_MODEL)
         or is_latched(x.faults, CauseCode.SECOND_SENDER))
     x.held[Condition.RECOVER] = p.recover
     x.held[Condition.STOP_HOLDS] = p.stop_holds > 0.0
@@ -170,7 +174,8 @@ def _look(x: Supervisor, p: SupervisorParameters) -> None:
     x.held[Condition.READY] = x.ready
     x.held[Condition.OUTPUT_FREE] = x.steady <= x.free_until
     x.held[Condition.GAINS_FULL] = x.gain >= 1.0
-    x.held[Condition.BRAKE_TIME_OVER] = spent >= p.brake_time
+    longest = min(p.brake_time, _UNSEEN) if frozen else p.brake_time
+    x.held[Condition.BRAKE_TIME_OVER] = spent >= longest
     x.held[Condition.HOLD_TIME_OVER] = spent >= p.hold_time
     x.held[Condition.RETRACTED] = x.returned or not spent < p.retract_time
     x.held[Condition.RAMP_REACHED] = x.reached and x.blend >= 1.0

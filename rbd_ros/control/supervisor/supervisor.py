@@ -32,7 +32,7 @@ from rbd_ros.control.supervisor import transitions
 from rbd_ros.control.supervisor.answers import (
     answer, moment, Supervisor, SupervisorParameters)
 from rbd_ros.control.supervisor.due import (
-    due_now, is_finished, is_live, is_silent, is_stopping, uses_states)
+    due_now, is_finished, is_frozen, is_live, is_silent, is_stopping, uses_states)
 from rbd_ros.control.supervisor.latch import latch
 from rbd_ros.control.supervisor.states import StateCode
 from rbd_ros.control.supervisor.words import SupervisorWord
@@ -45,6 +45,9 @@ _MOST = 1e6
 
 #: s after the end of a live ramp from which on it is finished without the state
 _SETTLE = 0.2
+
+#: s of that ramp at most where the motion of a joint is not known
+_HURRY = 0.1
 
 
 class Diagnosis(Record):
@@ -277,8 +280,10 @@ def advance(x: Supervisor, p: SupervisorParameters, d: Diagnosis, now: float, st
         answer(x, p, transitions.Event.TIME, time)
     if x.state == StateCode.RAMPING_DOWN:  # it may have begun in the past
         spent = time - x.since
-        x.blend = max(min(spent / max(1e-9, p.release_time), 1.0), 0.0)
-        if spent > p.release_time + _SETTLE:
+        # the brakes of the driver have to close before what nobody sees is too fast
+        ramp = min(p.release_time, _HURRY) if is_frozen(x) else p.release_time
+        x.blend = max(min(spent / max(1e-9, ramp), 1.0), 0.0)
+        if spent > ramp + _SETTLE:
             x.blind = True
         answer(x, p, transitions.Event.TIME, time)
     return due_now(x)

@@ -1,0 +1,347 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""
+How fast a joint is by now if its sensor is frozen.
+
+While a sensor repeats its position, its joint is driven on by its own row of the equation of
+motion, at the position where it would be, against the friction that it has shown in motion:
+
+    H_ii qdd_i = tau_i - C_i - sum H_ik qdd_k - friction
+
+That is the speed which the torque has given to the joint if nothing else holds it. What may hold
+it is seen by the other rows: what the other joints feel is due to the hidden motion, to a
+standstill, or to a contact.
+"""
+
+from __future__ import annotations
+
+import enum
+
+import numpy as np
+
+from rbd_ros.compiler.procedure import Matrix, Vector
+from rbd_ros.compiler.records import field, group, Record
+from rbd_ros.control.interface.events import Joints, NOBODY, NONE, Structure
+from rbd_ros.control.numerics.places import place_of
+from rbd_ros.control.observers.momentum import (
+    is_finite_momentum, Momentum, MomentumKernel, reset_momentum, settled, update_momentum)
+from rbd_ros.control.observers.observer import bandwidth, ObserverParameters
+from rbd_ros.control.parameters.settings import Settings
+
+__all__ = ['derive_unseen', 'Evidence', 'fill_unseen', 'follow_unseen', 'go_on_unseen',
+           'is_touched', 'restart_unseen', 'too_fast', 'UnseenMotion', 'UnseenParameters']
+
+#: share of its velocity limit that its torque may have given to a joint that stands
+_SHARE = 0.3
+
+#: ratio of the friction that a joint may have to what it has shown
+_FRICTION = 1.5
+
+#: rad/s or m/s above which a joint counts as moving, and s of motion that its friction follows
+_MOVES, _LEARNT = 0.01, 1.0
+
+#: share of the torque limits by which errors of the model can hide what others feel
+_HIDDEN = 0.03
+
+#: share of what may be unseen that one step of a sensor without velocities may look like
+_COARSE = 0.5
+
+#: s after which a robot is braked whose joints all stand
+_STANDS = 0.05
+
+#: what is left of the torques on other joints, at most, if their cause is known
+_LEFT = 0.5
+
+#: s after which what was seen before a gap is forgotten
+_GAP = 0.1
+
+#: keeps a division by zero finite
+_TINY = 1e-300
+
+
+class Evidence(enum.IntEnum):
+    """What the other joints feel of one whose sensor repeats itself."""
+
+    NONE = 0  # nothing that friction could not hide, or that it moves
+    STANDS = 1
+    TOUCHED = 2
+
+
+class UnseenParameters(Record):
+    """Bounds of a motion that no sensor shows."""
+
+    patience: float = field('', 's', 'for which a sensor repeats itself at least')
+    most: Vector = field('n', 'rad/s or m/s', 'velocities that a joint may have unseen')
+    coulomb: Vector = field('n', 'N.m or N', 'dry friction that is compensated')
+    friction: Vector = field('n', 'N.m or N', 'that a joint may have which has not moved')
+    hidden: Vector = field('n', 'N.m or N', 'torques that errors of the model can hide')
+
+
+class UnseenMotion(Record):
+    """Motion of each joint whose sensor repeats itself, if it is frozen."""
+
+    still: float = field('', 's', 'for which nothing has moved at all')
+    place: Vector = field('n', 'rad or m', 'last position', NONE)
+    step: Vector = field('n', 'rad or m', 'smallest that a sensor has shown; 0: none')
+    moved: Vector = field('n', 's', 'of motion from which its friction was learnt')
+    friction: Vector = field('n', 'N.m or N', 'that it has shown in motion')
+    gain: Vector = field('n', '1/s', 'bandwidth with which torques are observed')
+    stays: Vector = field('n', 's', 'for which a sensor has repeated its position')
+    first: Vector = field('n', 'rad/s or m/s', 'velocity before the first repeated position')
+    speed: Vector = field('n', 'rad/s or m/s', 'velocity by the model')
+    way: Vector = field('n', 'rad or m', 'since the first repeated position, by the model')
+    evidence: Vector = field('n', '', 'see Evidence')
+    felt: Matrix = field('n n', 'N.m or N', 'torques on all joints that the motion of one leaves '
+                                            'unexplained')
+    seen: Momentum = group(Momentum)
+
+
+def fill_unseen(p: UnseenParameters, settings: Settings) -> None:
+    """
+    Take new bounds.
+
+    :param p: get them.
+    :param settings: valid set.
+    """
+    p.patience = settings.number('velocity_patience')
+    p.most[:] = np.minimum(_SHARE * settings.velocity_limits, NONE)
+    p.hidden[:] = np.minimum(_HIDDEN * settings.torque_limits, NONE)
+
+
+def derive_unseen(p: UnseenParameters, coulomb: Vector, friction: Vector) -> None:
+    """
+    Take the friction of each joint.
+
+    :param p: gets it.
+    :param coulomb: dry friction that is compensated, N.m or N.
+    :param friction: that a joint may have, N.m or N.
+    """
+    for i in range(len(coulomb)):
+        p.coulomb[i], p.friction[i] = min(coulomb[i], NONE), min(friction[i], NONE)
+
+
+def restart_unseen(x: UnseenMotion) -> None:
+    """
+    Forget what was seen.
+
+    :param x: motion.
+    """
+    for i in range(len(x.stays)):
+        _show(x, i)
+        x.moved[i], x.friction[i], x.step[i] = 0.0, 0.0, 0.0
+    reset_momentum(x.seen)
+
+
+def is_touched(x: UnseenMotion, i: int) -> bool:
+    """
+    Return whether something pushes other joints, too, and may be what holds a joint.
+
+    :param x: motion.
+    :param i: the joint.
+    """
+    return x.evidence[i] == Evidence.TOUCHED
+
+
+def too_fast(x: UnseenMotion, p: UnseenParameters) -> int:
+    """
+    Return the joint that its torque should have made too fast by now; ``NOBODY``: none.
+
+    :param x: motion.
+    :param p: bounds.
+    """
+    found, most = NOBODY, 1.0
+    for i in range(len(x.stays)):
+        gained = min(abs(x.speed[i] - x.first[i]), abs(x.speed[i]))
+        share = gained / max(p.most[i], _TINY)
+        if x.stays[i] >= p.patience and share > most:
+            found, most = i, share
+    return found
+
+
+def follow_unseen(x: UnseenMotion, p: UnseenParameters, o: ObserverParameters,
+                  kernel: MomentumKernel, joints: Joints, s: Structure, gain: Vector,
+                  torque: Vector) -> None:
+    """
+    Take a state.
+
+    :param x: motion.
+    :param p: bounds.
+    :param o: parameters of the observer.
+    :param kernel: is evaluated at the state, and where joints may be.
+    :param joints: the state.
+    :param s: which joints are which.
+    :param gain: bandwidth that suits the delay, 1/s.
+    :param torque: total that acts from now on, N.m.
+    """
+    dt = joints.elapsed
+    if not 0.0 < dt <= _GAP:
+        reset_momentum(x.seen)
+        return
+    x.still += dt
+    fast = False
+    for i in range(len(x.stays)):
+        # beyond its limit whoever watches velocities says so
+        fast = fast or not abs(joints.qd[place_of(s, i)]) * _SHARE <= p.most[i]
+        if not joints.repeated[i] > 0.0:
+            _show(x, i)
+            _note_step(x, i, abs(joints.q[place_of(s, i)] - x.place[i]))
+            x.place[i], x.still = joints.q[place_of(s, i)], 0.0
+        elif x.stays[i] == 0.0:
+            _hide(x, joints, i, dt)
+        else:
+            x.stays[i] += dt
+    _observe(x, o, kernel, joints, s, gain, torque, dt)
+    if fast or x.still > _STANDS and len(x.stays) > 1:  # or its brakes are closed
+        return
+    for i in range(len(x.stays)):
+        if x.stays[i] > 0.0 and not _is_coarse(x, p, o, i, joints.differenced):
+            qdd = _pull(x, kernel, joints, s, torque, i, x.way[i])
+            _weigh(x, p, kernel, joints, s, torque, i, qdd)
+            if x.evidence[i] == Evidence.STANDS:
+                x.speed[i], x.way[i] = 0.0, 0.0
+            elif x.evidence[i] == Evidence.NONE:
+                _drive(x, i, qdd, _friction(x, p, i) / max(kernel.H[i, place_of(s, i)], _TINY),
+                       dt)
+
+
+def go_on_unseen(x: UnseenMotion, p: UnseenParameters, kernel: MomentumKernel, joints: Joints,
+                 s: Structure, torque: Vector, i: int) -> None:
+    """
+    Predict the motion of a joint whose sensor is not believed any more, up to the present.
+
+    :param x: motion.
+    :param p: bounds.
+    :param kernel: is evaluated where the joint is by the model.
+    :param joints: the state, with the motion that was predicted.
+    :param s: which joints are which.
+    :param torque: total that acts from now on, N.m.
+    :param i: the joint.
+    """
+    if 0.0 < joints.elapsed <= _GAP:
+        qdd = _pull(x, kernel, joints, s, torque, i, 0.0)
+        known = _known_friction(x, p, i)
+        _drive(x, i, qdd, known / max(kernel.H[i, place_of(s, i)], _TINY), joints.elapsed)
+
+
+def _show(x: UnseenMotion, i: int) -> None:
+    """Suppose no motion that a sensor does not show."""
+    x.stays[i], x.first[i], x.evidence[i] = 0.0, 0.0, Evidence.NONE
+    x.speed[i], x.way[i] = 0.0, 0.0
+
+
+def _note_step(x: UnseenMotion, i: int, step: float) -> None:
+    """Note the smallest step of a sensor."""
+    if step <= NONE and (x.step[i] == 0.0 or step < x.step[i]):
+        x.step[i] = step
+
+
+def _is_coarse(x: UnseenMotion, p: UnseenParameters, o: ObserverParameters, i: int,
+               differenced: float) -> bool:
+    """Return whether one step of a sensor looks like a velocity that matters, or is not known."""
+    return differenced > 0.0 and not 0.0 < x.step[i] < _COARSE * p.most[i] * o.velocity_filter
+
+
+def _hide(x: UnseenMotion, joints: Joints, i: int, dt: float) -> None:
+    """Let a joint go on whose sensor repeats its position."""
+    x.stays[i], x.first[i] = dt, min(max(joints.speed[i], -NONE), NONE)
+    x.speed[i] = x.first[i]
+    for k in range(len(x.stays)):
+        x.felt[i, k] = x.seen.torque[k]
+
+
+def _observe(x: UnseenMotion, o: ObserverParameters, kernel: MomentumKernel, joints: Joints,
+             s: Structure, gain: Vector, torque: Vector, dt: float) -> None:
+    """Observe what acts on all joints where their sensors say; in motion it is friction."""
+    for j in range(len(kernel.q)):
+        kernel.q[j], kernel.qd[j] = joints.q[j], joints.qd[j]
+    kernel.run()
+    for i in range(len(gain)):
+        x.gain[i] = bandwidth(o, gain[i], joints.differenced)
+    update_momentum(x.seen, kernel, torque, dt, x.gain, torque, 0.0)
+    if not is_finite_momentum(x.seen):
+        reset_momentum(x.seen)
+    for i in range(len(x.friction)):
+        if abs(joints.qd[place_of(s, i)]) > _MOVES and not joints.repeated[i] > 0.0:
+            x.moved[i] = min(x.moved[i] + dt, _LEARNT)
+            x.friction[i] += dt / x.moved[i] * (abs(x.seen.torque[i]) - x.friction[i])
+
+
+def _pull(x: UnseenMotion, kernel: MomentumKernel, joints: Joints, s: Structure, torque: Vector,
+          i: int, way: float) -> float:
+    """Return the acceleration of a joint by its own row of the equation of motion."""
+    j = place_of(s, i)
+    for k in range(len(kernel.q)):
+        kernel.q[k], kernel.qd[k] = joints.q[k], joints.qd[k]
+    kernel.q[j] += way
+    kernel.qd[j] = x.speed[i]
+    kernel.run()
+    inertia, found = kernel.H[i, j], _unexplained(kernel, joints, s, torque, i, i, 0.0)
+    return -found / inertia if inertia > 0.0 and abs(found) <= NONE * inertia else 0.0
+
+
+def _drive(x: UnseenMotion, i: int, qdd: float, friction: float, dt: float) -> None:
+    """Let a joint go on for a period, against friction that takes rad/s^2 or m/s^2."""
+    speed, slower = x.speed[i] + qdd * dt, friction * dt
+    speed = max(speed - slower, 0.0) if speed > 0.0 else min(speed + slower, 0.0)
+    x.speed[i] = speed if abs(speed) <= NONE else 0.0
+    x.way[i] = min(max(x.way[i] + x.speed[i] * dt, -NONE), NONE)
+
+
+def _unexplained(kernel: MomentumKernel, joints: Joints, s: Structure, torque: Vector, k: int,
+                 i: int, qdd: float) -> float:
+    """Return the torque on joint k besides its motor's if joint i has an acceleration, N.m."""
+    found = kernel.H[k, place_of(s, i)] * qdd + kernel.bias[k] - torque[k]
+    for m in range(len(torque)):
+        if m != i:
+            j = place_of(s, m)
+            found += kernel.H[k, j] * (joints.qd[j] - joints.speed[m]) / joints.elapsed
+    return found
+
+
+def _known_friction(x: UnseenMotion, p: UnseenParameters, i: int) -> float:
+    """Return the friction that a joint has shown, or is said to have; 0: not known."""
+    return min(max(x.friction[i], p.coulomb[i]), p.friction[i])
+
+
+def _friction(x: UnseenMotion, p: UnseenParameters, i: int) -> float:
+    """Return the friction that a joint may have."""
+    known = _known_friction(x, p, i)
+    return _FRICTION * known if known > 0.0 else p.friction[i]
+
+
+def _weigh(x: UnseenMotion, p: UnseenParameters, kernel: MomentumKernel, joints: Joints,
+           s: Structure, torque: Vector, i: int, qdd: float) -> None:
+    """
+    Weigh what the other joints feel, if a joint stands or something is touched.
+
+    If it moves, nothing but friction acts on them at its hidden position; if it stands, where its
+    sensor says. What neither of the two explains, nor anything between them, is a contact.
+    """
+    moves, stands, touched = 0.0, 0.0, 0.0
+    for k in range(len(x.stays)):
+        if k != i:
+            found = _unexplained(kernel, joints, s, torque, k, i, qdd)
+            if abs(found) <= NONE:
+                x.felt[i, k] += settled(x.gain[k] * joints.elapsed) * (found - x.felt[i, k])
+            shown = max(_FRICTION * x.friction[k], p.hidden[k])
+            least = max(shown if x.moved[k] > 0.0 else p.friction[k], _TINY)
+            free, seen = x.felt[i, k] / least, x.seen.torque[k] / least
+            moves, stands = max(moves, abs(free)), max(stands, abs(seen))
+            touched = max(touched, max(min(free, seen), -max(free, seen)))
+    x.evidence[i] = Evidence.NONE
+    if moves > 1.0 and stands < _LEFT * moves:
+        x.evidence[i] = Evidence.STANDS
+    elif touched > 1.0 and moves >= _LEFT * stands:
+        x.evidence[i] = Evidence.TOUCHED
