@@ -24,6 +24,9 @@ import pytest
 import rbd_ros
 from rbd_ros.model.urdf.resources import find_resource
 
+#: each takes a minute: one of the pages is drawn
+pytestmark = pytest.mark.sampled('launches', 1, pool='pages')
+
 IIWA = find_resource('package://rbd_ros/urdf/iiwa14.urdf')
 PLACE = 300.0, 500.0  # pixels of the window, within the scene
 

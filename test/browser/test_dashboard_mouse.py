@@ -20,12 +20,16 @@ from chrome import held, picture, scenery, tick, unfold, wait
 from demo import ask, choose, drag_target, MODEL, revive
 from geometry_msgs.msg import PoseStamped
 import numpy as np
+import pytest
 from rbd_env.pace import patient
 from rbd_ros.control.modes.modes import DEFAULT, Takes, taking
 from rbd_ros.nodes.dashboard.joint_drive import USUAL
 from rbd_ros.spatial import quaternion
 from rbd_ros.view.scene import link_poses
 from sight import pixel
+
+#: each takes a minute: one of the pages is drawn
+pytestmark = pytest.mark.sampled('launches', 1, pool='pages')
 
 FOLLOWING, AIMING = taking(Takes.TRAJECTORY)[0], taking(Takes.TARGET)[0]
 PULLED = 'link_5'

@@ -22,11 +22,15 @@ from chrome import (
 from demo import choose, MODEL, revive, ROBOT
 import numpy as np
 from plots import lines
+import pytest
 from rbd_ros.control.modes.modes import DEFAULT, Takes, taking
 from rbd_ros.nodes.dashboard.look import fitted, NEAR, PRESETS, THICK
 from rbd_ros.view.scene import link_poses
 from sampling import some
 from sight import FOV, project
+
+#: each takes a minute: one of the pages is drawn
+pytestmark = pytest.mark.sampled('launches', 1, pool='pages')
 
 FOLLOWING = taking(Takes.TRAJECTORY)[0]
 K = 3  # the elbow, which carries most

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 import math
+from typing import Any
 
 from rbd_ros.command_line.ros2_control.literals import flag, listed, number, place, table, text
 from rbd_ros.command_line.ros2_control.live import (
@@ -77,7 +78,7 @@ class LiveTables:
     def _values(self, live: Live) -> list[float]:
         """Return the values of a parameter, one for each of its numbers; none are no numbers."""
         value: Value = self._settings[live.row.name]
-        found = list(value) if isinstance(value, (list, tuple)) else [value]
+        found: list[Any] = list(value) if isinstance(value, (list, tuple)) else [value]
         if len(found) == 1:
             found *= live.size
         return [float(x) for x in found] if found else [math.nan] * live.size

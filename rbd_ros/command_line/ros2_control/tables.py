@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 import math
+from typing import Any
 
 from rbd_ros.command_line.ros2_control.frames import frame_tables
 from rbd_ros.command_line.ros2_control.literals import flag, listed, number, place, text
@@ -133,7 +134,7 @@ def _spring_columns(robot: Robot) -> list[str]:
 def _parameter(row: Parameter, settings: Settings, live: LiveTables) -> str:
     """Return a parameter with the value that this controller has."""
     value = settings[row.name]
-    values = list(value) if isinstance(value, (list, tuple)) else [value]
+    values: list[Any] = list(value) if isinstance(value, (list, tuple)) else [value]
     texts = [text(each) for each in values if isinstance(each, str)]
     numbers = [number(each) for each in values if not isinstance(each, str)]
     unit = f', {row.unit}' if row.unit else ''
