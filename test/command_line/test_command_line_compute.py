@@ -75,6 +75,18 @@ def test_codegen(planar: Path, tmp_path: Path) -> None:
     assert done.returncode == 1 and 'differ from the expected values' in done.stdout
 
 
+def test_codegen_of_packages(planar: Path, tmp_path: Path) -> None:
+    """The plugin and the library of a robot are two packages, which colcon builds."""
+    params, folder = tmp_path / 'params.yaml', tmp_path / 'src'
+    params.write_text('controller:\n  ros__parameters:\n    driver_adds: none\n'
+                      '    release_torque: zero\n')
+    said, _ = rbd('codegen', planar, '--out', folder, '--ros2-control', '--params', params,
+                  '--prefix', 'mine')
+    assert f'build: colcon build --base-paths {folder}' in ' '.join(said.split())
+    assert sorted(path.parent.name for path in folder.glob('*/package.xml')) == [
+        'mine_rbd_robot', 'rbd_controller']
+
+
 def test_codegen_in_single_precision(planar: Path, tmp_path: Path) -> None:
     """Numbers are float throughout; names begin as asked; one quantity is one function."""
     rbd('codegen', planar, '--out', tmp_path, '--scalar', 'float', '--prefix', 'arm',

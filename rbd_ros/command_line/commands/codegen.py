@@ -119,7 +119,8 @@ def run(
         (out / name).parent.mkdir(parents=True, exist_ok=True)
         (out / name).write_bytes(code)
         rows.append([name, content.count('\n') if isinstance(content, str) else '', len(code)])
-    advice = {None: f'build: cmake -S {out} -B {out}/build && cmake --build {out}/build',
+    advice = {None: f'build: colcon build --base-paths {out}' if ros2_control else
+              f'build: cmake -S {out} -B {out}/build && cmake --build {out}/build',
               'wasm': f'try it: node {out}/example.js'}
     show({'folder': str(out), 'files': list(files), 'prefix': start}, as_json,
          table(f'Written to {out}', ('file', '>lines', '>bytes'), rows),
