@@ -33,7 +33,6 @@ from rbd_ros.control.references.joint_stream import Streamed
 from rbd_ros.control.references.results import GoalError, ResultCode
 from rbd_ros.control.references.task_intake import TaskIntake
 from rbd_ros.control.references.trajectory import Knots
-from rbd_ros.control.step.state import fill_parameters
 from rbd_ros.control.step.words import FlowWord
 from rbd_ros.control.stepping import Array, Stepping
 from rbd_ros.control.supervisor.states import State as SupervisorState
@@ -151,7 +150,7 @@ class Controller(Stepping):
         """
         self.changes += 1
         self.settings = self.speaker.settings = settings.with_structure_of(self.settings)
-        fill_parameters(self.p, self.settings, self._modes)
+        self._fill(self.settings)
         self.joint_intake.speed[:] = self.settings.velocity_limits
         self.joint_intake.acceleration[:] = self.settings.joints('reference.acceleration')
         self.snapshots.divider = self.settings.report_divider

@@ -35,6 +35,7 @@ from rbd_ros.control.joint_states.intake import fill_structure
 from rbd_ros.control.joint_states.sources import SOURCES
 from rbd_ros.control.laws.design import design
 from rbd_ros.control.load.load import restart_load
+from rbd_ros.control.parameters.given import Given
 from rbd_ros.control.parameters.settings import Settings
 from rbd_ros.control.references.feeder import Feeder
 from rbd_ros.control.references.goal_outcomes import EndedGoals
@@ -46,6 +47,7 @@ from rbd_ros.control.state_view import StateView
 from rbd_ros.control.step.exchange import exchange, Mail, Notes
 from rbd_ros.control.step.state import (
     fill_parameters, kernels_of, Parameters, State, Work)
+from rbd_ros.control.supervisor.answers import fill_table
 from rbd_ros.wire.command import Slots
 from rbd_ros.wire.messages import COMMANDS, joint_state
 from rbd_ros.wire.reading import MOST_BYTES
@@ -117,6 +119,8 @@ class Stepping(StateView):
         self.count_stops: Callable[[], int] = lambda: 0
         #: the same before the request that runs was posted
         self.stops_before = 0
+        self._given = Given(sizes)
+        self._make = procedure.bind(fill_parameters, p, self._given, backend=backend)
         self._begin(settings)
 
     @staticmethod
@@ -126,8 +130,9 @@ class Stepping(StateView):
 
     def _begin(self, settings: Settings) -> None:
         """Put the state in accord with the first parameters."""
-        fill_states(self.p.states, settings)
-        fill_parameters(self.p, settings, self._modes)
+        fill_table(self.p.command.supervisor)
+        fill_states(self.p.states.plain(), settings.given.plain())
+        self._fill(settings)
         self.x.mode = self.p.mode
         self.x.laws.law, self.x.laws.own = self.p.laws.law, self.p.laws.own
         self.snapshots.divider = settings.report_divider
@@ -135,6 +140,11 @@ class Stepping(StateView):
         restart_sensor(self.x.sensor.plain(), self.p.sensor.plain())
         design(self.x.design.plain(), self.p.design.plain(), self.p.design.delay, 0.0)
         self._step(Kind.PARAMETERS, 0.0, 0.0)
+
+    def _fill(self, settings: Settings) -> None:
+        """Make the parameters of the step of others."""
+        self._given.memory[:] = settings.given.memory
+        self._make()
 
     # -- events, in the control thread --------------------------------------------------------
 

@@ -33,7 +33,7 @@ from rbd_ros.control.monitors.monitors import (
     restart_plausible, Watch)
 from rbd_ros.control.monitors.motion_watch import arm_motion, check_motion, MotionWatch
 from rbd_ros.control.numerics.patience import is_calm, Patience, runs_out
-from rbd_ros.control.parameters.robot_values import WINDOW
+from rbd_ros.control.parameters.given import WINDOW
 from rbd_ros.control.supervisor.states import StateCode
 from rbd_ros.control.supervisor.words import supervisor_text, SupervisorWord, TEXTS
 

@@ -28,7 +28,7 @@ import numpy.typing as npt
 from rbd_ros import Dynamics, load_urdf
 from rbd_ros.compiler import Bound, Graph
 from rbd_ros.control.kernels.kernels import LawKernels
-from rbd_ros.control.parameters.rules import direction
+from rbd_ros.control.parameters.values import direction
 from rbd_ros.control.robot import make_robot, Robot
 
 __all__ = ['KINDS', 'Kind', 'controlled_robot', 'law_graphs', 'law_kernels', 'plant']

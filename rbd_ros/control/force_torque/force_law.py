@@ -31,8 +31,7 @@ import math
 from rbd_ros.compiler.procedure import Matrix, Vector
 from rbd_ros.compiler.records import field, Record
 from rbd_ros.control.interface.events import NEVER, NONE
-from rbd_ros.control.parameters.force import AXES, force_axes
-from rbd_ros.control.parameters.settings import Settings
+from rbd_ros.control.parameters.given import Given
 
 __all__ = ['begin_force_law', 'fill_force', 'force_law', 'force_rests', 'ForceGains', 'ForceLaw']
 
@@ -63,21 +62,20 @@ class ForceGains(Record):
     speed: Vector = field('2', 'rad/s, m/s', 'at which the wrench has faded')
 
 
-def fill_force(p: ForceGains, settings: Settings) -> None:
+def fill_force(p: ForceGains, g: Given) -> None:
     """
     Take the parameters.
 
     :param p: gets them.
-    :param settings: valid set.
+    :param g: what was given.
     """
-    chosen = force_axes(settings.values)
-    p.used = bool(chosen)
-    p.gain = settings.number('force_control.gain')
-    p.axes[:] = [float(axis in chosen) for axis in AXES]
-    for into, names in ((p.limit, ('moment_limit', 'force_limit')),
-                        (p.rate, ('moment_rate', 'force_rate')),
-                        (p.speed, ('angular_speed', 'linear_speed'))):
-        into[:] = [settings.number(f'force_control.{name}') for name in names]
+    p.used, p.gain = any(g.values.force_control.axes > 0.0), g.values.force_control.gain
+    p.axes[:] = g.values.force_control.axes
+    p.limit[0] = g.values.force_control.moment_limit
+    p.limit[1] = g.values.force_control.force_limit
+    p.rate[0], p.rate[1] = g.values.force_control.moment_rate, g.values.force_control.force_rate
+    p.speed[0] = g.values.force_control.angular_speed
+    p.speed[1] = g.values.force_control.linear_speed
 
 
 def begin_force_law(x: ForceLaw) -> None:

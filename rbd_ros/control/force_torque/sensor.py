@@ -39,8 +39,8 @@ from rbd_ros.control.force_torque.words import SensorWord
 from rbd_ros.control.interface.cause_codes import CauseCode
 from rbd_ros.control.interface.events import (
     accuse, Event, Joints, NEVER, NOBODY, NONE, Result, tell)
-from rbd_ros.control.load.payload import payload_vector
-from rbd_ros.control.parameters.settings import Settings
+from rbd_ros.control.load.payload import about_origin
+from rbd_ros.control.parameters.given import Given
 from rbd_ros.control.supervisor.states import StateCode
 
 __all__ = ['check_sensor', 'fill_sensor', 'forget_readings', 'is_fresh', 'restart_sensor',
@@ -137,29 +137,27 @@ def sensor_kernel(bound: Bound | None, other: Bound, joints: int) -> SensorKerne
                         x['rate'], y['velocity'], y['load'], y['axes'], y['turn'], y['arm'])
 
 
-def fill_sensor(p: SensorLimits, settings: Settings) -> None:
+def fill_sensor(p: SensorLimits, g: Given) -> None:
     """
     Take the parameters.
 
     :param p: gets them.
-    :param settings: valid set.
+    :param g: what was given.
     """
-    def both(name: str) -> list[float]:
-        return [settings.number(f'force_torque.{part}_{name}') for part in ('moment', 'force')]
-
-    p.used = bool(settings.robot.sensor)
-    p.sign = 1.0 if settings.text('force_torque.convention') == 'load' else -1.0
-    p.timeout = settings.number('force_torque.timeout')
-    p.freeze_time = settings.number('force_torque.freeze_time')
-    p.filter = settings.number('force_torque.filter')
-    p.tare_time = settings.number('force_torque.tare_time')
-    p.range[:], p.jump[:] = both('range'), both('jump')
-    p.tare[:] = [settings.number(f'force_torque.tare_{part}') for part in ('moment', 'force')]
-    p.bias[:] = [p.sign * each for part in ('moment', 'force')
-                 for each in settings.numbers(f'force_torque.{part}_bias')]
-    p.tool[:] = payload_vector(
-        settings.number('force_torque.tool_mass'), settings.numbers('force_torque.tool_com'),
-        settings.numbers('force_torque.tool_inertia'))
+    p.used = g.robot.sensor
+    p.sign = 1.0 if g.values.force_torque.convention == 0 else -1.0
+    p.timeout, p.freeze_time = g.values.force_torque.timeout, g.values.force_torque.freeze_time
+    p.filter, p.tare_time = g.values.force_torque.filter, g.values.force_torque.tare_time
+    p.range[0] = g.values.force_torque.moment_range
+    p.range[1] = g.values.force_torque.force_range
+    p.jump[0], p.jump[1] = g.values.force_torque.moment_jump, g.values.force_torque.force_jump
+    p.tare[0], p.tare[1] = g.values.force_torque.tare_moment, g.values.force_torque.tare_force
+    p.bias[:3] = p.sign * g.values.force_torque.moment_bias
+    p.bias[3:6] = p.sign * g.values.force_torque.force_bias
+    p.tool[0] = g.values.force_torque.tool_mass
+    p.tool[1:4] = g.values.force_torque.tool_com
+    p.tool[4:10] = g.values.force_torque.tool_inertia
+    about_origin(p.tool)
 
 
 def restart_sensor(x: Sensor, p: SensorLimits) -> None:

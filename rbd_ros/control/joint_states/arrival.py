@@ -40,7 +40,7 @@ from rbd_ros.control.joint_states.timeliness import (
     restart_rate)
 from rbd_ros.control.joint_states.words import ArrivalWord, mask
 from rbd_ros.control.numerics.places import place_of
-from rbd_ros.control.parameters.settings import Settings
+from rbd_ros.control.parameters.given import Given
 
 __all__ = ['Arrival', 'arrive', 'fill_states', 'is_in_time', 'is_overdue', 'is_ready',
            'refuse_unreadable', 'restart_states', 'StateLimits', 'States', 'time_left']
@@ -74,15 +74,15 @@ class StateLimits(Record):
     motion: MotionLimits = group(MotionLimits)
 
 
-def fill_states(p: StateLimits, settings: Settings) -> None:
+def fill_states(p: StateLimits, g: Given) -> None:
     """
     Take all limits, when the controller is configured; later only those of motion may change.
 
     :param p: gets them.
-    :param settings: valid set.
+    :param g: what was given.
     """
-    fill_ages(p.ages, settings)
-    fill_motion(p.motion, settings)
+    fill_ages(p.ages, g)
+    fill_motion(p.motion, g)
 
 
 def restart_states(x: States, joints: Joints, p: StateLimits) -> None:

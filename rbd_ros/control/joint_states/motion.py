@@ -28,6 +28,7 @@ from __future__ import annotations
 
 import math
 
+from rbd_ros.compiler.language.whole import minimum
 from rbd_ros.compiler.procedure import Vector
 from rbd_ros.compiler.records import field, group, Record
 from rbd_ros.control.interface.cause_codes import CauseCode
@@ -38,8 +39,8 @@ from rbd_ros.control.joint_states.words import ArrivalWord
 from rbd_ros.control.numerics.angles import turn
 from rbd_ros.control.numerics.patience import is_calm, Patience, restart_patience, runs_out
 from rbd_ros.control.numerics.places import place_of
-from rbd_ros.control.parameters.robot_values import STRAY, WINDOW
-from rbd_ros.control.parameters.settings import Settings
+
+from rbd_ros.control.parameters.given import Given, STRAY, velocity_limits, WINDOW
 
 __all__ = ['accuse_implausible', 'change', 'collect_mismatch', 'fill_motion', 'is_refused',
            'Motion', 'MotionLimits', 'REACH', 'restart_motion']
@@ -99,20 +100,19 @@ class Motion(Record):
     reason: Reason = group(Reason)  # why the last implausible message was so
 
 
-def fill_motion(p: MotionLimits, settings: Settings) -> None:
+def fill_motion(p: MotionLimits, g: Given) -> None:
     """
     Take limits.
 
     :param p: gets them.
-    :param settings: valid set, with the structure that the robot was configured with.
+    :param g: what was given.
     """
-    p.message_time = 1.0 / settings.number('nominal_rate')
-    p.patience = max(settings.number('velocity_patience'), _LEAST * p.message_time)
-    for c, (speed, tolerance, mismatch) in enumerate(zip(
-            settings.velocity_limits.tolist(), settings.joints('state_tolerance').tolist(),
-            settings.mismatch_limits.tolist())):
-        p.speed[c], p.tolerance[c] = min(speed, NONE), min(tolerance, NONE)
-        p.mismatch[c] = min(mismatch, NONE)
+    p.message_time = 1.0 / g.values.nominal_rate
+    p.patience = max(g.values.velocity_patience, _LEAST * p.message_time)
+    p.speed[:] = minimum(velocity_limits(g), NONE)
+    p.tolerance[:] = minimum(g.values.state_tolerance, NONE)
+    p.mismatch[:] = minimum(
+        g.values.state_tolerance + STRAY * WINDOW * velocity_limits(g), NONE)
 
 
 def restart_motion(x: Motion, joints: Joints) -> None:

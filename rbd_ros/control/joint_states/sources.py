@@ -21,7 +21,7 @@ import math
 from rbd_ros.compiler.procedure import Matrix, Vector
 from rbd_ros.compiler.records import field, group, Record
 from rbd_ros.control.interface.events import Event, Joints, NEVER, NOBODY, NONE, Structure
-from rbd_ros.control.parameters.settings import Settings
+from rbd_ros.control.parameters.given import Given
 
 __all__ = ['AgeLimits', 'bounded', 'fill_ages', 'forget_ages', 'gather', 'give_reason',
            'is_moment', 'is_stamped', 'is_time', 'last_arrival', 'Reason', 'refuse', 'reject',
@@ -112,23 +112,22 @@ class Sources(Record):
     reason: Reason = group(Reason)  # why the last message was not used
 
 
-def fill_ages(p: AgeLimits, settings: Settings) -> None:
+def fill_ages(p: AgeLimits, g: Given) -> None:
     """
     Take the limits, when the controller is configured: they stay as they are from then on.
 
     :param p: gets them.
-    :param settings: valid set.
+    :param g: what was given.
     """
-    period = 1.0 / settings.number('nominal_rate')
-    p.state_timeout = settings.number('state_timeout')
-    p.prescribed_timeout = settings.number('prescribed_timeout')
-    p.minimum_rate = settings.number('minimum_rate')
+    period = 1.0 / g.values.nominal_rate
+    p.state_timeout, p.prescribed_timeout = g.values.state_timeout, g.values.prescribed_timeout
+    p.minimum_rate = g.values.minimum_rate
     p.period = 0.5 * period  # a driver somewhat faster than configured is no burst
-    p.probes = settings.integer('probe_count')
-    p.same_clock = float(settings.same_clock)
-    p.clock_offset = settings.clock_offset
-    p.asked = float(settings.number('delay') == 0.0)
-    p.velocity_filter = settings.number('velocity_filter')
+    p.probes = g.values.probe_count
+    p.same_clock = 1.0 if g.simulated or g.values.synchronised_stamps else 0.0
+    p.clock_offset = g.clock_offset
+    p.asked = 1.0 if g.values.delay == 0.0 else 0.0
+    p.velocity_filter = g.values.velocity_filter
     p.late = 0.5 * max(p.state_timeout - period, 0.0)
 
 

@@ -33,7 +33,7 @@ from rbd_ros.compiler.records import field, Record
 from rbd_ros.control.interface.events import NEVER, NOBODY, NONE, Result, tell
 from rbd_ros.control.joint_states.timeliness import AGREES
 from rbd_ros.control.load.words import LoadWord
-from rbd_ros.control.parameters.settings import Settings
+from rbd_ros.control.parameters.given import Given
 
 __all__ = ['DAMPED', 'Design', 'design', 'DesignLimits', 'fill_design', 'follow_lateness',
            'note_delay', 'note_filter', 'redesign', 'restart_design', 'UNSAID']
@@ -134,29 +134,27 @@ class DesignLimits(Record):
     observer_gain: Vector = field('n', '1/s', 'bandwidth of the momentum observer')
 
 
-def fill_design(p: DesignLimits, settings: Settings) -> None:
+def fill_design(p: DesignLimits, g: Given) -> None:
     """
     Take what was asked for.
 
-    :param p: gets it.
-    :param settings: valid set, with the structure that the robot was configured with.
+    :param p: gets them.
+    :param g: what was given.
     """
-    p.delay = settings.number('delay')
-    p.nominal_rate = settings.number('nominal_rate')
-    p.velocity_filter = settings.number('velocity_filter')
-    p.brake_rate = settings.number('brake_rate')
-    p.closed_loops = float(bool(settings.robot.model.loops))
-    p.same_clock = settings.same_clock
-    p.inertia[:] = settings.robot.damped_inertia
-    p.tip_inertia[:] = settings.robot.tip_inertia
-    p.free_damping[:] = settings.joints('free_damping')
-    p.brake_damping[:] = settings.joints('brake_damping')
-    p.barrier_damping[:] = settings.joints('barrier.damping')
-    p.barrier_speed_damping[:] = settings.joints('barrier.velocity_damping')
-    p.stiffness[:] = settings.joints('stiffness')
-    p.damping[:] = settings.joints('damping')
-    p.integral[:] = settings.joints('integral')
-    p.observer_gain[:] = settings.joints('observer_gain')
+    p.delay, p.nominal_rate = g.values.delay, g.values.nominal_rate
+    p.velocity_filter, p.brake_rate = g.values.velocity_filter, g.values.brake_rate
+    p.closed_loops = 1.0 if g.robot.loops else 0.0
+    p.same_clock = g.simulated or g.values.synchronised_stamps
+    p.inertia[:] = g.robot.inertia
+    p.tip_inertia[:] = g.robot.tip_inertia
+    p.free_damping[:] = g.values.free_damping
+    p.brake_damping[:] = g.values.brake_damping
+    p.barrier_damping[:] = g.values.barrier.damping
+    p.barrier_speed_damping[:] = g.values.barrier.velocity_damping
+    p.stiffness[:] = g.values.stiffness
+    p.damping[:] = g.values.damping
+    p.integral[:] = g.values.integral
+    p.observer_gain[:] = g.values.observer_gain
 
 
 # -- what happens to the lateness -----------------------------------------------------------------

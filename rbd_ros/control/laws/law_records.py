@@ -22,47 +22,27 @@ from one step to the next is in :class:`Laws`, and all that a user chooses in :c
 from __future__ import annotations
 
 from collections.abc import Mapping
-import enum
-import math
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from rbd_ros.compiler import Bound
+from rbd_ros.compiler.language.whole import finite, maximum, minimum, where
 from rbd_ros.compiler.procedure import Kernel, Matrix, Vector
 from rbd_ros.compiler.records import field, group, Record
 from rbd_ros.control.interface.events import NEVER, NONE
 from rbd_ros.control.laws.springs import Springs
-from rbd_ros.control.modes.modes import Follows, JOINT_SPRINGS
-from rbd_ros.control.parameters.settings import Settings
-from rbd_ros.errors import SettingError
+from rbd_ros.control.modes.modes import LawCode
+from rbd_ros.control.parameters.given import (
+    barrier_margins, fit_springs, Given, torque_limits, velocity_limits)
+from rbd_ros.control.parameters.values import OWN
 
 __all__ = [
     'Barriers', 'FreeGains', 'FreeInputs', 'fill_laws', 'ImpedanceGains', 'ImpedanceInputs',
     'JointGains', 'JointInputs', 'JointLaw',
     'law_arrays', 'LawArrays', 'LawCode', 'LawGains', 'LawKernel', 'Laws', 'TaskGains',
-    'OwnInputs', 'TaskInputs', 'TaskLaw', 'VALUES']
-
-
-class LawCode(enum.IntEnum):
-    """Which law computes the torque while a robot runs."""
-
-    FREE = 0  # gravity compensation
-    DAMPING = 1  # gravity and damping
-    JOINT = 2  # computed torque
-    TASK = 3  # operational space
-    OWN = 4  # a law function that follows nothing
-    OWN_JOINT = 5  # a law function that follows the reference of the joints
-    IMPEDANCE = 6  # springs and dampers at the tip
-
-
-#: numbers that the parameters of all law functions have together at most
-VALUES = 256
-
-#: laws by the names of their kernels
-_CODES = {'float': LawCode.FREE, 'damping': LawCode.DAMPING, 'joint': LawCode.JOINT,
-          'task': LawCode.TASK, 'impedance': LawCode.IMPEDANCE}
+    'OwnInputs', 'TaskInputs', 'TaskLaw']
 
 
 # -- what lasts -----------------------------------------------------------------------------------
@@ -166,17 +146,13 @@ class LawGains(Record):
     spring: float = field('', '', 'place in values of the stiffness of that law function; -1: '
                                   'none', -1.0)
     damper: float = field('', '', 'place in values of its damping', -1.0)
-    fitted: float = field('', '', 'place in values of a damping that is made for its stiffness; '
-                                  '-1: it is given', -1.0)
-    fitted_to: float = field('', '', 'place in values of that stiffness')
     stiffness_power: float = field('', 'W', 'that changes of stiffness may put in; 0: no bound')
     switch_time: float = field('', 's', 'in which a motion comes to rest where a law begins', 0.5)
     limit: Vector = field('n', 'N.m or N', 'largest torque')
-    usual_inertia: Vector = field('n', 'kg.m^2 or kg', 'that a damping is made for')
     viscous: Vector = field('n', 'N.m.s/rad or N.s/m', 'viscous friction')
     coulomb: Vector = field('n', 'N.m or N', 'dry friction')
     friction_speed: Vector = field('n', 'rad/s or m/s', 'over which dry friction rises', 1.0)
-    values: Vector = field(str(VALUES), '', 'parameters of all law functions, in their order')
+    values: Vector = field(str(OWN), '', 'parameters of all law functions, in their order')
     barrier: Barriers = group(Barriers)
     free: FreeGains = group(FreeGains)
     joint: JointGains = group(JointGains)
@@ -184,84 +160,67 @@ class LawGains(Record):
     impedance: ImpedanceGains = group(ImpedanceGains)
 
 
-def fill_laws(p: LawGains, settings: Settings) -> None:
+def fill_laws(p: LawGains, g: Given) -> None:
     """
     Take gains and limits.
 
     :param p: gets them.
-    :param settings: valid set.
+    :param g: what was given.
     """
-    model, pick = settings.robot.model, settings.robot.pick
-    _choose(p, settings)
-    p.switch_time = settings.number('switch_time')
-    p.stiffness_power = settings.number('stiffness_power')
-    p.limit[:] = settings.torque_limits
-    p.viscous[:] = settings.joints('friction.viscous')
-    p.coulomb[:] = settings.joints('friction.coulomb')
-    p.friction_speed[:] = settings.joints('friction.speed')
-    p.barrier.lower[:] = np.maximum(pick(model.lower), -NONE)
-    p.barrier.upper[:] = np.minimum(pick(model.upper), NONE)
-    p.barrier.margin[:] = settings.barrier_margins
-    p.barrier.stiffness[:] = settings.joints('barrier.stiffness')
-    p.barrier.speed[:] = np.minimum(
-        settings.number('barrier.velocity') * settings.velocity_limits, NONE)
-    p.barrier.limit[:] = settings.number('barrier.torque') * settings.torque_limits
-    p.free.scale[:] = settings.joints('gravity_scale')
-    p.free.guided[:] = settings.joints('friction.free')
-    p.joint.stiffness[:] = settings.joints('stiffness')
-    p.joint.damping[:] = settings.joints('damping')
-    p.joint.integral[:] = settings.joints('integral')
-    p.joint.integral_limit[:] = settings.joints('integral_limit')
-    p.joint.integrates = bool(p.joint.integral.any())
-    _fill_task(p.task, settings)
-    p.impedance.stiffness[:] = settings.tip_spring('stiffness')
-    p.impedance.damping[:] = settings.tip_spring('damping')
-    p.impedance.ratio = settings.damping_ratio
-    p.impedance.inertia[:] = settings.tip_spring('inertia')
+    mode = g.values.mode
+    p.law, p.own = g.robot.law[mode], g.robot.own[mode]
+    p.spring, p.damper = g.robot.spring[mode], g.robot.damper[mode]
+    p.switch_time, p.stiffness_power = g.values.switch_time, g.values.stiffness_power
+    p.limit[:] = torque_limits(g)
+    p.friction_speed[:] = g.values.friction.speed
+    p.viscous[:] = g.values.friction.viscous
+    p.coulomb[:] = g.values.friction.coulomb
+    p.barrier.lower[:] = maximum(g.robot.lower, -NONE)
+    p.barrier.upper[:] = minimum(g.robot.upper, NONE)
+    p.barrier.margin[:] = barrier_margins(g)
+    p.barrier.stiffness[:] = g.values.barrier.stiffness
+    p.barrier.speed[:] = minimum(g.values.barrier.velocity * velocity_limits(g), NONE)
+    p.barrier.limit[:] = g.values.barrier.torque * torque_limits(g)
+    p.free.scale[:] = g.values.gravity_scale
+    p.free.guided[:] = g.values.friction.free
+    p.joint.stiffness[:] = g.values.stiffness
+    p.joint.damping[:] = g.values.damping
+    p.joint.integral[:] = g.values.integral
+    p.joint.integral_limit[:] = g.values.integral_limit
+    p.joint.integrates = any(p.joint.integral > 0.0)
+    _fill_task(p.task, g)
+    p.impedance.stiffness[:3] = g.values.cartesian_impedance.angular_stiffness
+    p.impedance.stiffness[3:6] = g.values.cartesian_impedance.linear_stiffness
+    p.impedance.damping[:3] = g.values.cartesian_impedance.angular_damping
+    p.impedance.damping[3:6] = g.values.cartesian_impedance.linear_damping
+    p.impedance.inertia[:3] = g.values.cartesian_impedance.angular_inertia
+    p.impedance.inertia[3:6] = g.values.cartesian_impedance.linear_inertia
+    p.impedance.ratio = g.values.cartesian_impedance.damping_ratio
+    p.values[:] = where(finite(g.values.own), g.values.own, 0.0)
+    fit_springs(p.values, g)
 
 
-def _choose(p: LawGains, settings: Settings) -> None:
-    """Take the mode, and the parameters of the law functions."""
-    mode = settings.robot.modes[settings.text('mode')]
-    if mode.law is None:
-        p.law = _CODES[mode.kernel]
-    else:
-        p.law = LawCode.OWN_JOINT if mode.follows is Follows.JOINTS else LawCode.OWN
-    own = [each for each in settings.robot.modes.values() if each.law is not None]
-    p.own = float(own.index(mode)) if mode in own else 0.0
-    values = [value for each in own for value in settings.own_values(each)]
-    total = sum(value.size for value in values)
-    if total > VALUES:
-        raise SettingError(f'modes have {total} numbers in their parameters, at most {VALUES}: '
-                           f'{", ".join(each.name for each in own)}')
-    p.values[:total] = np.concatenate([*values, []])
-    rows = [f'{each.name}.{row.name}' for each in own for row in each.own]
-    places = dict(zip(rows, np.cumsum([0, *[value.size for value in values]]).tolist()))
-    stiffness, damping = JOINT_SPRINGS.spring_names
-    p.spring, p.damper = (-1.0, -1.0) if mode.spring is None else (
-        places[f'{mode.name}.{name}'] for name in mode.spring)
-    p.fitted_to = places[stiffness[0]]
-    p.fitted = places[damping[0]] if not settings.numbers(damping[0]) else -1.0
-    p.usual_inertia[:] = settings.robot.usual_inertia
-
-
-def _fill_task(p: TaskGains, settings: Settings) -> None:
-    p.max_condition = settings.number('task.max_condition')
-    for name in ('stiffness', 'damping', 'integral', 'integral_limit'):
-        getattr(p, name)[:] = settings.six(name)
-    p.integrates = bool(p.integral.any())
-    p.speed[:] = settings.both('velocity')
-    if settings.names('force_control.axes'):  # a wrench must not throw a tool that touches nothing
-        p.speed[:] = np.minimum(p.speed, [settings.number(f'force_control.{part}_speed')
-                                          for part in ('angular', 'linear')])
-    p.joint_speed[:] = np.minimum(
-        settings.number('task.joint_speed') * settings.velocity_limits, NONE)
-    p.posture_given = bool(settings.numbers('posture.position'))
-    p.posture[:] = settings.joints('posture.position', [math.nan] * len(p.posture))
-    if not p.posture_given:
-        p.posture[:] = 0.0
-    p.posture_stiffness[:] = settings.joints('posture.stiffness')
-    p.posture_damping[:] = settings.joints('posture.damping')
+def _fill_task(p: TaskGains, g: Given) -> None:
+    p.max_condition = g.values.task.max_condition
+    p.stiffness[:3] = g.values.task.angular_stiffness
+    p.stiffness[3:6] = g.values.task.linear_stiffness
+    p.damping[:3] = g.values.task.angular_damping
+    p.damping[3:6] = g.values.task.linear_damping
+    p.integral[:3] = g.values.task.angular_integral
+    p.integral[3:6] = g.values.task.linear_integral
+    p.integral_limit[:3] = g.values.task.angular_integral_limit
+    p.integral_limit[3:6] = g.values.task.linear_integral_limit
+    p.integrates = any(p.integral > 0.0)
+    p.speed[0], p.speed[1] = g.values.task.angular_velocity, g.values.task.linear_velocity
+    if any(g.values.force_control.axes > 0.0):
+        # a wrench must not throw a tool that touches nothing
+        p.speed[0] = min(p.speed[0], g.values.force_control.angular_speed)
+        p.speed[1] = min(p.speed[1], g.values.force_control.linear_speed)
+    p.joint_speed[:] = minimum(g.values.task.joint_speed * velocity_limits(g), NONE)
+    p.posture_given = all(finite(g.values.posture.position))
+    p.posture[:] = where(finite(g.values.posture.position), g.values.posture.position, 0.0)
+    p.posture_stiffness[:] = g.values.posture.stiffness
+    p.posture_damping[:] = g.values.posture.damping
 
 
 # -- arrays of the kernels ------------------------------------------------------------------------

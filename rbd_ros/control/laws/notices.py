@@ -45,7 +45,7 @@ def designed(settings: Settings, age: float = 0.0) -> Design:
     """
     sizes = {'n': len(settings.robot.joints)}
     x, p = Design(sizes), DesignLimits(sizes)
-    fill_design(p, settings)
+    fill_design(p, settings.given)
     design(x.plain(), p.plain(), p.delay, age)
     return x
 

@@ -38,7 +38,6 @@ from collections.abc import Mapping
 import math
 from typing import NamedTuple
 
-import numpy as np
 
 from rbd_ros.compiler import Bound
 from rbd_ros.compiler.language.whole import finite, maximum, where
@@ -50,7 +49,7 @@ from rbd_ros.control.laws.law_records import JointInputs, JointLaw, LawGains, La
 from rbd_ros.control.laws.laws import begin_joint_law, extrapolate, joint_law, moment
 from rbd_ros.control.laws.words import LawWord
 from rbd_ros.control.numerics.places import place_of
-from rbd_ros.control.parameters.settings import Settings
+from rbd_ros.control.parameters.given import Given, torque_limits, velocity_limits
 
 __all__ = [
     'Brake', 'brake', 'enter_brake', 'enter_hold', 'fill_stops', 'gravity_at', 'gravity_of',
@@ -103,18 +102,17 @@ class StopLimits(Record):
     push: Vector = field('n', 'N.m or N', 'that a hold adds to g(q) at most')
 
 
-def fill_stops(p: StopLimits, settings: Settings) -> None:
+def fill_stops(p: StopLimits, g: Given) -> None:
     """
     Take limits.
 
     :param p: gets them.
-    :param settings: valid set.
+    :param g: what was given.
     """
-    speed = settings.velocity_limits
-    p.limit[:] = settings.torque_limits
-    p.slow[:] = _SLOW * np.where(np.isfinite(speed), speed, 1.0)
-    p.distance[:] = settings.joints('hold_distance')
-    p.push[:] = settings.number('hold_torque') * settings.torque_limits
+    p.limit[:] = torque_limits(g)
+    p.slow[:] = _SLOW * where(finite(velocity_limits(g)), velocity_limits(g), 1.0)
+    p.distance[:] = g.values.hold_distance
+    p.push[:] = g.values.hold_torque * torque_limits(g)
 
 
 class StopKernel(NamedTuple):

@@ -29,7 +29,7 @@ from rbd_ros.compiler.records import field, Record
 from rbd_ros.control.interface.events import Joints, NEVER, NONE, Structure
 from rbd_ros.control.numerics.angles import turn
 from rbd_ros.control.numerics.places import place_of
-from rbd_ros.control.parameters.settings import Settings
+from rbd_ros.control.parameters.given import Given
 
 __all__ = ['begin_return', 'fill_way_back', 'forget_way', 'go_back', 'KEPT', 'note_way', 'WayBack',
            'WayBackLimits']
@@ -67,15 +67,15 @@ class WayBack(Record):
     state: Matrix = field('3 n', 'rad or m, /s, /s^2', 'reference')
 
 
-def fill_way_back(p: WayBackLimits, settings: Settings) -> None:
+def fill_way_back(p: WayBackLimits, g: Given) -> None:
     """
     Take limits.
 
     :param p: gets them.
-    :param settings: valid set.
+    :param g: what was given.
     """
-    p.distance = settings.number('contact.retract_distance')
-    p.speed = settings.number('contact.retract_speed')
+    p.distance = g.values.contact.retract_distance
+    p.speed = g.values.contact.retract_speed
 
 
 def forget_way(x: WayBack) -> None:

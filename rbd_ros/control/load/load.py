@@ -36,9 +36,10 @@ from rbd_ros.control.interface.events import (
     accuse, Event, NEVER, NOBODY, NONE, Result, tell)
 from rbd_ros.control.load.payload import about_origin, payload_vector
 from rbd_ros.control.load.words import LoadWord
+from rbd_ros.control.parameters.given import Given
 from rbd_ros.control.parameters.settings import Settings
 
-__all__ = ['apply_load', 'check_gravity', 'derive_load', 'fill_load', 'judge_weight', 'Load',
+__all__ = ['apply_load', 'check_gravity', 'fill_load', 'judge_weight', 'Load',
            'LoadLimits', 'payload_of', 'restart_load', 'share_load', 'take_gravity',
            'take_payload', 'update_load']
 
@@ -76,29 +77,19 @@ class LoadLimits(Record):
     gravity: Vector = field('3', 'm/s^2', 'free fall in the base at rest')
 
 
-def fill_load(p: LoadLimits, settings: Settings) -> None:
+def fill_load(p: LoadLimits, g: Given) -> None:
     """
     Take the parameters.
 
     :param p: gets them.
-    :param settings: valid set, with the structure that the robot was configured with.
+    :param g: what was given.
     """
-    measured = settings.text('gravity_source') != 'parameter'
-    p.ramp_time = settings.number('payload.ramp_time')
-    p.slew = min(settings.number('gravity_slew'), NONE)
-    p.timeout = settings.number('gravity_timeout') if measured else 0.0
-    p.given[:] = [settings.number('payload.mass'), *settings.numbers('payload.com'),
-                  *settings.numbers('payload.inertia')]
-    p.gravity[:] = settings.numbers('gravity')
-    derive_load(p)
-
-
-def derive_load(p: LoadLimits) -> None:
-    """
-    Find what follows from the given payload and from gravity.
-
-    :param p: in which they have changed.
-    """
+    p.ramp_time, p.slew = g.values.payload.ramp_time, min(g.values.gravity_slew, NONE)
+    p.timeout = g.values.gravity_timeout if g.values.gravity_source > 0 else 0.0
+    p.given[0] = g.values.payload.mass
+    p.given[1:4] = g.values.payload.com
+    p.given[4:10] = g.values.payload.inertia
+    p.gravity[:] = g.values.gravity
     p.size = math.sqrt(p.gravity[0] * p.gravity[0] + p.gravity[1] * p.gravity[1]
                        + p.gravity[2] * p.gravity[2])
     p.payload[:] = p.given

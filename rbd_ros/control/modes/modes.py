@@ -33,8 +33,8 @@ from rbd_ros.control.parameters.row import (
     axes, DOUBLE, DOUBLES, joints, Parameter, scalar)
 from rbd_ros.errors import SettingError
 
-__all__ = ['all_modes', 'DEFAULT', 'Follows', 'JOINT_SPRINGS', 'Mode', 'MODES', 'names_in',
-           'own_mode', 'taking', 'Takes', 'TIP_SPRINGS', 'users']
+__all__ = ['all_modes', 'DEFAULT', 'Follows', 'JOINT_SPRINGS', 'LawCode', 'Mode', 'MODES',
+           'names_in', 'own_mode', 'taking', 'Takes', 'TIP_SPRINGS', 'users']
 
 #: torques of a law, from what it may know of the robot (``LawTerms``)
 #: and its parameters by name, over traced numbers
@@ -47,6 +47,23 @@ class Follows(enum.Enum):
     NOTHING = 'nothing'
     JOINTS = 'joints'
     TIP = 'tip'
+
+
+class LawCode(enum.IntEnum):
+    """Which law computes the torque while a robot runs."""
+
+    FREE = 0  # gravity compensation
+    DAMPING = 1  # gravity and damping
+    JOINT = 2  # computed torque
+    TASK = 3  # operational space
+    OWN = 4  # a law function that follows nothing
+    OWN_JOINT = 5  # a law function that follows the reference of the joints
+    IMPEDANCE = 6  # springs and dampers at the tip
+
+
+#: laws by the names of their kernels
+_CODES = {'float': LawCode.FREE, 'damping': LawCode.DAMPING, 'joint': LawCode.JOINT,
+          'task': LawCode.TASK, 'impedance': LawCode.IMPEDANCE}
 
 
 class Takes(enum.Enum):
@@ -88,6 +105,13 @@ class Mode(NamedTuple):
     law: LawFunction | None = None
     spring: tuple[str, str] | None = None
     file: str = ''
+
+    @property
+    def code(self) -> LawCode:
+        """Return which law it has."""
+        if self.law is None:
+            return _CODES[self.kernel]
+        return LawCode.OWN_JOINT if self.follows is Follows.JOINTS else LawCode.OWN
 
     @property
     def foreign(self) -> bool:

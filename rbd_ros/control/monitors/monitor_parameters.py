@@ -16,14 +16,18 @@
 
 from __future__ import annotations
 
-import numpy as np
 
+from rbd_ros.compiler.language.whole import clip, finite, minimum, where
 from rbd_ros.compiler.procedure import Vector
 from rbd_ros.compiler.records import field, Record
 from rbd_ros.control.interface.events import NONE
-from rbd_ros.control.parameters.settings import Settings
+from rbd_ros.control.parameters.given import barrier_margins, Given, velocity_limits, WINDOW
 
 __all__ = ['fill_monitors', 'MonitorParameters']
+
+
+#: share of the range of a joint, and rad or m, by which it may be outside
+_OUTSIDE = 0.1
 
 
 class MonitorParameters(Record):
@@ -49,29 +53,27 @@ class MonitorParameters(Record):
     zone_upper: Vector = field('n', 'rad or m', 'positions above which one pushes down', NONE)
 
 
-def fill_monitors(p: MonitorParameters, settings: Settings) -> None:
+def fill_monitors(p: MonitorParameters, g: Given) -> None:
     """
-    Take the bounds; ordinary Python.
+    Take the bounds.
 
-    :param p: takes them.
-    :param settings: valid set.
+    :param p: gets them.
+    :param g: what was given.
     """
-    number, robot = settings.number, settings.robot
-    p.velocity_patience = min(number('velocity_patience'), NONE)
-    p.tracking_patience = min(number('tracking_patience'), NONE)
-    p.minimum_rate = number('minimum_rate')
-    p.watch_time = max(number('ramp_time'), number('start.watch_time'))
-    p.distance = min(number('start.distance'), NONE)
-    p.gained = min(number('start.velocity'), NONE)
-    p.acceleration = min(number('start.acceleration'), NONE)
-    p.dead_man_timeout = number('dead_man_timeout')
-    p.refusals = settings.integer('reference.refusals')
-    middle, reach = settings.position_range
-    margin = settings.barrier_margins
-    for target, values in (
-            (p.velocity, settings.velocity_limits), (p.tracking, settings.joints(
-                'tracking_limits')), (p.task_error, settings.task_errors),
-            (p.differenced, settings.differenced_limits), (p.middle, middle), (p.reach, reach),
-            (p.zone_lower, np.array(robot.pick(robot.model.lower)) + margin),
-            (p.zone_upper, np.array(robot.pick(robot.model.upper)) - margin)):
-        target[:] = np.clip(values, -NONE, NONE)
+    p.velocity_patience, p.tracking_patience = (
+        g.values.velocity_patience, g.values.tracking_patience)
+    p.minimum_rate = g.values.minimum_rate
+    p.watch_time = max(g.values.ramp_time, g.values.start.watch_time)
+    p.distance, p.gained = g.values.start.distance, g.values.start.velocity
+    p.acceleration, p.dead_man_timeout = g.values.start.acceleration, g.values.dead_man_timeout
+    p.refusals = g.values.reference.refusals
+    p.velocity[:] = minimum(velocity_limits(g), NONE)
+    p.tracking[:] = minimum(g.values.tracking_limits, NONE)
+    p.task_error[0], p.task_error[1] = g.values.task.angular_error, g.values.task.linear_error
+    p.differenced[:] = minimum(velocity_limits(g) + g.values.state_tolerance / WINDOW, NONE)
+    p.middle[:] = where(finite(g.robot.lower) & finite(g.robot.upper),
+                        0.5 * (g.robot.lower + g.robot.upper), 0.0)
+    p.reach[:] = where(finite(g.robot.lower) & finite(g.robot.upper),
+                       (0.5 + _OUTSIDE) * (g.robot.upper - g.robot.lower) + _OUTSIDE, NONE)
+    p.zone_lower[:] = clip(g.robot.lower + barrier_margins(g), -NONE, NONE)
+    p.zone_upper[:] = clip(g.robot.upper - barrier_margins(g), -NONE, NONE)

@@ -29,7 +29,7 @@ from rbd_ros.control.interface.events import accuse, Joints, NEVER, NOBODY, NONE
 from rbd_ros.control.monitors.monitor_parameters import MonitorParameters
 from rbd_ros.control.monitors.motion_watch import arm_motion, check_motion, MotionWatch
 from rbd_ros.control.numerics.patience import is_calm, Patience, restart_patience, runs_out
-from rbd_ros.control.parameters.robot_values import WINDOW
+from rbd_ros.control.parameters.given import WINDOW
 from rbd_ros.control.supervisor.states import StateCode
 from rbd_ros.control.supervisor.words import SupervisorWord
 

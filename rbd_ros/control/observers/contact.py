@@ -25,20 +25,21 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
 
+from rbd_ros.compiler.language.whole import minimum
 from rbd_ros.compiler.procedure import Vector
 from rbd_ros.control.interface.cause_codes import CauseCode
 from rbd_ros.control.interface.events import (
     accuse, Joints, NEVER, NOBODY, NONE, Result, Structure, tell)
 from rbd_ros.control.numerics.places import place_of
 from rbd_ros.control.observers.contact_records import (
-    Contact, ContactKernel, ContactParameters, ContactRoom, REACTIONS)
+    Contact, ContactKernel, ContactParameters, ContactRoom)
 from rbd_ros.control.observers.frame_contact import find_energy, find_wrench
 from rbd_ros.control.observers.momentum import (
     is_finite_momentum, is_time, MomentumKernel, reset_momentum, settled, update_momentum)
 from rbd_ros.control.observers.words import ObserverWord
-from rbd_ros.control.parameters.settings import Settings
+from rbd_ros.control.parameters.given import (
+    contact_coulomb, contact_torques, contact_viscous, Given)
 
 __all__ = ['check_contact', 'feel_contact', 'fill_contact', 'is_watched', 'restart_contact',
            'returns_clear']
@@ -61,24 +62,23 @@ _TINY = 1e-300
 _FLAT = 20.0
 
 
-def fill_contact(p: ContactParameters, settings: Settings) -> None:
+def fill_contact(p: ContactParameters, g: Given) -> None:
     """
     Take new thresholds.
 
-    :param p: get them.
-    :param settings: valid set.
+    :param p: gets them.
+    :param g: what was given.
     """
-    p.reaction = REACTIONS.index(settings.text('contact.reaction'))
-    p.bandwidth = settings.number('contact.bandwidth')
-    p.velocity_filter = settings.number('velocity_filter')
-    p.energy = settings.number('contact.energy_limit')
-    p.torque[:] = np.minimum(settings.contact_torques, NONE)
-    p.torque_speed[:] = settings.joints('contact.torque_speed')
-    p.coulomb[:] = settings.contact_friction('coulomb')
-    p.viscous[:] = settings.contact_friction('viscous')
-    p.friction_speed[:] = settings.joints('friction.speed')
-    p.offset[:] = settings.joints('contact.offset')
-    p.wrench[:] = settings.contact_wrench
+    p.reaction, p.bandwidth = g.values.contact.reaction, g.values.contact.bandwidth
+    p.velocity_filter, p.energy = g.values.velocity_filter, g.values.contact.energy_limit
+    p.torque[:] = minimum(contact_torques(g), NONE)
+    p.torque_speed[:] = g.values.contact.torque_speed
+    p.coulomb[:] = contact_coulomb(g)
+    p.viscous[:] = contact_viscous(g)
+    p.friction_speed[:] = g.values.friction.speed
+    p.offset[:] = g.values.contact.offset
+    p.wrench[:3] = g.values.contact.moment
+    p.wrench[3:6] = g.values.contact.force
 
 
 def is_watched(p: ContactParameters) -> bool:

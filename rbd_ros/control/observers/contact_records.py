@@ -24,17 +24,13 @@ from rbd_ros.compiler.records import field, group, Record
 from rbd_ros.control.interface.events import NEVER, NOBODY
 from rbd_ros.control.observers.momentum import Momentum
 
-__all__ = ['Contact', 'contact_kernel', 'ContactKernel', 'ContactParameters', 'ContactRoom',
-           'REACTIONS']
-
-#: what may follow a contact, in the order of their codes
-REACTIONS = ('off', 'report', 'stop', 'float', 'comply', 'retract')
+__all__ = ['Contact', 'contact_kernel', 'ContactKernel', 'ContactParameters', 'ContactRoom']
 
 
 class ContactParameters(Record):
     """What counts as a contact."""
 
-    reaction: float = field('', '', 'what follows one, see REACTIONS')
+    reaction: float = field('', '', 'what follows one, see Reaction')
     bandwidth: float = field('', '1/s', 'of the observer')
     velocity_filter: float = field('', 's', 'filter of velocities that are differences')
     energy: float = field('', 'J', 'that the motion of the frame may have; 0: any')

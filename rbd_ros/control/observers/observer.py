@@ -22,8 +22,8 @@ something is unusual: beyond a bound, and during every stop.
 
 from __future__ import annotations
 
-import numpy as np
 
+from rbd_ros.compiler.language.whole import minimum
 from rbd_ros.compiler.procedure import Vector
 from rbd_ros.compiler.records import field, group, Record
 from rbd_ros.control.interface.events import Joints, NEVER, NONE, Structure
@@ -33,7 +33,7 @@ from rbd_ros.control.observers.momentum import (
     update_momentum)
 from rbd_ros.control.observers.torque_history import (
     clear_torques, find_mean_torque, note_torque, TorqueHistory)
-from rbd_ros.control.parameters.settings import Settings
+from rbd_ros.control.parameters.given import Given, torque_limits
 from rbd_ros.control.supervisor.states import LoadTrust
 
 __all__ = ['bandwidth', 'drop_load', 'fill_observer', 'forget_load', 'observe', 'Observer',
@@ -84,17 +84,17 @@ class Observer(Record):
     sent: TorqueHistory = group(TorqueHistory)
 
 
-def fill_observer(p: ObserverParameters, settings: Settings) -> None:
+def fill_observer(p: ObserverParameters, g: Given) -> None:
     """
     Take new parameters.
 
-    :param p: get them.
-    :param settings: valid set.
+    :param p: gets them.
+    :param g: what was given.
     """
-    p.observed = float(settings.flag('observer_feedback'))
-    p.velocity_filter = settings.number('velocity_filter')
-    p.limit[:] = settings.torque_limits
-    p.usual_share[:] = np.minimum(settings.number('hold_torque') * settings.torque_limits, NONE)
+    p.observed = 1.0 if g.values.observer_feedback else 0.0
+    p.velocity_filter = g.values.velocity_filter
+    p.limit[:] = torque_limits(g)
+    p.usual_share[:] = minimum(g.values.hold_torque * torque_limits(g), NONE)
 
 
 def reset_observer(x: Observer) -> None:

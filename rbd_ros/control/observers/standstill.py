@@ -27,8 +27,8 @@ torque may give it no more than a share of its velocity limit while it stands (`
 
 from __future__ import annotations
 
-import numpy as np
 
+from rbd_ros.compiler.language.whole import minimum
 from rbd_ros.compiler.procedure import Vector
 from rbd_ros.compiler.records import field, group, Record
 from rbd_ros.control.interface.cause_codes import CauseCode
@@ -40,14 +40,20 @@ from rbd_ros.control.observers.hidden_motion import (
 from rbd_ros.control.observers.momentum import is_time, MomentumKernel
 from rbd_ros.control.observers.observer import Observer, ObserverParameters
 from rbd_ros.control.observers.unseen_motion import (
-    derive_unseen, fill_unseen, follow_unseen, go_on_unseen, is_touched, restart_unseen, too_fast,
+    fill_unseen, follow_unseen, go_on_unseen, is_touched, restart_unseen, too_fast,
     UnseenMotion, UnseenParameters)
 from rbd_ros.control.observers.words import ObserverWord
-from rbd_ros.control.parameters.settings import Settings
+from rbd_ros.control.parameters.given import Given, torque_limits
 
-__all__ = ['check_standstill', 'derive_standstill', 'fill_standstill', 'is_doubtful',
+__all__ = ['check_standstill', 'fill_standstill', 'is_doubtful',
            'is_standstill_calm', 'predict_suspect', 'predict_unseen', 'replace_frozen',
            'restart_standstill', 'Standstill', 'StandstillParameters', 'trust_model']
+
+#: share of the torque limit, and acceleration in rad/s^2 or m/s^2, that move every joint
+_MOVING, _PUSHED = 0.02, 2.0
+
+#: share of its tracking limit that a joint may have lagged behind before it moves at all
+_STUCK = 0.1
 
 #: share of the torque limit that dry friction may have, and its ratio to what is compensated
 _FRICTION, _COMPENSATED = 0.1, 2.0
@@ -122,50 +128,31 @@ class Standstill(Record):
     unseen: UnseenMotion = group(UnseenMotion)
 
 
-def fill_standstill(p: StandstillParameters, settings: Settings) -> None:
+def fill_standstill(p: StandstillParameters, g: Given) -> None:
     """
-    Take new bounds.
+    Take new bounds, and find what friction can do to each joint.
 
-    :param p: get them.
-    :param settings: valid set.
+    :param p: gets them.
+    :param g: what was given.
     """
-    robot = settings.robot
-    p.alone = float(not robot.model.loops)
-    p.enough = max(_FEWEST, min(_WITNESSES, len(robot.joints) - 1))
-    p.patience = settings.number('velocity_patience')
-    for part, values in (
-            (p.gate, settings.standstill_torque), (p.hidden, _HIDDEN * settings.torque_limits),
-            (p.tolerance, settings.joints('state_tolerance')),
-            (p.far, settings.standstill_errors)):
-        part[:] = np.minimum(values, NONE)
-    fill_unseen(p.unseen, settings)
-    derive_standstill(
-        p, settings.joints('stiffness'), settings.joints('tracking_limits'),
-        settings.joints('friction.coulomb'), settings.torque_limits,
-        np.array(robot.damped_inertia, dtype=float), settings.number('nominal_rate'))
-
-
-def derive_standstill(p: StandstillParameters, stiffness: Vector, tracking: Vector,
-                      coulomb: Vector, limit: Vector, inertia: Vector, rate: float) -> None:
-    """
-    Find what friction can do to each joint.
-
-    :param p: gets it.
-    :param stiffness: of the law, 1/s^2.
-    :param tracking: largest tracking errors, rad or m.
-    :param coulomb: dry friction that is compensated, N.m or N.
-    :param limit: torque limits, N.m or N.
-    :param inertia: of the joints, kg.m^2 or kg.
-    :param rate: of the states, Hz.
-    """
-    for j in range(len(limit)):
-        friction = max(_FRICTION * limit[j], _COMPENSATED * coulomb[j])
+    p.alone = 0.0 if g.robot.loops else 1.0
+    p.enough = max(_FEWEST, min(_WITNESSES, len(p.friction) - 1))
+    p.patience = g.values.velocity_patience
+    p.gate[:] = minimum(minimum(_MOVING * torque_limits(g), _PUSHED * g.robot.inertia), NONE)
+    p.hidden[:] = minimum(_HIDDEN * torque_limits(g), NONE)
+    p.tolerance[:] = minimum(g.values.state_tolerance, NONE)
+    p.far[:] = minimum(_STUCK * g.values.tracking_limits, NONE)
+    p.friction[:] = torque_limits(g)
+    for j in range(len(p.friction)):
+        limit, stiffness = p.friction[j], g.values.stiffness[j]
+        friction = max(_FRICTION * limit, _COMPENSATED * g.values.friction.coulomb[j])
         # what friction can do to a joint that its law still moves within its limits
-        pull = min(stiffness[j] * tracking[j], NONE) if stiffness[j] > 0.0 else NONE
+        pull = min(stiffness * g.values.tracking_limits[j], NONE) if stiffness > 0.0 else NONE
         p.friction[j], p.pull[j] = min(friction, NONE), pull
         # speeds from which friction cannot stop a joint within a nominal period
-        p.halt[j] = min(min(friction / max(inertia[j], _TINY), pull) / rate, NONE)
-    derive_unseen(p.unseen, coulomb, p.friction)
+        p.halt[j] = min(min(friction / max(g.robot.inertia[j], _TINY), pull)
+                        / g.values.nominal_rate, NONE)
+    fill_unseen(p.unseen, p.friction, g)
 
 
 def restart_standstill(x: Standstill) -> None:

@@ -29,8 +29,8 @@ from __future__ import annotations
 
 import enum
 
-import numpy as np
 
+from rbd_ros.compiler.language.whole import minimum
 from rbd_ros.compiler.procedure import Matrix, Vector
 from rbd_ros.compiler.records import field, group, Record
 from rbd_ros.control.interface.events import Joints, NOBODY, NONE, Structure
@@ -38,9 +38,9 @@ from rbd_ros.control.numerics.places import place_of
 from rbd_ros.control.observers.momentum import (
     is_finite_momentum, Momentum, MomentumKernel, reset_momentum, settled, update_momentum)
 from rbd_ros.control.observers.observer import bandwidth, ObserverParameters
-from rbd_ros.control.parameters.settings import Settings
+from rbd_ros.control.parameters.given import Given, torque_limits, velocity_limits
 
-__all__ = ['derive_unseen', 'Evidence', 'fill_unseen', 'follow_unseen', 'go_on_unseen',
+__all__ = ['Evidence', 'fill_unseen', 'follow_unseen', 'go_on_unseen',
            'is_touched', 'restart_unseen', 'too_fast', 'UnseenMotion', 'UnseenParameters']
 
 #: share of its velocity limit that its torque may have given to a joint that stands
@@ -108,28 +108,19 @@ class UnseenMotion(Record):
     seen: Momentum = group(Momentum)
 
 
-def fill_unseen(p: UnseenParameters, settings: Settings) -> None:
+def fill_unseen(p: UnseenParameters, friction: Vector, g: Given) -> None:
     """
     Take new bounds.
 
     :param p: get them.
-    :param settings: valid set.
-    """
-    p.patience = settings.number('velocity_patience')
-    p.most[:] = np.minimum(_SHARE * settings.velocity_limits, NONE)
-    p.hidden[:] = np.minimum(_HIDDEN * settings.torque_limits, NONE)
-
-
-def derive_unseen(p: UnseenParameters, coulomb: Vector, friction: Vector) -> None:
-    """
-    Take the friction of each joint.
-
-    :param p: gets it.
-    :param coulomb: dry friction that is compensated, N.m or N.
     :param friction: that a joint may have, N.m or N.
+    :param g: what was given.
     """
-    for i in range(len(coulomb)):
-        p.coulomb[i], p.friction[i] = min(coulomb[i], NONE), min(friction[i], NONE)
+    p.patience = g.values.velocity_patience
+    p.most[:] = minimum(_SHARE * velocity_limits(g), NONE)
+    p.hidden[:] = minimum(_HIDDEN * torque_limits(g), NONE)
+    p.coulomb[:] = minimum(g.values.friction.coulomb, NONE)
+    p.friction[:] = minimum(friction, NONE)
 
 
 def restart_unseen(x: UnseenMotion) -> None:

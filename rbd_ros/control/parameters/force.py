@@ -39,13 +39,10 @@ from rbd_ros.compiler.procedure import Vector
 from rbd_ros.compiler.records import field, Record
 from rbd_ros.control.interface.sentences import Sentence
 from rbd_ros.control.parameters.gains import gain_loop
-from rbd_ros.control.parameters.rules import direction
+from rbd_ros.control.parameters.values import AXES, direction
 
-__all__ = ['AXES', 'DAMPINGS', 'force_axes', 'force_cases', 'force_reasons', 'ForceCase',
+__all__ = ['DAMPINGS', 'force_axes', 'force_cases', 'force_reasons', 'ForceCase',
            'gain_limit', 'judge_force', 'largest_gain', 'largest_stiffness', 'MARGIN']
-
-#: directions of a frame, in the order of the rows of its Jacobian
-AXES = ('rx', 'ry', 'rz', 'x', 'y', 'z')
 
 #: of the limit of stability that is accepted
 MARGIN = 0.5

@@ -17,6 +17,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 import math
 import time
 from typing import cast
@@ -24,42 +25,18 @@ from typing import cast
 import numpy as np
 import numpy.typing as npt
 from rbd_ros.control.modes.modes import TIP_SPRINGS
+from rbd_ros.control.parameters import given
+from rbd_ros.control.parameters.given import blind_period, Given, numbers_of
 from rbd_ros.control.parameters.row import Value
-from rbd_ros.control.parameters.rules import blind_period, direction
 from rbd_ros.control.parameters.validation import per_joint
+from rbd_ros.control.parameters.values import direction, places, write
 from rbd_ros.control.references.results import Tolerances
 from rbd_ros.control.robot import Robot
 from rbd_ros.control.supervisor.states import Timing
-from rbd_ros.wire.messages import MOTOR_COMMANDS
 
-__all__ = ['RobotValues', 'STRAY', 'WINDOW']
+__all__ = ['RobotValues']
 
 Array = npt.NDArray[np.float64]
-
-#: share of the range of a joint that the zone before each of its limits may take
-_ZONE = 0.1
-_LEAST_ZONE = 1e-6  # rad or m, for a joint that has no range at all
-
-#: share of the range of a joint, and rad or m, by which it may be outside
-_OUTSIDE = 0.1
-
-#: share of the torque limit, and acceleration in rad/s^2 or m/s^2, that move every joint
-_MOVING, _PUSHED = 0.02, 2.0
-
-#: share of its tracking limit that a joint may have lagged behind before it moves at all
-_STUCK = 0.1
-
-#: torque rate where none is given: the limit ten times per second
-_RATE_PER_LIMIT = 10.0
-
-#: share of the torque limits that counts as a contact where nothing is given
-_TOUCHED = 0.1
-
-#: s over which positions and velocities are compared
-WINDOW = 0.1
-
-#: share of the velocity by which positions and velocities may disagree: filters are late
-STRAY = 0.5
 
 
 class RobotValues:
@@ -75,6 +52,16 @@ class RobotValues:
         :param simulated: whether the control clock is that of a simulator.
         """
         self.robot, self.values, self.simulated = robot, dict(values), simulated
+
+    @cached_property
+    def given(self) -> Given:
+        """Return the same as numbers, of which the parameters of the step are made."""
+        robot, numbers = self.robot, numbers_of(self.robot)
+        g = Given({'n': len(robot.joints), 'm': robot.model.nv})
+        g.simulated, g.clock_offset = self.simulated, self.clock_offset
+        g.robot.memory[:] = numbers.memory
+        write(places(robot.modes, len(robot.joints)).values(), self.values, g.values.memory)
+        return g
 
     def __getitem__(self, name: str) -> Value:
         """Return one value."""
@@ -122,77 +109,22 @@ class RobotValues:
     @property
     def torque_limits(self) -> Array:
         """Return the largest torques; 0 where neither URDF nor parameter gives one."""
-        described = [0.0 if math.isinf(x) else x for x in
-                     self.robot.pick(self.robot.model.effort_limit)]
-        return self.joints('torque_limits', described)
+        return np.array(given.torque_limits(self.given))
 
     @property
     def torque_rates(self) -> Array:
         """Return the largest changes of the torques per second."""
-        return self.joints('torque_rate_limits', (_RATE_PER_LIMIT * self.torque_limits).tolist())
+        return np.array(given.torque_rates(self.given))
 
     @property
     def velocity_limits(self) -> Array:
         """Return the velocities beyond which a fault is raised."""
-        return self.joints('velocity_limits', [
-            x if x > 0.0 else math.inf for x in self.robot.pick(self.robot.model.velocity_limit)])
-
-    @property
-    def contact_torques(self) -> Array:
-        """Return the observed torques beyond which there is a contact."""
-        return self.joints('contact.torque', (_TOUCHED * self.torque_limits).tolist())
-
-    def contact_friction(self, name: str) -> Array:
-        """
-        Return the friction that an observer sees; that of the law if no other is given.
-
-        :param name: 'coulomb' or 'viscous'.
-        """
-        return self.joints(f'contact.{name}', self.joints(f'friction.{name}').tolist())
-
-    @property
-    def contact_wrench(self) -> Array:
-        """Return the moments and forces beyond which there is a contact; 0: any."""
-        names = ('contact.moment', 'contact.force')
-        return np.concatenate([per_joint(name, self.numbers(name), 3) for name in names])
-
-    @property
-    def mismatch_limits(self) -> Array:
-        """Return how far positions may depart from the integrated velocities, rad or m."""
-        return self.joints('state_tolerance') + STRAY * WINDOW * self.velocity_limits
-
-    @property
-    def differenced_limits(self) -> Array:
-        """Return the velocities that positions may show, noise included."""
-        return self.velocity_limits + self.joints('state_tolerance') / WINDOW
-
-    @property
-    def standstill_torque(self) -> Array:
-        """Return the torques besides g(q) under which a joint that does not move is watched."""
-        return np.minimum(_MOVING * self.torque_limits,
-                          _PUSHED * np.array(self.robot.damped_inertia))
-
-    @property
-    def standstill_errors(self) -> Array:
-        """Return the tracking errors that a joint may have that does not move at all."""
-        return _STUCK * self.joints('tracking_limits')
-
-    @property
-    def position_range(self) -> tuple[Array, Array]:
-        """Return the middle of the positions that a joint can have, and how far it may be away."""
-        robot = self.robot
-        lower, upper = (np.array(robot.pick(x)) for x in (robot.model.lower, robot.model.upper))
-        bounded = np.isfinite(lower) & np.isfinite(upper)
-        low, high = np.where(bounded, lower, 0.0), np.where(bounded, upper, 0.0)
-        reach = (0.5 + _OUTSIDE) * (high - low) + _OUTSIDE
-        return 0.5 * (low + high), np.where(bounded, reach, math.inf)
+        return np.array(given.velocity_limits(self.given))
 
     @property
     def reference_velocity(self) -> Array:
         """Return the largest reference velocities; usually those where the barrier begins."""
-        share = self.number('barrier.velocity')  # a robot that catches up is faster than these
-        usual = [share * x if math.isfinite(x) else 1.0 for x in self.velocity_limits]
-        return self.joints('reference.velocity', usual)
+        return np.array(given.reference_velocity(self.given))
 
     @property
     def release_torque(self) -> str:
@@ -202,12 +134,12 @@ class RobotValues:
     @property
     def motors_close_loops(self) -> bool:
         """Return whether commands go to motors that close their own loop."""
-        return self.text('command_type') in MOTOR_COMMANDS
+        return given.motors_close_loops(self.given)
 
     @property
     def motor_blind_damping(self) -> Array:
         """Return the damping that motors have without states."""
-        return self.joints('motor.blind_damping', self.joints('motor.damping').tolist())
+        return np.array(given.motor_blind_damping(self.given))
 
     def tip_spring(self, name: str) -> Array:
         """
@@ -247,36 +179,6 @@ class RobotValues:
         """Return reception minus stamp of a message without delay, by our own clock."""
         return 0.0 if self.simulated else time.monotonic() - time.time()
 
-    @property
-    def same_clock(self) -> bool:
-        """Return whether the clock of the stamps is known to be ours."""
-        return self.simulated or self.flag('synchronised_stamps')
-
-    def both(self, name: str) -> Array:
-        """
-        Return a parameter of the task for turns and for ways.
-
-        :param name: what follows ``task.angular_`` and ``task.linear_``.
-        """
-        return np.array([self.number(f'task.angular_{name}'), self.number(f'task.linear_{name}')])
-
-    def six(self, name: str) -> Array:
-        """
-        Return a parameter of the task for each direction of the frame, angular ones first.
-
-        :param name: what follows ``task.angular_`` and ``task.linear_``.
-        """
-        return np.repeat(self.both(name), 3)
-
-    def wrench_limit(self) -> list[float]:
-        """Return the largest norms of moment and force."""
-        return [self.number('task.moment_limit'), self.number('task.force_limit')]
-
-    @property
-    def task_errors(self) -> Array:
-        """Return how far the tip may be from its reference: rad and m."""
-        return np.array([self.number('task.angular_error'), self.number('task.linear_error')])
-
     def tolerances(self) -> Tolerances:
         """Return the default tolerances of a goal; 0 means none."""
         path = np.full((3, len(self.robot.joints)), math.inf)
@@ -294,9 +196,7 @@ class RobotValues:
         One number for all joints is in rad for some and in m for others: what is little for
         an elbow is more than the whole stroke of a gripper, which then could not be moved.
         """
-        robot = self.robot
-        span = np.array(robot.pick(robot.model.upper)) - np.array(robot.pick(robot.model.lower))
-        return np.minimum(self.joints('barrier.margin'), np.maximum(_ZONE * span, _LEAST_ZONE))
+        return np.array(given.barrier_margins(self.given))
 
 
 def _or_infinite(values: Array) -> Array:

@@ -17,12 +17,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+import enum
 import math
 
 from rbd_ros.errors import nearest
 
-__all__ = ['Kind', 'Parameter', 'Value', 'axes', 'choice', 'joints', 'scalar', 'startup', 'switch',
-           'text']
+__all__ = ['Kind', 'Parameter', 'Reaction', 'Value', 'axes', 'choice', 'joints', 'scalar',
+           'startup', 'switch', 'text']
 
 Value = bool | int | float | str | list[int] | list[float] | list[str]
 
@@ -30,6 +31,17 @@ Value = bool | int | float | str | list[int] | list[float] | list[str]
 Kind = str
 BOOL, INTEGER, DOUBLE, STRING = 'bool', 'integer', 'double', 'string'
 INTEGERS, DOUBLES, STRINGS = 'integer_array', 'double_array', 'string_array'
+
+
+class Reaction(enum.IntEnum):
+    """What follows a contact; the choices of ``contact.reaction`` in their order."""
+
+    OFF = 0
+    REPORT = 1
+    STOP = 2
+    FLOAT = 3
+    COMPLY = 4
+    RETRACT = 5
 
 
 @dataclass(frozen=True)

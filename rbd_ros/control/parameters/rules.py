@@ -23,22 +23,12 @@ from typing import cast
 from rbd_ros.control.interface.sentences import effort_unit, unit_of
 from rbd_ros.control.load.payload import payload_vector, PayloadError
 from rbd_ros.control.parameters.gains import gain_reasons
+from rbd_ros.control.parameters.given import blind_period
+from rbd_ros.control.parameters.values import direction
 from rbd_ros.control.supervisor.states import STOP_LIMIT, Timing
 
-__all__ = ['activation_refusals', 'blind_period', 'direction', 'limit_reasons', 'rules',
+__all__ = ['activation_refusals', 'limit_reasons', 'rules',
            'stop_reasons', 'stop_timing']
-
-#: s, at slow rates of the states a stop does not wait for the next one
-_BLIND_PERIOD = 0.02
-
-
-def direction(axis: str) -> str:
-    """
-    Return the short name of a direction: "y" for "ty", which YAML cannot take for true.
-
-    :param axis: out of the choices of ``task.axes``.
-    """
-    return axis.removeprefix('t')
 
 
 def rules(values: Mapping[str, object]) -> list[str]:
@@ -126,17 +116,6 @@ def limit_reasons(limit: Sequence[float], rate: Sequence[float], *, stop_time: f
                            f'{stop_time:g} s; raise torque_rate_limits to '
                            f'{most / stop_time:.4g} {unit}/s or more')
     return reasons
-
-
-def blind_period(rate: float) -> float:
-    """
-    Return the time in s between two torques that need no state.
-
-    The limiter allows a step of two nominal periods at most.
-
-    :param rate: nominal, Hz.
-    """
-    return min(2.0 / rate, _BLIND_PERIOD)
 
 
 def _numbers(values: Mapping[str, object]) -> dict[str, float]:

@@ -22,7 +22,7 @@ import numpy as np
 import numpy.typing as npt
 from rbd_ros.control.interface.sentences import Sentence
 from rbd_ros.control.modes.modes import Follows, JOINT_SPRINGS, Mode, TIP_SPRINGS
-from rbd_ros.control.parameters.force import AXES, force_reasons
+from rbd_ros.control.parameters.force import force_reasons
 from rbd_ros.control.parameters.gains import gain_loop
 from rbd_ros.control.parameters.motor_loop import motor_loop_reason, MotorLoop
 from rbd_ros.control.parameters.motors import motor_reasons, MotorCase
@@ -34,6 +34,7 @@ from rbd_ros.control.parameters.springs import (
     FITTED, fitting_damping, least_rate, Spring, spring_cases, spring_reasons, SpringCase)
 from rbd_ros.control.parameters.table import with_modes
 from rbd_ros.control.parameters.validation import per_joint
+from rbd_ros.control.parameters.values import AXES
 
 __all__ = ['Settings']
 

@@ -33,7 +33,7 @@ from rbd_ros.control.parameters.gains import (
     gain_loop, largest_damping, largest_stiffness, ROUNDING)
 
 __all__ = ['FITTED', 'fitting_damping', 'judge_spring', 'least_rate', 'Spring', 'spring_cases',
-           'spring_reasons', 'spring_sentences', 'SpringCase']
+           'spring_reasons', 'spring_sentences', 'SpringCase', 'usual_stiffness']
 
 #: kg.m^2 or kg of what moves nothing: no spring is stable there
 _NO_INERTIA = 1e-12
@@ -43,6 +43,10 @@ FITTED = -1.0
 
 #: damping ratio that it has then, and the share of what the rate can hold that it has at most
 _RATIO, _SHARE = 0.7, 0.5
+
+#: N.m/rad or N/m of a joint that is given no stiffness, and the share of what the rate can hold
+#: that it has at most
+_STIFFNESS, _STIFFNESS_SHARE = 50.0, 0.5
 
 #: Hz between which the least rate is sought
 _SLOWEST, _FASTEST = 0.1, 1e6
@@ -128,6 +132,17 @@ def judge_spring(x: SpringCase) -> None:
     x.wrong, x.most = 2.0, low
     if fitted:
         x.damping = fitting_damping(x.stiffness, x.usual, x.inertia, x.period, x.delay)
+
+
+def usual_stiffness(x: SpringCase) -> float:
+    """
+    Return the stiffness of a joint that is given none: 50, or half of what the rate can hold.
+
+    :param x: with its inertias and the loop; nothing else counts.
+    """
+    x.stiffness, x.damping, x.ratio = _STIFFNESS, FITTED, 0.0
+    judge_spring(x)
+    return _STIFFNESS_SHARE * x.most if x.wrong > 0.0 else _STIFFNESS
 
 
 def _is_held(x: SpringCase, stiffness: float) -> bool:

@@ -24,11 +24,11 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
+from rbd_ros.compiler.language.whole import maximum, minimum, where
 from rbd_ros.compiler.procedure import Matrix, Vector
 from rbd_ros.compiler.records import field, Record
 from rbd_ros.control.interface.events import NONE
-from rbd_ros.control.parameters.settings import Settings
+from rbd_ros.control.parameters.given import Given, reference_velocity
 
 __all__ = ['advance_profile', 'arrived', 'clamped', 'fill_joint_limits', 'JointLimits',
            'JointProfile', 'positive', 'stopping_speed']
@@ -72,22 +72,19 @@ class JointLimits(Record):
     continuous: Vector = field('n', '', '1 for joints that take the short way')
 
 
-def fill_joint_limits(p: JointLimits, settings: Settings) -> None:
+def fill_joint_limits(p: JointLimits, g: Given) -> None:
     """
     Take the limits from the parameters.
 
-    :param p: what is filled.
-    :param settings: valid set.
+    :param p: gets them.
+    :param g: what was given.
     """
-    robot = settings.robot
-    p.timeout = settings.number('reference.timeout')
-    p.rest_time = settings.number('switch_time')
-    p.velocity[:] = np.minimum(settings.reference_velocity, NONE)
-    p.acceleration[:] = np.minimum(settings.joints('reference.acceleration'), NONE)
-    p.continuous[:] = robot.continuous
-    endless = np.array(robot.continuous, dtype=bool)
-    p.lower[:] = np.where(endless, -NONE, np.maximum(robot.pick(robot.model.lower), -NONE))
-    p.upper[:] = np.where(endless, NONE, np.minimum(robot.pick(robot.model.upper), NONE))
+    p.timeout, p.rest_time = g.values.reference.timeout, g.values.switch_time
+    p.velocity[:] = minimum(reference_velocity(g), NONE)
+    p.acceleration[:] = minimum(g.values.reference.acceleration, NONE)
+    p.continuous[:] = g.robot.continuous
+    p.lower[:] = where(g.robot.continuous > 0.0, -NONE, maximum(g.robot.lower, -NONE))
+    p.upper[:] = where(g.robot.continuous > 0.0, NONE, minimum(g.robot.upper, NONE))
 
 
 def positive(x: float) -> float:

@@ -23,11 +23,11 @@ from __future__ import annotations
 import enum
 import math
 
-import numpy as np
+from rbd_ros.compiler.language.whole import maximum, minimum, where
 from rbd_ros.compiler.procedure import Matrix, Vector
 from rbd_ros.compiler.records import field, Record
 from rbd_ros.control.interface.events import NOBODY, NONE
-from rbd_ros.control.parameters.settings import Settings
+from rbd_ros.control.parameters.given import Given, reference_velocity, velocity_limits
 from rbd_ros.control.references.joint_profile import clamped, positive
 from rbd_ros.control.references.words import PointWord
 
@@ -122,25 +122,28 @@ class Verdict(Record):
     c: float = field('', '', 'third number')
 
 
-def fill_point_limits(p: PointLimits, settings: Settings) -> None:
+def fill_point_limits(p: PointLimits, g: Given) -> None:
     """
     Take the limits from the parameters.
 
-    :param p: what is filled.
-    :param settings: valid set.
+    :param p: gets them.
+    :param g: what was given.
     """
-    robot = settings.robot
-    endless = np.array(robot.continuous, dtype=bool)
-    p.continuous[:] = endless
-    p.lower[:] = np.where(endless, -NONE, np.maximum(robot.pick(robot.model.lower), -NONE))
-    p.upper[:] = np.where(endless, NONE, np.minimum(robot.pick(robot.model.upper), NONE))
-    p.speed[:] = np.minimum(settings.velocity_limits, NONE)
-    p.pace[:] = np.minimum(settings.reference_velocity, NONE)
-    p.acceleration[:] = np.minimum(settings.joints('reference.acceleration'), NONE)
-    p.partial = settings.flag('allow_partial_joints_goal')
-    usual = settings.tolerances()
-    p.goal_time = min(usual.goal_time, NONE)
-    p.path[:], p.tolerance[:] = np.minimum(usual.path, NONE), np.minimum(usual.goal, NONE)
+    p.continuous[:] = g.robot.continuous
+    p.lower[:] = where(g.robot.continuous > 0.0, -NONE, maximum(g.robot.lower, -NONE))
+    p.upper[:] = where(g.robot.continuous > 0.0, NONE, minimum(g.robot.upper, NONE))
+    p.speed[:] = minimum(velocity_limits(g), NONE)
+    p.pace[:] = minimum(reference_velocity(g), NONE)
+    p.acceleration[:] = minimum(g.values.reference.acceleration, NONE)
+    p.partial = g.values.allow_partial_joints_goal
+    time = g.values.tolerance.goal_time
+    p.goal_time = time if time > 0.0 else NONE
+    p.path[:] = NONE
+    p.tolerance[:] = NONE
+    p.path[0] = where(g.values.tolerance.path > 0.0, g.values.tolerance.path, NONE)
+    p.tolerance[0] = where(g.values.tolerance.goal > 0.0, g.values.tolerance.goal, NONE)
+    p.tolerance[1] = where(
+        g.values.tolerance.goal_velocity > 0.0, g.values.tolerance.goal_velocity, NONE)
 
 
 def refuse(verdict: Verdict, word: int, joint: int, a: float, b: float, c: float) -> None:

@@ -27,7 +27,7 @@ from rbd_ros.control.laws.law_records import LawCode
 from rbd_ros.control.monitors.guards import accepted, Refusals, refused
 from rbd_ros.control.monitors.monitor_parameters import MonitorParameters
 from rbd_ros.control.numerics.places import place_of
-from rbd_ros.control.parameters.settings import Settings
+from rbd_ros.control.parameters.given import Given
 from rbd_ros.control.references.goal_watch import abort_goal
 from rbd_ros.control.references.joint_profile import fill_joint_limits, JointLimits
 from rbd_ros.control.references.joint_reference import hold_joint_reference, JointReference
@@ -66,15 +66,15 @@ class ReferenceLimits(Record):
     task: TaskLimits = group(TaskLimits)
 
 
-def fill_references(p: ReferenceLimits, settings: Settings) -> None:
+def fill_references(p: ReferenceLimits, g: Given) -> None:
     """
     Take the limits from the parameters.
 
-    :param p: what is filled.
-    :param settings: valid set.
+    :param p: gets them.
+    :param g: what was given.
     """
-    fill_joint_limits(p.joint, settings)
-    fill_task_limits(p.task, settings)
+    fill_joint_limits(p.joint, g)
+    fill_task_limits(p.task, g)
 
 
 def hold_references(x: References, p: ReferenceLimits) -> None:

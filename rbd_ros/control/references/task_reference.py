@@ -27,12 +27,11 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
 from rbd_ros.compiler.language.whole import dot, finite, where
 from rbd_ros.compiler.procedure import Matrix, Vector
 from rbd_ros.compiler.records import field, group, Record
 from rbd_ros.control.interface.events import Event, NEVER, NONE, Result
-from rbd_ros.control.parameters.settings import Settings
+from rbd_ros.control.parameters.given import Given
 from rbd_ros.control.references.joint_profile import positive
 from rbd_ros.control.references.pose_profile import (
     advance_pose, PoseProfile, quaternion_of, rotate, set_axes, TaskLimits)
@@ -72,18 +71,20 @@ class TaskReference(Record):
     pose: PoseProfile = group(PoseProfile)
 
 
-def fill_task_limits(p: TaskLimits, settings: Settings) -> None:
+def fill_task_limits(p: TaskLimits, g: Given) -> None:
     """
     Take the limits from the parameters.
 
-    :param p: what is filled.
-    :param settings: valid set.
+    :param p: gets them.
+    :param g: what was given.
     """
-    p.timeout = settings.number('task.timeout')
-    p.velocity[:], p.acceleration[:] = settings.both('velocity'), settings.both('acceleration')
-    p.lead[:] = np.minimum(settings.both('lead'), NONE)
-    p.wrench[:] = np.minimum(settings.wrench_limit(), NONE)
-    p.reach = min(settings.robot.reach, NONE)
+    p.timeout = g.values.task.timeout
+    p.velocity[0], p.velocity[1] = g.values.task.angular_velocity, g.values.task.linear_velocity
+    p.acceleration[0] = g.values.task.angular_acceleration
+    p.acceleration[1] = g.values.task.linear_acceleration
+    p.lead[0], p.lead[1] = g.values.task.angular_lead, g.values.task.linear_lead
+    p.wrench[0], p.wrench[1] = g.values.task.moment_limit, g.values.task.force_limit
+    p.reach = min(g.robot.reach, NONE)
 
 
 def hold_task_reference(x: TaskReference, p: TaskLimits) -> None:

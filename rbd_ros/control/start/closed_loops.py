@@ -33,7 +33,7 @@ from rbd_ros.control.interface.events import accuse, Joints, NONE, Result, Struc
 from rbd_ros.control.load.words import LoadWord
 from rbd_ros.control.numerics.angles import turn
 from rbd_ros.control.numerics.places import place_of
-from rbd_ros.control.parameters.settings import Settings
+from rbd_ros.control.parameters.given import Given
 
 __all__ = ['check_loops', 'ClosedLoops', 'fill_loops', 'loop_kernel', 'LoopKernel', 'LoopLimits',
            'restart_loops']
@@ -93,19 +93,16 @@ def loop_kernel(bound: Bound) -> LoopKernel:
                       outputs['closed_q'], outputs['closed_qd'])
 
 
-def fill_loops(p: LoopLimits, settings: Settings) -> None:
+def fill_loops(p: LoopLimits, g: Given) -> None:
     """
     Take the bounds.
 
     :param p: gets them.
-    :param settings: valid set.
+    :param g: what was given.
     """
-    assembly = settings.robot.assembly
-    p.tolerance = settings.number('loop_tolerance')
-    p.least_pivot = settings.number('loop_pivot')
-    p.solves = float(bool(assembly))
-    if assembly:
-        p.assembly[:] = assembly
+    p.tolerance, p.least_pivot = g.values.loop_tolerance, g.values.loop_pivot
+    p.solves = 1.0 if g.robot.solves else 0.0
+    p.assembly[:] = g.robot.assembly
 
 
 def restart_loops(x: ClosedLoops, p: LoopLimits) -> None:

@@ -24,8 +24,8 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
 
+from rbd_ros.compiler.language.whole import maximum, minimum
 from rbd_ros.compiler.procedure import Matrix, Vector
 from rbd_ros.compiler.records import field, group, Record
 from rbd_ros.control.interface.cause_codes import CauseCode
@@ -39,7 +39,7 @@ from rbd_ros.control.numerics.medians import median
 from rbd_ros.control.numerics.places import place_of
 from rbd_ros.control.numerics.samples import (
     halve, is_full, is_wanted, restart_samples, ROOM, row_median, SampleCount, thin_out)
-from rbd_ros.control.parameters.settings import Settings
+from rbd_ros.control.parameters.given import Given, torque_limits
 
 __all__ = ['BEYOND', 'BEYOND_SHARE', 'fill_start', 'gravity_before', 'is_age_known',
            'passes_start', 'restart_start', 'Start', 'StartLimits']
@@ -107,23 +107,20 @@ class StartLimits(Record):
     limit: Vector = field('n', 'N.m or N', 'largest torque', 1.0)
 
 
-def fill_start(p: StartLimits, settings: Settings) -> None:
+def fill_start(p: StartLimits, g: Given) -> None:
     """
     Take the bounds.
 
     :param p: gets them.
-    :param settings: valid set, with the structure that the robot was configured with.
+    :param g: what was given.
     """
-    model, pick = settings.robot.model, settings.robot.pick
-    p.tolerance = settings.number('start.tolerance')
-    p.duration = settings.number('start.time')
-    p.wait = max(p.duration, settings.number('state_timeout'))
-    p.compare = float(settings.flag('effort_is_torque'))
-    p.minimum_rate = settings.number('minimum_rate')
-    p.nominal_rate = settings.number('nominal_rate')
-    p.lower[:] = np.maximum(pick(model.lower), -NONE)
-    p.upper[:] = np.minimum(pick(model.upper), NONE)
-    p.limit[:] = settings.torque_limits
+    p.tolerance, p.duration = g.values.start.tolerance, g.values.start.time
+    p.wait = max(p.duration, g.values.state_timeout)
+    p.compare = 1.0 if g.values.effort_is_torque else 0.0
+    p.minimum_rate, p.nominal_rate = g.values.minimum_rate, g.values.nominal_rate
+    p.lower[:] = maximum(g.robot.lower, -NONE)
+    p.upper[:] = minimum(g.robot.upper, NONE)
+    p.limit[:] = torque_limits(g)
 
 
 def restart_start(x: Start) -> None:

@@ -19,7 +19,7 @@ Each part declares its own numbers; this is where they come together.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 import math
 from typing import NamedTuple
 
@@ -39,7 +39,7 @@ from rbd_ros.control.laws.law_records import fill_laws, law_arrays, LawArrays, L
 from rbd_ros.control.laws.stops import (
     Brake, fill_stops, Hold, stop_kernel, StopKernel, StopLimits)
 from rbd_ros.control.laws.way_back import fill_way_back, WayBack, WayBackLimits
-from rbd_ros.control.load.load import derive_load, fill_load, Load, LoadLimits
+from rbd_ros.control.load.load import fill_load, Load, LoadLimits
 from rbd_ros.control.monitors.guards import DeadMan
 from rbd_ros.control.monitors.monitor_parameters import fill_monitors, MonitorParameters
 from rbd_ros.control.monitors.monitors import Plausible, Watch
@@ -48,11 +48,9 @@ from rbd_ros.control.observers.contact_records import (
     Contact, contact_kernel, ContactKernel, ContactParameters, ContactRoom)
 from rbd_ros.control.observers.momentum import momentum_kernel, MomentumKernel
 from rbd_ros.control.observers.observer import fill_observer, Observer, ObserverParameters
-from rbd_ros.control.observers.standstill import (
-    derive_standstill, fill_standstill, Standstill, StandstillParameters)
+from rbd_ros.control.observers.standstill import fill_standstill, Standstill, StandstillParameters
 from rbd_ros.control.parameters.gains import borne_delay
-from rbd_ros.control.parameters.settings import Settings
-from rbd_ros.control.parameters.springs import fitting_damping
+from rbd_ros.control.parameters.given import Given
 from rbd_ros.control.references.references import fill_references, ReferenceLimits, References
 from rbd_ros.control.start.closed_loops import (
     ClosedLoops, fill_loops, loop_kernel, LoopKernel, LoopLimits)
@@ -61,7 +59,7 @@ from rbd_ros.control.supervisor.supervisor import Diagnosis
 from rbd_ros.control.torque.motor import fill_motor, MotorParameters
 from rbd_ros.control.torque.torque_records import Command, CommandLimits, Computed, fill_command
 
-__all__ = ['derive_parameters', 'fill_parameters', 'Kernels', 'kernels_of', 'Parameters', 'State',
+__all__ = ['fill_parameters', 'Kernels', 'kernels_of', 'Parameters', 'State',
            'Work']
 
 
@@ -150,67 +148,32 @@ class Kernels(NamedTuple):
     sensor: SensorKernel
 
 
-def fill_parameters(p: Parameters, settings: Settings, modes: Sequence[str]) -> None:
+def fill_parameters(p: Parameters, g: Given) -> None:
     """
     Take all that may change while the controller is configured.
 
     :param p: gets it.
-    :param settings: valid set.
-    :param modes: names of all modes, in the order of their numbers.
+    :param g: what was given.
     """
-    p.mode, p.modes = modes.index(settings.text('mode')), len(modes)
-    fill_motion(p.states.motion, settings)
-    fill_command(p.command, settings)
-    fill_monitors(p.monitors, settings)
-    fill_load(p.load, settings)
-    fill_loops(p.closed_loops, settings)
-    fill_design(p.design, settings)
-    fill_laws(p.laws, settings)
-    fill_stops(p.stops, settings)
-    fill_references(p.references, settings)
-    fill_observer(p.observer, settings)
-    fill_standstill(p.standstill, settings)
-    fill_contact(p.contact, settings)
-    fill_way_back(p.way_back, settings)
-    fill_start(p.start, settings)
-    fill_motor(p.motor, settings)
-    fill_sensor(p.sensor, settings)
-    fill_force(p.force, settings)
-    derive_parameters(p)
-
-
-def derive_parameters(p: Parameters) -> None:
-    """
-    Find what follows from parameters that may change while the controller runs.
-
-    :param p: in which they have changed.
-    """
-    derive_standstill(p.standstill, p.laws.joint.stiffness, p.monitors.tracking, p.laws.coulomb,
-                      p.laws.limit, p.design.inertia, p.design.nominal_rate)
-    derive_load(p.load)
-    _fit_damping(p)
+    p.mode, p.modes = g.values.mode, g.robot.modes
+    fill_motion(p.states.motion, g)
+    fill_command(p.command, g)
+    fill_monitors(p.monitors, g)
+    fill_load(p.load, g)
+    fill_loops(p.closed_loops, g)
+    fill_design(p.design, g)
+    fill_laws(p.laws, g)
+    fill_stops(p.stops, g)
+    fill_references(p.references, g)
+    fill_observer(p.observer, g)
+    fill_standstill(p.standstill, g)
+    fill_contact(p.contact, g)
+    fill_way_back(p.way_back, g)
+    fill_start(p.start, g)
+    fill_motor(p.motor, g)
+    fill_sensor(p.sensor, g)
+    fill_force(p.force, g)
     _find_times(p.design, p.laws)
-    p.laws.joint.integrates, p.laws.task.integrates = False, False
-    for j in range(len(p.laws.joint.integral)):
-        if p.laws.joint.integral[j] != 0.0:
-            p.laws.joint.integrates = True
-    for j in range(6):
-        if p.laws.task.integral[j] != 0.0:
-            p.laws.task.integrates = True
-
-
-def _fit_damping(p: Parameters) -> None:
-    """Make the damping of joints that are given none, for their stiffness."""
-    n, delay = len(p.laws.limit), p.design.delay
-    if delay != 0.0:
-        delay += p.design.velocity_filter
-    if (0.0 <= p.laws.fitted <= len(p.laws.values) - n
-            and 0.0 <= p.laws.fitted_to <= len(p.laws.values) - n):
-        at, of = int(p.laws.fitted), int(p.laws.fitted_to)
-        for j in range(n):
-            p.laws.values[at + j] = fitting_damping(
-                p.laws.values[of + j], p.laws.usual_inertia[j], p.design.inertia[j],
-                1.0 / p.design.nominal_rate, delay)
 
 
 def _find_times(x: DesignLimits, p: LawGains) -> None:

@@ -26,14 +26,16 @@ from rbd_ros.compiler.records import field, group, Record
 from rbd_ros.control.interface.cause_codes import (
     CauseCode, is_by_operator, is_final, is_good, is_lost)
 from rbd_ros.control.interface.events import NEVER, NONE
+from rbd_ros.control.parameters.given import blind_period, Given
+from rbd_ros.control.parameters.row import Reaction
 from rbd_ros.control.supervisor.latch import (
     clear, copy_latch, is_latched, Latch, only_lost, only_operator)
-from rbd_ros.control.supervisor.states import Timing
+from rbd_ros.control.supervisor.states import longest_ramp, longest_release
 from rbd_ros.control.supervisor.transition_rows import (
     AFTER, BEFORE, COLUMNS, encoded_rows, EVENT, HOLDS, SETS, STATES)
 from rbd_ros.control.supervisor.transitions import Condition, ROWS, Sets
 
-__all__ = ['answer', 'fill_timing', 'moment', 'Supervisor', 'SupervisorParameters']
+__all__ = ['answer', 'fill_table', 'fill_timing', 'moment', 'Supervisor', 'SupervisorParameters']
 
 #: s for which a robot is braked at most by what the model predicts of a joint
 _UNSEEN = 0.3
@@ -96,22 +98,33 @@ class SupervisorParameters(Record):
     table: Matrix = field(f'{len(ROWS)} {COLUMNS}', '', 'transitions, see transition_rows')
 
 
-def fill_timing(p: SupervisorParameters, timing: Timing) -> None:
+def fill_timing(p: SupervisorParameters, g: Given) -> None:
     """
-    Take times, choices and the table; ordinary Python.
+    Take times and choices.
 
-    :param p: takes them.
-    :param timing: has the times.
+    :param p: gets them.
+    :param g: what was given.
     """
-    for name in ('state_timeout', 'hold_time', 'brake_time', 'release_time', 'ramp_time',
-                 'release_repeats', 'pause_limit', 'simulated', 'recover', 'longest_ramp',
-                 'longest_release', 'retract_time'):
-        setattr(p, name, min(float(getattr(timing, name)), NONE))
-    p.fault_holds = timing.fault_action == 'hold'
-    p.stop_holds = float(timing.stop_action == 'hold')
-    p.contact_floats = timing.contact == 'float'
-    p.contact_complies = timing.contact == 'comply'
-    p.contact_retracts = timing.contact == 'retract'
+    p.state_timeout, p.hold_time = g.values.state_timeout, g.values.hold_time
+    p.brake_time, p.release_time = g.values.brake_time, g.values.release_time
+    p.ramp_time, p.release_repeats = g.values.ramp_time, g.values.release_repeats
+    p.pause_limit, p.retract_time = g.values.pause_limit, g.values.contact.retract_time
+    p.longest_ramp = longest_ramp(p.release_time, g.values.stop_time)
+    p.longest_release = longest_release(p.release_repeats, blind_period(g.values.nominal_rate))
+    p.simulated, p.recover = g.simulated, g.values.recover_lost_state
+    p.fault_holds = g.values.fault_action == 0
+    p.stop_holds = 1.0 if g.values.stop_action == 0 else 0.0
+    p.contact_floats = g.values.contact.reaction == Reaction.FLOAT
+    p.contact_complies = g.values.contact.reaction == Reaction.COMPLY
+    p.contact_retracts = g.values.contact.reaction == Reaction.RETRACT
+
+
+def fill_table(p: SupervisorParameters) -> None:
+    """
+    Take the table; ordinary Python.
+
+    :param p: takes it.
+    """
     p.table[...] = encoded_rows()
 
 

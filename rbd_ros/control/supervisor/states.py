@@ -19,7 +19,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 import enum
 
-__all__ = ['Due', 'LoadTrust', 'State', 'StateCode', 'STOP_LIMIT', 'Timing']
+__all__ = ['Due', 'LoadTrust', 'longest_ramp', 'longest_release', 'State', 'StateCode',
+           'STOP_LIMIT', 'Timing']
 
 #: s by which the timer that sends the last torques may be late
 _LATE = 0.05
@@ -114,15 +115,35 @@ class Timing:
     @property
     def longest_ramp(self) -> float:
         """Return when a ramp ends at the latest: it may begin at the limit of the other side."""
-        return self.release_time + 2.0 * self.stop_time
+        return longest_ramp(self.release_time, self.stop_time)
 
     @property
     def longest_release(self) -> float:
         """Return how long the release torque is sent at most."""
-        return (self.release_repeats + 2) * self.period + _LATE
+        return longest_release(self.release_repeats, self.period)
 
     @property
     def longest_stop(self) -> float:
         """Return how long the longest stop takes: the state is lost at the end of braking."""
         return (self.brake_time + self.state_timeout + self.hold_time + self.longest_ramp
                 + self.longest_release)
+
+
+def longest_ramp(release_time: float, stop_time: float) -> float:
+    """
+    Return when a ramp ends at the latest: it may begin at the limit of the other side, s.
+
+    :param release_time: of the ramp, s.
+    :param stop_time: from a torque limit to zero at the rate limit, s.
+    """
+    return release_time + 2.0 * stop_time
+
+
+def longest_release(repeats: float, period: float) -> float:
+    """
+    Return how long the release torque is sent at most, s.
+
+    :param repeats: how often it is sent.
+    :param period: between two torques that need no state, s.
+    """
+    return (repeats + 2.0) * period + _LATE

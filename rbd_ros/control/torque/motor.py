@@ -29,7 +29,7 @@ import math
 
 from rbd_ros.compiler.procedure import Matrix, Vector
 from rbd_ros.compiler.records import field, Record
-from rbd_ros.control.parameters.settings import Settings
+from rbd_ros.control.parameters.given import Given, motor_blind_damping, motors_close_loops
 
 __all__ = ['fill_motor', 'MotorParameters', 'share_torque']
 
@@ -43,17 +43,17 @@ class MotorParameters(Record):
     blind_damping: Vector = field('n', 'N.m.s/rad or N.s/m', 'Kd without states')
 
 
-def fill_motor(p: MotorParameters, settings: Settings) -> None:
+def fill_motor(p: MotorParameters, g: Given) -> None:
     """
     Take the gains.
 
     :param p: gets them.
-    :param settings: valid set.
+    :param g: what was given.
     """
-    p.used = settings.motors_close_loops
-    p.stiffness[:] = settings.joints('motor.stiffness')
-    p.damping[:] = settings.joints('motor.damping')
-    p.blind_damping[:] = settings.motor_blind_damping
+    p.used = motors_close_loops(g)
+    p.stiffness[:] = g.values.motor.stiffness
+    p.damping[:] = g.values.motor.damping
+    p.blind_damping[:] = motor_blind_damping(g)
 
 
 def share_torque(motor: Matrix, j: int, q: float, qd: float, error: float, velocity: float,

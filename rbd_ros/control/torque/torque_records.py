@@ -20,7 +20,7 @@ import enum
 
 from rbd_ros.compiler.procedure import Vector
 from rbd_ros.compiler.records import field, group, Record
-from rbd_ros.control.parameters.settings import Settings
+from rbd_ros.control.parameters.given import Given, torque_limits, torque_rates
 from rbd_ros.control.supervisor.answers import fill_timing, Supervisor, SupervisorParameters
 from rbd_ros.control.torque.fade import Fade
 from rbd_ros.control.torque.limiter import Limiter, LimiterParameters
@@ -90,16 +90,16 @@ class CommandLimits(Record):
     torque: TorqueParameters = group(TorqueParameters)
 
 
-def fill_command(p: CommandLimits, settings: Settings) -> None:
+def fill_command(p: CommandLimits, g: Given) -> None:
     """
-    Take the parameters of supervisor and torque; ordinary Python.
+    Take the parameters of supervisor and torque.
 
-    :param p: takes them.
-    :param settings: valid set.
+    :param p: gets them.
+    :param g: what was given.
     """
-    fill_timing(p.supervisor, settings.timing())
-    p.torque.switch_time = settings.number('switch_time')
-    p.torque.keeps_gravity = settings.release_torque == 'gravity'
-    limits = p.torque.limits
-    limits.period = 1.0 / settings.number('nominal_rate')
-    limits.limit[:], limits.rate[:] = settings.torque_limits, settings.torque_rates
+    fill_timing(p.supervisor, g)
+    p.torque.switch_time = g.values.switch_time
+    p.torque.keeps_gravity = g.values.release_torque == 1
+    p.torque.limits.period = 1.0 / g.values.nominal_rate
+    p.torque.limits.limit[:] = torque_limits(g)
+    p.torque.limits.rate[:] = torque_rates(g)
