@@ -39,6 +39,8 @@ from rbd_ros.control.laws.words import LawWord
 from rbd_ros.control.load.words import LoadWord
 from rbd_ros.control.observers.words import ObserverWord
 from rbd_ros.control.parameters.assembly import settings_of_file
+from rbd_ros.control.parameters.entries import EntryWord
+from rbd_ros.control.parameters.judging import RuleWord
 from rbd_ros.control.parameters.settings import Settings
 from rbd_ros.control.references.feeding import Turn
 from rbd_ros.control.references.goal_watch import GoalStatus
@@ -66,7 +68,7 @@ SHARE = 1e-9
 #: What numbers of the records stand for.
 _CODES = (Kind, StateCode, CauseCode, GoalStatus, FlowWord, ArrivalWord, SupervisorWord,
           ReferenceWord, PointWord, LawWord, ObserverWord, LoadWord, SensorWord, Streamed,
-          Task, Turn, Use, ResultCode)
+          Task, Turn, Use, ResultCode, EntryWord, RuleWord)
 #: s of joint states in the sample before somebody stops the robot, and after that.
 _START, _STOP = 2.0, 0.2
 #: Joint states between two events of the timer.

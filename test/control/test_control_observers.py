@@ -205,7 +205,7 @@ def standstill_of(name):
     robot = controlled_robot(name)
     n = len(robot.joints)
     p, x = StandstillParameters({'n': n}), Standstill({'n': n, 'm': robot.model.nv})
-    fill_standstill(p, Settings(robot, defaults(), simulated=False))
+    fill_standstill(p.plain(), Settings(robot, defaults(), simulated=False).given.plain())
     x.blamed, joints, structure = 1, Joints({'n': n, 'm': robot.model.nv}), Structure(x.sizes)
     joints.repeated[1], structure.index[:] = 1.0, np.arange(n)
     return p, x, joints, structure

@@ -40,9 +40,11 @@ from rbd_ros.control.interface.cause_codes import (
     CauseCode, CAUSES, is_by_operator, is_cause, is_final, is_good, is_lost)
 from rbd_ros.control.interface.causes import Cause, Reaction
 from rbd_ros.control.interface.events import accuse, Event as Happening, NOBODY, NONE, Result
+from rbd_ros.control.parameters.given import Given
+from rbd_ros.control.parameters.row import ContactReaction
 from rbd_ros.control.supervisor import answers, supervisor as procedures
 from rbd_ros.control.supervisor.answers import (
-    fill_timing, Supervisor, SupervisorParameters)
+    fill_table, fill_timing, Supervisor, SupervisorParameters)
 from rbd_ros.control.supervisor.due import due_now, is_finished, is_live, is_stopping
 from rbd_ros.control.supervisor.latch import latched, only_lost, only_operator
 from rbd_ros.control.supervisor.states import Due, State, StateCode, Timing
@@ -107,14 +109,31 @@ class Situation(NamedTuple):
 Kept = tuple[np.ndarray, float, float]
 
 
+def filled(timing: Timing) -> SupervisorParameters:
+    """Return the parameters of a supervisor with these times and choices."""
+    p, g = SupervisorParameters({}), Given({'n': 1, 'm': 1})
+    values = g.values
+    for name in ('state_timeout', 'hold_time', 'brake_time', 'release_time', 'ramp_time',
+                 'release_repeats', 'pause_limit', 'stop_time'):
+        setattr(values, name, getattr(timing, name))
+    g.simulated, values.nominal_rate = timing.simulated, 2.0 / timing.period
+    values.recover_lost_state = timing.recover
+    values.fault_action = ('hold', 'release').index(timing.fault_action)
+    values.stop_action = ('hold', 'release').index(timing.stop_action)
+    values.contact.reaction = ContactReaction[timing.contact.upper()]
+    values.contact.retract_time = timing.retract_time
+    fill_table(p)
+    fill_timing(p, g)
+    return p
+
+
 class Subject:
     """The supervisor of the step and its two clocks; a situation can be kept and put back."""
 
     def __init__(self, timing: Timing) -> None:
         self.timing = timing
-        self.x, p = Supervisor({}).plain(), SupervisorParameters({})
-        fill_timing(p, timing)
-        self.p, self.d, self.y = p.plain(), Diagnosis({}).plain(), Result({'n': 1}).plain()
+        self.x, self.p = Supervisor({}).plain(), filled(timing).plain()
+        self.d, self.y = Diagnosis({}).plain(), Result({'n': 1}).plain()
         self.now = self.steady = 100.0
 
     def keep(self) -> Kept:
@@ -432,8 +451,7 @@ def test_every_sequence_ends_in_its_time(walk, states, clock):
     """From every situation a stop holds or ends in time, with states and without, clock or not."""
     step, ended = 0.02, 0
     for timing in CHOICES:
-        x, p, u = Supervisor({}), SupervisorParameters({}), np.zeros(6)
-        fill_timing(p, timing)
+        x, p, u = Supervisor({}), filled(timing), np.zeros(6)
         run = bind(go_on, x, p, Diagnosis({}), u)
         for (choice, situation), (memory, now, steady) in walk.known.items():
             if choice is timing and situation.state in STOPPING:
@@ -597,9 +615,8 @@ def test_machine_code_does_what_python_does():
     for k in range(24):
         runs = []
         for backend in ('python', 'llvm'):
-            records = (Supervisor({}), SupervisorParameters({}), Diagnosis({}), np.zeros(7),
-                       Result({'n': 1}))
-            fill_timing(records[1], CHOICES[3 * k % len(CHOICES)])
+            records = (Supervisor({}), filled(CHOICES[3 * k % len(CHOICES)]), Diagnosis({}),
+                       np.zeros(7), Result({'n': 1}))
             runs.append((bind(any_event, *records, backend=backend), records))
         now = 100.0
         for _ in range(150):

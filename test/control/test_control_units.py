@@ -20,7 +20,6 @@ import re
 import pytest
 
 from rbd_ros import load_urdf
-from rbd_ros.command_line.ros2_control.live_tables import LiveTables
 from rbd_ros.command_line.ros2_control.sentence_tables import sentence_rows
 from rbd_ros.control.controller import Controller
 from rbd_ros.control.force_torque.words import SensorWord
@@ -32,7 +31,9 @@ from rbd_ros.control.load.texts import likely_causes
 from rbd_ros.control.load.words import LoadWord, TEXTS as LOAD_TEXTS
 from rbd_ros.control.observers.words import ObserverWord
 from rbd_ros.control.parameters.assembly import compile_kernels, describe_output
-from rbd_ros.control.parameters.gains import gain_reasons
+from rbd_ros.control.parameters.early_rules import gain_reasons
+from rbd_ros.control.parameters.entries import ENTRY_TEXTS
+from rbd_ros.control.parameters.rule_texts import rule_texts
 from rbd_ros.control.parameters.settings import Settings
 from rbd_ros.control.parameters.table import defaults
 from rbd_ros.control.references.words import PointWord, ReferenceWord, TEXTS as REFERENCE_TEXTS
@@ -166,21 +167,12 @@ def test_refused_parameters_have_units(values):
             assert 'N.m' not in text and 'rad' not in text, text
 
 
-def test_the_plugin_knows_the_units_of_springs(controller):
-    """One for each joint; the springs at the tip have theirs in the sentence."""
-    text = '\n'.join(LiveTables(controller.settings, controller.p).lines())
-    rules = text[text.index('SpringRule kSpringRules[]'):]
-    units = re.findall(r'\(const char \*const\[\]\) {(.*?)}', rules)[1]
-    assert re.findall(r'"(.*?)"', units) == controller.settings.robot.units
-    assert '{b:g} {effort}.s/{unit} of {joint} cannot be stable' in rules
-    assert 'rad or N' not in rules
-
-
 def test_the_plugin_says_the_same(controller):
     """Every place of a number in its tables has a unit behind it, too."""
     names = JointName('turn', 'rad'), JointName('slide', 'm')
     rows = re.findall(r'{(\d+), RBD_\w+, "(.*)"}', '\n'.join(sentence_rows(controller)))
-    assert {int(word) for word, _ in rows} == set(WORDS)
+    rules = {*ENTRY_TEXTS, *rule_texts(controller.settings.values)}
+    assert {int(word) for word, _ in rows} == {*WORDS, *rules}
     for word, pattern in rows:
         if int(word) == LoadWord.LOOP_SINGULAR:
             pattern = pattern.replace('(pivot ', '(')

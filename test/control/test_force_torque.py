@@ -29,8 +29,9 @@ from rbd_ros import Dynamics
 from rbd_ros.control.force_torque.force_law import (
     begin_force_law, force_law, force_rests, ForceGains, ForceLaw)
 from rbd_ros.control.interface.causes import Cause
+from rbd_ros.control.parameters.early_rules import force_reasons
 from rbd_ros.control.parameters.force import (
-    force_reasons, gain_limit, largest_gain, largest_stiffness, MARGIN)
+    gain_limit, largest_gain, largest_stiffness, MARGIN)
 from rbd_ros.control.parameters.table import defaults
 from rbd_ros.control.robot import make_robot
 from rbd_ros.errors import ModelError

@@ -117,5 +117,5 @@ def test_what_is_missing_is_refused() -> None:
 def test_springs_are_judged_with_the_inertia_of_the_robot(more: dict[str, object]) -> None:
     """Which the frame has where the force is not known, and in the reaction to a contact."""
     stiff = {f'{TIP_SPRINGS.name}.linear_stiffness': [2e5], 'nominal_rate': 100.0} | more
-    natural = settings(**stiff, **{LINEAR: [0.0], ANGULAR: [0.0]}).spring_refusals()
-    assert natural and settings(**stiff).spring_refusals() == natural
+    natural = settings(**stiff, **{LINEAR: [0.0], ANGULAR: [0.0]}).live_refusals()
+    assert natural and settings(**stiff).live_refusals() == natural

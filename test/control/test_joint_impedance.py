@@ -190,13 +190,12 @@ def test_what_is_not_given_fits_the_robot():
         np.testing.assert_allclose(damping, np.minimum(
             1.4 * np.sqrt(stiffness * usual), 1000.0 * inertia))
     arm = Arm(mode=MODE)
-    place = int(arm.controller.p.laws.fitted)
+    place = int(arm.settings().given.robot.fitted)
     first = arm.controller.p.laws.values[place:place + N].copy()
     arm.apply(**{STIFFNESS: [12.5]})
     assert (arm.controller.p.laws.values[place:place + N] <= first).all()
     arm.apply(**{DAMPING: [0.05]})
     assert (arm.controller.p.laws.values[place:place + N] == 0.05).all()
-    assert arm.controller.p.laws.fitted == -1.0
 
 
 # -- without a jump -------------------------------------------------------------------------------

@@ -132,7 +132,7 @@ def test_what_is_not_given_is_accepted_at_every_rate(name: str) -> None:
     for rate in (100.0, 125.0, 250.0, 500.0, 1000.0):
         for delay in (0.0, 0.002, 0.01):
             chosen = settings(name, nominal_rate=rate, delay=delay)
-            assert not chosen.spring_refusals()
+            assert not chosen.live_refusals()
             k, d = chosen.own_values(chosen.robot.modes['joint_impedance'])
             assert (k > 0.0).all() and (k <= 50.0).all() and (d > 0.0).all()
             if delay:
@@ -153,7 +153,7 @@ def test_rate_and_delay_are_told_with_numbers() -> None:
     tip = {'mode': 'cartesian_impedance', 'cartesian_impedance.linear_stiffness': [400.0],
            'cartesian_impedance.damping_ratio': 0.0, 'cartesian_impedance.linear_damping': [4.0]}
     slow = settings('panda', nominal_rate=100.0, delay=0.01, velocity_filter=0.0, **tip)
-    reasons = [each for each in slow.spring_refusals() if 'linear_stiffness 400 N/m' in each]
+    reasons = [each for each in slow.live_refusals() if 'linear_stiffness 400 N/m' in each]
     print('\n'.join(reasons))
     assert reasons and all('at nominal_rate 100 Hz with a delay of 0.01 s' in each
                            for each in reasons)
@@ -161,7 +161,7 @@ def test_rate_and_delay_are_told_with_numbers() -> None:
     assert 0.0 < most < 400.0
     softer = settings('panda', nominal_rate=100.0, delay=0.01, velocity_filter=0.0, **tip | {
         'cartesian_impedance.linear_stiffness': [0.999 * most]})
-    assert not [each for each in softer.spring_refusals() if 'linear' in each]
+    assert not [each for each in softer.live_refusals() if 'linear' in each]
     fast = settings('panda', minimum_rate=20.0)
     [told] = [text for text in notices(fast) if text.startswith('minimum_rate')]
     print(told)
@@ -169,9 +169,9 @@ def test_rate_and_delay_are_told_with_numbers() -> None:
     assert needed == pytest.approx(fast.rate_for_springs()[0], rel=1e-3)
     k, d = fast.own_values(fast.robot.modes['joint_impedance'])
     given = {'joint_impedance.stiffness': k.tolist(), 'joint_impedance.damping': d.tolist()}
-    assert settings('panda', nominal_rate=0.98 * needed, **given).spring_refusals()
+    assert settings('panda', nominal_rate=0.98 * needed, **given).live_refusals()
     enough = settings('panda', nominal_rate=1.02 * needed, minimum_rate=1.01 * needed, **given)
-    assert not enough.spring_refusals()
+    assert not enough.live_refusals()
     assert not [text for text in notices(enough) if text.startswith('minimum_rate')]
 
 

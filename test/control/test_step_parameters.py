@@ -119,7 +119,7 @@ def test_every_parameter_reaches_the_step(structural: bool,
         # ages are filled once: the offset of the clocks is measured then
         for kind, fill in (*PARTS, *[(StateLimits, fill_states)] * structural):
             p = kind(sizes)
-            fill(p, settings)
+            fill(p.plain(), settings.given.plain())
             found.append(p.memory)
         return np.concatenate(found)
     before = numbers()

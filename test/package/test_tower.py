@@ -45,7 +45,7 @@ FLOORS = (
     'identification', 'teaching', 'peers',
     'control.throttle', 'control.interface', 'control.numerics', 'control.supervisor.states',
     'control.load.words', 'control.load.payload', 'control.references.results',
-    'control.parameters.row', 'control.kernels.impedance',
+    'control.parameters.entries', 'control.parameters.row', 'control.kernels.impedance',
     'control.modes.modes', 'control.robot', 'control.parameters', 'control.modes',
     'control.kernels', 'control.parameters.assembly', 'control.supervisor',
     'control.joint_states', 'control.torque', 'control.monitors',

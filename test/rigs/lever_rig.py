@@ -238,7 +238,7 @@ class Lever:
             values = {name: [value] if isinstance(self.values[name], list) else value
                       for name, value in chosen}
             settings = build_settings(robot(), self.values | values, simulated=self.simulated)
-            fill_parameters(self.p, settings, tuple(robot().modes))
+            fill_parameters(self.p.plain(), settings.given.plain())
             self._parameters[chosen] = self.p.memory.copy()
         self.chosen, self.p.memory[:] = chosen, self._parameters[chosen]
 

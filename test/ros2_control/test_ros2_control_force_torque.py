@@ -26,15 +26,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pytest
-from rbd_ros.command_line.ros2_control.live import live_parameters, Numbers
 from rbd_ros.command_line.ros2_control.package import ros2_control_package
+from rbd_ros.command_line.ros2_control.parameter_tables import live_places
 from rbd_ros.control.controller import Controller
 from rbd_ros.control.force_torque.words import SensorWord
 from rbd_ros.control.interface.events import Kind
-from rbd_ros.control.parameters.row import BOOL, DOUBLE, DOUBLES, INTEGER
+from rbd_ros.control.parameters.row import BOOL, DOUBLE, DOUBLES, INTEGER, STRING
 from rbd_ros.control.parameters.settings import Settings
 from rbd_ros.control.parameters.validation import refusals
-from rbd_ros.control.step.state import fill_parameters, Parameters
 from rbd_ros.control.supervisor.states import StateCode
 from rbd_ros.errors import SettingError
 from ros2_control_rig import (
@@ -272,10 +271,9 @@ class Changes:
         self.settings = settings_of('panda', **PACKAGE)
         self.values = {**self.settings.values, 'mode': 'computed_torque'}
         self.started = self.settings.numbers('gravity')
-        p = Parameters({'n': 7, 'm': self.settings.robot.model.nv, 's': 8})
-        fill_parameters(p, self.settings, tuple(self.settings.robot.modes))
-        self.rows = [each for each in live_parameters(self.settings, Numbers(self.settings, p))
-                     if not each.row.name.startswith('payload.') and each.row.kind != INTEGER]
+        self.rows = [each for each in live_places(self.settings)
+                     if not each.row.name.startswith('payload.')
+                     and each.row.kind not in (INTEGER, STRING)]
         self.lines: list[str] = []
         self.refused: list[str] = []  # why the node does not take each; empty: it does
 
@@ -308,8 +306,7 @@ class Changes:
         if each.row.kind in (DOUBLE, DOUBLES) and now and rng.random() < 0.5:
             near = np.resize(np.array(now, dtype=float), size) * rng.uniform(0.3, 2.0, size)
             drawn = np.clip(near, low, high)
-        if not (each.above and (drawn <= each.row.lower).any()):  # needs another controller
-            self.change(each.row.name, drawn.tolist())
+        self.change(each.row.name, drawn.tolist())
 
 
 @needs_ros

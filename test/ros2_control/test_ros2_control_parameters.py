@@ -16,20 +16,27 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 import re
+import subprocess
 
 import numpy as np
 import pytest
-from rbd_ros.command_line.ros2_control.live import live_parameters, Numbers, why_fixed
-from rbd_ros.command_line.ros2_control.package import ros2_control_package
+from random_values import random_values
+from rbd_ros.command_line.ros2_control.package import robot_package, ros2_control_package
+from rbd_ros.command_line.ros2_control.parameter_tables import live_places, NODE_ONLY
+from rbd_ros.compiler.procedure import bind
 from rbd_ros.control.interface.events import Event, Kind, Result
-from rbd_ros.control.parameters.row import BOOL, DOUBLES, INTEGER
+from rbd_ros.control.parameters.judging import judge_turn, judge_values, Judgement
+from rbd_ros.control.parameters.row import INTEGER
 from rbd_ros.control.parameters.settings import Settings
-from rbd_ros.control.parameters.table import with_modes
+from rbd_ros.control.parameters.table import PARAMETERS, with_modes
+from rbd_ros.control.references.points import fill_point_limits, PointLimits
 from rbd_ros.control.step.state import fill_parameters, Parameters
 from rbd_ros.control.supervisor.states import StateCode
 from rbd_ros.errors import SettingError
-from ros2_control_rig import arm_of, compiled, reason_to_skip, rows_of, Run, run, settings_of
+from ros2_control_rig import (
+    arm_of, compiled, HERE, library, reason_to_skip, rows_of, Run, run, settings_of)
 
 pytestmark = [pytest.mark.slow, pytest.mark.sampled('simulations', 1, pool='plugins')]
 needs_ros = pytest.mark.skipif(bool(reason_to_skip()), reason=reason_to_skip() or 'none')
@@ -44,55 +51,58 @@ def filled(values=()) -> Parameters:
     """Return the parameters of the step for changed values, as the node has them."""
     settings = settings_of('panda')
     p = Parameters({'n': 7, 'm': settings.robot.model.nv, 's': 8})
-    fill_parameters(p, Settings(settings.robot, {**settings.values, **dict(values)},
-                                simulated=False), tuple(settings.robot.modes))
+    given = Settings(settings.robot, {**settings.values, **dict(values)}, simulated=False).given
+    bind(fill_parameters, p, given)()
     return p
 
 
-def test_live_parameters_do_what_they_do_in_the_node() -> None:
-    """Whatever values they have at once, the numbers of the step are those of the node."""
-    settings, base = settings_of('panda'), filled()
-    numbers = Numbers(settings, base)
-    rows = live_parameters(settings, numbers)
-    names = {each.row.name for each in rows}
-    assert names >= {'stiffness', 'damping', 'integral', 'task.linear_stiffness', 'gravity',
-                     'reference.velocity', 'tolerance.goal', 'tracking_limits', 'hold_torque'}
-    assert 'velocity_limits' not in names  # others are made of it
-    rng = np.random.default_rng(7)
-    for _ in range(20):
-        values, found = {}, numbers.of({})
-        for each in rows:
-            row = each.row
-            low, high = max(row.lower, -50.0), min(row.upper, 500.0)
-            drawn = rng.uniform(low + 1e-3 * (high - low), high, each.size)
-            if row.kind in (BOOL, INTEGER):
-                drawn = np.ceil(drawn) if row.kind == INTEGER else rng.integers(0, 2, 1) * 1.0
-            values[row.name] = drawn.tolist() if row.kind == DOUBLES else (
-                {BOOL: bool, INTEGER: int}.get(row.kind, float)(drawn[0]))
-            for effect in each.effects:
-                found[effect.place] = effect(drawn)
-        expected = filled(values.items()).memory
-        np.testing.assert_allclose(numbers.derived(found)[:expected.size], expected, rtol=1e-12)
-
-
-def test_what_the_node_changes_is_live_or_has_a_reason() -> None:
-    """Only those that others depend on, and those that only a node uses, are fixed."""
-    settings, numbers = settings_of('panda'), Numbers(settings_of('panda'), filled())
+def test_what_the_node_changes_is_live() -> None:
+    """Only what nothing inside ros2_control uses is left out, and is used by nothing there."""
+    settings = settings_of('panda')
     wanted = {row.name for row in with_modes(settings.robot.own_modes).values()
               if not row.structural and not row.fixed}
-    names = {each.row.name for each in live_parameters(settings, numbers)}
-    fixed = why_fixed(settings, numbers, names)
-    assert names <= wanted and not names & set(fixed)
-    assert {name: fixed[name] for name in wanted - names - {'mode'}} == {
-        'velocity_limits': 'other parameters follow from it',
-        'barrier.velocity': 'other parameters follow from it',
-        'contact.reaction': 'only numbers are changed inside ros2_control',
-        'goal_mode': 'only numbers are changed inside ros2_control',
-        'dynamics_divider': 'nothing inside ros2_control uses it',
-        'state_divider': 'only numbers of the step are changed inside ros2_control',
-        **dict.fromkeys(('goal_lease', 'activation_timeout'),
-                        'nothing inside ros2_control uses it')}
-    assert len(names) >= 60
+    live = {each.row.name for each in live_places(settings)}
+    assert live | set(NODE_ONLY) == wanted and not live & set(NODE_ONLY)
+    usual = filled().memory
+    for name in NODE_ONLY:
+        other = 3 if PARAMETERS[name].kind == INTEGER else 3.0
+        np.testing.assert_array_equal(filled({name: other}.items()).memory, usual)
+
+
+def test_the_library_fills_in_and_refuses_what_the_node_does(tmp_path: Path) -> None:
+    """Whatever live values are given, numbers are the same to the last bit, and so are words."""
+    settings, rng, count = settings_of('panda'), np.random.default_rng(9), 60
+    sizes = {'n': 7, 'm': settings.robot.model.nv, 's': 8}
+    p, limits, x = Parameters(sizes), PointLimits(sizes), Judgement(sizes)
+    given, names = settings.given, {each.row.name for each in live_places(settings)}
+    runs = [bind(function, record, given) for function, record in (
+        (fill_parameters, p), (fill_point_limits, limits), (judge_values, x))]
+    turned, data, expected = bind(judge_turn, x), list[np.ndarray](), list[np.ndarray]()
+    for k in range(count):
+        drawn, driven = random_values(rng, 7), k % 3 == 0
+        values = {**settings.values, **{name: drawn[name] for name in names & set(drawn)}}
+        given.memory[:] = Settings(settings.robot, values, simulated=k % 2 > 0).given.memory
+        x.reset()
+        x.gravity.started[:], x.gravity.gravity[:] = settings.numbers('gravity'), values['gravity']
+        for run in (turned, *runs) if driven else runs:
+            run()
+        data += [np.array([k % 2, driven], float), given.values.memory.copy()]
+        expected.append(np.concatenate([
+            p.memory, limits.memory, [x.count == 0], x.rows[0] if x.count else np.zeros(5)]))
+    folder = library(robot_package(settings, 'panda'), 'panda')
+    program = tmp_path / 'play'
+    subprocess.run(['gcc', '-std=c99', '-Wall', '-Wextra', '-Werror', HERE / 'fill_play.c', '-o',
+                    program, f'-I{folder / "source" / "src"}', f'-L{folder / "lib"}',
+                    '-lpanda_rbd_robot', f'-Wl,-rpath,{folder / "lib"}',
+                    '-Wl,--allow-shlib-undefined'], check=True)
+    done = subprocess.run([program], input=np.concatenate(data).tobytes(), capture_output=True,
+                          check=True)
+    once = np.concatenate([np.full(view.size, path.startswith((
+        'states.ages', 'structure', 'command.supervisor.table'))) for path, _, view in p.walk()]
+        + [np.zeros(limits.memory.size + 6, bool)])  # filled in once
+    found = np.frombuffer(done.stdout).reshape(count, -1)
+    np.testing.assert_array_equal(found[:, ~once], np.array(expected)[:, ~once])
+    assert {0.0, 600.0} < set(found[:, -5])  # taken, and gravity turned over
 
 
 @pytest.fixture(scope='module')
@@ -130,9 +140,7 @@ def test_changes_are_taken_or_named(changed: Run) -> None:
     assert found[5] == 'refused stiffness has 2 entries; give one for all, or 7'
     assert found[6] == ('refused damping 5000 1/s cannot be stable at nominal_rate 1000 Hz: give '
                         'less than 2000 1/s')
-    assert found[7].startswith('refused velocity_limits is what this controller was generated '
-                               'with (other parameters follow from it). Generate it again: ')
-    assert re.match('refused tolerance.goal = 0 .* needs another controller', found[8])
+    assert found[7:9] == ['ok', 'ok']
     assert found[9:14] == ['ok'] * 5
     assert re.match('refused .*observer_feedback', found[14]) and found[15] == 'ok'
     assert found[16].startswith('refused activation_timeout is what this controller was generated '
@@ -171,7 +179,7 @@ def test_the_step_has_the_numbers_of_the_node(changed: Run) -> None:
     for parameters, values in ((found[1], {}), (found[-1], {
             'stiffness': [150.0], 'reference.velocity': [0.5], 'task.linear_stiffness': 80.0,
             'barrier.margin': [0.4], 'velocity_patience': 0.001, 'posture.position': [0.1],
-            'observer_feedback': True})):
+            'observer_feedback': True, 'velocity_limits': [1.0], 'tolerance.goal': [0.0]})):
         expected = filled({'mode': 'computed_torque', 'damping': [18.0], **values}.items())
         given = Parameters(p.sizes, parameters.copy())
         for (path, _, a), (_, _, b) in zip(given.walk(), expected.walk(), strict=True):

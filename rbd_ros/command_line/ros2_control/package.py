@@ -28,17 +28,16 @@ from rbd_ros.control.controller import Controller
 from rbd_ros.control.load.load import restart_load
 from rbd_ros.control.load.payload import Body, judge_body
 from rbd_ros.control.load.tilt import find_down, Tilt
-from rbd_ros.control.parameters.force import ForceCase, judge_force
-from rbd_ros.control.parameters.gains import GainCase, judge_gains
-from rbd_ros.control.parameters.gravity import GravityCase, judge_gravity
+from rbd_ros.control.parameters.entries import Entries, take_entries
+from rbd_ros.control.parameters.judging import judge_turn, judge_values, Judgement
 from rbd_ros.control.parameters.settings import Settings
-from rbd_ros.control.parameters.springs import judge_spring, SpringCase
 from rbd_ros.control.references.feeding import Feed, handle_feed
-from rbd_ros.control.references.points import PointLimits, Points, Verdict
+from rbd_ros.control.references.points import (
+    fill_point_limits, PointLimits, Points, Verdict)
 from rbd_ros.control.references.polynomials import handle_points
 from rbd_ros.control.references.targets import handle_target, Target
 from rbd_ros.control.snapshots import note_state, Noted
-from rbd_ros.control.step.state import derive_parameters
+from rbd_ros.control.step.state import fill_parameters
 from rbd_ros.errors import SettingError
 from rbd_ros.quoting import in_comment, markdown_text, markup_text, yaml_text
 
@@ -173,6 +172,9 @@ def robot_package(settings: Settings, prefix: str) -> dict[str, str]:
     if settings.text('gravity_source') == 'tf':
         raise SettingError('gravity_source tf: a controller inside ros2_control does not listen '
                            'to TF; set it to imu or parameter, or use the node')
+    if settings.motors_close_loops:
+        raise SettingError(f'command_type {settings.text("command_type")}: a controller inside '
+                           'ros2_control commands efforts; leave it out')
     controller, graphs = controller_of(settings)
     code = emit_controller(controller, graphs, prefix, _intake(controller))
     headers = plugin_package()
@@ -195,13 +197,14 @@ def _intake(controller: Controller) -> dict[Callable[..., object], Sequence[Reco
     """Return the procedures that make events of messages, and notes of states, with records."""
     x, p = controller.x.references, controller.p.references
     sizes = {**controller.x.sizes, 'k': MOST_POINTS}
-    points, verdict = Points(sizes), Verdict(sizes)
-    return {handle_points: (points, PointLimits(sizes), verdict),
+    points, verdict, limits = Points(sizes), Verdict(sizes), PointLimits(sizes)
+    given = controller.settings.given
+    return {handle_points: (points, limits, verdict),
             handle_feed: (Feed(sizes), points, controller.ring, x.joint.path),
             handle_target: (Target(sizes), x.task, p.task, verdict),
             find_down: (Tilt(sizes), controller.x.states.sources, controller.p.states.ages),
             judge_body: (Body(sizes),), restart_load: (controller.x.load, controller.p.load),
-            derive_parameters: (controller.p,), judge_gains: (GainCase(sizes),),
-            judge_spring: (SpringCase(sizes),), judge_force: (ForceCase(sizes),),
-            judge_gravity: (GravityCase(sizes),),
+            fill_parameters: (controller.p, given), fill_point_limits: (limits, given),
+            judge_values: (Judgement(sizes), given), judge_turn: (Judgement(sizes),),
+            take_entries: (Entries({'e': max(x.sizes['n'], 6)}),),
             note_state: (Noted(sizes), controller.x, controller.p)}

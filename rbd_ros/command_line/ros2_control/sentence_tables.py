@@ -32,6 +32,9 @@ from rbd_ros.control.load.texts import likely_causes
 from rbd_ros.control.load.words import LoadWord
 from rbd_ros.control.observers import words as observer_words
 from rbd_ros.control.observers.words import ObserverWord
+from rbd_ros.control.parameters.entries import ENTRY_TEXTS
+from rbd_ros.control.parameters.judging import RuleWord
+from rbd_ros.control.parameters.rule_texts import rule_texts
 from rbd_ros.control.references import words as reference_words
 from rbd_ros.control.references.words import PointWord, ReferenceWord
 from rbd_ros.control.supervisor import words as supervisor_words
@@ -76,6 +79,8 @@ def _places(value: float) -> list[_Place]:
 
 def sentence_rows(controller: Controller) -> list[str]:
     """Return the sentences of the words, each with places for what it is about and numbers."""
+    settings = controller.settings
+    rules = rule_texts(settings.values, settings.robot.modes)
     texts = {**arrival_texts(controller.intake), **supervisor_words.TEXTS,
              **reference_words.TEXTS, **law_words.TEXTS, **observer_words.TEXTS,
              **load_words.TEXTS, **sensor_words.TEXTS}
@@ -92,6 +97,10 @@ def sentence_rows(controller: Controller) -> list[str]:
             if about == 'RBD_JOINT' and kind is ArrivalWord:
                 about = 'RBD_MODEL_JOINT'
             found.append(f'{{{word.value}, {about}, {text(pattern)}}}')
+    found += [f'{{{int(word)}, RBD_LIVE, {text(said.template)}}}'
+              for word, said in ENTRY_TEXTS.items()]
+    found += [f'{{{int(word)}, RBD_JOINT, {text(said.template)}}}' for word, said in rules.items()
+              if isinstance(said, Sentence) and word >= RuleWord.GRAVITY]
     return found
 
 

@@ -20,7 +20,7 @@ import math
 
 from rbd_ros.control.interface.sentences import effort_unit
 from rbd_ros.control.laws.design import Design, design, DesignLimits, fill_design
-from rbd_ros.control.parameters.gains import gain_reasons
+from rbd_ros.control.parameters.early_rules import gain_reasons
 from rbd_ros.control.parameters.pushes import PUSH
 from rbd_ros.control.parameters.settings import Settings
 from rbd_ros.control.parameters.table import PARAMETERS
@@ -78,7 +78,7 @@ def notices(settings: Settings) -> list[str]:
     if not settings.number('delay'):  # else they are refused
         texts += [f'if joint states have no velocities: {reason}'
                   for reason in [*gain_reasons(settings.values, differenced=True),
-                                 *settings.spring_refusals(differenced=True)]]
+                                 *settings.live_refusals(differenced=True)]]
     needed, which = settings.rate_for_springs()
     if 0.0 < settings.number('minimum_rate') < needed:
         texts.append(f'minimum_rate {settings.number("minimum_rate"):g} Hz is too low for the '

@@ -26,7 +26,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rbd_ros.control.load.words import LoadWord, SHORT, TEXTS
-from rbd_ros.control.parameters.gains import gain_reasons
+from rbd_ros.control.parameters.early_rules import gain_reasons
 from rbd_ros.control.parameters.settings import Settings
 from rbd_ros.control.start.start import BEYOND, BEYOND_SHARE, Start
 
@@ -54,7 +54,7 @@ def load_text(word: int, joint: int, numbers: tuple[float, float, float], settin
     if word == LoadWord.GAINS_FOR_DELAY:
         late = Settings(settings.robot, settings.values | {'delay': numbers[0]},
                         simulated=settings.simulated)
-        return '\n'.join([*gain_reasons(late.values), *late.spring_refusals()])
+        return '\n'.join([*gain_reasons(late.values), *late.live_refusals()])
     if word == LoadWord.START_POSITIONS:
         return _positions(settings, start)
     if word == LoadWord.START_MISMATCH:

@@ -30,7 +30,7 @@ __all__ = ['Contact', 'contact_kernel', 'ContactKernel', 'ContactParameters', 'C
 class ContactParameters(Record):
     """What counts as a contact."""
 
-    reaction: float = field('', '', 'what follows one, see Reaction')
+    reaction: float = field('', '', 'what follows one, see ContactReaction')
     bandwidth: float = field('', '1/s', 'of the observer')
     velocity_filter: float = field('', 's', 'filter of velocities that are differences')
     energy: float = field('', 'J', 'that the motion of the frame may have; 0: any')

@@ -30,24 +30,15 @@ velocities: the filter of their differences counts as delay.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 import math
 from typing import cast
 
 from rbd_ros.compiler.records import field, Record
 from rbd_ros.control.interface.events import NONE
-from rbd_ros.control.interface.sentences import Sentence
 
-__all__ = ['borne_delay', 'gain_loop', 'gain_reasons', 'gain_sentences', 'GainCase', 'GROUPS',
-           'judge_gains', 'largest_damping', 'largest_stiffness', 'ROUNDING']
-
-#: parameters of stiffness, damping and integral that belong together; none: there is no integral
-GROUPS = (
-    ('stiffness', 'damping', 'integral'),
-    ('task.linear_stiffness', 'task.linear_damping', 'task.linear_integral'),
-    ('task.angular_stiffness', 'task.angular_damping', 'task.angular_integral'),
-    ('posture.stiffness', 'posture.damping', ''))
-
+__all__ = ['borne_delay', 'gain_loop', 'GainCase', 'judge_gains', 'largest_damping',
+           'largest_stiffness', 'ROUNDING']
 
 #: share by which a gain may miss its bound: the defaults at 10 Hz are just there
 ROUNDING = 1e-9
@@ -187,65 +178,16 @@ def judge_gains(x: GainCase) -> None:
         x.wrong = 3.0
 
 
-def gain_sentences(stiffness: str, damping: str, integral: str, loop: str) -> list[Sentence]:
-    """
-    Return what is said of each gain, of stiffness, damping and the bound; the integral is named.
-
-    :param stiffness: name of its parameter.
-    :param damping: that of the damping.
-    :param integral: that of the integral.
-    :param loop: what is said of the loop.
-    """
-    return [Sentence(each) for each in (
-        f'{damping} {{b:g}} 1/s cannot be stable {loop}: give less than {{c:.4g}} 1/s',
-        f'{stiffness} {{a:g}} 1/s^2 with {damping} {{b:g}} 1/s cannot be stable {loop}: with this '
-        'damping give less than {c:.4g} 1/s^2',
-        f'{integral} {{joint}} 1/s^3 with {stiffness} {{a:g}} 1/s^2 and {damping} {{b:g}} 1/s '
-        'cannot be stable: give less than their product {c:.4g} 1/s^3')]
-
-
 def gain_loop(values: Mapping[str, object], *, differenced: bool = False,
               ) -> tuple[float, float, str]:
     """
     Return period and delay of the control loop, and what is said of them.
 
     :param values: complete set of parameters.
-    :param differenced: see ``gain_reasons``.
+    :param differenced: whether states have no velocities, so that their filter counts.
     """
     rate, delay = cast(float, values['nominal_rate']), cast(float, values['delay'])
     lag = cast(float, values['velocity_filter']) if delay or differenced else 0.0
     parts = [f'a delay of {delay:g} s'] * bool(delay) + [f'velocity_filter {lag:g} s'] * bool(lag)
     loop = ' with '.join([f'at nominal_rate {rate:g} Hz', *filter(None, [' and '.join(parts)])])
     return 1.0 / rate, delay + lag, loop
-
-
-def gain_reasons(values: Mapping[str, object], *, differenced: bool = False) -> list[str]:
-    """
-    Return which gains cannot be stable, with the largest ones that can.
-
-    :param values: complete set of parameters, each valid by itself.
-    :param differenced: whether states have no velocities, so that their filter counts; it always
-        does where a delay is given.
-    """
-    case, reasons = GainCase({}), []
-    case.period, case.delay, loop = gain_loop(values, differenced=differenced)
-    for names in GROUPS:
-        for case.stiffness, case.damping, case.integral in _entries(values, *names):
-            judge_gains(case)
-            if case.wrong:
-                reasons.append(gain_sentences(*names, loop)[int(case.wrong) - 1](
-                    f'{case.integral:g}', case.stiffness, case.damping, case.most))
-    return list(dict.fromkeys(reasons))
-
-
-def _entries(values: Mapping[str, object], *names: str) -> Iterator[tuple[float, ...]]:
-    """Yield the gains of one joint or direction after another."""
-    lists = [_numbers(values[name]) if name else [0.0] for name in names]
-    count = max(len(x) for x in lists)
-    if all(len(x) in (1, count) for x in lists):  # else the numbers of entries are refused
-        for k in range(count):
-            yield tuple(x[k % len(x)] for x in lists)
-
-
-def _numbers(value: object) -> Sequence[float]:
-    return value if isinstance(value, (list, tuple)) else [cast(float, value)]

@@ -30,7 +30,6 @@ from rbd_ros.compiler.language.whole import finite, maximum, minimum, where
 from rbd_ros.compiler.procedure import Vector
 from rbd_ros.compiler.records import field, group, Record
 from rbd_ros.control.interface.events import NONE
-from rbd_ros.control.load.payload import Body
 from rbd_ros.control.modes.modes import Follows, JOINT_SPRINGS, Mode, TIP_SPRINGS
 from rbd_ros.control.parameters.shaping import usual_masses
 from rbd_ros.control.parameters.springs import fitting_damping, SpringCase, usual_stiffness
@@ -105,13 +104,11 @@ class Given(Record):
     """What the parameters of the step are made of."""
 
     simulated: bool = field('', '', 'whether the control clock is that of a simulator')
-    differenced: bool = field('', '', 'whether rules are asked for states without velocities')
     clock_offset: float = field('', 's', 'reception minus stamp of a message without delay, by '
                                          'our own clock')
     robot: RobotNumbers = group(RobotNumbers)
     values: Any = group(VALUES)
-    body: Body = group(Body)  # room for what is judged
-    spring: SpringCase = group(SpringCase)
+    spring: SpringCase = group(SpringCase)  # room for one that is made
 
 
 def numbers_of(robot: Robot) -> RobotNumbers:
@@ -172,9 +169,15 @@ def blind_period(rate: float) -> float:
     return min(2.0 / rate, _BLIND_PERIOD)
 
 
-def loop_delay(g: Given) -> float:
-    """Return the delay from measuring to torque, s; where there is one, filters count as well."""
-    lag = g.values.velocity_filter if g.values.delay != 0.0 or g.differenced else 0.0
+def loop_delay(g: Given, differenced: bool = False) -> float:
+    """
+    Return the delay from measuring to torque, s.
+
+    :param g: what was given.
+    :param differenced: whether states have no velocities, so that their filter counts; it always
+        does where there is a delay.
+    """
+    lag = g.values.velocity_filter if g.values.delay != 0.0 or differenced else 0.0
     return g.values.delay + lag
 
 

@@ -22,22 +22,15 @@ many small changes.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 import math
 
 from rbd_ros.compiler.procedure import Vector
 from rbd_ros.compiler.records import field, Record
-from rbd_ros.control.interface.sentences import Sentence
 
-__all__ = ['FAR', 'gravity_reasons', 'GravityCase', 'judge_gravity']
+__all__ = ['GravityCase', 'judge_gravity']
 
 #: share of its size, and cosine of the angle in its direction, by which gravity may change
 _SHARE, _COSINE = 0.05, math.cos(math.radians(15.0))
-
-#: What is said of gravity that is too far from that of the start.
-FAR = Sentence(
-    'gravity may differ by 5 % in size and 15 degrees in direction from {a:g}, {b:g}, {c:g} '
-    'm/s^2, with which the controller was activated: deactivate first')
 
 
 class GravityCase(Record):
@@ -62,18 +55,3 @@ def judge_gravity(x: GravityCase) -> None:
     size, started = math.sqrt(square), math.sqrt(before)
     near = abs(size - started) <= _SHARE * started and product >= _COSINE * size * started
     x.far = 0.0 if near else 1.0
-
-
-def gravity_reasons(gravity: Sequence[float], started: Sequence[float]) -> list[str]:
-    """
-    Return why gravity must not change so while the robot runs; empty if it may.
-
-    :param gravity: that shall act, m/s^2.
-    :param started: with which the robot was started.
-    """
-    if len(gravity) != 3 or len(started) != 3:
-        return []  # refused by itself
-    case = GravityCase({})
-    case.gravity[:], case.started[:] = gravity, started
-    judge_gravity(case)
-    return [FAR('', *started)] if case.far else []

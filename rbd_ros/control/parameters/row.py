@@ -20,9 +20,12 @@ from dataclasses import dataclass
 import enum
 import math
 
+from rbd_ros.control.interface.sentences import JointName
+from rbd_ros.control.parameters.entries import (
+    Entries, ENTRY_TEXTS, EntryWord, take_entries)
 from rbd_ros.errors import nearest
 
-__all__ = ['Kind', 'Parameter', 'Reaction', 'Value', 'axes', 'choice', 'joints', 'scalar',
+__all__ = ['Kind', 'Parameter', 'ContactReaction', 'Value', 'axes', 'choice', 'joints', 'scalar',
            'startup', 'switch', 'text']
 
 Value = bool | int | float | str | list[int] | list[float] | list[str]
@@ -33,7 +36,7 @@ BOOL, INTEGER, DOUBLE, STRING = 'bool', 'integer', 'double', 'string'
 INTEGERS, DOUBLES, STRINGS = 'integer_array', 'double_array', 'string_array'
 
 
-class Reaction(enum.IntEnum):
+class ContactReaction(enum.IntEnum):
     """What follows a contact; the choices of ``contact.reaction`` in their order."""
 
     OFF = 0
@@ -61,11 +64,19 @@ class Parameter:
     fixed: bool = False  # read-only from startup on
     size: int = 0  # entries, or one for all of them; 0: any number
 
-    def refusal(self, value: object) -> str:
+    @property
+    def entries(self) -> int:
+        """Return how many numbers it has; 0: one for each joint, or any number."""
+        if self.kind == DOUBLES and not self.each_joint and isinstance(self.default, list):
+            return self.size or len(self.default)
+        return 0
+
+    def refusal(self, value: object, joints: int = 0) -> str:
         """
         Return why a value cannot be taken; empty if it can.
 
         :param value: as it came from outside.
+        :param joints: number of controlled joints, 0 while it is not known.
         """
         if self.kind in (INTEGERS, DOUBLES, STRINGS):
             entries = list(value) if isinstance(value, (list, tuple)) else None
@@ -73,14 +84,23 @@ class Parameter:
                 return f'{self.name} must be of type {self.kind}, got {value!r}'
         else:
             entries = [value]
-        if self.size and len(entries) not in (1, self.size):
-            return (f'{self.name} has {len(entries)} entries; give one for all, or {self.size}, '
-                    'one per axis')
         for entry in entries:
             reason = self._entry(entry)
             if reason:
                 return reason
-        return ''
+        return '' if self.kind in (BOOL, STRING, STRINGS) else self._wrong(entries, joints)
+
+    def _wrong(self, entries: list[float], joints: int) -> str:
+        """Return what is wrong with numbers, as every host says it."""
+        size = joints if self.each_joint else self.entries
+        x = Entries({'e': max(len(entries), size, 1)}).plain()
+        x.lower, x.upper, x.count = self.lower, self.upper, len(entries)
+        x.size, x.optional = size or len(entries), self.default == []
+        x.spread = self.each_joint or bool(self.size)
+        x.numbers[:len(entries)] = entries
+        take_entries(x)
+        return ENTRY_TEXTS[EntryWord(x.word)](
+            JointName(self.name, self.unit), x.a, x.b, x.c) if x.word else ''
 
     def _entry(self, value: object) -> str:
         if not _fits(self.kind, value):
@@ -88,10 +108,6 @@ class Parameter:
         if self.choices and value not in self.choices and value != self.default:
             return (f'{self.name} must be one of {list(self.choices)}, got {value!r}'
                     f'{nearest(str(value), self.choices)}')
-        if isinstance(value, (int, float)) and not isinstance(value, bool):
-            if not math.isfinite(value) or not self.lower <= value <= self.upper:
-                return (f'{self.name} = {value} {self.unit} is outside '
-                        f'[{self.lower:g}, {self.upper:g}]')
         return ''
 
 

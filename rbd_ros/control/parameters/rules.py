@@ -22,8 +22,8 @@ from typing import cast
 
 from rbd_ros.control.interface.sentences import effort_unit, unit_of
 from rbd_ros.control.load.payload import payload_vector, PayloadError
-from rbd_ros.control.parameters.gains import gain_reasons
 from rbd_ros.control.parameters.given import blind_period
+from rbd_ros.control.parameters.early_rules import gain_reasons, payload_reasons
 from rbd_ros.control.parameters.values import direction
 from rbd_ros.control.supervisor.states import STOP_LIMIT, Timing
 
@@ -52,13 +52,10 @@ def rules(values: Mapping[str, object]) -> list[str]:
         positions = cast(Sequence[float], values[f'{group}.values'])
         if len(names) != len(positions):
             reasons.append(f'{group} has {len(names)} joints but {len(positions)} values')
-    gravity = cast(Sequence[float], values['gravity'])
-    if len(gravity) != 3:
-        reasons.append(f'gravity must have three entries, got {len(gravity)}')
     axes = [direction(axis) for axis in cast(Sequence[str], values['task.axes'])]
     if not axes or len(set(axes)) != len(axes):
         reasons.append('task.axes must name at least one direction, each once')
-    return (reasons + gain_reasons(values) + _payload(values) + _sensor(values)
+    return (reasons + gain_reasons(values) + payload_reasons(values) + _sensor(values)
             + _cores(values))
 
 
@@ -122,34 +119,14 @@ def _numbers(values: Mapping[str, object]) -> dict[str, float]:
     return {name: value for name, value in values.items() if isinstance(value, (int, float))}
 
 
-def _payload(values: Mapping[str, object]) -> list[str]:
-    com = cast(Sequence[float], values['payload.com'])
-    inertia = cast(Sequence[float], values['payload.inertia'])
-    if len(com) != 3 or len(inertia) != 6:
-        return [f'payload.com needs 3 entries and payload.inertia 6, got {len(com)} and '
-                f'{len(inertia)}']
-    try:
-        payload_vector(cast(float, values['payload.mass']), com, inertia)
-    except PayloadError as error:
-        return [str(error)]
-    return []
-
-
 def _sensor(values: Mapping[str, object]) -> list[str]:
-    reasons = []
-    for name in ('force_torque.force_bias', 'force_torque.moment_bias'):
-        if len(cast(Sequence[float], values[name])) != 3:
-            reasons.append(f'{name} must have three entries')
-    com = cast(Sequence[float], values['force_torque.tool_com'])
-    inertia = cast(Sequence[float], values['force_torque.tool_inertia'])
-    if len(com) != 3 or len(inertia) != 6:
-        return [*reasons, 'force_torque.tool_com needs 3 entries and force_torque.tool_inertia '
-                f'6, got {len(com)} and {len(inertia)}']
     try:
-        payload_vector(cast(float, values['force_torque.tool_mass']), com, inertia)
+        payload_vector(cast(float, values['force_torque.tool_mass']),
+                       cast(Sequence[float], values['force_torque.tool_com']),
+                       cast(Sequence[float], values['force_torque.tool_inertia']))
     except PayloadError as error:
-        reasons.append(f'force_torque.tool_*: {error}')
-    return reasons
+        return [f'force_torque.tool_*: {error}']
+    return []
 
 
 def activation_refusals(values: Mapping[str, object]) -> list[str]:

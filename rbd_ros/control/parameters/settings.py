@@ -16,36 +16,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
 from rbd_ros.control.interface.sentences import Sentence
 from rbd_ros.control.modes.modes import Follows, JOINT_SPRINGS, Mode, TIP_SPRINGS
-from rbd_ros.control.parameters.force import force_reasons
+from rbd_ros.control.parameters.force import axes_reasons
 from rbd_ros.control.parameters.gains import gain_loop
+from rbd_ros.control.parameters.given import fit_springs
+from rbd_ros.control.parameters.judging import joint_spring, judge_robot, Judgement, tip_spring
 from rbd_ros.control.parameters.motor_loop import motor_loop_reason, MotorLoop
 from rbd_ros.control.parameters.motors import motor_reasons, MotorCase
 from rbd_ros.control.parameters.pushes import Pushed, pushes
 from rbd_ros.control.parameters.robot_values import RobotValues
+from rbd_ros.control.parameters.rule_texts import (
+    joint_parameters, rule_texts, said, tip_parameters)
 from rbd_ros.control.parameters.rules import limit_reasons
 from rbd_ros.control.parameters.shaping import inertia_reasons, usual_masses
-from rbd_ros.control.parameters.springs import (
-    FITTED, fitting_damping, least_rate, Spring, spring_cases, spring_reasons, SpringCase)
+from rbd_ros.control.parameters.springs import least_rate, Spring, SpringCase
 from rbd_ros.control.parameters.table import with_modes
-from rbd_ros.control.parameters.validation import per_joint
-from rbd_ros.control.parameters.values import AXES
+from rbd_ros.control.parameters.values import AXES, places
 
 __all__ = ['Settings']
 
 Array = npt.NDArray[np.float64]
-
-#: kg.m^2 or kg of a direction in which nothing moves: any spring is stable there
-_NO_MOTION = 1e100
-
-#: N.m/rad or N/m of a joint that is given no stiffness, and the share of what the rate can hold
-#: that it has at most
-_STIFFNESS, _STIFFNESS_SHARE = 50.0, 0.5
 
 
 class Settings(RobotValues):
@@ -65,8 +59,8 @@ class Settings(RobotValues):
         """Return why this robot cannot be driven with these values; empty if it can."""
         return limit_reasons(self.torque_limits.tolist(), self.torque_rates.tolist(),
                              stop_time=self.number('stop_time'), names=self.robot.spoken()
-                             ) + (self.spring_refusals() + self.motor_refusals()
-                                  + self.force_refusals() + self.inertia_refusals())
+                             ) + (self.force_refusals() + self.live_refusals()
+                                  + self.motor_refusals() + self.inertia_refusals())
 
     def motor_refusals(self) -> list[str]:
         """Return which gains of motors could add more than the torque limits."""
@@ -82,14 +76,14 @@ class Settings(RobotValues):
                              delay=self.number('delay'), rate=self.number('nominal_rate'))
 
     def force_refusals(self) -> list[str]:
-        """Return why forces cannot be controlled; empty if they can, or none shall be."""
+        """Return why forces cannot be controlled along these axes; empty if they can."""
+        robot, frame = self.robot, self.robot.model.frame
         if not self.names('force_control.axes'):
             return []
-        robot, frame = self.robot, self.robot.model.frame
         if robot.sensor and frame(robot.sensor).body != frame(robot.tip).body:
             return [f'force_torque.frame "{robot.sensor}" moves relative to task.frame '
                     f'"{robot.tip}": for force control both must be fixed to one link']
-        return force_reasons(self.values, robot.tip_inertia)
+        return axes_reasons(self.values)
 
     def inertia_refusals(self) -> list[str]:
         """Return why the tip cannot feel as if it had the wanted inertia; empty if it can."""
@@ -105,92 +99,68 @@ class Settings(RobotValues):
             wanted.tolist(), masses.tolist(), chosen, sensor=robot.sensor, tip=robot.tip,
             together=not robot.sensor or frame(robot.sensor).body == frame(robot.tip).body)
 
-    def spring_refusals(self, *, differenced: bool = False) -> list[str]:
+    def live_refusals(self, *, differenced: bool = False) -> list[str]:
         """
-        Return which springs and dampers of the mode cannot be stable; others do not act.
+        Return what is wrong with springs and dampers that act, and with forces; others do not act.
 
         :param differenced: whether states have no velocities, so that their filter counts.
         """
         reasons: list[str] = []
-        mode = self.robot.modes[self.text('mode')]
-        modes = [mode]
+        mode, x = self.robot.modes[self.text('mode')], Judgement({})
         if self.motors_close_loops and mode.follows is Follows.JOINTS and (
                 mode.kernel == 'joint' or mode.spring is not None):
-            reasons, modes = self._motor_loop_refusals(mode, differenced=differenced), []
-        if self.text('contact.reaction') == 'comply' and TIP_SPRINGS not in modes:
-            modes.append(TIP_SPRINGS)
-        for spring in [each for one in modes for each in self.springs(one)]:
-            reasons += spring_reasons(
-                self.values, spring, self._cases(spring, differenced=differenced),
-                differenced=differenced)
-        return reasons
+            reasons = self._motor_loop_refusals(mode, differenced=differenced)
+        x.differenced = differenced
+        judge_robot(x.plain(), self.given.plain())
+        texts = rule_texts(self.values, self.robot.modes, differenced=differenced)
+        return reasons + said(x, texts, self.robot.spoken())
 
-    def _cases(self, spring: Spring, *, differenced: bool = False) -> list[SpringCase]:
-        """Return springs and dampers with their values, judged."""
-        count = len(spring.places)
-        usual = self.usual_stiffness.tolist() if not self.numbers(spring.stiffness) else ()
-        return spring_cases(
-            self.values, spring,
-            per_joint(spring.stiffness, self.numbers(spring.stiffness), count, usual),
-            per_joint(spring.damping, self.numbers(spring.damping), count, [FITTED] * count),
-            self.number(spring.ratio) if spring.ratio else 0.0, differenced=differenced)
-
-    @property
-    def usual_stiffness(self) -> Array:
-        """Return the stiffness of joints that are given none: half of what the rate can hold."""
-        [spring], count = self.springs(JOINT_SPRINGS), len(self.robot.joints)
-        return np.array([_STIFFNESS if not case.wrong else _STIFFNESS_SHARE * case.most
-                         for case in spring_cases(self.values, spring, [_STIFFNESS] * count,
-                                                  [FITTED] * count)])
+    def _springs(self, mode: Mode) -> list[tuple[Spring, SpringCase]]:
+        """Return the springs of a mode with their values, judged."""
+        found, g = [], self.given.plain()
+        if mode is TIP_SPRINGS:
+            for i, axis in enumerate(AXES):
+                found.append((tip_parameters(axis), SpringCase({})))
+                tip_spring(found[-1][1], g, i, False)
+        elif mode.spring is not None:
+            k = list(self.robot.modes).index(mode.name)
+            for j, joint in enumerate(self.robot.spoken()):
+                found.append((joint_parameters(mode, joint), SpringCase({})))
+                joint_spring(found[-1][1], g, k, j, False)
+        return found
 
     def rate_for_springs(self) -> tuple[float, str]:
         """Return the rate in Hz that the springs of the mode need, and which one needs it."""
         worst, what = 0.0, ''
-        for spring in self.springs(self.robot.modes[self.text('mode')]):
-            for place, case in zip(spring.places, self._cases(spring)):
-                if (rate := least_rate(case)) > worst:
-                    worst = rate
-                    said = (f'{spring.stiffness} {{a:g}} {spring.units[0]} of {{joint}} with '
-                            f'{spring.damping} {{b:.3g}} {spring.units[1]}'
-                            + f' and {spring.ratio} {{c:g}}' * bool(spring.ratio))
-                    what = Sentence(said)(place, case.stiffness, case.damping, case.ratio)
+        for spring, case in self._springs(self.robot.modes[self.text('mode')]):
+            if (rate := least_rate(case)) > worst:
+                worst = rate
+                text = (f'{spring.stiffness} {{a:g}} {spring.units[0]} of {{joint}} with '
+                        f'{spring.damping} {{b:.3g}} {spring.units[1]}'
+                        + f' and {spring.ratio} {{c:g}}' * bool(spring.ratio))
+                what = Sentence(text)(spring.place, case.stiffness, case.damping, case.ratio)
         return worst, what
 
     def pushed(self) -> Pushed | None:
         """Return what pushes ask of the joints that springs hold; None: no spring does."""
         mode, robot = self.robot.modes[self.text('mode')], self.robot
-        springs = self.springs(mode)
-        places = [place for spring in springs for place in spring.places]
-        cases = [case for spring in springs for case in self._cases(spring)]
+        springs = self._springs(mode)
+        where = [spring.place for spring, _ in springs]
+        cases = [case for _, case in springs]
         acts = [i for i, case in enumerate(cases) if case.stiffness > 0.0 and (
-            mode is not TIP_SPRINGS or places[i] in self.task_axes)]
+            mode is not TIP_SPRINGS or where[i] in self.task_axes)]
         if not acts:
             return None
         rows = robot.sampled_jacobians if mode is TIP_SPRINGS else [
             np.eye(len(robot.joints))] * len(robot.sampled)
         try:
             return pushes(
-                [places[i] for i in acts], [(H, J[acts]) for H, J in zip(robot.sampled, rows)],
+                [where[i] for i in acts], [(H, J[acts]) for H, J in zip(robot.sampled, rows)],
                 np.array([cases[i].stiffness for i in acts]),
                 np.array([cases[i].damping for i in acts]), cases[0].ratio, self.torque_limits,
                 self.torque_rates)
         except np.linalg.LinAlgError:  # a joint that moves nothing
             return None
-
-    def springs(self, mode: Mode) -> list[Spring]:
-        """
-        Return the springs of a mode, and the inertias that they act on.
-
-        :param mode: one of the robot.
-        """
-        if mode is TIP_SPRINGS:
-            return self._tip_springs()
-        if mode.spring is None:
-            return []
-        stiffness, damping = (f'{mode.name}.{name}' for name in mode.spring)
-        units = '{effort}/{unit}', '{effort}.s/{unit}'
-        return [Spring(stiffness, damping, '', units, self.robot.spoken(),
-                       self.robot.damped_inertia, self.robot.usual_inertia)]
 
     def _motor_loop_refusals(self, mode: Mode, *, differenced: bool) -> list[str]:
         """Return which gains of a law and of its motors cannot be stable together."""
@@ -212,34 +182,15 @@ class Settings(RobotValues):
             reasons.append(motor_loop_reason(case, joint, names, period, delay, loop))
         return reasons
 
-    def _tip_springs(self) -> list[Spring]:
-        """Return the springs at the tip; along other directions than task.axes none acts."""
-        mode, axes, inertia = TIP_SPRINGS, self.task_axes, np.array(self.robot.tip_inertia)
-        found = []
-        for part, names, felt in (('angular', ('rx', 'ry', 'rz'), inertia[:3]),
-                                  ('linear', ('x', 'y', 'z'), inertia[3:])):
-            stiffness, damping = (
-                f'{mode.name}.{part}_{name}' for name in ('stiffness', 'damping'))
-            found.append(Spring(
-                stiffness, damping, f'{mode.name}.damping_ratio',
-                (mode.rows[stiffness].unit, mode.rows[damping].unit), names,
-                [mass if axis in axes and mass > 0.0 else _NO_MOTION
-                 for axis, mass in zip(names, felt.tolist())], felt.tolist()))
-        return found
-
     def own_values(self, mode: Mode) -> list[Array]:
         """
         Return the parameters of a mode with a law function, in the order of its declaration.
 
         :param mode: one with a law function.
         """
-        fitting: dict[str, Sequence[float]] = {}
-        if mode is JOINT_SPRINGS:
-            names = [f'{mode.name}.{row.name}' for row in mode.own]
-            stiffness = self.joints(names[0], self.usual_stiffness.tolist())
-            period, delay, _ = gain_loop(self.values)
-            fitting = {names[0]: stiffness.tolist(), names[1]: [
-                fitting_damping(k, usual, inertia, period, delay) for k, usual, inertia in zip(
-                    stiffness, self.robot.usual_inertia, self.robot.damped_inertia)]}
-        return [self.joints(name, fitting.get(name, ())) if row.each_joint
-                else np.array([self.number(name)]) for name, row in mode.rows.items()]
+        g, found = self.given, places(self.robot.modes, len(self.robot.joints))
+        values = g.values.memory.copy()
+        own = g.values.own
+        begin = found[next(iter(JOINT_SPRINGS.rows))].at - int(g.robot.fitted_to)
+        fit_springs(values[begin:begin + own.size], g.plain())
+        return [values[found[name].at:found[name].at + found[name].size] for name in mode.rows]

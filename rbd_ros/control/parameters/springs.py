@@ -23,17 +23,15 @@ mean of K/M and D/M of the places where springs act, and of zero. Stable gains a
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 import math
 from typing import NamedTuple
 
 from rbd_ros.compiler.records import field, Record
 from rbd_ros.control.interface.sentences import Sentence
-from rbd_ros.control.parameters.gains import (
-    gain_loop, largest_damping, largest_stiffness, ROUNDING)
+from rbd_ros.control.parameters.gains import largest_damping, largest_stiffness, ROUNDING
 
-__all__ = ['FITTED', 'fitting_damping', 'judge_spring', 'least_rate', 'Spring', 'spring_cases',
-           'spring_reasons', 'spring_sentences', 'SpringCase', 'usual_stiffness']
+__all__ = ['FITTED', 'fitting_damping', 'judge_spring', 'least_rate', 'Spring', 'spring_sentences',
+           'SpringCase', 'usual_stiffness']
 
 #: kg.m^2 or kg of what moves nothing: no spring is stable there
 _NO_INERTIA = 1e-12
@@ -54,24 +52,20 @@ _SLOWEST, _FASTEST = 0.1, 1e6
 
 class Spring(NamedTuple):
     """
-    Springs and dampers, one pair for each place.
+    Parameters of a spring and a damper, and where they act.
 
     :param stiffness: name of its parameter.
     :param damping: that of the damping.
     :param ratio: that of the damping ratio; empty: there is none.
     :param units: of stiffness and damping, as a :class:`Sentence` has them.
-    :param places: joints, which know their units, or directions.
-    :param inertia: of each place, such that a damper of inertia over period is stable.
-    :param usual: inertia that a damping is made for where none is given.
+    :param place: joint, which knows its unit, or direction.
     """
 
     stiffness: str
     damping: str
     ratio: str
     units: tuple[str, str]
-    places: Sequence[str]
-    inertia: Sequence[float]
-    usual: Sequence[float]
+    place: str
 
 
 class SpringCase(Record):
@@ -164,50 +158,11 @@ def spring_sentences(spring: Spring, loop: str) -> list[Sentence]:
     per_way, per_speed = spring.units
     besides = f' and {spring.ratio}' if spring.ratio else ''
     return [Sentence(each) for each in (
-        f'{spring.damping} {{b:g}} {per_speed} of {{joint}} cannot be stable {loop}: give less '
-        'than {c:.4g} ' f'{per_speed}',
-        f'{spring.stiffness} {{a:g}} {per_way} of {{joint}} with {spring.damping} {{b:g}} '
+        f'{spring.damping} {{b:g}} {per_speed} of {spring.place} cannot be stable {loop}: give '
+        'less than {c:.4g} ' f'{per_speed}',
+        f'{spring.stiffness} {{a:g}} {per_way} of {spring.place} with {spring.damping} {{b:g}} '
         f'{per_speed}{besides} cannot be stable {loop}: with this damping give less than '
         '{c:.4g} ' f'{per_way}')]
-
-
-def spring_cases(values: Mapping[str, object], spring: Spring, stiffness: Sequence[float],
-                 damping: Sequence[float], ratio: float = 0.0, *, differenced: bool = False,
-                 ) -> list[SpringCase]:
-    """
-    Return the springs and dampers, judged.
-
-    :param values: complete set of parameters.
-    :param spring: what is judged.
-    :param stiffness: of each place.
-    :param damping: of each place; ``FITTED``: one that fits.
-    :param ratio: damping ratio of all.
-    :param differenced: whether states have no velocities, so that their filter counts.
-    """
-    cases = []
-    for k, d, inertia, usual in zip(stiffness, damping, spring.inertia, spring.usual):
-        case = SpringCase({})
-        case.period, case.delay, _ = gain_loop(values, differenced=differenced)
-        case.stiffness, case.damping, case.ratio = k, d, ratio
-        case.inertia, case.usual = inertia, usual
-        judge_spring(case)
-        cases.append(case)
-    return cases
-
-
-def spring_reasons(values: Mapping[str, object], spring: Spring, cases: Sequence[SpringCase], *,
-                   differenced: bool = False) -> list[str]:
-    """
-    Return which springs and dampers cannot be stable, with the largest ones that can.
-
-    :param values: complete set of parameters.
-    :param spring: what is judged.
-    :param cases: its places, judged.
-    :param differenced: whether states have no velocities, so that their filter counts.
-    """
-    sentences = spring_sentences(spring, gain_loop(values, differenced=differenced)[2])
-    return [sentences[int(case.wrong) - 1](place, case.stiffness, case.damping, case.most)
-            for place, case in zip(spring.places, cases) if case.wrong]
 
 
 def least_rate(case: SpringCase) -> float:

@@ -27,8 +27,8 @@ import dataclasses
 from rbd_ros.control.modes.modes import (
     all_modes, DEFAULT, Mode, MODES, Takes, taking, users)
 from rbd_ros.control.parameters.row import (
-    axes, BOOL, choice, DOUBLES, INTEGER, INTEGERS, joints, Parameter, Reaction, scalar, startup,
-    STRINGS, switch, text, Value)
+    axes, BOOL, choice, ContactReaction, DOUBLES, INTEGER, INTEGERS, joints, Parameter, scalar,
+    startup, STRINGS, switch, text, Value)
 
 __all__ = ['NAMES_OF_MODES', 'PARAMETERS', 'defaults', 'with_modes']
 
@@ -266,7 +266,7 @@ _SAFETY = (
 )
 
 _CONTACT = (
-    choice('contact.reaction', 'off', tuple(each.name.lower() for each in Reaction),
+    choice('contact.reaction', 'off', tuple(each.name.lower() for each in ContactReaction),
            'What follows a contact: nothing is looked for, it is reported, the robot is braked, '
            'floats, is held by springs at task.frame, or goes back along its path.',
            structural=False),

@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import cast
 
-from rbd_ros.control.parameters.gravity import gravity_reasons
+from rbd_ros.control.parameters.early_rules import gravity_reasons
 from rbd_ros.control.parameters.row import Parameter, Value
 from rbd_ros.control.parameters.rules import rules
 from rbd_ros.control.parameters.table import defaults, NAMES_OF_MODES, PARAMETERS
@@ -72,16 +72,13 @@ def refusals(changes: Mapping[str, object], current: Mapping[str, Value] | None 
         parameter = known.get(name)
         if parameter is None or (waits and name in NAMES_OF_MODES and isinstance(value, str)):
             continue  # not ours: use_sim_time, QoS overrides
-        reason = parameter.refusal(value)
+        reason = parameter.refusal(value, joints)
         if reason:
             reasons.append(reason)
         elif active and parameter.structural and value != current.get(name):
             reasons.append(f'{name} cannot be changed while active: deactivate first')
-        elif parameter.each_joint and isinstance(value, (list, tuple)):
-            if joints and len(value) not in (0, 1, joints):
-                reasons.append(wrong_count(name, len(value), joints))
-            elif not value and parameter.default:
-                reasons.append(f'{name} must have at least one entry')
+        elif parameter.each_joint and not value and parameter.default:
+            reasons.append(f'{name} must have at least one entry')
     if active and 'gravity' in changes and not reasons:
         reasons = gravity_reasons(cast('list[float]', changes['gravity']),
                                   started or cast('list[float]', current['gravity']))

@@ -59,8 +59,7 @@ def _dims(row: Parameter) -> str | None:
     if row.kind in (BOOL, INTEGER, DOUBLE) or row.kind == STRING and row.choices:
         return ''
     if row.kind == DOUBLES:
-        size = len(cast('list[float]', row.default))
-        return 'n' if row.each_joint else str(row.size or size) if size else None
+        return 'n' if row.each_joint else str(row.entries) if row.entries else None
     return str(len(AXES)) if row.choices else None
 
 

@@ -27,7 +27,7 @@ from rbd_ros.control.interface.cause_codes import (
     CauseCode, is_by_operator, is_final, is_good, is_lost)
 from rbd_ros.control.interface.events import NEVER, NONE
 from rbd_ros.control.parameters.given import blind_period, Given
-from rbd_ros.control.parameters.row import Reaction
+from rbd_ros.control.parameters.row import ContactReaction
 from rbd_ros.control.supervisor.latch import (
     clear, copy_latch, is_latched, Latch, only_lost, only_operator)
 from rbd_ros.control.supervisor.states import longest_ramp, longest_release
@@ -114,9 +114,9 @@ def fill_timing(p: SupervisorParameters, g: Given) -> None:
     p.simulated, p.recover = g.simulated, g.values.recover_lost_state
     p.fault_holds = g.values.fault_action == 0
     p.stop_holds = 1.0 if g.values.stop_action == 0 else 0.0
-    p.contact_floats = g.values.contact.reaction == Reaction.FLOAT
-    p.contact_complies = g.values.contact.reaction == Reaction.COMPLY
-    p.contact_retracts = g.values.contact.reaction == Reaction.RETRACT
+    p.contact_floats = g.values.contact.reaction == ContactReaction.FLOAT
+    p.contact_complies = g.values.contact.reaction == ContactReaction.COMPLY
+    p.contact_retracts = g.values.contact.reaction == ContactReaction.RETRACT
 
 
 def fill_table(p: SupervisorParameters) -> None:

@@ -129,10 +129,12 @@ static void set_time(rbd_session *s, double ros, double steady)
 
 static void init(rbd_session *s, const rbd_host *host)
 {
+  ROBOT(Given) given;
   memset(s, 0, sizeof(*s));  // all pages of it are touched here
   ROBOT(init)(&s->m);
   s->base = s->m.p;
-  point_limits(&s->limits);
+  memcpy(&given, kGiven, sizeof(given));
+  ROBOT(fill_point_limits)(&s->limits, &given);
   s->host = *host;
   s->place = -1;
 }
@@ -150,7 +152,6 @@ static void prepare(rbd_session *s, const double *parameters, int fresh, const d
   memset(&s->feed, 0, sizeof(s->feed));
   memset(&s->target, 0, sizeof(s->target));
   memset(&s->noted, 0, sizeof(s->noted));
-  s->noted.divider = STATE_DIVIDER;
   s->ended = s->taken = 0.0;
   s->following = 0;
   release(s, s->place);
@@ -475,13 +476,14 @@ static int goals(rbd_session *s, double *progress)
   return 1;
 }
 
-static int note(rbd_session *s, int watched, double *row)
+static int note(rbd_session *s, int divider, double *row)
 {
   const int is_new = s->m.x.taken != s->taken;
   s->taken = s->m.x.taken;
-  if (!is_new || !watched) {
+  if (!is_new || !divider) {
     return 0;
   }
+  s->noted.divider = divider;
   ROBOT(note_state)(&s->noted, &s->m.x, &s->m.p);
   if (s->noted.count != 0.0) {
     return 0;
@@ -578,170 +580,77 @@ static int body(const rbd_body *given, double *payload, rbd_word *wrong)
 
 // -- parameters ----------------------------------------------------------------------------------
 
-/// Whether values of a live parameter are those that the library was made for.
-static int is_usual(const rbd_live *row, const double *live)
+static int take(
+  size_t live, const double *numbers, size_t count, double *values, rbd_word *wrong)
 {
-  for (size_t k = row->at; k < row->at + row->size; ++k) {
-    if (live[k] != kLiveValues[k] && !(isnan(live[k]) && isnan(kLiveValues[k]))) {
-      return 0;
-    }
+  ROBOT(Entries) x;
+  const rbd_live *const row = &kLive[live];
+  const size_t room = sizeof(x.numbers) / sizeof(double);
+  memset(&x, 0, sizeof(x));
+  x.lower = row->lower;
+  x.upper = row->upper;
+  x.count = (double)count;
+  x.size = (double)row->size;
+  x.spread = row->spread;
+  x.optional = row->optional;
+  copy(numbers, x.numbers, count < room ? count : room);
+  ROBOT(take_entries)(&x);
+  *wrong = word_of(x.word, (double)live, x.a, x.b, x.c);
+  if (x.word != 0.0) {
+    return 0;
   }
+  copy(x.numbers, values + row->at, row->size);
   return 1;
 }
 
-static void fill(
-  const rbd_session *s, const double *live, int mode, int simulated, double *parameters,
-  double *limits)
+static void give(ROBOT(Given) *given, const double *values)
 {
+  memcpy(given, kGiven, sizeof(*given));
+  memcpy(&given->values, values, sizeof(given->values));
+}
+
+static void fill(
+  const rbd_session *s, const double *values, int simulated, double *parameters, double *limits)
+{
+  ROBOT(Given) given;
   Parameters p = s->base;
-  PointLimits found;
-  point_limits(&found);
-  set_clock(&p, simulated);
-  set_mode(&p, mode);
-  for (size_t k = 0; k < kLiveCount; ++k) {
-    if (!is_usual(&kLive[k], live)) {
-      set_live(k, live + kLive[k].at, &p, &found);
-    }
-  }
-  ROBOT(derive_parameters)(&p);
+  PointLimits found = s->limits;
+  give(&given, values);
+  given.simulated = simulated;
+  ROBOT(fill_parameters)(&p, &given);
+  ROBOT(fill_point_limits)(&found, &given);
   memcpy(parameters, &p, sizeof(p));
   memcpy(limits, &found, sizeof(found));
 }
 
-/// Entry j of a live parameter, where there is one (k < 0) and it is given; else another number.
-static double entry(const double *live, int k, size_t j, double otherwise)
+static int judge(const double *values, const double *begun, rbd_word *wrong)
 {
-  if (k < 0 || kLive[k].size == 0 || isnan(live[kLive[k].at])) {
-    return otherwise;
-  }
-  return live[kLive[k].at + j % kLive[k].size];
-}
-
-static int refuse(
-  rbd_refusal *why, const char *pattern, const char *about, const char *unit, double a, double b,
-  double c)
-{
-  why->pattern = pattern;
-  snprintf(why->about, sizeof(why->about), "%s", about);
-  why->unit = unit;
-  why->numbers[0] = a;
-  why->numbers[1] = b;
-  why->numbers[2] = c;
-  return 0;
-}
-
-static int judge_gains(const double *live, rbd_refusal *why)
-{
-  for (size_t k = 0; k < kGainRulesCount; ++k) {
-    const GainRule *const rule = &kGainRules[k];
-    if (rule->gains[0] < 0 || rule->gains[1] < 0) {
-      continue;  // they cannot change
-    }
-    for (size_t j = 0; j < JOINTS; ++j) {
-      ROBOT(GainCase) gains;
-      memset(&gains, 0, sizeof(gains));
-      gains.stiffness = entry(live, rule->gains[0], j, 0.0);
-      gains.damping = entry(live, rule->gains[1], j, 0.0);
-      gains.integral = entry(live, rule->gains[2], j, 0.0);
-      gains.period = kGainPeriod;
-      gains.delay = kGainDelay;
-      ROBOT(judge_gains)(&gains);
-      if (gains.wrong > 0.0) {
-        char integral[32];
-        snprintf(integral, sizeof(integral), "%g", gains.integral);
-        return refuse(
-          why, rule->sentences[(int)gains.wrong - 1], integral, "", gains.stiffness,
-          gains.damping, gains.most);
-      }
-    }
-  }
-  return 1;
-}
-
-static int judge_springs(const double *live, int mode, rbd_refusal *why)
-{
-  for (size_t k = 0; k < kSpringRulesCount; ++k) {
-    const SpringRule *const rule = &kSpringRules[k];
-    if (!(rule->always || rule->mode == mode) || rule->gains[0] < 0 || rule->gains[1] < 0) {
-      continue;  // others do not act
-    }
-    for (size_t j = 0; j < rule->count; ++j) {
-      ROBOT(SpringCase) spring;
-      memset(&spring, 0, sizeof(spring));
-      // not given: that of the table, a damping that fits
-      spring.stiffness = entry(live, rule->gains[0], j, rule->stiffness[j]);
-      spring.damping = entry(live, rule->gains[1], j, -1.0);
-      spring.ratio = entry(live, rule->gains[2], j, 0.0);
-      spring.inertia = rule->inertia[j];
-      spring.usual = rule->usual[j];
-      spring.period = kGainPeriod;
-      spring.delay = kGainDelay;
-      ROBOT(judge_spring)(&spring);
-      if (spring.wrong > 0.0) {
-        return refuse(
-          why, rule->sentences[(int)spring.wrong - 1], rule->places[j], rule->units[j],
-          spring.stiffness, spring.damping, spring.most);
-      }
-    }
-  }
-  return 1;
-}
-
-static int judge_forces(const double *live, rbd_refusal *why)
-{
-  for (size_t k = 0; k < kForceRulesCount; ++k) {
-    const ForceRule *const rule = &kForceRules[k];
-    ROBOT(ForceCase) force = rule->given;
-    for (int i = 0; i < 4; ++i) {
-      force.gains[i] = entry(live, rule->gains[i], 0, force.gains[i]);
-    }
-    ROBOT(judge_force)(&force);
-    if (force.wrong > 0.0) {
-      return refuse(
-        why, rule->sentences[(int)force.wrong - 1], "", "", force.damping, force.most, 0.0);
-    }
-  }
-  return 1;
-}
-
-static int judge_payload(const double *live, double *payload, rbd_word *wrong)
-{
-  rbd_body given = {0.0, {0.0}, {0.0}, {1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0}, {0.0}};
-  given.mass = live[kLive[kPayload[0]].at];
-  copy(live + kLive[kPayload[1]].at, given.com, 3);
-  copy(live + kLive[kPayload[2]].at, given.inertia, 6);
-  return body(&given, payload, wrong);
-}
-
-static int judge(const double *live, int mode, rbd_refusal *why)
-{
-  double numbers[RBD_PAYLOAD];
-  memset(why, 0, sizeof(*why));
-  return judge_payload(live, numbers, &why->word) && judge_gains(live, why) &&
-         judge_springs(live, mode, why) && judge_forces(live, why);
-}
-
-static int judge_change(const double *live, const double *begun, rbd_refusal *why)
-{
+  ROBOT(Given) given;
+  ROBOT(Judgement) x;
   Parameters p;
-  ROBOT(GravityCase) gravity;
-  memset(why, 0, sizeof(*why));
-  if (kGravity < 0) {
-    return 1;
+  memset(&x, 0, sizeof(x));
+  give(&given, values);
+  if (begun) {
+    memcpy(&p, begun, sizeof(p));
+    copy(p.load.gravity, x.gravity.started, 3);
+    copy(given.values.gravity, x.gravity.gravity, 3);
+    ROBOT(judge_turn)(&x);
   }
-  memcpy(&p, begun, sizeof(p));
-  memset(&gravity, 0, sizeof(gravity));
-  copy(live + kLive[kGravity].at, gravity.gravity, 3);
-  copy(p.load.gravity, gravity.started, 3);
-  ROBOT(judge_gravity)(&gravity);
-  return gravity.far > 0.0 ? refuse(
-    why, kGravityFar, "", "", gravity.started[0], gravity.started[1], gravity.started[2]) : 1;
+  ROBOT(judge_values)(&x, &given);
+  *wrong = word_of(x.rows[0], x.rows[1], x.rows[2], x.rows[3], x.rows[4]);
+  return x.count == 0.0;
 }
 
-static void payload(const double *live, double *numbers)
+static void payload(const double *values, double *numbers)
 {
+  ROBOT(Given) given;
+  rbd_body load = {0.0, {0.0}, {0.0}, {1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0}, {0.0}};
   rbd_word wrong;
-  (void)judge_payload(live, numbers, &wrong);
+  give(&given, values);
+  load.mass = given.values.payload.mass;
+  copy(given.values.payload.com, load.com, 3);
+  copy(given.values.payload.inertia, load.inertia, 6);
+  (void)body(&load, numbers, &wrong);
 }
 
 static const rbd_robot kRobot = {
@@ -754,7 +663,7 @@ static const rbd_robot kRobot = {
   .state = state, .carry = carry, .timer = timer, .look = look, .fault = fault, .bias = bias,
   .goals = goals, .note = note, .points = points, .handle_points = handle_points,
   .takes_partial = takes_partial, .forget_directions = forget_directions, .direction = direction,
-  .miss_direction = miss_direction, .body = body, .fill = fill, .judge = judge,
-  .judge_change = judge_change, .payload = payload};
+  .miss_direction = miss_direction, .body = body, .take = take, .fill = fill,
+  .judge = judge, .payload = payload};
 
 const rbd_robot *rbd_robot_library(void) {return &kRobot;}

@@ -112,7 +112,7 @@ std::string Controller::load_robot()
       static_cast<Controller *>(self)->exchange_->places.release(place);
     }};
   robot_->init(session_, &host);
-  live_.assign(robot_->live_values, robot_->live_values + robot_->live_numbers);
+  values_.assign(robot_->values, robot_->values + robot_->value_count);
   wanted_.resize(robot_->parameters);
   wanted_limits_.resize(robot_->limits);
   measured_.resize(kStateCount * robot_->measured_count);
@@ -120,26 +120,6 @@ std::string Controller::load_robot()
   texts_.resize(robot_->cause_count);
   note_.numbers.resize(2 + 6 * robot_->joint_count);
   return "";
-}
-
-int Controller::place_of(const rclcpp::Parameter & mode) const
-{
-  if (mode.get_type() != rclcpp::ParameterType::PARAMETER_STRING) {
-    return -1;
-  }
-  for (std::size_t k = 0; k < robot_->mode_count; ++k) {
-    if (mode.as_string() == robot_->modes[k].name) {
-      return static_cast<int>(k);
-    }
-  }
-  return -1;
-}
-
-std::string Controller::unknown_mode(const rclcpp::Parameter & given) const
-{
-  const bool text = given.get_type() == rclcpp::ParameterType::PARAMETER_STRING;
-  return "mode must be one of " + listed(names_of(robot_->modes, robot_->mode_count)) + ", got " +
-         (text ? "'" + given.as_string() + "'" : given.value_to_string());
 }
 
 std::string Controller::read_parameters()
@@ -158,8 +138,9 @@ std::string Controller::read_parameters()
     if (given.get_parameter_value() == usual) {
       continue;
     }
-    if (const auto * const live = live_of(*robot_, row.name)) {
-      const std::string wrong = take_value(*live, given, live_);
+    const auto live = live_of(*robot_, row.name);
+    if (live < robot_->live_count) {
+      const std::string wrong = take_value(*robot_, live, given, values_);
       if (!wrong.empty()) {
         return wrong;
       }
@@ -169,14 +150,9 @@ std::string Controller::read_parameters()
              row.fixed + "). Generate it again: " + kGenerate;
     }
   }
-  const auto mode = get_node()->get_parameter("mode");  // of a file it may have any type
-  wanted_mode_ = place_of(mode);
-  if (wanted_mode_ < 0) {
-    return unknown_mode(mode);
-  }
-  rbd_refusal why;
-  return robot_->judge(live_.data(), wanted_mode_, &why) ? "" :
-         rbd_controller::sentence(*robot_, why);
+  rbd_word wrong;
+  return robot_->judge(values_.data(), nullptr, &wrong) ? "" :
+         rbd_controller::sentence(*robot_, wrong, "");
 }
 
 CallbackReturn Controller::on_init()
@@ -188,7 +164,7 @@ CallbackReturn Controller::on_init()
     return CallbackReturn::ERROR;
   }
   fill();
-  topics_->set_limits(wanted_limits_);
+  tell_topics();
   parameters_ = get_node()->add_on_set_parameters_callback(
     [this](const std::vector<rclcpp::Parameter> & changed) {return check(changed);});
   after_parameters_ = get_node()->add_post_set_parameters_callback(
@@ -518,7 +494,7 @@ return_type Controller::update_and_write_commands(
   }
   take_state();
   const bool watched = exchange_->watched.load(std::memory_order_relaxed);
-  if (robot_->note(session_, watched, note_.numbers.data())) {
+  if (robot_->note(session_, watched ? state_divider_.load() : 0, note_.numbers.data())) {
     note_.stamp = stamp_;
     (void)exchange_->notes.push(note_);
   }
@@ -768,31 +744,21 @@ rcl_interfaces::msg::SetParametersResult Controller::check(
 {
   Numbers values, started;
   bool serving;
-  int mode;
   {
     const std::lock_guard<std::mutex> lock(asking_);
-    values = live_;
+    values = values_;
     serving = serving_;
     started = started_;
-    mode = wanted_mode_;
   }
   std::string wrong;
   bool loaded = false;
-  rbd_refusal why;
   for (const auto & each : changed) {
     const auto & name = each.get_name();
+    const auto live = live_of(*robot_, name);
     std::string reason;
-    if (name == "mode") {
-      mode = place_of(each);
-      reason = mode < 0 ? unknown_mode(each) : "";
-    } else if (const auto * const live = live_of(*robot_, name)) {
-      reason = take_value(*live, each, values);
+    if (live < robot_->live_count) {
+      reason = take_value(*robot_, live, each, values);
       loaded = loaded || name.rfind("payload.", 0) == 0;
-      if (reason.empty() && serving && name == "gravity" &&
-        !robot_->judge_change(values.data(), started.data(), &why))
-      {
-        reason = rbd_controller::sentence(*robot_, why);
-      }
     }
     for (std::size_t k = 0; k < robot_->parameter_count; ++k) {
       const auto & row = robot_->parameter_rows[k];
@@ -803,9 +769,11 @@ rcl_interfaces::msg::SetParametersResult Controller::check(
     }
     wrong = reason.empty() ? wrong : reason;
   }
+  rbd_word why;
   rcl_interfaces::msg::SetParametersResult result;
-  result.reason = !wrong.empty() || robot_->judge(values.data(), mode, &why) ? wrong :
-    rbd_controller::sentence(*robot_, why);
+  result.reason = !wrong.empty() ||
+    robot_->judge(values.data(), serving ? started.data() : nullptr, &why) ? wrong :
+    rbd_controller::sentence(*robot_, why, "");
   if (result.reason.empty() && loaded && serving) {
     std::array<double, RBD_PAYLOAD> payload;
     robot_->payload(values.data(), payload.data());
@@ -819,8 +787,13 @@ rcl_interfaces::msg::SetParametersResult Controller::check(
 void Controller::apply(const std::vector<rclcpp::Parameter> & changed)
 {
   if (take(changed)) {
-    topics_->set_limits(wanted_limits_);  // a callback of a topic waits for asking_
+    tell_topics();  // a callback of a topic waits for asking_
   }
+}
+
+void Controller::tell_topics()
+{
+  topics_->set_limits(wanted_limits_, static_cast<int>(values_[robot_->goal_mode_at]));
 }
 
 bool Controller::take(const std::vector<rclcpp::Parameter> & changed)
@@ -828,13 +801,8 @@ bool Controller::take(const std::vector<rclcpp::Parameter> & changed)
   const std::lock_guard<std::mutex> lock(asking_);
   bool any = false;
   for (const auto & each : changed) {
-    const auto * const live = live_of(*robot_, each.get_name());
-    if (each.get_name() == "mode") {
-      wanted_mode_ = place_of(each);
-      any = true;
-    } else if (live != nullptr && take_value(*live, each, live_).empty()) {
-      any = true;
-    }
+    const auto live = live_of(*robot_, each.get_name());
+    any = (live < robot_->live_count && take_value(*robot_, live, each, values_).empty()) || any;
   }
   if (any) {
     fill();
@@ -846,8 +814,8 @@ bool Controller::take(const std::vector<rclcpp::Parameter> & changed)
 
 void Controller::fill()
 {
-  robot_->fill(
-    session_, live_.data(), wanted_mode_, simulated_, wanted_.data(), wanted_limits_.data());
+  state_divider_ = static_cast<int>(values_[robot_->state_divider_at]);
+  robot_->fill(session_, values_.data(), simulated_, wanted_.data(), wanted_limits_.data());
 }
 
 }  // namespace rbd_controller

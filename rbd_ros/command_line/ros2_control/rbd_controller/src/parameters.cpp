@@ -15,7 +15,6 @@
 #include "rbd_controller/parameters.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <cstdint>
 #include <vector>
 
@@ -53,25 +52,54 @@ rclcpp::ParameterValue value_of(const rbd_parameter & row)
   }
 }
 
-const rbd_live * live_of(const rbd_robot & robot, const std::string & name)
+std::size_t live_of(const rbd_robot & robot, const std::string & name)
 {
   const auto * const end = robot.live + robot.live_count;
-  const auto * const found = std::find_if(
-    robot.live, end, [&name](const rbd_live & each) {return name == each.name;});
-  return found == end ? nullptr : found;
+  return static_cast<std::size_t>(std::find_if(
+           robot.live, end, [&name](const rbd_live & each) {return name == each.name;}) -
+         robot.live);
 }
 
-std::string take_value(const rbd_live & row, const rclcpp::Parameter & given, Numbers & live)
+namespace
 {
+
+/// Take a text, which is one of the choices of a parameter; return why not.
+std::string take_text(const rbd_live & row, const rclcpp::Parameter & given, double & number)
+{
+  const std::vector<std::string> names(row.choices, row.choices + row.choice_count);
+  const bool is_text = given.get_type() == ParameterType::PARAMETER_STRING;
+  const std::string text = is_text ? given.as_string() : given.value_to_string();
+  const auto found = std::find(names.begin(), names.end(), text);
+  if (is_text && found != names.end()) {
+    number = static_cast<double>(found - names.begin());
+  } else if (is_text && text.empty() && row.optional) {
+    number = -1.0;
+  } else {
+    return std::string(row.name) + " must be one of " + listed(names) + ", got " +
+           (is_text ? "'" + text + "'" : text);
+  }
+  return "";
+}
+
+}  // namespace
+
+std::string take_value(
+  const rbd_robot & robot, std::size_t live, const rclcpp::Parameter & given, Numbers & values)
+{
+  const rbd_live & row = robot.live[live];
   const std::string name = row.name;
+  if (row.type == RBD_STRING) {
+    return take_text(row, given, values[row.at]);
+  }
   Numbers numbers;
-  if ((row.flag != 0) != (given.get_type() == ParameterType::PARAMETER_BOOL)) {
-    return name + (row.flag ? " must be true or false" : " must be a number, or a list of numbers");
+  if ((row.type == RBD_BOOL) != (given.get_type() == ParameterType::PARAMETER_BOOL)) {
+    return name + (row.type == RBD_BOOL ? " must be true or false" :
+           " must be a number, or a list of numbers");
   }
   switch (given.get_type()) {
     case ParameterType::PARAMETER_BOOL:
-      numbers = {given.as_bool() ? 1.0 : 0.0};
-      break;
+      values[row.at] = given.as_bool() ? 1.0 : 0.0;
+      return "";
     case ParameterType::PARAMETER_DOUBLE:
       numbers = {given.as_double()};
       break;
@@ -89,24 +117,9 @@ std::string take_value(const rbd_live & row, const rclcpp::Parameter & given, Nu
     default:
       return name + " must be a number, or a list of numbers";
   }
-  if (numbers.size() != row.size && !(row.spread && numbers.size() == 1)) {
-    return name + " has " + std::to_string(numbers.size()) + " entries; give " +
-           (row.spread ? "one for all, or " : "") + std::to_string(row.size);
-  }
-  for (const double each : numbers) {
-    const double bounds[] = {each, row.lower, row.upper};
-    if (!std::isfinite(each) || each < row.lower || each > row.upper) {
-      return name + filled(" = {a:g} {joint} is outside [{b:g}, {c:g}]", row.unit, bounds);
-    }
-    if (row.above && each == row.lower) {
-      return name + filled(" = {a:g} {joint} needs another controller: ", row.unit, bounds) +
-             kGenerate;
-    }
-  }
-  for (std::size_t k = 0; k < row.size; ++k) {
-    live[row.at + k] = numbers[k % numbers.size()];
-  }
-  return "";
+  rbd_word wrong;
+  return robot.take(live, numbers.data(), numbers.size(), values.data(), &wrong) ? "" :
+         sentence(robot, wrong, "");
 }
 
 }  // namespace rbd_controller

@@ -44,7 +44,7 @@ void Reports::close()
 
 void Reports::look()
 {
-  exchange_.watched = robot_.state_divider > 0 && topic_->get_subscription_count() > 0;
+  exchange_.watched = topic_->get_subscription_count() > 0;
   Stamped note;
   while (exchange_.notes.pop(note)) {
     publish(note);

@@ -179,8 +179,9 @@ void Topics::close()
   }
 }
 
-void Topics::set_limits(const Numbers & limits)
+void Topics::set_limits(const Numbers & limits, int goal_mode)
 {
+  goal_mode_ = goal_mode;
   const std::lock_guard<std::mutex> lock(reading_);
   limits_ = limits;
 }
@@ -680,7 +681,7 @@ bool Topics::must_switch(int state) const
   if (robot_.modes[mode].takes_trajectories) {
     return false;
   }
-  if (robot_.goal_mode < 0) {
+  if (goal_mode_ < 0) {
     refuse(
       rbd_word{RBD_REFERENCE_WORD_OTHER_MODE, -1.0, static_cast<double>(mode), 0.0, 0.0});
   }

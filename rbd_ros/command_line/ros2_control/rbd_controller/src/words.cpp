@@ -109,6 +109,9 @@ std::string sentence(const rbd_robot & robot, const rbd_word & word, const std::
       about = faults;
     } else if (each.about == RBD_BITS) {
       about = joints_of(robot, word.a);
+    } else if (each.about == RBD_LIVE) {
+      about = robot.live[static_cast<std::size_t>(word.joint)].name;
+      unit = robot.live[static_cast<std::size_t>(word.joint)].unit;
     } else {
       const bool of_model = each.about == RBD_MODEL_JOINT;
       const auto * const joints = of_model ? robot.model_joints : robot.joints;
@@ -122,12 +125,6 @@ std::string sentence(const rbd_robot & robot, const rbd_word & word, const std::
     return filled(each.pattern, about, numbers, unit);
   }
   return "word " + std::to_string(static_cast<int>(word.code));
-}
-
-std::string sentence(const rbd_robot & robot, const rbd_refusal & why)
-{
-  return why.pattern == nullptr ? sentence(robot, why.word, "") :
-         filled(why.pattern, why.about, why.numbers, why.unit);
 }
 
 }  // namespace rbd_controller

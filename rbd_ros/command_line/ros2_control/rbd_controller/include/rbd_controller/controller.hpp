@@ -106,8 +106,6 @@ private:
   std::string carry_payload(const double * numbers) override;
   std::string load_robot();
   std::string read_parameters();
-  int place_of(const rclcpp::Parameter & mode) const;
-  std::string unknown_mode(const rclcpp::Parameter & given) const;
   std::string fault_text() const;
   rclcpp::Service<Trigger>::SharedPtr serve_trigger(
     const std::string & name, const std::function<Reply()> & act);
@@ -123,6 +121,7 @@ private:
   void apply(const std::vector<rclcpp::Parameter> & changed);
   bool take(const std::vector<rclcpp::Parameter> & changed);
   void fill();
+  void tell_topics();
 
   std::unique_ptr<Robot> library_;
   const rbd_robot * robot_ = nullptr;
@@ -149,8 +148,8 @@ private:
   std::atomic<int> waiting_{0};
   bool configured_ = false;         // no activation since the last configuration
   bool simulated_ = false;
-  int wanted_mode_ = 0;
-  Numbers live_;                    // values of parameters
+  std::atomic<int> state_divider_{0};  // updates for each report; 0: none
+  Numbers values_;                  // of parameters
   Numbers wanted_, wanted_limits_;  // numbers that were made of them last
   Numbers started_;                 // with which the robot was activated
   std::array<Answer, 16> answers_;  // by ticket: more than wait at once

@@ -15,6 +15,7 @@
 #ifndef RBD_CONTROLLER__PARAMETERS_HPP_
 #define RBD_CONTROLLER__PARAMETERS_HPP_
 
+#include <cstddef>
 #include <string>
 
 #include "rclcpp/parameter.hpp"
@@ -30,11 +31,12 @@ constexpr char kGenerate[] = "rbd codegen ROBOT --ros2-control --params FILE --o
 /// Return the value of a parameter that the library was made for.
 rclcpp::ParameterValue value_of(const rbd_parameter & row);
 
-/// Return a live parameter by its name; null: it is none.
-const rbd_live * live_of(const rbd_robot & robot, const std::string & name);
+/// Return the place of a live parameter by its name; their count: it is none.
+std::size_t live_of(const rbd_robot & robot, const std::string & name);
 
 /// Take the value of a live parameter into the numbers of all; return why not.
-std::string take_value(const rbd_live & row, const rclcpp::Parameter & given, Numbers & live);
+std::string take_value(
+  const rbd_robot & robot, std::size_t live, const rclcpp::Parameter & given, Numbers & values);
 
 }  // namespace rbd_controller
 

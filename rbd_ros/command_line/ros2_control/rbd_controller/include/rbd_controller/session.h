@@ -30,7 +30,7 @@ extern "C" {
 #endif
 
 /// Of all that this file and codes.h say. Whoever changes one of them gives it the next number.
-#define RBD_SESSION_VERSION 1
+#define RBD_SESSION_VERSION 2
 
 enum {
   RBD_PLACES = 4,     // for trajectories
@@ -95,15 +95,6 @@ typedef struct {
   double mass, com[3], inertia[6], axes[9], origin[3];
 } rbd_body;
 
-/// Why something is refused: a word, or a pattern with what it is about, its unit and numbers.
-typedef struct {
-  rbd_word word;
-  const char * pattern;          // null: it is the word
-  char about[32];
-  const char * unit;
-  double numbers[3];
-} rbd_refusal;
-
 typedef struct {
   const char * name, * unit;
   int endless;
@@ -114,7 +105,7 @@ typedef struct {
   int takes_trajectories, takes_targets, takes_stiffness;
 } rbd_mode;
 
-enum {RBD_JOINT, RBD_MODEL_JOINT, RBD_BITS, RBD_STATE, RBD_MODE, RBD_FAULTS};
+enum {RBD_JOINT, RBD_MODEL_JOINT, RBD_BITS, RBD_STATE, RBD_MODE, RBD_FAULTS, RBD_LIVE};
 
 /// The sentence of a word: {joint}, {unit}, {effort}, numbers as {a}, {b:.3g}, {a|one|two}.
 typedef struct {
@@ -152,10 +143,12 @@ typedef struct {
 typedef struct {
   const char * name, * unit;
   double lower, upper;
-  int above;                     // it must be above its lower bound, which means something else
-  int flag;                      // it is true or false
+  int type;
+  int optional;                  // it may be empty
   int spread;                    // one number may be given for all
   size_t size, at;               // its numbers, NaN where none are given; where they begin
+  size_t choice_count;           // of a text, which is the place of one of these; -1: none of them
+  const char * const * choices;
 } rbd_live;
 
 typedef struct rbd_session rbd_session;
@@ -166,12 +159,11 @@ typedef struct {
   const char * robot;
   size_t session_bytes;          // of a session, which begins with zeros
   size_t parameters, limits;     // numbers of the step, and of what points may ask for
-  size_t live_numbers;
+  size_t value_count;            // numbers of all parameters that may change, and of others
   size_t most_points;
   double heartbeat_rate;         // Hz
   int linear;                    // straight lines between positions
-  int state_divider;             // updates for each report; 0: none
-  int goal_mode;                 // that a goal switches to; -1: none
+  size_t mode_at, goal_mode_at, state_divider_at;  // among the values
   int gravity_from_imu;
   const char * tip;
 
@@ -189,7 +181,7 @@ typedef struct {
   const rbd_spring_column * spring_columns;
   const rbd_parameter * parameter_rows;
   const rbd_live * live;
-  const double * live_values;    // that the library was made for
+  const double * values;         // that the library was made for
 
   // -- a life of it
   void (* init)(rbd_session * session, const rbd_host * host);
@@ -222,9 +214,9 @@ typedef struct {
   /// Tell of goals that have ended; write the way of the active one: its number, s, then 3 desired,
   /// 2 actual and 2 errors of each joint. 0: there is none.
   int (* goals)(rbd_session * session, double * progress);
-  /// Write a state for a report, if it is due: s, whether the law tracks a reference, then sent,
+  /// Write a state for a report, each so many updates, 0: never, if it is due: s, whether the law tracks a reference, then sent,
   /// q, qd and 3 of the reference of each joint. 0: none is due.
-  int (* note)(rbd_session * session, int watched, double * note);
+  int (* note)(rbd_session * session, int divider, double * note);
 
   // -- slow: what messages hold
   void (* points)(rbd_session * session, int place, rbd_points * points);
@@ -238,14 +230,16 @@ typedef struct {
   int (* miss_direction)(const rbd_session * session, double now, rbd_word * word);
   int (* body)(const rbd_body * given, double * payload, rbd_word * wrong);
 
-  // -- slow: parameters by their live values
+  // -- slow: parameters by their values
+  /// Take numbers of a live parameter into the values of all.
+  int (* take)(
+    size_t live, const double * numbers, size_t count, double * values, rbd_word * wrong);
   void (* fill)(
-    const rbd_session * session, const double * live, int mode, int simulated,
-    double * parameters, double * limits);
-  int (* judge)(const double * live, int mode, rbd_refusal * why);
-  /// Judge values that came while the robot is driven, by the parameters of its activation.
-  int (* judge_change)(const double * live, const double * begun, rbd_refusal * why);
-  void (* payload)(const double * live, double * payload);
+    const rbd_session * session, const double * values, int simulated, double * parameters,
+    double * limits);
+  /// Judge values of all; while the robot is driven, also by the parameters of its activation.
+  int (* judge)(const double * values, const double * begun, rbd_word * wrong);
+  void (* payload)(const double * values, double * payload);
 } rbd_robot;
 
 /// The table of this library; it has the name by which it is found.

@@ -93,8 +93,8 @@ public:
   /// Answer what has ended, publish feedback, look for other publishers; to be called often.
   void look();
 
-  /// Take other limits of points, of parameters that have changed.
-  void set_limits(const Numbers & limits);
+  /// Take other limits of points, and the mode of goals, of parameters that have changed.
+  void set_limits(const Numbers & limits, int goal_mode);
 
 private:
   using Follow = control_msgs::action::FollowJointTrajectory;
@@ -139,7 +139,7 @@ private:
     const std::function<void()> & before);
   void handle(int task, int place);
   std::size_t place_of(const std::string & joint) const;  // their count: it is none of them
-  std::string goal_mode() const {return robot_.modes[robot_.goal_mode].name;}
+  std::string goal_mode() const {return robot_.modes[goal_mode_].name;}
   bool leaves_out(const std::vector<std::string> & names) const;
   std::string difference(const std::vector<std::string> & names) const;
   [[noreturn]] void refuse(const rbd_word & word) const;
@@ -159,6 +159,7 @@ private:
   rbd_session * const session_;
   std::mutex reading_;  // among slower threads
   Numbers limits_;  // of what points may ask for
+  std::atomic<int> goal_mode_{-1};  // that a goal switches to; -1: none
   const std::vector<std::string> joints_;
   rclcpp::Subscription<sensor_msgs::msg::Imu>::SharedPtr imu_;
   std::vector<std::unique_ptr<Guarded>> guarded_;

@@ -34,9 +34,6 @@ std::string listed(const std::vector<std::string> & names);
 /// Return what a word says; faults: of the causes that are latched.
 std::string sentence(const rbd_robot & robot, const rbd_word & word, const std::string & faults);
 
-/// Return why something is refused.
-std::string sentence(const rbd_robot & robot, const rbd_refusal & why);
-
 }  // namespace rbd_controller
 
 #endif  // RBD_CONTROLLER__WORDS_HPP_

@@ -1,0 +1,80 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""Values become parameters of the step, and are judged, by procedures: the same in every form."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from random_values import random_values
+from rbd_ros.compiler.procedure import bind
+from rbd_ros.control.joint_states.arrival import fill_states
+from rbd_ros.control.parameters.judging import judge_values, Judgement
+from rbd_ros.control.parameters.settings import Settings
+from rbd_ros.control.parameters.table import PARAMETERS
+from rbd_ros.control.parameters.values import places
+from rbd_ros.control.references.points import fill_point_limits, PointLimits
+from rbd_ros.control.step.state import fill_parameters, Parameters
+from recorded_robots import controlled_robot, KINDS
+from sampling import examples
+
+
+@pytest.mark.parametrize('kind', KINDS)
+def test_machine_code_fills_in_what_python_does(kind: str) -> None:
+    """Whatever the values are, all numbers are the same to the last bit, and finite."""
+    robot, rng = controlled_robot(kind), np.random.default_rng(1000 + len(kind))
+    sizes = {'n': len(robot.joints), 'm': robot.model.nv, 's': 8}
+    given = Settings(robot, random_values(rng, sizes['n']), simulated=False).given
+    forms = []
+    for backend in ('python', 'llvm'):
+        p, limits, x = Parameters(sizes), PointLimits(sizes), Judgement(sizes)
+        forms.append((p, limits, x, [bind(function, record, given, backend=backend) for
+                                     function, record in (
+            (fill_states, p.states), (fill_parameters, p), (fill_point_limits, limits),
+            (judge_values, x))]))
+    for k in range(examples('properties', 25)):
+        settings = Settings(robot, random_values(rng, sizes['n']), simulated=k % 2 > 0)
+        given.memory[:] = settings.given.memory
+        for *_, x, runs in forms:
+            x.reset()
+            for run in runs if k % 5 == 0 else runs[:3]:  # rules take Python their time
+                run()
+        for first, second in zip(*(each[:3] for each in forms), strict=True):
+            np.testing.assert_array_equal(first.memory, second.memory)
+        assert np.isfinite(forms[0][0].memory).all() and np.isfinite(forms[0][1].memory).all()
+
+
+def test_every_number_has_its_place() -> None:
+    """Places follow each other without a gap, and hold what was given."""
+    robot = controlled_robot('arm')
+    found = sorted(places(robot.modes, 3).values(), key=lambda each: each.at)
+    own = {name for mode in robot.modes.values() if mode.law for name in mode.rows}
+    others = [each for each in found if each.row.name not in own]
+    gaps = [after.at - each.at - each.size for each, after in zip(others, others[1:])]
+    assert sorted(gaps)[:-1] == [0] * (len(gaps) - 1)  # between two stand those of the laws
+    rng = np.random.default_rng(3)
+    values = random_values(rng, 3)
+    numbers = Settings(robot, values, simulated=False).given.values.memory
+    for each in found:
+        value = values[each.row.name]
+        held = numbers[each.at:each.at + each.size]
+        if isinstance(value, str):
+            assert held == (each.names.index(value) if value in each.names else -1)
+        elif not isinstance(value, list):
+            assert held == float(value)
+        elif PARAMETERS[each.row.name].choices:
+            assert held.sum() == len(value)
+        else:
+            np.testing.assert_array_equal(held, value or np.full(each.size, np.nan))
