@@ -84,8 +84,8 @@ def test_the_library_fills_in_and_refuses_what_the_node_does(tmp_path: Path) -> 
         given.memory[:] = Settings(settings.robot, values, simulated=k % 2 > 0).given.memory
         x.reset()
         x.gravity.started[:], x.gravity.gravity[:] = settings.numbers('gravity'), values['gravity']
-        for run in (turned, *runs) if driven else runs:
-            run()
+        for judged in (turned, *runs) if driven else runs:
+            judged()
         data += [np.array([k % 2, driven], float), given.values.memory.copy()]
         expected.append(np.concatenate([
             p.memory, limits.memory, [x.count == 0], x.rows[0] if x.count else np.zeros(5)]))
