@@ -72,7 +72,7 @@ def checked(folder, text, node='/controller'):
     (HEAD + '      realtime.cores: [3.0]\n', 'realtime.cores must be of type integer_array, got'),
     (HEAD + '      torqe_limits: [1.0]\n', 'torqe_limits does not exist; did you mean "torque_l'),
     (HEAD + '      mode: dance\n', "mode must be one of .*, got 'dance'"),
-    (HEAD + '      hold_time: 9.0\n', 'hold_time = 9.0 s is outside'),
+    (HEAD + '      hold_time: 9.0\n', 'hold_time = 9 s is outside'),
     (HEAD + '      minimum_rate: 2000.0\n', 'minimum_rate 2000 Hz is above nominal_rate'),
     (HEAD + '      autostart: "true"\n',
      "autostart must be true or false, without quotes; got 'true'"),

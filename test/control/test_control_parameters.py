@@ -122,7 +122,7 @@ def test_gravity_of_a_running_robot_stays_near_that_of_its_start(changes):
 def test_sizes_are_checked_against_the_joints():
     """A per-joint parameter has one entry or one per joint."""
     assert refusals({'stiffness': [1.0, 2.0]}, joints=2) == []
-    assert 'each of the 3 joints' in refusals({'stiffness': [1.0, 2.0]}, joints=3)[0]
+    assert 'give one for all, or 3' in refusals({'stiffness': [1.0, 2.0]}, joints=3)[0]
 
 
 def test_a_set_is_judged_together():

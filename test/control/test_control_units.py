@@ -176,6 +176,8 @@ def test_the_plugin_says_the_same(controller):
     for word, pattern in rows:
         if int(word) == LoadWord.LOOP_SINGULAR:
             pattern = pattern.replace('(pivot ', '(')
+        if int(word) in ENTRY_TEXTS:
+            continue  # its bounds have the unit of the number
         pattern = re.sub(r'{c\|\|\. .*}', '', pattern.replace('\\"', '"'))
         for name in names:
             text = Sentence(pattern)(name, 1.5, 2.5, 1.0)

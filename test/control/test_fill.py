@@ -77,4 +77,4 @@ def test_every_number_has_its_place() -> None:
         elif PARAMETERS[each.row.name].choices:
             assert held.sum() == len(value)
         else:
-            np.testing.assert_array_equal(held, value or np.full(each.size, np.nan))
+            np.testing.assert_array_equal(held, np.resize(value or [np.nan], each.size))

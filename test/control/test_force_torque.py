@@ -29,9 +29,9 @@ from rbd_ros import Dynamics
 from rbd_ros.control.force_torque.force_law import (
     begin_force_law, force_law, force_rests, ForceGains, ForceLaw)
 from rbd_ros.control.interface.causes import Cause
-from rbd_ros.control.parameters.early_rules import force_reasons
 from rbd_ros.control.parameters.force import (
     gain_limit, largest_gain, largest_stiffness, MARGIN)
+from rbd_ros.control.parameters.settings import Settings
 from rbd_ros.control.parameters.table import defaults
 from rbd_ros.control.robot import make_robot
 from rbd_ros.errors import ModelError
@@ -410,14 +410,20 @@ def test_largest_stiffness(k: float, T: float) -> None:
     ({'delay': 0.02}, 'cannot be stable at nominal_rate')])
 def test_refusals_name_what_would_do(changes: dict[str, object], said: str) -> None:
     """What cannot be stable is refused with the largest value that is accepted, and that is."""
+    robot = dataclasses.replace(controller_rig.robot_and_dynamics()[0], sensor=FRAME)
     values = defaults() | {'force_torque.frame': FRAME, 'force_control.axes': ['tz'],
                            'task.axes': ['rx', 'ry', 'rz', 'tx', 'ty']}
-    mass = [0.05] * 3 + [3.0] * 3
-    assert force_reasons(values, mass) == []
-    reasons = force_reasons(values | changes, mass)
+
+    def reasons_of(changes: dict[str, object]) -> list[str]:
+        settings = Settings(robot, values | changes, simulated=False)
+        settings.given.robot.tip_inertia[:] = [0.05] * 3 + [3.0] * 3
+        return settings.force_refusals() or settings.live_refusals()
+
+    assert reasons_of({}) == []
+    reasons = reasons_of(changes)
     assert len(reasons) == 1 and said in reasons[0], reasons
     if 'force_control.gain' in changes:
         most = float(reasons[0].split()[-2])
-        assert force_reasons(values | {'force_control.gain': 0.999 * most}, mass) == []
-        assert force_reasons(values | {'force_control.gain': 1.001 * most}, mass)
+        assert reasons_of({'force_control.gain': 0.999 * most}) == []
+        assert reasons_of({'force_control.gain': 1.001 * most})
         assert most < MARGIN * 20.0

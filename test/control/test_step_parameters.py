@@ -80,6 +80,8 @@ OUTSIDE = {
 def other(row: Parameter, value: Value) -> Value:
     """Return another valid value of a parameter."""
     if row.choices:
+        if row.kind == STRINGS:
+            return [row.choices[0]]
         return next(choice for choice in row.choices if choice != value)
     if isinstance(value, bool):
         return not value

@@ -35,7 +35,7 @@ from rbd_ros.control.interface.events import NEVER, NONE
 from rbd_ros.control.laws.springs import Springs
 from rbd_ros.control.modes.modes import LawCode
 from rbd_ros.control.parameters.given import (
-    barrier_margins, fit_springs, Given, torque_limits, velocity_limits)
+    barrier_margins, fit_springs, Given, mode_of, torque_limits, velocity_limits)
 from rbd_ros.control.parameters.values import OWN
 
 __all__ = [
@@ -167,7 +167,7 @@ def fill_laws(p: LawGains, g: Given) -> None:
     :param p: gets them.
     :param g: what was given.
     """
-    mode = g.values.mode
+    mode = mode_of(g)
     p.law, p.own = g.robot.law[mode], g.robot.own[mode]
     p.spring, p.damper = g.robot.spring[mode], g.robot.damper[mode]
     p.switch_time, p.stiffness_power = g.values.switch_time, g.values.stiffness_power

@@ -25,12 +25,12 @@ from rbd_ros.control.load import words as load_words
 from rbd_ros.control.modes.modes import MODES
 from rbd_ros.control.parameters.given import Given
 from rbd_ros.control.parameters.judging import (
-    GAINS, judge_alone, judge_robot, judge_turn, Judgement, RuleWord)
-from rbd_ros.control.parameters.row import ContactReaction, Value
+    GAINS, judge_alone, judge_turn, Judgement, RuleWord)
+from rbd_ros.control.parameters.row import Value
 from rbd_ros.control.parameters.rule_texts import FAR, rule_texts, said
 from rbd_ros.control.parameters.values import places, write
 
-__all__ = ['force_reasons', 'gain_reasons', 'gravity_reasons', 'payload_reasons']
+__all__ = ['gain_reasons', 'gravity_reasons', 'payload_reasons']
 
 #: of the loop in which gains act
 _LOOP = ('nominal_rate', 'delay', 'velocity_filter')
@@ -90,19 +90,3 @@ def gravity_reasons(gravity: Sequence[float], started: Sequence[float]) -> list[
     x.gravity.gravity[:], x.gravity.started[:] = gravity, started
     judge_turn(x)
     return said(x, {RuleWord.GRAVITY: FAR})
-
-
-def force_reasons(values: Mapping[str, object], inertia: Sequence[float]) -> list[str]:
-    """
-    Return why forces cannot be controlled with these values; empty if they can.
-
-    :param values: complete set of parameters.
-    :param inertia: that is felt along each of ``AXES``.
-    """
-    names = [name for name in places(MODES, 1)
-             if name.startswith(('force_control.', 'force_torque.', 'task'))]
-    g, x = _alone(values, [*names, *_LOOP]), Judgement({})
-    g.values.mode, g.values.contact.reaction = 0, ContactReaction.OFF
-    g.robot.tip_inertia[:], g.robot.spring[:], g.robot.comply = inertia, -1.0, -1
-    judge_robot(x.plain(), g.plain())
-    return said(x, rule_texts(values))

@@ -34,14 +34,14 @@ from rbd_ros.control.modes.modes import Follows, JOINT_SPRINGS, Mode, TIP_SPRING
 from rbd_ros.control.parameters.shaping import usual_masses
 from rbd_ros.control.parameters.springs import fitting_damping, SpringCase, usual_stiffness
 from rbd_ros.control.parameters.table import PARAMETERS
-from rbd_ros.control.parameters.values import places, VALUES
+from rbd_ros.control.parameters.values import OWN, places, VALUES
 from rbd_ros.control.robot import Robot
 from rbd_ros.errors import SettingError
 
 __all__ = [
     'barrier_margins', 'blind_period', 'contact_coulomb', 'contact_torques', 'contact_viscous',
-    'fit_springs', 'Given', 'loop_delay', 'MODES_AT_MOST', 'motor_blind_damping',
-    'motors_close_loops', 'numbers_of', 'reference_velocity', 'RobotNumbers', 'STRAY',
+    'fit_springs', 'Given', 'loop_delay', 'mode_of', 'MODES_AT_MOST', 'motor_blind_damping',
+    'motors_close_loops', 'numbers_of', 'own_place', 'reference_velocity', 'RobotNumbers', 'STRAY',
     'torque_limits', 'torque_rates', 'velocity_limits', 'WINDOW']
 
 #: modes that a robot may have
@@ -181,6 +181,21 @@ def loop_delay(g: Given, differenced: bool = False) -> float:
     return g.values.delay + lag
 
 
+def mode_of(g: Given) -> int:
+    """Return the number of the mode, which is the place of what is known of it."""
+    return min(max(g.values.mode, 0), MODES_AT_MOST - 1)
+
+
+def own_place(at: float, joints: int) -> int:
+    """
+    Return where the numbers of a parameter of a law function begin among all of them.
+
+    :param at: the place, of those of a robot.
+    :param joints: how many there are.
+    """
+    return min(max(int(at), 0), OWN - joints)
+
+
 def fit_springs(values: Vector, g: Given) -> None:
     """
     Make stiffness and damping of the springs at the joints where none are given.
@@ -188,9 +203,9 @@ def fit_springs(values: Vector, g: Given) -> None:
     :param values: numbers of the law functions; get them.
     :param g: what was given.
     """
-    at, of = g.robot.fitted, g.robot.fitted_to
-    period, delay = 1.0 / g.values.nominal_rate, loop_delay(g)
-    for j in range(len(g.robot.inertia)):
+    n, period, delay = len(g.robot.inertia), 1.0 / g.values.nominal_rate, loop_delay(g)
+    at, of = own_place(g.robot.fitted, n), own_place(g.robot.fitted_to, n)
+    for j in range(n):
         if not math.isfinite(g.values.own[of + j]):
             g.spring.inertia, g.spring.usual = g.robot.inertia[j], g.robot.usual_inertia[j]
             g.spring.period, g.spring.delay = period, delay

@@ -31,7 +31,8 @@ from rbd_ros.control.load.payload import Body, judge_body
 from rbd_ros.control.modes.modes import LawCode
 from rbd_ros.control.parameters.force import ForceCase, judge_force
 from rbd_ros.control.parameters.gains import GainCase, judge_gains
-from rbd_ros.control.parameters.given import Given, loop_delay, motors_close_loops
+from rbd_ros.control.parameters.given import (
+    Given, loop_delay, mode_of, motors_close_loops, own_place)
 from rbd_ros.control.parameters.gravity import GravityCase, judge_gravity
 from rbd_ros.control.parameters.row import ContactReaction
 from rbd_ros.control.parameters.springs import (
@@ -168,7 +169,7 @@ def judge_robot(x: Judgement, g: Given) -> None:
     :param x: gets it.
     :param g: what was given.
     """
-    mode = g.values.mode
+    mode = mode_of(g)
     sprung = g.robot.spring[mode] >= 0.0
     if sprung and not (motors_close_loops(g) and g.robot.law[mode] == LawCode.OWN_JOINT):
         for j in range(len(g.robot.inertia)):
@@ -199,8 +200,9 @@ def joint_spring(x: SpringCase, g: Given, mode: int, j: int, differenced: bool) 
     :param j: the joint.
     :param differenced: whether states have no velocities, so that their filter counts.
     """
-    stiffness = g.values.own[int(g.robot.spring[mode]) + j]
-    damping = g.values.own[int(g.robot.damper[mode]) + j]
+    n = len(g.robot.inertia)
+    stiffness = g.values.own[own_place(g.robot.spring[mode], n) + j]
+    damping = g.values.own[own_place(g.robot.damper[mode], n) + j]
     x.inertia, x.usual = g.robot.inertia[j], g.robot.usual_inertia[j]
     x.period, x.delay = 1.0 / g.values.nominal_rate, loop_delay(g)
     usual = usual_stiffness(x)
