@@ -30,7 +30,6 @@ from rbd_ros.compiler.source.c_procedures import emit_procedure
 from rbd_ros.compiler.source.c_structs import comment, summary
 from rbd_ros.control.controller import Controller
 from rbd_ros.control.force_torque.words import SensorWord
-from rbd_ros.control.interface.cause_codes import CauseCode
 from rbd_ros.control.interface.causes import Cause
 from rbd_ros.control.interface.events import Kind
 from rbd_ros.control.joint_states.words import ArrivalWord
@@ -64,7 +63,7 @@ NODE = '/controller'
 #: Share of its limit by which a torque of the sample may differ.
 SHARE = 1e-9
 #: What numbers of the records stand for.
-_CODES = (Kind, StateCode, CauseCode, GoalStatus, FlowWord, ArrivalWord, SupervisorWord,
+_CODES = (Kind, StateCode, Cause, GoalStatus, FlowWord, ArrivalWord, SupervisorWord,
           ReferenceWord, PointWord, LawWord, ObserverWord, LoadWord, SensorWord, Streamed,
           Task, Turn, Use, ResultCode)
 #: s of joint states in the sample before somebody stops the robot, and after that.

@@ -42,7 +42,6 @@ from rbd_ros.errors import RbdError
 
 __all__ = ['Controller', 'Outdated']
 
-_CAUSES = tuple(Cause)
 
 #: why a start is refused that was asked for before a stop and comes after it
 _STOPPED = '~/stop was called meanwhile'
@@ -137,7 +136,7 @@ class Controller(Stepping):
         # What follows from a fault does not explain it.
         if cause.name not in self._fault_sentences.by_cause:
             self.speaker.outside[cause.name] = text
-        self.u.cause = _CAUSES.index(cause)
+        self.u.cause = cause
         self.u.numbers[:2] = FlowWord.OUTSIDE, NOBODY
         self._step(Kind.FAULT, self.x.now, steady)
 

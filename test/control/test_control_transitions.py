@@ -36,9 +36,8 @@ from unittest import mock
 import numpy as np
 import pytest
 from rbd_ros.compiler.procedure import bind, Vector
-from rbd_ros.control.interface.cause_codes import (
-    CauseCode, CAUSES, is_by_operator, is_cause, is_final, is_good, is_lost)
-from rbd_ros.control.interface.causes import Cause, Reaction
+from rbd_ros.control.interface.causes import (
+    Cause, CAUSES, is_by_operator, is_cause, is_final, is_good, is_lost, Reaction)
 from rbd_ros.control.interface.events import accuse, Event as Happening, NOBODY, NONE, Result
 from rbd_ros.control.supervisor import answers, supervisor as procedures
 from rbd_ros.control.supervisor.answers import (
@@ -61,7 +60,7 @@ HELD = (State.HOLDING, State.FLOATING, State.COMPLYING, State.RETRACTING)
 KINDS = (Cause.STATE_STALE, Cause.TRACKING, Cause.SECOND_SENDER, Cause.OPERATOR_STOP,
          Cause.DEAD_MAN, Cause.CONTACT, Cause.SIGNAL)
 #: after which a robot is not held
-BARRING = (CauseCode.WRONG_MODEL, CauseCode.FROZEN, CauseCode.SECOND_SENDER)
+BARRING = (Cause.WRONG_MODEL, Cause.FROZEN, Cause.SECOND_SENDER)
 ASKED = ('activate', 'reset', 'reset, output taken')
 LOST, RAMP, LONG = 0.4, 0.55, 5.0  # s: more than hold_time, than release_time, than every sequence
 VALID = 50.0  # s for which a state may be used
@@ -284,11 +283,10 @@ def test_the_kinds_of_causes_are_complete():
     """Each cause looks to the conditions like one of those that are tried, and has its number."""
     def kind(cause: Cause) -> tuple[object, ...]:
         return (cause.reaction, cause.by_operator, cause is Cause.DEAD_MAN,
-                CauseCode[cause.name] in BARRING, cause is Cause.CONTACT)
+                cause in BARRING, cause is Cause.CONTACT)
     assert {kind(cause) for cause in Cause} == {kind(cause) for cause in KINDS}
-    assert [code.name for code in CauseCode] == [cause.name for cause in Cause]
     for code, cause in enumerate(Cause):
-        assert is_cause(code) and is_by_operator(code) is cause.by_operator
+        assert cause == code and is_cause(code) and is_by_operator(code) is cause.by_operator
         assert [is_lost(code), is_good(code), is_final(code)] == [
             cause.reaction is each for each in (Reaction.LOST, Reaction.GOOD, Reaction.FINAL)]
     assert not is_cause(-1) and not is_cause(CAUSES)
@@ -605,8 +603,8 @@ def test_machine_code_does_what_python_does():
         for _ in range(150):
             now += rng.choice([0.001, 0.01, 0.3]) * rng.random()
             event = [rng.choice([0, 1, 2, 3, 4, 4, *[5] * 9]), now, now,
-                     rng.choice([rng.randrange(CAUSES), CauseCode.OPERATOR_STOP,
-                                 *[CauseCode.CONTACT] * 3]),
+                     rng.choice([rng.randrange(CAUSES), Cause.OPERATOR_STOP,
+                                 *[Cause.CONTACT] * 3]),
                      now + rng.choice([0.1, 10.0, 10.0, 10.0, -1.0]), rng.randrange(2)]
             if rng.random() < 0.03:
                 event[rng.choice([1, 2, 4])] = rng.choice([math.nan, math.inf, -1e308])

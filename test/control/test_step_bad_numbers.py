@@ -35,8 +35,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 from rbd_ros.compiler.records import Record
-from rbd_ros.control.interface.cause_codes import CAUSES
-from rbd_ros.control.interface.causes import Cause
+from rbd_ros.control.interface.causes import Cause, CAUSES
 from rbd_ros.control.interface.events import Kind
 from rbd_ros.control.joint_states.sources import SOURCES
 from rbd_ros.control.laws.law_records import LawCode

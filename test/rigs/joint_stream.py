@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from rbd_ros.control.interface.cause_codes import CauseCode
+from rbd_ros.control.interface.causes import Cause
 from rbd_ros.control.interface.events import Event, Joints, NONE, Result, Structure
 from rbd_ros.control.interface.sentences import JointName
 from rbd_ros.control.joint_states.arrival import Arrival, arrive, is_ready, StateLimits, States
@@ -125,5 +125,5 @@ class JointStream:
         x, joints, _, structure, p, _ = self.plain
         now = self.time + later
         cause = diagnose(Diagnosis({}), x, joints, structure, p.ages, now)
-        return CauseCode(cause).name, diagnosis_text(
+        return Cause(cause).name, diagnosis_text(
             self.x, self.joints, self.structure, self.p.ages, self.intake, now)

@@ -16,7 +16,7 @@
 
 from __future__ import annotations
 
-from rbd_ros.control.interface.cause_codes import CauseCode
+from rbd_ros.control.interface.causes import Cause
 from rbd_ros.control.interface.events import Joints, NEVER, NOBODY, NONE, Structure
 from rbd_ros.control.joint_states.arrival import States
 from rbd_ros.control.joint_states.sources import (
@@ -50,15 +50,15 @@ def diagnose(x: Diagnosis, states: States, joints: Joints, structure: Structure,
         if structure.measured[j] > 0.0:
             oldest = min(oldest, joints.until[j])
     if joints.calm == 0.0 and now <= oldest:
-        x.cause, x.word = CauseCode.IMPLAUSIBLE, states.motion.reason.word
+        x.cause, x.word = Cause.IMPLAUSIBLE, states.motion.reason.word
         x.joint, x.a = states.motion.reason.joint, states.motion.reason.a
         x.b, x.c = states.motion.reason.b, states.motion.reason.c
-        return CauseCode.IMPLAUSIBLE
+        return Cause.IMPLAUSIBLE
     lags = 0 if now > oldest else 1  # else the next one came too late
     j = _first(states.sources, joints, structure, p, now, lags)
-    x.cause = CauseCode.STATE_STALE
+    x.cause = Cause.STATE_STALE
     if j >= 0 and structure.controlled[j] == 0.0:
-        x.cause = CauseCode.PRESCRIBED_STALE
+        x.cause = Cause.PRESCRIBED_STALE
     _explain(x, states.sources, p, now, j)
     return int(x.cause)
 

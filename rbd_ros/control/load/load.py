@@ -31,7 +31,7 @@ import numpy.typing as npt
 from rbd_ros.compiler.language.whole import where
 from rbd_ros.compiler.procedure import Vector
 from rbd_ros.compiler.records import field, Record
-from rbd_ros.control.interface.cause_codes import CauseCode
+from rbd_ros.control.interface.causes import Cause
 from rbd_ros.control.interface.events import (
     accuse, Event, NEVER, NOBODY, NONE, Result, tell)
 from rbd_ros.control.load.payload import about_origin, payload_vector
@@ -239,7 +239,7 @@ def check_gravity(x: Load, p: LoadLimits, y: Result) -> bool:
     """
     if x.known:
         return True
-    accuse(y, CauseCode.GRAVITY_STALE, LoadWord.GRAVITY_OLD, NOBODY, p.timeout, 0.0, 0.0)
+    accuse(y, Cause.GRAVITY_STALE, LoadWord.GRAVITY_OLD, NOBODY, p.timeout, 0.0, 0.0)
     return False
 
 

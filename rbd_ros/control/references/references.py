@@ -21,7 +21,7 @@ The flow calls ``take_reference`` for every event that brings one.
 from __future__ import annotations
 
 from rbd_ros.compiler.records import group, Record
-from rbd_ros.control.interface.cause_codes import CauseCode
+from rbd_ros.control.interface.causes import Cause
 from rbd_ros.control.interface.events import accuse, Event, Joints, Kind, NOBODY, Result, Structure
 from rbd_ros.control.laws.law_records import LawCode
 from rbd_ros.control.monitors.guards import accepted, Refusals, refused
@@ -160,5 +160,5 @@ def take_reference(x: References, p: ReferenceLimits, limits: MonitorParameters,
     if u.kind != Kind.REFUSED and (y.answer == 0.0 or y.answer == ReferenceWord.REPLACED):
         accepted(x.refusals)
     elif refused(x.refusals, limits, u.steady) and moves(x, joints, structure, law):
-        accuse(y, CauseCode.BAD_COMMAND, SupervisorWord.REFUSED_IN_A_ROW, NOBODY, x.refusals.row,
+        accuse(y, Cause.BAD_COMMAND, SupervisorWord.REFUSED_IN_A_ROW, NOBODY, x.refusals.row,
                0.0, 0.0)

@@ -23,8 +23,8 @@ from __future__ import annotations
 
 from rbd_ros.compiler.procedure import Matrix, Vector
 from rbd_ros.compiler.records import field, group, Record
-from rbd_ros.control.interface.cause_codes import (
-    CauseCode, is_by_operator, is_final, is_good, is_lost)
+from rbd_ros.control.interface.causes import (
+    Cause, is_by_operator, is_final, is_good, is_lost)
 from rbd_ros.control.interface.events import NEVER, NONE
 from rbd_ros.control.supervisor.latch import (
     clear, copy_latch, is_latched, Latch, only_lost, only_operator)
@@ -155,16 +155,16 @@ def _look(x: Supervisor, p: SupervisorParameters) -> None:
     x.held[Condition.LOST_CAUSE] = is_lost(cause)
     x.held[Condition.GOOD_CAUSE] = is_good(cause)
     x.held[Condition.OPERATOR_CAUSE] = is_by_operator(cause)
-    x.held[Condition.DEAD_MAN_CAUSE] = cause == CauseCode.DEAD_MAN
-    x.held[Condition.CONTACT_CAUSE] = cause == CauseCode.CONTACT
+    x.held[Condition.DEAD_MAN_CAUSE] = cause == Cause.DEAD_MAN
+    x.held[Condition.CONTACT_CAUSE] = cause == Cause.CONTACT
     x.held[Condition.DOUBTED] = x.doubted
     x.held[Condition.FINAL] = x.final
     x.held[Condition.ONLY_LOST] = only_lost(x.faults)
     x.held[Condition.ONLY_OPERATOR] = only_operator(x.faults)
-    frozen = is_latched(x.faults, CauseCode.FROZEN)
+    frozen = is_latched(x.faults, Cause.FROZEN)
     x.held[Condition.HOLD_BARRED] = (
-        frozen or is_latched(x.faults, CauseCode.WRONG_MODEL)
-        or is_latched(x.faults, CauseCode.SECOND_SENDER))
+        frozen or is_latched(x.faults, Cause.WRONG_MODEL)
+        or is_latched(x.faults, Cause.SECOND_SENDER))
     x.held[Condition.RECOVER] = p.recover
     x.held[Condition.STOP_HOLDS] = p.stop_holds > 0.0
     x.held[Condition.FAULT_HOLDS] = p.fault_holds

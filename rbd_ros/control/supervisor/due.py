@@ -16,7 +16,7 @@
 
 from __future__ import annotations
 
-from rbd_ros.control.interface.cause_codes import CauseCode
+from rbd_ros.control.interface.causes import Cause
 from rbd_ros.control.supervisor.answers import Supervisor
 from rbd_ros.control.supervisor.latch import is_latched
 from rbd_ros.control.supervisor.states import Due, LoadTrust, StateCode
@@ -117,7 +117,7 @@ def is_distrusted(x: Supervisor) -> bool:
 
     :param x: supervisor.
     """
-    return is_latched(x.faults, CauseCode.WRONG_MODEL)
+    return is_latched(x.faults, Cause.WRONG_MODEL)
 
 
 def is_frozen(x: Supervisor) -> bool:
@@ -126,7 +126,7 @@ def is_frozen(x: Supervisor) -> bool:
 
     :param x: supervisor.
     """
-    return is_latched(x.faults, CauseCode.FROZEN)
+    return is_latched(x.faults, Cause.FROZEN)
 
 
 def has_touched(x: Supervisor) -> bool:
@@ -135,7 +135,7 @@ def has_touched(x: Supervisor) -> bool:
 
     :param x: supervisor.
     """
-    return is_latched(x.faults, CauseCode.CONTACT)
+    return is_latched(x.faults, Cause.CONTACT)
 
 
 def trust_in_load(x: Supervisor) -> int:

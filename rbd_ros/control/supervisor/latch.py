@@ -20,14 +20,11 @@ from typing import NamedTuple
 
 from rbd_ros.compiler.procedure import Matrix, Vector
 from rbd_ros.compiler.records import field, Record
-from rbd_ros.control.interface.cause_codes import CAUSES, is_by_operator, is_lost
-from rbd_ros.control.interface.causes import Cause
+from rbd_ros.control.interface.causes import Cause, CAUSES, is_by_operator, is_lost
 from rbd_ros.control.interface.events import NONE
 
 __all__ = ['clear', 'copy_latch', 'is_latched', 'Latch', 'latch', 'Latched', 'latched',
            'only_lost', 'only_operator']
-
-_CAUSES = tuple(Cause)
 
 
 class Latch(Record):
@@ -146,5 +143,5 @@ def latched(x: Latch) -> list[Latched]:
         return []
     found = sorted((place, k) for k, place in enumerate(x.order) if place > 0.0)
     rows = [(k, [float(x.details[k, i]) for i in range(6)]) for _, k in found]
-    return [Latched(_CAUSES[k], row[0], int(row[1]), int(row[2]), (row[3], row[4], row[5]))
+    return [Latched(Cause(k), row[0], int(row[1]), int(row[2]), (row[3], row[4], row[5]))
             for k, row in rows]

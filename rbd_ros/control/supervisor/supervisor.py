@@ -26,7 +26,7 @@ number counts as a clock that jumped back; a steady time that is none, as no tim
 from __future__ import annotations
 
 from rbd_ros.compiler.records import field, Record
-from rbd_ros.control.interface.cause_codes import CauseCode, CAUSES, is_cause, is_final, is_good
+from rbd_ros.control.interface.causes import Cause, CAUSES, is_cause, is_final, is_good
 from rbd_ros.control.interface.events import Event, NEVER, NOBODY, NONE, Result
 from rbd_ros.control.supervisor import transitions
 from rbd_ros.control.supervisor.answers import (
@@ -53,7 +53,7 @@ _HURRY = 0.1
 class Diagnosis(Record):
     """Why the state has become too old, as far as the messages say."""
 
-    cause: float = field('', '', 'see CauseCode')
+    cause: float = field('', '', 'see Cause')
     word: float = field('', '', 'what exactly; 0: nothing but that there was none')
     joint: float = field('', '', 'that it is about', NOBODY)
     a: float = field('', '', 'first number of the sentence')
@@ -114,7 +114,7 @@ def fault(x: Supervisor, p: SupervisorParameters, steady: float, cause: int, wor
     :param x: supervisor.
     :param p: its parameters.
     :param steady: steady time, s.
-    :param cause: what happened, see ``CauseCode``.
+    :param cause: what happened, see ``Cause``.
     :param word: what was seen, for the log; 0: nothing more.
     :param joint: that it is about.
     :param a: first number of the sentence.
@@ -145,7 +145,7 @@ def stop(x: Supervisor, p: SupervisorParameters, steady: float, cause: int, word
     :param x: supervisor.
     :param p: its parameters.
     :param steady: steady time, s.
-    :param cause: why, see ``CauseCode``.
+    :param cause: why, see ``Cause``.
     :param word: what exactly.
     :param joint: that it is about.
     :param a: first number of the sentence.
@@ -300,10 +300,10 @@ def _watch(x: Supervisor, p: SupervisorParameters, d: Diagnosis, now: float, ste
     silent, before = steady - x.last_fresh, x.clock
     x.clock = now
     if now < before:
-        fault(x, p, steady, CauseCode.CLOCK_JUMP, SupervisorWord.CLOCK_BACKWARDS, NOBODY,
+        fault(x, p, steady, Cause.CLOCK_JUMP, SupervisorWord.CLOCK_BACKWARDS, NOBODY,
               before - now, 0.0, 0.0)
     elif now > x.expiry and now - before > p.state_timeout > silent:  # the states are not late
-        fault(x, p, steady, CauseCode.CLOCK_JUMP, SupervisorWord.CLOCK_AHEAD, NOBODY,
+        fault(x, p, steady, Cause.CLOCK_JUMP, SupervisorWord.CLOCK_AHEAD, NOBODY,
               now - before, silent, 0.0)
     elif now > x.expiry and d.word > 0.0:
         fault(x, p, steady, int(d.cause), int(d.word), int(d.joint), d.a, d.b, d.c)
@@ -311,10 +311,10 @@ def _watch(x: Supervisor, p: SupervisorParameters, d: Diagnosis, now: float, ste
         fault(x, p, steady, int(d.cause), SupervisorWord.SILENT, NOBODY, silent, 0.0, 0.0)
     elif p.simulated and silent > p.state_timeout:
         if is_stopping(x):  # a stop must end even if the clock stands still
-            fault(x, p, steady, CauseCode.STATE_STALE, SupervisorWord.SIMULATOR_AT_REST, NOBODY,
+            fault(x, p, steady, Cause.STATE_STALE, SupervisorWord.SIMULATOR_AT_REST, NOBODY,
                   silent, 0.0, 0.0)
         elif silent > p.pause_limit:
-            fault(x, p, steady, CauseCode.PAUSE_TOO_LONG, SupervisorWord.PAUSED, NOBODY, silent,
+            fault(x, p, steady, Cause.PAUSE_TOO_LONG, SupervisorWord.PAUSED, NOBODY, silent,
                   0.0, 0.0)
         else:
             x.paused = True

@@ -23,7 +23,7 @@ procedures, by those who know them; what they give may be anything and is no par
 from __future__ import annotations
 
 from rbd_ros.compiler.procedure import Vector
-from rbd_ros.control.interface.cause_codes import CauseCode
+from rbd_ros.control.interface.causes import Cause
 from rbd_ros.control.interface.events import NOBODY, Result
 from rbd_ros.control.supervisor.answers import moment
 from rbd_ros.control.supervisor.due import due_now, is_distrusted, is_live, is_stopping
@@ -153,7 +153,7 @@ def gravity_known(x: Command, p: CommandLimits, c: Computed, steady: float) -> b
     :param steady: steady time, s.
     """
     if not (is_finite(c.gravity) and is_finite(c.driver)):
-        fault(x.supervisor, p.supervisor, steady, CauseCode.BAD_GRAVITY,
+        fault(x.supervisor, p.supervisor, steady, Cause.BAD_GRAVITY,
               SupervisorWord.GRAVITY_NOT_FINITE, NOBODY, 0.0, 0.0, 0.0)
         return False
     x.torque.gravity[:] = c.gravity
@@ -198,7 +198,7 @@ def law_not_finite(x: Command, p: CommandLimits, steady: float) -> None:
     :param p: their parameters.
     :param steady: steady time, s.
     """
-    fault(x.supervisor, p.supervisor, steady, CauseCode.BAD_COMMAND,
+    fault(x.supervisor, p.supervisor, steady, Cause.BAD_COMMAND,
           SupervisorWord.LAW_NOT_FINITE, NOBODY, 0.0, 0.0, 0.0)
 
 
@@ -224,7 +224,7 @@ def no_brake(x: Command, p: CommandLimits, steady: float) -> None:
     :param p: their parameters.
     :param steady: steady time, s.
     """
-    fault(x.supervisor, p.supervisor, steady, CauseCode.BAD_GRAVITY,
+    fault(x.supervisor, p.supervisor, steady, Cause.BAD_GRAVITY,
           SupervisorWord.VELOCITY_NOT_FINITE, NOBODY, 0.0, 0.0, 0.0)
 
 
