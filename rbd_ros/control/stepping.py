@@ -37,7 +37,7 @@ from rbd_ros.control.laws.design import design
 from rbd_ros.control.load.load import restart_load
 from rbd_ros.control.parameters.settings import Settings
 from rbd_ros.control.references.feeder import Feeder
-from rbd_ros.control.references.goal_outcomes import EndedGoals
+from rbd_ros.control.references.goals import EndedGoals
 from rbd_ros.control.references.pieces import Ring
 from rbd_ros.control.references.results import Outcome
 from rbd_ros.control.snapshots import Snapshots

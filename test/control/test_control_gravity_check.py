@@ -18,9 +18,9 @@ import numpy as np
 import pytest
 from rbd_ros.control.interface.causes import Cause
 from rbd_ros.control.interface.events import Joints, Result, Structure
+from rbd_ros.control.interface.words import LoadWord
 from rbd_ros.control.laws.stops import StopKernel
 from rbd_ros.control.load.load import Load
-from rbd_ros.control.load.words import LoadWord
 from rbd_ros.control.start.start import passes_start, restart_start, Start, StartLimits
 
 TWO = {'n': 2, 'm': 2}

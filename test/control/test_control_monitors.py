@@ -25,6 +25,7 @@ import pytest
 from rbd_ros.control.interface.causes import Cause
 from rbd_ros.control.interface.events import Joints, NOBODY, Result
 from rbd_ros.control.interface.sentences import JointName
+from rbd_ros.control.interface.words import SupervisorWord
 from rbd_ros.control.monitors.guards import (
     accepted, check_dead_man, DeadMan, is_alive, press, Refusals, refused)
 from rbd_ros.control.monitors.monitor_parameters import MonitorParameters
@@ -35,7 +36,6 @@ from rbd_ros.control.monitors.motion_watch import arm_motion, check_motion, Moti
 from rbd_ros.control.numerics.patience import is_calm, Patience, runs_out
 from rbd_ros.control.parameters.robot_values import WINDOW
 from rbd_ros.control.supervisor.states import StateCode
-from rbd_ros.control.supervisor.words import supervisor_text, SupervisorWord, TEXTS
 
 PERIOD = 0.001
 SIZES = {'n': 2, 'm': 2}
@@ -45,8 +45,13 @@ NAMES = (JointName('a', 'rad'), JointName('b', 'm'))
 def said(y):
     """Return the accusations as causes and sentences; none remains."""
     rows, y.accused = list(y.accusations[:int(y.accused)]), 0.0
-    return [(Cause(int(row[0])), supervisor_text(
-        int(row[1]), NAMES[int(row[2])], *row[3:], 'LIKELY')) for row in rows]
+    return [(Cause(int(row[0])), spoken(*row[1:])) for row in rows]
+
+
+def spoken(word, joint, a, b, c):
+    """Return a sentence; likely causes follow where they may."""
+    return SupervisorWord(int(word)).text(
+        NAMES[int(joint)], a, b, c, causes='. LIKELY' if c > 0.0 else '')
 
 
 # -- patience -------------------------------------------------------------------------------------
@@ -241,8 +246,7 @@ class FirstMotion:
     def check(self, now, q=(0.0, 0.0), qd=(0.0, 0.0), rests=1):
         """Return what is wrong."""
         word = check_motion(self.x, self.p, now, q, qd, rests)
-        return supervisor_text(word, NAMES[int(self.x.joint)], self.x.a, self.x.b, 0.0,
-                               '') if word else ''
+        return spoken(word, self.x.joint, self.x.a, self.x.b, 0.0) if word else ''
 
 
 def test_motion_watch_sees_distance_and_acceleration():
@@ -317,9 +321,3 @@ def test_refused_references_in_a_row_are_counted():
     assert [refused(x, p, 10.0 + 1.1 * k) for k in range(9)] == [False] * 9
     p.refusals = 0
     assert not any(refused(x, p, 20.0) for _ in range(9))
-
-
-def test_each_word_has_a_sentence():
-    """No code is without its text."""
-    assert set(TEXTS) == set(SupervisorWord)
-    assert all(TEXTS[word]('elbow', 1.0, 2.0, 0.0) for word in TEXTS)

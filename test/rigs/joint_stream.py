@@ -26,7 +26,7 @@ from rbd_ros.control.joint_states.arrival import Arrival, arrive, is_ready, Stat
 from rbd_ros.control.joint_states.diagnosis import diagnose, diagnosis_text, missing_joints
 from rbd_ros.control.joint_states.intake import Intake
 from rbd_ros.control.joint_states.sources import SOURCES
-from rbd_ros.control.joint_states.words import arrival_texts
+from rbd_ros.control.joint_states.words import arrival_text
 from rbd_ros.control.supervisor.supervisor import Diagnosis
 
 NAMES = (JointName('a', 'rad'), JointName('b', 'm'), JointName('c', 'rad'))
@@ -108,7 +108,7 @@ class JointStream:
 
     def _text(self, word: float, joint: float, *numbers: float) -> str:
         name = self.intake.joints[int(joint)] if joint >= 0.0 else ''
-        return arrival_texts(self.intake)[int(word)](name, *numbers) if word else ''
+        return arrival_text(self.intake, word, name, *numbers) if word else ''
 
     @property
     def ready(self) -> bool:

@@ -26,8 +26,7 @@ from rbd_ros.compiler.records import field, Record
 from rbd_ros.control.interface.events import Event, Joints, Kind, NONE, Result, Structure
 from rbd_ros.control.interface.sentences import JointName
 from rbd_ros.control.references.feeder import Feeder
-from rbd_ros.control.references.goal_outcomes import EndedGoals
-from rbd_ros.control.references.goals import Tolerances
+from rbd_ros.control.references.goals import EndedGoals, Tolerances
 from rbd_ros.control.references.joint_intake import JointIntake
 from rbd_ros.control.references.joint_profile import JointLimits
 from rbd_ros.control.references.joint_reference import (

@@ -35,10 +35,10 @@ from rbd_ros.compiler import Bound
 from rbd_ros.compiler.language.whole import dot, maximum, total, where
 from rbd_ros.compiler.procedure import Kernel, Matrix, Vector
 from rbd_ros.compiler.records import field, Record
-from rbd_ros.control.force_torque.words import SensorWord
 from rbd_ros.control.interface.causes import Cause
 from rbd_ros.control.interface.events import (
     accuse, Event, Joints, NEVER, NOBODY, NONE, Result, tell)
+from rbd_ros.control.interface.words import SensorWord
 from rbd_ros.control.load.payload import payload_vector
 from rbd_ros.control.parameters.settings import Settings
 from rbd_ros.control.supervisor.states import StateCode

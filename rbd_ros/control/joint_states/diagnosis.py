@@ -18,10 +18,11 @@ from __future__ import annotations
 
 from rbd_ros.control.interface.causes import Cause
 from rbd_ros.control.interface.events import Joints, NEVER, NOBODY, NONE, Structure
+from rbd_ros.control.interface.words import ArrivalWord
 from rbd_ros.control.joint_states.arrival import States
 from rbd_ros.control.joint_states.sources import (
     AgeLimits, gather, last_arrival, Sources, timeout_of)
-from rbd_ros.control.joint_states.words import arrival_texts, ArrivalWord, Kinds, Text
+from rbd_ros.control.joint_states.words import arrival_text, Kinds
 from rbd_ros.control.numerics.places import place_of
 from rbd_ros.control.supervisor.supervisor import Diagnosis
 
@@ -125,14 +126,13 @@ class _Text:
 
     def __init__(self, states: States, p: AgeLimits, kinds: Kinds, now: float) -> None:
         self._sources, self._p, self._kinds, self._now = states.sources, p, kinds, now
-        self._texts: dict[int, Text] = arrival_texts(kinds)
 
     def word(self, word: float, joint: float, a: float, b: float, c: float) -> str:
         """Return the sentence of a word; empty for none."""
         if not word:
             return ''
         name = self._kinds.joints[int(joint)] if joint >= 0.0 else ''
-        return self._texts[int(word)](name, float(a), float(b), float(c))
+        return arrival_text(self._kinds, word, name, float(a), float(b), float(c))
 
     def reason(self, k: int) -> str:
         """Return why the last message of a kind was not fresh; empty if it was."""

@@ -25,7 +25,7 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-from rbd_ros.control.load.words import LoadWord, SHORT, TEXTS
+from rbd_ros.control.interface.words import LoadWord
 from rbd_ros.control.parameters.gains import gain_reasons
 from rbd_ros.control.parameters.settings import Settings
 from rbd_ros.control.start.start import BEYOND, BEYOND_SHARE, Start
@@ -60,7 +60,7 @@ def load_text(word: int, joint: int, numbers: tuple[float, float, float], settin
     if word == LoadWord.START_MISMATCH:
         return f'{_mismatch(settings, start)}. {_explanation(settings, start)}'
     names = _loop_of_row(settings) if word in _OF_LOOPS else settings.robot.spoken()
-    return TEXTS[word](names[joint] if joint >= 0 else '', *numbers)
+    return LoadWord(word).text(names[joint] if joint >= 0 else '', *numbers)
 
 
 def _loop_of_row(settings: Settings) -> list[str]:
@@ -101,7 +101,7 @@ def _mismatch(settings: Settings, start: Start) -> str:
         if abs(effort - predicted) <= most:
             continue
         hint = ' (sign reversed?)' if abs(effort + predicted) <= most else ''
-        said = SHORT[LoadWord.START_MISMATCH](name, effort, predicted, 0.0)
+        said = LoadWord.START_MISMATCH.text(name, effort, predicted)
         parts.append(f'{said}{hint}')
     return '; '.join(parts)
 

@@ -20,9 +20,9 @@ import math
 
 from rbd_ros.compiler.procedure import Matrix, Vector
 from rbd_ros.compiler.records import field, Record
+from rbd_ros.control.interface.words import LoadWord
 from rbd_ros.control.joint_states.ages import Freshness, observe
 from rbd_ros.control.joint_states.sources import AgeLimits, Sources
-from rbd_ros.control.load.words import LoadWord
 
 __all__ = ['find_down', 'Tilt']
 

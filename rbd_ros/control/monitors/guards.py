@@ -19,10 +19,10 @@ from __future__ import annotations
 from rbd_ros.compiler.records import field, Record
 from rbd_ros.control.interface.causes import Cause
 from rbd_ros.control.interface.events import accuse, NEVER, NOBODY, Result
+from rbd_ros.control.interface.words import SupervisorWord
 from rbd_ros.control.monitors.monitor_parameters import MonitorParameters
 from rbd_ros.control.supervisor.answers import moment
 from rbd_ros.control.supervisor.states import StateCode
-from rbd_ros.control.supervisor.words import SupervisorWord
 
 __all__ = ['accepted', 'check_dead_man', 'DeadMan', 'is_alive', 'press', 'Refusals', 'refused']
 

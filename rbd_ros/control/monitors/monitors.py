@@ -26,12 +26,12 @@ from rbd_ros.compiler.procedure import Vector
 from rbd_ros.compiler.records import field, group, Record
 from rbd_ros.control.interface.causes import Cause
 from rbd_ros.control.interface.events import accuse, Joints, NEVER, NOBODY, NONE, Result
+from rbd_ros.control.interface.words import SupervisorWord
 from rbd_ros.control.monitors.monitor_parameters import MonitorParameters
 from rbd_ros.control.monitors.motion_watch import arm_motion, check_motion, MotionWatch
 from rbd_ros.control.numerics.patience import is_calm, Patience, restart_patience, runs_out
 from rbd_ros.control.parameters.robot_values import WINDOW
 from rbd_ros.control.supervisor.states import StateCode
-from rbd_ros.control.supervisor.words import SupervisorWord
 
 __all__ = ['begin_watch', 'changed_law', 'check_plausible', 'check_watch', 'first_beyond',
            'Plausible', 'restart_plausible', 'Watch']

@@ -31,13 +31,13 @@ from rbd_ros.compiler.procedure import Vector
 from rbd_ros.control.interface.causes import Cause
 from rbd_ros.control.interface.events import (
     accuse, Joints, NEVER, NOBODY, NONE, Result, Structure, tell)
+from rbd_ros.control.interface.words import ObserverWord
 from rbd_ros.control.numerics.places import place_of
 from rbd_ros.control.observers.contact_records import (
     Contact, ContactKernel, ContactParameters, ContactRoom, REACTIONS)
 from rbd_ros.control.observers.frame_contact import find_energy, find_wrench
 from rbd_ros.control.observers.momentum import (
     is_finite_momentum, is_time, MomentumKernel, reset_momentum, settled, update_momentum)
-from rbd_ros.control.observers.words import ObserverWord
 from rbd_ros.control.parameters.settings import Settings
 
 __all__ = ['check_contact', 'feel_contact', 'fill_contact', 'is_watched', 'restart_contact',

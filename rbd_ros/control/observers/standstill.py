@@ -33,6 +33,7 @@ from rbd_ros.compiler.procedure import Vector
 from rbd_ros.compiler.records import field, group, Record
 from rbd_ros.control.interface.causes import Cause
 from rbd_ros.control.interface.events import accuse, Joints, NEVER, NOBODY, NONE, Result, Structure
+from rbd_ros.control.interface.words import ObserverWord
 from rbd_ros.control.numerics.patience import Patience, restart_patience, runs_out
 from rbd_ros.control.numerics.places import place_of
 from rbd_ros.control.observers.hidden_motion import (
@@ -42,7 +43,6 @@ from rbd_ros.control.observers.observer import Observer, ObserverParameters
 from rbd_ros.control.observers.unseen_motion import (
     derive_unseen, fill_unseen, follow_unseen, go_on_unseen, is_touched, restart_unseen, too_fast,
     UnseenMotion, UnseenParameters)
-from rbd_ros.control.observers.words import ObserverWord
 from rbd_ros.control.parameters.settings import Settings
 
 __all__ = ['check_standstill', 'derive_standstill', 'fill_standstill', 'is_doubtful',

@@ -26,10 +26,10 @@ from rbd_ros.compiler.language.whole import dot, finite
 from rbd_ros.compiler.procedure import Matrix, Vector
 from rbd_ros.compiler.records import field, Record
 from rbd_ros.control.interface.events import Kind, NOBODY
+from rbd_ros.control.interface.words import PointWord, ReferenceWord
 from rbd_ros.control.references.points import refuse, Verdict
 from rbd_ros.control.references.pose_profile import TaskLimits, turn_between
 from rbd_ros.control.references.task_reference import LARGE, TaskReference
-from rbd_ros.control.references.words import PointWord, ReferenceWord
 
 __all__ = ['handle_target', 'Target']
 

@@ -24,12 +24,12 @@ from collections.abc import Sequence
 
 from rbd_ros.compiler import procedure
 from rbd_ros.control.interface.events import Event, Kind
+from rbd_ros.control.interface.words import ReferenceWord
 from rbd_ros.control.references.points import Verdict
 from rbd_ros.control.references.pose_profile import TaskLimits
 from rbd_ros.control.references.targets import handle_target, Target
 from rbd_ros.control.references.task_reference import TaskReference
 from rbd_ros.control.references.trajectory import refusal
-from rbd_ros.control.references.words import ReferenceWord
 
 __all__ = ['TaskIntake']
 

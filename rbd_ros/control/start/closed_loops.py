@@ -30,7 +30,7 @@ from rbd_ros.compiler.procedure import Kernel, Vector
 from rbd_ros.compiler.records import field, Record
 from rbd_ros.control.interface.causes import Cause
 from rbd_ros.control.interface.events import accuse, Joints, NONE, Result, Structure
-from rbd_ros.control.load.words import LoadWord
+from rbd_ros.control.interface.words import LoadWord
 from rbd_ros.control.numerics.angles import turn
 from rbd_ros.control.numerics.places import place_of
 from rbd_ros.control.parameters.settings import Settings

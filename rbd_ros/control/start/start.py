@@ -30,11 +30,11 @@ from rbd_ros.compiler.procedure import Matrix, Vector
 from rbd_ros.compiler.records import field, group, Record
 from rbd_ros.control.interface.causes import Cause
 from rbd_ros.control.interface.events import accuse, Joints, NOBODY, NONE, Result, Structure, tell
+from rbd_ros.control.interface.words import LoadWord
 from rbd_ros.control.joint_states.sources import AgeLimits
 from rbd_ros.control.joint_states.timeliness import Delays
 from rbd_ros.control.laws.stops import gravity_at, gravity_of, StopKernel
 from rbd_ros.control.load.load import Load
-from rbd_ros.control.load.words import LoadWord
 from rbd_ros.control.numerics.medians import median
 from rbd_ros.control.numerics.places import place_of
 from rbd_ros.control.numerics.samples import (

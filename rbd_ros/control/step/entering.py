@@ -23,6 +23,7 @@ from __future__ import annotations
 from rbd_ros.compiler.procedure import Matrix, Vector
 from rbd_ros.control.force_torque.force_law import begin_force_law
 from rbd_ros.control.interface.events import Event, NOBODY, Result, tell
+from rbd_ros.control.interface.words import FlowWord, ReferenceWord
 from rbd_ros.control.joint_states.diagnosis import diagnose
 from rbd_ros.control.joint_states.timeliness import restart_delays, restart_punctual
 from rbd_ros.control.laws.design import note_filter
@@ -40,10 +41,8 @@ from rbd_ros.control.observers.standstill import restart_standstill
 from rbd_ros.control.references.goal_watch import abort_goal
 from rbd_ros.control.references.joint_reference import rest_joint_reference, start_joint_reference
 from rbd_ros.control.references.task_reference import start_task_reference
-from rbd_ros.control.references.words import ReferenceWord
 from rbd_ros.control.start.start import restart_start
 from rbd_ros.control.step.state import Kernels, Parameters, State, Work
-from rbd_ros.control.step.words import FlowWord
 from rbd_ros.control.supervisor.due import has_touched, is_late, trust_in_load
 from rbd_ros.control.supervisor.latch import only_operator
 from rbd_ros.control.supervisor.states import LoadTrust, StateCode

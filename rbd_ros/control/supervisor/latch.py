@@ -26,6 +26,8 @@ from rbd_ros.control.interface.events import NONE
 __all__ = ['clear', 'copy_latch', 'is_latched', 'Latch', 'latch', 'Latched', 'latched',
            'only_lost', 'only_operator']
 
+_CAUSES = tuple(Cause)
+
 
 class Latch(Record):
     """Causes in the order in which they came."""
@@ -143,5 +145,5 @@ def latched(x: Latch) -> list[Latched]:
         return []
     found = sorted((place, k) for k, place in enumerate(x.order) if place > 0.0)
     rows = [(k, [float(x.details[k, i]) for i in range(6)]) for _, k in found]
-    return [Latched(Cause(k), row[0], int(row[1]), int(row[2]), (row[3], row[4], row[5]))
+    return [Latched(_CAUSES[k], row[0], int(row[1]), int(row[2]), (row[3], row[4], row[5]))
             for k, row in rows]

@@ -28,6 +28,7 @@ from __future__ import annotations
 from rbd_ros.compiler.records import field, Record
 from rbd_ros.control.interface.causes import Cause, CAUSES, is_cause, is_final, is_good
 from rbd_ros.control.interface.events import Event, NEVER, NOBODY, NONE, Result
+from rbd_ros.control.interface.words import SupervisorWord
 from rbd_ros.control.supervisor import transitions
 from rbd_ros.control.supervisor.answers import (
     answer, moment, Supervisor, SupervisorParameters)
@@ -35,7 +36,6 @@ from rbd_ros.control.supervisor.due import (
     due_now, is_finished, is_frozen, is_live, is_silent, is_stopping, uses_states)
 from rbd_ros.control.supervisor.latch import latch
 from rbd_ros.control.supervisor.states import StateCode
-from rbd_ros.control.supervisor.words import SupervisorWord
 
 __all__ = ['activate', 'advance', 'computed', 'Diagnosis', 'fault', 'fresh', 'hear', 'published',
            'renewed', 'reset', 'stop', 'take_cause']

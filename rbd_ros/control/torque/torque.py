@@ -25,11 +25,11 @@ from __future__ import annotations
 from rbd_ros.compiler.procedure import Vector
 from rbd_ros.control.interface.causes import Cause
 from rbd_ros.control.interface.events import NOBODY, Result
+from rbd_ros.control.interface.words import SupervisorWord
 from rbd_ros.control.supervisor.answers import moment
 from rbd_ros.control.supervisor.due import due_now, is_distrusted, is_live, is_stopping
 from rbd_ros.control.supervisor.states import Due, StateCode
 from rbd_ros.control.supervisor.supervisor import advance, Diagnosis, fault, published
-from rbd_ros.control.supervisor.words import SupervisorWord
 from rbd_ros.control.torque.limiter import (
     apply_limits, is_finite, most_of, release_limits, within)
 from rbd_ros.control.torque.torque_records import (

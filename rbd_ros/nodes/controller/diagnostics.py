@@ -34,8 +34,8 @@ from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 import numpy as np
 from rbd_ros.control.interface.events import NEVER
 from rbd_ros.control.interface.sentences import effort_unit
+from rbd_ros.control.interface.words import AXES
 from rbd_ros.control.observers.contact import is_watched
-from rbd_ros.control.observers.words import AXES
 from rbd_ros.control.references.joint_reference import Source
 from rbd_ros.control.supervisor.latch import latched
 from rbd_ros.control.supervisor.states import State
