@@ -32,6 +32,7 @@ from rbd_ros.compiler.source.c_structs import comment, summary
 from rbd_ros.control.controller import Controller
 from rbd_ros.control.interface.causes import Cause
 from rbd_ros.control.interface.events import Kind
+from rbd_ros.control.interface.results import ResultCode
 from rbd_ros.control.interface.words import TABLES
 from rbd_ros.control.kernels.kernels import LawKernels
 from rbd_ros.control.parameters.assembly import settings_of_file
@@ -41,7 +42,6 @@ from rbd_ros.control.references.goal_watch import GoalStatus
 from rbd_ros.control.references.joint_stream import Streamed
 from rbd_ros.control.references.points import Use
 from rbd_ros.control.references.polynomials import Task
-from rbd_ros.control.references.results import ResultCode
 from rbd_ros.control.robot import Robot
 from rbd_ros.control.step.step import step
 from rbd_ros.control.supervisor.states import StateCode

@@ -26,12 +26,12 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from rbd_ros.compiler import Bound
 from rbd_ros.control.interface.causes import Cause
 from rbd_ros.control.interface.events import Kind, NOBODY
+from rbd_ros.control.interface.results import GoalError, ResultCode
 from rbd_ros.control.interface.words import FlowWord
 from rbd_ros.control.parameters.settings import Settings
 from rbd_ros.control.references.goals import Tolerances
 from rbd_ros.control.references.joint_intake import JointIntake
 from rbd_ros.control.references.joint_stream import Streamed
-from rbd_ros.control.references.results import GoalError, ResultCode
 from rbd_ros.control.references.task_intake import TaskIntake
 from rbd_ros.control.references.trajectory import Knots
 from rbd_ros.control.step.state import fill_parameters

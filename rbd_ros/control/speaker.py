@@ -24,12 +24,12 @@ from rbd_ros.control.interface.words import (
 from rbd_ros.control.joint_states.diagnosis import diagnosis_text
 from rbd_ros.control.joint_states.intake import Intake
 from rbd_ros.control.joint_states.words import arrival_text
-from rbd_ros.control.load.texts import likely_causes, load_text
-from rbd_ros.control.modes.modes import names_in, Takes, taking
+from rbd_ros.control.modes import names_in, Takes, taking
 from rbd_ros.control.parameters.settings import Settings
 from rbd_ros.control.step.state import Parameters, State
 from rbd_ros.control.supervisor.latch import Latched, latched
 from rbd_ros.control.supervisor.states import State as SupervisorState
+from rbd_ros.control.texts import likely_causes, load_text
 
 __all__ = ['Speaker']
 

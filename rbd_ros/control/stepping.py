@@ -29,6 +29,7 @@ import numpy.typing as npt
 from rbd_ros.compiler import Bound, procedure
 from rbd_ros.control.force_torque.sensor import restart_sensor
 from rbd_ros.control.interface.events import Event, Kind, Result
+from rbd_ros.control.interface.results import Outcome
 from rbd_ros.control.joint_states.arrival import fill_states
 from rbd_ros.control.joint_states.forms import MOST_NAMES, ROOM
 from rbd_ros.control.joint_states.intake import fill_structure
@@ -39,7 +40,6 @@ from rbd_ros.control.parameters.settings import Settings
 from rbd_ros.control.references.feeder import Feeder
 from rbd_ros.control.references.goals import EndedGoals
 from rbd_ros.control.references.pieces import Ring
-from rbd_ros.control.references.results import Outcome
 from rbd_ros.control.snapshots import Snapshots
 from rbd_ros.control.speaker import Speaker
 from rbd_ros.control.state_view import StateView

@@ -21,7 +21,7 @@ from rbd_ros.control.interface.events import Joints, Result, Structure
 from rbd_ros.control.interface.words import LoadWord
 from rbd_ros.control.laws.stops import StopKernel
 from rbd_ros.control.load.load import Load
-from rbd_ros.control.start.start import passes_start, restart_start, Start, StartLimits
+from rbd_ros.control.monitors.start import passes_start, restart_start, Start, StartLimits
 
 TWO = {'n': 2, 'm': 2}
 LIMIT = np.array([80.0, 40.0])

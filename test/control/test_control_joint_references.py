@@ -22,6 +22,7 @@ import numpy as np
 import pytest
 from rbd_ros.compiler.procedure import bind, Vector
 from rbd_ros.control.interface.events import Joints, Kind, NEVER, NOBODY, Result, Structure
+from rbd_ros.control.interface.results import GoalError, ResultCode, Status
 from rbd_ros.control.interface.words import ReferenceWord
 from rbd_ros.control.laws.law_records import LawCode
 from rbd_ros.control.references.goals import Tolerances
@@ -29,7 +30,6 @@ from rbd_ros.control.references.joint_reference import Source
 from rbd_ros.control.references.pieces import PathKind, PIECES
 from rbd_ros.control.references.references import (
     hold_references, moves, ReferenceLimits, References)
-from rbd_ros.control.references.results import GoalError, ResultCode, Status
 from rbd_ros.control.references.trajectory import Knots, Trajectory
 from reference_rig import ADVANCE, JointRig, sampled, SIZES, STOP
 from sampling import examples

@@ -21,13 +21,13 @@ import pytest
 from rbd_ros.compiler.procedure import bind
 from rbd_ros.control.interface.causes import Cause
 from rbd_ros.control.interface.events import Event, Kind, Result
+from rbd_ros.control.interface.payload import (
+    Body, judge_body, payload_vector, PayloadError, rotation)
 from rbd_ros.control.interface.words import LoadWord
 from rbd_ros.control.joint_states.ages import StreamAge
 from rbd_ros.control.load.load import (
     apply_load, check_gravity, Load, LoadLimits, restart_load, take_gravity, take_payload,
     update_load)
-from rbd_ros.control.load.payload import (
-    Body, judge_body, payload_vector, PayloadError, rotation)
 from rbd_ros.control.load.tilt import find_down, Tilt
 from scipy.spatial.transform import Rotation
 

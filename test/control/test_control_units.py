@@ -27,12 +27,12 @@ from rbd_ros.control.interface.sentences import JointName, Sentence
 from rbd_ros.control.interface.words import (
     FlowWord, LoadWord, PointWord, ReferenceWord, TABLES)
 from rbd_ros.control.laws.notices import notices
-from rbd_ros.control.load.texts import likely_causes
 from rbd_ros.control.parameters.assembly import compile_kernels, describe_output
 from rbd_ros.control.parameters.gains import gain_reasons
 from rbd_ros.control.parameters.settings import Settings
 from rbd_ros.control.parameters.table import defaults
 from rbd_ros.control.robot import make_robot
+from rbd_ros.control.texts import likely_causes
 
 ARM = (Path(__file__).parents[2] / 'urdf' / 'seven_joint_arm.urdf').read_text()
 TURNS, SLIDES = 0, 1  # places of joint_1 and joint_2

@@ -40,7 +40,7 @@ from rbd_ros.control.interface.events import Kind
 from rbd_ros.control.joint_states.sources import SOURCES
 from rbd_ros.control.laws.law_records import LawCode
 from rbd_ros.control.laws.way_back import KEPT
-from rbd_ros.control.modes.modes import MODES
+from rbd_ros.control.modes import MODES
 from rbd_ros.control.parameters.table import defaults
 from rbd_ros.control.references.goals import read_tolerances
 from rbd_ros.control.references.joint_stream import Streamed

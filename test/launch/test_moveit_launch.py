@@ -37,7 +37,7 @@ from moveit_rig import ServoStream
 import numpy as np
 import pytest
 from rbd_ros import load_urdf
-from rbd_ros.control.modes.modes import DEFAULT, Takes, taking
+from rbd_ros.control.modes import DEFAULT, Takes, taking
 import rclpy
 from rclpy.action import ActionClient
 import rig

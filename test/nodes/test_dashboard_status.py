@@ -23,7 +23,7 @@ import numpy as np
 from page_rig import MODEL, page, START
 import pytest
 from rbd_ros.control.interface.causes import Cause
-from rbd_ros.control.modes.modes import MODES
+from rbd_ros.control.modes import MODES
 from rbd_ros.nodes.dashboard.event_watch import advice_for
 from rbd_ros.nodes.dashboard.operator import ANSWER_TIMEOUT
 from rbd_ros.nodes.dashboard.simulated import PUSH_DURATION

@@ -24,12 +24,12 @@ import numpy as np
 import numpy.typing as npt
 from rbd_ros.control.controller import Controller
 from rbd_ros.control.interface.causes import Cause
-from rbd_ros.control.load.payload import payload_vector
+from rbd_ros.control.interface.payload import payload_vector
+from rbd_ros.control.interface.results import GoalError, Status
+from rbd_ros.control.interface.row import Value
 from rbd_ros.control.parameters.assembly import build_settings
-from rbd_ros.control.parameters.row import Value
 from rbd_ros.control.parameters.settings import Settings
 from rbd_ros.control.references.goals import read_tolerances
-from rbd_ros.control.references.results import GoalError, Status
 from rbd_ros.control.references.trajectory import read_points
 from rbd_ros.control.supervisor.latch import latched
 from rbd_ros.errors import RbdError, SettingError

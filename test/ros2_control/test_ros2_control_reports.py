@@ -22,7 +22,7 @@ import re
 
 import numpy as np
 import pytest
-from rbd_ros.control.modes.modes import DEFAULT, Takes, taking
+from rbd_ros.control.modes import DEFAULT, Takes, taking
 from rbd_ros.control.parameters.table import PARAMETERS
 from rbd_ros.control.supervisor.states import State
 from ros2_control_rig import arm_of, compiled, reason_to_skip, Run, run

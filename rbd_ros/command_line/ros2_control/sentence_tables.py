@@ -19,8 +19,8 @@ from __future__ import annotations
 from rbd_ros.command_line.ros2_control.literals import text
 from rbd_ros.control.controller import Controller
 from rbd_ros.control.interface.words import LoadWord, TABLES, Word
-from rbd_ros.control.load.texts import likely_causes
-from rbd_ros.control.modes.modes import names_in, Takes, taking
+from rbd_ros.control.modes import names_in, Takes, taking
+from rbd_ros.control.texts import likely_causes
 
 __all__ = ['sentence_rows']
 

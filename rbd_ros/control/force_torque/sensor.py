@@ -38,8 +38,8 @@ from rbd_ros.compiler.records import field, Record
 from rbd_ros.control.interface.causes import Cause
 from rbd_ros.control.interface.events import (
     accuse, Event, Joints, NEVER, NOBODY, NONE, Result, tell)
+from rbd_ros.control.interface.payload import payload_vector
 from rbd_ros.control.interface.words import SensorWord
-from rbd_ros.control.load.payload import payload_vector
 from rbd_ros.control.parameters.settings import Settings
 from rbd_ros.control.supervisor.states import StateCode
 

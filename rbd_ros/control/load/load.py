@@ -34,8 +34,8 @@ from rbd_ros.compiler.records import field, Record
 from rbd_ros.control.interface.causes import Cause
 from rbd_ros.control.interface.events import (
     accuse, Event, NEVER, NOBODY, NONE, Result, tell)
+from rbd_ros.control.interface.payload import about_origin, payload_vector
 from rbd_ros.control.interface.words import LoadWord
-from rbd_ros.control.load.payload import about_origin, payload_vector
 from rbd_ros.control.parameters.settings import Settings
 
 __all__ = ['apply_load', 'check_gravity', 'derive_load', 'fill_load', 'judge_weight', 'Load',

@@ -18,10 +18,10 @@ from __future__ import annotations
 
 from rbd_ros.compiler import procedure
 from rbd_ros.control.interface.events import NONE
+from rbd_ros.control.interface.results import Tolerances
 from rbd_ros.control.references.feeding import Feed, handle_feed, Turn
 from rbd_ros.control.references.pieces import Path, Ring
 from rbd_ros.control.references.points import Points
-from rbd_ros.control.references.results import Tolerances
 from rbd_ros.control.references.trajectory import PointHandler
 
 __all__ = ['Feeder']

@@ -22,14 +22,14 @@ import numpy as np
 import numpy.typing as npt
 
 from rbd_ros.control.interface.events import NONE
+from rbd_ros.control.interface.results import (
+    GoalError, Outcome, ResultCode, Status, Tolerances)
 from rbd_ros.control.interface.words import ReferenceWord
-from rbd_ros.control.modes.modes import Mode, names_in, Takes, taking
+from rbd_ros.control.modes import Mode, names_in, Takes, taking
 from rbd_ros.control.references.goal_watch import Goal, OUTCOMES
 from rbd_ros.control.references.pieces import slot_of
 from rbd_ros.control.references.points import PointLimits, Points
 from rbd_ros.control.references.polynomials import Task
-from rbd_ros.control.references.results import (
-    GoalError, Outcome, ResultCode, Status, Tolerances)
 from rbd_ros.control.references.trajectory import PointHandler
 
 __all__ = ['EndedGoals', 'other_mode', 'read_tolerances', 'Tolerances']

@@ -22,10 +22,10 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 from rbd_ros.compiler import procedure
+from rbd_ros.control.interface.results import GoalError, ResultCode
 from rbd_ros.control.interface.words import PointWord
 from rbd_ros.control.references.points import PointLimits, Points, Verdict
 from rbd_ros.control.references.polynomials import handle_points, Task
-from rbd_ros.control.references.results import GoalError, ResultCode
 
 __all__ = ['check_speed', 'check_times', 'Knots', 'load_points', 'PointHandler', 'points_of',
            'read_points', 'refusal', 'Trajectory']

@@ -34,6 +34,7 @@ from rbd_ros.control.laws.stops import enter_brake, enter_hold
 from rbd_ros.control.laws.task_law import begin_task_law
 from rbd_ros.control.laws.way_back import begin_return, forget_way
 from rbd_ros.control.monitors.monitors import begin_watch, restart_plausible
+from rbd_ros.control.monitors.start import restart_start
 from rbd_ros.control.numerics.places import place_of
 from rbd_ros.control.observers.contact import restart_contact
 from rbd_ros.control.observers.observer import drop_load, forget_load, reset_observer
@@ -41,7 +42,6 @@ from rbd_ros.control.observers.standstill import restart_standstill
 from rbd_ros.control.references.goal_watch import abort_goal
 from rbd_ros.control.references.joint_reference import rest_joint_reference, start_joint_reference
 from rbd_ros.control.references.task_reference import start_task_reference
-from rbd_ros.control.start.start import restart_start
 from rbd_ros.control.step.state import Kernels, Parameters, State, Work
 from rbd_ros.control.supervisor.due import has_touched, is_late, trust_in_load
 from rbd_ros.control.supervisor.latch import only_operator

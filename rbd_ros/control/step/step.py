@@ -38,15 +38,15 @@ from rbd_ros.control.laws.design import (
 from rbd_ros.control.laws.laws import choose_law, is_law, MOST_MODES
 from rbd_ros.control.laws.stops import gravity_of
 from rbd_ros.control.load.load import apply_load, judge_weight, take_gravity, take_payload
+from rbd_ros.control.monitors.closed_loops import restart_loops
 from rbd_ros.control.monitors.guards import check_dead_man, is_alive, press
 from rbd_ros.control.monitors.monitors import changed_law
+from rbd_ros.control.monitors.start import gravity_before, restart_start
 from rbd_ros.control.observers.standstill import restart_standstill
 from rbd_ros.control.references.goal_watch import abort_goal
 from rbd_ros.control.references.joint_requests import cancel_goal, pause_path
 from rbd_ros.control.references.pieces import Ring
 from rbd_ros.control.references.references import hold_references, take_reference
-from rbd_ros.control.start.closed_loops import restart_loops
-from rbd_ros.control.start.start import gravity_before, restart_start
 from rbd_ros.control.step.entering import (
     advance_all, diagnose_late, enter_law, pick, rest_law)
 from rbd_ros.control.step.motors import command_motors

@@ -20,9 +20,9 @@ import numpy as np
 import numpy.typing as npt
 from rbd_ros.control.controller import Controller
 from rbd_ros.control.interface.events import Result
+from rbd_ros.control.interface.payload import PayloadError
 from rbd_ros.control.interface.words import LoadWord
 from rbd_ros.control.load.load import judge_weight
-from rbd_ros.control.load.payload import PayloadError
 from rbd_ros.dynamics.robot import Dynamics
 
 __all__ = ['PayloadCheck']

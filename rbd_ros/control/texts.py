@@ -26,9 +26,9 @@ import numpy as np
 import numpy.typing as npt
 
 from rbd_ros.control.interface.words import LoadWord
+from rbd_ros.control.monitors.start import BEYOND, BEYOND_SHARE, Start
 from rbd_ros.control.parameters.gains import gain_reasons
 from rbd_ros.control.parameters.settings import Settings
-from rbd_ros.control.start.start import BEYOND, BEYOND_SHARE, Start
 
 __all__ = ['gravity_that_fits', 'likely_causes', 'load_text']
 
