@@ -37,7 +37,7 @@ from rbd_ros.control.interface.words import TABLES
 from rbd_ros.control.kernels.kernels import LawKernels
 from rbd_ros.control.parameters.assembly import settings_of_file
 from rbd_ros.control.parameters.settings import Settings
-from rbd_ros.control.references.feeding import Turn
+from rbd_ros.control.references.feeder import Turn
 from rbd_ros.control.references.goal_watch import GoalStatus
 from rbd_ros.control.references.joint_stream import Streamed
 from rbd_ros.control.references.points import Use

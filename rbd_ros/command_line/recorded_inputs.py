@@ -23,7 +23,7 @@ from rbd_ros.control.controller import Controller
 from rbd_ros.control.interface.payload import payload_vector, PayloadError, rotation
 from rbd_ros.control.interface.words import LoadWord
 from rbd_ros.control.joint_states.ages import gravity_age
-from rbd_ros.control.load.tilt import find_down, Tilt
+from rbd_ros.control.load.load import find_down, Tilt
 from rbd_ros.control.modes import Takes, taking
 from rbd_ros.control.parameters.settings import Settings
 from rbd_ros.control.payload_check import PayloadCheck

@@ -11,7 +11,11 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
 # See the License for the specific language governing permissions and
 # limitations under the License.
-"""What a step has said, in sentences: ordinary Python, outside of the step."""
+"""
+What a step has said, and latched faults, in sentences: ordinary Python, outside of the step.
+
+Sentences of faults are made while the records still say what was seen.
+"""
 
 from __future__ import annotations
 
@@ -27,11 +31,11 @@ from rbd_ros.control.joint_states.words import arrival_text
 from rbd_ros.control.modes import names_in, Takes, taking
 from rbd_ros.control.parameters.settings import Settings
 from rbd_ros.control.step.state import Parameters, State
-from rbd_ros.control.supervisor.latch import Latched, latched
+from rbd_ros.control.supervisor.latch import Latch, Latched, latched
 from rbd_ros.control.supervisor.states import State as SupervisorState
 from rbd_ros.control.texts import likely_causes, load_text
 
-__all__ = ['Speaker']
+__all__ = ['FaultSentences', 'Speaker']
 
 _STATES = tuple(SupervisorState)
 _STALE = (Cause.STATE_STALE, Cause.PRESCRIBED_STALE)
@@ -145,3 +149,31 @@ class Speaker:
         x = self._x
         return diagnosis_text(x.states, x.joints, self._p.structure, self._p.states.ages,
                               self._intake, max(x.now, x.command.supervisor.clock))
+
+
+class FaultSentences:
+    """
+    One sentence for each latched cause.
+
+    :param faults: causes as the step latches them.
+    :param speaker: makes the sentences.
+    """
+
+    def __init__(self, faults: Latch, speaker: Speaker) -> None:
+        self._faults, self._speaker = faults, speaker
+        self._seen = b''  # the causes as they stood in the record when the sentences were made
+        #: sentences by the names of their causes, first one first
+        self.by_cause: dict[str, str] = {}
+
+    def update(self) -> None:
+        """Make the sentences of new causes, and drop those of cleared ones."""
+        seen = self._faults.order.tobytes() + self._faults.details.tobytes()
+        if seen == self._seen:
+            return
+        self._seen = seen  # one step may clear a cause and find another one
+        self.by_cause = {each.cause.name: self._speaker.fault(each)
+                         for each in latched(self._faults)}
+
+    def text(self) -> str:
+        """Return all sentences in one line."""
+        return '; '.join(self.by_cause.values())

@@ -26,9 +26,8 @@ from rbd_ros.control.interface.payload import (
 from rbd_ros.control.interface.words import LoadWord
 from rbd_ros.control.joint_states.ages import StreamAge
 from rbd_ros.control.load.load import (
-    apply_load, check_gravity, Load, LoadLimits, restart_load, take_gravity, take_payload,
-    update_load)
-from rbd_ros.control.load.tilt import find_down, Tilt
+    apply_load, check_gravity, find_down, Load, LoadLimits, restart_load, take_gravity,
+    take_payload, Tilt, update_load)
 from scipy.spatial.transform import Rotation
 
 

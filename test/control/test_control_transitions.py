@@ -48,8 +48,7 @@ from rbd_ros.control.supervisor.states import Due, State, StateCode, Timing
 from rbd_ros.control.supervisor.supervisor import (
     activate, advance, computed, Diagnosis, fault, fresh, hear, published, renewed, reset,
     take_cause)
-from rbd_ros.control.supervisor.transition_rows import condition_of
-from rbd_ros.control.supervisor.transitions import Condition, Event, Row, ROWS
+from rbd_ros.control.supervisor.transitions import Condition, condition_of, Event, Row, ROWS
 
 DOCS = Path(__file__).parents[2] / 'docs'
 STATES = tuple(State)

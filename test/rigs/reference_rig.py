@@ -37,7 +37,7 @@ from rbd_ros.control.references.joint_requests import (
 from rbd_ros.control.references.joint_stream import Streamed, take_stream
 from rbd_ros.control.references.pieces import Ring
 from rbd_ros.control.references.pose_profile import TaskLimits
-from rbd_ros.control.references.task_intake import TaskIntake
+from rbd_ros.control.references.targets import TaskIntake
 from rbd_ros.control.references.task_reference import (
     advance_task_reference, hold_task_reference, set_lead, start_task_reference, take_pose,
     take_twist, take_wrench, TaskReference)

@@ -35,10 +35,9 @@ from rbd_ros.control.joint_states.sources import AgeLimits
 from rbd_ros.control.joint_states.timeliness import Delays
 from rbd_ros.control.laws.stops import gravity_at, gravity_of, StopKernel
 from rbd_ros.control.load.load import Load
-from rbd_ros.control.numerics.medians import median
+from rbd_ros.control.numerics.medians import (
+    halve, is_full, is_wanted, median, restart_samples, ROOM, row_median, SampleCount, thin_out)
 from rbd_ros.control.numerics.places import place_of
-from rbd_ros.control.numerics.samples import (
-    halve, is_full, is_wanted, restart_samples, ROOM, row_median, SampleCount, thin_out)
 from rbd_ros.control.parameters.settings import Settings
 
 __all__ = ['BEYOND', 'BEYOND_SHARE', 'fill_start', 'gravity_before', 'is_age_known',

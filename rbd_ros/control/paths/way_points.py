@@ -24,8 +24,7 @@ import numpy.typing as npt
 from rbd_ros.control.interface.payload import rotation
 from rbd_ros.control.interface.results import GoalError, ResultCode
 from rbd_ros.control.interface.words import PointWord
-from rbd_ros.control.paths.curve import Curve, WayPoints
-from rbd_ros.control.paths.rotations import logarithm
+from rbd_ros.control.paths.curve import Curve, logarithm, WayPoints
 from rbd_ros.control.references.trajectory import refusal
 
 __all__ = ['curve_from', 'LONGEST', 'MOST_POINTS', 'read_way_points', 'too_many']

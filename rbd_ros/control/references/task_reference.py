@@ -16,7 +16,7 @@
 References of the operational-space law: pose, twist and wrench of a frame.
 
 A pose far away is approached with bounded velocity and acceleration, along a straight line and
-about a fixed axis. Streamed poses are followed with their own velocity, which ``task_intake``
+about a fixed axis. Streamed poses are followed with their own velocity, which ``targets``
 estimates; between them the goal moves on. A twist moves the reference pose as long as it is
 repeated; a wrench acts as long as it is repeated. The reference waits for a robot that cannot
 follow (a reference governor as in Garone, Di Cairano and Kolmanovsky 2017, in its simplest form: a

@@ -29,9 +29,8 @@ from rbd_ros.control.interface.events import NEVER, NONE
 from rbd_ros.control.supervisor.latch import (
     clear, copy_latch, is_latched, Latch, only_lost, only_operator)
 from rbd_ros.control.supervisor.states import Timing
-from rbd_ros.control.supervisor.transition_rows import (
-    AFTER, BEFORE, COLUMNS, encoded_rows, EVENT, HOLDS, SETS, STATES)
-from rbd_ros.control.supervisor.transitions import Condition, ROWS, Sets
+from rbd_ros.control.supervisor.transitions import (
+    AFTER, BEFORE, COLUMNS, Condition, encoded_rows, EVENT, HOLDS, ROWS, Sets, SETS, STATES)
 
 __all__ = ['answer', 'fill_timing', 'moment', 'Supervisor', 'SupervisorParameters']
 
@@ -93,7 +92,7 @@ class SupervisorParameters(Record):
     retract_time: float = field('', 's', 'of the way back at most')
     longest_ramp: float = field('', 's', 'when a ramp ends at the latest')
     longest_release: float = field('', 's', 'for which the release torque is sent at most')
-    table: Matrix = field(f'{len(ROWS)} {COLUMNS}', '', 'transitions, see transition_rows')
+    table: Matrix = field(f'{len(ROWS)} {COLUMNS}', '', 'transitions, see transitions')
 
 
 def fill_timing(p: SupervisorParameters, timing: Timing) -> None:

@@ -17,8 +17,9 @@ The transitions of the supervisor, as a table: a transition stands nowhere else.
 
 An event is met by the rows of the present state, from the top; the first one whose conditions all
 hold is taken, and none means that nothing changes. Rows name states, conditions and what they set
-in words, which the page about safety shows as they are;
-:mod:`~rbd_ros.control.supervisor.transition_rows` makes numbers of them.
+in words, which the page about safety shows as they are. For the procedure that takes them each
+becomes a row of a matrix: its event, the state after it, what else it sets, one flag for each
+state before it, and one sign for each condition.
 """
 
 from __future__ import annotations
@@ -26,9 +27,12 @@ from __future__ import annotations
 import enum
 from typing import NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
 from rbd_ros.control.supervisor.states import State
 
-__all__ = ['Condition', 'Event', 'Row', 'ROWS', 'Sets']
+__all__ = ['AFTER', 'BEFORE', 'COLUMNS', 'Condition', 'condition_of', 'encoded_rows', 'EVENT',
+           'Event', 'HOLDS', 'Row', 'ROWS', 'Sets', 'SETS', 'STATES']
 
 
 class Event(enum.IntEnum):
@@ -172,3 +176,42 @@ ROWS = (
         'forget state'),
     Row(Event.TIME, (State.RELEASING,), ('release sent',), State.FAULT),
 )
+
+
+#: how many states there are
+STATES = len(State)
+
+#: columns of a row: the event, the state after it or -1, what is set; then one for each state, 1
+#: if the row counts there; then one for each condition: 1 if it must hold, -1 if it must not
+EVENT, AFTER, SETS, BEFORE, HOLDS = 0, 1, 2, 3, 3 + STATES
+COLUMNS = HOLDS + len(Condition)
+
+
+def condition_of(words: str) -> tuple[Condition, bool]:
+    """
+    Return the condition that a row asks for, and whether it must hold.
+
+    :param words: in the words of the table.
+    """
+    return Condition[_code(words.removeprefix('not '))], not words.startswith('not ')
+
+
+def encoded_rows() -> NDArray[np.float64]:
+    """Return the table."""
+    states = tuple(State)
+    table = np.zeros((len(ROWS), COLUMNS))
+    for line, row in zip(table, ROWS, strict=True):
+        line[EVENT] = row.event
+        line[AFTER] = -1 if row.after is None else states.index(row.after)
+        line[SETS] = Sets[_code(row.sets or 'nothing')]
+        for state in row.before:
+            line[BEFORE + states.index(state)] = 1.0
+        for words in row.conditions:
+            condition, wanted = condition_of(words)
+            line[HOLDS + condition] = 1.0 if wanted else -1.0
+    return table
+
+
+def _code(words: str) -> str:
+    """Return the name of a member in capital letters."""
+    return words.upper().replace(' ', '_')

@@ -30,7 +30,7 @@ import numpy.typing as npt
 from rbd_ros.control.interface.payload import PayloadError, rotation
 from rbd_ros.control.interface.words import LoadWord
 from rbd_ros.control.joint_states.ages import gravity_age
-from rbd_ros.control.load.tilt import find_down, Tilt
+from rbd_ros.control.load.load import find_down, Tilt
 from rbd_ros.control.robot_now import ControlledRobot
 from rbd_ros.nodes.controller.bounded_services import NO_TYPE_DESCRIPTIONS
 from rbd_ros.nodes.controller.bounded_topics import BoundedInput

@@ -32,9 +32,8 @@ from numpy.polynomial.chebyshev import chebpts1, chebvander
 import numpy.typing as npt
 from rbd_ros.control.interface.results import GoalError, Outcome, ResultCode, Status
 from rbd_ros.control.parameters.settings import Settings
-from rbd_ros.control.paths.curve import Curve, PosePoint
-from rbd_ros.control.paths.extrema import first_beyond
-from rbd_ros.control.paths.rotations import logarithm
+from rbd_ros.control.paths.curve import Curve, logarithm, PosePoint
+from rbd_ros.control.paths.limits import first_beyond
 from rbd_ros.control.supervisor.states import State
 from rbd_ros.nodes.controller.path_planner import PathPlanner, tip_point
 from rbd_ros.nodes.controller.reports import quaternion
