@@ -31,7 +31,7 @@ from rbd_ros.control.joint_states.words import arrival_text
 from rbd_ros.control.modes import names_in, Takes, taking
 from rbd_ros.control.parameters.settings import Settings
 from rbd_ros.control.step.state import Parameters, State
-from rbd_ros.control.supervisor.latch import Latch, Latched, latched
+from rbd_ros.control.supervisor.latch import Latch, Latched
 from rbd_ros.control.supervisor.states import State as SupervisorState
 from rbd_ros.control.texts import likely_causes, load_text
 
@@ -120,7 +120,7 @@ class Speaker:
         if place == 'causes':
             return f'. {likely_causes(self.settings)}' if c > 0.0 else ''
         if place == 'recovered':
-            return '; '.join(map(self.fault, latched(x.command.supervisor.recovered)))
+            return '; '.join(map(self.fault, x.command.supervisor.recovered.listed()))
         return self.refused if place == 'refusal' else ''
 
     def fault(self, fault: Latched) -> str:
@@ -172,7 +172,7 @@ class FaultSentences:
             return
         self._seen = seen  # one step may clear a cause and find another one
         self.by_cause = {each.cause.name: self._speaker.fault(each)
-                         for each in latched(self._faults)}
+                         for each in self._faults.listed()}
 
     def text(self) -> str:
         """Return all sentences in one line."""

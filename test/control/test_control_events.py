@@ -21,7 +21,6 @@ from rbd_ros.compiler.procedure import bind, Vector
 from rbd_ros.control.interface.causes import Cause
 from rbd_ros.control.interface.events import ACCUSATIONS, accuse, Result, tell, WORDS
 from rbd_ros.control.supervisor.answers import Supervisor, SupervisorParameters
-from rbd_ros.control.supervisor.latch import latched
 from rbd_ros.control.supervisor.states import StateCode
 from rbd_ros.control.supervisor.supervisor import hear
 
@@ -66,5 +65,5 @@ def test_an_accusation_reaches_the_faults_with_all_its_numbers():
     heard()
     assert y.accused == 0.0
     assert [(each.cause, each.word, each.joint, *each.numbers)
-            for each in latched(x.faults)] == rows
-    assert {each.time for each in latched(x.faults)} == {7.5}
+            for each in x.faults.listed()] == rows
+    assert {each.time for each in x.faults.listed()} == {7.5}

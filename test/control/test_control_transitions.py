@@ -43,7 +43,6 @@ from rbd_ros.control.supervisor import answers, supervisor as procedures
 from rbd_ros.control.supervisor.answers import (
     fill_timing, Supervisor, SupervisorParameters)
 from rbd_ros.control.supervisor.due import due_now, is_finished, is_live, is_stopping
-from rbd_ros.control.supervisor.latch import latched, only_lost, only_operator
 from rbd_ros.control.supervisor.states import Due, State, StateCode, Timing
 from rbd_ros.control.supervisor.supervisor import (
     activate, advance, computed, Diagnosis, fault, fresh, hear, published, renewed, reset,
@@ -136,14 +135,14 @@ class Subject:
     @property
     def causes(self) -> set[Cause]:
         """Return the causes that are kept."""
-        return {each.cause for each in latched(self.x.faults)}
+        return {each.cause for each in self.x.faults.listed()}
 
     def situation(self) -> Situation:
         """Return what is told apart."""
         x = self.x
         return Situation(
-            self.state, x.final > 0.0, x.blind > 0.0, x.paused > 0.0, only_lost(x.faults),
-            only_operator(x.faults), any(x.faults.order[each] > 0.0 for each in BARRING),
+            self.state, x.final > 0.0, x.blind > 0.0, x.paused > 0.0, x.faults.only_lost(),
+            x.faults.only_operator(), any(x.faults.order[each] > 0.0 for each in BARRING),
             x.blend >= 1.0,
             x.repeats >= self.p.release_repeats, x.returned > 0.0, self.now > x.expiry)
 
@@ -260,7 +259,7 @@ def walk_through(subject: Subject, walk: Walk) -> None:
             act(subject)
             after = subject.situation()
             walk.steps.append(Step(timing, name, before, after, (due, subject.due), (
-                causes, subject.causes), {each.cause for each in latched(subject.x.recovered)}))
+                causes, subject.causes), {each.cause for each in subject.x.recovered.listed()}))
             if (timing, after) not in walk.known:
                 walk.known[timing, after] = subject.keep()
                 waiting.append(walk.known[timing, after])

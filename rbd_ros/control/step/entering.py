@@ -44,7 +44,6 @@ from rbd_ros.control.references.joint_reference import rest_joint_reference, sta
 from rbd_ros.control.references.task_reference import start_task_reference
 from rbd_ros.control.step.state import Kernels, Parameters, State, Work
 from rbd_ros.control.supervisor.due import has_touched, is_late, trust_in_load
-from rbd_ros.control.supervisor.latch import only_operator
 from rbd_ros.control.supervisor.states import LoadTrust, StateCode
 from rbd_ros.control.supervisor.supervisor import advance
 from rbd_ros.control.torque.torque import changed
@@ -161,7 +160,7 @@ def _enter_braking(x: State, p: Parameters) -> None:
     """Begin to brake with the next state."""
     restart_delays(x.states.delays, _BRAKES)
     note_filter(x.design, p.design, x.joints.differenced)
-    asked = only_operator(x.command.supervisor.faults)
+    asked = x.command.supervisor.faults.only_operator()
     enter_brake(x.brake, p.stops, 0.0 if asked else 1.0)
     if asked:
         forget_load(x.observer)  # a hand that has pushed the robot is no load

@@ -26,8 +26,7 @@ from rbd_ros.compiler.records import field, group, Record
 from rbd_ros.control.interface.causes import (
     Cause, is_by_operator, is_final, is_good, is_lost)
 from rbd_ros.control.interface.events import NEVER, NONE
-from rbd_ros.control.supervisor.latch import (
-    clear, copy_latch, is_latched, Latch, only_lost, only_operator)
+from rbd_ros.control.supervisor.latch import Latch
 from rbd_ros.control.supervisor.states import Timing
 from rbd_ros.control.supervisor.transitions import (
     AFTER, BEFORE, COLUMNS, Condition, encoded_rows, EVENT, HOLDS, ROWS, Sets, SETS, STATES)
@@ -158,12 +157,12 @@ def _look(x: Supervisor, p: SupervisorParameters) -> None:
     x.held[Condition.CONTACT_CAUSE] = cause == Cause.CONTACT
     x.held[Condition.DOUBTED] = x.doubted
     x.held[Condition.FINAL] = x.final
-    x.held[Condition.ONLY_LOST] = only_lost(x.faults)
-    x.held[Condition.ONLY_OPERATOR] = only_operator(x.faults)
-    frozen = is_latched(x.faults, Cause.FROZEN)
+    x.held[Condition.ONLY_LOST] = x.faults.only_lost()
+    x.held[Condition.ONLY_OPERATOR] = x.faults.only_operator()
+    frozen = x.faults.has(Cause.FROZEN)
     x.held[Condition.HOLD_BARRED] = (
-        frozen or is_latched(x.faults, Cause.WRONG_MODEL)
-        or is_latched(x.faults, Cause.SECOND_SENDER))
+        frozen or x.faults.has(Cause.WRONG_MODEL)
+        or x.faults.has(Cause.SECOND_SENDER))
     x.held[Condition.RECOVER] = p.recover
     x.held[Condition.STOP_HOLDS] = p.stop_holds > 0.0
     x.held[Condition.FAULT_HOLDS] = p.fault_holds
@@ -210,7 +209,7 @@ def _take(x: Supervisor, p: SupervisorParameters, row: int) -> None:
         x.clock = x.now
         _ramp_in(x)
     elif sets == Sets.RESET:
-        clear(x.faults)
+        x.faults.clear()
         _ramp_in(x)
     elif sets == Sets.RAMP_IN:
         _ramp_in(x)
@@ -231,15 +230,15 @@ def _take(x: Supervisor, p: SupervisorParameters, row: int) -> None:
 
 
 def _begin(x: Supervisor) -> None:
-    clear(x.faults)
+    x.faults.clear()
     x.final = False
     x.expiry = NEVER
     x.clock = x.now
 
 
 def _ramp_in(x: Supervisor) -> None:
-    copy_latch(x.recovered, x.faults)
-    clear(x.faults)
+    x.recovered.copy(x.faults)
+    x.faults.clear()
     x.ramp_start = x.now
     x.gain = 0.0
 

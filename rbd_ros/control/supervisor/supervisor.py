@@ -34,7 +34,6 @@ from rbd_ros.control.supervisor.answers import (
     answer, moment, Supervisor, SupervisorParameters)
 from rbd_ros.control.supervisor.due import (
     due_now, is_finished, is_frozen, is_live, is_silent, is_stopping, uses_states)
-from rbd_ros.control.supervisor.latch import latch
 from rbd_ros.control.supervisor.states import StateCode
 
 __all__ = ['activate', 'advance', 'computed', 'Diagnosis', 'fault', 'fresh', 'hear', 'published',
@@ -134,7 +133,7 @@ def fault(x: Supervisor, p: SupervisorParameters, steady: float, cause: int, wor
     taken = answer(x, p, transitions.Event.FAULT, time)
     if is_silent(before) and not (taken and x.state == StateCode.FAULT):
         return  # nothing was sent, and nothing is refused
-    latch(x.faults, time, cause, word, joint, a, b, c)
+    x.faults.add(time, cause, word, joint, a, b, c)
 
 
 def stop(x: Supervisor, p: SupervisorParameters, steady: float, cause: int, word: int, joint: int,
