@@ -42,7 +42,7 @@ from rbd_ros.control.parameters.assembly import build_robot, build_settings, com
 from rbd_ros.control.parameters.mode_file import read_modes
 from rbd_ros.control.parameters.table import defaults, with_modes
 from rbd_ros.control.references.trajectory import read_points
-from rbd_ros.control.supervisor.states import State
+from rbd_ros.control.supervisor.states import SupervisorState as State
 from rbd_ros.errors import nearest, RbdError
 from rbd_ros.identification.bag import (
     BagError, read_in_order, read_sent, topics as recorded_topics)

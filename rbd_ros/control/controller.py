@@ -36,7 +36,7 @@ from rbd_ros.control.references.targets import TaskIntake
 from rbd_ros.control.references.trajectory import Knots
 from rbd_ros.control.step.state import fill_parameters
 from rbd_ros.control.stepping import Array, Stepping
-from rbd_ros.control.supervisor.states import State as SupervisorState
+from rbd_ros.control.supervisor.states import SupervisorState
 from rbd_ros.control.throttle import Throttle, with_suppressed
 from rbd_ros.errors import RbdError
 

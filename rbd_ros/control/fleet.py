@@ -50,7 +50,7 @@ from rbd_ros.control.parameters.settings import Settings
 from rbd_ros.control.references.pieces import Ring
 from rbd_ros.control.step.state import Kernels, Parameters, State, Work
 from rbd_ros.control.step.step import step
-from rbd_ros.control.supervisor.states import State as SupervisorState, StateCode
+from rbd_ros.control.supervisor.states import StateCode, SupervisorState
 from rbd_ros.dynamics.on_device import DeviceDynamics
 from rbd_ros.dynamics.step_graph import LENGTH, step_graph
 from rbd_ros.errors import RbdError

@@ -24,7 +24,7 @@ from collections.abc import Sequence
 from rbd_ros.control.interface.causes import Cause
 from rbd_ros.control.interface.events import Result
 from rbd_ros.control.interface.words import (
-    ArrivalWord, FlowWord, LoadWord, ReferenceWord, SupervisorWord, Word, word_of)
+    ArrivalWord, FlowWord, LoadWord, ReferenceWord, Saying, SupervisorWord, word_of)
 from rbd_ros.control.joint_states.diagnosis import diagnosis_text
 from rbd_ros.control.joint_states.intake import Intake
 from rbd_ros.control.joint_states.words import arrival_text
@@ -32,7 +32,7 @@ from rbd_ros.control.modes import names_in, Takes, taking
 from rbd_ros.control.parameters.settings import Settings
 from rbd_ros.control.step.state import Parameters, State
 from rbd_ros.control.supervisor.latch import Latch, Latched
-from rbd_ros.control.supervisor.states import State as SupervisorState
+from rbd_ros.control.supervisor.states import SupervisorState
 from rbd_ros.control.texts import likely_causes, load_text
 
 __all__ = ['FaultSentences', 'Speaker']
@@ -107,7 +107,7 @@ class Speaker:
         return said.text(name, a, b, c, **{place: self._named(place, said, a, c)
                                            for place in said.sentence.names - {'joint'}})
 
-    def _named(self, place: str, said: Word, a: float, c: float) -> str:
+    def _named(self, place: str, said: Saying, a: float, c: float) -> str:
         """Return what a sentence is about besides a joint."""
         x = self._x
         if place == 'state':

@@ -51,7 +51,7 @@ from rbd_ros.control.step.exchange import exchange, Mail, Notes
 from rbd_ros.control.step.state import (
     fill_parameters, kernels_of, Parameters, State, Work)
 from rbd_ros.control.supervisor.due import is_blind, is_finished
-from rbd_ros.control.supervisor.states import State as SupervisorState
+from rbd_ros.control.supervisor.states import SupervisorState
 from rbd_ros.wire.command import Slots
 from rbd_ros.wire.messages import COMMANDS, joint_state
 from rbd_ros.wire.reading import MOST_BYTES

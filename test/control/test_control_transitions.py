@@ -43,11 +43,11 @@ from rbd_ros.control.supervisor import answers, supervisor as procedures
 from rbd_ros.control.supervisor.answers import (
     fill_timing, Supervisor, SupervisorParameters)
 from rbd_ros.control.supervisor.due import due_now, is_finished, is_live, is_stopping
-from rbd_ros.control.supervisor.states import Due, State, StateCode, Timing
+from rbd_ros.control.supervisor.states import Due, StateCode, SupervisorState as State, Timing
 from rbd_ros.control.supervisor.supervisor import (
     activate, advance, computed, Diagnosis, fault, fresh, hear, published, renewed, reset,
     take_cause)
-from rbd_ros.control.supervisor.transitions import Condition, condition_of, Event, Row, ROWS
+from rbd_ros.control.supervisor.transitions import Condition, condition_of, Row, ROWS, Trigger
 
 DOCS = Path(__file__).parents[2] / 'docs'
 STATES = tuple(State)
@@ -69,17 +69,17 @@ CHOICES = [Timing(recover=recover, stop_action=stop, fault_action=fault, simulat
                ('hold', 'release'), (False, True))]
 
 #: event, state and which conditions held: the number of the row that is taken, -1 for none
-Seen = dict[tuple[Event, State, tuple[bool, ...]], int]
+Seen = dict[tuple[Trigger, State, tuple[bool, ...]], int]
 
 
 @cache
-def rows_of(event: Event, state: State) -> tuple[Row, ...]:
+def rows_of(event: Trigger, state: State) -> tuple[Row, ...]:
     """Return the rows that an event may take in a state, first one first."""
     return tuple(row for row in ROWS if row.event is event and state in row.before)
 
 
 @cache
-def conditions_of(event: Event, state: State) -> list[Condition]:
+def conditions_of(event: Trigger, state: State) -> list[Condition]:
     """Return the conditions that decide about an event in a state."""
     return list(dict.fromkeys(condition_of(name)[0] for row in rows_of(event, state)
                               for name in row.conditions))
@@ -236,7 +236,7 @@ def watch(seen: Seen) -> Iterator[None]:
 
     def watched(x: Supervisor, p: SupervisorParameters, event: int, steady: float) -> bool:
         rows.clear()
-        before, what = STATES[int(x.state)], Event(event)
+        before, what = STATES[int(x.state)], Trigger(event)
         taken = answer(x, p, event, steady)
         held = tuple(x.held[each] > 0.0 for each in conditions_of(what, before))
         seen[what, before, held] = rows_of(what, before).index(ROWS[rows[0]]) if taken else -1
@@ -331,7 +331,7 @@ def test_each_part_of_a_condition_decides_alone(condition, base, changes):
         subject = Subject(Timing())
         for name, value in (base | numbers).items():
             setattr(subject.x, name, value)
-        answers.answer(subject.x, subject.p, Event.TIME, 100.0)
+        answers.answer(subject.x, subject.p, Trigger.TIME, 100.0)
         return subject.x.held[condition]
     for name, value in changes.items():
         assert held(**{name: value}) != held()

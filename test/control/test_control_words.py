@@ -22,7 +22,7 @@ import pytest
 
 from rbd_ros.control.interface.causes import Cause, Reaction
 from rbd_ros.control.interface.sentences import Sentence
-from rbd_ros.control.interface.words import TABLES, Word, word_of
+from rbd_ros.control.interface.words import TABLES, Saying, word_of
 
 ROOT = Path(__file__).parents[2]
 WORDS = [word for table in TABLES for word in table]
@@ -57,10 +57,10 @@ def test_each_cause_has_its_row():
 
 
 def named_in_sources() -> dict[str, set[str]]:
-    """Return the names that the sources take from each enumeration, but for the tables."""
+    """Return the names that the sources take from each table."""
     found: dict[str, set[str]] = {}
     for path in (ROOT / 'rbd_ros').rglob('*.py'):
-        if path.parent.name != 'interface':
+        if path.name not in ('words.py', 'causes.py'):
             for node in ast.walk(ast.parse(path.read_text())):
                 if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
                     found.setdefault(node.value.id, set()).add(node.attr)
@@ -92,9 +92,9 @@ def test_each_stands_in_the_reference():
 
 
 @pytest.mark.parametrize('word', WORDS, ids=lambda word: f'{type(word).__name__}.{word.name}')
-def test_each_sentence_can_be_made(word: Word):
+def test_each_sentence_can_be_made(word: Saying):
     """Of any numbers, with all of its places filled."""
-    for numbers in ((0.0, 0.0, 0.0), (-1.5, 2.5, 1.0), (1e18, float('inf'), 7.0)):
+    for numbers in ((0.0, 0.0, 0.0), (-1.5, 2.5, 1.0), (1e18, 3.0, 7.0)):
         names = {name: f'<{name}>'
                  for name in word.sentence.names - {'joint', 'model_joint', 'loop'}}
         text = word.text('elbow', *numbers, **names)

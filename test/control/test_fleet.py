@@ -24,7 +24,7 @@ from rbd_ros.compiler import compile as compile_graph
 from rbd_ros.compiler.procedure import bind
 from rbd_ros.control.fleet import (
     bindings_of, closed_step, Fleet, plant_of, take_set_point, UnderControl, World)
-from rbd_ros.control.supervisor.states import State
+from rbd_ros.control.supervisor.states import SupervisorState as State
 from rbd_ros.dynamics.step_graph import step_graph
 from rbd_ros.errors import NonFiniteError, RbdError, ShapeError
 

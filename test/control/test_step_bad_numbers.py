@@ -45,7 +45,7 @@ from rbd_ros.control.parameters.table import defaults
 from rbd_ros.control.references.goals import read_tolerances
 from rbd_ros.control.references.joint_stream import Streamed
 from rbd_ros.control.references.trajectory import read_points
-from rbd_ros.control.supervisor.states import State
+from rbd_ros.control.supervisor.states import SupervisorState as State
 from recorded_robots import controlled_robot, KINDS, law_graphs
 from recorded_step import fixed_clock, StepController
 from sampling import examples, some

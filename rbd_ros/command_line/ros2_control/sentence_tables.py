@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from rbd_ros.command_line.ros2_control.literals import text
 from rbd_ros.control.controller import Controller
-from rbd_ros.control.interface.words import LoadWord, TABLES, Word
+from rbd_ros.control.interface.words import LoadWord, TABLES, Saying
 from rbd_ros.control.modes import names_in, Takes, taking
 from rbd_ros.control.texts import likely_causes
 
@@ -46,7 +46,7 @@ def sentence_rows(controller: Controller) -> list[str]:
         for table in TABLES for word in table]
 
 
-def _row(word: Word, names: dict[str, str]) -> str:
+def _row(word: Saying, names: dict[str, str]) -> str:
     pattern, about = word.sentence.template, 'RBD_JOINT'
     for name in word.sentence.names:
         about = _ABOUT.get(name, about)

@@ -38,7 +38,7 @@ from rbd_ros.control.parameters.table import with_modes
 from rbd_ros.control.references.goal_watch import OUTCOMES
 from rbd_ros.control.references.points import fill_point_limits, PointLimits
 from rbd_ros.control.robot import Robot
-from rbd_ros.control.supervisor.states import State
+from rbd_ros.control.supervisor.states import SupervisorState as State
 
 __all__ = ['MOST_POINTS', 'robot_header']
 

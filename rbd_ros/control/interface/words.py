@@ -27,19 +27,19 @@ import enum
 from rbd_ros.control.interface.sentences import Sentence
 
 __all__ = ['ArrivalWord', 'AXES', 'FlowWord', 'LawWord', 'LoadWord', 'ObserverWord', 'PointWord',
-           'ReferenceWord', 'SensorWord', 'SupervisorWord', 'TABLES', 'Word', 'word_of']
+           'ReferenceWord', 'Saying', 'SensorWord', 'SupervisorWord', 'TABLES', 'word_of']
 
 #: directions of the frame, in the order of a wrench
 AXES = ('rx', 'ry', 'rz', 'x', 'y', 'z')
 
 
-class Word(enum.IntEnum):
+class Saying(enum.IntEnum):
     """What is said: a code, its sentence, and the kind of line that it is in a log."""
 
     sentence: Sentence
     kind: str
 
-    def __new__(cls, code: int, sentence: str = '', kind: str = 'warning') -> Word:
+    def __new__(cls, code: int, sentence: str = '', kind: str = 'warning') -> Saying:
         """Make it of its row."""
         made = int.__new__(cls, code)
         made._value_, made.sentence, made.kind = code, Sentence(sentence), kind
@@ -59,7 +59,7 @@ class Word(enum.IntEnum):
         return self.sentence(joint, a, b, c, **names)
 
 
-class FlowWord(Word):
+class FlowWord(Saying):
     """What is said of the step as a whole."""
 
     STATE = 1, '{state}', 'state'  # a: the new state of the supervisor
@@ -73,7 +73,7 @@ class FlowWord(Word):
 _CLOCK = 'the clock that stamps was set, or is another one'
 
 
-class ArrivalWord(Word):
+class ArrivalWord(Saying):
     """What there is to say about joint states."""
 
     # why a message was not used
@@ -123,7 +123,7 @@ class ArrivalWord(Word):
     UNKNOWN = 151, '{model_joint}: in no message so far'
 
 
-class SupervisorWord(Word):
+class SupervisorWord(Saying):
     """What supervisor, torque and monitors say; ``c`` is 1 where likely causes may follow."""
 
     CLOCK_BACKWARDS = 200, 'backwards by {a:.4g} s'
@@ -174,7 +174,7 @@ _UNIT = '{unit}{c||/s|/s^2}'
 _OFF = f'{{joint}}: {{c|position|velocity|acceleration}} error {{a:.4g}} {_UNIT} exceeds the '
 
 
-class ReferenceWord(Word):
+class ReferenceWord(Saying):
     """What references tell, why goals end, and why a reference is refused."""
 
     DRY = (300, 'the reference comes to rest {c:.4g} s before the end of its trajectory: after '
@@ -206,14 +206,14 @@ class ReferenceWord(Word):
     NO_PATH = 339, 'no trajectory is being followed'
 
 
-class LawWord(Word):
+class LawWord(Saying):
     """Words of laws, brake and hold."""
 
     HOLD_YIELDS = (350, 'the hold yields to a push: {joint} has moved by {a:.3g} {unit} so far. '
                         'If nobody is pushing, the payload or the description is wrong')
 
 
-class PointWord(Word):
+class PointWord(Saying):
     """Why the points of a trajectory are refused."""
 
     NO_POINTS = 370, 'the trajectory has no points'
@@ -243,7 +243,7 @@ class PointWord(Word):
                   'in the order of the parameter joints')
 
 
-class ObserverWord(Word):
+class ObserverWord(Saying):
     """What a joint that stands still is accused of, and what is felt of a contact."""
 
     STANDS = (400, '{joint} does not move at all: it should have moved by {a:.3g} {unit}, more '
@@ -266,7 +266,7 @@ _NOT_COMPARED = ('so gravity cannot be compared before the first torque, which i
 _LOOP_ADVICE = 'zero or sign of a sensor'
 
 
-class LoadWord(Word):
+class LoadWord(Saying):
     """What load, start check, closed loops and the delay of the control loop have to say."""
 
     LATE_BY_OUR_CLOCK = 450, f'{_AGES}: {_FOR_AGES}'
@@ -330,7 +330,7 @@ class LoadWord(Word):
              'usual size, loop_pivot {b:g})')
 
 
-class SensorWord(Word):
+class SensorWord(Saying):
     """Words of the force-torque sensor."""
 
     SILENT = 500, 'no reading for {a:.3g} s, force_torque.timeout {b:g} s'
@@ -355,13 +355,13 @@ class SensorWord(Word):
 
 
 #: all tables, in the order of their codes
-TABLES: tuple[type[Word], ...] = (
+TABLES: tuple[type[Saying], ...] = (
     FlowWord, ArrivalWord, SupervisorWord, ReferenceWord, LawWord, PointWord, ObserverWord,
     LoadWord, SensorWord)
 
 _WORDS = {word.value: word for table in TABLES for word in table}
 
 
-def word_of(code: float) -> Word | None:
+def word_of(code: float) -> Saying | None:
     """Return the word of a code, if there is one."""
     return _WORDS.get(int(code))

@@ -129,7 +129,7 @@ def answer(x: Supervisor, p: SupervisorParameters, event: int, steady: float) ->
 
     :param x: supervisor.
     :param p: its parameters.
-    :param event: see ``transitions.Event``.
+    :param event: see ``Trigger``.
     :param steady: steady time, s, finite.
     :returns: whether there is one.
     """

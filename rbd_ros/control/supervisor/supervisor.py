@@ -29,12 +29,12 @@ from rbd_ros.compiler.records import field, Record
 from rbd_ros.control.interface.causes import Cause, CAUSES, is_cause, is_final, is_good
 from rbd_ros.control.interface.events import Event, NEVER, NOBODY, NONE, Result
 from rbd_ros.control.interface.words import SupervisorWord
-from rbd_ros.control.supervisor import transitions
 from rbd_ros.control.supervisor.answers import (
     answer, moment, Supervisor, SupervisorParameters)
 from rbd_ros.control.supervisor.due import (
     due_now, is_finished, is_frozen, is_live, is_silent, is_stopping, uses_states)
 from rbd_ros.control.supervisor.states import StateCode
+from rbd_ros.control.supervisor.transitions import Trigger
 
 __all__ = ['activate', 'advance', 'computed', 'Diagnosis', 'fault', 'fresh', 'hear', 'published',
            'renewed', 'reset', 'stop', 'take_cause']
@@ -74,7 +74,7 @@ def activate(x: Supervisor, p: SupervisorParameters, y: Result, now: float, stea
     :returns: whether it is allowed now.
     """
     x.now = moment(now, NEVER)
-    if answer(x, p, transitions.Event.ACTIVATE, moment(steady, x.steady)):
+    if answer(x, p, Trigger.ACTIVATE, moment(steady, x.steady)):
         return True
     y.answer = SupervisorWord.CANNOT_ACTIVATE
     return False
@@ -92,7 +92,7 @@ def reset(x: Supervisor, p: SupervisorParameters, y: Result, now: float, steady:
     :returns: whether it is allowed now.
     """
     x.now = moment(now, NEVER)
-    if answer(x, p, transitions.Event.RESET, moment(steady, x.steady)):
+    if answer(x, p, Trigger.RESET, moment(steady, x.steady)):
         return True
     y.answer = SupervisorWord.NOTHING_TO_RESET
     if is_stopping(x) or x.state == StateCode.HOLDING or x.state == StateCode.RETRACTING:
@@ -130,7 +130,7 @@ def fault(x: Supervisor, p: SupervisorParameters, steady: float, cause: int, wor
             before == StateCode.RAMPING_DOWN or before == StateCode.RELEASING):
         return  # a robot that is released on request may move: that is no fault
     time = moment(steady, x.steady)
-    taken = answer(x, p, transitions.Event.FAULT, time)
+    taken = answer(x, p, Trigger.FAULT, time)
     if is_silent(before) and not (taken and x.state == StateCode.FAULT):
         return  # nothing was sent, and nothing is refused
     x.faults.add(time, cause, word, joint, a, b, c)
@@ -213,7 +213,7 @@ def fresh(x: Supervisor, p: SupervisorParameters, d: Diagnosis, now: float, stea
     x.paused = False
     x.now = moment(now, NEVER)
     x.ready = ready and x.now <= x.expiry
-    answer(x, p, transitions.Event.FRESH, time)
+    answer(x, p, Trigger.FRESH, time)
 
 
 def renewed(x: Supervisor, p: SupervisorParameters, d: Diagnosis, now: float, steady: float,
@@ -254,7 +254,7 @@ def published(x: Supervisor, p: SupervisorParameters, steady: float, reached: bo
     :param reached: whether it was the wanted torque, not one on the way to it.
     """
     x.reached = reached
-    answer(x, p, transitions.Event.SENT, moment(steady, x.steady))
+    answer(x, p, Trigger.SENT, moment(steady, x.steady))
 
 
 def advance(x: Supervisor, p: SupervisorParameters, d: Diagnosis, now: float, steady: float,
@@ -276,7 +276,7 @@ def advance(x: Supervisor, p: SupervisorParameters, d: Diagnosis, now: float, st
     if x.state == StateCode.RAMPING_IN:
         x.gain = _ramped(clock - x.ramp_start, p.ramp_time)
     if x.state != StateCode.RAMPING_DOWN:
-        answer(x, p, transitions.Event.TIME, time)
+        answer(x, p, Trigger.TIME, time)
     if x.state == StateCode.RAMPING_DOWN:  # it may have begun in the past
         spent = time - x.since
         # the brakes of the driver have to close before what nobody sees is too fast
@@ -284,7 +284,7 @@ def advance(x: Supervisor, p: SupervisorParameters, d: Diagnosis, now: float, st
         x.blend = max(min(spent / max(1e-9, ramp), 1.0), 0.0)
         if spent > ramp + _SETTLE:
             x.blind = True
-        answer(x, p, transitions.Event.TIME, time)
+        answer(x, p, Trigger.TIME, time)
     return due_now(x)
 
 

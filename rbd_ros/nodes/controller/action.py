@@ -39,7 +39,7 @@ from rbd_ros.control.paths.plans import PathPlan
 from rbd_ros.control.references.goals import other_mode, read_tolerances, Tolerances
 from rbd_ros.control.references.pieces import Halt
 from rbd_ros.control.references.trajectory import check_speed, check_times, Knots
-from rbd_ros.control.supervisor.states import State
+from rbd_ros.control.supervisor.states import SupervisorState as State
 from rbd_ros.errors import RbdError
 from rbd_ros.nodes.callback_guard import DEEP, last_line
 from rbd_ros.nodes.controller.bounded_topics import BoundedInput

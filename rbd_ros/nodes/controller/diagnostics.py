@@ -37,7 +37,7 @@ from rbd_ros.control.interface.sentences import effort_unit
 from rbd_ros.control.interface.words import AXES
 from rbd_ros.control.observers.contact import is_watched
 from rbd_ros.control.references.joint_reference import Source
-from rbd_ros.control.supervisor.states import State
+from rbd_ros.control.supervisor.states import SupervisorState as State
 from rbd_ros.nodes.controller.action import TrajectoryAction
 from rbd_ros.nodes.controller.gravity_input import GravityInput
 from rbd_ros.nodes.controller.loop_node import LoopNode

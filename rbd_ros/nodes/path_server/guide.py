@@ -34,7 +34,7 @@ from rbd_ros.control.interface.results import GoalError, Outcome, ResultCode, St
 from rbd_ros.control.parameters.settings import Settings
 from rbd_ros.control.paths.curve import Curve, logarithm, PosePoint
 from rbd_ros.control.paths.limits import first_beyond
-from rbd_ros.control.supervisor.states import State
+from rbd_ros.control.supervisor.states import SupervisorState as State
 from rbd_ros.nodes.controller.path_planner import PathPlanner, tip_point
 from rbd_ros.nodes.controller.reports import quaternion
 from rbd_ros.nodes.path_server.robot_elsewhere import RobotElsewhere
