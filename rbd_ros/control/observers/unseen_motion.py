@@ -34,6 +34,7 @@ import numpy as np
 from rbd_ros.compiler.procedure import Matrix, Vector
 from rbd_ros.compiler.records import field, group, Record
 from rbd_ros.control.interface.events import Joints, NOBODY, NONE, Structure
+from rbd_ros.control.numerics.angles import turn
 from rbd_ros.control.numerics.places import place_of
 from rbd_ros.control.observers.momentum import (
     is_finite_momentum, Momentum, MomentumKernel, reset_momentum, settled, update_momentum)
@@ -41,7 +42,8 @@ from rbd_ros.control.observers.observer import bandwidth, ObserverParameters
 from rbd_ros.control.parameters.settings import Settings
 
 __all__ = ['derive_unseen', 'Evidence', 'fill_unseen', 'follow_unseen', 'go_on_unseen',
-           'is_touched', 'restart_unseen', 'too_fast', 'UnseenMotion', 'UnseenParameters']
+           'is_touched', 'restart_unseen', 'speed_shown', 'too_fast', 'UnseenMotion',
+           'UnseenParameters']
 
 #: share of its velocity limit that its torque may have given to a joint that stands
 _SHARE = 0.3
@@ -60,6 +62,13 @@ _COARSE = 0.5
 
 #: s after which a robot is braked whose joints all stand
 _STANDS = 0.05
+
+#: steps of a sensor that a joint may make at once, and how much longer a whole message may repeat
+#: itself, as from a driver that reads slowly
+_STEPS, _WHOLE = 4.0, 5.0
+
+#: ratio of the error of a last speed to that of the mean one: 2 by a torque, 1 by the first speed
+_LAST = 1.5
 
 #: what is left of the torques on other joints, at most, if their cause is known
 _LEFT = 0.5
@@ -84,6 +93,7 @@ class UnseenParameters(Record):
 
     patience: float = field('', 's', 'for which a sensor repeats itself at least')
     most: Vector = field('n', 'rad/s or m/s', 'velocities that a joint may have unseen')
+    tolerance: Vector = field('n', 'rad or m', 'noise and quantisation of positions')
     coulomb: Vector = field('n', 'N.m or N', 'dry friction that is compensated')
     friction: Vector = field('n', 'N.m or N', 'that a joint may have which has not moved')
     hidden: Vector = field('n', 'N.m or N', 'torques that errors of the model can hide')
@@ -93,6 +103,8 @@ class UnseenMotion(Record):
     """Motion of each joint whose sensor repeats itself, if it is frozen."""
 
     still: float = field('', 's', 'for which nothing has moved at all')
+    leapt: float = field('', '', 'joint that has just moved unseen; -1: none', NOBODY)
+    leap: float = field('', 'rad or m', 'by which it did')
     place: Vector = field('n', 'rad or m', 'last position', NONE)
     step: Vector = field('n', 'rad or m', 'smallest that a sensor has shown; 0: none')
     moved: Vector = field('n', 's', 'of motion from which its friction was learnt')
@@ -117,6 +129,7 @@ def fill_unseen(p: UnseenParameters, settings: Settings) -> None:
     """
     p.patience = settings.number('velocity_patience')
     p.most[:] = np.minimum(_SHARE * settings.velocity_limits, NONE)
+    p.tolerance[:] = np.minimum(settings.joints('state_tolerance'), NONE)
     p.hidden[:] = np.minimum(_HIDDEN * settings.torque_limits, NONE)
 
 
@@ -138,8 +151,10 @@ def restart_unseen(x: UnseenMotion) -> None:
 
     :param x: motion.
     """
+    x.leapt, x.still = NOBODY, 0.0
     for i in range(len(x.stays)):
         _show(x, i)
+        x.place[i] = NONE
         x.moved[i], x.friction[i], x.step[i] = 0.0, 0.0, 0.0
     reset_momentum(x.seen)
 
@@ -185,19 +200,21 @@ def follow_unseen(x: UnseenMotion, p: UnseenParameters, o: ObserverParameters,
     :param gain: bandwidth that suits the delay, 1/s.
     :param torque: total that acts from now on, N.m.
     """
-    dt = joints.elapsed
+    dt, x.leapt = joints.elapsed, NOBODY
     if not 0.0 < dt <= _GAP:
         reset_momentum(x.seen)
+        for i in range(len(x.stays)):
+            _show(x, i)
+            x.place[i] = NONE
         return
     x.still += dt
-    fast = False
+    fast, stands = False, x.still
     for i in range(len(x.stays)):
         # beyond its limit whoever watches velocities says so
         fast = fast or not abs(joints.qd[place_of(s, i)]) * _SHARE <= p.most[i]
         if not joints.repeated[i] > 0.0:
-            _show(x, i)
-            _note_step(x, i, abs(joints.q[place_of(s, i)] - x.place[i]))
-            x.place[i], x.still = joints.q[place_of(s, i)], 0.0
+            _look(x, p, joints, s, i, stands)
+            x.still = 0.0
         elif x.stays[i] == 0.0:
             _hide(x, joints, i, dt)
         else:
@@ -214,6 +231,18 @@ def follow_unseen(x: UnseenMotion, p: UnseenParameters, o: ObserverParameters,
             elif x.evidence[i] == Evidence.NONE:
                 _drive(x, i, qdd, _friction(x, p, i) / max(kernel.H[i, place_of(s, i)], _TINY),
                        dt)
+
+
+def speed_shown(x: UnseenMotion, i: int, step: float) -> float:
+    """
+    Return the speed with which a joint has been by the time at which its sensor shows it again.
+
+    :param x: motion, up to then.
+    :param i: the joint.
+    :param step: from the position that its sensor has repeated, rad or m.
+    """
+    speed = x.speed[i] + _LAST * (step - x.way[i]) / max(x.stays[i], _TINY)
+    return min(max(speed, -NONE), NONE)
 
 
 def go_on_unseen(x: UnseenMotion, p: UnseenParameters, kernel: MomentumKernel, joints: Joints,
@@ -233,6 +262,7 @@ def go_on_unseen(x: UnseenMotion, p: UnseenParameters, kernel: MomentumKernel, j
         qdd = _pull(x, kernel, joints, s, torque, i, 0.0)
         known = _known_friction(x, p, i)
         _drive(x, i, qdd, known / max(kernel.H[i, place_of(s, i)], _TINY), joints.elapsed)
+        x.stays[i] += joints.elapsed
 
 
 def _show(x: UnseenMotion, i: int) -> None:
@@ -241,10 +271,32 @@ def _show(x: UnseenMotion, i: int) -> None:
     x.speed[i], x.way[i] = 0.0, 0.0
 
 
-def _note_step(x: UnseenMotion, i: int, step: float) -> None:
-    """Note the smallest step of a sensor."""
-    if step <= NONE and (x.step[i] == 0.0 or step < x.step[i]):
-        x.step[i] = step
+def _look(x: UnseenMotion, p: UnseenParameters, joints: Joints, s: Structure, i: int,
+          stands: float) -> None:
+    """
+    Take the position that a sensor shows.
+
+    If that is further away than a joint can go in one period, it has moved while its sensor has
+    repeated itself.
+    """
+    j, stays = place_of(s, i), x.stays[i]
+    place, x.place[i] = x.place[i], joints.q[j]
+    step = joints.q[j] - place
+    if s.continuous[j] > 0.0:
+        step = turn(step)
+    coarse = min(_STEPS * x.step[i], p.tolerance[i]) if x.step[i] > 0.0 else p.tolerance[i]
+    patience = p.patience if stays > stands else _WHOLE * p.patience
+    speed = speed_shown(x, i, step)
+    _show(x, i)
+    if not abs(place) < NONE:
+        return
+    if x.step[i] == 0.0 or abs(step) < x.step[i]:
+        x.step[i] = abs(step)
+    if stays >= patience and abs(step) > p.most[i] / _SHARE * joints.elapsed + coarse:
+        x.leapt, x.leap = i, step
+        x.seen.known = 0.0  # no torque has done that
+        if joints.differenced > 0.0:
+            x.first[i] = speed
 
 
 def _is_coarse(x: UnseenMotion, p: UnseenParameters, o: ObserverParameters, i: int,
@@ -255,7 +307,9 @@ def _is_coarse(x: UnseenMotion, p: UnseenParameters, o: ObserverParameters, i: i
 
 def _hide(x: UnseenMotion, joints: Joints, i: int, dt: float) -> None:
     """Let a joint go on whose sensor repeats its position."""
-    x.stays[i], x.first[i] = dt, min(max(joints.speed[i], -NONE), NONE)
+    x.stays[i] = dt
+    if x.first[i] == 0.0:  # else it is known better
+        x.first[i] = min(max(joints.speed[i], -NONE), NONE)
     x.speed[i] = x.first[i]
     for k in range(len(x.stays)):
         x.felt[i, k] = x.seen.torque[k]
