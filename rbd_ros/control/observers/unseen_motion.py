@@ -63,6 +63,9 @@ _COARSE = 0.5
 #: s after which a robot is braked whose joints all stand
 _STANDS = 0.05
 
+#: periods in which friction may stop a joint
+_HALT = 2.0
+
 #: steps of a sensor that a joint may make at once, and how much longer a whole message may repeat
 #: itself, as from a driver that reads slowly
 _STEPS, _WHOLE = 4.0, 5.0
@@ -92,6 +95,7 @@ class UnseenParameters(Record):
     """Bounds of a motion that no sensor shows."""
 
     patience: float = field('', 's', 'for which a sensor repeats itself at least')
+    period: float = field('', 's', 'of the states')
     most: Vector = field('n', 'rad/s or m/s', 'velocities that a joint may have unseen')
     tolerance: Vector = field('n', 'rad or m', 'noise and quantisation of positions')
     coulomb: Vector = field('n', 'N.m or N', 'dry friction that is compensated')
@@ -128,6 +132,7 @@ def fill_unseen(p: UnseenParameters, settings: Settings) -> None:
     :param settings: valid set.
     """
     p.patience = settings.number('velocity_patience')
+    p.period = 1.0 / settings.number('nominal_rate')
     p.most[:] = np.minimum(_SHARE * settings.velocity_limits, NONE)
     p.tolerance[:] = np.minimum(settings.joints('state_tolerance'), NONE)
     p.hidden[:] = np.minimum(_HIDDEN * settings.torque_limits, NONE)
@@ -178,9 +183,8 @@ def too_fast(x: UnseenMotion, p: UnseenParameters) -> int:
     """
     found, most = NOBODY, 1.0
     for i in range(len(x.stays)):
-        gained = min(abs(x.speed[i] - x.first[i]), abs(x.speed[i]))
-        share = gained / max(p.most[i], _TINY)
-        if x.stays[i] >= p.patience and share > most:
+        share = abs(x.speed[i]) / max(p.most[i], _TINY)
+        if x.stays[i] >= p.patience and share > most and not _may_stand(x, p, i):
             found, most = i, share
     return found
 
@@ -284,7 +288,7 @@ def _look(x: UnseenMotion, p: UnseenParameters, joints: Joints, s: Structure, i:
     step = joints.q[j] - place
     if s.continuous[j] > 0.0:
         step = turn(step)
-    coarse = min(_STEPS * x.step[i], p.tolerance[i]) if x.step[i] > 0.0 else p.tolerance[i]
+    coarse = _coarse(x, p, i)
     patience = p.patience if stays > stands else _WHOLE * p.patience
     speed = speed_shown(x, i, step)
     _show(x, i)
@@ -301,8 +305,18 @@ def _look(x: UnseenMotion, p: UnseenParameters, joints: Joints, s: Structure, i:
 
 def _is_coarse(x: UnseenMotion, p: UnseenParameters, o: ObserverParameters, i: int,
                differenced: float) -> bool:
-    """Return whether one step of a sensor looks like a velocity that matters, or is not known."""
-    return differenced > 0.0 and not 0.0 < x.step[i] < _COARSE * p.most[i] * o.velocity_filter
+    """Return whether one step of a sensor looks like a velocity that matters."""
+    return differenced > 0.0 and not x.step[i] < _COARSE * p.most[i] * o.velocity_filter
+
+
+def _coarse(x: UnseenMotion, p: UnseenParameters, i: int) -> float:
+    """Return by how much a sensor may be wrong."""
+    return min(_STEPS * x.step[i], p.tolerance[i]) if x.step[i] > 0.0 else p.tolerance[i]
+
+
+def _may_stand(x: UnseenMotion, p: UnseenParameters, i: int) -> bool:
+    """Return whether a joint is near enough to where its sensor says that it may stand there."""
+    return abs(x.way[i]) <= _coarse(x, p, i) + _HALT * abs(x.first[i]) * p.period
 
 
 def _hide(x: UnseenMotion, joints: Joints, i: int, dt: float) -> None:
@@ -370,9 +384,16 @@ def _known_friction(x: UnseenMotion, p: UnseenParameters, i: int) -> float:
 
 
 def _friction(x: UnseenMotion, p: UnseenParameters, i: int) -> float:
-    """Return the friction that a joint may have."""
+    """
+    Return the friction that a joint may have.
+
+    If even that has not stopped it where its sensor says, friction is not what holds it: then it
+    gets what it has shown.
+    """
     known = _known_friction(x, p, i)
-    return _FRICTION * known if known > 0.0 else p.friction[i]
+    if not known > 0.0:
+        return p.friction[i]
+    return _FRICTION * known if _may_stand(x, p, i) else known
 
 
 def _weigh(x: UnseenMotion, p: UnseenParameters, kernel: MomentumKernel, joints: Joints,
@@ -389,7 +410,7 @@ def _weigh(x: UnseenMotion, p: UnseenParameters, kernel: MomentumKernel, joints:
             found = _unexplained(kernel, joints, s, torque, k, i, qdd)
             if abs(found) <= NONE:
                 x.felt[i, k] += settled(x.gain[k] * joints.elapsed) * (found - x.felt[i, k])
-            shown = max(_FRICTION * x.friction[k], p.hidden[k])
+            shown = max(_FRICTION * _known_friction(x, p, k), p.hidden[k])
             least = max(shown if x.moved[k] > 0.0 else p.friction[k], _TINY)
             free, seen = x.felt[i, k] / least, x.seen.torque[k] / least
             moves, stands = max(moves, abs(free)), max(stands, abs(seen))
