@@ -51,8 +51,9 @@ _SHARE = 0.3
 #: ratio of the friction that a joint may have to what it has shown
 _FRICTION = 1.5
 
-#: rad/s or m/s above which a joint counts as moving, and s of motion that its friction follows
-_MOVES, _LEARNT = 0.01, 1.0
+#: rad/s or m/s above which a joint counts as moving, s of motion after which its friction is known,
+#: and which it follows
+_MOVES, _ENOUGH, _LEARNT = 0.01, 0.1, 1.0
 
 #: share of the torque limits by which errors of the model can hide what others feel
 _HIDDEN = 0.03
@@ -64,11 +65,11 @@ _COARSE = 0.5
 _STANDS = 0.05
 
 #: periods in which friction may stop a joint
-_HALT = 2.0
+_HALT = 1.0
 
 #: steps of a sensor that a joint may make at once, and how much longer a whole message may repeat
 #: itself, as from a driver that reads slowly
-_STEPS, _WHOLE = 4.0, 5.0
+_STEPS, _WHOLE = 2.0, 5.0
 
 #: ratio of the error of a last speed to that of the mean one: 2 by a torque, 1 by the first speed
 _LAST = 1.5
@@ -112,7 +113,10 @@ class UnseenMotion(Record):
     place: Vector = field('n', 'rad or m', 'last position', NONE)
     step: Vector = field('n', 'rad or m', 'smallest that a sensor has shown; 0: none')
     moved: Vector = field('n', 's', 'of motion from which its friction was learnt')
+    path: Vector = field('n', 'rad or m', 'gone, with less weight the longer it is ago')
+    work: Vector = field('n', 'J', 'lost on it')
     friction: Vector = field('n', 'N.m or N', 'that it has shown in motion')
+    usual: Vector = field('n', 'N.m or N', 'torque that the model does not explain in motion')
     gain: Vector = field('n', '1/s', 'bandwidth with which torques are observed')
     stays: Vector = field('n', 's', 'for which a sensor has repeated its position')
     first: Vector = field('n', 'rad/s or m/s', 'velocity before the first repeated position')
@@ -160,7 +164,8 @@ def restart_unseen(x: UnseenMotion) -> None:
     for i in range(len(x.stays)):
         _show(x, i)
         x.place[i] = NONE
-        x.moved[i], x.friction[i], x.step[i] = 0.0, 0.0, 0.0
+        x.moved[i], x.friction[i], x.usual[i], x.step[i] = 0.0, 0.0, 0.0, 0.0
+        x.path[i], x.work[i] = 0.0, 0.0
     reset_momentum(x.seen)
 
 
@@ -337,13 +342,26 @@ def _observe(x: UnseenMotion, o: ObserverParameters, kernel: MomentumKernel, joi
     kernel.run()
     for i in range(len(gain)):
         x.gain[i] = bandwidth(o, gain[i], joints.differenced)
+    learns = x.seen.known > 0.0
     update_momentum(x.seen, kernel, torque, dt, x.gain, torque, 0.0)
     if not is_finite_momentum(x.seen):
         reset_momentum(x.seen)
+        learns = False
     for i in range(len(x.friction)):
-        if abs(joints.qd[place_of(s, i)]) > _MOVES and not joints.repeated[i] > 0.0:
-            x.moved[i] = min(x.moved[i] + dt, _LEARNT)
-            x.friction[i] += dt / x.moved[i] * (abs(x.seen.torque[i]) - x.friction[i])
+        if learns and not joints.repeated[i] > 0.0:
+            _learn(x, i, 0.5 * (joints.speed[i] + joints.qd[place_of(s, i)]), dt)
+
+
+def _learn(x: UnseenMotion, i: int, qd: float, dt: float) -> None:
+    """Learn from a joint in motion what acts on it: friction is the work that is lost, per way."""
+    if abs(qd) > _MOVES:
+        x.moved[i] = min(x.moved[i] + dt, _LEARNT)
+        x.usual[i] += dt / x.moved[i] * (abs(x.seen.torque[i]) - x.usual[i])
+        x.path[i] -= dt / _LEARNT * x.path[i]
+        x.work[i] -= dt / _LEARNT * x.work[i]
+    x.path[i] += abs(qd) * dt
+    x.work[i] -= x.seen.unexplained[i] * qd * dt
+    x.friction[i] = max(x.work[i], 0.0) / max(x.path[i], _TINY)
 
 
 def _pull(x: UnseenMotion, kernel: MomentumKernel, joints: Joints, s: Structure, torque: Vector,
@@ -379,8 +397,9 @@ def _unexplained(kernel: MomentumKernel, joints: Joints, s: Structure, torque: V
 
 
 def _known_friction(x: UnseenMotion, p: UnseenParameters, i: int) -> float:
-    """Return the friction that a joint has shown, or is said to have; 0: not known."""
-    return min(max(x.friction[i], p.coulomb[i]), p.friction[i])
+    """Return the friction that a joint has shown, or is said to have."""
+    shown = x.friction[i] if x.moved[i] >= _ENOUGH else 0.0
+    return min(max(shown, p.coulomb[i]), p.friction[i])
 
 
 def _friction(x: UnseenMotion, p: UnseenParameters, i: int) -> float:
@@ -390,9 +409,9 @@ def _friction(x: UnseenMotion, p: UnseenParameters, i: int) -> float:
     If even that has not stopped it where its sensor says, friction is not what holds it: then it
     gets what it has shown.
     """
-    known = _known_friction(x, p, i)
-    if not known > 0.0:
+    if not (x.moved[i] >= _ENOUGH or p.coulomb[i] > 0.0):
         return p.friction[i]
+    known = _known_friction(x, p, i)
     return _FRICTION * known if _may_stand(x, p, i) else known
 
 
@@ -410,8 +429,8 @@ def _weigh(x: UnseenMotion, p: UnseenParameters, kernel: MomentumKernel, joints:
             found = _unexplained(kernel, joints, s, torque, k, i, qdd)
             if abs(found) <= NONE:
                 x.felt[i, k] += settled(x.gain[k] * joints.elapsed) * (found - x.felt[i, k])
-            shown = max(_FRICTION * _known_friction(x, p, k), p.hidden[k])
-            least = max(shown if x.moved[k] > 0.0 else p.friction[k], _TINY)
+            usual = max(_FRICTION * min(x.usual[k], p.friction[k]), p.hidden[k])
+            least = max(usual if x.moved[k] > 0.0 else p.friction[k], _TINY)
             free, seen = x.felt[i, k] / least, x.seen.torque[k] / least
             moves, stands = max(moves, abs(free)), max(stands, abs(seen))
             touched = max(touched, max(min(free, seen), -max(free, seen)))
