@@ -113,10 +113,8 @@ class UnseenMotion(Record):
     place: Vector = field('n', 'rad or m', 'last position', NONE)
     step: Vector = field('n', 'rad or m', 'smallest that a sensor has shown; 0: none')
     moved: Vector = field('n', 's', 'of motion from which its friction was learnt')
-    path: Vector = field('n', 'rad or m', 'gone, with less weight the longer it is ago')
-    work: Vector = field('n', 'J', 'lost on it')
     friction: Vector = field('n', 'N.m or N', 'that it has shown in motion')
-    usual: Vector = field('n', 'N.m or N', 'torque that the model does not explain in motion')
+    held: Vector = field('n', 'N.m or N', 'that has held it where it stood last')
     gain: Vector = field('n', '1/s', 'bandwidth with which torques are observed')
     stays: Vector = field('n', 's', 'for which a sensor has repeated its position')
     first: Vector = field('n', 'rad/s or m/s', 'velocity before the first repeated position')
@@ -164,8 +162,7 @@ def restart_unseen(x: UnseenMotion) -> None:
     for i in range(len(x.stays)):
         _show(x, i)
         x.place[i] = NONE
-        x.moved[i], x.friction[i], x.usual[i], x.step[i] = 0.0, 0.0, 0.0, 0.0
-        x.path[i], x.work[i] = 0.0, 0.0
+        x.moved[i], x.friction[i], x.held[i], x.step[i] = 0.0, 0.0, 0.0, 0.0
     reset_momentum(x.seen)
 
 
@@ -250,8 +247,8 @@ def speed_shown(x: UnseenMotion, i: int, step: float) -> float:
     :param i: the joint.
     :param step: from the position that its sensor has repeated, rad or m.
     """
-    speed = x.speed[i] + _LAST * (step - x.way[i]) / max(x.stays[i], _TINY)
-    return min(max(speed, -NONE), NONE)
+    missed = (step - x.way[i]) / x.stays[i] if x.stays[i] > 0.0 else 0.0
+    return min(max(x.speed[i] + _LAST * missed, -NONE), NONE)
 
 
 def go_on_unseen(x: UnseenMotion, p: UnseenParameters, kernel: MomentumKernel, joints: Joints,
@@ -306,6 +303,8 @@ def _look(x: UnseenMotion, p: UnseenParameters, joints: Joints, s: Structure, i:
         x.seen.known = 0.0  # no torque has done that
         if joints.differenced > 0.0:
             x.first[i] = speed
+    elif stays >= patience:
+        x.held[i] = abs(x.seen.torque[i])  # it has stood indeed
 
 
 def _is_coarse(x: UnseenMotion, p: UnseenParameters, o: ObserverParameters, i: int,
@@ -342,26 +341,13 @@ def _observe(x: UnseenMotion, o: ObserverParameters, kernel: MomentumKernel, joi
     kernel.run()
     for i in range(len(gain)):
         x.gain[i] = bandwidth(o, gain[i], joints.differenced)
-    learns = x.seen.known > 0.0
     update_momentum(x.seen, kernel, torque, dt, x.gain, torque, 0.0)
     if not is_finite_momentum(x.seen):
         reset_momentum(x.seen)
-        learns = False
     for i in range(len(x.friction)):
-        if learns and not joints.repeated[i] > 0.0:
-            _learn(x, i, 0.5 * (joints.speed[i] + joints.qd[place_of(s, i)]), dt)
-
-
-def _learn(x: UnseenMotion, i: int, qd: float, dt: float) -> None:
-    """Learn from a joint in motion what acts on it: friction is the work that is lost, per way."""
-    if abs(qd) > _MOVES:
-        x.moved[i] = min(x.moved[i] + dt, _LEARNT)
-        x.usual[i] += dt / x.moved[i] * (abs(x.seen.torque[i]) - x.usual[i])
-        x.path[i] -= dt / _LEARNT * x.path[i]
-        x.work[i] -= dt / _LEARNT * x.work[i]
-    x.path[i] += abs(qd) * dt
-    x.work[i] -= x.seen.unexplained[i] * qd * dt
-    x.friction[i] = max(x.work[i], 0.0) / max(x.path[i], _TINY)
+        if abs(joints.qd[place_of(s, i)]) > _MOVES and not joints.repeated[i] > 0.0:
+            x.moved[i] = min(x.moved[i] + dt, _LEARNT)
+            x.friction[i] += dt / x.moved[i] * (abs(x.seen.torque[i]) - x.friction[i])
 
 
 def _pull(x: UnseenMotion, kernel: MomentumKernel, joints: Joints, s: Structure, torque: Vector,
@@ -398,8 +384,7 @@ def _unexplained(kernel: MomentumKernel, joints: Joints, s: Structure, torque: V
 
 def _known_friction(x: UnseenMotion, p: UnseenParameters, i: int) -> float:
     """Return the friction that a joint has shown, or is said to have."""
-    shown = x.friction[i] if x.moved[i] >= _ENOUGH else 0.0
-    return min(max(shown, p.coulomb[i]), p.friction[i])
+    return min(max(max(x.friction[i], x.held[i]), p.coulomb[i]), p.friction[i])
 
 
 def _friction(x: UnseenMotion, p: UnseenParameters, i: int) -> float:
@@ -429,8 +414,8 @@ def _weigh(x: UnseenMotion, p: UnseenParameters, kernel: MomentumKernel, joints:
             found = _unexplained(kernel, joints, s, torque, k, i, qdd)
             if abs(found) <= NONE:
                 x.felt[i, k] += settled(x.gain[k] * joints.elapsed) * (found - x.felt[i, k])
-            usual = max(_FRICTION * min(x.usual[k], p.friction[k]), p.hidden[k])
-            least = max(usual if x.moved[k] > 0.0 else p.friction[k], _TINY)
+            shown = max(min(_FRICTION * x.friction[k], p.friction[k]), p.hidden[k])
+            least = max(shown if x.moved[k] > 0.0 else p.friction[k], _TINY)
             free, seen = x.felt[i, k] / least, x.seen.torque[k] / least
             moves, stands = max(moves, abs(free)), max(stands, abs(seen))
             touched = max(touched, max(min(free, seen), -max(free, seen)))
