@@ -22,7 +22,8 @@ motion.
 
 If nobody feels anything, a brake may hold it, or friction. Then its sensor is accused if the joint
 falls behind after a halt that took more torque than friction has. Whatever the others feel, its
-torque may give it no more than a share of its velocity limit while it stands (``unseen_motion``).
+torque may give it no more than a share of its velocity limit while it stands, and no sensor may
+leap after it (``unseen_motion``).
 """
 
 from __future__ import annotations
@@ -40,8 +41,9 @@ from rbd_ros.control.observers.hidden_motion import (
 from rbd_ros.control.observers.momentum import is_time, MomentumKernel
 from rbd_ros.control.observers.observer import Observer, ObserverParameters
 from rbd_ros.control.observers.unseen_motion import (
-    derive_unseen, fill_unseen, follow_unseen, go_on_unseen, is_touched, restart_unseen,
-    speed_shown, too_fast, UnseenMotion, UnseenParameters)
+    follow_unseen, go_on_unseen, is_touched, restart_unseen, speed_shown, too_fast)
+from rbd_ros.control.observers.unseen_records import (
+    derive_unseen, fill_unseen, UnseenMotion, UnseenParameters)
 from rbd_ros.control.observers.words import ObserverWord
 from rbd_ros.control.parameters.settings import Settings
 

@@ -16,47 +16,37 @@
 How fast a joint is by now if its sensor is frozen.
 
 While a sensor repeats its position, its joint is driven on by its own row of the equation of
-motion, at the position where it would be, against the friction that it has shown in motion:
+motion, at the position where it would be, against the friction that it has shown:
 
     H_ii qdd_i = tau_i - C_i - sum H_ik qdd_k - friction
 
 That is the speed which the torque has given to the joint if nothing else holds it. What may hold
 it is seen by the other rows: what the other joints feel is due to the hidden motion, to a
-standstill, or to a contact.
+standstill, or to a contact. What a sensor has hidden is known for sure where it leaps to another
+position, further away than a joint can go in one period.
 """
 
 from __future__ import annotations
 
-import enum
-
-import numpy as np
-
-from rbd_ros.compiler.procedure import Matrix, Vector
-from rbd_ros.compiler.records import field, group, Record
+from rbd_ros.compiler.procedure import Vector
 from rbd_ros.control.interface.events import Joints, NOBODY, NONE, Structure
 from rbd_ros.control.numerics.angles import turn
 from rbd_ros.control.numerics.places import place_of
 from rbd_ros.control.observers.momentum import (
-    is_finite_momentum, Momentum, MomentumKernel, reset_momentum, settled, update_momentum)
+    is_finite_momentum, MomentumKernel, reset_momentum, settled, update_momentum)
 from rbd_ros.control.observers.observer import bandwidth, ObserverParameters
-from rbd_ros.control.parameters.settings import Settings
+from rbd_ros.control.observers.unseen_records import (
+    Evidence, SHARE, UnseenMotion, UnseenParameters)
 
-__all__ = ['derive_unseen', 'Evidence', 'fill_unseen', 'follow_unseen', 'go_on_unseen',
-           'is_touched', 'restart_unseen', 'speed_shown', 'too_fast', 'UnseenMotion',
-           'UnseenParameters']
-
-#: share of its velocity limit that its torque may have given to a joint that stands
-_SHARE = 0.3
+__all__ = ['follow_unseen', 'go_on_unseen', 'is_touched', 'restart_unseen', 'speed_shown',
+           'too_fast']
 
 #: ratio of the friction that a joint may have to what it has shown
 _FRICTION = 1.5
 
-#: rad/s or m/s above which a joint counts as moving, s of motion after which its friction is known,
-#: and which it follows
+#: rad/s or m/s above which a joint counts as moving, s of motion after which its friction is
+#: known, and which it follows
 _MOVES, _ENOUGH, _LEARNT = 0.01, 0.1, 1.0
-
-#: share of the torque limits by which errors of the model can hide what others feel
-_HIDDEN = 0.03
 
 #: share of what may be unseen that one step of a sensor without velocities may look like
 _COARSE = 0.5
@@ -82,74 +72,6 @@ _GAP = 0.1
 
 #: keeps a division by zero finite
 _TINY = 1e-300
-
-
-class Evidence(enum.IntEnum):
-    """What the other joints feel of one whose sensor repeats itself."""
-
-    NONE = 0  # nothing that friction could not hide, or that it moves
-    STANDS = 1
-    TOUCHED = 2
-
-
-class UnseenParameters(Record):
-    """Bounds of a motion that no sensor shows."""
-
-    patience: float = field('', 's', 'for which a sensor repeats itself at least')
-    period: float = field('', 's', 'of the states')
-    most: Vector = field('n', 'rad/s or m/s', 'velocities that a joint may have unseen')
-    tolerance: Vector = field('n', 'rad or m', 'noise and quantisation of positions')
-    coulomb: Vector = field('n', 'N.m or N', 'dry friction that is compensated')
-    friction: Vector = field('n', 'N.m or N', 'that a joint may have which has not moved')
-    hidden: Vector = field('n', 'N.m or N', 'torques that errors of the model can hide')
-
-
-class UnseenMotion(Record):
-    """Motion of each joint whose sensor repeats itself, if it is frozen."""
-
-    still: float = field('', 's', 'for which nothing has moved at all')
-    leapt: float = field('', '', 'joint that has just moved unseen; -1: none', NOBODY)
-    leap: float = field('', 'rad or m', 'by which it did')
-    place: Vector = field('n', 'rad or m', 'last position', NONE)
-    step: Vector = field('n', 'rad or m', 'smallest that a sensor has shown; 0: none')
-    moved: Vector = field('n', 's', 'of motion from which its friction was learnt')
-    friction: Vector = field('n', 'N.m or N', 'that it has shown in motion')
-    held: Vector = field('n', 'N.m or N', 'that has held it where it stood last')
-    gain: Vector = field('n', '1/s', 'bandwidth with which torques are observed')
-    stays: Vector = field('n', 's', 'for which a sensor has repeated its position')
-    first: Vector = field('n', 'rad/s or m/s', 'velocity before the first repeated position')
-    speed: Vector = field('n', 'rad/s or m/s', 'velocity by the model')
-    way: Vector = field('n', 'rad or m', 'since the first repeated position, by the model')
-    evidence: Vector = field('n', '', 'see Evidence')
-    felt: Matrix = field('n n', 'N.m or N', 'torques on all joints that the motion of one leaves '
-                                            'unexplained')
-    seen: Momentum = group(Momentum)
-
-
-def fill_unseen(p: UnseenParameters, settings: Settings) -> None:
-    """
-    Take new bounds.
-
-    :param p: get them.
-    :param settings: valid set.
-    """
-    p.patience = settings.number('velocity_patience')
-    p.period = 1.0 / settings.number('nominal_rate')
-    p.most[:] = np.minimum(_SHARE * settings.velocity_limits, NONE)
-    p.tolerance[:] = np.minimum(settings.joints('state_tolerance'), NONE)
-    p.hidden[:] = np.minimum(_HIDDEN * settings.torque_limits, NONE)
-
-
-def derive_unseen(p: UnseenParameters, coulomb: Vector, friction: Vector) -> None:
-    """
-    Take the friction of each joint.
-
-    :param p: gets it.
-    :param coulomb: dry friction that is compensated, N.m or N.
-    :param friction: that a joint may have, N.m or N.
-    """
-    for i in range(len(coulomb)):
-        p.coulomb[i], p.friction[i] = min(coulomb[i], NONE), min(friction[i], NONE)
 
 
 def restart_unseen(x: UnseenMotion) -> None:
@@ -217,7 +139,7 @@ def follow_unseen(x: UnseenMotion, p: UnseenParameters, o: ObserverParameters,
     fast, stands = False, x.still
     for i in range(len(x.stays)):
         # beyond its limit whoever watches velocities says so
-        fast = fast or not abs(joints.qd[place_of(s, i)]) * _SHARE <= p.most[i]
+        fast = fast or not abs(joints.qd[place_of(s, i)]) * SHARE <= p.most[i]
         if not joints.repeated[i] > 0.0:
             _look(x, p, joints, s, i, stands)
             x.still = 0.0
@@ -298,11 +220,11 @@ def _look(x: UnseenMotion, p: UnseenParameters, joints: Joints, s: Structure, i:
         return
     if x.step[i] == 0.0 or abs(step) < x.step[i]:
         x.step[i] = abs(step)
-    if stays >= patience and abs(step) > p.most[i] / _SHARE * joints.elapsed + coarse:
+    if stays >= patience and abs(step) > p.most[i] / SHARE * joints.elapsed + coarse:
         x.leapt, x.leap = i, step
         x.seen.known = 0.0  # no torque has done that
         if joints.differenced > 0.0:
-            x.first[i] = speed
+            x.first[i] = speed  # else it is shown
     elif stays >= patience:
         x.held[i] = abs(x.seen.torque[i])  # it has stood indeed
 
