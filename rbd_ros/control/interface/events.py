@@ -123,6 +123,7 @@ class Joints(Record):
     allowed: Vector = field('n', 'rad or m', 'how far mismatch may go now')
     repeated: Vector = field('n', '', '1 where the last position is exactly the one before')
     unusual: Vector = field('n', '', '1 where a sensor has shown that it never repeats itself')
+    doubted: Vector = field('n', '', '1 where a sensor was called frozen: its positions may jump')
 
 
 class Structure(Record):

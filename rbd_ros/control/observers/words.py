@@ -33,6 +33,7 @@ class ObserverWord(enum.IntEnum):
     STANDS = 400  # a: by how much it should have moved, rad or m
     MOVES_UNSEEN = 401  # a: where it stands, rad or m
     PUSHED_UNSEEN = 404  # a: where it stands, rad or m, b: its speed by its torque
+    LEAPT = 405  # a: by how much it has moved unseen, rad or m
     TOUCHED = 402  # a: observed torque, b: its threshold, c: force at the frame
     TOUCHED_ALONG = 403  # a: force or moment, b: its direction, c: force at the frame
 
@@ -47,6 +48,8 @@ TEXTS: Mapping[int, Callable[[str, float, float, float], str]] = {
     ObserverWord.PUSHED_UNSEEN: Sentence(
         '{joint} stands at {a:.6g} {unit}, but by its torque it has {b:.3g} {unit}/s by now '
         '(blocked, or a frozen sensor)'),
+    ObserverWord.LEAPT: Sentence(
+        '{joint} has moved by {a:.3g} {unit} while its sensor repeated one position'),
     ObserverWord.TOUCHED: Sentence(
         '{joint} feels {a:.3g} {effort}, threshold {b:.3g} {effort}; {c:.3g} N if it is at '
         'task.frame'),
