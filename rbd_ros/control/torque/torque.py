@@ -22,6 +22,8 @@ procedures, by those who know them; what they give may be anything and is no par
 
 from __future__ import annotations
 
+import math
+
 from rbd_ros.compiler.procedure import Vector
 from rbd_ros.control.interface.cause_codes import CauseCode
 from rbd_ros.control.interface.events import NOBODY, Result
@@ -38,6 +40,9 @@ from rbd_ros.control.torque.torque_records import (
 __all__ = ['after_timer', 'begin_at', 'brake_torque', 'carry_torque', 'changed',
            'gravity_known', 'law_not_finite', 'leave_torque', 'live_torque', 'need', 'no_brake',
            'send', 'silence', 'turn_blind', 'wants_state']
+
+#: s, time constant with which a torque that no state answers becomes g(q)
+_RELAX = 0.002
 
 
 def need(due: int) -> int:
@@ -114,7 +119,7 @@ def wants_state(x: Command, p: CommandLimits, c: Computed, load: Vector, y: Resu
 
 
 def after_timer(x: Command, p: CommandLimits, c: Computed, load: Vector, y: Result, due: int,
-                now: float, steady: float) -> None:
+                held: float, now: float, steady: float) -> None:
     """
     Send what needs no state; nothing while states arrive.
 
@@ -124,6 +129,7 @@ def after_timer(x: Command, p: CommandLimits, c: Computed, load: Vector, y: Resu
     :param load: torque that the robot showed in addition to g(q).
     :param y: takes what is sent.
     :param due: result of ``advance``.
+    :param held: s for which a torque may be held that a state has asked for.
     :param now: control time, s.
     :param steady: steady time, s.
     """
@@ -131,6 +137,8 @@ def after_timer(x: Command, p: CommandLimits, c: Computed, load: Vector, y: Resu
         silence(x.torque)
     if due != Due.NOTHING and not is_live(x.supervisor):
         _blind(x, p, c, load, y, due, now, steady)
+    elif Due.LAW <= due <= Due.RETRACT and now > x.torque.answered + held:
+        _relax(x, p, c, load, y, now - max(x.torque.now, x.torque.answered + held), now, steady)
 
 
 def silence(x: Torque) -> None:
@@ -175,6 +183,7 @@ def live_torque(x: Command, p: CommandLimits, c: Computed, load: Vector, qd: Vec
     :returns: whether it is finite.
     """
     due = due_now(x.supervisor)
+    x.torque.answered = moment(now, x.torque.answered)
     if not x.torque.sending:
         _begin(x.torque, p.torque)
     if Due.LAW <= due <= Due.RETRACT and due != Due.BRAKE:
@@ -363,6 +372,24 @@ def _target(x: Command, p: CommandLimits, load: Vector) -> Vector:
     # The load may be a person who pushes: keep it only if g(q) is known to be wrong.
     return (x.torque.limiter.driver if not p.torque.keeps_gravity else
             x.torque.gravity - load if is_distrusted(x.supervisor) else x.torque.gravity[:])
+
+
+def _relax(x: Command, p: CommandLimits, c: Computed, load: Vector, y: Result, since: float,
+           now: float, steady: float) -> None:
+    """
+    Let what a torque adds to g(q) fade: the robot has moved, and nobody knows how far.
+
+    What remains is what a lost state begins with.
+    """
+    if not (x.torque.sending and since > 0.0):
+        return
+    left = math.exp(-min(since / _RELAX, 100.0))
+    c.wanted[:] = x.torque.gravity
+    if is_distrusted(x.supervisor):
+        c.wanted[:] = x.torque.gravity - load
+    c.wanted[:] = c.wanted + left * (x.torque.limiter.last - c.wanted)
+    if _want(x.torque, c):
+        send(x, p, y, now, steady, live=True)
 
 
 def _blind(x: Command, p: CommandLimits, c: Computed, load: Vector, y: Result, due: int,
