@@ -26,23 +26,22 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from rbd_ros.compiler import Bound
 from rbd_ros.control.interface.causes import Cause
 from rbd_ros.control.interface.events import Kind, NOBODY
+from rbd_ros.control.interface.results import GoalError, ResultCode
+from rbd_ros.control.interface.words import FlowWord
 from rbd_ros.control.parameters.settings import Settings
 from rbd_ros.control.references.goals import Tolerances
 from rbd_ros.control.references.joint_intake import JointIntake
 from rbd_ros.control.references.joint_stream import Streamed
-from rbd_ros.control.references.results import GoalError, ResultCode
-from rbd_ros.control.references.task_intake import TaskIntake
+from rbd_ros.control.references.targets import TaskIntake
 from rbd_ros.control.references.trajectory import Knots
 from rbd_ros.control.step.state import fill_parameters
-from rbd_ros.control.step.words import FlowWord
 from rbd_ros.control.stepping import Array, Stepping
-from rbd_ros.control.supervisor.states import State as SupervisorState
+from rbd_ros.control.supervisor.states import SupervisorState
 from rbd_ros.control.throttle import Throttle, with_suppressed
 from rbd_ros.errors import RbdError
 
 __all__ = ['Controller', 'Outdated']
 
-_CAUSES = tuple(Cause)
 
 #: why a start is refused that was asked for before a stop and comes after it
 _STOPPED = '~/stop was called meanwhile'
@@ -137,7 +136,7 @@ class Controller(Stepping):
         # What follows from a fault does not explain it.
         if cause.name not in self._fault_sentences.by_cause:
             self.speaker.outside[cause.name] = text
-        self.u.cause = _CAUSES.index(cause)
+        self.u.cause = cause
         self.u.numbers[:2] = FlowWord.OUTSIDE, NOBODY
         self._step(Kind.FAULT, self.x.now, steady)
 

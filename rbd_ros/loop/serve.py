@@ -22,7 +22,7 @@ from rbd_ros.compiler.language.foreign import Foreign
 from rbd_ros.compiler.language.octets import Bytes, get_i64, put_i64, put_u32
 from rbd_ros.compiler.language.shared import add_acq_rel, load_acquire, store_release
 from rbd_ros.compiler.procedure import Vector
-from rbd_ros.control.interface.cause_codes import CauseCode
+from rbd_ros.control.interface.causes import Cause
 from rbd_ros.control.interface.events import Kind
 from rbd_ros.control.supervisor.due import is_blind, is_finished
 from rbd_ros.loop.handover import answer, is_posted
@@ -115,7 +115,7 @@ def _is_over(loop: Loop) -> bool:
     steady = read_steady(loop)
     if loop.run.ending == 0.0:
         loop.run.ending = steady + loop.limits.end
-        stop_for(loop, CauseCode.SIGNAL, steady)
+        stop_for(loop, Cause.SIGNAL, steady)
         tell_python(loop)
     return steady > loop.run.ending
 
@@ -124,7 +124,7 @@ def _obey(loop: Loop) -> None:
     """Stop because the process ends; nobody has to ask through the mailbox."""
     if loop.run.signalled == 0.0 and load_acquire(loop.words, Word.STOP) != 0:
         loop.run.signalled = 1.0
-        stop_for(loop, CauseCode.SIGNAL, read_steady(loop))
+        stop_for(loop, Cause.SIGNAL, read_steady(loop))
         tell_python(loop)
 
 
@@ -174,7 +174,7 @@ def _watch_python(loop: Loop, steady: float) -> None:
     elif (loop.limits.supervision > 0.0 and loop.run.deserted == 0.0
           and steady - loop.run.alive_at > loop.limits.supervision):
         loop.run.deserted = 1.0
-        stop_for(loop, CauseCode.SUPERVISION, steady)
+        stop_for(loop, Cause.SUPERVISION, steady)
         tell_python(loop)
 
 

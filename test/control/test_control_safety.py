@@ -18,7 +18,7 @@ from controller_rig import Arm, MODEL, TORQUE
 import numpy as np
 import pytest
 from rbd_ros.control.interface.causes import Cause
-from rbd_ros.control.modes.modes import MODES
+from rbd_ros.control.modes import MODES
 
 PERIOD = 0.001
 

@@ -25,7 +25,7 @@ from functools import cache
 from c_functions import COMPILER
 import numpy as np
 import pytest
-from rbd_ros.control.supervisor.states import State
+from rbd_ros.control.supervisor.states import SupervisorState as State
 from record_command import make, TOLERANCE
 from recorded_c import CodeInC
 from recorded_events import (

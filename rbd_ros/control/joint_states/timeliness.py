@@ -33,9 +33,9 @@ import math
 from rbd_ros.compiler.procedure import Vector
 from rbd_ros.compiler.records import field, group, Record
 from rbd_ros.control.interface.events import Event, Joints, NEVER, NOBODY, NONE
+from rbd_ros.control.interface.words import ArrivalWord
 from rbd_ros.control.joint_states.sources import (
     AgeLimits, bounded, give_reason, is_stamped, is_time, Reason, Sources)
-from rbd_ros.control.joint_states.words import ArrivalWord
 from rbd_ros.control.numerics.medians import select
 
 __all__ = ['age_of', 'ages_known', 'AGREES', 'comes_in_time', 'count_state', 'Delays',

@@ -31,8 +31,8 @@ import math
 from rbd_ros.compiler.procedure import Vector
 from rbd_ros.compiler.records import field, Record
 from rbd_ros.control.interface.events import NEVER, NOBODY, NONE, Result, tell
+from rbd_ros.control.interface.words import LoadWord
 from rbd_ros.control.joint_states.timeliness import AGREES
-from rbd_ros.control.load.words import LoadWord
 from rbd_ros.control.parameters.settings import Settings
 
 __all__ = ['DAMPED', 'Design', 'design', 'DesignLimits', 'fill_design', 'follow_lateness',

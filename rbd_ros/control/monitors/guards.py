@@ -17,12 +17,12 @@
 from __future__ import annotations
 
 from rbd_ros.compiler.records import field, Record
-from rbd_ros.control.interface.cause_codes import CauseCode
+from rbd_ros.control.interface.causes import Cause
 from rbd_ros.control.interface.events import accuse, NEVER, NOBODY, Result
+from rbd_ros.control.interface.words import SupervisorWord
 from rbd_ros.control.monitors.monitor_parameters import MonitorParameters
 from rbd_ros.control.supervisor.answers import moment
 from rbd_ros.control.supervisor.states import StateCode
-from rbd_ros.control.supervisor.words import SupervisorWord
 
 __all__ = ['accepted', 'check_dead_man', 'DeadMan', 'is_alive', 'press', 'Refusals', 'refused']
 
@@ -68,7 +68,7 @@ def press(x: DeadMan, p: MonitorParameters, y: Result, steady: float, pressed: i
     """
     x.pressed = moment(steady, NEVER) if pressed > 0 else NEVER
     if state != StateCode.PROBING and not is_alive(x, p, steady):
-        accuse(y, CauseCode.DEAD_MAN, SupervisorWord.DEAD_MAN_RELEASED, NOBODY, 0.0, 0.0, 0.0)
+        accuse(y, Cause.DEAD_MAN, SupervisorWord.DEAD_MAN_RELEASED, NOBODY, 0.0, 0.0, 0.0)
 
 
 def check_dead_man(x: DeadMan, p: MonitorParameters, y: Result, steady: float, state: int,
@@ -83,7 +83,7 @@ def check_dead_man(x: DeadMan, p: MonitorParameters, y: Result, steady: float, s
     :param state: of the supervisor.
     """
     if state != StateCode.PROBING and not is_alive(x, p, steady):
-        accuse(y, CauseCode.DEAD_MAN, SupervisorWord.NO_DEAD_MAN_MESSAGE, NOBODY,
+        accuse(y, Cause.DEAD_MAN, SupervisorWord.NO_DEAD_MAN_MESSAGE, NOBODY,
                p.dead_man_timeout, 0.0, 0.0)
 
 

@@ -24,14 +24,14 @@ from __future__ import annotations
 
 from rbd_ros.compiler.procedure import Vector
 from rbd_ros.compiler.records import field, group, Record
-from rbd_ros.control.interface.cause_codes import CauseCode
+from rbd_ros.control.interface.causes import Cause
 from rbd_ros.control.interface.events import accuse, Joints, NEVER, NOBODY, NONE, Result
+from rbd_ros.control.interface.words import SupervisorWord
 from rbd_ros.control.monitors.monitor_parameters import MonitorParameters
 from rbd_ros.control.monitors.motion_watch import arm_motion, check_motion, MotionWatch
 from rbd_ros.control.numerics.patience import is_calm, Patience, restart_patience, runs_out
 from rbd_ros.control.parameters.robot_values import WINDOW
 from rbd_ros.control.supervisor.states import StateCode
-from rbd_ros.control.supervisor.words import SupervisorWord
 
 __all__ = ['begin_watch', 'changed_law', 'check_plausible', 'check_watch', 'first_beyond',
            'Plausible', 'restart_plausible', 'Watch']
@@ -123,17 +123,17 @@ def check_watch(x: Watch, p: MonitorParameters, joints: Joints, y: Result, now: 
     """
     j = first_beyond(qd, p.velocity)
     if runs_out(x.speed, p.velocity_patience, now, _bad(j)):
-        accuse(y, CauseCode.OVER_SPEED, _fast_word(qd[j], SupervisorWord.TOO_FAST), j, qd[j],
+        accuse(y, Cause.OVER_SPEED, _fast_word(qd[j], SupervisorWord.TOO_FAST), j, qd[j],
                p.velocity[j], _explained(x, now))
     if joints.rate_low > 0.0:
-        accuse(y, CauseCode.LOW_RATE, SupervisorWord.LOW_RATE, NOBODY, joints.rate,
+        accuse(y, Cause.LOW_RATE, SupervisorWord.LOW_RATE, NOBODY, joints.rate,
                p.minimum_rate, 0.0)
     if state == StateCode.RUNNING:
         _check_error(x, p, y, now, tracks, leads, error, lead)
     if x.motion.armed > 0.0 and StateCode.RAMPING_IN <= state <= StateCode.RUNNING:
         word = check_motion(x.motion, p, now, q, qd, rests)
         if word > 0:
-            accuse(y, CauseCode.WRONG_MODEL, word, int(x.motion.joint), x.motion.a, x.motion.b,
+            accuse(y, Cause.WRONG_MODEL, word, int(x.motion.joint), x.motion.a, x.motion.b,
                    _explained(x, now))
     return (not joints.rate_low > 0.0 and not x.motion.armed > 0.0 and is_calm(x.speed)
             and is_calm(x.error) and is_calm(x.lead))
@@ -145,13 +145,13 @@ def _check_error(x: Watch, p: MonitorParameters, y: Result, now: float, tracks: 
     if tracks > 0:
         j = first_beyond(error, p.tracking)
         if runs_out(x.error, p.tracking_patience, now, _bad(j)):
-            accuse(y, CauseCode.TRACKING, SupervisorWord.FAR_FROM_REFERENCE, j, error[j],
+            accuse(y, Cause.TRACKING, SupervisorWord.FAR_FROM_REFERENCE, j, error[j],
                    p.tracking[j], _explained(x, now))
     elif leads > 0:
         k = first_beyond(lead, p.task_error)
         if runs_out(x.lead, p.tracking_patience, now, _bad(k)):
             word = SupervisorWord.ORIENTATION_FAR if k == 0 else SupervisorWord.POSITION_FAR
-            accuse(y, CauseCode.TRACKING, word, NOBODY, lead[k], p.task_error[k],
+            accuse(y, Cause.TRACKING, word, NOBODY, lead[k], p.task_error[k],
                    _explained(x, now))
 
 
@@ -198,18 +198,18 @@ def check_plausible(x: Plausible, p: MonitorParameters, joints: Joints, y: Resul
     """
     j = first_beyond(joints.mismatch, joints.allowed)
     if runs_out(x.mismatch, p.velocity_patience, now, _bad(j)):
-        accuse(y, CauseCode.IMPLAUSIBLE, SupervisorWord.MISMATCH, j, _shown(joints, qd, j), qd[j],
+        accuse(y, Cause.IMPLAUSIBLE, SupervisorWord.MISMATCH, j, _shown(joints, qd, j), qd[j],
                0.0)
     j = _too_fast(p, joints, qd)
     if runs_out(x.differenced, p.velocity_patience, now, _bad(j)):
         shown = _shown(joints, qd, j)
-        accuse(y, CauseCode.OVER_SPEED, _fast_word(shown, SupervisorWord.POSITIONS_TOO_FAST), j,
+        accuse(y, Cause.OVER_SPEED, _fast_word(shown, SupervisorWord.POSITIONS_TOO_FAST), j,
                shown, p.differenced[j], 0.0)
     j = _outside(p, q)
     if runs_out(x.outside, p.velocity_patience, now, _bad(j)):
-        accuse(y, CauseCode.IMPLAUSIBLE, SupervisorWord.OUT_OF_RANGE, j, q[j], 0.0, 0.0)
+        accuse(y, Cause.IMPLAUSIBLE, SupervisorWord.OUT_OF_RANGE, j, q[j], 0.0, 0.0)
     if stuck != NOBODY:
-        accuse(y, CauseCode.FROZEN, SupervisorWord.REPEATS, stuck, q[stuck], 0.0, 0.0)
+        accuse(y, Cause.FROZEN, SupervisorWord.REPEATS, stuck, q[stuck], 0.0, 0.0)
     return (joints.calm > 0.0 and not repeats > 0 and is_calm(x.mismatch)
             and is_calm(x.differenced) and is_calm(x.outside))
 

@@ -19,8 +19,8 @@ from __future__ import annotations
 from rbd_ros.compiler.procedure import Vector
 from rbd_ros.compiler.records import field, Record
 from rbd_ros.control.interface.events import NOBODY, NONE
+from rbd_ros.control.interface.words import SupervisorWord
 from rbd_ros.control.monitors.monitor_parameters import MonitorParameters
-from rbd_ros.control.supervisor.words import SupervisorWord
 
 __all__ = ['arm_motion', 'check_motion', 'MotionWatch']
 

@@ -21,12 +21,11 @@ import math
 
 import numpy as np
 import numpy.typing as npt
-from rbd_ros.control.load.payload import rotation
-from rbd_ros.control.paths.curve import Curve, WayPoints
-from rbd_ros.control.paths.rotations import logarithm
-from rbd_ros.control.references.results import GoalError, ResultCode
+from rbd_ros.control.interface.payload import rotation
+from rbd_ros.control.interface.results import GoalError, ResultCode
+from rbd_ros.control.interface.words import PointWord
+from rbd_ros.control.paths.curve import Curve, logarithm, WayPoints
 from rbd_ros.control.references.trajectory import refusal
-from rbd_ros.control.references.words import PointWord
 
 __all__ = ['curve_from', 'LONGEST', 'MOST_POINTS', 'read_way_points', 'too_many']
 

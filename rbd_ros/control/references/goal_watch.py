@@ -26,9 +26,9 @@ import enum
 from rbd_ros.compiler.procedure import Matrix
 from rbd_ros.compiler.records import field, Record
 from rbd_ros.control.interface.events import NOBODY, NONE
+from rbd_ros.control.interface.results import ResultCode
+from rbd_ros.control.interface.words import ReferenceWord
 from rbd_ros.control.references.pieces import Ring, slot_of
-from rbd_ros.control.references.results import ResultCode
-from rbd_ros.control.references.words import ReferenceWord
 
 __all__ = ['abort_goal', 'accept_goal', 'end_goal', 'Goal', 'GoalStatus', 'judge_goal', 'OUTCOMES']
 

@@ -26,15 +26,15 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 from rbd_ros.control.interface.events import Event, Kind
+from rbd_ros.control.interface.results import Tolerances
+from rbd_ros.control.interface.words import PointWord
 from rbd_ros.control.references.feeder import Feeder
 from rbd_ros.control.references.joint_reference import JointReference
 from rbd_ros.control.references.joint_stream import Streamed
 from rbd_ros.control.references.points import PointLimits, Points, STREAM_HORIZON, Use
 from rbd_ros.control.references.polynomials import Task
-from rbd_ros.control.references.results import Tolerances
 from rbd_ros.control.references.trajectory import (
     Knots, load_points, PointHandler, points_of, refusal)
-from rbd_ros.control.references.words import PointWord
 
 __all__ = ['JointIntake']
 

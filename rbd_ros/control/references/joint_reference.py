@@ -26,13 +26,13 @@ import math
 from rbd_ros.compiler.procedure import Vector
 from rbd_ros.compiler.records import field, group, Record
 from rbd_ros.control.interface.events import Joints, NEVER, NOBODY, NONE, Result, Structure, tell
+from rbd_ros.control.interface.words import ReferenceWord
 from rbd_ros.control.numerics.places import place_of
 from rbd_ros.control.references.goal_watch import abort_goal, Goal
 from rbd_ros.control.references.joint_profile import (
     advance_profile, arrived, clamped, JointLimits, JointProfile, positive)
 from rbd_ros.control.references.pieces import (
     Halt, make_stop, Path, PathKind, Ring, sample, Sampled)
-from rbd_ros.control.references.words import ReferenceWord
 
 __all__ = ['advance_joint_reference', 'distance', 'give_way', 'hold_joint_reference',
            'JointReference', 'leave_path', 'rest_joint_reference', 'Source',

@@ -23,6 +23,8 @@ from __future__ import annotations
 import math
 
 from rbd_ros.control.interface.events import Event, Joints, NOBODY, NONE, Result, Structure
+from rbd_ros.control.interface.results import ResultCode
+from rbd_ros.control.interface.words import ReferenceWord
 from rbd_ros.control.numerics.angles import turn
 from rbd_ros.control.numerics.places import place_of
 from rbd_ros.control.references.goal_watch import (
@@ -31,8 +33,6 @@ from rbd_ros.control.references.joint_profile import JointLimits, positive
 from rbd_ros.control.references.joint_reference import (
     distance, hold_joint_reference, JointReference, leave_path, Source)
 from rbd_ros.control.references.pieces import Halt, join_late, PathKind, Ring, valid_header
-from rbd_ros.control.references.results import ResultCode
-from rbd_ros.control.references.words import ReferenceWord
 
 __all__ = ['cancel_goal', 'check_goal', 'keep_even_speed', 'pause_path', 'take_pieces',
            'take_set_point']

@@ -25,13 +25,13 @@ import enum
 import math
 
 from rbd_ros.control.interface.events import Event, NONE, Result
+from rbd_ros.control.interface.words import ReferenceWord
 from rbd_ros.control.numerics.angles import turn
 from rbd_ros.control.references.goal_watch import abort_goal
 from rbd_ros.control.references.joint_profile import clamped, JointLimits, positive
 from rbd_ros.control.references.joint_reference import JointReference, leave_path, Source
 from rbd_ros.control.references.joint_requests import keep_even_speed
 from rbd_ros.control.references.points import LATENESS, STREAM_HORIZON
-from rbd_ros.control.references.words import ReferenceWord
 
 __all__ = ['Streamed', 'take_stream']
 

@@ -27,9 +27,9 @@ import numpy as np
 from rbd_ros.compiler.procedure import Matrix, Vector
 from rbd_ros.compiler.records import field, Record
 from rbd_ros.control.interface.events import NOBODY, NONE
+from rbd_ros.control.interface.words import PointWord
 from rbd_ros.control.parameters.settings import Settings
 from rbd_ros.control.references.joint_profile import clamped, positive
-from rbd_ros.control.references.words import PointWord
 
 __all__ = ['check_points', 'check_speeds', 'fill_point_limits', 'hold_others', 'LATENESS',
            'merge_tolerances', 'PointLimits', 'Points', 'refuse', 'rest_after', 'sort_points',

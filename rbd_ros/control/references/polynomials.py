@@ -35,11 +35,11 @@ import enum
 
 from rbd_ros.compiler.procedure import Matrix
 from rbd_ros.control.interface.events import NOBODY
+from rbd_ros.control.interface.words import PointWord
 from rbd_ros.control.numerics.angles import turn
 from rbd_ros.control.references.points import (
     check_points, check_speeds, hold_others, merge_tolerances, PointLimits, Points, refuse,
     rest_after, sort_points, Verdict)
-from rbd_ros.control.references.words import PointWord
 
 __all__ = ['find_coming', 'handle_points', 'knot_time', 'make_piece', 'Task']
 

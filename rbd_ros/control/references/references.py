@@ -21,8 +21,9 @@ The flow calls ``take_reference`` for every event that brings one.
 from __future__ import annotations
 
 from rbd_ros.compiler.records import group, Record
-from rbd_ros.control.interface.cause_codes import CauseCode
+from rbd_ros.control.interface.causes import Cause
 from rbd_ros.control.interface.events import accuse, Event, Joints, Kind, NOBODY, Result, Structure
+from rbd_ros.control.interface.words import ReferenceWord, SupervisorWord
 from rbd_ros.control.laws.law_records import LawCode
 from rbd_ros.control.monitors.guards import accepted, Refusals, refused
 from rbd_ros.control.monitors.monitor_parameters import MonitorParameters
@@ -37,9 +38,7 @@ from rbd_ros.control.references.pieces import Ring
 from rbd_ros.control.references.pose_profile import TaskLimits
 from rbd_ros.control.references.task_reference import (
     fill_task_limits, hold_task_reference, take_pose, take_twist, take_wrench, TaskReference)
-from rbd_ros.control.references.words import ReferenceWord
 from rbd_ros.control.supervisor.states import StateCode
-from rbd_ros.control.supervisor.words import SupervisorWord
 
 __all__ = ['fill_references', 'hold_references', 'moves', 'ReferenceLimits', 'References',
            'take_reference']
@@ -160,5 +159,5 @@ def take_reference(x: References, p: ReferenceLimits, limits: MonitorParameters,
     if u.kind != Kind.REFUSED and (y.answer == 0.0 or y.answer == ReferenceWord.REPLACED):
         accepted(x.refusals)
     elif refused(x.refusals, limits, u.steady) and moves(x, joints, structure, law):
-        accuse(y, CauseCode.BAD_COMMAND, SupervisorWord.REFUSED_IN_A_ROW, NOBODY, x.refusals.row,
+        accuse(y, Cause.BAD_COMMAND, SupervisorWord.REFUSED_IN_A_ROW, NOBODY, x.refusals.row,
                0.0, 0.0)

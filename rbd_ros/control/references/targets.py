@@ -13,25 +13,28 @@
 # limitations under the License.
 
 """
-Targets of the tip as numbers: what is wrong with them, and how fast streamed poses move.
+Targets of the tip: what is wrong with them, how fast streamed poses move, their events.
 
 The velocity is estimated over a time long enough that late messages and bursts do not matter.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 import math
 
+from rbd_ros.compiler import procedure
 from rbd_ros.compiler.language.whole import dot, finite
 from rbd_ros.compiler.procedure import Matrix, Vector
 from rbd_ros.compiler.records import field, Record
-from rbd_ros.control.interface.events import Kind, NOBODY
+from rbd_ros.control.interface.events import Event, Kind, NOBODY
+from rbd_ros.control.interface.words import PointWord, ReferenceWord
 from rbd_ros.control.references.points import refuse, Verdict
 from rbd_ros.control.references.pose_profile import TaskLimits, turn_between
 from rbd_ros.control.references.task_reference import LARGE, TaskReference
-from rbd_ros.control.references.words import PointWord, ReferenceWord
+from rbd_ros.control.references.trajectory import refusal
 
-__all__ = ['handle_target', 'Target']
+__all__ = ['handle_target', 'Target', 'TaskIntake']
 
 #: s within which a pose must be followed by the next one to be a stream
 _STREAM_GAP = 0.25
@@ -181,3 +184,66 @@ def _estimate(x: Target, p: TaskLimits) -> None:
 
 def _norm(x: Vector, i: int) -> float:
     return math.sqrt(x[i] * x[i] + x[i + 1] * x[i + 1] + x[i + 2] * x[i + 2])
+
+
+class TaskIntake:
+    """Poses, twists and wrenches of one robot."""
+
+    def __init__(self, reference: TaskReference, limits: TaskLimits) -> None:
+        """
+        Start without a stream.
+
+        :param reference: of the state of the step; only read.
+        :param limits: in force; a stream that moves faster is none.
+        """
+        self._target, self._verdict = Target(reference.sizes), Verdict(reference.sizes)
+        self._target.stops = reference.stops
+        self._run = procedure.bind(handle_target, self._target, reference, limits, self._verdict)
+
+    def target_pose(self, u: Event, now: float, position: Sequence[float],
+                    quaternion: Sequence[float]) -> None:
+        """
+        Make a pose to go to; poses that are streamed are followed with their own velocity.
+
+        :param u: receives it.
+        :param now: control time, s.
+        :param position: in the base, m.
+        :param quaternion: x, y, z, w.
+        :raises GoalError: if it is refused.
+        """
+        self._take(u, Kind.POSE, now, [*quaternion, *position], 14)
+
+    def target_twist(self, u: Event, now: float, twist: Sequence[float]) -> None:
+        """
+        Make a velocity, to be repeated within the timeout.
+
+        :param u: receives it.
+        :param now: control time, s.
+        :param twist: angular, linear; base axes, at the origin of the frame.
+        :raises GoalError: if it is refused.
+        """
+        if len(twist) != 6:
+            raise refusal(ReferenceWord.NO_TWIST)
+        self._take(u, Kind.TWIST, now, twist, 6)
+
+    def target_wrench(self, u: Event, now: float, wrench: Sequence[float]) -> None:
+        """
+        Make a wrench to be exerted, to be repeated within the timeout.
+
+        :param u: receives it.
+        :param now: control time, s.
+        :param wrench: moment, force; base axes, at the origin of the frame.
+        :raises GoalError: if it is refused.
+        """
+        if len(wrench) != 6:
+            raise refusal(ReferenceWord.NO_WRENCH)
+        self._take(u, Kind.WRENCH, now, wrench, 6)
+
+    def _take(self, u: Event, kind: Kind, now: float, numbers: Sequence[float], count: int,
+              ) -> None:
+        target, verdict = self._target, self._verdict
+        target.kind, target.now, target.numbers[:len(numbers)] = kind, now, numbers
+        self._run()
+        if verdict.word:
+            raise refusal(int(verdict.word), verdict.a, verdict.b, verdict.c)
+        u.kind, u.now, u.numbers[:count] = kind, now, target.numbers[:count]

@@ -16,7 +16,7 @@
 References of the operational-space law: pose, twist and wrench of a frame.
 
 A pose far away is approached with bounded velocity and acceleration, along a straight line and
-about a fixed axis. Streamed poses are followed with their own velocity, which ``task_intake``
+about a fixed axis. Streamed poses are followed with their own velocity, which ``targets``
 estimates; between them the goal moves on. A twist moves the reference pose as long as it is
 repeated; a wrench acts as long as it is repeated. The reference waits for a robot that cannot
 follow (a reference governor as in Garone, Di Cairano and Kolmanovsky 2017, in its simplest form: a
@@ -32,11 +32,11 @@ from rbd_ros.compiler.language.whole import dot, finite, where
 from rbd_ros.compiler.procedure import Matrix, Vector
 from rbd_ros.compiler.records import field, group, Record
 from rbd_ros.control.interface.events import Event, NEVER, NONE, Result
+from rbd_ros.control.interface.words import ReferenceWord
 from rbd_ros.control.parameters.settings import Settings
 from rbd_ros.control.references.joint_profile import positive
 from rbd_ros.control.references.pose_profile import (
     advance_pose, PoseProfile, quaternion_of, rotate, set_axes, TaskLimits)
-from rbd_ros.control.references.words import ReferenceWord
 
 __all__ = ['advance_task_reference', 'fill_task_limits', 'hold_task_reference', 'is_asked',
            'LARGE', 'set_lead', 'start_task_reference', 'take_pose', 'take_twist', 'take_wrench',

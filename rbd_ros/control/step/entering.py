@@ -23,6 +23,7 @@ from __future__ import annotations
 from rbd_ros.compiler.procedure import Matrix, Vector
 from rbd_ros.control.force_torque.force_law import begin_force_law
 from rbd_ros.control.interface.events import Event, NOBODY, Result, tell
+from rbd_ros.control.interface.words import FlowWord, ReferenceWord
 from rbd_ros.control.joint_states.diagnosis import diagnose
 from rbd_ros.control.joint_states.timeliness import restart_delays, restart_punctual
 from rbd_ros.control.laws.design import note_filter
@@ -33,6 +34,7 @@ from rbd_ros.control.laws.stops import enter_brake, enter_hold
 from rbd_ros.control.laws.task_law import begin_task_law
 from rbd_ros.control.laws.way_back import begin_return, forget_way
 from rbd_ros.control.monitors.monitors import begin_watch, restart_plausible
+from rbd_ros.control.monitors.start import restart_start
 from rbd_ros.control.numerics.places import place_of
 from rbd_ros.control.observers.contact import restart_contact
 from rbd_ros.control.observers.observer import drop_load, forget_load, reset_observer
@@ -40,12 +42,8 @@ from rbd_ros.control.observers.standstill import restart_standstill
 from rbd_ros.control.references.goal_watch import abort_goal
 from rbd_ros.control.references.joint_reference import rest_joint_reference, start_joint_reference
 from rbd_ros.control.references.task_reference import start_task_reference
-from rbd_ros.control.references.words import ReferenceWord
-from rbd_ros.control.start.start import restart_start
 from rbd_ros.control.step.state import Kernels, Parameters, State, Work
-from rbd_ros.control.step.words import FlowWord
 from rbd_ros.control.supervisor.due import has_touched, is_late, trust_in_load
-from rbd_ros.control.supervisor.latch import only_operator
 from rbd_ros.control.supervisor.states import LoadTrust, StateCode
 from rbd_ros.control.supervisor.supervisor import advance
 from rbd_ros.control.torque.torque import changed
@@ -162,7 +160,7 @@ def _enter_braking(x: State, p: Parameters) -> None:
     """Begin to brake with the next state."""
     restart_delays(x.states.delays, _BRAKES)
     note_filter(x.design, p.design, x.joints.differenced)
-    asked = only_operator(x.command.supervisor.faults)
+    asked = x.command.supervisor.faults.only_operator()
     enter_brake(x.brake, p.stops, 0.0 if asked else 1.0)
     if asked:
         forget_load(x.observer)  # a hand that has pushed the robot is no load

@@ -37,8 +37,10 @@ from rbd_ros.control.laws.task_law import (
     go_to_posture, impedance_law, task_law, task_law_rests)
 from rbd_ros.control.laws.way_back import go_back, note_way
 from rbd_ros.control.load.load import check_gravity, share_load, update_load
+from rbd_ros.control.monitors.closed_loops import check_loops
 from rbd_ros.control.monitors.guards import is_alive
 from rbd_ros.control.monitors.monitors import check_plausible, check_watch
+from rbd_ros.control.monitors.start import is_age_known, passes_start
 from rbd_ros.control.observers.contact import (
     check_contact, feel_contact, is_watched, returns_clear)
 from rbd_ros.control.observers.frame_contact import energy_share, energy_speed
@@ -51,8 +53,6 @@ from rbd_ros.control.references.joint_requests import check_goal
 from rbd_ros.control.references.pieces import Ring
 from rbd_ros.control.references.task_reference import (
     advance_task_reference, is_asked, set_lead, TaskReference)
-from rbd_ros.control.start.closed_loops import check_loops
-from rbd_ros.control.start.start import is_age_known, passes_start
 from rbd_ros.control.step.entering import advance_all, announce, diagnose_late, pick
 from rbd_ros.control.step.state import Kernels, Parameters, State, Work
 from rbd_ros.control.supervisor.due import is_frozen, is_live, is_working, trust_in_load

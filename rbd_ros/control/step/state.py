@@ -40,9 +40,12 @@ from rbd_ros.control.laws.stops import (
     Brake, fill_stops, Hold, stop_kernel, StopKernel, StopLimits)
 from rbd_ros.control.laws.way_back import fill_way_back, WayBack, WayBackLimits
 from rbd_ros.control.load.load import derive_load, fill_load, Load, LoadLimits
+from rbd_ros.control.monitors.closed_loops import (
+    ClosedLoops, fill_loops, loop_kernel, LoopKernel, LoopLimits)
 from rbd_ros.control.monitors.guards import DeadMan
 from rbd_ros.control.monitors.monitor_parameters import fill_monitors, MonitorParameters
 from rbd_ros.control.monitors.monitors import Plausible, Watch
+from rbd_ros.control.monitors.start import fill_start, Start, StartLimits
 from rbd_ros.control.observers.contact import fill_contact
 from rbd_ros.control.observers.contact_records import (
     Contact, contact_kernel, ContactKernel, ContactParameters, ContactRoom)
@@ -54,9 +57,6 @@ from rbd_ros.control.parameters.gains import borne_delay
 from rbd_ros.control.parameters.settings import Settings
 from rbd_ros.control.parameters.springs import fitting_damping
 from rbd_ros.control.references.references import fill_references, ReferenceLimits, References
-from rbd_ros.control.start.closed_loops import (
-    ClosedLoops, fill_loops, loop_kernel, LoopKernel, LoopLimits)
-from rbd_ros.control.start.start import fill_start, Start, StartLimits
 from rbd_ros.control.supervisor.supervisor import Diagnosis
 from rbd_ros.control.torque.motor import fill_motor, MotorParameters
 from rbd_ros.control.torque.torque_records import Command, CommandLimits, Computed, fill_command

@@ -26,6 +26,7 @@ import math
 
 from rbd_ros.control.force_torque.sensor import forget_readings, take_reading, tare
 from rbd_ros.control.interface.events import Event, Kind, NEVER, NOBODY, NONE, Result, tell
+from rbd_ros.control.interface.words import FlowWord, ReferenceWord, SupervisorWord
 from rbd_ros.control.joint_states.arrival import (
     Arrival, arrive, is_in_time, is_overdue, is_ready, refuse_unreadable, restart_states,
     time_left)
@@ -37,28 +38,25 @@ from rbd_ros.control.laws.design import (
 from rbd_ros.control.laws.laws import choose_law, is_law, MOST_MODES
 from rbd_ros.control.laws.stops import gravity_of
 from rbd_ros.control.load.load import apply_load, judge_weight, take_gravity, take_payload
+from rbd_ros.control.monitors.closed_loops import restart_loops
 from rbd_ros.control.monitors.guards import check_dead_man, is_alive, press
 from rbd_ros.control.monitors.monitors import changed_law
+from rbd_ros.control.monitors.start import gravity_before, restart_start
 from rbd_ros.control.observers.observer import note_sent
 from rbd_ros.control.observers.standstill import restart_standstill
 from rbd_ros.control.references.goal_watch import abort_goal
 from rbd_ros.control.references.joint_requests import cancel_goal, pause_path
 from rbd_ros.control.references.pieces import Ring
 from rbd_ros.control.references.references import hold_references, take_reference
-from rbd_ros.control.references.words import ReferenceWord
-from rbd_ros.control.start.closed_loops import restart_loops
-from rbd_ros.control.start.start import gravity_before, restart_start
 from rbd_ros.control.step.entering import (
     advance_all, diagnose_late, enter_law, pick, rest_law)
 from rbd_ros.control.step.motors import command_motors
 from rbd_ros.control.step.phases import run_phases
 from rbd_ros.control.step.state import Kernels, Parameters, State, Work
-from rbd_ros.control.step.words import FlowWord
 from rbd_ros.control.supervisor.answers import moment
 from rbd_ros.control.supervisor.due import is_live, is_working
 from rbd_ros.control.supervisor.states import StateCode
 from rbd_ros.control.supervisor.supervisor import activate, hear, renewed, reset, take_cause
-from rbd_ros.control.supervisor.words import SupervisorWord
 from rbd_ros.control.torque.torque import after_timer, carry_torque, leave_torque
 
 __all__ = ['step']

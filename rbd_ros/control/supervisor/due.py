@@ -16,9 +16,8 @@
 
 from __future__ import annotations
 
-from rbd_ros.control.interface.cause_codes import CauseCode
+from rbd_ros.control.interface.causes import Cause
 from rbd_ros.control.supervisor.answers import Supervisor
-from rbd_ros.control.supervisor.latch import is_latched
 from rbd_ros.control.supervisor.states import Due, LoadTrust, StateCode
 
 __all__ = ['due_now', 'has_touched', 'is_blind', 'is_distrusted', 'is_finished', 'is_frozen',
@@ -117,7 +116,7 @@ def is_distrusted(x: Supervisor) -> bool:
 
     :param x: supervisor.
     """
-    return is_latched(x.faults, CauseCode.WRONG_MODEL)
+    return x.faults.has(Cause.WRONG_MODEL)
 
 
 def is_frozen(x: Supervisor) -> bool:
@@ -126,7 +125,7 @@ def is_frozen(x: Supervisor) -> bool:
 
     :param x: supervisor.
     """
-    return is_latched(x.faults, CauseCode.FROZEN)
+    return x.faults.has(Cause.FROZEN)
 
 
 def has_touched(x: Supervisor) -> bool:
@@ -135,7 +134,7 @@ def has_touched(x: Supervisor) -> bool:
 
     :param x: supervisor.
     """
-    return is_latched(x.faults, CauseCode.CONTACT)
+    return x.faults.has(Cause.CONTACT)
 
 
 def trust_in_load(x: Supervisor) -> int:

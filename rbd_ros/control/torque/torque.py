@@ -25,13 +25,13 @@ from __future__ import annotations
 import math
 
 from rbd_ros.compiler.procedure import Vector
-from rbd_ros.control.interface.cause_codes import CauseCode
+from rbd_ros.control.interface.causes import Cause
 from rbd_ros.control.interface.events import NOBODY, Result
+from rbd_ros.control.interface.words import SupervisorWord
 from rbd_ros.control.supervisor.answers import moment
 from rbd_ros.control.supervisor.due import due_now, is_distrusted, is_live, is_stopping
 from rbd_ros.control.supervisor.states import Due, StateCode
 from rbd_ros.control.supervisor.supervisor import advance, Diagnosis, fault, published
-from rbd_ros.control.supervisor.words import SupervisorWord
 from rbd_ros.control.torque.limiter import (
     apply_limits, is_finite, most_of, release_limits, within)
 from rbd_ros.control.torque.torque_records import (
@@ -161,7 +161,7 @@ def gravity_known(x: Command, p: CommandLimits, c: Computed, steady: float) -> b
     :param steady: steady time, s.
     """
     if not (is_finite(c.gravity) and is_finite(c.driver)):
-        fault(x.supervisor, p.supervisor, steady, CauseCode.BAD_GRAVITY,
+        fault(x.supervisor, p.supervisor, steady, Cause.BAD_GRAVITY,
               SupervisorWord.GRAVITY_NOT_FINITE, NOBODY, 0.0, 0.0, 0.0)
         return False
     x.torque.gravity[:] = c.gravity
@@ -207,7 +207,7 @@ def law_not_finite(x: Command, p: CommandLimits, steady: float) -> None:
     :param p: their parameters.
     :param steady: steady time, s.
     """
-    fault(x.supervisor, p.supervisor, steady, CauseCode.BAD_COMMAND,
+    fault(x.supervisor, p.supervisor, steady, Cause.BAD_COMMAND,
           SupervisorWord.LAW_NOT_FINITE, NOBODY, 0.0, 0.0, 0.0)
 
 
@@ -233,7 +233,7 @@ def no_brake(x: Command, p: CommandLimits, steady: float) -> None:
     :param p: their parameters.
     :param steady: steady time, s.
     """
-    fault(x.supervisor, p.supervisor, steady, CauseCode.BAD_GRAVITY,
+    fault(x.supervisor, p.supervisor, steady, Cause.BAD_GRAVITY,
           SupervisorWord.VELOCITY_NOT_FINITE, NOBODY, 0.0, 0.0, 0.0)
 
 

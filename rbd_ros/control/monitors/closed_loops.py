@@ -28,9 +28,9 @@ from typing import NamedTuple
 from rbd_ros.compiler import Bound
 from rbd_ros.compiler.procedure import Kernel, Vector
 from rbd_ros.compiler.records import field, Record
-from rbd_ros.control.interface.cause_codes import CauseCode
+from rbd_ros.control.interface.causes import Cause
 from rbd_ros.control.interface.events import accuse, Joints, NONE, Result, Structure
-from rbd_ros.control.load.words import LoadWord
+from rbd_ros.control.interface.words import LoadWord
 from rbd_ros.control.numerics.angles import turn
 from rbd_ros.control.numerics.places import place_of
 from rbd_ros.control.parameters.settings import Settings
@@ -139,14 +139,14 @@ def check_loops(x: ClosedLoops, p: LoopLimits, kernel: LoopKernel, joints: Joint
     row = _widest(kernel.gaps)
     gap = abs(kernel.gaps[row])
     if ran < 1 or not gap <= p.tolerance:
-        _accuse(y, starts, CauseCode.IMPLAUSIBLE, LoadWord.LOOP_OPEN, row, gap, p.tolerance)
+        _accuse(y, starts, Cause.IMPLAUSIBLE, LoadWord.LOOP_OPEN, row, gap, p.tolerance)
         return False
     return _is_regular(p, kernel, y, starts)
 
 
 def _accuse(y: Result, starts: int, cause: int, word: int, row: int, a: float, b: float) -> None:
     """Say what is wrong; before the first torque it is the start that fails."""
-    accuse(y, CauseCode.START_CHECK if starts > 0 else cause, word, row, a, b, 0.0)
+    accuse(y, Cause.START_CHECK if starts > 0 else cause, word, row, a, b, 0.0)
 
 
 def _run(kernel: LoopKernel, q: Vector, qd: Vector) -> int:
@@ -189,7 +189,7 @@ def _is_regular(p: LoopLimits, kernel: LoopKernel, y: Result, starts: int) -> bo
     if not _is_singular(p, kernel):
         return True
     row = _weakest(kernel.pivots)
-    _accuse(y, starts, CauseCode.BAD_GRAVITY, LoadWord.LOOP_SINGULAR, row, kernel.pivots[row],
+    _accuse(y, starts, Cause.BAD_GRAVITY, LoadWord.LOOP_SINGULAR, row, kernel.pivots[row],
             p.least_pivot)
     return False
 
@@ -251,4 +251,4 @@ def _accuse_lost(kernel: LoopKernel, y: Result, starts: int) -> None:
     for k in range(len(kernel.gaps)):
         if not math.isfinite(kernel.gaps[k]):
             row = 0
-    _accuse(y, starts, CauseCode.IMPLAUSIBLE, LoadWord.LOOP_LOST, row, abs(kernel.gaps[row]), 0.0)
+    _accuse(y, starts, Cause.IMPLAUSIBLE, LoadWord.LOOP_LOST, row, abs(kernel.gaps[row]), 0.0)
