@@ -39,7 +39,7 @@ from rbd_ros.control.torque.torque_records import (
 
 __all__ = ['after_timer', 'begin_at', 'brake_torque', 'carry_torque', 'changed',
            'gravity_known', 'law_not_finite', 'leave_torque', 'live_torque', 'need', 'no_brake',
-           'send', 'silence', 'turn_blind', 'wants_state']
+           'relaxes_at', 'send', 'silence', 'turn_blind', 'wants_state']
 
 #: s, time constant with which a torque that no state answers becomes g(q)
 _RELAX = 0.002
@@ -139,6 +139,16 @@ def after_timer(x: Command, p: CommandLimits, c: Computed, load: Vector, y: Resu
         _blind(x, p, c, load, y, due, now, steady)
     elif Due.LAW <= due <= Due.RETRACT and now > x.torque.answered + held:
         _relax(x, p, c, load, y, now - max(x.torque.now, x.torque.answered + held), now, steady)
+
+
+def relaxes_at(x: Torque, held: float) -> float:
+    """
+    Return the steady time from which on the last torque fades, if no state comes.
+
+    :param x: torque.
+    :param held: s for which it may be held.
+    """
+    return x.steady if x.now > x.answered else x.steady + held
 
 
 def silence(x: Torque) -> None:
