@@ -41,8 +41,9 @@ def test_states_go_on_while_python_stands_still(rig):
     loop = rig.node.loop
     before = loop.look()[Look.PERIODS]
     ctypes.PyDLL(None).usleep(2_000_000)
-    # A thread that had waited for the lock would have run one period by now: max_catch_up.
-    assert loop.look()[Look.PERIODS] > before + 20
+    # A thread that had waited for the lock would have run one period by now: max_catch_up. One
+    # that did not has 200 wake-ups, of which a busy machine may let it miss most.
+    assert loop.look()[Look.PERIODS] > before + 5
     seen = len(rig.states)
     rig.spin(lambda: len(rig.states) > seen + 20)
     stamps = [state.header.stamp.sec + 1e-9 * state.header.stamp.nanosec for state in rig.states]
