@@ -153,12 +153,8 @@ def tell(y: Result, word: int, joint: int, a: float, b: float, c: float) -> None
     """
     Leave a word to be said by a slower thread.
 
-    :param y: result.
     :param word: its code.
     :param joint: that it is about; ``NOBODY``: none.
-    :param a: first number of the sentence.
-    :param b: second number.
-    :param c: third number.
     """
     k = int(y.told)
     if k >= len(y.words):
@@ -176,13 +172,9 @@ def accuse(y: Result, cause: int, word: int, joint: int, a: float, b: float, c: 
     """
     Say that something is wrong; the supervisor answers right after the check that says it.
 
-    :param y: result.
     :param cause: its family, see ``Cause``.
     :param word: what exactly.
     :param joint: that it is about; ``NOBODY``: none.
-    :param a: first number of the sentence.
-    :param b: second number.
-    :param c: third number.
     """
     k = int(y.accused)
     if k >= len(y.accusations):

@@ -78,8 +78,6 @@ def begin_watch(x: Watch, p: MonitorParameters, now: float, q: Vector, qd: Vecto
     """
     Record that torque begins.
 
-    :param x: monitors.
-    :param p: their parameters.
     :param now: control time, s, finite.
     :param q: positions of the controlled joints.
     :param qd: their velocities.
@@ -91,11 +89,7 @@ def begin_watch(x: Watch, p: MonitorParameters, now: float, q: Vector, qd: Vecto
 
 
 def changed_law(x: Watch) -> None:
-    """
-    Forget the tracking error of another law.
-
-    :param x: monitors.
-    """
+    """Forget the tracking error of another law."""
     restart_patience(x.error)
     restart_patience(x.lead)
 
@@ -106,8 +100,6 @@ def check_watch(x: Watch, p: MonitorParameters, joints: Joints, y: Result, now: 
     """
     Check for faults that are detected while the state is good.
 
-    :param x: monitors.
-    :param p: their parameters.
     :param joints: has the rate of states.
     :param y: takes what is wrong.
     :param now: control time, s, finite.
@@ -170,11 +162,7 @@ def _explained(x: Watch, now: float) -> float:
 # -- its sensors ----------------------------------------------------------------------------------
 
 def restart_plausible(x: Plausible) -> None:
-    """
-    Forget what was seen.
-
-    :param x: monitors.
-    """
+    """Forget what was seen."""
     restart_patience(x.mismatch)
     restart_patience(x.differenced)
     restart_patience(x.outside)
@@ -185,8 +173,6 @@ def check_plausible(x: Plausible, p: MonitorParameters, joints: Joints, y: Resul
     """
     Check whether a state is plausible.
 
-    :param x: monitors.
-    :param p: their parameters.
     :param joints: has what positions have shown against velocities.
     :param y: takes what is wrong.
     :param now: control time, s, finite.

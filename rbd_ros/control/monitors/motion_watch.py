@@ -49,8 +49,6 @@ def arm_motion(x: MotionWatch, p: MonitorParameters, now: float, q: Vector, qd: 
     """
     Begin to watch.
 
-    :param x: watch.
-    :param p: bounds.
     :param now: control time, s, finite.
     :param q: positions.
     :param qd: velocities.
@@ -69,7 +67,6 @@ def check_motion(x: MotionWatch, p: MonitorParameters, now: float, q: Vector, qd
     Check one state.
 
     :param x: watch; keeps the joint and the numbers of the sentence.
-    :param p: bounds.
     :param now: control time, s, finite.
     :param q: positions.
     :param qd: velocities.

@@ -67,7 +67,6 @@ def accept_goal(goal: Goal, ring: Ring) -> None:
     Pursue the goal of the newest trajectory.
 
     :param goal: receives its tolerances.
-    :param ring: where they are.
     """
     goal.active, goal.start, goal.end = ring.goal, ring.start, ring.end
     goal.goal_time = _allowed(ring.goal_time)
@@ -93,8 +92,6 @@ def end_goal(goal: Goal, status: int, code: int, word: int, joint: int, quantity
     :param word: why, see ``ReferenceWord``.
     :param joint: that has violated a tolerance; ``NOBODY``: none.
     :param quantity: 0 position, 1 velocity, 2 acceleration.
-    :param a: first number of the sentence.
-    :param b: second number.
     """
     if goal.active == 0.0:
         return
@@ -138,7 +135,6 @@ def judge_goal(goal: Goal, now: float, n: int) -> bool:
     Judge the present error of the active goal.
 
     :param goal: has the error.
-    :param now: control time, s.
     :param n: number of joints.
     :returns: whether it has failed, so that the reference must hold.
     """

@@ -51,8 +51,6 @@ def keep_even_speed(x: JointReference, p: JointLimits, within: float) -> None:
     """
     Set the speeds of which v t + v^2/2a is the way: braking begins after that time.
 
-    :param x: the reference.
-    :param p: its limits.
     :param within: that time, s.
     """
     for j in range(len(x.profile.pace)):
@@ -69,8 +67,6 @@ def take_set_point(x: JointReference, p: JointLimits, u: Event, y: Result) -> No
     """
     Take a streamed set-point, held until the next one or the timeout; a goal is aborted.
 
-    :param x: the reference.
-    :param p: its limits.
     :param u: ``joints`` has position, velocity and acceleration, ``numbers[0]`` the s of motion
         at an even speed before it brakes, or 0: as fast as the limits allow.
     :param y: says if it is refused: it has numbers that are none.
@@ -101,8 +97,6 @@ def take_pieces(x: JointReference, ring: Ring, u: Event, y: Result) -> None:
     """
     Follow the trajectory whose pieces are in the ring; the goal before is aborted.
 
-    :param x: the reference.
-    :param ring: pieces ahead.
     :param u: ``numbers[0]`` is the number of the trajectory, ``numbers[1]`` that of its goal or 0.
     :param y: says if it is refused: a newer one is in the ring already, or it has no numbers.
     """
@@ -127,8 +121,6 @@ def cancel_goal(x: JointReference, p: JointLimits, u: Event, y: Result) -> None:
     """
     Cancel the goal and come to rest.
 
-    :param x: the reference.
-    :param p: its limits.
     :param u: ``numbers[0]`` is the number of the goal; ``numbers[1]`` 1 to rest on its path.
     :param y: says if that is not the active one: nothing happens.
     """
@@ -147,7 +139,6 @@ def pause_path(x: JointReference, u: Event, y: Result) -> None:
     """
     Let a trajectory come to rest on its way, or go on.
 
-    :param x: the reference.
     :param u: ``numbers[0]`` is 1 to pause, 0 to go on; ``numbers[1]`` 1 to end it at rest.
     :param y: says if there is no trajectory, or one that ends already.
     """
@@ -166,15 +157,7 @@ def _finite(x: float) -> float:
 
 def check_goal(x: JointReference, p: JointLimits, joints: Joints, structure: Structure,
                now: float) -> None:
-    """
-    Check the tolerances of the active goal; the reference holds if the goal fails.
-
-    :param x: the reference.
-    :param p: its limits.
-    :param joints: the present state.
-    :param structure: which joints are controlled.
-    :param now: control time, s.
-    """
+    """Check the tolerances of the active goal; the reference holds if the goal fails."""
     n = len(x.profile.pace)
     if x.goal.active == 0.0 or not math.isfinite(now):
         return

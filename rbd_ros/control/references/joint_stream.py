@@ -50,8 +50,6 @@ def take_stream(x: JointReference, p: JointLimits, u: Event, y: Result) -> None:
     """
     Take a message of a stream; a goal is aborted.
 
-    :param x: the reference.
-    :param p: its limits.
     :param u: ``numbers[0]`` says what the numbers are, see ``Streamed``; they are in the row of
         ``joints`` for positions or velocities.
     :param y: says if it is refused: it has numbers that are none.

@@ -126,7 +126,6 @@ def fill_point_limits(p: PointLimits, settings: Settings) -> None:
     """
     Take the limits from the parameters.
 
-    :param p: what is filled.
     :param settings: valid set.
     """
     robot = settings.robot
@@ -150,9 +149,6 @@ def refuse(verdict: Verdict, word: int, joint: int, a: float, b: float, c: float
     :param verdict: gets it.
     :param word: its code.
     :param joint: that it is about; ``NOBODY``: none.
-    :param a: first number of the sentence.
-    :param b: second number.
-    :param c: third number.
     """
     verdict.word, verdict.joint = word, joint
     verdict.a, verdict.b, verdict.c = a, b, c
@@ -245,7 +241,6 @@ def merge_tolerances(points: Points, p: PointLimits, verdict: Verdict) -> None:
     Zero means the usual one, a negative number no restriction.
 
     :param points: have those of a message.
-    :param p: the usual ones.
     :param verdict: says which is no number.
     """
     for k in range(3):

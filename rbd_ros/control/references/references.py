@@ -69,7 +69,6 @@ def fill_references(p: ReferenceLimits, settings: Settings) -> None:
     """
     Take the limits from the parameters.
 
-    :param p: what is filled.
     :param settings: valid set.
     """
     fill_joint_limits(p.joint, settings)
@@ -77,12 +76,7 @@ def fill_references(p: ReferenceLimits, settings: Settings) -> None:
 
 
 def hold_references(x: References, p: ReferenceLimits) -> None:
-    """
-    Come to rest and stay there, whatever the reference was; a goal is aborted.
-
-    :param x: the references.
-    :param p: their limits.
-    """
+    """Come to rest and stay there, whatever the reference was; a goal is aborted."""
     abort_goal(x.joint.goal, ReferenceWord.HELD, 0.0)
     hold_joint_reference(x.joint, p.joint)
     hold_task_reference(x.task, p.task)
@@ -92,9 +86,6 @@ def moves(x: References, joints: Joints, structure: Structure, law: int) -> bool
     """
     Return whether the robot moves, or is meant to move.
 
-    :param x: the references.
-    :param joints: the present state.
-    :param structure: which joints are controlled.
     :param law: in force, see ``LawCode``.
     """
     for j in range(len(structure.index)):
@@ -123,12 +114,7 @@ def take_reference(x: References, p: ReferenceLimits, limits: MonitorParameters,
     Several in a row that are rejected while the robot moves are a fault. Goals are answered one by
     one and do not count.
 
-    :param x: the references.
-    :param p: their limits.
     :param limits: say how many rejected ones are too many.
-    :param ring: pieces of trajectories.
-    :param joints: the present state.
-    :param structure: which joints are controlled.
     :param u: a set-point, numbers of a stream, pieces, a pose, a twist, a wrench, or what was
         refused outside.
     :param y: gets the answer and an accusation.

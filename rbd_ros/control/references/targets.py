@@ -206,7 +206,6 @@ class TaskIntake:
         Make a pose to go to; poses that are streamed are followed with their own velocity.
 
         :param u: receives it.
-        :param now: control time, s.
         :param position: in the base, m.
         :param quaternion: x, y, z, w.
         :raises GoalError: if it is refused.
@@ -218,7 +217,6 @@ class TaskIntake:
         Make a velocity, to be repeated within the timeout.
 
         :param u: receives it.
-        :param now: control time, s.
         :param twist: angular, linear; base axes, at the origin of the frame.
         :raises GoalError: if it is refused.
         """
@@ -231,7 +229,6 @@ class TaskIntake:
         Make a wrench to be exerted, to be repeated within the timeout.
 
         :param u: receives it.
-        :param now: control time, s.
         :param wrench: moment, force; base axes, at the origin of the frame.
         :raises GoalError: if it is refused.
         """

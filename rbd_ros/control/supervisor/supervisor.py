@@ -66,11 +66,7 @@ def activate(x: Supervisor, p: SupervisorParameters, y: Result, now: float, stea
     """
     Begin to check states; clears every latched fault.
 
-    :param x: supervisor.
-    :param p: its parameters.
     :param y: takes the word of a refusal, whose first number is the state.
-    :param now: control time, s.
-    :param steady: steady time, s.
     :returns: whether it is allowed now.
     """
     x.now = moment(now, NEVER)
@@ -84,11 +80,7 @@ def reset(x: Supervisor, p: SupervisorParameters, y: Result, now: float, steady:
     """
     Clear the latched faults and ramp in again.
 
-    :param x: supervisor.
-    :param p: its parameters.
     :param y: takes the word of a refusal, whose first number is the state.
-    :param now: control time, s.
-    :param steady: steady time, s.
     :returns: whether it is allowed now.
     """
     x.now = moment(now, NEVER)
@@ -110,15 +102,9 @@ def fault(x: Supervisor, p: SupervisorParameters, steady: float, cause: int, wor
     A second request never restarts or shortens a sequence; a final one turns a hold into a
     release.
 
-    :param x: supervisor.
-    :param p: its parameters.
-    :param steady: steady time, s.
     :param cause: what happened, see ``Cause``.
     :param word: what was seen, for the log; 0: nothing more.
     :param joint: that it is about.
-    :param a: first number of the sentence.
-    :param b: second number.
-    :param c: third number.
     """
     if not is_cause(cause):
         return
@@ -141,15 +127,9 @@ def stop(x: Supervisor, p: SupervisorParameters, steady: float, cause: int, word
     """
     Stop the robot, unless it is stopped already.
 
-    :param x: supervisor.
-    :param p: its parameters.
-    :param steady: steady time, s.
     :param cause: why, see ``Cause``.
     :param word: what exactly.
     :param joint: that it is about.
-    :param a: first number of the sentence.
-    :param b: second number.
-    :param c: third number.
     """
     if not is_finished(x):
         fault(x, p, steady, cause, word, joint, a, b, c)
@@ -159,10 +139,7 @@ def hear(x: Supervisor, p: SupervisorParameters, y: Result, steady: float) -> No
     """
     Answer the accusations of a check, first one first.
 
-    :param x: supervisor.
-    :param p: its parameters.
     :param y: has them; none remains.
-    :param steady: steady time, s.
     """
     for k in range(int(y.accused)):
         stop(x, p, steady, int(y.accusations[k, 0]), int(y.accusations[k, 1]),
@@ -175,8 +152,6 @@ def take_cause(x: Supervisor, p: SupervisorParameters, u: Event) -> None:
     """
     Take a cause from outside; one that ends the activation counts in every state.
 
-    :param x: supervisor.
-    :param p: its parameters.
     :param u: has the cause; its numbers are word, joint and three numbers of the sentence.
     """
     if not 0.0 <= u.cause < CAUSES:
@@ -197,11 +172,7 @@ def fresh(x: Supervisor, p: SupervisorParameters, d: Diagnosis, now: float, stea
     """
     Report a proven fresh state, before ``advance``.
 
-    :param x: supervisor.
-    :param p: its parameters.
     :param d: why the state before it was too old, if ``is_late`` says that it is.
-    :param now: control time, s.
-    :param steady: steady time, s.
     :param expiry: control time until which everything in the state may be used.
     :param ready: whether every joint is known, so that torque may begin.
     """
@@ -221,11 +192,7 @@ def renewed(x: Supervisor, p: SupervisorParameters, d: Diagnosis, now: float, st
     """
     Report a message of joints that are not controlled: the state expires later.
 
-    :param x: supervisor.
-    :param p: its parameters.
     :param d: why the state before it was too old, if ``is_late`` says that it is.
-    :param now: control time, s.
-    :param steady: steady time, s.
     :param expiry: control time until which everything in the state may be used.
     """
     if not is_live(x):
@@ -236,11 +203,7 @@ def renewed(x: Supervisor, p: SupervisorParameters, d: Diagnosis, now: float, st
 
 
 def computed(x: Supervisor) -> None:
-    """
-    Report that the gravity torque of the present state is known.
-
-    :param x: supervisor.
-    """
+    """Report that the gravity torque of the present state is known."""
     x.gravity_until = x.expiry
 
 
@@ -248,9 +211,6 @@ def published(x: Supervisor, p: SupervisorParameters, steady: float, reached: bo
     """
     Report that a torque was sent.
 
-    :param x: supervisor.
-    :param p: its parameters.
-    :param steady: steady time, s.
     :param reached: whether it was the wanted torque, not one on the way to it.
     """
     x.reached = reached
@@ -262,11 +222,7 @@ def advance(x: Supervisor, p: SupervisorParameters, d: Diagnosis, now: float, st
     """
     Advance to the present.
 
-    :param x: supervisor.
-    :param p: its parameters.
     :param d: why the state is too old, if ``is_late`` says that it is.
-    :param now: control time, s.
-    :param steady: steady time, s.
     :returns: what is due, see ``Due``.
     """
     clock, time = moment(now, NEVER), moment(steady, x.steady)
