@@ -31,7 +31,7 @@ from rbd_ros.control.interface.words import FlowWord
 from rbd_ros.control.parameters.settings import Settings
 from rbd_ros.control.references.goals import Tolerances
 from rbd_ros.control.references.joint_intake import JointIntake
-from rbd_ros.control.references.joint_stream import Streamed
+from rbd_ros.control.references.joint_requests import Streamed
 from rbd_ros.control.references.targets import TaskIntake
 from rbd_ros.control.references.trajectory import Knots
 from rbd_ros.control.step.state import fill_parameters

@@ -20,7 +20,7 @@ from rbd_ros.compiler.records import field, Record
 from rbd_ros.control.interface.causes import Cause
 from rbd_ros.control.interface.events import accuse, NEVER, NOBODY, Result
 from rbd_ros.control.interface.words import SupervisorWord
-from rbd_ros.control.monitors.monitor_parameters import MonitorParameters
+from rbd_ros.control.monitors.monitors import MonitorParameters
 from rbd_ros.control.supervisor.answers import moment
 from rbd_ros.control.supervisor.states import StateCode
 

@@ -30,7 +30,7 @@ from rbd_ros.control.interface.results import Tolerances
 from rbd_ros.control.interface.words import PointWord
 from rbd_ros.control.references.feeder import Feeder
 from rbd_ros.control.references.joint_reference import JointReference
-from rbd_ros.control.references.joint_stream import Streamed
+from rbd_ros.control.references.joint_requests import Streamed
 from rbd_ros.control.references.points import PointLimits, Points, STREAM_HORIZON, Use
 from rbd_ros.control.references.polynomials import Task
 from rbd_ros.control.references.trajectory import (

@@ -26,14 +26,13 @@ from rbd_ros.control.interface.events import accuse, Event, Joints, Kind, NOBODY
 from rbd_ros.control.interface.words import ReferenceWord, SupervisorWord
 from rbd_ros.control.laws.law_records import LawCode
 from rbd_ros.control.monitors.guards import accepted, Refusals, refused
-from rbd_ros.control.monitors.monitor_parameters import MonitorParameters
+from rbd_ros.control.monitors.monitors import MonitorParameters
 from rbd_ros.control.numerics.places import place_of
 from rbd_ros.control.parameters.settings import Settings
 from rbd_ros.control.references.goal_watch import abort_goal
 from rbd_ros.control.references.joint_profile import fill_joint_limits, JointLimits
 from rbd_ros.control.references.joint_reference import hold_joint_reference, JointReference
-from rbd_ros.control.references.joint_requests import take_pieces, take_set_point
-from rbd_ros.control.references.joint_stream import take_stream
+from rbd_ros.control.references.joint_requests import take_pieces, take_set_point, take_stream
 from rbd_ros.control.references.pieces import Ring
 from rbd_ros.control.references.pose_profile import TaskLimits
 from rbd_ros.control.references.task_reference import (
