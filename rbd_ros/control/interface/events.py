@@ -149,7 +149,8 @@ class Result(Record):
     accusations: Matrix = field(f'{ACCUSATIONS} 6', '', 'cause, word, joint, three numbers each')
 
 
-def tell(y: Result, word: int, joint: int, a: float, b: float, c: float) -> None:
+def tell(y: Result, word: int, joint: int = NOBODY, a: float = 0.0, b: float = 0.0,
+         c: float = 0.0) -> None:
     """
     Leave a word to be said by a slower thread.
 
@@ -168,7 +169,8 @@ def tell(y: Result, word: int, joint: int, a: float, b: float, c: float) -> None
     y.told = k + 1
 
 
-def accuse(y: Result, cause: int, word: int, joint: int, a: float, b: float, c: float) -> None:
+def accuse(y: Result, cause: int, word: int, joint: int = NOBODY, a: float = 0.0, b: float = 0.0,
+           c: float = 0.0) -> None:
     """
     Say that something is wrong; the supervisor answers right after the check that says it.
 

@@ -215,7 +215,7 @@ def check_gravity(x: Load, p: LoadLimits, y: Result) -> bool:
     """
     if x.known:
         return True
-    accuse(y, Cause.GRAVITY_STALE, LoadWord.GRAVITY_OLD, NOBODY, p.timeout, 0.0, 0.0)
+    accuse(y, Cause.GRAVITY_STALE, LoadWord.GRAVITY_OLD, NOBODY, p.timeout)
     return False
 
 

@@ -64,7 +64,7 @@ def press(x: DeadMan, p: MonitorParameters, y: Result, steady: float, pressed: i
     """
     x.pressed = moment(steady, NEVER) if pressed > 0 else NEVER
     if state != StateCode.PROBING and not is_alive(x, p, steady):
-        accuse(y, Cause.DEAD_MAN, SupervisorWord.DEAD_MAN_RELEASED, NOBODY, 0.0, 0.0, 0.0)
+        accuse(y, Cause.DEAD_MAN, SupervisorWord.DEAD_MAN_RELEASED)
 
 
 def check_dead_man(x: DeadMan, p: MonitorParameters, y: Result, steady: float, state: int,
@@ -78,7 +78,7 @@ def check_dead_man(x: DeadMan, p: MonitorParameters, y: Result, steady: float, s
     """
     if state != StateCode.PROBING and not is_alive(x, p, steady):
         accuse(y, Cause.DEAD_MAN, SupervisorWord.NO_DEAD_MAN_MESSAGE, NOBODY,
-               p.dead_man_timeout, 0.0, 0.0)
+               p.dead_man_timeout)
 
 
 def accepted(x: Refusals) -> None:

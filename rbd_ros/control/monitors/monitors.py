@@ -285,7 +285,7 @@ def check_watch(x: Watch, p: MonitorParameters, joints: Joints, y: Result, now: 
                p.velocity[j], _explained(x, now))
     if joints.rate_low > 0.0:
         accuse(y, Cause.LOW_RATE, SupervisorWord.LOW_RATE, NOBODY, joints.rate,
-               p.minimum_rate, 0.0)
+               p.minimum_rate)
     if state == StateCode.RUNNING:
         _check_error(x, p, y, now, tracks, leads, error, lead)
     if x.motion.armed > 0.0 and StateCode.RAMPING_IN <= state <= StateCode.RUNNING:
@@ -350,18 +350,17 @@ def check_plausible(x: Plausible, p: MonitorParameters, joints: Joints, y: Resul
     """
     j = first_beyond(joints.mismatch, joints.allowed)
     if runs_out(x.mismatch, p.velocity_patience, now, _bad(j)):
-        accuse(y, Cause.IMPLAUSIBLE, SupervisorWord.MISMATCH, j, _shown(joints, qd, j), qd[j],
-               0.0)
+        accuse(y, Cause.IMPLAUSIBLE, SupervisorWord.MISMATCH, j, _shown(joints, qd, j), qd[j])
     j = _too_fast(p, joints, qd)
     if runs_out(x.differenced, p.velocity_patience, now, _bad(j)):
         shown = _shown(joints, qd, j)
         accuse(y, Cause.OVER_SPEED, _fast_word(shown, SupervisorWord.POSITIONS_TOO_FAST), j,
-               shown, p.differenced[j], 0.0)
+               shown, p.differenced[j])
     j = _outside(p, q)
     if runs_out(x.outside, p.velocity_patience, now, _bad(j)):
-        accuse(y, Cause.IMPLAUSIBLE, SupervisorWord.OUT_OF_RANGE, j, q[j], 0.0, 0.0)
+        accuse(y, Cause.IMPLAUSIBLE, SupervisorWord.OUT_OF_RANGE, j, q[j])
     if stuck != NOBODY:
-        accuse(y, Cause.FROZEN, SupervisorWord.REPEATS, stuck, q[stuck], 0.0, 0.0)
+        accuse(y, Cause.FROZEN, SupervisorWord.REPEATS, stuck, q[stuck])
     return (joints.calm > 0.0 and not repeats > 0 and is_calm(x.mismatch)
             and is_calm(x.differenced) and is_calm(x.outside))
 

@@ -144,5 +144,4 @@ def take_reference(x: References, p: ReferenceLimits, limits: MonitorParameters,
     if u.kind != Kind.REFUSED and (y.answer == 0.0 or y.answer == ReferenceWord.REPLACED):
         accepted(x.refusals)
     elif refused(x.refusals, limits, u.steady) and moves(x, joints, structure, law):
-        accuse(y, Cause.BAD_COMMAND, SupervisorWord.REFUSED_IN_A_ROW, NOBODY, x.refusals.row,
-               0.0, 0.0)
+        accuse(y, Cause.BAD_COMMAND, SupervisorWord.REFUSED_IN_A_ROW, NOBODY, x.refusals.row)

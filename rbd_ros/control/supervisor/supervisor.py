@@ -94,8 +94,8 @@ def reset(x: Supervisor, p: SupervisorParameters, y: Result, now: float, steady:
     return False
 
 
-def fault(x: Supervisor, p: SupervisorParameters, steady: float, cause: int, word: int, joint: int,
-          a: float, b: float, c: float) -> None:
+def fault(x: Supervisor, p: SupervisorParameters, steady: float, cause: int, word: int,
+          joint: int = NOBODY, a: float = 0.0, b: float = 0.0, c: float = 0.0) -> None:
     """
     Report a cause; starts its sequence unless one is under way.
 
@@ -122,8 +122,8 @@ def fault(x: Supervisor, p: SupervisorParameters, steady: float, cause: int, wor
     x.faults.add(time, cause, word, joint, a, b, c)
 
 
-def stop(x: Supervisor, p: SupervisorParameters, steady: float, cause: int, word: int, joint: int,
-         a: float, b: float, c: float) -> None:
+def stop(x: Supervisor, p: SupervisorParameters, steady: float, cause: int, word: int,
+         joint: int = NOBODY, a: float = 0.0, b: float = 0.0, c: float = 0.0) -> None:
     """
     Stop the robot, unless it is stopped already.
 
@@ -256,20 +256,19 @@ def _watch(x: Supervisor, p: SupervisorParameters, d: Diagnosis, now: float, ste
     x.clock = now
     if now < before:
         fault(x, p, steady, Cause.CLOCK_JUMP, SupervisorWord.CLOCK_BACKWARDS, NOBODY,
-              before - now, 0.0, 0.0)
+              before - now)
     elif now > x.expiry and now - before > p.state_timeout > silent:  # the states are not late
         fault(x, p, steady, Cause.CLOCK_JUMP, SupervisorWord.CLOCK_AHEAD, NOBODY,
-              now - before, silent, 0.0)
+              now - before, silent)
     elif now > x.expiry and d.word > 0.0:
         fault(x, p, steady, int(d.cause), int(d.word), int(d.joint), d.a, d.b, d.c)
     elif now > x.expiry:
-        fault(x, p, steady, int(d.cause), SupervisorWord.SILENT, NOBODY, silent, 0.0, 0.0)
+        fault(x, p, steady, int(d.cause), SupervisorWord.SILENT, NOBODY, silent)
     elif p.simulated and silent > p.state_timeout:
         if is_stopping(x):  # a stop must end even if the clock stands still
             fault(x, p, steady, Cause.STATE_STALE, SupervisorWord.SIMULATOR_AT_REST, NOBODY,
-                  silent, 0.0, 0.0)
+                  silent)
         elif silent > p.pause_limit:
-            fault(x, p, steady, Cause.PAUSE_TOO_LONG, SupervisorWord.PAUSED, NOBODY, silent,
-                  0.0, 0.0)
+            fault(x, p, steady, Cause.PAUSE_TOO_LONG, SupervisorWord.PAUSED, NOBODY, silent)
         else:
             x.paused = True

@@ -24,7 +24,7 @@ from __future__ import annotations
 
 from rbd_ros.compiler.procedure import Vector
 from rbd_ros.control.interface.causes import Cause
-from rbd_ros.control.interface.events import NOBODY, Result
+from rbd_ros.control.interface.events import Result
 from rbd_ros.control.interface.words import SupervisorWord
 from rbd_ros.control.supervisor.answers import moment
 from rbd_ros.control.supervisor.due import due_now, is_distrusted, is_live, is_stopping
@@ -133,7 +133,7 @@ def gravity_known(x: Command, p: CommandLimits, c: Computed, steady: float) -> b
     """
     if not (is_finite(c.gravity) and is_finite(c.driver)):
         fault(x.supervisor, p.supervisor, steady, Cause.BAD_GRAVITY,
-              SupervisorWord.GRAVITY_NOT_FINITE, NOBODY, 0.0, 0.0, 0.0)
+              SupervisorWord.GRAVITY_NOT_FINITE)
         return False
     x.torque.gravity[:] = c.gravity
     x.torque.limiter.driver[:] = c.driver
@@ -168,8 +168,7 @@ def live_torque(x: Command, p: CommandLimits, c: Computed, load: Vector, qd: Vec
 
 def law_not_finite(x: Command, p: CommandLimits, steady: float) -> None:
     """Report a law without a finite torque; what brakes is to be computed in the same step."""
-    fault(x.supervisor, p.supervisor, steady, Cause.BAD_COMMAND,
-          SupervisorWord.LAW_NOT_FINITE, NOBODY, 0.0, 0.0, 0.0)
+    fault(x.supervisor, p.supervisor, steady, Cause.BAD_COMMAND, SupervisorWord.LAW_NOT_FINITE)
 
 
 def brake_torque(x: Command, c: Computed, load: Vector, qd: Vector) -> bool:
@@ -188,7 +187,7 @@ def brake_torque(x: Command, c: Computed, load: Vector, qd: Vector) -> bool:
 def no_brake(x: Command, p: CommandLimits, steady: float) -> None:
     """Report that there is not even a torque that brakes."""
     fault(x.supervisor, p.supervisor, steady, Cause.BAD_GRAVITY,
-          SupervisorWord.VELOCITY_NOT_FINITE, NOBODY, 0.0, 0.0, 0.0)
+          SupervisorWord.VELOCITY_NOT_FINITE)
 
 
 def turn_blind(x: Command, p: CommandLimits, c: Computed, d: Diagnosis, load: Vector, y: Result,
