@@ -28,7 +28,7 @@ from rbd_ros.compiler.records import field, group, Record
 from rbd_ros.control.interface.events import Joints, NEVER, NOBODY, NONE, Result, Structure, tell
 from rbd_ros.control.interface.words import ReferenceWord
 from rbd_ros.control.numerics.places import place_of
-from rbd_ros.control.references.goal_watch import abort_goal, Goal
+from rbd_ros.control.references.goal_watch import Goal
 from rbd_ros.control.references.joint_profile import (
     advance_profile, arrived, clamped, JointLimits, JointProfile, positive)
 from rbd_ros.control.references.pieces import (
@@ -119,7 +119,7 @@ def start_joint_reference(x: JointReference, p: JointLimits, joints: Joints, str
         x.profile.state[1, j] = v if math.isfinite(v) else 0.0
         x.profile.state[2, j] = 0.0
     x.time = NEVER
-    abort_goal(x.goal, ReferenceWord.RESTARTED, 0.0)
+    x.goal.abort(ReferenceWord.RESTARTED)
     hold_joint_reference(x, p)
 
 
@@ -143,7 +143,7 @@ def rest_joint_reference(x: JointReference, p: JointLimits, now: float, duration
     :param duration: s in which to stop; less where a joint limit is near, more where the
         acceleration would exceed its limit.
     """
-    abort_goal(x.goal, ReferenceWord.HELD, 0.0)
+    x.goal.abort(ReferenceWord.HELD)
     hold_joint_reference(x, p)
     time = _stop_time(x, p, duration)
     h = (time + now) - now  # as long as the clock can tell
@@ -208,7 +208,7 @@ def _run_dry(x: JointReference, p: JointLimits, ring: Ring, y: Result, before: f
     """Come to rest because the next piece has not come; return what the stop gives."""
     gone, pieces = x.path.piece - x.path.first, x.path.last - x.path.first
     tell(y, ReferenceWord.DRY, NOBODY, gone, pieces, x.path.end - now)
-    abort_goal(x.goal, ReferenceWord.DRIED, gone)
+    x.goal.abort(ReferenceWord.DRIED, gone)
     rest_joint_reference(x, p, before, p.rest_time)  # from where the last step has left it
     if x.path.kind == PathKind.NONE:
         return Sampled.MOVING

@@ -26,13 +26,12 @@ from __future__ import annotations
 import enum
 import math
 
-from rbd_ros.control.interface.events import Event, Joints, NOBODY, NONE, Result, Structure
+from rbd_ros.control.interface.events import Event, Joints, NONE, Result, Structure
 from rbd_ros.control.interface.results import ResultCode
 from rbd_ros.control.interface.words import ReferenceWord
 from rbd_ros.control.numerics.angles import turn
 from rbd_ros.control.numerics.places import place_of
-from rbd_ros.control.references.goal_watch import (
-    abort_goal, accept_goal, end_goal, GoalStatus, judge_goal)
+from rbd_ros.control.references.goal_watch import GoalStatus
 from rbd_ros.control.references.joint_profile import clamped, JointLimits, positive
 from rbd_ros.control.references.joint_reference import (
     distance, hold_joint_reference, JointReference, leave_path, Source)
@@ -65,7 +64,7 @@ def take_stream(x: JointReference, p: JointLimits, u: Event, y: Result) -> None:
     if not (all(abs(u.joints[row]) <= NONE) and math.isfinite(u.now)):
         y.answer = ReferenceWord.NO_SET_POINT
         return
-    abort_goal(x.goal, ReferenceWord.SET_POINT, 0.0)
+    x.goal.abort(ReferenceWord.SET_POINT)
     leave_path(x)
     _note_gap(x, u.now)
     x.profile.target[1] = x.profile.target[2] = 0.0
@@ -150,7 +149,7 @@ def take_set_point(x: JointReference, p: JointLimits, u: Event, y: Result) -> No
     if not (within <= _MOST_WITHIN and math.isfinite(u.now)):
         y.answer = ReferenceWord.NO_SET_POINT
         return
-    abort_goal(x.goal, ReferenceWord.SET_POINT, 0.0)
+    x.goal.abort(ReferenceWord.SET_POINT)
     leave_path(x)
     for j in range(n):
         q, before = u.joints[0, j], x.profile.state[0, j]
@@ -175,7 +174,7 @@ def take_pieces(x: JointReference, ring: Ring, u: Event, y: Result) -> None:
         y.answer = (ReferenceWord.REPLACED if ring.number > u.numbers[0]
                     else ReferenceWord.NO_TRAJECTORY)
         return
-    abort_goal(x.goal, ReferenceWord.NEW_TRAJECTORY, 0.0)
+    x.goal.abort(ReferenceWord.NEW_TRAJECTORY)
     leave_path(x)
     x.path.kind, x.path.number, x.path.end = PathKind.RING, ring.number, ring.end
     x.path.first, x.path.piece, x.path.last = ring.first, ring.first, ring.first + ring.pieces
@@ -184,7 +183,7 @@ def take_pieces(x: JointReference, ring: Ring, u: Event, y: Result) -> None:
     join_late(x.path, ring, x.profile.state, x.time, u.now)
     x.source, x.timed_out = Source.TRAJECTORY, False
     if goal != 0.0:
-        accept_goal(x.goal, ring)
+        x.goal.accept(ring)
 
 
 def cancel_goal(x: JointReference, p: JointLimits, u: Event, y: Result) -> None:
@@ -197,8 +196,7 @@ def cancel_goal(x: JointReference, p: JointLimits, u: Event, y: Result) -> None:
     if x.goal.active == 0.0 or not x.goal.active == u.numbers[0]:
         y.answer = ReferenceWord.NO_GOAL
         return
-    end_goal(x.goal, GoalStatus.CANCELED, ResultCode.SUCCESSFUL, ReferenceWord.CANCELED, NOBODY, 0,
-             0.0, 0.0)
+    x.goal.finish(GoalStatus.CANCELED, ResultCode.SUCCESSFUL, ReferenceWord.CANCELED)
     if u.numbers[1] == 1.0 and x.path.kind == PathKind.RING:
         x.path.halt = Halt.END
     else:
@@ -215,7 +213,7 @@ def pause_path(x: JointReference, u: Event, y: Result) -> None:
     if x.path.kind != PathKind.RING or x.path.halt == Halt.END:
         y.answer = ReferenceWord.NO_PATH
     elif u.numbers[1] == 1.0:
-        abort_goal(x.goal, ReferenceWord.HELD, 0.0)
+        x.goal.abort(ReferenceWord.HELD)
         x.path.halt = Halt.END
     else:
         x.path.halt = Halt.PAUSE if u.numbers[0] == 1.0 else Halt.NONE
@@ -237,5 +235,5 @@ def check_goal(x: JointReference, p: JointLimits, joints: Joints, structure: Str
         x.goal.actual[0, j], x.goal.actual[1, j] = _finite(q), _finite(qd)
         x.goal.error[0, j] = _finite(distance(p, j, x.profile.target[0, j], q))
         x.goal.error[1, j] = _finite(x.profile.target[1, j] - qd)
-    if judge_goal(x.goal, now - x.path.late, n):
+    if x.goal.judge(now - x.path.late, n):
         hold_joint_reference(x, p)

@@ -29,7 +29,6 @@ from rbd_ros.control.monitors.guards import accepted, Refusals, refused
 from rbd_ros.control.monitors.monitors import MonitorParameters
 from rbd_ros.control.numerics.places import place_of
 from rbd_ros.control.parameters.settings import Settings
-from rbd_ros.control.references.goal_watch import abort_goal
 from rbd_ros.control.references.joint_profile import fill_joint_limits, JointLimits
 from rbd_ros.control.references.joint_reference import hold_joint_reference, JointReference
 from rbd_ros.control.references.joint_requests import take_pieces, take_set_point, take_stream
@@ -76,7 +75,7 @@ def fill_references(p: ReferenceLimits, settings: Settings) -> None:
 
 def hold_references(x: References, p: ReferenceLimits) -> None:
     """Come to rest and stay there, whatever the reference was; a goal is aborted."""
-    abort_goal(x.joint.goal, ReferenceWord.HELD, 0.0)
+    x.joint.goal.abort(ReferenceWord.HELD)
     hold_joint_reference(x.joint, p.joint)
     hold_task_reference(x.task, p.task)
 
