@@ -203,8 +203,9 @@ def test_no_torque_outlives_its_state(delay, away, stopped):
 def test_each_spring_is_as_slow_as_its_own_inertia_asks(late, stiffness, damping):
     """It bears what its states are late; that of a light wrist slows no shoulder."""
     inertia = np.array(robot_and_dynamics()[0].damped_inertia)
-    arm = Arm(mode='joint_impedance', **{'joint_impedance.stiffness': (stiffness * inertia).tolist(),
-                                         'joint_impedance.damping': (damping * inertia).tolist()})
+    arm = Arm(mode='joint_impedance', **{
+        'joint_impedance.stiffness': (stiffness * inertia).tolist(),
+        'joint_impedance.damping': (damping * inertia).tolist()})
     x, p = arm.controller.x.design.plain(), arm.controller.p.design.plain()
     follow_lateness(x, p, late, 1.0)
     held = 0.5 * arm.period

@@ -51,9 +51,6 @@ class Saying(enum.IntEnum):
         Return the sentence.
 
         :param joint: that it is about.
-        :param a: first number.
-        :param b: second number.
-        :param c: third number.
         :param names: for other places.
         """
         return self.sentence(joint, a, b, c, **names)

@@ -43,8 +43,7 @@ from rbd_ros.control.load.load import derive_load, fill_load, Load, LoadLimits
 from rbd_ros.control.monitors.closed_loops import (
     ClosedLoops, fill_loops, loop_kernel, LoopKernel, LoopLimits)
 from rbd_ros.control.monitors.guards import DeadMan
-from rbd_ros.control.monitors.monitor_parameters import fill_monitors, MonitorParameters
-from rbd_ros.control.monitors.monitors import Plausible, Watch
+from rbd_ros.control.monitors.monitors import fill_monitors, MonitorParameters, Plausible, Watch
 from rbd_ros.control.monitors.start import fill_start, Start, StartLimits
 from rbd_ros.control.observers.contact import fill_contact
 from rbd_ros.control.observers.contact_records import (

@@ -44,7 +44,6 @@ from rbd_ros.control.monitors.monitors import changed_law
 from rbd_ros.control.monitors.start import gravity_before, restart_start
 from rbd_ros.control.observers.observer import note_sent
 from rbd_ros.control.observers.standstill import restart_standstill
-from rbd_ros.control.references.goal_watch import abort_goal
 from rbd_ros.control.references.joint_requests import cancel_goal, pause_path
 from rbd_ros.control.references.pieces import Ring
 from rbd_ros.control.references.references import hold_references, take_reference
@@ -244,7 +243,7 @@ def _apply(x: State, p: Parameters, k: Kernels, w: Work, y: Result) -> None:
         return
     x.mode = math.floor(p.mode)
     other = choose_law(x.laws, p.laws)
-    abort_goal(x.references.joint.goal, ReferenceWord.MODE_CHANGED, x.mode)
+    x.references.joint.goal.abort(ReferenceWord.MODE_CHANGED, x.mode)
     if is_working(x.command.supervisor):
         if other:
             pick(x, p, w)
