@@ -39,7 +39,7 @@ from rbd_ros.control.parameters.assembly import settings_of_file
 from rbd_ros.control.parameters.settings import Settings
 from rbd_ros.control.references.feeder import Turn
 from rbd_ros.control.references.goal_watch import GoalStatus
-from rbd_ros.control.references.joint_stream import Streamed
+from rbd_ros.control.references.joint_requests import Streamed
 from rbd_ros.control.references.points import Use
 from rbd_ros.control.references.polynomials import Task
 from rbd_ros.control.robot import Robot

@@ -109,9 +109,6 @@ def closed_step(x: State, u: Event, p: Parameters, ring: Ring, k: Kernels, w: Wo
 
     :param x: state of the controller, see :func:`rbd_ros.control.step.step.step`.
     :param u: gets the state of the robot.
-    :param p: parameters.
-    :param ring: pieces of trajectories.
-    :param k: kernels.
     :param w: room for what lasts for one step.
     :param y: gets what is to be sent.
     :param world: what else is remembered.
@@ -148,9 +145,6 @@ def take_set_point(x: State, u: Event, p: Parameters, ring: Ring, k: Kernels, w:
 
     :param x: state of the controller.
     :param u: ``joints`` and ``numbers[0]`` say where to, and within what time.
-    :param p: parameters.
-    :param ring: pieces of trajectories.
-    :param k: kernels.
     :param w: room for what lasts for one step.
     :param y: says if it is refused.
     :param world: what else is remembered.

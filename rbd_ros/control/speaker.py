@@ -63,11 +63,7 @@ class Speaker:
         self._told: dict[Cause, tuple[Latched, str]] = {}  # sentences of faults that have come
 
     def said(self, y: Result) -> list[tuple[str, str]]:
-        """
-        Return what a step has told, as kinds and texts.
-
-        :param y: its result.
-        """
+        """Return what a step has told, as kinds and texts."""
         return self.sentences(y.words[:int(y.told)].tolist())
 
     def sentences(self, rows: Sequence[Sequence[float]]) -> list[tuple[str, str]]:
@@ -91,9 +87,6 @@ class Speaker:
 
         :param word: its code.
         :param joint: that it is about.
-        :param a: first number.
-        :param b: second number.
-        :param c: third number.
         """
         said, robot = word_of(word), self.settings.robot
         if said is None:

@@ -228,11 +228,7 @@ class Stepping:
                 if not structure.controlled[j]]
 
     def is_pressed(self, steady: float) -> bool:
-        """
-        Return whether the dead-man switch lets the robot move.
-
-        :param steady: steady time, s.
-        """
+        """Return whether the dead-man switch lets the robot move."""
         return is_alive(self.x.dead_man, self.p.monitors, steady)
 
     def distance(self, target: Array, q: Array) -> Array:
@@ -253,7 +249,6 @@ class Stepping:
         Take a joint state.
 
         :param now: control time of reception, s.
-        :param steady: steady time, s.
         :param names: joint names.
         :param position: positions.
         :param velocity: velocities, or none.
@@ -275,7 +270,6 @@ class Stepping:
         Take a joint state as it comes from the network.
 
         :param now: control time of reception, s.
-        :param steady: steady time, s.
         :param data: serialized sensor_msgs/JointState.
         :returns: whether a torque was sent; None if it is no plain joint state, as
             :mod:`rbd_ros.wire.joint_state` says, and nothing has happened.
@@ -293,7 +287,6 @@ class Stepping:
         Count and announce a message that cannot be read; it is a fault only if it goes on.
 
         :param now: control time of reception, s.
-        :param steady: steady time, s.
         :param text: what is wrong with it.
         :returns: whether a torque was sent.
         """
@@ -305,8 +298,6 @@ class Stepping:
         """
         Take the steady timer.
 
-        :param now: control time, s.
-        :param steady: steady time, s.
         :returns: whether a torque was sent.
         """
         if self.requests:
@@ -318,7 +309,6 @@ class Stepping:
         """
         Take one message of the dead-man switch; letting it go stops at once.
 
-        :param steady: steady time, s.
         :param pressed: whether the operator holds it; one false between any number of true counts.
         """
         self.u.pressed = float(pressed)
@@ -334,12 +324,7 @@ class Stepping:
         self.wake()
 
     def serve(self, now: float, steady: float) -> None:
-        """
-        Run the posted requests.
-
-        :param now: control time, s.
-        :param steady: steady time, s.
-        """
+        """Run the posted requests."""
         if self.requests:
             self._step(Kind.ADVANCE, now, steady)  # they see the present state of the supervisor
             now, steady = self.u.now, self.u.steady  # when that was

@@ -24,7 +24,8 @@ from rbd_ros.compiler.language.shared import add_acq_rel, load_acquire, store_re
 from rbd_ros.compiler.procedure import Vector
 from rbd_ros.control.interface.causes import Cause
 from rbd_ros.control.interface.events import Kind
-from rbd_ros.control.supervisor.due import is_blind, is_finished
+from rbd_ros.control.supervisor.due import is_blind, is_finished, is_live
+from rbd_ros.control.torque.torque import relaxes_at
 from rbd_ros.loop.handover import answer, is_posted
 from rbd_ros.loop.happenings import (
     control_time, happen, read_steady, STEADY, stop_for, tell_python)
@@ -150,10 +151,13 @@ def _fire(loop: Loop, steady: float) -> None:
     if steady >= loop.run.beat:
         _beat(loop)
         loop.run.beat = max(loop.run.beat + loop.limits.beat, steady)
-    # While states arrive, the timer only watches.
+    # While states arrive, the timer only watches, and that no torque is held for too long.
     blind = is_blind(loop.x.command.supervisor)
     loop.run.timer = max(loop.run.timer, steady - loop.limits.period) + (
         loop.limits.period if blind else loop.limits.watch)
+    if is_live(loop.x.command.supervisor):
+        loop.run.timer = min(loop.run.timer, max(
+            relaxes_at(loop.x.command.torque, loop.x.design.held), steady + loop.limits.period))
 
 
 def _beat(loop: Loop) -> None:

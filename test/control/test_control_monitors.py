@@ -28,11 +28,9 @@ from rbd_ros.control.interface.sentences import JointName
 from rbd_ros.control.interface.words import SupervisorWord
 from rbd_ros.control.monitors.guards import (
     accepted, check_dead_man, DeadMan, is_alive, press, Refusals, refused)
-from rbd_ros.control.monitors.monitor_parameters import MonitorParameters
 from rbd_ros.control.monitors.monitors import (
-    begin_watch, changed_law, check_plausible, check_watch, first_beyond, Plausible,
-    restart_plausible, Watch)
-from rbd_ros.control.monitors.motion_watch import arm_motion, check_motion, MotionWatch
+    arm_motion, begin_watch, changed_law, check_motion, check_plausible, check_watch, first_beyond,
+    MonitorParameters, MotionWatch, Plausible, restart_plausible, Watch)
 from rbd_ros.control.numerics.patience import is_calm, Patience, runs_out
 from rbd_ros.control.parameters.robot_values import WINDOW
 from rbd_ros.control.supervisor.states import StateCode

@@ -27,8 +27,8 @@ from rbd_ros.control.interface.causes import Cause
 from rbd_ros.control.interface.events import Joints, Kind, NONE, Result, Structure
 from rbd_ros.control.interface.words import LoadWord, SupervisorWord
 from rbd_ros.control.load.load import Load
-from rbd_ros.control.monitors.monitor_parameters import MonitorParameters
-from rbd_ros.control.monitors.motion_watch import arm_motion, check_motion, MotionWatch
+from rbd_ros.control.monitors.monitors import (
+    arm_motion, check_motion, MonitorParameters, MotionWatch)
 from rbd_ros.control.monitors.start import passes_start, Start, StartLimits
 from rbd_ros.control.texts import gravity_that_fits, load_text
 

@@ -43,7 +43,7 @@ from rbd_ros.control.laws.way_back import KEPT
 from rbd_ros.control.modes import MODES
 from rbd_ros.control.parameters.table import defaults
 from rbd_ros.control.references.goals import read_tolerances
-from rbd_ros.control.references.joint_stream import Streamed
+from rbd_ros.control.references.joint_requests import Streamed
 from rbd_ros.control.references.trajectory import read_points
 from rbd_ros.control.supervisor.states import SupervisorState as State
 from recorded_robots import controlled_robot, KINDS, law_graphs

@@ -29,7 +29,7 @@ from rbd_ros.control.laws.stops import fill_stops, StopLimits
 from rbd_ros.control.laws.way_back import fill_way_back, WayBackLimits
 from rbd_ros.control.load.load import fill_load, LoadLimits
 from rbd_ros.control.monitors.closed_loops import fill_loops, LoopLimits
-from rbd_ros.control.monitors.monitor_parameters import fill_monitors, MonitorParameters
+from rbd_ros.control.monitors.monitors import fill_monitors, MonitorParameters
 from rbd_ros.control.monitors.start import fill_start, StartLimits
 from rbd_ros.control.observers.contact import fill_contact
 from rbd_ros.control.observers.contact_records import ContactParameters

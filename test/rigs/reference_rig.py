@@ -33,8 +33,7 @@ from rbd_ros.control.references.joint_reference import (
     advance_joint_reference, give_way, hold_joint_reference, JointReference, rest_joint_reference,
     start_joint_reference)
 from rbd_ros.control.references.joint_requests import (
-    cancel_goal, check_goal, take_pieces, take_set_point)
-from rbd_ros.control.references.joint_stream import Streamed, take_stream
+    cancel_goal, check_goal, Streamed, take_pieces, take_set_point, take_stream)
 from rbd_ros.control.references.pieces import Ring
 from rbd_ros.control.references.pose_profile import TaskLimits
 from rbd_ros.control.references.targets import TaskIntake

@@ -102,9 +102,6 @@ class Sentence:
         Return the sentence.
 
         :param joint: that it is about; its unit is known if it is a :class:`JointName`.
-        :param a: first number.
-        :param b: second number.
-        :param c: third number.
         :param names: for other places; what is not given stays out.
         """
         numbers = {'a': a, 'b': b, 'c': c}

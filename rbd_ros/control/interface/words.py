@@ -51,9 +51,6 @@ class Saying(enum.IntEnum):
         Return the sentence.
 
         :param joint: that it is about.
-        :param a: first number.
-        :param b: second number.
-        :param c: third number.
         :param names: for other places.
         """
         return self.sentence(joint, a, b, c, **names)
@@ -256,6 +253,7 @@ class ObserverWord(Saying):
                      + '}; {c:.3g} N in all')
     PUSHED_UNSEEN = (404, '{joint} stands at {a:.6g} {unit}, but by its torque it has {b:.3g} '
                           '{unit}/s by now (blocked, or a frozen sensor)')
+    LEAPT = (405, '{joint} has moved by {a:.3g} {unit} while its sensor repeated one position')
 
 
 _AGES = 'joint states are {a*1000:.3g} to {b*1000:.3g} ms old when they arrive'

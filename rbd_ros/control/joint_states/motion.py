@@ -129,7 +129,7 @@ def restart_motion(x: Motion, joints: Joints) -> None:
     for c in range(len(x.source)):
         x.source[c], x.moved[c], x.step[c], x.elapsed[c] = NOBODY, 0.0, 0.0, 0.0
         x.pace[c], x.late[c], x.fast[c] = 0.0, 0.0, 0.0
-        joints.mismatch[c] = 0.0
+        joints.mismatch[c], joints.doubted[c] = 0.0, 0.0
     restart_patience(x.patience)
     joints.calm = 1.0
 
@@ -172,6 +172,8 @@ def is_refused(x: Motion, sources: Sources, joints: Joints, u: Event, structure:
                 joints.mismatch[c] = 0.0
                 continue
             reach = _compare(x, sources, u, structure, ages, p, k, c)
+            if joints.doubted[c] > 0.0:  # what it shows is no news
+                continue
             if not abs(x.step[c]) <= reach and (bad == 0 or u.rank[j] < first):
                 if not abs(x.step[c]) <= reach + x.elapsed[c] * max(
                         _travel(sources, u, i, j, x.step[c]), _gone_on(x, c)):
@@ -271,7 +273,9 @@ def collect_mismatch(x: Motion, sources: Sources, joints: Joints, structure: Str
     """
     for c in range(len(x.moved)):
         joints.allowed[c] = bounded(p.mismatch[c])
-        if x.moved[c] > 0.0:
+        if joints.doubted[c] > 0.0:
+            joints.mismatch[c] = 0.0
+        elif x.moved[c] > 0.0:
             j = place_of(structure, c)
             _collect(x, joints, p, c, sources.last_qd[k, j], x.qd[j])
 

@@ -116,12 +116,7 @@ def payload_of(settings: Settings) -> npt.NDArray[np.float64]:
 
 
 def restart_load(x: Load, p: LoadLimits) -> None:
-    """
-    Begin with the payload and the gravity of the parameters, when the robot is configured.
-
-    :param x: a new record.
-    :param p: parameters.
-    """
+    """Begin with the payload and the gravity of the parameters, when the robot is configured."""
     if _all_usable(p.gravity) and 0.0 <= p.size < NONE and 0.0 <= p.slew <= NONE:
         x.size = p.size
         x.slew = p.slew
@@ -133,13 +128,7 @@ def restart_load(x: Load, p: LoadLimits) -> None:
 
 
 def apply_load(x: Load, p: LoadLimits, now: float) -> None:
-    """
-    Take new parameters; those in force change nothing.
-
-    :param x: load.
-    :param p: parameters.
-    :param now: control time, s.
-    """
+    """Take new parameters; those in force change nothing."""
     changed = 0
     for i in range(10):
         if p.given[i] != x.given[i]:
@@ -167,9 +156,6 @@ def take_payload(x: Load, p: LoadLimits, u: Event, y: Result) -> None:
     """
     Begin a ramp to another payload, the first ten numbers of the event.
 
-    :param x: load.
-    :param p: parameters.
-    :param u: event.
     :param y: result; its answer refuses what is no payload.
     """
     if not _carry(x, u.now, u.numbers, p.ramp_time):
@@ -203,8 +189,6 @@ def take_gravity(x: Load, p: LoadLimits, u: Event, y: Result) -> None:
     """
     Take where down is: a unit vector in base coordinates, and the control time of measuring.
 
-    :param x: load.
-    :param p: parameters.
     :param u: event, with those four as its first numbers.
     :param y: result; its answer refuses what is no direction.
     """
@@ -218,13 +202,7 @@ def take_gravity(x: Load, p: LoadLimits, u: Event, y: Result) -> None:
 
 
 def update_load(x: Load, p: LoadLimits, now: float) -> None:
-    """
-    Advance payload and gravity to now, before a state is checked.
-
-    :param x: load.
-    :param p: parameters.
-    :param now: control time, s.
-    """
+    """Advance payload and gravity to now, before a state is checked."""
     _slew(x, p, now)
     _ramp(x, now)
 
@@ -234,12 +212,10 @@ def check_gravity(x: Load, p: LoadLimits, y: Result) -> bool:
     Return whether the direction of gravity is known; say so if it is not.
 
     :param x: load, just updated.
-    :param p: parameters.
-    :param y: result.
     """
     if x.known:
         return True
-    accuse(y, Cause.GRAVITY_STALE, LoadWord.GRAVITY_OLD, NOBODY, p.timeout, 0.0, 0.0)
+    accuse(y, Cause.GRAVITY_STALE, LoadWord.GRAVITY_OLD, NOBODY, p.timeout)
     return False
 
 
@@ -247,7 +223,6 @@ def share_load(x: Load, payload: Vector, gravity: Vector) -> None:
     """
     Copy what counts now to the inputs of a kernel.
 
-    :param x: load.
     :param payload: ten numbers of the kernel.
     :param gravity: three numbers of the kernel.
     """

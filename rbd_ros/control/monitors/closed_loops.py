@@ -109,12 +109,7 @@ def fill_loops(p: LoopLimits, settings: Settings) -> None:
 
 
 def restart_loops(x: ClosedLoops, p: LoopLimits) -> None:
-    """
-    Forget where the robot was: it is followed from the named position again.
-
-    :param x: closed loops.
-    :param p: their bounds.
-    """
+    """Forget where the robot was: it is followed from the named position again."""
     for i in range(len(x.q)):
         if abs(p.assembly[i]) < NONE:
             x.q[i] = p.assembly[i]
@@ -125,12 +120,8 @@ def check_loops(x: ClosedLoops, p: LoopLimits, kernel: LoopKernel, joints: Joint
     """
     Return whether a state closes all loops; put solved joints where the driven ones move them.
 
-    :param x: closed loops.
-    :param p: their bounds.
     :param kernel: of the loops.
     :param joints: the state; gets the passive joints that are solved.
-    :param s: which joints are which.
-    :param y: result.
     :param starts: 1 if no torque was sent yet.
     """
     if p.solves > 0.0:

@@ -126,11 +126,7 @@ def fill_start(p: StartLimits, settings: Settings) -> None:
 
 
 def restart_start(x: Start) -> None:
-    """
-    Forget what was measured before; what a refusal was about is kept for its text.
-
-    :param x: start check.
-    """
+    """Forget what was measured before; what a refusal was about is kept for its text."""
     x.passed = 0.0
     x.states = 0.0
     x.torque_known = 0.0
@@ -143,14 +139,9 @@ def passes_start(x: Start, p: StartLimits, kernel: StopKernel, load: Load, joint
     """
     Take one state before the first torque; return whether torque may begin.
 
-    :param x: start check.
-    :param p: its bounds.
     :param kernel: computes g(q).
     :param load: payload and gravity that count now.
     :param joints: the state, every joint of it known.
-    :param s: which joints are which.
-    :param y: result.
-    :param now: control time, s.
     """
     if x.passed > 0.0:
         return True
@@ -176,9 +167,7 @@ def is_age_known(x: Delays, p: AgeLimits, y: Result) -> bool:
     """
     Return whether torque may begin by what is known of the age of states, which may take longer.
 
-    :param x: their ages.
     :param p: whether they must be known.
-    :param y: result.
     """
     if not p.asked > x.known:
         return True
@@ -192,11 +181,9 @@ def gravity_before(p: StartLimits, kernel: StopKernel, load: Load, joints: Joint
     """
     Compute g(q) of positions that have not yet proved to be current; return whether it is known.
 
-    :param p: bounds.
     :param kernel: computes g(q), and what the driver adds.
     :param load: payload and gravity that count now.
     :param joints: positions of joints that nobody measures.
-    :param s: which joints are which.
     :param q: positions of the others, rad or m.
     """
     for i in range(len(s.measured)):

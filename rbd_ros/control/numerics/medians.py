@@ -40,7 +40,6 @@ def select(values: Vector, count: int, k: int) -> float:
 
     :param values: numbers, put into another order.
     :param count: how many of them count, at least one.
-    :param k: below that.
     """
     low, high, looks = 0, count - 1, _LOOKS * count
     while low < high:
@@ -114,22 +113,14 @@ class SampleCount(Record):
 
 
 def restart_samples(x: SampleCount) -> None:
-    """
-    Forget the samples.
-
-    :param x: count of samples.
-    """
+    """Forget the samples."""
     x.kept = 0.0
     x.stride = 1.0
     x.skip = 0.0
 
 
 def is_wanted(x: SampleCount) -> bool:
-    """
-    Count a sample; return whether it is kept.
-
-    :param x: count of samples.
-    """
+    """Count a sample; return whether it is kept."""
     if x.skip > 0.0:
         x.skip -= 1.0
         return False
@@ -138,20 +129,12 @@ def is_wanted(x: SampleCount) -> bool:
 
 
 def is_full(x: SampleCount) -> bool:
-    """
-    Return whether a sample that is kept needs room first.
-
-    :param x: count of samples.
-    """
+    """Return whether a sample that is kept needs room first."""
     return not x.kept < ROOM
 
 
 def halve(x: SampleCount) -> None:
-    """
-    Count half of the samples, after each array of them was thinned out.
-
-    :param x: count of samples.
-    """
+    """Count half of the samples, after each array of them was thinned out."""
     x.kept = 0.5 * ROOM
     x.stride *= 2.0
     x.skip = x.stride - 1.0

@@ -61,7 +61,6 @@ def first_beyond(p: Polynomial | Chebyshev, least: float, most: float) -> float 
     """
     Return where a polynomial first is outside of two bounds; None: nowhere in its domain.
 
-    :param p: the polynomial.
     :param least: its lower bound.
     :param most: its upper bound.
     """

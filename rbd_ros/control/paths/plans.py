@@ -90,7 +90,6 @@ class PathPlan:
         """
         Return the motion of the joints; in the thread of the controller, before it begins.
 
-        :param now: control time, s.
         :param start: control time at which the path is to begin; None: now.
         :param whole: have its start among the points, for a controller that does not begin where
             its reference is.

@@ -66,7 +66,6 @@ def read_way_points(names: Sequence[str], tip: str, times: Sequence[float], pose
     :param velocities: linear, then angular, of each, (k, 6); None: not given.
     :param accelerations: the same.
     :param R: axes of the frame of the message, as columns in the base.
-    :param p: its origin.
     :raises GoalError: with the reason why they are refused.
     """
     if list(names) != [tip]:

@@ -29,7 +29,7 @@ from rbd_ros.compiler.procedure import Matrix, Vector
 from rbd_ros.compiler.records import field, Record
 from rbd_ros.control.interface.events import Event, Kind, NOBODY
 from rbd_ros.control.interface.words import PointWord, ReferenceWord
-from rbd_ros.control.references.points import refuse, Verdict
+from rbd_ros.control.references.points import Verdict
 from rbd_ros.control.references.pose_profile import TaskLimits, turn_between
 from rbd_ros.control.references.task_reference import LARGE, TaskReference
 from rbd_ros.control.references.trajectory import refusal
@@ -101,25 +101,25 @@ def handle_target(x: Target, reference: TaskReference, p: TaskLimits, verdict: V
 
 def _check_six(x: Target, word: int, which: int, verdict: Verdict) -> None:
     if not all(finite(x.numbers[:6])):
-        refuse(verdict, word, NOBODY, 0.0, 0.0, 0.0)
+        verdict.refuse(word)
         return
     largest = max(abs(x.numbers[:6]), default=0.0)
     if largest > LARGE:
-        refuse(verdict, PointWord.TOO_LARGE, NOBODY, largest, LARGE, which)
+        verdict.refuse(PointWord.TOO_LARGE, NOBODY, largest, LARGE, which)
 
 
 def _is_pose(x: Target, reach: float, verdict: Verdict) -> bool:
     """Return whether it is one that can be meant; its goal is then of unit length."""
     if not all(finite(x.numbers[:7])):
-        refuse(verdict, ReferenceWord.NO_POSE, NOBODY, 0.0, 0.0, 0.0)
+        verdict.refuse(ReferenceWord.NO_POSE)
         return False
     far = _distance(x)
     if not far <= min(_MORE * reach + _SLACK, _FAR):
-        refuse(verdict, PointWord.FAR, NOBODY, far, min(reach, _FAR), 1.0 if reach > _FAR else 0.0)
+        verdict.refuse(PointWord.FAR, NOBODY, far, min(reach, _FAR), 1.0 if reach > _FAR else 0.0)
         return False
     size = math.sqrt(dot(x.numbers[:4], x.numbers[:4]))
     if not 0.9 < size < 1.1:
-        refuse(verdict, PointWord.NO_TURN, NOBODY, size, 0.0, 0.0)
+        verdict.refuse(PointWord.NO_TURN, NOBODY, size)
         return False
     x.goal[:4] = x.numbers[:4] / size
     x.goal[4:7] = x.numbers[4:7]
@@ -206,7 +206,6 @@ class TaskIntake:
         Make a pose to go to; poses that are streamed are followed with their own velocity.
 
         :param u: receives it.
-        :param now: control time, s.
         :param position: in the base, m.
         :param quaternion: x, y, z, w.
         :raises GoalError: if it is refused.
@@ -218,7 +217,6 @@ class TaskIntake:
         Make a velocity, to be repeated within the timeout.
 
         :param u: receives it.
-        :param now: control time, s.
         :param twist: angular, linear; base axes, at the origin of the frame.
         :raises GoalError: if it is refused.
         """
@@ -231,7 +229,6 @@ class TaskIntake:
         Make a wrench to be exerted, to be repeated within the timeout.
 
         :param u: receives it.
-        :param now: control time, s.
         :param wrench: moment, force; base axes, at the origin of the frame.
         :raises GoalError: if it is refused.
         """

@@ -112,9 +112,6 @@ def refusal(word: int, a: float = 0.0, b: float = 0.0, c: float = 0.0, joint: st
     Return the error that a word stands for.
 
     :param word: see ``PointWord``.
-    :param a: first number of the sentence.
-    :param b: second number.
-    :param c: third number.
     :param joint: its name.
     """
     code = (ResultCode.OLD_HEADER_TIMESTAMP if word == PointWord.ENDED else

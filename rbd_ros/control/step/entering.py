@@ -39,7 +39,6 @@ from rbd_ros.control.numerics.places import place_of
 from rbd_ros.control.observers.contact import restart_contact
 from rbd_ros.control.observers.observer import drop_load, forget_load, reset_observer
 from rbd_ros.control.observers.standstill import restart_standstill
-from rbd_ros.control.references.goal_watch import abort_goal
 from rbd_ros.control.references.joint_reference import rest_joint_reference, start_joint_reference
 from rbd_ros.control.references.task_reference import start_task_reference
 from rbd_ros.control.step.state import Kernels, Parameters, State, Work
@@ -129,7 +128,7 @@ def announce(x: State, p: Parameters, k: Kernels, w: Work, y: Result) -> None:
           or state == StateCode.RAMPING_DOWN or state == StateCode.FAULT):
         if state == StateCode.BRAKING:
             _enter_braking(x, p)
-        abort_goal(x.references.joint.goal, ReferenceWord.STOPPED, 0.0)
+        x.references.joint.goal.abort(ReferenceWord.STOPPED)
     tell(y, FlowWord.STATE, NOBODY, state, 0.0, 0.0)
 
 
@@ -170,7 +169,7 @@ def _enter_braking(x: State, p: Parameters) -> None:
 
 def _enter_touched(x: State, p: Parameters, k: Kernels, w: Work, state: int) -> None:
     """Float, be held by springs, or go back, after a contact."""
-    abort_goal(x.references.joint.goal, ReferenceWord.STOPPED, 0.0)
+    x.references.joint.goal.abort(ReferenceWord.STOPPED)
     if state == StateCode.COMPLYING:
         _enter_tip(x, p, k.laws.impedance, k.laws.impedance_inputs.R, k.laws.impedance_inputs.p,
                    k.laws.impedance_inputs.velocity, w, 0.0)

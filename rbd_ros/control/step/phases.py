@@ -300,7 +300,7 @@ def _pull_tip(x: State, tip: TaskReference, u: Event, p: Parameters, k: Kernels,
     feed_law(k.laws.impedance, x.joints, x.load.gravity, x.load.payload, p.laws.barrier, x.design)
     impedance_law(x.laws.task, x.laws.springs, p.laws, k.laws.impedance, k.laws.impedance_inputs,
                   tip.pose.R, tip.pose.position, tip.pose.velocity, tip.wrench, x.sensor.wrench,
-                  shapes, x.design.tip_pace, u.now)
+                  shapes, x.design.tip_pace, x.design.task_pace, u.now)
     set_lead(tip, x.laws.task.lead)
     take_law(k.laws.impedance, w.computed.law, w.computed.gravity, w.computed.driver)
 
@@ -368,10 +368,8 @@ def _observe(x: State, u: Event, p: Parameters, k: Kernels) -> None:
     """Observe what moves the robot besides the torque, and what moves unseen."""
     share_load(x.load, k.momentum.payload, k.momentum.acting)
     delay, age = x.design.usual_delay, x.states.delays.age
-    if age > delay + UNSAID:
+    if max(delay, age) > p.design.delay + UNSAID:
         delay = age
-    if x.states.delays.jumped > 0.0:  # it was measured at another distance than it arrived
-        x.observer.momentum.known = 0.0
     observe(x.observer, p.observer, k.momentum, x.joints, p.structure, x.design.observer_gain,
             delay, x.command.torque.limiter.last,
             trust_in_load(x.command.supervisor), u.now)

@@ -127,8 +127,6 @@ def answer(x: Supervisor, p: SupervisorParameters, event: int, steady: float) ->
     """
     Take the first row of an event whose conditions hold.
 
-    :param x: supervisor.
-    :param p: its parameters.
     :param event: see ``Trigger``.
     :param steady: steady time, s, finite.
     :returns: whether there is one.

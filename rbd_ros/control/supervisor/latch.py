@@ -56,13 +56,9 @@ class Latch(Record):
         """
         Keep a cause, unless it has come before: what was seen first counts.
 
-        :param steady: steady time, s.
         :param cause: its code.
         :param word: what exactly.
         :param joint: that it is about.
-        :param a: first number of the sentence.
-        :param b: second number.
-        :param c: third number.
         """
         if self.order[cause] > 0.0:
             return

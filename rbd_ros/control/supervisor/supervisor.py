@@ -66,11 +66,7 @@ def activate(x: Supervisor, p: SupervisorParameters, y: Result, now: float, stea
     """
     Begin to check states; clears every latched fault.
 
-    :param x: supervisor.
-    :param p: its parameters.
     :param y: takes the word of a refusal, whose first number is the state.
-    :param now: control time, s.
-    :param steady: steady time, s.
     :returns: whether it is allowed now.
     """
     x.now = moment(now, NEVER)
@@ -84,11 +80,7 @@ def reset(x: Supervisor, p: SupervisorParameters, y: Result, now: float, steady:
     """
     Clear the latched faults and ramp in again.
 
-    :param x: supervisor.
-    :param p: its parameters.
     :param y: takes the word of a refusal, whose first number is the state.
-    :param now: control time, s.
-    :param steady: steady time, s.
     :returns: whether it is allowed now.
     """
     x.now = moment(now, NEVER)
@@ -102,23 +94,17 @@ def reset(x: Supervisor, p: SupervisorParameters, y: Result, now: float, steady:
     return False
 
 
-def fault(x: Supervisor, p: SupervisorParameters, steady: float, cause: int, word: int, joint: int,
-          a: float, b: float, c: float) -> None:
+def fault(x: Supervisor, p: SupervisorParameters, steady: float, cause: int, word: int,
+          joint: int = NOBODY, a: float = 0.0, b: float = 0.0, c: float = 0.0) -> None:
     """
     Report a cause; starts its sequence unless one is under way.
 
     A second request never restarts or shortens a sequence; a final one turns a hold into a
     release.
 
-    :param x: supervisor.
-    :param p: its parameters.
-    :param steady: steady time, s.
     :param cause: what happened, see ``Cause``.
     :param word: what was seen, for the log; 0: nothing more.
     :param joint: that it is about.
-    :param a: first number of the sentence.
-    :param b: second number.
-    :param c: third number.
     """
     if not is_cause(cause):
         return
@@ -136,20 +122,14 @@ def fault(x: Supervisor, p: SupervisorParameters, steady: float, cause: int, wor
     x.faults.add(time, cause, word, joint, a, b, c)
 
 
-def stop(x: Supervisor, p: SupervisorParameters, steady: float, cause: int, word: int, joint: int,
-         a: float, b: float, c: float) -> None:
+def stop(x: Supervisor, p: SupervisorParameters, steady: float, cause: int, word: int,
+         joint: int = NOBODY, a: float = 0.0, b: float = 0.0, c: float = 0.0) -> None:
     """
     Stop the robot, unless it is stopped already.
 
-    :param x: supervisor.
-    :param p: its parameters.
-    :param steady: steady time, s.
     :param cause: why, see ``Cause``.
     :param word: what exactly.
     :param joint: that it is about.
-    :param a: first number of the sentence.
-    :param b: second number.
-    :param c: third number.
     """
     if not is_finished(x):
         fault(x, p, steady, cause, word, joint, a, b, c)
@@ -159,10 +139,7 @@ def hear(x: Supervisor, p: SupervisorParameters, y: Result, steady: float) -> No
     """
     Answer the accusations of a check, first one first.
 
-    :param x: supervisor.
-    :param p: its parameters.
     :param y: has them; none remains.
-    :param steady: steady time, s.
     """
     for k in range(int(y.accused)):
         stop(x, p, steady, int(y.accusations[k, 0]), int(y.accusations[k, 1]),
@@ -175,8 +152,6 @@ def take_cause(x: Supervisor, p: SupervisorParameters, u: Event) -> None:
     """
     Take a cause from outside; one that ends the activation counts in every state.
 
-    :param x: supervisor.
-    :param p: its parameters.
     :param u: has the cause; its numbers are word, joint and three numbers of the sentence.
     """
     if not 0.0 <= u.cause < CAUSES:
@@ -197,11 +172,7 @@ def fresh(x: Supervisor, p: SupervisorParameters, d: Diagnosis, now: float, stea
     """
     Report a proven fresh state, before ``advance``.
 
-    :param x: supervisor.
-    :param p: its parameters.
     :param d: why the state before it was too old, if ``is_late`` says that it is.
-    :param now: control time, s.
-    :param steady: steady time, s.
     :param expiry: control time until which everything in the state may be used.
     :param ready: whether every joint is known, so that torque may begin.
     """
@@ -221,11 +192,7 @@ def renewed(x: Supervisor, p: SupervisorParameters, d: Diagnosis, now: float, st
     """
     Report a message of joints that are not controlled: the state expires later.
 
-    :param x: supervisor.
-    :param p: its parameters.
     :param d: why the state before it was too old, if ``is_late`` says that it is.
-    :param now: control time, s.
-    :param steady: steady time, s.
     :param expiry: control time until which everything in the state may be used.
     """
     if not is_live(x):
@@ -236,11 +203,7 @@ def renewed(x: Supervisor, p: SupervisorParameters, d: Diagnosis, now: float, st
 
 
 def computed(x: Supervisor) -> None:
-    """
-    Report that the gravity torque of the present state is known.
-
-    :param x: supervisor.
-    """
+    """Report that the gravity torque of the present state is known."""
     x.gravity_until = x.expiry
 
 
@@ -248,9 +211,6 @@ def published(x: Supervisor, p: SupervisorParameters, steady: float, reached: bo
     """
     Report that a torque was sent.
 
-    :param x: supervisor.
-    :param p: its parameters.
-    :param steady: steady time, s.
     :param reached: whether it was the wanted torque, not one on the way to it.
     """
     x.reached = reached
@@ -262,11 +222,7 @@ def advance(x: Supervisor, p: SupervisorParameters, d: Diagnosis, now: float, st
     """
     Advance to the present.
 
-    :param x: supervisor.
-    :param p: its parameters.
     :param d: why the state is too old, if ``is_late`` says that it is.
-    :param now: control time, s.
-    :param steady: steady time, s.
     :returns: what is due, see ``Due``.
     """
     clock, time = moment(now, NEVER), moment(steady, x.steady)
@@ -300,20 +256,19 @@ def _watch(x: Supervisor, p: SupervisorParameters, d: Diagnosis, now: float, ste
     x.clock = now
     if now < before:
         fault(x, p, steady, Cause.CLOCK_JUMP, SupervisorWord.CLOCK_BACKWARDS, NOBODY,
-              before - now, 0.0, 0.0)
+              before - now)
     elif now > x.expiry and now - before > p.state_timeout > silent:  # the states are not late
         fault(x, p, steady, Cause.CLOCK_JUMP, SupervisorWord.CLOCK_AHEAD, NOBODY,
-              now - before, silent, 0.0)
+              now - before, silent)
     elif now > x.expiry and d.word > 0.0:
         fault(x, p, steady, int(d.cause), int(d.word), int(d.joint), d.a, d.b, d.c)
     elif now > x.expiry:
-        fault(x, p, steady, int(d.cause), SupervisorWord.SILENT, NOBODY, silent, 0.0, 0.0)
+        fault(x, p, steady, int(d.cause), SupervisorWord.SILENT, NOBODY, silent)
     elif p.simulated and silent > p.state_timeout:
         if is_stopping(x):  # a stop must end even if the clock stands still
             fault(x, p, steady, Cause.STATE_STALE, SupervisorWord.SIMULATOR_AT_REST, NOBODY,
-                  silent, 0.0, 0.0)
+                  silent)
         elif silent > p.pause_limit:
-            fault(x, p, steady, Cause.PAUSE_TOO_LONG, SupervisorWord.PAUSED, NOBODY, silent,
-                  0.0, 0.0)
+            fault(x, p, steady, Cause.PAUSE_TOO_LONG, SupervisorWord.PAUSED, NOBODY, silent)
         else:
             x.paused = True
