@@ -20,7 +20,7 @@ from collections.abc import Collection
 from typing import Any
 
 import numpy as np
-from rbd_ros.control.parameters.row import (
+from rbd_ros.control.interface.row import (
     BOOL, DOUBLES, INTEGER, Parameter, STRING, STRINGS, Value)
 from rbd_ros.control.parameters.table import defaults, PARAMETERS
 

@@ -29,9 +29,9 @@ import pytest
 from rbd_ros.command_line.ros2_control.package import ros2_control_package
 from rbd_ros.command_line.ros2_control.parameter_tables import live_places
 from rbd_ros.control.controller import Controller
-from rbd_ros.control.force_torque.words import SensorWord
 from rbd_ros.control.interface.events import Kind
-from rbd_ros.control.parameters.row import BOOL, DOUBLE, DOUBLES, INTEGER, STRING
+from rbd_ros.control.interface.row import BOOL, DOUBLE, DOUBLES, INTEGER, STRING
+from rbd_ros.control.interface.words import SensorWord
 from rbd_ros.control.parameters.settings import Settings
 from rbd_ros.control.parameters.validation import refusals
 from rbd_ros.control.supervisor.states import StateCode

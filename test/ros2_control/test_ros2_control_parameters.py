@@ -27,8 +27,8 @@ from rbd_ros.command_line.ros2_control.package import robot_package, ros2_contro
 from rbd_ros.command_line.ros2_control.parameter_tables import live_places, NODE_ONLY
 from rbd_ros.compiler.procedure import bind
 from rbd_ros.control.interface.events import Event, Kind, Result
+from rbd_ros.control.interface.row import INTEGER
 from rbd_ros.control.parameters.judging import judge_turn, judge_values, Judgement
-from rbd_ros.control.parameters.row import INTEGER
 from rbd_ros.control.parameters.settings import Settings
 from rbd_ros.control.parameters.table import PARAMETERS, with_modes
 from rbd_ros.control.references.points import fill_point_limits, PointLimits

@@ -25,13 +25,12 @@ from rbd_ros.command_line.prefixes import check_prefix
 from rbd_ros.command_line.ros2_control.tables import MOST_POINTS, robot_header
 from rbd_ros.compiler.records import Record
 from rbd_ros.control.controller import Controller
-from rbd_ros.control.load.load import restart_load
-from rbd_ros.control.load.payload import Body, judge_body
-from rbd_ros.control.load.tilt import find_down, Tilt
-from rbd_ros.control.parameters.entries import Entries, take_entries
+from rbd_ros.control.interface.entries import Entries, take_entries
+from rbd_ros.control.interface.payload import Body, judge_body
+from rbd_ros.control.load.load import find_down, restart_load, Tilt
 from rbd_ros.control.parameters.judging import judge_turn, judge_values, Judgement
 from rbd_ros.control.parameters.settings import Settings
-from rbd_ros.control.references.feeding import Feed, handle_feed
+from rbd_ros.control.references.feeder import Feed, handle_feed
 from rbd_ros.control.references.points import (
     fill_point_limits, PointLimits, Points, Verdict)
 from rbd_ros.control.references.polynomials import handle_points

@@ -20,7 +20,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from rbd_ros.command_line.ros2_control.literals import flag, listed, number, table, text
-from rbd_ros.control.parameters.row import (
+from rbd_ros.control.interface.row import (
     BOOL, DOUBLE, DOUBLES, INTEGER, INTEGERS, Parameter, STRING, STRINGS)
 from rbd_ros.control.parameters.settings import Settings
 from rbd_ros.control.parameters.table import with_modes

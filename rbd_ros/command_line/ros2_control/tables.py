@@ -27,11 +27,11 @@ from rbd_ros.compiler.records import Record
 from rbd_ros.control.controller import Controller
 from rbd_ros.control.interface.causes import Cause
 from rbd_ros.control.joint_states.ages import gravity_age
-from rbd_ros.control.modes.modes import Takes, taking
+from rbd_ros.control.modes import Takes, taking
 from rbd_ros.control.parameters.stiffness_message import spring_columns
 from rbd_ros.control.references.goal_watch import OUTCOMES
 from rbd_ros.control.robot import Robot
-from rbd_ros.control.supervisor.states import State
+from rbd_ros.control.supervisor.states import SupervisorState as State
 
 __all__ = ['MOST_POINTS', 'robot_header']
 

@@ -33,7 +33,7 @@ from rbd_ros.compiler.procedure import Kernel, Matrix, Vector
 from rbd_ros.compiler.records import field, group, Record
 from rbd_ros.control.interface.events import NEVER, NONE
 from rbd_ros.control.laws.springs import Springs
-from rbd_ros.control.modes.modes import LawCode
+from rbd_ros.control.modes import LawCode
 from rbd_ros.control.parameters.given import (
     barrier_margins, fit_springs, Given, mode_of, torque_limits, velocity_limits)
 from rbd_ros.control.parameters.values import OWN

@@ -21,12 +21,11 @@ from typing import cast
 
 import numpy as np
 
-from rbd_ros.control.load import words as load_words
-from rbd_ros.control.modes.modes import MODES
+from rbd_ros.control.interface.row import Value
+from rbd_ros.control.modes import MODES
 from rbd_ros.control.parameters.given import Given
 from rbd_ros.control.parameters.judging import (
     GAINS, judge_alone, judge_turn, Judgement, RuleWord)
-from rbd_ros.control.parameters.row import Value
 from rbd_ros.control.parameters.rule_texts import FAR, rule_texts, said
 from rbd_ros.control.parameters.values import places, write
 
@@ -74,7 +73,7 @@ def payload_reasons(values: Mapping[str, object]) -> list[str]:
     """
     x = Judgement({})
     judge_alone(x.plain(), _alone(values, _PAYLOAD).plain())
-    return said(x, load_words.TEXTS)
+    return said(x, {})
 
 
 def gravity_reasons(gravity: Sequence[float], started: Sequence[float]) -> list[str]:

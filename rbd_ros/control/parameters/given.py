@@ -30,7 +30,7 @@ from rbd_ros.compiler.language.whole import finite, maximum, minimum, where
 from rbd_ros.compiler.procedure import Vector
 from rbd_ros.compiler.records import field, group, Record
 from rbd_ros.control.interface.events import NONE
-from rbd_ros.control.modes.modes import Follows, JOINT_SPRINGS, Mode, TIP_SPRINGS
+from rbd_ros.control.modes import Follows, JOINT_SPRINGS, Mode, TIP_SPRINGS
 from rbd_ros.control.parameters.shaping import usual_masses
 from rbd_ros.control.parameters.springs import fitting_damping, SpringCase, usual_stiffness
 from rbd_ros.control.parameters.table import PARAMETERS

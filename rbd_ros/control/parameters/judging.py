@@ -27,14 +27,14 @@ from rbd_ros.compiler.language.whole import finite
 from rbd_ros.compiler.procedure import Matrix
 from rbd_ros.compiler.records import field, group, Record
 from rbd_ros.control.interface.events import NOBODY
-from rbd_ros.control.load.payload import Body, judge_body
-from rbd_ros.control.modes.modes import LawCode
+from rbd_ros.control.interface.payload import Body, judge_body
+from rbd_ros.control.interface.row import ContactReaction
+from rbd_ros.control.modes import LawCode
 from rbd_ros.control.parameters.force import ForceCase, judge_force
 from rbd_ros.control.parameters.gains import GainCase, judge_gains
 from rbd_ros.control.parameters.given import (
     Given, loop_delay, mode_of, motors_close_loops, own_place)
 from rbd_ros.control.parameters.gravity import GravityCase, judge_gravity
-from rbd_ros.control.parameters.row import ContactReaction
 from rbd_ros.control.parameters.springs import (
     FITTED, judge_spring, SpringCase, usual_stiffness)
 

@@ -24,13 +24,13 @@ from typing import cast
 
 import numpy as np
 import numpy.typing as npt
-from rbd_ros.control.modes.modes import TIP_SPRINGS
+from rbd_ros.control.interface.results import Tolerances
+from rbd_ros.control.interface.row import Value
+from rbd_ros.control.modes import TIP_SPRINGS
 from rbd_ros.control.parameters import given
 from rbd_ros.control.parameters.given import blind_period, Given, numbers_of
-from rbd_ros.control.parameters.row import Value
 from rbd_ros.control.parameters.validation import per_joint
 from rbd_ros.control.parameters.values import direction, places, write
-from rbd_ros.control.references.results import Tolerances
 from rbd_ros.control.robot import Robot
 from rbd_ros.control.supervisor.states import Timing
 

@@ -16,20 +16,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from rbd_ros.control.interface.sentences import Sentence
-from rbd_ros.control.load import words as load_words
-from rbd_ros.control.modes.modes import Mode, MODES, TIP_SPRINGS
+from rbd_ros.control.interface.words import LoadWord
+from rbd_ros.control.modes import Mode, MODES, TIP_SPRINGS
 from rbd_ros.control.parameters.gains import gain_loop
 from rbd_ros.control.parameters.judging import GAINS, Judgement, RuleWord
 from rbd_ros.control.parameters.springs import Spring, spring_sentences
 from rbd_ros.control.parameters.values import AXES
 
-__all__ = ['FAR', 'joint_parameters', 'rule_texts', 'said', 'Text', 'tip_parameters']
-
-#: makes a sentence of a name and three numbers
-Text = Callable[[str, float, float, float], str]
+__all__ = ['FAR', 'joint_parameters', 'rule_texts', 'said', 'tip_parameters']
 
 #: What is said of gravity that is too far from that of the start.
 FAR = Sentence(
@@ -38,7 +35,7 @@ FAR = Sentence(
 
 
 def rule_texts(values: Mapping[str, object], modes: Mapping[str, Mode] = MODES, *,
-               differenced: bool = False) -> dict[int, Text]:
+               differenced: bool = False) -> dict[int, Sentence]:
     """
     Return what is said of each word, by the name of the joint that it is about.
 
@@ -47,7 +44,7 @@ def rule_texts(values: Mapping[str, object], modes: Mapping[str, Mode] = MODES, 
     :param differenced: whether states have no velocities, so that their filter counts.
     """
     loop = gain_loop(values, differenced=differenced)[2]
-    found: dict[int, Text] = {**load_words.TEXTS, RuleWord.GRAVITY: FAR}
+    found = {int(RuleWord.GRAVITY): FAR}
     for k, names in enumerate(GAINS):
         found |= enumerate(_gain_sentences(*names, loop), RuleWord.GAINS + 3 * k)
     for k, axis in enumerate(AXES):
@@ -106,7 +103,7 @@ def _force_sentences(axis: str, values: Mapping[str, object], loop: str) -> list
         f'not stable enough {loop}: give at most {{b:.4g}} 1/s')]
 
 
-def said(x: Judgement, texts: Mapping[int, Text],
+def said(x: Judgement, texts: Mapping[int, Sentence],
          joints: Sequence[str] = ()) -> list[str]:
     """
     Return the reasons as sentences, each once.
@@ -116,5 +113,10 @@ def said(x: Judgement, texts: Mapping[int, Text],
     :param joints: names of the controlled joints.
     """
     return list(dict.fromkeys(
-        texts[int(word)](joints[int(place)] if place >= 0.0 else '', *numbers)
+        _sentence(int(word), texts)(joints[int(place)] if place >= 0.0 else '', *numbers)
         for word, place, *numbers in x.rows[:x.count].tolist()))
+
+
+def _sentence(word: int, texts: Mapping[int, Sentence]) -> Sentence:
+    """Return what is said of a word: of a payload that is always the same."""
+    return texts[word] if word in texts else LoadWord(word).sentence

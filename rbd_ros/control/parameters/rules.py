@@ -20,10 +20,10 @@ from collections.abc import Mapping, Sequence
 import math
 from typing import cast
 
+from rbd_ros.control.interface.payload import payload_vector, PayloadError
 from rbd_ros.control.interface.sentences import effort_unit, unit_of
-from rbd_ros.control.load.payload import payload_vector, PayloadError
-from rbd_ros.control.parameters.given import blind_period
 from rbd_ros.control.parameters.early_rules import gain_reasons, payload_reasons
+from rbd_ros.control.parameters.given import blind_period
 from rbd_ros.control.parameters.values import direction
 from rbd_ros.control.supervisor.states import STOP_LIMIT, Timing
 

@@ -20,7 +20,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 from rbd_ros.control.interface.sentences import Sentence
-from rbd_ros.control.modes.modes import Follows, JOINT_SPRINGS, Mode, TIP_SPRINGS
+from rbd_ros.control.modes import Follows, JOINT_SPRINGS, Mode, TIP_SPRINGS
 from rbd_ros.control.parameters.force import axes_reasons
 from rbd_ros.control.parameters.gains import gain_loop
 from rbd_ros.control.parameters.given import fit_springs

@@ -28,9 +28,9 @@ import math
 from typing import Any, cast, NamedTuple
 
 from rbd_ros.compiler.records import field, group, Record
-from rbd_ros.control.modes.modes import all_modes, Mode
-from rbd_ros.control.parameters.row import (
+from rbd_ros.control.interface.row import (
     BOOL, DOUBLE, DOUBLES, INTEGER, Parameter, STRING, Value)
+from rbd_ros.control.modes import all_modes, Mode
 from rbd_ros.control.parameters.table import NAMES_OF_MODES, PARAMETERS
 from rbd_ros.errors import SettingError
 

@@ -20,12 +20,14 @@ import enum
 
 from rbd_ros.compiler.procedure import Vector
 from rbd_ros.compiler.records import field, group, Record
-from rbd_ros.control.parameters.given import Given, torque_limits, torque_rates
-from rbd_ros.control.supervisor.answers import fill_timing, Supervisor, SupervisorParameters
+from rbd_ros.control.interface.row import ContactReaction
+from rbd_ros.control.parameters.given import blind_period, Given, torque_limits, torque_rates
+from rbd_ros.control.supervisor.answers import Supervisor, SupervisorParameters
+from rbd_ros.control.supervisor.states import longest_ramp, longest_release
 from rbd_ros.control.torque.fade import Fade
 from rbd_ros.control.torque.limiter import Limiter, LimiterParameters
 
-__all__ = ['Command', 'CommandLimits', 'Computed', 'fill_command', 'Need', 'Torque',
+__all__ = ['Command', 'CommandLimits', 'Computed', 'fill_command', 'fill_timing', 'Need', 'Torque',
            'TorqueParameters']
 
 
@@ -56,6 +58,7 @@ class Torque(Record):
     state: float = field('', '', 'of the supervisor that was announced last')
     sending: bool = field('', '', 'whether a torque was sent since the last silence')
     now: float = field('', 's', 'control time of the last command')
+    answered: float = field('', 's', 'control time of the last one that answers a state')
     steady: float = field('', 's', 'steady time of the last command')
     published: float = field('', '', 'number of torques sent')
     known: bool = field('', '', 'whether start is what acts before the first torque')
@@ -88,6 +91,27 @@ class CommandLimits(Record):
 
     supervisor: SupervisorParameters = group(SupervisorParameters)
     torque: TorqueParameters = group(TorqueParameters)
+
+
+def fill_timing(p: SupervisorParameters, g: Given) -> None:
+    """
+    Take times and choices.
+
+    :param p: gets them.
+    :param g: what was given.
+    """
+    p.state_timeout, p.hold_time = g.values.state_timeout, g.values.hold_time
+    p.brake_time, p.release_time = g.values.brake_time, g.values.release_time
+    p.ramp_time, p.release_repeats = g.values.ramp_time, g.values.release_repeats
+    p.pause_limit, p.retract_time = g.values.pause_limit, g.values.contact.retract_time
+    p.longest_ramp = longest_ramp(p.release_time, g.values.stop_time)
+    p.longest_release = longest_release(p.release_repeats, blind_period(g.values.nominal_rate))
+    p.simulated, p.recover = g.simulated, g.values.recover_lost_state
+    p.fault_holds = g.values.fault_action == 0
+    p.stop_holds = 1.0 if g.values.stop_action == 0 else 0.0
+    p.contact_floats = g.values.contact.reaction == ContactReaction.FLOAT
+    p.contact_complies = g.values.contact.reaction == ContactReaction.COMPLY
+    p.contact_retracts = g.values.contact.reaction == ContactReaction.RETRACT
 
 
 def fill_command(p: CommandLimits, g: Given) -> None:

@@ -16,21 +16,20 @@
 
 from __future__ import annotations
 
-import enum
 import math
 
 from rbd_ros.compiler.procedure import Vector
 from rbd_ros.compiler.records import field, Record
-from rbd_ros.control.interface.sentences import Sentence
+from rbd_ros.control.interface.words import Saying
 
-__all__ = ['Entries', 'ENTRY_TEXTS', 'EntryWord', 'take_entries']
+__all__ = ['Entries', 'EntryWord', 'take_entries']
 
 
-class EntryWord(enum.IntEnum):
-    """Why numbers cannot be those of a parameter."""
+class EntryWord(Saying):
+    """Why numbers cannot be those of a parameter, which stands in the place of the joint."""
 
-    COUNT = 590  # how many there are, how many there must be, whether one may stand for all
-    OUTSIDE = 591  # number, bounds
+    COUNT = 590, '{joint} has {a:.0f} entries; give {c||one for all, or }{b:.0f}'
+    OUTSIDE = 591, '{joint} = {a:g} {unit} is outside [{b:g}, {c:g}]'
 
 
 class Entries(Record):
@@ -47,13 +46,6 @@ class Entries(Record):
     b: float = field('', '', 'second number')
     c: float = field('', '', 'third number')
     numbers: Vector = field('e', '', 'those that are given, then those that it has')
-
-
-#: Sentences of words: of the name of the parameter, with its unit, and three numbers.
-ENTRY_TEXTS = {
-    EntryWord.COUNT: Sentence(
-        '{joint} has {a:.0f} entries; give {c||one for all, or }{b:.0f}'),
-    EntryWord.OUTSIDE: Sentence('{joint} = {a:g} {unit} is outside [{b:g}, {c:g}]')}
 
 
 def take_entries(x: Entries) -> None:

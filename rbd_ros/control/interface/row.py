@@ -20,9 +20,8 @@ from dataclasses import dataclass
 import enum
 import math
 
+from rbd_ros.control.interface.entries import Entries, EntryWord, take_entries
 from rbd_ros.control.interface.sentences import JointName
-from rbd_ros.control.parameters.entries import (
-    Entries, ENTRY_TEXTS, EntryWord, take_entries)
 from rbd_ros.errors import nearest
 
 __all__ = ['Kind', 'Parameter', 'ContactReaction', 'Value', 'axes', 'choice', 'joints', 'scalar',
@@ -99,7 +98,7 @@ class Parameter:
         x.spread = self.each_joint or bool(self.size)
         x.numbers[:len(entries)] = entries
         take_entries(x)
-        return ENTRY_TEXTS[EntryWord(x.word)](
+        return EntryWord(x.word).text(
             JointName(self.name, self.unit), x.a, x.b, x.c) if x.word else ''
 
     def _entry(self, value: object) -> str:
