@@ -56,6 +56,27 @@ def test_machine_code_fills_in_what_python_does(kind: str) -> None:
         assert np.isfinite(forms[0][0].memory).all() and np.isfinite(forms[0][1].memory).all()
 
 
+def test_a_gpu_fills_in_what_python_does() -> None:
+    """Each thread takes other values; functions of angles differ in their last bits."""
+    pytest.importorskip('llvmlite', reason='llvmlite is not installed')
+    from rbd_ros.compiler.gpu.emulation import EmulatedDevice
+    from rbd_ros.compiler.gpu.procedures.device_procedure import Bindings, DeviceProcedure
+    robot, rng, count = controlled_robot('arm'), np.random.default_rng(4), 5
+    sizes = {'n': 3, 'm': robot.model.nv, 's': 8}
+    sets = [Settings(robot, random_values(rng, 3), simulated=False).given.memory
+            for _ in range(count)]
+    p, given = Parameters(sizes), Settings(robot, random_values(rng, 3), simulated=False).given
+    batch = DeviceProcedure(EmulatedDevice(), fill_parameters, Bindings((p, given), {}, []),
+                            cache=False).batch(count)
+    batch.write(given.memory, np.array(sets))
+    batch.run()
+    found, run = batch.read(p.memory), bind(fill_parameters, p, given, backend='python')
+    for one, numbers in zip(found, sets, strict=True):
+        given.memory[:] = numbers
+        run()
+        np.testing.assert_allclose(one, p.memory, rtol=1e-12)
+
+
 def test_every_number_has_its_place() -> None:
     """Places follow each other without a gap, and hold what was given."""
     robot = controlled_robot('arm')

@@ -31,7 +31,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.sampled('simulations', 1, pool='plug
 needs_ros = pytest.mark.skipif(bool(reason_to_skip()), reason=reason_to_skip() or 'none')
 
 #: What the version stands for: code of the interface, without comments and spaces.
-VERSION, MEANS = 2, 'a2fb631b30d75ff6'
+VERSION, MEANS = 2, 'e30cbe40b80ba664'
 LOAD = '+10 load rbd_controller'
 #: A library with nothing but a version and a size.
 OTHER = """
