@@ -48,6 +48,7 @@ from rbd_ros.control.references.polynomials import Task
 from rbd_ros.control.references.results import ResultCode
 from rbd_ros.control.references.words import PointWord, ReferenceWord
 from rbd_ros.control.robot import Robot
+from rbd_ros.control.session.words import SessionWord
 from rbd_ros.control.step.step import step
 from rbd_ros.control.step.words import FlowWord
 from rbd_ros.control.supervisor.states import StateCode
@@ -65,7 +66,7 @@ NODE = '/controller'
 SHARE = 1e-9
 #: What numbers of the records stand for.
 _CODES = (Kind, StateCode, CauseCode, GoalStatus, FlowWord, ArrivalWord, SupervisorWord,
-          ReferenceWord, PointWord, LawWord, ObserverWord, LoadWord, SensorWord, Streamed,
+          ReferenceWord, PointWord, LawWord, ObserverWord, LoadWord, SensorWord, SessionWord, Streamed,
           Task, Turn, Use, ResultCode)
 #: s of joint states in the sample before somebody stops the robot, and after that.
 _START, _STOP = 2.0, 0.2

@@ -33,6 +33,9 @@ from rbd_ros.control.references.joint_stream import Streamed
 from rbd_ros.control.references.results import GoalError, ResultCode
 from rbd_ros.control.references.task_intake import TaskIntake
 from rbd_ros.control.references.trajectory import Knots
+from rbd_ros.control.session.requests import (
+    admit_reference, answer_request, answer_stop, ask_stop, blame, Session)
+from rbd_ros.control.session.words import SessionWord
 from rbd_ros.control.step.state import fill_parameters
 from rbd_ros.control.step.words import FlowWord
 from rbd_ros.control.stepping import Array, Stepping
@@ -43,9 +46,6 @@ from rbd_ros.errors import RbdError
 __all__ = ['Controller', 'Outdated']
 
 _CAUSES = tuple(Cause)
-
-#: why a start is refused that was asked for before a stop and comes after it
-_STOPPED = '~/stop was called meanwhile'
 
 #: s by which a trajectory, made of the reference of some time ago, may come too late: the first
 #: time, and each next time that it is made twice as much. It joins the reference within five times
@@ -74,6 +74,8 @@ class Controller(Stepping):
         robot, references = settings.robot, self.x.references
         #: set that will be in force once the posted requests have run
         self.accepted = settings
+        #: what was asked for last, and its answer
+        self.session = Session({})
         #: gravity with which the robot was activated, m/s^2
         self.started = settings.numbers('gravity')
         #: counts what makes a plan outdated: a reference, a goal, a reset, parameters, a payload
@@ -99,15 +101,11 @@ class Controller(Stepping):
         :param steady: steady time, s.
         :returns: the reason of a refusal, or nothing.
         """
-        self.changes += 1
-        try:
-            self._step(Kind.ACTIVATE, now, steady)
-        except Outdated:
-            return _STOPPED
-        if not self.y.answer:
+        refused = self._begin_anew(Kind.ACTIVATE, now, steady)
+        if not refused:
             self.intake.restart()
             self.started = self.settings.numbers('gravity')
-        return self._refusal()
+        return refused
 
     def reset(self, now: float, steady: float) -> str:
         """
@@ -117,14 +115,10 @@ class Controller(Stepping):
         :param steady: steady time, s.
         :returns: the reason of a refusal, or nothing.
         """
-        self.changes += 1
-        try:
-            self._step(Kind.RESET, now, steady)
-        except Outdated:
-            return _STOPPED
-        if not self.y.answer and self.state is SupervisorState.PROBING:  # streams are checked anew
+        refused = self._begin_anew(Kind.RESET, now, steady)
+        if not refused and self.state is SupervisorState.PROBING:  # streams are checked anew
             self.intake.restart()
-        return self._refusal()
+        return refused
 
     def fault(self, steady: float, cause: Cause, text: str = '') -> None:
         """
@@ -137,9 +131,21 @@ class Controller(Stepping):
         # What follows from a fault does not explain it.
         if cause.name not in self._fault_sentences.by_cause:
             self.speaker.outside[cause.name] = text
-        self.u.cause = _CAUSES.index(cause)
-        self.u.numbers[:2] = FlowWord.OUTSIDE, NOBODY
+        blame(self.u, _CAUSES.index(cause), FlowWord.OUTSIDE)
         self._step(Kind.FAULT, self.x.now, steady)
+
+    def stop(self, steady: float) -> str:
+        """
+        Answer ~/stop where no loop does.
+
+        :param steady: steady time, s.
+        :returns: what has happened.
+        """
+        ask_stop(self.session, self.x, self.u)
+        if self.session.due:
+            self._step(Kind.FAULT, self.x.now, steady)
+        answer_stop(self.session, self.x)
+        return self.answer
 
     def apply(self, settings: Settings, now: float, steady: float) -> None:
         """
@@ -226,11 +232,7 @@ class Controller(Stepping):
         :returns: the reason of a refusal, or nothing.
         """
         self._step(Kind.TARE, now, steady)
-        word, told = int(self.y.answer), int(self.y.told)
-        if not word:
-            return ''
-        numbers = self.y.words[0, 2:].tolist() if told else [0.0] * 3
-        return self.speaker.text(word, NOBODY, *numbers)
+        return self._judge()
 
     @property
     def goal(self) -> Hashable | None:
@@ -287,8 +289,9 @@ class Controller(Stepping):
             cannot be followed.
         """
         self.changes += 1
-        if not self.working:
-            raise GoalError(ResultCode.INVALID_GOAL, f'the controller is {self.state.value}')
+        admit_reference(self.session, self.x)
+        if not self.session.due:
+            raise GoalError(ResultCode.INVALID_GOAL, self.answer)
         self._last_goal += 1
         self._goals[self._last_goal] = key
         try:
@@ -299,7 +302,7 @@ class Controller(Stepping):
             raise
         if self.y.answer:  # it will never end
             del self._goals[self._last_goal]
-            raise GoalError(ResultCode.INVALID_GOAL, self._refusal())
+            raise GoalError(ResultCode.INVALID_GOAL, self._judge())
 
     def cancel(self, now: float, steady: float, key: Hashable, *, on_path: bool = False) -> None:
         """
@@ -328,7 +331,7 @@ class Controller(Stepping):
         self.changes += 1
         self.u.numbers[:2] = paused, end
         self._step(Kind.PAUSE, now, steady)
-        return self._refusal()
+        return self._judge()
 
     def take_pose(self, now: float, steady: float, position: Sequence[float],
                   quaternion: Sequence[float]) -> None:
@@ -381,8 +384,9 @@ class Controller(Stepping):
     def _take_reference(self, now: float, steady: float, make: Callable[[float], None]) -> None:
         """Take a new reference while the law runs; a rejected one is logged, changes nothing."""
         self.changes += 1
-        if not self.working:
-            self._warn(self.state, f'the controller is {self.state.value}')
+        admit_reference(self.session, self.x)
+        if not self.session.due:
+            self._warn(self.state, self.answer)
             return
         try:
             self._repeat(now, steady, make)
@@ -410,6 +414,26 @@ class Controller(Stepping):
         if left is not None:
             self.events.append(('warning', with_suppressed(f'reference rejected: {reason}', left)))
 
-    def _refusal(self) -> str:
-        word, state = int(self.y.answer), self.x.command.supervisor.state
-        return self.speaker.text(word, NOBODY, state, 0.0, 0.0) if word else ''
+    def _begin_anew(self, kind: int, now: float, steady: float) -> str:
+        """Let a start happen, unless a stop came after it was asked for."""
+        self.changes += 1
+        try:
+            self._step(kind, now, steady)
+        except Outdated:
+            answer = self.session.answer
+            answer.begin(False)
+            answer.say(SessionWord.STOPPED_MEANWHILE, NOBODY, 0.0, 0.0, 0.0)
+            return self.answer
+        return self._judge()
+
+    def _judge(self) -> str:
+        """Return why the request that was the last event is refused; nothing: it was granted."""
+        answer_request(self.session, self.x, self.u, self.p, self.y)
+        return '' if self.session.answer.granted else self.answer
+
+    @property
+    def answer(self) -> str:
+        """Return what the last request led to, or why it was refused."""
+        rows = self.session.answer.words[:int(self.session.answer.count)].tolist()
+        return ', '.join(self.speaker.text(int(word), int(joint), *numbers)
+                         for word, joint, *numbers in rows)

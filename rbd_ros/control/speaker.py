@@ -19,7 +19,6 @@ from collections.abc import Sequence
 
 from rbd_ros.control.force_torque import words as sensor_words
 from rbd_ros.control.interface.causes import Cause
-from rbd_ros.control.interface.events import Result
 from rbd_ros.control.joint_states.diagnosis import diagnosis_text
 from rbd_ros.control.joint_states.intake import Intake
 from rbd_ros.control.joint_states.words import arrival_texts, ArrivalWord
@@ -31,6 +30,7 @@ from rbd_ros.control.observers import words as observer_words
 from rbd_ros.control.parameters.settings import Settings
 from rbd_ros.control.references import words as reference_words
 from rbd_ros.control.references.words import ReferenceWord
+from rbd_ros.control.session import words as session_words
 from rbd_ros.control.step.state import Parameters, State
 from rbd_ros.control.step.words import FlowWord
 from rbd_ros.control.supervisor.latch import Latched, latched
@@ -43,7 +43,7 @@ _STATES = tuple(SupervisorState)
 _OF_MODEL = (ArrivalWord.JUMP, ArrivalWord.DISAGREE, ArrivalWord.STALE, ArrivalWord.UNKNOWN)
 _STALE = (Cause.STATE_STALE, Cause.PRESCRIBED_STALE)
 _TEXTS = {**law_words.TEXTS, **observer_words.TEXTS, **reference_words.TEXTS,
-          **sensor_words.TEXTS}
+          **sensor_words.TEXTS, **session_words.TEXTS}
 
 
 class Speaker:
@@ -67,14 +67,6 @@ class Speaker:
         #: why the last reference was refused
         self.refused = ''
         self._told: dict[Cause, tuple[Latched, str]] = {}  # sentences of faults that have come
-
-    def said(self, y: Result) -> list[tuple[str, str]]:
-        """
-        Return what a step has told, as kinds and texts.
-
-        :param y: its result.
-        """
-        return self.sentences(y.words[:int(y.told)].tolist())
 
     def sentences(self, rows: Sequence[Sequence[float]]) -> list[tuple[str, str]]:
         """

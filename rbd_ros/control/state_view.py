@@ -17,9 +17,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
-import numpy.typing as npt
-
 from rbd_ros.control.fault_sentences import FaultSentences
 from rbd_ros.control.force_torque.sensor import is_fresh
 from rbd_ros.control.interface.causes import Cause
@@ -29,15 +26,12 @@ from rbd_ros.control.joint_states.intake import Intake
 from rbd_ros.control.joint_states.sources import Reason
 from rbd_ros.control.laws.laws import law_leads, law_tracks
 from rbd_ros.control.monitors.guards import is_alive
-from rbd_ros.control.references.joint_reference import distance
 from rbd_ros.control.speaker import Speaker
 from rbd_ros.control.step.state import Parameters, State
 from rbd_ros.control.supervisor.due import is_blind, is_finished
 from rbd_ros.control.supervisor.states import State as SupervisorState
 
 __all__ = ['StateView']
-
-Array = npt.NDArray[np.float64]
 
 _STATES = tuple(SupervisorState)
 _WORKING = (SupervisorState.RAMPING_IN, SupervisorState.RUNNING)
@@ -145,13 +139,3 @@ class StateView:
         :param steady: steady time, s.
         """
         return is_alive(self.x.dead_man, self.p.monitors, steady)
-
-    def distance(self, target: Array, q: Array) -> Array:
-        """
-        Return the difference from measured positions to a target, the short way round.
-
-        :param target: positions of the controlled joints.
-        :param q: measured ones.
-        """
-        return np.array([distance(self.p.references.joint, j, *pair)
-                         for j, pair in enumerate(zip(target.tolist(), q.tolist()))])

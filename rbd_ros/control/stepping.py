@@ -40,6 +40,7 @@ from rbd_ros.control.references.feeder import Feeder
 from rbd_ros.control.references.goal_outcomes import EndedGoals
 from rbd_ros.control.references.pieces import Ring
 from rbd_ros.control.references.results import Outcome
+from rbd_ros.control.session.seen import gather_words, Seen
 from rbd_ros.control.snapshots import Snapshots
 from rbd_ros.control.speaker import Speaker
 from rbd_ros.control.state_view import StateView
@@ -110,6 +111,7 @@ class Stepping(StateView):
         self.snapshots = Snapshots(x, p)
         self.events: deque[tuple[str, str]] = deque(maxlen=1000)  # kind, text
         self.ended: deque[tuple[Hashable, Outcome]] = deque()  # goals, for whoever asked for them
+        self._seen = Seen({})
         self._goals: dict[int, Hashable] = {}  # keys of goals by their numbers
         #: posted, not yet run, with the number of stops before
         self.requests: deque[tuple[Request, int]] = deque()
@@ -262,7 +264,9 @@ class Stepping(StateView):
         if self.intake.letters.forms.news:
             self.intake.look(self.u)
         if y.told or self.intake.notices:
-            self.events.extend(self.speaker.said(y))
+            gather_words(self._seen, self.x, y)
+            self.events.extend(self.speaker.sentences(
+                self._seen.words[:int(self._seen.told)].tolist()))
             self.events.extend(('warning', text) for text in self.intake.notices)
             self.intake.notices.clear()
         if self.x.references.joint.goal.ended != self._ended.seen:

@@ -19,10 +19,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from rbd_ros.control.references.trajectory import Knots
+from rbd_ros.control.session.words import SessionWord, TEXTS
 from rbd_ros.control.supervisor.states import State
-from rbd_ros.nodes.controller.loop_services import PAUSE as PAUSE_OFFER
 from ros2_control_rig import arm_of, compiled, reason_to_skip, run, written
-from std_srvs.srv import SetBool
 
 pytestmark = [pytest.mark.slow, pytest.mark.sampled('simulations', 1, pool='plugins'),
               pytest.mark.skipif(bool(reason_to_skip()), reason=reason_to_skip() or 'none')]
@@ -47,8 +46,8 @@ def test_pause_and_resume(tmp_path) -> None:
     answers, cycles, position = found.answers(), found.cycles(), found.motion[:, :, 0]
     assert answers[3] == 'refused no trajectory is being followed'
     assert answers[4] == 'accepted'
-    assert answers[5] == f'ok {PAUSE_OFFER.done(None, SetBool.Request(data=True))}'
-    assert answers[8] == f'ok {PAUSE_OFFER.done(None, SetBool.Request(data=False))}'
+    assert answers[5] == f'ok {TEXTS[SessionWord.PAUSED]("", 0.0, 0.0, 0.0)}'
+    assert answers[8] == f'ok {TEXTS[SessionWord.RESUMED]("", 0.0, 0.0, 0.0)}'
     assert answers[9].startswith('succeeded 0'), answers
     rest, later = position[cycles[6]], position[cycles[7]]
     np.testing.assert_allclose(rest, later, atol=0.02)  # its joints have friction, and creep

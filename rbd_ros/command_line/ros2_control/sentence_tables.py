@@ -34,6 +34,8 @@ from rbd_ros.control.observers import words as observer_words
 from rbd_ros.control.observers.words import ObserverWord
 from rbd_ros.control.references import words as reference_words
 from rbd_ros.control.references.words import PointWord, ReferenceWord
+from rbd_ros.control.session import words as session_words
+from rbd_ros.control.session.words import SessionWord
 from rbd_ros.control.supervisor import words as supervisor_words
 from rbd_ros.control.supervisor.states import State
 from rbd_ros.control.supervisor.words import SupervisorWord
@@ -78,11 +80,11 @@ def sentence_rows(controller: Controller) -> list[str]:
     """Return the sentences of the words, each with places for what it is about and numbers."""
     texts = {**arrival_texts(controller.intake), **supervisor_words.TEXTS,
              **reference_words.TEXTS, **law_words.TEXTS, **observer_words.TEXTS,
-             **load_words.TEXTS, **sensor_words.TEXTS}
+             **load_words.TEXTS, **sensor_words.TEXTS, **session_words.TEXTS}
     causes = likely_causes(controller.settings)
     found = []
     for kind in (ArrivalWord, SupervisorWord, ReferenceWord, PointWord, LawWord, ObserverWord,
-                 LoadWord, SensorWord):
+                 LoadWord, SensorWord, SessionWord):
         for word in kind:
             about, pattern = _pattern(word, load_words.SHORT.get(word, texts.get(word)))
             if word is LoadWord.START_MISMATCH:

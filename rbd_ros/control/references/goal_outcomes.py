@@ -18,8 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from rbd_ros.control.references.goal_watch import Goal, OUTCOMES
-from rbd_ros.control.references.pieces import slot_of
+from rbd_ros.control.references.goal_watch import Goal, Outcomes, take_outcome
 from rbd_ros.control.references.results import Outcome, ResultCode, Status
 from rbd_ros.control.references.words import ReferenceWord, TEXTS
 
@@ -38,7 +37,13 @@ class EndedGoals:
         :param modes: names by their numbers.
         """
         self._goal, self._joints, self._modes = goal, tuple(joints), tuple(modes)
-        self.seen = goal.ended
+        self._found = Outcomes({})
+        self._found.taken = goal.ended
+
+    @property
+    def seen(self) -> float:
+        """Return how many were read."""
+        return self._found.taken
 
     def take(self, stopped: str) -> list[tuple[int, Outcome]]:
         """
@@ -46,16 +51,15 @@ class EndedGoals:
 
         :param stopped: why the controller stopped, for goals that ended by that.
         """
-        self.seen = max(self.seen, self._goal.ended - OUTCOMES)
-        found = []
-        while self.seen < self._goal.ended:
-            found.append(self._read(slot_of(self.seen, OUTCOMES), stopped))
-            self.seen += 1.0
-        return found
+        ended = []
+        take_outcome(self._found, self._goal)
+        while self._found.found:
+            ended.append(self._read(stopped))
+            take_outcome(self._found, self._goal)
+        return ended
 
-    def _read(self, k: int, stopped: str) -> tuple[int, Outcome]:
-        number, status, code, word, joint, quantity, a, b = [
-            float(self._goal.outcomes[k, i]) for i in range(8)]
+    def _read(self, stopped: str) -> tuple[int, Outcome]:
+        number, status, code, word, joint, quantity, a, b = self._found.row.tolist()
         if word == ReferenceWord.MODE_CHANGED:
             name = self._modes[int(a)]
         elif word == ReferenceWord.STOPPED:

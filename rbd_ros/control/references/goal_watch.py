@@ -23,14 +23,15 @@ from __future__ import annotations
 
 import enum
 
-from rbd_ros.compiler.procedure import Matrix
+from rbd_ros.compiler.procedure import Matrix, Vector
 from rbd_ros.compiler.records import field, Record
 from rbd_ros.control.interface.events import NOBODY, NONE
 from rbd_ros.control.references.pieces import Ring, slot_of
 from rbd_ros.control.references.results import ResultCode
 from rbd_ros.control.references.words import ReferenceWord
 
-__all__ = ['abort_goal', 'accept_goal', 'end_goal', 'Goal', 'GoalStatus', 'judge_goal', 'OUTCOMES']
+__all__ = ['abort_goal', 'accept_goal', 'end_goal', 'Goal', 'GoalStatus', 'judge_goal', 'OUTCOMES',
+           'Outcomes', 'take_outcome']
 
 #: goals that have ended and are remembered
 OUTCOMES = 8
@@ -60,6 +61,14 @@ class Goal(Record):
     outcomes: Matrix = field(f'{OUTCOMES} 8', '', 'of the goals that ended last: number, '
                              'GoalStatus, ResultCode, word, joint, quantity (0 position, '
                              '1 velocity), and two numbers of the word')
+
+
+class Outcomes(Record):
+    """The goals that have ended."""
+
+    taken: float = field('', '', 'how many were taken out')
+    found: bool = field('', '', 'whether there was another one')
+    row: Vector = field('8', '', 'see goal_watch.Goal.outcomes')
 
 
 def accept_goal(goal: Goal, ring: Ring) -> None:
@@ -163,3 +172,17 @@ def judge_goal(goal: Goal, now: float, n: int) -> bool:
     _fail(goal, ResultCode.GOAL_TOLERANCE_VIOLATED, ReferenceWord.OFF_GOAL, goal.error[k, j],
           goal.tolerance[k, j], j, k)
     return True
+
+
+def take_outcome(outcomes: Outcomes, goal: Goal) -> None:
+    """
+    Take out the oldest goal that has ended; of too many at once the last ones are remembered.
+
+    :param outcomes: gets it.
+    :param goal: the goals.
+    """
+    outcomes.taken = max(outcomes.taken, goal.ended - OUTCOMES)
+    outcomes.found = outcomes.taken < goal.ended
+    if outcomes.found:
+        outcomes.row[:] = goal.outcomes[slot_of(outcomes.taken, OUTCOMES)]
+        outcomes.taken += 1.0

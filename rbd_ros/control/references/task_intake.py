@@ -24,6 +24,7 @@ from collections.abc import Sequence
 
 from rbd_ros.compiler import procedure
 from rbd_ros.control.interface.events import Event, Kind
+from rbd_ros.control.references.asking import ask_target
 from rbd_ros.control.references.points import Verdict
 from rbd_ros.control.references.pose_profile import TaskLimits
 from rbd_ros.control.references.targets import handle_target, Target
@@ -59,7 +60,7 @@ class TaskIntake:
         :param quaternion: x, y, z, w.
         :raises GoalError: if it is refused.
         """
-        self._take(u, Kind.POSE, now, [*quaternion, *position], 14)
+        self._take(u, Kind.POSE, now, [*quaternion, *position])
 
     def target_twist(self, u: Event, now: float, twist: Sequence[float]) -> None:
         """
@@ -72,7 +73,7 @@ class TaskIntake:
         """
         if len(twist) != 6:
             raise refusal(ReferenceWord.NO_TWIST)
-        self._take(u, Kind.TWIST, now, twist, 6)
+        self._take(u, Kind.TWIST, now, twist)
 
     def target_wrench(self, u: Event, now: float, wrench: Sequence[float]) -> None:
         """
@@ -85,13 +86,13 @@ class TaskIntake:
         """
         if len(wrench) != 6:
             raise refusal(ReferenceWord.NO_WRENCH)
-        self._take(u, Kind.WRENCH, now, wrench, 6)
+        self._take(u, Kind.WRENCH, now, wrench)
 
-    def _take(self, u: Event, kind: Kind, now: float, numbers: Sequence[float], count: int,
-              ) -> None:
+    def _take(self, u: Event, kind: Kind, now: float, numbers: Sequence[float]) -> None:
         target, verdict = self._target, self._verdict
         target.kind, target.now, target.numbers[:len(numbers)] = kind, now, numbers
         self._run()
         if verdict.word:
             raise refusal(int(verdict.word), verdict.a, verdict.b, verdict.c)
-        u.kind, u.now, u.numbers[:count] = kind, now, target.numbers[:count]
+        u.now = now
+        ask_target(target, u)

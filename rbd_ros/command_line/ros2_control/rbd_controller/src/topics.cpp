@@ -87,7 +87,7 @@ void write_axes(const rbd_frame * frame, double * axes)
   }
 }
 
-rbd_request request_of(double kind) {return rbd_request{kind, 0, -1, 0, 0.0, {}};}
+rbd_request request_of(int kind) {return rbd_request{kind, 0.0, 0, -1, 0, 0.0, {}};}
 
 }  // namespace
 
@@ -278,7 +278,8 @@ void Topics::post(const rbd_request & request)
 {
   if (!host_.post(request)) {
     throw Refused(
-            "too many requests wait; is the controller active?", Follow::Result::INVALID_GOAL);
+            host_.sentence({RBD_SESSION_WORD_TOO_MANY, -1.0, 0.0, 0.0, 0.0}),
+            Follow::Result::INVALID_GOAL);
   }
 }
 
@@ -465,7 +466,7 @@ void Topics::take_stream(const std_msgs::msg::Float64MultiArray & message, int o
 
 // -- targets of the tip --------------------------------------------------------------------------
 
-void Topics::take_target(double kind, const std::string & frame, std::array<double, 7> numbers)
+void Topics::take_target(int kind, const std::string & frame, std::array<double, 7> numbers)
 {
   require(&rbd_mode::takes_targets);
   const rbd_frame * const found = frame_of(

@@ -129,7 +129,7 @@ private:
   void take_imu(const sensor_msgs::msg::Imu & message);
   /// Say why a start waits for the direction of gravity.
   void miss_direction();
-  void take_target(double kind, const std::string & frame, std::array<double, 7> numbers);
+  void take_target(int kind, const std::string & frame, std::array<double, 7> numbers);
 
   /// Put the points of a message into a place, checked.
   void read(const Trajectory & message, int place, const rbd_points & points);
