@@ -32,7 +32,7 @@ from rbd_ros.control.references.joint_intake import JointIntake
 from rbd_ros.control.references.joint_stream import Streamed
 from rbd_ros.control.references.results import GoalError, ResultCode
 from rbd_ros.control.references.task_intake import TaskIntake
-from rbd_ros.control.references.trajectory import Knots
+from rbd_ros.control.references.trajectory import check_speed, check_times, Knots
 from rbd_ros.control.session.requests import (
     admit_reference, answer_request, answer_stop, ask_stop, blame, Session)
 from rbd_ros.control.session.words import SessionWord
@@ -248,6 +248,19 @@ class Controller(Stepping):
         """
         self.joint_intake.check(knots)
 
+    def check_goal(self, knots: Knots, start: float | None, now: float) -> None:
+        """
+        Refuse the points of a goal that it cannot follow.
+
+        :param knots: the points.
+        :param start: control time of their time_from_start 0; None: now.
+        :param now: control time, s.
+        :raises GoalError: naming joint and limits.
+        """
+        self.check_points(knots)
+        check_speed(knots, self.p.references.joint.velocity, self.settings.robot.spoken())
+        check_times(knots, now if start is None else start, now)
+
     def take_points(self, now: float, steady: float, knots: Knots,
                     start_time: float | None = None) -> None:
         """
@@ -304,7 +317,8 @@ class Controller(Stepping):
             del self._goals[self._last_goal]
             raise GoalError(ResultCode.INVALID_GOAL, self._judge())
 
-    def cancel(self, now: float, steady: float, key: Hashable, *, on_path: bool = False) -> None:
+    def cancel(self, now: float, steady: float, key: Hashable, *, on_path: bool = False,
+               silent: bool = False) -> None:
         """
         Cancel a goal and hold; nothing happens if it is not the active one.
 
@@ -312,10 +326,11 @@ class Controller(Stepping):
         :param steady: steady time, s.
         :param key: of the goal.
         :param on_path: whether to come to rest on its path; else as soon as each joint can.
+        :param silent: whether its client gives no sign of life, so that it is aborted.
         """
         self.changes += 1
         if self.goal is not None and self.goal == key:
-            self.u.numbers[:2] = self.x.references.joint.goal.active, on_path
+            self.u.numbers[:3] = self.x.references.joint.goal.active, on_path, silent
             self._step(Kind.CANCEL, now, steady)
 
     def pause(self, now: float, steady: float, paused: bool, *, end: bool = False) -> str:

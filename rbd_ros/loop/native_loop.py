@@ -106,11 +106,12 @@ class NativeLoop:
         self._io, self._c = entities(endpoints, engine.mail.command), rcl.library()
         run = Run({})
         run.clock = clock
-        given = Loop(
+        #: what the loop works on
+        self.given = given = Loop(
             self._c, self._io, self.words.memory, run, limits, self.times, engine.box,
             self._said, engine.mail, engine.x, engine.u, engine.p, engine.y, noted,
             Session({}), Seen({}), engine.run)
-        #: what the loop works on
+        #: the arrays in it
         self.arrays = list(_arrays(given))
         self._serve = procedure.bind_free(serve, given)
         io = self._io

@@ -35,7 +35,7 @@ from rbd_ros.loop.inputs import (
 from rbd_ros.loop.records import Ask, Box, Handle, Loop, NOTHING
 from rbd_ros.loop.words import RUN, STOP_AND_END, Word
 
-__all__ = ['serve', 'wake_dead_man', 'wake_states', 'wake_stop']
+__all__ = ['serve', 'serve_python', 'wake_dead_man', 'wake_states', 'wake_stop']
 
 
 # -- run by the middleware's threads ------------------------------------------------------------
@@ -97,7 +97,7 @@ def serve(loop: Loop) -> None:
         take_dead_man(loop)
         take_readings(loop)
         take_states(loop)
-        _serve_python(loop)
+        serve_python(loop)
         steady = read_steady(loop)
         if steady >= loop.run.timer:
             _fire(loop, steady)
@@ -182,8 +182,12 @@ def _watch_python(loop: Loop, steady: float) -> None:
 
 # -- requests of Python -------------------------------------------------------------------------
 
-def _serve_python(loop: Loop) -> None:
-    """Do what Python asks for, and let it see the state."""
+def serve_python(loop: Loop) -> None:
+    """
+    Do what Python asks for, and let it see the state.
+
+    :param loop: what the loop works on.
+    """
     if not is_posted(loop.box.words):
         return
     kind, steady = int(loop.box.kind[Ask.KIND]), read_steady(loop)

@@ -37,7 +37,7 @@ from once import once
 from rbd_env.pace import patient
 from rbd_ros.command_line.c_controller import controller_of, controller_settings
 from rbd_ros.command_line.ros2_control.package import robot_package
-from rbd_ros.control.controller import Controller
+from rbd_ros.control.controller import Outdated
 from rbd_ros.control.interface.events import Kind, Result
 from rbd_ros.control.parameters.settings import Settings
 from rbd_ros.control.references.goals import read_tolerances
@@ -46,7 +46,7 @@ from rbd_ros.control.references.results import GoalError
 from rbd_ros.control.references.trajectory import Knots
 from rbd_ros.control.references.words import PointWord, ReferenceWord
 from rbd_ros.control.session.progress import note_progress, Progress
-from rbd_ros.control.session.requests import ask_end
+from rbd_ros.control.session.requests import ask_end, check_request
 from rbd_ros.control.session.seen import beat, gather_words, see, Seen
 from rbd_ros.control.step.state import State
 from rbd_ros.loop.endpoints import Endpoints
@@ -72,7 +72,7 @@ URDF = """<robot name="pair"><link name="base"/>
 <joint name="elbow" type="revolute"><parent link="upper"/><child link="lower"/>
 <origin xyz="0 0 0.4"/><axis xyz="0 1 0"/>
 <limit lower="-2" upper="2" effort="30" velocity="4"/></joint></robot>"""
-VALUES = {'driver_adds': 'none', 'release_torque': 'zero', 'nominal_rate': 500.0,
+VALUES = {'mode': 'computed_torque', 'driver_adds': 'none', 'release_torque': 'zero', 'nominal_rate': 500.0,
           'task.frame': 'lower', 'start.time': 0.0, 'start.watch_time': 0.0, 'ramp_time': 0.1,
           'brake_time': 0.3, 'release_time': 0.1, 'state_timeout': 0.05}
 JOINTS = ('shoulder', 'elbow')
@@ -166,7 +166,7 @@ class FakeClock:
     def __init__(self) -> None:
         """Configure."""
         self.controller, _ = controller_of(settings())
-        self.now = self.steady = self.stops = 0.0
+        self.now = self.steady = self.stops = self.before = 0.0
         self.rows: list[Row] = []
         self.seen, self.told = Seen({}), Seen({})
         self.seen.period = 1.0 / self.controller.settings.number('heartbeat_rate')
@@ -175,7 +175,16 @@ class FakeClock:
     def _attend(self) -> None:
         """Let every event be seen, and every reference that is rejected."""
         controller = self.controller
-        controller.run = self.watched(controller.run, controller.x, controller.y)
+        run = self.watched(controller.run, controller.x, controller.y)
+
+        def run_if_due() -> None:
+            session = controller.session
+            session.kind, session.before, session.stops = controller.u.kind, self.before, self.stops
+            check_request(session)
+            if not session.due:
+                raise Outdated
+            run()
+        controller.run = run_if_due
         controller._warn = lambda kind, reason: self.rows.append(('rejected', ()))
 
     def watched(self, run: Callable[[], object], x: State, y: Result) -> Callable[[], None]:
@@ -256,7 +265,8 @@ class FakeClock:
         self.controller.serve(self.now, self.steady)
 
     def _request(self, kind: float, stops: float, *numbers: float) -> None:
-        controller = self.controller
+        controller, self.before = self.controller, stops
+        controller.count_stops = lambda: int(stops)
         if kind == Kind.RESET:
             self.ask(controller.reset)
         elif kind == Kind.PAUSE:
@@ -282,7 +292,7 @@ class FakeClock:
         controller, start = self.controller, None
         if goal:
             try:
-                controller.check_points(knots)
+                controller.check_goal(knots, start, self.now)
             except GoalError:
                 self.rows.append(('rejected', ()))
                 return
@@ -339,7 +349,6 @@ class NodeLoop(FakeClock):
             given.exchange, given.x, given.y))
         self.loop.seen.period = self.loop.limits.beat
         self.native._await_answer = self._answer
-        self.native.post_to = lambda _: None
         controller.run = self.native.ask
 
     def _answer(self) -> None:

@@ -15,6 +15,7 @@
 // Run a session by its C interface: each line names a call and has its numbers; what the session
 // calls back, and what the call gives, is written as lines of numbers.
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,12 +23,15 @@
 #include "codes.h"
 #include "session.h"
 
-enum {MOST = 4096};
+enum {MOST = 4096, MOST_ROWS = 500};
 
 static const rbd_robot *robot;
 static rbd_session *session;
 static double *parameters, *limits;
 static double last_now;
+
+/// Numbers of scripts may be any.
+static int whole(double number) {return fabs(number) < 1e6 ? (int)number : -7;}
 
 static void put(const char *name, const double *numbers, size_t count)
 {
@@ -97,7 +101,7 @@ static int judge(int place, int task)
 static void follow_points(const double *v)
 {
   const size_t n = robot->joint_count;
-  const int place = (int)v[0], goal = v[1] != 0.0;
+  const int place = whole(v[0]), goal = v[1] != 0.0;
   rbd_points points;
   rbd_request request;
   rbd_answer answer;
@@ -113,10 +117,10 @@ static void follow_points(const double *v)
   memset(points.path, 0, 3 * n * sizeof(double));
   memset(points.tolerance, 0, 3 * n * sizeof(double));
   v += 7;
-  for (size_t i = 0; i < (size_t)*points.count && i < robot->most_points; ++i) {
+  for (size_t i = 0; (double)i < *points.count && i < MOST_ROWS; ++i) {
     double * const rows[] = {points.q, points.qd, points.qdd};
     points.times[i] = *v++;
-    for (int k = 0; k <= (int)*points.rates; ++k, v += n) {
+    for (int k = 0; k < 3 && k <= *points.rates; ++k, v += n) {
       memcpy(rows[k] + n * i, v, n * sizeof(double));
     }
   }
@@ -145,7 +149,7 @@ static void stream(const double *v)
   rbd_request request;
   rbd_answer answer;
   memset(&request, 0, sizeof(request));
-  request.place = (int)v[0];
+  request.place = whole(v[0]);
   robot->points(session, request.place, &points);
   *points.count = 1.0;
   *points.rates = v[1];
@@ -168,7 +172,7 @@ static void ask(const double *v)
   rbd_request request;
   rbd_answer answer;
   memset(&request, 0, sizeof(request));
-  request.kind = (int)v[0];
+  request.kind = whole(v[0]);
   request.stops = v[1];
   request.place = -1;
   memcpy(request.numbers, v + 2, sizeof(request.numbers));
@@ -206,7 +210,7 @@ static void call(const char *name, double *v)
   } else if (strcmp(name, "stream") == 0) {
     stream(v);
   } else if (strcmp(name, "mode") == 0) {
-    robot->fill(session, robot->live_values, (int)v[0], 0, parameters, limits);
+    robot->fill(session, robot->live_values, whole(v[0]), 0, parameters, limits);
     robot->set_parameters(session, parameters);
   } else if (strcmp(name, "follow") == 0) {
     robot->follow(session, v);
@@ -216,6 +220,12 @@ static void call(const char *name, double *v)
     robot->state(session, v + 1, v[0] != 0.0);
   } else if (strcmp(name, "carry") == 0) {
     (void)robot->carry(session);
+  } else if (strcmp(name, "lease") == 0) {
+    uint8_t goal[16];
+    memset(goal, (unsigned char)whole(v[0]), sizeof(goal));
+    robot->sign(session, goal, whole(v[1]), (uint32_t)whole(v[2]));
+    robot->told(session, goal, whole(v[1]), (uint32_t)whole(v[2]), v[3]);
+    (void)robot->is_silent(session, v, v[4]);
   } else if (strcmp(name, "timer") == 0) {
     robot->timer(session);
   } else if (strcmp(name, "note") == 0) {
@@ -228,7 +238,7 @@ static void call(const char *name, double *v)
       (double)status.latched, (double)status.beats};
     put("seen", seen, 6);
     if (robot->goals(session, v)) {
-      put("progress", v, 2 + 7 * robot->joint_count);
+      put("progress", v, 3 + 7 * robot->joint_count);
     }
   } else {
     fprintf(stderr, "%s is no call\n", name);

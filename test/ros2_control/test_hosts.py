@@ -12,16 +12,28 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Hosts of a session are compared: one script, the same torques, words, answers and goals."""
+"""
+Hosts of a session are compared: one script, the same torques, words, answers and goals.
+
+What the plugin's C interface and its handover do with anything at all is looked at by sanitizers.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from hosts_rig import Call, FakeClock, Found, play, program
+import shutil
+import subprocess
+
+from hosts_rig import Call, FakeClock, Found, HERE, NodeLoop, play, program
 import numpy as np
+from once import once
 import pytest
+from rbd_env.pace import patient
+from rbd_ros.command_line.ros2_control.package import PLUGIN, plugin_package
 from rbd_ros.control.interface.events import Kind
+
+pytestmark = pytest.mark.slow
 
 #: s between two states; whole nanoseconds, and exact in binary
 PERIOD = 2.0**-9
@@ -112,9 +124,76 @@ def _same(a: tuple[float, ...], b: tuple[float, ...]) -> bool:
     return len(a) == len(b) and np.allclose(a, b, rtol=NUMBER, atol=TORQUE, equal_nan=True)
 
 
-@pytest.mark.parametrize('seed', range(3))
-def test_fake_clock_and_plugin(seed: int) -> None:
-    """The controller of tests and the C interface of the plugin do the same."""
+def told(calls: list[Call], found: Found) -> set[str]:
+    """Return which kinds of rows there were: a script in which nothing happens shows nothing."""
+    return {name for rows in found.rows for name, _ in rows}
+
+
+@pytest.mark.sampled('simulations', 1)
+@pytest.mark.parametrize('seed', range(12))
+def test_hosts_do_the_same(seed: int) -> None:
+    """The fake clock, the loop of the node and the C interface of the plugin."""
     calls = script(seed)
-    found = differences(calls, FakeClock().play(calls), play(program('plain'), calls))
-    assert not found, f'{len(found)} differ\n' + '\n'.join(found[:3])
+    one = FakeClock().play(calls)
+    assert told(calls, one) >= {'send', 'say', 'answer', 'because', 'seen', 'progress', 'end',
+                                'rejected'}
+    plugin = play(program('plain'), calls)
+    assert not plugin.errors
+    for name, other in ('loop', NodeLoop().play(calls)), ('plugin', plugin):
+        found = differences(calls, one, other)
+        assert not found, f'{name}: {len(found)} differ\n' + '\n'.join(found[:3])
+
+
+# -- sanitizers -----------------------------------------------------------------------------------
+
+#: what a number may be that somebody else has written
+HOSTILE = (np.nan, np.inf, -np.inf, 0.0, -0.0, -1.0, 1.0, 2.0, 0.3, 5e-324, 1e300, -1e300, 1e9, 7.0)
+NAMES = ('prepare', 'activate', 'deactivate', 'time', 'stop', 'press', 'request', 'points', 'stream',
+         'mode', 'follow', 'leave', 'state', 'carry', 'timer', 'note', 'look', 'lease')
+
+
+def hostile(seed: int, count: int = 3000) -> list[Call]:
+    """Return calls in any order with any numbers, among them some that make the robot work."""
+    rng = np.random.default_rng(seed)
+    usual, calls = script(seed, 300), [('init', (1,))]
+    for call in usual[1:]:
+        calls.append(call)
+        while rng.random() < 0.7 and len(calls) < count:
+            name = str(rng.choice(NAMES))
+            numbers = rng.choice(HOSTILE, rng.integers(0, 60))
+            if name in ('points', 'stream') and len(numbers):
+                numbers[0] = rng.integers(4)  # places are handed out by the host
+            calls.append((name, tuple(numbers.tolist())))
+    return calls
+
+
+@pytest.mark.sampled('simulations', 1)
+@pytest.mark.parametrize('seed', range(8))
+def test_no_call_of_the_interface_does_harm(seed: int) -> None:
+    """NaN, lengths of 0 and too large ones, codes that are none, and calls in any order."""
+    made = program('sanitized', ('-g', '-fsanitize=address,undefined', '-fno-sanitize-recover=all'))
+    calls = hostile(seed)
+    found = play(made, calls)
+    assert not found.errors, found.errors[-3000:]
+    assert len(found.rows) == len(calls)
+    sent = [row for rows in found.rows for name, row in rows if name == 'send']
+    assert np.isfinite(sent).all() and (np.abs(sent) <= (60.0, 30.0)).all()
+
+
+@pytest.mark.skipif(shutil.which('g++') is None, reason='this machine has no C++ compiler (g++)')
+def test_two_threads_hand_over() -> None:
+    """Rings, mailboxes and places of the plugin, used by two threads under ThreadSanitizer."""
+    header = plugin_package()[f'include/{PLUGIN}/handover.hpp']
+    source = (HERE / 'handover_threads.cpp').read_text()
+
+    def make(folder):
+        (folder / PLUGIN).mkdir()
+        (folder / PLUGIN / 'handover.hpp').write_text(header)
+        (folder / 'threads.cpp').write_text(source)
+        subprocess.run(['g++', '-std=c++17', '-O1', '-g', '-Wall', '-Wextra', '-Wconversion',
+                        '-Werror', '-fsanitize=thread', '-I.', 'threads.cpp', '-o', 'threads',
+                        '-pthread'], cwd=folder, check=True, timeout=patient(120))
+    # its shadow memory does not go with every layout of addresses
+    done = subprocess.run(['setarch', '-R', str(once('threads', [header, source], make) / 'threads')],
+                          capture_output=True, text=True, check=False, timeout=patient(120))
+    assert (done.returncode, done.stdout.strip()) == (0, '0'), done.stderr[-3000:]

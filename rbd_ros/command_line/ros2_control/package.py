@@ -40,6 +40,7 @@ from rbd_ros.control.references.points import PointLimits, Points, Verdict
 from rbd_ros.control.references.polynomials import handle_points
 from rbd_ros.control.references.targets import handle_target, Target
 from rbd_ros.control.session.following import begin_following, end_following, Following
+from rbd_ros.control.session.leases import judge_lease, Leases, note_feedback, take_sign
 from rbd_ros.control.session.progress import note_progress, Progress
 from rbd_ros.control.session.requests import (
     admit_reference, answer_request, answer_stop, ask_carry, ask_end, ask_stop, check_request,
@@ -222,6 +223,7 @@ def _session(controller: Controller, points: Points,
     x, u, p, y, sizes = (controller.x, controller.u, controller.p, controller.y,
                          controller.x.sizes)
     session, seen, following = Session(sizes), Seen(sizes), Following(sizes)
+    leases, progress = Leases(sizes), Progress(sizes)
     return {check_request: (session,), admit_reference: (session, x),
             answer_request: (session, x, u, p, y), answer_stop: (session, x),
             ask_stop: (session, x, u), ask_carry: (session, x, u), ask_end: (u,),
@@ -229,5 +231,6 @@ def _session(controller: Controller, points: Points,
             ask_pieces: (Feed(sizes), points, u), ask_target: (Target(sizes), u),
             begin_following: (following, x, u), end_following: (following, y),
             see: (seen, x, p), gather_words: (seen, x, y), beat: (seen, u),
-            note_progress: (Progress(sizes), x, p),
+            note_progress: (progress, x, p), take_sign: (leases,), note_feedback: (leases,),
+            judge_lease: (leases, progress),
             take_outcome: (Outcomes(sizes), x.references.joint.goal)}

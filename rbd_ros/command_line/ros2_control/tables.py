@@ -107,7 +107,10 @@ def robot_header(controller: Controller, prefix: str) -> str:
         f'#define ROBOT(name) {prefix}_##name', '',
         'enum {', *[f'  {name} = {size},' for name, size in sizes.items()], '};', '',
         f'static const double kHeartbeatPeriod = '
-        f'{number(1.0 / settings.number("heartbeat_rate"))};  // s', '',
+        f'{number(1.0 / settings.number("heartbeat_rate"))};  // s',
+        f'static const double kGoalLease = {number(settings.number("goal_lease"))};  // s',
+        'static const double kGoalLeaseForAll = '
+        f'{number(float(settings.flag("goal_lease_for_all")))};', '',
         _array('size_t', 'kPlaces', map(str, robot.index)),  # of the joints in the model
         _array('size_t', 'kMeasuredPlaces', map(str, measured)), '',
         *[_array(kind, name, rows) for kind, name, rows in tables.values() if rows],

@@ -129,14 +129,18 @@ def cancel_goal(x: JointReference, p: JointLimits, u: Event, y: Result) -> None:
 
     :param x: the reference.
     :param p: its limits.
-    :param u: ``numbers[0]`` is the number of the goal; ``numbers[1]`` 1 to rest on its path.
+    :param u: ``numbers[0]`` is the number of the goal; ``numbers[1]`` 1 to rest on its path;
+        ``numbers[2]`` 1 because its client is silent.
     :param y: says if that is not the active one: nothing happens.
     """
     if x.goal.active == 0.0 or not x.goal.active == u.numbers[0]:
         y.answer = ReferenceWord.NO_GOAL
         return
-    end_goal(x.goal, GoalStatus.CANCELED, ResultCode.SUCCESSFUL, ReferenceWord.CANCELED, NOBODY, 0,
-             0.0, 0.0)
+    if u.numbers[2] == 1.0:
+        abort_goal(x.goal, ReferenceWord.SILENT, 0.0)
+    else:
+        end_goal(x.goal, GoalStatus.CANCELED, ResultCode.SUCCESSFUL, ReferenceWord.CANCELED,
+                 NOBODY, 0, 0.0, 0.0)
     if u.numbers[1] == 1.0 and x.path.kind == PathKind.RING:
         x.path.halt = Halt.END
     else:

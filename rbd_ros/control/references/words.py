@@ -42,6 +42,7 @@ class ReferenceWord(enum.IntEnum):
     OFF_PATH = 318  # error, tolerance, quantity
     OFF_GOAL = 319  # the same
     DRIED = 320  # pieces that were followed
+    SILENT = 321
     # Refusals
     NO_SET_POINT = 330
     NO_TRAJECTORY = 331
@@ -123,6 +124,8 @@ TEXTS: dict[int, Callable[[str, float, float, float], str]] = {
     ReferenceWord.OFF_GOAL: _off('goal'),
     ReferenceWord.DRIED: Sentence(
         'the trajectory did not come in time: nothing followed after {a+1:.0f} pieces'),
+    ReferenceWord.SILENT: _always(
+        'its client has given no sign of life for goal_lease: it has ended, or was suspended'),
     ReferenceWord.NO_SET_POINT: _always('the set-point is not finite'),
     ReferenceWord.NO_TRAJECTORY: _always('the trajectory is not finite'),
     ReferenceWord.REPLACED: _always('pre-empted by a new trajectory'),

@@ -73,7 +73,7 @@ def gather_words(seen: Seen, x: State, y: Result) -> None:
     """
     seen.told = 0.0
     for k in range(int(y.told)):
-        if y.words[k, 0] != y.answer:
+        if y.answer == 0.0 or y.words[k, 0] != y.answer:
             seen.words[int(seen.told)] = y.words[k]
             seen.told += 1.0
     causes, ended = x.command.supervisor.faults.causes, x.references.joint.goal.ended

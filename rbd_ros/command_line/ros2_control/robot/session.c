@@ -48,6 +48,7 @@ struct rbd_session {
   ROBOT(Progress) progress;      // of the active goal
   ROBOT(Outcomes) outcomes;      // of those that have ended
   ROBOT(Following) following;    // of references that come with updates
+  ROBOT(Leases) leases;          // of goals; slower threads alone know it
   ROBOT(Sources) directions;     // of gravity that came
   ROBOT(AgeLimits) freshness;    // that they need
   rbd_host host;
@@ -131,6 +132,8 @@ static void init(rbd_session *s, const rbd_host *host)
   ROBOT(init)(&s->m);
   s->base = s->m.p;
   point_limits(&s->limits);
+  s->leases.most = kGoalLease;
+  s->leases.all_clients = kGoalLeaseForAll;
   s->host = *host;
   s->place = -1;
 }
@@ -561,6 +564,42 @@ static int body(const rbd_body *given, double *payload, rbd_word *wrong)
   return judged.word == 0.0;
 }
 
+// -- clients of goals ----------------------------------------------------------------------------
+
+static void mean(rbd_session *s, const uint8_t *goal, int32_t seconds, uint32_t nanoseconds)
+{
+  for (int k = 0; k < 4; ++k) {
+    uint32_t part;
+    memcpy(&part, goal + 4 * k, sizeof(part));
+    s->leases.key[k] = part;
+  }
+  s->leases.stamp_s = seconds;
+  s->leases.stamp_ns = nanoseconds;
+}
+
+static void sign(rbd_session *s, const uint8_t *goal, int32_t seconds, uint32_t nanoseconds)
+{
+  mean(s, goal, seconds, nanoseconds);
+  ROBOT(take_sign)(&s->leases);
+}
+
+static void told(
+  rbd_session *s, const uint8_t *goal, int32_t seconds, uint32_t nanoseconds, double steady)
+{
+  mean(s, goal, seconds, nanoseconds);
+  s->leases.steady = steady;
+  ROBOT(note_feedback)(&s->leases);
+}
+
+static int is_silent(rbd_session *s, const double *progress, double steady)
+{
+  ROBOT(Progress) given;
+  memcpy(&given, progress, sizeof(given));
+  s->leases.steady = steady;
+  ROBOT(judge_lease)(&s->leases, &given);
+  return s->leases.silent != 0.0;
+}
+
 // -- parameters ----------------------------------------------------------------------------------
 
 /// Whether values of a live parameter are those that the library was made for.
@@ -737,7 +776,8 @@ static const rbd_robot kRobot = {
   .set_time = set_time, .stop = stop, .press = press, .set_parameters = set_parameters,
   .request = request, .drop = drop, .follow = follow, .leave = leave, .reading = reading,
   .state = state, .carry = carry, .timer = timer, .look = look, .fault = fault,
-  .goals = goals, .note = note, .points = points, .handle_points = handle_points,
+  .goals = goals, .note = note, .sign = sign,
+  .told = told, .is_silent = is_silent, .points = points, .handle_points = handle_points,
   .takes_partial = takes_partial, .forget_directions = forget_directions, .direction = direction,
   .miss_direction = miss_direction, .body = body, .fill = fill, .judge = judge,
   .judge_change = judge_change, .payload = payload};

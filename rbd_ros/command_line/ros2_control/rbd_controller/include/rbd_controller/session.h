@@ -226,12 +226,21 @@ typedef struct {
   void (* timer)(rbd_session * session);
   void (* look)(rbd_session * session, rbd_status * status);
   void (* fault)(const rbd_session * session, size_t cause, rbd_word * word);
-  /// Tell of goals that have ended; write the way of the active one: its number, s, then 3 desired,
-  /// 2 actual and 2 errors of each joint. 0: there is none.
+  /// Tell of goals that have ended; write the way of the active one: its number, s, whether it
+  /// rests, then 3 desired, 2 actual and 2 errors of each joint. 0: there is none.
   int (* goals)(rbd_session * session, double * progress);
   /// Write a state for a report, if it is due: s, whether the law tracks a reference, then sent,
   /// q, qd and 3 of the reference of each joint. 0: none is due.
   int (* note)(rbd_session * session, int watched, double * note);
+
+  // -- slow: clients of goals, by their numbers of 16 bytes and the stamps of feedback
+  void (* sign)(
+    rbd_session * session, const uint8_t * goal, int32_t seconds, uint32_t nanoseconds);
+  void (* told)(
+    rbd_session * session, const uint8_t * goal, int32_t seconds, uint32_t nanoseconds,
+    double steady);
+  /// Return whether the client of the active goal, on this way, gives no sign of life.
+  int (* is_silent)(rbd_session * session, const double * progress, double steady);
 
   // -- slow: what messages hold
   void (* points)(rbd_session * session, int place, rbd_points * points);
