@@ -45,6 +45,7 @@ from rbd_ros.control.references.joint_stream import Streamed
 from rbd_ros.control.references.results import GoalError
 from rbd_ros.control.references.trajectory import Knots
 from rbd_ros.control.references.words import PointWord, ReferenceWord
+from rbd_ros.control.session.leases import judge_lease, Leases, note_feedback, take_sign
 from rbd_ros.control.session.progress import note_progress, Progress
 from rbd_ros.control.session.requests import ask_end, check_request
 from rbd_ros.control.session.seen import beat, gather_words, see, Seen
@@ -168,6 +169,8 @@ class FakeClock:
         self.controller, _ = controller_of(settings())
         self.now = self.steady = self.stops = self.before = 0.0
         self.rows: list[Row] = []
+        self.leases = Leases({}).plain()
+        self.leases.most = self.controller.settings.number('goal_lease')
         self.seen, self.told = Seen({}), Seen({})
         self.seen.period = 1.0 / self.controller.settings.number('heartbeat_rate')
         self._attend()
@@ -314,6 +317,22 @@ class FakeClock:
         controller = self.controller
         self.ask(lambda now, steady: controller.take_stream(
             now, steady, list(numbers), Streamed(int(of))))
+
+    def _lease(self, what: float, goal: float, seconds: float, nanoseconds: float, steady: float,
+               number: float, since: float, rests: float) -> None:
+        leases, progress = self.leases, Progress({'n': 2})
+        leases.key[:] = float(int(goal) * 0x01010101)
+        leases.stamp_s, leases.stamp_ns = seconds, nanoseconds
+        progress.number, progress.since, progress.rests = number, since, rests > 0.0
+        if what != 0.0:
+            leases.steady = steady
+        if what == 0.0:
+            take_sign(leases)
+        elif what == 1.0:
+            note_feedback(leases)
+        else:
+            judge_lease(leases, progress)
+            self.rows.append(('silent', (float(leases.silent),)))
 
     def _look(self) -> None:
         controller, seen = self.controller, self.seen

@@ -180,6 +180,22 @@ static void ask(const double *v)
   put_answer(&answer);
 }
 
+/// 0: a sign, 1: feedback was sent, 2: whether the client is silent; goal, stamp, steady time, and
+/// number of the active goal, s of that, whether it rests
+static void lease(const double *v)
+{
+  uint8_t goal[16];
+  memset(goal, (unsigned char)whole(v[1]), sizeof(goal));
+  if (v[0] == 0.0) {
+    robot->sign(session, goal, whole(v[2]), (uint32_t)whole(v[3]));
+  } else if (v[0] == 1.0) {
+    robot->told(session, goal, whole(v[2]), (uint32_t)whole(v[3]), v[4]);
+  } else {
+    const double silent = robot->is_silent(session, v + 5, v[4]);
+    put("silent", &silent, 1);
+  }
+}
+
 static void call(const char *name, double *v)
 {
   const rbd_host host = {NULL, send, say, end_goal, release_place};
@@ -221,11 +237,7 @@ static void call(const char *name, double *v)
   } else if (strcmp(name, "carry") == 0) {
     (void)robot->carry(session);
   } else if (strcmp(name, "lease") == 0) {
-    uint8_t goal[16];
-    memset(goal, (unsigned char)whole(v[0]), sizeof(goal));
-    robot->sign(session, goal, whole(v[1]), (uint32_t)whole(v[2]));
-    robot->told(session, goal, whole(v[1]), (uint32_t)whole(v[2]), v[3]);
-    (void)robot->is_silent(session, v, v[4]);
+    lease(v);
   } else if (strcmp(name, "timer") == 0) {
     robot->timer(session);
   } else if (strcmp(name, "note") == 0) {

@@ -103,6 +103,11 @@ def _calls(rng: np.random.Generator, states: int) -> Iterator[Call]:
                              0.5, *[each for row in rows for each in row])
         elif event < 0.111:
             yield 'press', (0,)
+        elif event < 0.3:
+            sent = now - rng.exponential(0.4)
+            yield 'lease', (rng.integers(3), rng.integers(1, 3), int(sent),
+                            int(1e6 * (sent % 1.0)), now + rng.exponential(0.3), 1, 0.0,
+                            rng.random() < 0.02)
         yield 'look', ()
     yield 'deactivate', ()
 
@@ -136,7 +141,7 @@ def test_hosts_do_the_same(seed: int) -> None:
     calls = script(seed)
     one = FakeClock().play(calls)
     assert told(calls, one) >= {'send', 'say', 'answer', 'because', 'seen', 'progress', 'end',
-                                'rejected'}
+                                'rejected', 'silent'}
     plugin = play(program('plain'), calls)
     assert not plugin.errors
     for name, other in ('loop', NodeLoop().play(calls)), ('plugin', plugin):
