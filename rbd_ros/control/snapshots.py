@@ -65,7 +65,6 @@ def note_state(noted: Noted, x: State, p: Parameters) -> None:
 
     :param noted: gets it; ``fresh`` says if it was noted.
     :param x: state of the controller.
-    :param p: its parameters.
     """
     new, noted.taken, noted.fresh = x.taken != noted.taken, x.taken, False
     if not new or noted.divider == 0.0:

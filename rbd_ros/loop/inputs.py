@@ -18,12 +18,11 @@ from __future__ import annotations
 
 from rbd_ros.compiler.language.octets import Bytes, get_i64, get_u32, get_u8
 from rbd_ros.compiler.language.shared import add_acq_rel, load_acquire, store_release
-from rbd_ros.control.interface.cause_codes import CauseCode
+from rbd_ros.control.interface.causes import Cause
 from rbd_ros.control.interface.events import Kind
-from rbd_ros.control.session import words
-from rbd_ros.control.session.requests import answer_stop, ask_stop, Starting
-from rbd_ros.control.session.words import SessionWord
-from rbd_ros.control.supervisor.states import StateCode
+from rbd_ros.control.interface.words import SessionWord
+from rbd_ros.control.session.requests import answer_stop, ask_stop
+from rbd_ros.control.supervisor.states import SupervisorState
 from rbd_ros.loop.happenings import control_time, happen, read_steady, stop_for, tell_python
 from rbd_ros.loop.records import Handle, Loop, STATES_KEPT
 from rbd_ros.loop.responder import keep_answer
@@ -37,11 +36,10 @@ __all__ = ['take_clock', 'take_dead_man', 'take_readings', 'take_signals', 'take
 MOST_STATES, MOST_PRESSES, MOST_STOPS, MOST_READINGS = 32, 100, 4, 32
 
 #: texts of responses of ~/stop: one for each state of the supervisor, then those without one
-TEXTS = (*(words.TEXTS[SessionWord.DONE]('', state, 0.0, 0.0) for state in StateCode),
-         *(words.TEXTS[word]('', 0.0, 0.0, 0.0) for word in (
-             SessionWord.NOTHING_TO_STOP, SessionWord.ACTIVATION_CANCELLED,
-             SessionWord.START_CANCELLED)))
-_STATES = len(StateCode)
+TEXTS = (*(SessionWord.DONE.text(state=state.value) for state in SupervisorState),
+         *(word.text() for word in (SessionWord.NOTHING_TO_STOP, SessionWord.ACTIVATION_CANCELLED,
+                                    SessionWord.START_CANCELLED)))
+_STATES = len(SupervisorState)
 
 #: RCL_RET_SUBSCRIPTION_TAKE_FAILED, RCL_RET_SERVICE_TAKE_FAILED: nothing is there
 _NO_MESSAGE, _NO_REQUEST = 401, 601
@@ -241,6 +239,6 @@ def take_signals(loop: Loop, steady: float) -> None:
     for k in range(size):
         if get_u8(loop.io.small, k) != 0:
             loop.run.signalled = 1.0
-            stop_for(loop, CauseCode.SIGNAL, steady)
+            stop_for(loop, Cause.SIGNAL, steady)
             tell_python(loop)
             return

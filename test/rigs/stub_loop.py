@@ -118,8 +118,8 @@ class StubLoop:
                          self._try_wait)
         self.loop = Loop(self.c, io, self.words, Run({}), self.limits,
                          Times(*np.zeros((3, STATES_KEPT))), self.box, self.said, self.mail,
-                         self.x, self.u, self.p, self.y, self.noted, Session({}), session_seen.Seen({}),
-                         self._exchange)
+                         self.x, self.u, self.p, self.y, self.noted, Session({}),
+                         session_seen.Seen({}), self._exchange)
         self.io = io
         self.responder = Responder(self.c, io.handles, self.words, io.respond, io.answers,
                                    zeros(16), zeros(24), zeros(32), io.text_at, io.text_size)

@@ -39,12 +39,12 @@ from rbd_ros.command_line.c_controller import controller_of, controller_settings
 from rbd_ros.command_line.ros2_control.package import robot_package
 from rbd_ros.control.controller import Outdated
 from rbd_ros.control.interface.events import Kind, Result
+from rbd_ros.control.interface.results import GoalError
+from rbd_ros.control.interface.words import PointWord, ReferenceWord
 from rbd_ros.control.parameters.settings import Settings
 from rbd_ros.control.references.goals import read_tolerances
-from rbd_ros.control.references.joint_stream import Streamed
-from rbd_ros.control.references.results import GoalError
+from rbd_ros.control.references.joint_requests import Streamed
 from rbd_ros.control.references.trajectory import Knots
-from rbd_ros.control.references.words import PointWord, ReferenceWord
 from rbd_ros.control.session.leases import judge_lease, Leases, note_feedback, take_sign
 from rbd_ros.control.session.progress import note_progress, Progress
 from rbd_ros.control.session.requests import ask_end, check_request
@@ -73,7 +73,8 @@ URDF = """<robot name="pair"><link name="base"/>
 <joint name="elbow" type="revolute"><parent link="upper"/><child link="lower"/>
 <origin xyz="0 0 0.4"/><axis xyz="0 1 0"/>
 <limit lower="-2" upper="2" effort="30" velocity="4"/></joint></robot>"""
-VALUES = {'mode': 'computed_torque', 'driver_adds': 'none', 'release_torque': 'zero', 'nominal_rate': 500.0,
+VALUES = {'mode': 'computed_torque', 'driver_adds': 'none', 'release_torque': 'zero',
+          'nominal_rate': 500.0,
           'task.frame': 'lower', 'start.time': 0.0, 'start.watch_time': 0.0, 'ramp_time': 0.1,
           'brake_time': 0.3, 'release_time': 0.1, 'state_timeout': 0.05}
 JOINTS = ('shoulder', 'elbow')
@@ -182,7 +183,8 @@ class FakeClock:
 
         def run_if_due() -> None:
             session = controller.session
-            session.kind, session.before, session.stops = controller.u.kind, self.before, self.stops
+            session.kind, session.before = controller.u.kind, self.before
+            session.stops = self.stops
             check_request(session)
             if not session.due:
                 raise Outdated

@@ -152,9 +152,10 @@ def test_hosts_do_the_same(seed: int) -> None:
 # -- sanitizers -----------------------------------------------------------------------------------
 
 #: what a number may be that somebody else has written
-HOSTILE = (np.nan, np.inf, -np.inf, 0.0, -0.0, -1.0, 1.0, 2.0, 0.3, 5e-324, 1e300, -1e300, 1e9, 7.0)
-NAMES = ('prepare', 'activate', 'deactivate', 'time', 'stop', 'press', 'request', 'points', 'stream',
-         'mode', 'follow', 'leave', 'state', 'carry', 'timer', 'note', 'look', 'lease')
+HOSTILE = (np.nan, np.inf, -np.inf, 0.0, -0.0, -1.0, 1.0, 2.0, 0.3, 5e-324, 1e300, -1e300, 1e9,
+           7.0)
+NAMES = ('prepare', 'activate', 'deactivate', 'time', 'stop', 'press', 'request', 'points',
+         'stream', 'mode', 'follow', 'leave', 'state', 'carry', 'timer', 'note', 'look', 'lease')
 
 
 def hostile(seed: int, count: int = 3000) -> list[Call]:
@@ -176,7 +177,8 @@ def hostile(seed: int, count: int = 3000) -> list[Call]:
 @pytest.mark.parametrize('seed', range(8))
 def test_no_call_of_the_interface_does_harm(seed: int) -> None:
     """NaN, lengths of 0 and too large ones, codes that are none, and calls in any order."""
-    made = program('sanitized', ('-g', '-fsanitize=address,undefined', '-fno-sanitize-recover=all'))
+    made = program('sanitized', (
+        '-g', '-fsanitize=address,undefined', '-fno-sanitize-recover=all'))
     calls = hostile(seed)
     found = play(made, calls)
     assert not found.errors, found.errors[-3000:]
@@ -199,6 +201,7 @@ def test_two_threads_hand_over() -> None:
                         '-Werror', '-fsanitize=thread', '-I.', 'threads.cpp', '-o', 'threads',
                         '-pthread'], cwd=folder, check=True, timeout=patient(120))
     # its shadow memory does not go with every layout of addresses
-    done = subprocess.run(['setarch', '-R', str(once('threads', [header, source], make) / 'threads')],
-                          capture_output=True, text=True, check=False, timeout=patient(120))
+    made = once('threads', [header, source], make) / 'threads'
+    done = subprocess.run(['setarch', '-R', str(made)], capture_output=True, text=True,
+                          check=False, timeout=patient(120))
     assert (done.returncode, done.stdout.strip()) == (0, '0'), done.stderr[-3000:]

@@ -12,16 +12,15 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""A goal inside ros2_control is paused, goes on and ends; one whose client is silent ends early."""
+"""A goal inside ros2_control is paused, goes on and ends; a silent client ends it early."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
+from rbd_ros.control.interface.words import ReferenceWord, SessionWord
 from rbd_ros.control.references.trajectory import Knots
-from rbd_ros.control.references.words import ReferenceWord, TEXTS as TEXTS_OF_GOALS
-from rbd_ros.control.session.words import SessionWord, TEXTS
-from rbd_ros.control.supervisor.states import State
+from rbd_ros.control.supervisor.states import SupervisorState as State
 from ros2_control_rig import arm_of, compiled, reason_to_skip, run, written
 
 pytestmark = [pytest.mark.slow, pytest.mark.sampled('simulations', 1, pool='plugins'),
@@ -47,8 +46,8 @@ def test_pause_and_resume(tmp_path) -> None:
     answers, cycles, position = found.answers(), found.cycles(), found.motion[:, :, 0]
     assert answers[3] == 'refused no trajectory is being followed'
     assert answers[4] == 'accepted'
-    assert answers[5] == f'ok {TEXTS[SessionWord.PAUSED]("", 0.0, 0.0, 0.0)}'
-    assert answers[8] == f'ok {TEXTS[SessionWord.RESUMED]("", 0.0, 0.0, 0.0)}'
+    assert answers[5] == f'ok {SessionWord.PAUSED.text()}'
+    assert answers[8] == f'ok {SessionWord.RESUMED.text()}'
     assert answers[9].startswith('succeeded 0'), answers
     rest, later = position[cycles[6]], position[cycles[7]]
     np.testing.assert_allclose(rest, later, atol=0.02)  # its joints have friction, and creep
@@ -69,8 +68,7 @@ def test_a_silent_client(tmp_path) -> None:
         parameters={'mode': 'computed_torque'})
     answers, cycles, position = found.answers(), found.cycles(), found.motion[:, :, 0]
     assert answers[3] == 'accepted'
-    assert answers[4].startswith('aborted') and TEXTS_OF_GOALS[ReferenceWord.SILENT](
-        '', 0.0, 0.0, 0.0) in answers[4], answers
+    assert answers[4].startswith('aborted') and ReferenceWord.SILENT.text() in answers[4], answers
     way = THERE - START
     share = way @ (position[cycles[5] - 1] - START) / (way @ way)
     assert 0.0 < share < 0.6

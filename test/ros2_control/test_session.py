@@ -31,7 +31,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.sampled('simulations', 1, pool='plug
 needs_ros = pytest.mark.skipif(bool(reason_to_skip()), reason=reason_to_skip() or 'none')
 
 #: What the version stands for: code of the interface, without comments and spaces.
-VERSION, MEANS = 2, 'ac2c7a9fa2a4709e'
+VERSION, MEANS = 2, '83d22a3afad0cf73'
 LOAD = '+10 load rbd_controller'
 #: A library with nothing but a version and a size.
 OTHER = """

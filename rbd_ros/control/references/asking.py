@@ -17,12 +17,11 @@
 from __future__ import annotations
 
 from rbd_ros.control.interface.events import Event, Kind
-from rbd_ros.control.references.feeding import Feed
-from rbd_ros.control.references.joint_stream import Streamed
+from rbd_ros.control.references.feeder import Feed
+from rbd_ros.control.references.joint_requests import Streamed
 from rbd_ros.control.references.points import Points, Use
-from rbd_ros.control.references.targets import Target
 
-__all__ = ['ask_pieces', 'ask_point', 'ask_stream', 'ask_target']
+__all__ = ['ask_pieces', 'ask_point', 'ask_stream']
 
 
 def ask_point(points: Points, u: Event) -> None:
@@ -67,14 +66,3 @@ def ask_pieces(feed: Feed, points: Points, u: Event) -> None:
     :param u: becomes that event.
     """
     u.kind, u.numbers[0], u.numbers[1] = Kind.PIECES, feed.number, points.goal
-
-
-def ask_target(target: Target, u: Event) -> None:
-    """
-    Make the event of a target of the tip.
-
-    :param target: found to be good.
-    :param u: becomes that event.
-    """
-    u.kind = target.kind
-    u.numbers[:14] = target.numbers

@@ -40,7 +40,7 @@ class Leases(Record):
     """What is known of the clients of goals."""
 
     most: float = field('', 's', 'that a feedback may wait for its answer')
-    all_clients: bool = field('', '', 'whether it counts for those that have promised nothing, too')
+    all_clients: bool = field('', '', 'whether it counts without a promise, too')
     steady: float = field('', 's', 'steady time of what comes now')
     stamp_s: float = field('', 's', 'stamp of the feedback that is sent or answered')
     stamp_ns: float = field('', 'ns', 'the rest of it')

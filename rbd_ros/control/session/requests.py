@@ -20,15 +20,12 @@ import enum
 
 from rbd_ros.compiler.procedure import Matrix
 from rbd_ros.compiler.records import field, group, Record
-from rbd_ros.control.interface.cause_codes import CauseCode
+from rbd_ros.control.interface.causes import Cause
 from rbd_ros.control.interface.events import Event, Kind, NOBODY, Result
-from rbd_ros.control.references.words import ReferenceWord
-from rbd_ros.control.session.words import SessionWord
+from rbd_ros.control.interface.words import FlowWord, ReferenceWord, SessionWord, SupervisorWord
 from rbd_ros.control.step.state import Parameters, State
-from rbd_ros.control.step.words import FlowWord
 from rbd_ros.control.supervisor.due import is_finished, is_working
 from rbd_ros.control.supervisor.states import StateCode
-from rbd_ros.control.supervisor.words import SupervisorWord
 
 __all__ = ['admit_reference', 'Answer', 'answer_request', 'answer_stop', 'ask_carry',
            'ask_end', 'ask_stop', 'blame', 'check_request', 'Session',
@@ -136,7 +133,7 @@ def blame(u: Event, cause: int, word: int) -> None:
     Make the event of a cause that somebody outside of the step has seen.
 
     :param u: becomes that.
-    :param cause: see ``CauseCode``.
+    :param cause: see ``Cause``.
     :param word: that says what exactly; ``FlowWord.OUTSIDE``: the text is kept outside.
     """
     u.kind, u.cause = Kind.FAULT, cause
@@ -150,15 +147,15 @@ def ask_end(u: Event) -> None:
 
     :param u: becomes that event.
     """
-    blame(u, CauseCode.DEACTIVATED, FlowWord.OUTSIDE)
+    blame(u, Cause.DEACTIVATED, FlowWord.OUTSIDE)
 
 
 def ask_carry(s: Session, x: State, u: Event) -> None:
     """
     Make the event by which a robot is carried that another controller has held before.
 
-    :param s: session; ``due`` says whether it is, ``carrying`` whether this goes on. A fault before
-        the first torque leaves what was there; a reset begins there.
+    :param s: session; ``due`` says whether it is, ``carrying`` whether this goes on. A fault
+        before the first torque leaves what was there; a reset begins there.
     :param x: state of the controller.
     :param u: becomes that event.
     """
@@ -174,7 +171,7 @@ def ask_stop(s: Session, x: State, u: Event) -> None:
     :param x: state of the controller.
     :param u: becomes that event.
     """
-    blame(u, CauseCode.OPERATOR_STOP, SupervisorWord.STOP_SERVICE)
+    blame(u, Cause.OPERATOR_STOP, SupervisorWord.STOP_SERVICE)
     s.due = not is_finished(x.command.supervisor)
 
 

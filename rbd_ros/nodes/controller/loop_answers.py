@@ -20,7 +20,7 @@ from collections.abc import Callable
 import threading
 from typing import NamedTuple, TYPE_CHECKING
 
-from rbd_ros.control.session.words import SessionWord, TEXTS
+from rbd_ros.control.interface.words import SessionWord
 
 if TYPE_CHECKING:
     from rbd_ros.control.controller import Controller
@@ -46,7 +46,7 @@ def ask_loop(controller: Controller, ask: Callable[[float, float], str]) -> Repl
     :param ask: gets control and steady time, and returns the reason of a refusal, or nothing.
     """
     done, late = threading.Event(), threading.Event()
-    reply = [Reply(False, TEXTS[SessionWord.NO_ANSWER]('', _LIMIT, 0.0, 0.0))]
+    reply = [Reply(False, SessionWord.NO_ANSWER.text(a=_LIMIT))]
 
     def request(now: float, steady: float) -> None:
         if late.is_set():

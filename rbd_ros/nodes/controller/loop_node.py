@@ -31,9 +31,9 @@ import numpy as np
 import numpy.typing as npt
 from rbd_ros.control.controller import Controller
 from rbd_ros.control.interface.causes import Cause
+from rbd_ros.control.interface.words import SessionWord
 from rbd_ros.control.parameters.settings import Settings
 from rbd_ros.control.session.requests import Starting, stop_word
-from rbd_ros.control.session.words import TEXTS
 from rbd_ros.control.supervisor.states import STOP_LIMIT
 from rbd_ros.loop.endpoints import Endpoints
 from rbd_ros.loop.native_loop import NativeLoop
@@ -274,7 +274,7 @@ class LoopNode(GuardedNode):
     def _on_stop(self, _: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
         response.success = True
         word = stop_word(self.cancel_start(), stopping=False)
-        response.message = TEXTS[word]('', 0.0, 0.0, 0.0)
+        response.message = SessionWord(word).text()
         return response
 
     def _on_reset(self, _: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
