@@ -34,7 +34,7 @@ from rbd_ros.control.references.joint_intake import JointIntake
 from rbd_ros.control.references.joint_requests import Streamed
 from rbd_ros.control.references.targets import TaskIntake
 from rbd_ros.control.references.trajectory import check_speed, check_times, Knots
-from rbd_ros.control.session.requests import (
+from rbd_ros.control.step.requests import (
     admit_reference, answer_request, answer_stop, ask_stop, blame, Session)
 from rbd_ros.control.step.state import fill_parameters
 from rbd_ros.control.stepping import Array, Stepping

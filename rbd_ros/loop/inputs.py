@@ -21,7 +21,7 @@ from rbd_ros.compiler.language.shared import add_acq_rel, load_acquire, store_re
 from rbd_ros.control.interface.causes import Cause
 from rbd_ros.control.interface.events import Kind
 from rbd_ros.control.interface.words import SessionWord
-from rbd_ros.control.session.requests import answer_stop, ask_stop
+from rbd_ros.control.step.requests import answer_stop, ask_stop
 from rbd_ros.control.supervisor.states import SupervisorState
 from rbd_ros.loop.happenings import control_time, happen, read_steady, stop_for, tell_python
 from rbd_ros.loop.records import Handle, Loop, STATES_KEPT

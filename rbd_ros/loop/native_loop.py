@@ -42,8 +42,8 @@ from rbd_ros.compiler.shared_words import Words
 from rbd_ros.control.controller import Controller, Outdated
 from rbd_ros.control.interface.events import Kind
 from rbd_ros.control.joint_states.forms import ROOM
-from rbd_ros.control.session.requests import Session, Starting
-from rbd_ros.control.session.seen import Seen
+from rbd_ros.control.step.requests import Session, Starting
+from rbd_ros.control.step.seen import Seen
 from rbd_ros.control.snapshots import Noted, Snapshot
 from rbd_ros.errors import RbdError
 from rbd_ros.loop import rcl

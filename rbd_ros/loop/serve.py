@@ -24,8 +24,8 @@ from rbd_ros.compiler.language.shared import add_acq_rel, load_acquire, store_re
 from rbd_ros.compiler.procedure import Vector
 from rbd_ros.control.interface.causes import Cause
 from rbd_ros.control.interface.events import Kind
-from rbd_ros.control.session.requests import check_request
-from rbd_ros.control.session.seen import beat
+from rbd_ros.control.step.requests import check_request
+from rbd_ros.control.step.seen import beat
 from rbd_ros.control.supervisor.due import is_blind, is_finished, is_live
 from rbd_ros.control.torque.torque import relaxes_at
 from rbd_ros.loop.handover import answer, is_posted

@@ -22,7 +22,7 @@ import numpy as np
 import pytest
 from rbd_ros.control.interface.causes import Cause
 from rbd_ros.control.interface.events import Kind
-from rbd_ros.control.session.requests import Starting
+from rbd_ros.control.step.requests import Starting
 from rbd_ros.control.supervisor.states import StateCode, SupervisorState as State
 from rbd_ros.loop.handover import is_answered
 from rbd_ros.loop.records import Ask, Handle, NOTHING

@@ -33,7 +33,7 @@ from rbd_ros.control import controller as controller_module
 from rbd_ros.control.interface.causes import Cause
 from rbd_ros.control.interface.results import GoalError
 from rbd_ros.control.references.trajectory import Knots
-from rbd_ros.control.session.requests import Starting
+from rbd_ros.control.step.requests import Starting
 from rbd_ros.loop import native_loop, rcl
 from rbd_ros.loop.native_loop import LoopSilent
 from rbd_ros.loop.words import STOP_AND_END, Word

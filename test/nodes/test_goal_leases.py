@@ -29,7 +29,7 @@ from control_msgs.action import FollowJointTrajectory
 from node_rig import Goal, JOINTS, NodeRig, START
 import numpy as np
 import pytest
-from rbd_ros.control.session.progress import Progress
+from rbd_ros.control.step.progress import Progress
 from rbd_ros.nodes.controller.goal_leases import GoalLeases
 from rbd_ros.nodes.goal_signs import ClientSigns
 from trajectory_msgs.msg import JointTrajectoryPoint

@@ -35,7 +35,7 @@ from rbd_ros.control.interface.events import Event, Kind, Result
 from rbd_ros.control.joint_states.intake import Intake
 from rbd_ros.control.joint_states.sources import SOURCES
 from rbd_ros.control.session import seen as session_seen
-from rbd_ros.control.session.requests import Session
+from rbd_ros.control.step.requests import Session
 from rbd_ros.control.snapshots import Noted
 from rbd_ros.control.step.exchange import Mail, Notes
 from rbd_ros.control.step.state import Parameters, State
@@ -207,6 +207,7 @@ class StubLoop:
         self.x.now = u.now
         if u.kind == Kind.STATE:
             self.y.send, notes.cycle = 1.0, 1.0
+            self.x.taken += 1.0
         self.step(seen)
 
     # -- functions of C -----------------------------------------------------------------------

@@ -45,10 +45,10 @@ from rbd_ros.control.parameters.settings import Settings
 from rbd_ros.control.references.goals import read_tolerances
 from rbd_ros.control.references.joint_requests import Streamed
 from rbd_ros.control.references.trajectory import Knots
-from rbd_ros.control.session.leases import judge_lease, Leases, note_feedback, take_sign
-from rbd_ros.control.session.progress import note_progress, Progress
-from rbd_ros.control.session.requests import ask_end, check_request
-from rbd_ros.control.session.seen import beat, gather_words, see, Seen
+from rbd_ros.control.step.leases import judge_lease, Leases, note_feedback, take_sign
+from rbd_ros.control.step.progress import note_progress, Progress
+from rbd_ros.control.step.requests import ask_end, check_request
+from rbd_ros.control.step.seen import beat, gather_words, see, Seen
 from rbd_ros.control.step.state import State
 from rbd_ros.loop.endpoints import Endpoints
 from rbd_ros.loop.happenings import happen

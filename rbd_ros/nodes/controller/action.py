@@ -38,7 +38,7 @@ from rbd_ros.control.paths.curve import WayPoints
 from rbd_ros.control.paths.plans import PathPlan
 from rbd_ros.control.references.goals import other_mode, read_tolerances, Tolerances
 from rbd_ros.control.references.trajectory import Knots
-from rbd_ros.control.session.progress import note_progress, Progress
+from rbd_ros.control.step.progress import note_progress, Progress
 from rbd_ros.control.supervisor.states import SupervisorState as State
 from rbd_ros.errors import RbdError
 from rbd_ros.nodes.callback_guard import DEEP, last_line

@@ -29,7 +29,7 @@ from builtin_interfaces.msg import Time
 from control_msgs.action import FollowJointTrajectory
 import numpy as np
 import numpy.typing as npt
-from rbd_ros.control.session.progress import note_progress, Progress
+from rbd_ros.control.step.progress import note_progress, Progress
 from rclpy.action.server import ServerGoalHandle
 from rclpy.node import Node
 from trajectory_msgs.msg import JointTrajectoryPoint

@@ -21,8 +21,8 @@ from collections.abc import Hashable
 from action_msgs.msg import GoalInfo
 from builtin_interfaces.msg import Time
 import numpy as np
-from rbd_ros.control.session.leases import judge_lease, Leases, note_feedback, take_sign
-from rbd_ros.control.session.progress import Progress
+from rbd_ros.control.step.leases import judge_lease, Leases, note_feedback, take_sign
+from rbd_ros.control.step.progress import Progress
 
 __all__ = ['GoalLeases']
 

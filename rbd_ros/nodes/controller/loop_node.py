@@ -33,7 +33,7 @@ from rbd_ros.control.controller import Controller
 from rbd_ros.control.interface.causes import Cause
 from rbd_ros.control.interface.words import SessionWord
 from rbd_ros.control.parameters.settings import Settings
-from rbd_ros.control.session.requests import Starting, stop_word
+from rbd_ros.control.step.requests import Starting, stop_word
 from rbd_ros.control.supervisor.states import STOP_LIMIT
 from rbd_ros.loop.endpoints import Endpoints
 from rbd_ros.loop.native_loop import NativeLoop

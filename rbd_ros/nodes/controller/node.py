@@ -38,7 +38,7 @@ from rbd_ros.control.parameters.settings import Settings
 from rbd_ros.control.parameters.table import with_modes
 from rbd_ros.control.robot import Robot
 from rbd_ros.control.robot_now import ControlledRobot
-from rbd_ros.control.session.requests import Starting
+from rbd_ros.control.step.requests import Starting
 from rbd_ros.control.supervisor.states import STOP_LIMIT
 from rbd_ros.errors import RbdError, SettingError
 from rbd_ros.nodes import parameters

@@ -25,7 +25,7 @@ from __future__ import annotations
 from rbd_ros.compiler.procedure import Matrix, Vector
 from rbd_ros.compiler.records import field, Record
 from rbd_ros.control.references.pieces import slot_of
-from rbd_ros.control.session.progress import Progress
+from rbd_ros.control.step.progress import Progress
 
 __all__ = ['judge_lease', 'Leases', 'note_feedback', 'take_sign']
 
