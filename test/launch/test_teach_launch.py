@@ -35,7 +35,7 @@ import numpy as np
 import pytest
 import rbd_ros
 from rbd_ros.command_line.app import app
-from rbd_ros.control.modes.modes import Takes, taking
+from rbd_ros.control.modes import Takes, taking
 from rbd_ros.nodes.taught_robot import TaughtRobot
 from rbd_ros.teaching.demonstration import shown_points, TOLERANCE
 from rbd_ros.teaching.lesson import Lesson

@@ -24,7 +24,7 @@ from geometry_msgs.msg import PoseStamped, TwistStamped, WrenchStamped
 from node_rig import JOINTS, LATCHED, NodeRig, START
 import numpy as np
 import pytest
-from rbd_ros.control.load.payload import rotation
+from rbd_ros.control.interface.payload import rotation
 from rbd_ros.loop.records import STATES_KEPT, Times
 from rbd_ros.loop.words import Word
 from rbd_ros.nodes.controller import diagnostics, reports

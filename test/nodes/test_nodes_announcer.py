@@ -22,7 +22,7 @@ pytest.importorskip('rclpy', reason='ROS is not sourced')
 controller_rig = pytest.importorskip('controller_rig')
 from rbd_ros.compiler import sqrt  # noqa: E402
 from rbd_ros.control.interface.causes import Cause  # noqa: E402
-from rbd_ros.control.modes.modes import own_mode  # noqa: E402
+from rbd_ros.control.modes import own_mode  # noqa: E402
 from rbd_ros.nodes.controller.announcer import Announcer  # noqa: E402
 
 
