@@ -32,8 +32,8 @@ from numpy.typing import NDArray
 
 from rbd_ros.compiler.backends import BACKENDS, has_llvm
 from rbd_ros.compiler.language.foreign import Foreign as Foreign
-from rbd_ros.compiler.language.kernels import check_sizes, gives as gives, NamedKernel as NamedKernel
-from rbd_ros.compiler.language.kernels import takes as takes
+from rbd_ros.compiler.language.kernels import (
+    check_sizes, gives as gives, NamedKernel as NamedKernel, takes as takes)
 from rbd_ros.compiler.language.octets import Bytes as Bytes
 from rbd_ros.compiler.records import plain_array, Record
 

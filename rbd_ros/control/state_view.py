@@ -27,7 +27,6 @@ from rbd_ros.control.joint_states.arrival import is_ready
 from rbd_ros.control.joint_states.diagnosis import missing_joints
 from rbd_ros.control.joint_states.intake import Intake
 from rbd_ros.control.joint_states.sources import Reason
-from rbd_ros.control.laws.laws import law_leads, law_tracks
 from rbd_ros.control.monitors.guards import is_alive
 from rbd_ros.control.references.joint_reference import distance
 from rbd_ros.control.speaker import Speaker
@@ -101,12 +100,12 @@ class StateView:
     @property
     def tracks(self) -> bool:
         """Return whether the law in force follows the reference of the joints."""
-        return law_tracks(self.x.laws)
+        return self.x.laws.tracks()
 
     @property
     def leads(self) -> bool:
         """Return whether the law in force follows the reference of the tip."""
-        return law_leads(self.x.laws)
+        return self.x.laws.leads()
 
     def faults(self) -> dict[str, str]:
         """Return the sentences of all latched faults by cause, first one first."""

@@ -113,7 +113,8 @@ def written(folder, seed):
         lines.append(f'    k({", ".join([*first, *rng.permutation(named)])})')
         lines.append('    v[:] += 0.125 * k.torque + x.torque')
     text = '\n'.join([
-        'from rbd_ros.compiler.language.whole import where', 'from test_named_kernels import *', '',
+        'from rbd_ros.compiler.language.whole import where',
+        'from test_named_kernels import *', '',
         'def largest(v: Vector) -> float:', '    return max(abs(v), default=0.0)', '',
         'def entry(x: Outer, v: Vector, k: Swing) -> None:', *lines, ''])
     file = folder / f'calls_{seed}.py'
@@ -200,7 +201,8 @@ def test_sizes_are_compared_when_a_procedure_is_bound():
     """In each form: machine code would read beyond the end."""
     _, v, k = things()
     x = Outer({'n': 4, 'm': 5})
-    for form in (lambda: bind(one_call, x, v, k), lambda: bind(one_call, x, v, k, backend='python'),
+    for form in (lambda: bind(one_call, x, v, k),
+                 lambda: bind(one_call, x, v, k, backend='python'),
                  lambda: emit_procedure(one_call, x, v, k, kernels={k.run: GRAPH})):
         with pytest.raises(TypeError, match='Swing has n = 3, Outer has n = 4'):
             form()

@@ -21,9 +21,11 @@ import numpy as np
 import pytest
 from rbd_ros.compiler.procedure import bind, Vector
 from rbd_ros.control.interface.events import Joints, NOBODY, Structure
+from rbd_ros.control.kernels.declared import MomentumKernel
+from rbd_ros.control.load.load import Load
 from rbd_ros.control.observers.external import external_wrench
 from rbd_ros.control.observers.momentum import (
-    Momentum, MomentumKernel, reset_momentum, settled, update_momentum)
+    Momentum, reset_momentum, settled, update_momentum)
 from rbd_ros.control.observers.observer import observe, Observer, ObserverParameters
 from rbd_ros.control.observers.standstill import (
     fill_standstill, Standstill, StandstillParameters, trust_model)
@@ -39,8 +41,7 @@ ONE = {'n': 1, 'm': 1}
 
 def kernel_of_one():
     """Return a kernel of one joint whose arrays a test fills."""
-    return MomentumKernel(lambda: 0, *(np.zeros(1) for _ in range(2)), np.zeros((1, 1)),
-                          *(np.zeros(1) for _ in range(2)), np.zeros(3), np.zeros(10))
+    return MomentumKernel.idle(lambda: 0, ONE)
 
 
 def observed(x, kernel, inertia, qd, bias, tau, dt, gain):
@@ -177,13 +178,13 @@ def test_after_a_gap_the_filter_of_the_drive_begins_anew():
     when its states ceased. Afterwards it rests under no torque, and nothing pushes it.
     """
     x, p, kernel = Observer(ONE), ObserverParameters(ONE), kernel_of_one()
-    joints, structure = Joints(ONE), Structure(ONE)
+    load, joints, structure = Load(ONE), Joints(ONE), Structure(ONE)
     p.velocity_filter, p.limit[:], p.usual_share[:] = 0.02, 50.0, 50.0
     joints.differenced, kernel.H[:] = 1.0, 1.0
     gain, now, v, filtered = np.array([30.0]), 10.0, 0.0, 0.0
     for _ in range(300):
-        observe(x, p, kernel, joints, structure, gain, 0.0, np.array([20.0]), LoadTrust.USUAL,
-                now)
+        observe(x, p, kernel, load, joints, structure, gain, 0.0, np.array([20.0]),
+                LoadTrust.USUAL, now)
         now += 0.001
         v += 0.001 * 20.0
         filtered += 0.001 / 0.021 * (v - filtered)
@@ -193,7 +194,8 @@ def test_after_a_gap_the_filter_of_the_drive_begins_anew():
     joints.qd[0] = 0.0
     for _ in range(100):
         now += 0.001
-        observe(x, p, kernel, joints, structure, gain, 0.0, np.zeros(1), LoadTrust.USUAL, now)
+        observe(x, p, kernel, load, joints, structure, gain, 0.0, np.zeros(1), LoadTrust.USUAL,
+                now)
         assert abs(x.momentum.torque[0]) < 1e-9
 
 

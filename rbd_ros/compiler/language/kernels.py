@@ -164,9 +164,9 @@ class NamedKernel(tuple[Any, ...]):
                     raise TypeError(f'{cls.__name__} {kind} {port.name} of '
                                     f'{" x ".join(port.dims)}, the kernel has it as {shape} with '
                                     f'{sizes}: make declaration and graph agree')
-        arrays = {('takes', name): each for name, each in bound.inputs.items()}
-        arrays |= {('gives', name): each for name, each in bound.outputs.items()}
-        return cls._make([bound, *[arrays[each.kind, each.traced] for each in cls.fields]])
+        return cls._make([bound, *[
+            (bound.inputs if each.kind == 'takes' else bound.outputs)[each.traced]
+            for each in cls.fields]])
 
     @classmethod
     def idle(cls: type[_Kernel], other: _Bound, sizes: Mapping[str, int]) -> _Kernel:
@@ -265,24 +265,20 @@ def check_sizes(given: Iterable[object]) -> None:
     :param given: see :func:`rbd_ros.compiler.procedure.bind`.
     :raises TypeError: if a name stands for different numbers; says where.
     """
-    things = list(_sized(given))
+    things = sorted(_sized(given), key=lambda each: isinstance(each, Record))  # kernels first
     known: dict[str, tuple[int, str]] = {}
-    for each in [each for each in things if isinstance(each, NamedKernel)]:
+    for each in things:
+        own = type(each).__name__
         for name, size in each.sizes.items():
-            _agree(known.setdefault(name, (size, type(each).__name__)), each, name, size)
-    for each in [each for each in things if isinstance(each, Record)]:
-        for name, size in each.sizes.items():
-            if name in known:
-                _agree(known[name], each, name, size)
+            if isinstance(each, NamedKernel):
+                known.setdefault(name, (size, own))
+            if known.get(name, (size, own))[0] != size:
+                other, first = known[name]
+                raise TypeError(f'{first} has {name} = {other}, {own} has {name} = {size}: bind '
+                                'kernels and records of the same sizes')
 
 
-def _agree(known: tuple[int, str], thing: object, name: str, size: int) -> None:
-    if known[0] != size:
-        raise TypeError(f'{known[1]} has {name} = {known[0]}, {type(thing).__name__} has {name} = '
-                        f'{size}: bind kernels and records of one robot')
-
-
-def _sized(given: Iterable[object]) -> Iterator[Any]:
+def _sized(given: Iterable[object]) -> Iterator[NamedKernel | Record]:
     """Yield the records and kernels, those in tuples too."""
     for each in given:
         if isinstance(each, (Record, NamedKernel)):

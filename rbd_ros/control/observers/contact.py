@@ -31,12 +31,14 @@ from rbd_ros.compiler.procedure import Vector
 from rbd_ros.control.interface.cause_codes import CauseCode
 from rbd_ros.control.interface.events import (
     accuse, Joints, NEVER, NOBODY, NONE, Result, Structure, tell)
+from rbd_ros.control.kernels.declared import ContactKernel, MomentumKernel
+from rbd_ros.control.load.load import Load
 from rbd_ros.control.numerics.places import place_of
 from rbd_ros.control.observers.contact_records import (
-    Contact, ContactKernel, ContactParameters, ContactRoom, REACTIONS)
+    Contact, ContactParameters, ContactRoom, REACTIONS)
 from rbd_ros.control.observers.frame_contact import find_energy, find_wrench
 from rbd_ros.control.observers.momentum import (
-    is_finite_momentum, is_time, MomentumKernel, reset_momentum, settled, update_momentum)
+    is_finite_momentum, is_time, reset_momentum, settled, update_momentum)
 from rbd_ros.control.observers.words import ObserverWord
 from rbd_ros.control.parameters.settings import Settings
 
@@ -114,8 +116,8 @@ def _forget(x: Contact) -> None:
 
 
 def feel_contact(x: Contact, p: ContactParameters, room: ContactRoom, momentum: MomentumKernel,
-                 kernel: ContactKernel, joints: Joints, s: Structure, acted: Vector, acts: float,
-                 torque: Vector, now: float) -> None:
+                 kernel: ContactKernel, load: Load, joints: Joints, s: Structure, acted: Vector,
+                 acts: float, torque: Vector, now: float) -> None:
     """
     Feel a state, after the observer of the load has taken it.
 
@@ -124,6 +126,7 @@ def feel_contact(x: Contact, p: ContactParameters, room: ContactRoom, momentum: 
     :param room: for matrices.
     :param momentum: evaluated at the state.
     :param kernel: is evaluated there.
+    :param load: payload and gravity that count now.
     :param joints: the state.
     :param s: which joints are which.
     :param acted: mean torque that the state answers to, N.m.
@@ -139,10 +142,7 @@ def feel_contact(x: Contact, p: ContactParameters, room: ContactRoom, momentum: 
     if not 0.0 < elapsed <= _GAP:
         _forget(x)
     _observe(x, p, momentum, joints, s, acted, acts, torque, elapsed)
-    for j in range(len(kernel.q)):
-        kernel.q[j] = joints.q[j]
-        kernel.qd[j] = joints.qd[j]
-    kernel.run()
+    kernel(joints, acting=load.gravity, payload=load.payload)
     find_wrench(x.wrench, room, kernel.J, x.external)
     find_energy(x, room, momentum.H, kernel.J, kernel.velocity, s)
     if not (is_finite_momentum(x.momentum) and _are_numbers(x.external)

@@ -26,15 +26,13 @@ columns. The observer filters what the model does not explain:
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
 
-from rbd_ros.compiler.kernel import Bound
-from rbd_ros.compiler.procedure import Kernel, Matrix, Vector
+from rbd_ros.compiler.procedure import Matrix, Vector
 from rbd_ros.compiler.records import field, Record
+from rbd_ros.control.kernels.declared import MomentumKernel as MomentumKernel
 
-__all__ = ['are_finite', 'is_finite_momentum', 'is_time', 'Momentum', 'momentum_kernel',
-           'MomentumKernel', 'reset_momentum', 'settled', 'take_momentum',
-           'update_momentum']
+__all__ = ['are_finite', 'is_finite_momentum', 'is_time', 'Momentum', 'reset_momentum', 'settled',
+           'take_momentum', 'update_momentum']
 
 #: s; times beyond are none
 _LATEST = 1e17
@@ -56,40 +54,6 @@ class Momentum(Record):
     qd: Vector = field('m', 'rad/s or m/s', 'velocities of the last state')
     bias: Vector = field('n', 'N.m or N', 'C with gravity at the last state')
     tau: Vector = field('n', 'N.m or N', 'torque that acts since then')
-
-
-class MomentumKernel(NamedTuple):
-    """
-    The kernel 'momentum' with its arrays.
-
-    :param q: input, positions of all joints of the model.
-    :param qd: input, velocities.
-    :param H: rows of the inertia matrix of the controlled joints.
-    :param bias: C(q, qd) with gravity.
-    :param gravity: g(q).
-    :param acting: input, gravity in base coordinates.
-    :param payload: input, its ten numbers.
-    """
-
-    run: Kernel
-    q: Vector
-    qd: Vector
-    H: Matrix
-    bias: Vector
-    gravity: Vector
-    acting: Vector
-    payload: Vector
-
-
-def momentum_kernel(bound: Bound) -> MomentumKernel:
-    """
-    Return the kernel with its arrays.
-
-    :param bound: kernel 'momentum'.
-    """
-    inputs, outputs = bound.inputs, bound.outputs
-    return MomentumKernel(bound, inputs['q'], inputs['qd'], outputs['H'], outputs['bias'],
-                          outputs['gravity'], inputs['gravity'], inputs['payload'])
 
 
 def is_time(now: float) -> bool:

@@ -27,10 +27,11 @@ import numpy as np
 from rbd_ros.compiler.procedure import Vector
 from rbd_ros.compiler.records import field, group, Record
 from rbd_ros.control.interface.events import Joints, NEVER, NONE, Structure
+from rbd_ros.control.kernels.declared import MomentumKernel
+from rbd_ros.control.load.load import Load
 from rbd_ros.control.numerics.places import place_of
 from rbd_ros.control.observers.momentum import (
-    are_finite, is_finite_momentum, is_time, Momentum, MomentumKernel, reset_momentum,
-    update_momentum)
+    are_finite, is_finite_momentum, is_time, Momentum, reset_momentum, update_momentum)
 from rbd_ros.control.observers.torque_history import (
     clear_torques, find_mean_torque, note_torque, TorqueHistory)
 from rbd_ros.control.parameters.settings import Settings
@@ -160,7 +161,7 @@ def bandwidth(p: ObserverParameters, gain: float, differenced: float) -> float:
     return max(0.0, gain)  # 0 if that is no number
 
 
-def observe(x: Observer, p: ObserverParameters, kernel: MomentumKernel, joints: Joints,
+def observe(x: Observer, p: ObserverParameters, kernel: MomentumKernel, load: Load, joints: Joints,
             s: Structure, gain: Vector, delay: float, torque: Vector, trust: int,
             now: float) -> None:
     """
@@ -169,6 +170,7 @@ def observe(x: Observer, p: ObserverParameters, kernel: MomentumKernel, joints: 
     :param x: the observer.
     :param p: its parameters.
     :param kernel: is evaluated at the state.
+    :param load: payload and gravity that count now.
     :param joints: the state.
     :param s: which joints are which.
     :param gain: bandwidth that suits the delay, 1/s.
@@ -184,10 +186,7 @@ def observe(x: Observer, p: ObserverParameters, kernel: MomentumKernel, joints: 
     x.time = now
     if not 0.0 < elapsed <= _GAP:
         reset_observer(x)
-    for j in range(len(kernel.q)):
-        kernel.q[j] = joints.q[j]
-        kernel.qd[j] = joints.qd[j]
-    kernel.run()
+    kernel(joints, acting=load.gravity, payload=load.payload)
     _find_acted(x, p, kernel.bias, gain, delay, elapsed, joints.differenced)
     note_torque(x.sent, now, torque, delay + _GAP)
     update_momentum(x.momentum, kernel, torque, elapsed, x.gain, x.acted, x.acts)

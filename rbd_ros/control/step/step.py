@@ -34,8 +34,8 @@ from rbd_ros.control.joint_states.timeliness import (
     ages_known, lateness, restart_delays, restart_rate)
 from rbd_ros.control.laws.design import (
     follow_lateness, note_delay, redesign, restart_design)
-from rbd_ros.control.laws.laws import choose_law, is_law, MOST_MODES
-from rbd_ros.control.laws.stops import gravity_of
+from rbd_ros.control.laws.law_records import MOST_MODES
+from rbd_ros.control.laws.stops import find_gravity
 from rbd_ros.control.load.load import apply_load, judge_weight, take_gravity, take_payload
 from rbd_ros.control.monitors.guards import check_dead_man, is_alive, press
 from rbd_ros.control.monitors.monitors import changed_law
@@ -209,7 +209,7 @@ def _carry(x: State, u: Event, p: Parameters, k: Kernels, y: Result) -> None:
 def _weigh(x: State, u: Event, p: Parameters, k: Kernels, y: Result) -> None:
     """Refuse a payload that the torque limits cannot hold; without a known pose none is."""
     if is_ready(x.joints, u.now):
-        gravity_of(k.stop, x.joints, x.load.gravity, u.numbers)
+        find_gravity(k.stop, x.joints.q, x.joints.qd, x.load.gravity, u.numbers)
         judge_weight(k.stop.gravity, p.stops.limit, u.numbers[0], y)
 
 
@@ -241,7 +241,7 @@ def _apply(x: State, p: Parameters, k: Kernels, w: Work, y: Result) -> None:
     if p.mode == x.mode or not _is_mode(p):
         return
     x.mode = math.floor(p.mode)
-    other = choose_law(x.laws, p.laws)
+    other = x.laws.choose(p.laws)
     abort_goal(x.references.joint.goal, ReferenceWord.MODE_CHANGED, x.mode)
     if is_working(x.command.supervisor):
         if other:
@@ -256,4 +256,4 @@ def _apply(x: State, p: Parameters, k: Kernels, w: Work, y: Result) -> None:
 
 def _is_mode(p: Parameters) -> bool:
     """Return whether the mode is one; what is none changes nothing."""
-    return 0.0 <= p.mode < p.modes <= MOST_MODES and is_law(p.laws)
+    return 0.0 <= p.mode < p.modes <= MOST_MODES and p.laws.is_law()
