@@ -22,7 +22,7 @@ import pytest
 
 from rbd_ros.control.interface.causes import Cause
 from rbd_ros.control.kernels.declared import MomentumKernel
-from rbd_ros.control.observers.momentum import Momentum, update_momentum
+from rbd_ros.control.observers.momentum import Momentum
 
 GAIN, DT = 20.0, 0.01
 SHARE = 1.0 - math.exp(-GAIN * DT)
@@ -34,7 +34,7 @@ def observe(x, *, inertia, qd, bias=0.0, tau=0.0, acted=math.nan):
         return np.array(values)
     kernel = MomentumKernel.idle(lambda: 0, {'n': 1, 'm': 1})
     kernel.H[:], kernel.qd[:], kernel.bias[:] = inertia, qd, bias
-    update_momentum(x, kernel, numbers(tau), DT, numbers(GAIN), numbers(acted),
+    x.update(kernel, numbers(tau), DT, numbers(GAIN), numbers(acted),
                     0.0 if math.isnan(acted) else 1.0)
     return x.torque[0]
 

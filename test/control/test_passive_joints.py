@@ -21,7 +21,7 @@ from rbd_ros import load_urdf
 from rbd_ros.control.controller import Controller
 from rbd_ros.control.kernels.declared import MomentumKernel
 from rbd_ros.control.kernels.kernels import LawKernels
-from rbd_ros.control.observers.momentum import Momentum, update_momentum
+from rbd_ros.control.observers.momentum import Momentum
 from rbd_ros.control.parameters.assembly import build_robot, compile_kernels
 from rbd_ros.control.parameters.settings import Settings
 from rbd_ros.control.parameters.table import defaults
@@ -164,10 +164,10 @@ def test_observer_counts_the_momentum_of_joints_that_others_move(case):
             acceleration[driven] = -10.0 * np.sin(5.0 * (t + 0.5 * dt))    # in the next period
             out = run(bound, angle, speed)
             torque = peer.inverse(angle, speed, acceleration)[index] - push
-            update_momentum(observer, kernel, torque, dt, gain, torque, 0.0)
+            observer.update(kernel, torque, dt, gain, torque, 0.0)
             narrow.H[:], narrow.qd[:] = out['H'][:, index], speed[index]
             narrow.bias[:] = out['bias']
-            update_momentum(blind, narrow, torque, dt, gain, torque, 0.0)
+            blind.update(narrow, torque, dt, gain, torque, 0.0)
             if k > 500:
                 np.testing.assert_allclose(observer.torque, push, rtol=0, atol=0.03)
         # without the columns of that joint its push of several N.m would look like a collision

@@ -105,7 +105,7 @@ def bindings_of(controller: Controller, plant: tuple[Bound, Graph]) -> Bindings:
     :param controller: whose records they begin with.
     :param plant: one step of the robot's motion, and its graph.
     """
-    settings, world = controller.settings, World(controller.x.sizes)
+    settings = controller.settings
     needed = {*_ALWAYS, _OF_LAW[LawCode(int(controller.x.laws.law))]}
     if is_watched(controller.p.contact):
         needed |= {'contact', 'float', 'impedance'}
@@ -113,11 +113,11 @@ def bindings_of(controller: Controller, plant: tuple[Bound, Graph]) -> Bindings:
         name: bound for name, bound in controller.kernels.items() if name in needed})]
     kernels += [(bound, None) for name, bound in controller.kernels.items()
                 if name not in (*needed, 'report')]
-    given = *controller.given, world, plant_of(plant[0])
+    given = *controller.given, plant_of(plant[0], World(controller.x.sizes))
     choices: dict[int, Choice | Memory] = {
         0: _near, 1: Memory.NEAR, 2: Memory.COMMON, 3: Memory.COMMON, 4: Memory.NEAR,
-        5: Memory.NEAR, 6: Memory.NEAR, 7: Memory.NEAR, 8: Memory.NEAR}
-    supervisor, parts = controller.x.command.supervisor, given[8]
+        5: Memory.NEAR, 6: Memory.NEAR, 7: Memory.NEAR}
+    supervisor, parts = controller.x.command.supervisor, given[7]
     at = supervisor.single_place('state')
     watched = [parts.q, parts.qd, controller.y.torque, supervisor.memory[at:at + 1]]
     return Bindings(given, choices, [*kernels, plant], watched)

@@ -22,7 +22,7 @@ import numpy as np
 import numpy.typing as npt
 from rbd_ros.compiler import Bound
 from rbd_ros.control.kernels.declared import MomentumKernel
-from rbd_ros.control.observers.momentum import Momentum, reset_momentum, update_momentum
+from rbd_ros.control.observers.momentum import Momentum
 
 __all__ = ['external_wrench', 'ExternalTorque']
 
@@ -45,7 +45,7 @@ class ExternalTorque:
 
     def reset(self) -> None:
         """Forget everything, after a gap."""
-        reset_momentum(self._momentum)
+        self._momentum.reset()
 
     def update(self, qd: Array, torque: Array, dt: float, gain: Array) -> Array:
         """
@@ -59,7 +59,7 @@ class ExternalTorque:
         """
         self._kernel.qd[:] = qd
         self._kernel.H[:], self._kernel.bias[:] = self._report['H'], self._report['bias']
-        update_momentum(self._momentum, self._kernel, torque, dt, gain, torque, 1.0)
+        self._momentum.update(self._kernel, torque, dt, gain, torque, 1.0)
         return self._momentum.torque
 
 

@@ -34,9 +34,9 @@ import numpy as np
 from rbd_ros.compiler.procedure import Matrix, Vector
 from rbd_ros.compiler.records import field, group, Record
 from rbd_ros.control.interface.events import Joints, NOBODY, NONE, Structure
+from rbd_ros.control.kernels.declared import MomentumKernel
 from rbd_ros.control.numerics.places import place_of
-from rbd_ros.control.observers.momentum import (
-    is_finite_momentum, Momentum, MomentumKernel, reset_momentum, settled, update_momentum)
+from rbd_ros.control.observers.momentum import Momentum, settled
 from rbd_ros.control.observers.observer import bandwidth, ObserverParameters
 from rbd_ros.control.parameters.settings import Settings
 
@@ -141,7 +141,7 @@ def restart_unseen(x: UnseenMotion) -> None:
     for i in range(len(x.stays)):
         _show(x, i)
         x.moved[i], x.friction[i], x.step[i] = 0.0, 0.0, 0.0
-    reset_momentum(x.seen)
+    x.seen.reset()
 
 
 def is_touched(x: UnseenMotion, i: int) -> bool:
@@ -187,7 +187,7 @@ def follow_unseen(x: UnseenMotion, p: UnseenParameters, o: ObserverParameters,
     """
     dt = joints.elapsed
     if not 0.0 < dt <= _GAP:
-        reset_momentum(x.seen)
+        x.seen.reset()
         return
     x.still += dt
     fast = False
@@ -264,14 +264,12 @@ def _hide(x: UnseenMotion, joints: Joints, i: int, dt: float) -> None:
 def _observe(x: UnseenMotion, o: ObserverParameters, kernel: MomentumKernel, joints: Joints,
              s: Structure, gain: Vector, torque: Vector, dt: float) -> None:
     """Observe what acts on all joints where their sensors say; in motion it is friction."""
-    for j in range(len(kernel.q)):
-        kernel.q[j], kernel.qd[j] = joints.q[j], joints.qd[j]
-    kernel.run()
+    kernel(joints, acting=kernel.acting, payload=kernel.payload)
     for i in range(len(gain)):
         x.gain[i] = bandwidth(o, gain[i], joints.differenced)
-    update_momentum(x.seen, kernel, torque, dt, x.gain, torque, 0.0)
-    if not is_finite_momentum(x.seen):
-        reset_momentum(x.seen)
+    x.seen.update(kernel, torque, dt, x.gain, torque, 0.0)
+    if not x.seen.is_finite():
+        x.seen.reset()
     for i in range(len(x.friction)):
         if abs(joints.qd[place_of(s, i)]) > _MOVES and not joints.repeated[i] > 0.0:
             x.moved[i] = min(x.moved[i] + dt, _LEARNT)

@@ -22,7 +22,6 @@ evaluated gives NaN, which is found where torques are checked; it leaves no trac
 from __future__ import annotations
 
 from rbd_ros.compiler.procedure import Matrix, Vector
-from rbd_ros.control.force_torque.force_law import force_law
 from rbd_ros.control.interface.events import Event, Result
 from rbd_ros.control.laws.law_records import LawCode, moved_on
 from rbd_ros.control.laws.stops import hold_within
@@ -165,8 +164,8 @@ def _follow_moving(x: State, tip: TaskReference, u: Event, p: Parameters, k: Ker
     advance_task_reference(tip, p.references.task, u.now)
     x.laws.task.prepare(p.laws.task, p.laws.switch_time, u.now)
     if p.force.used and x.sensor.known > 0.0:
-        force_law(x.force, p.force, tip.wrench, is_asked(tip, p.references.task, u.now),
-                  x.sensor.wrench, x.sensor.axes, k.task.velocity, x.design.task_pace, u.now)
+        x.force.advance(p.force, tip.wrench, is_asked(tip, p.references.task, u.now), x.sensor,
+                        k.task.velocity, x.design.task_pace, u.now)
         move_tip(x, tip, p, k, w, x.force.wrench)
     else:
         move_tip(x, tip, p, k, w, tip.wrench)

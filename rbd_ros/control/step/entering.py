@@ -21,7 +21,6 @@ step or in the next.
 from __future__ import annotations
 
 from rbd_ros.compiler.procedure import Matrix, Vector
-from rbd_ros.control.force_torque.force_law import begin_force_law
 from rbd_ros.control.interface.events import Event, NOBODY, Result, tell
 from rbd_ros.control.joint_states.diagnosis import diagnose
 from rbd_ros.control.joint_states.timeliness import restart_delays, restart_punctual
@@ -31,7 +30,6 @@ from rbd_ros.control.laws.way_back import begin_return, forget_way
 from rbd_ros.control.monitors.monitors import begin_watch, restart_plausible
 from rbd_ros.control.numerics.places import place_of
 from rbd_ros.control.observers.contact import restart_contact
-from rbd_ros.control.observers.observer import drop_load, forget_load, reset_observer
 from rbd_ros.control.observers.standstill import restart_standstill
 from rbd_ros.control.references.goal_watch import abort_goal
 from rbd_ros.control.references.joint_reference import rest_joint_reference, start_joint_reference
@@ -109,7 +107,7 @@ def announce(x: State, p: Parameters, k: Kernels, w: Work, y: Result) -> None:
     :param y: result.
     """
     if trust_in_load(x.command.supervisor) == LoadTrust.NONE:
-        drop_load(x.observer)
+        x.observer.drop_load()
     if not changed(x.command, p.command):
         return
     state = int(x.command.supervisor.state)
@@ -139,7 +137,7 @@ def _enter_ramping_in(x: State, p: Parameters, k: Kernels, w: Work, y: Result) -
     note_filter(x.design, p.design, x.joints.differenced)
     restart_punctual(x.states.punctual)  # what comes after a loss counts, not what came before
     enter_law(x, p, k, w)
-    reset_observer(x.observer)
+    x.observer.restart()
     restart_contact(x.contact)
     forget_way(x.way_back)
     restart_standstill(x.standstill)
@@ -163,9 +161,9 @@ def _enter_braking(x: State, p: Parameters) -> None:
     asked = only_operator(x.command.supervisor.faults)
     x.brake.enter(p.stops, urgent=not asked)
     if asked:
-        forget_load(x.observer)  # a hand that has pushed the robot is no load
+        x.observer.forget_load()  # a hand that has pushed the robot is no load
     elif has_touched(x.command.supervisor):
-        drop_load(x.observer)  # what was in the way is none either, whatever else is wrong
+        x.observer.drop_load()  # what was in the way is none either, whatever else is wrong
 
 
 def _enter_touched(x: State, p: Parameters, k: Kernels, w: Work, state: int) -> None:
@@ -193,7 +191,7 @@ def enter_law(x: State, p: Parameters, k: Kernels, w: Work) -> None:
         start_joint_reference(x.references.joint, p.references.joint, x.joints, p.structure, w.qd)
         rest_joint_reference(x.references.joint, p.references.joint, x.now, p.laws.switch_time)
     elif x.laws.law == LawCode.TASK:
-        begin_force_law(x.force)
+        x.force.reset()
         _be_present(x, p, w)
         move_tip(x, x.references.task, p, k, w, x.force.wrench)
         _start_tip(x, p, w, k.task.R, k.task.p, k.task.velocity, moves=True)

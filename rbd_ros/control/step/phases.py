@@ -20,9 +20,8 @@ finish (fade, limits, observers). A law that is not finite falls back to braking
 
 from __future__ import annotations
 
-from rbd_ros.control.force_torque.force_law import force_rests
 from rbd_ros.control.force_torque.sensor import check_sensor, update_sensor
-from rbd_ros.control.interface.events import Event, NONE, Result
+from rbd_ros.control.interface.events import Event, NEVER, NONE, Result
 from rbd_ros.control.joint_states.arrival import is_ready
 from rbd_ros.control.joint_states.repeats import repeats_nothing, stuck
 from rbd_ros.control.joint_states.timeliness import in_time_for
@@ -33,9 +32,8 @@ from rbd_ros.control.load.load import check_gravity, share_load, update_load
 from rbd_ros.control.monitors.guards import is_alive
 from rbd_ros.control.monitors.monitors import check_plausible, check_watch
 from rbd_ros.control.observers.contact import (
-    check_contact, feel_contact, is_watched, returns_clear)
+    check_contact, is_watched, locate_contact, observe_contact, returns_clear)
 from rbd_ros.control.observers.frame_contact import energy_share, energy_speed
-from rbd_ros.control.observers.observer import observe
 from rbd_ros.control.observers.standstill import (
     check_standstill, is_doubtful, is_standstill_calm, predict_suspect, predict_unseen,
     replace_frozen, trust_model)
@@ -148,7 +146,7 @@ def _rests(x: State, p: Parameters) -> bool:
     if x.laws.tracks():
         return is_at_rest(x.references.joint.profile.state)
     if x.laws.leads():
-        return force_rests(x.force) and x.laws.task.rests(
+        return x.force.rests() and x.laws.task.rests(
             p.laws.task, x.references.task.pose.velocity, x.references.task.wrench)
     return True
 
@@ -233,9 +231,13 @@ def _observe(x: State, u: Event, p: Parameters, k: Kernels) -> None:
         delay = age
     if x.states.delays.jumped > 0.0:  # it was measured at another distance than it arrived
         x.observer.momentum.known = 0.0
-    observe(x.observer, p.observer, k.momentum, x.load, x.joints, p.structure,
-            x.design.observer_gain, delay, x.command.torque.limiter.last,
-            trust_in_load(x.command.supervisor), u.now)
+    k.momentum(x.joints, acting=x.load.gravity, payload=x.load.payload)
+    elapsed = x.observer.observe(
+        p.observer, k.momentum, x.design.observer_gain, delay, x.joints.differenced,
+        x.command.torque.limiter.last, u.now)
+    if elapsed > NEVER:
+        x.observer.share(p.observer, trust_in_load(x.command.supervisor), x.joints, p.structure,
+                         elapsed)
     predict_suspect(x.standstill, p.standstill, x.observer, k.momentum, x.joints, p.structure,
                     x.design.observer_gain, x.command.torque.limiter.last, u.now)
 
@@ -243,9 +245,11 @@ def _observe(x: State, u: Event, p: Parameters, k: Kernels) -> None:
 def _feel(x: State, u: Event, p: Parameters, k: Kernels, w: Work, y: Result) -> None:
     """Look for contacts of a robot that works or goes back, and keep the path that it comes."""
     state = int(x.command.supervisor.state)
-    feel_contact(x.contact, p.contact, w.contact, k.momentum, k.contact, x.load, x.joints,
-                 p.structure, x.observer.acted, x.observer.acts, x.command.torque.limiter.last,
-                 u.now)
+    if observe_contact(x.contact, p.contact, k.momentum, x.joints, p.structure, x.observer,
+                       x.command.torque.limiter.last, u.now):
+        k.contact(x.joints, acting=x.load.gravity, payload=x.load.payload)
+        locate_contact(x.contact, p.contact, w.contact, k.contact, k.momentum.H, x.joints,
+                       p.structure)
     x.references.task.pose.most = energy_speed(x.contact, p.contact)
     x.references.joint.share = energy_share(
         x.contact, p.contact, k.contact.J, x.references.joint.profile.target,
