@@ -350,7 +350,7 @@ def test_integral_waits_while_the_tool_is_fast() -> None:
     """Beyond half of the speed it grows no more, but it may shrink."""
     for speed, grows in ((-0.02, True), (-0.03, False), (0.03, True), (math.nan, False)):
         x, p = ForceLaw({}), gains()
-            for k in range(100):
+        for k in range(100):
             x.advance(p, np.array([0, 0, 0, 0, 0, -10.0]), 1, unloaded(),
                       np.array([0, 0, 0, 0, 0, speed]), 1.0, 1.0 + 0.01 * k)
         assert bool(x.integral[5]) is grows, speed
