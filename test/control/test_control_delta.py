@@ -22,9 +22,9 @@ from rbd_ros.compiler.procedure import bind
 from rbd_ros.control.interface.events import Joints, Result, Structure
 from rbd_ros.control.kernels.declared import LoopKernel
 from rbd_ros.control.kernels.kernels import LawKernels
-from rbd_ros.control.robot import make_robot
-from rbd_ros.control.start.closed_loops import (
+from rbd_ros.control.monitors.closed_loops import (
     check_loops, ClosedLoops, LoopLimits, restart_loops)
+from rbd_ros.control.robot import make_robot
 from rbd_ros.samples import mechanisms
 
 SHOULDERS = ['shoulder_1', 'shoulder_2', 'shoulder_3']

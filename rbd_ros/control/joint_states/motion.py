@@ -30,11 +30,11 @@ import math
 
 from rbd_ros.compiler.procedure import Vector
 from rbd_ros.compiler.records import field, group, Record
-from rbd_ros.control.interface.cause_codes import CauseCode
+from rbd_ros.control.interface.causes import Cause
 from rbd_ros.control.interface.events import accuse, Event, Joints, NOBODY, NONE, Result, Structure
+from rbd_ros.control.interface.words import ArrivalWord
 from rbd_ros.control.joint_states.sources import (
     AgeLimits, bounded, give_reason, is_stamped, Reason, Sources, span)
-from rbd_ros.control.joint_states.words import ArrivalWord
 from rbd_ros.control.numerics.angles import turn
 from rbd_ros.control.numerics.patience import is_calm, Patience, restart_patience, runs_out
 from rbd_ros.control.numerics.places import place_of
@@ -129,7 +129,7 @@ def restart_motion(x: Motion, joints: Joints) -> None:
     for c in range(len(x.source)):
         x.source[c], x.moved[c], x.step[c], x.elapsed[c] = NOBODY, 0.0, 0.0, 0.0
         x.pace[c], x.late[c], x.fast[c] = 0.0, 0.0, 0.0
-        joints.mismatch[c] = 0.0
+        joints.mismatch[c], joints.doubted[c] = 0.0, 0.0
     restart_patience(x.patience)
     joints.calm = 1.0
 
@@ -172,6 +172,8 @@ def is_refused(x: Motion, sources: Sources, joints: Joints, u: Event, structure:
                 joints.mismatch[c] = 0.0
                 continue
             reach = _compare(x, sources, u, structure, ages, p, k, c)
+            if joints.doubted[c] > 0.0:  # what it shows is no news
+                continue
             if not abs(x.step[c]) <= reach and (bad == 0 or u.rank[j] < first):
                 if not abs(x.step[c]) <= reach + x.elapsed[c] * max(
                         _travel(sources, u, i, j, x.step[c]), _gone_on(x, c)):
@@ -253,7 +255,7 @@ def accuse_implausible(x: Motion, y: Result) -> None:
     :param y: result.
     """
     if x.wrong > 0.0:
-        accuse(y, CauseCode.IMPLAUSIBLE, int(x.reason.word), int(x.reason.joint), x.reason.a,
+        accuse(y, Cause.IMPLAUSIBLE, int(x.reason.word), int(x.reason.joint), x.reason.a,
                x.reason.b, x.reason.c)
 
 
@@ -271,7 +273,9 @@ def collect_mismatch(x: Motion, sources: Sources, joints: Joints, structure: Str
     """
     for c in range(len(x.moved)):
         joints.allowed[c] = bounded(p.mismatch[c])
-        if x.moved[c] > 0.0:
+        if joints.doubted[c] > 0.0:
+            joints.mismatch[c] = 0.0
+        elif x.moved[c] > 0.0:
             j = place_of(structure, c)
             _collect(x, joints, p, c, sources.last_qd[k, j], x.qd[j])
 

@@ -35,7 +35,7 @@ from rbd_ros.control.laws.design import Design
 from rbd_ros.control.laws.joint_law import JointGains, JointLaw
 from rbd_ros.control.laws.springs import Springs
 from rbd_ros.control.laws.task_law import TaskGains, TaskLaw
-from rbd_ros.control.modes.modes import Follows, JOINT_SPRINGS
+from rbd_ros.control.modes import Follows, JOINT_SPRINGS
 from rbd_ros.control.parameters.settings import Settings
 from rbd_ros.errors import SettingError
 

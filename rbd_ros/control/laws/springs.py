@@ -59,15 +59,15 @@ class Springs(Record):
             if math.isfinite(turn) and math.isfinite(way):
                 self.way[k], self.way[3 + k] = turn, way
 
-    def stiffen(self, stiffness: Vector, wanted: Vector, at: int, share: float, way: Vector,
+    def stiffen(self, stiffness: Vector, wanted: Vector, at: int, pace: Vector, way: Vector,
                 power: float, now: float) -> None:
         """
-        Let stiffness become a share of what is wanted; what rises does so within the power.
+        Let stiffness become what is wanted at a pace; what rises does so within the power.
 
         :param stiffness: that of the joints or of the tip.
         :param wanted: numbers that have the wanted one.
         :param at: where it begins there.
-        :param share: of it.
+        :param pace: share of its speed at which each spring acts.
         :param way: deflection of each spring in the last step.
         :param power: W; 0: no bound.
         :param now: control time, s.
@@ -77,13 +77,14 @@ class Springs(Record):
             self.time = now
         needed, part = 0.0, 1.0
         for j in range(len(stiffness)):
-            needed += 0.5 * max(share * wanted[at + j] - stiffness[j], 0.0) * way[j] * way[j]
+            rise = pace[j] * pace[j] * wanted[at + j] - stiffness[j]
+            needed += 0.5 * max(rise, 0.0) * way[j] * way[j]
         if power > 0.0 and needed > power * dt:
             part = power * dt / needed
         for j in range(len(stiffness)):
-            rise = share * wanted[at + j] - stiffness[j]
-            after = stiffness[j] + part * rise if part < 1.0 and rise > 0.0 else (
-                share * wanted[at + j])
+            goal = pace[j] * pace[j] * wanted[at + j]
+            rise = goal - stiffness[j]
+            after = stiffness[j] + part * rise if part < 1.0 and rise > 0.0 else goal
             if math.isfinite(after):
                 stiffness[j] = after
         if math.isfinite(self.energy + part * needed):

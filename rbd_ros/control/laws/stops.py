@@ -42,10 +42,10 @@ from rbd_ros.compiler.language.whole import finite, maximum, where
 from rbd_ros.compiler.procedure import Vector
 from rbd_ros.compiler.records import field, Record
 from rbd_ros.control.interface.events import Joints, NEVER, Result, Structure, tell
+from rbd_ros.control.interface.words import LawWord
 from rbd_ros.control.kernels.declared import JointKernel, StopKernel
 from rbd_ros.control.laws.design import DAMPED, Design
 from rbd_ros.control.laws.kept import kept
-from rbd_ros.control.laws.words import LawWord
 from rbd_ros.control.numerics.places import place_of
 from rbd_ros.control.parameters.settings import Settings
 from rbd_ros.control.supervisor.answers import moment

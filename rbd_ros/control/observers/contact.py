@@ -28,9 +28,10 @@ import math
 import numpy as np
 
 from rbd_ros.compiler.procedure import Matrix, Vector
-from rbd_ros.control.interface.cause_codes import CauseCode
+from rbd_ros.control.interface.causes import Cause
 from rbd_ros.control.interface.events import (
     accuse, Joints, NEVER, NOBODY, NONE, Result, Structure, tell)
+from rbd_ros.control.interface.words import ObserverWord
 from rbd_ros.control.kernels.declared import ContactKernel, MomentumKernel
 from rbd_ros.control.numerics.places import place_of
 from rbd_ros.control.observers.contact_records import (
@@ -38,7 +39,6 @@ from rbd_ros.control.observers.contact_records import (
 from rbd_ros.control.observers.frame_contact import find_energy, find_wrench
 from rbd_ros.control.observers.momentum import is_time, settled
 from rbd_ros.control.observers.observer import Observer
-from rbd_ros.control.observers.words import ObserverWord
 from rbd_ros.control.parameters.settings import Settings
 
 __all__ = ['check_contact', 'fill_contact', 'is_watched', 'locate_contact', 'observe_contact',
@@ -225,7 +225,7 @@ def _say(x: Contact, reaction: float, now: float, y: Result) -> None:
     x.found_torque = felt
     about = float(k) if k != NOBODY else abs(felt) / max(x.excess, _TINY)
     if reaction > 1.0:
-        accuse(y, CauseCode.CONTACT, word, i, felt, about, x.found_force)
+        accuse(y, Cause.CONTACT, word, i, felt, about, x.found_force)
     else:
         tell(y, word, i, felt, about, x.found_force)
 

@@ -28,6 +28,7 @@ from rbd_ros.compiler.language.whole import clip, maximum
 from rbd_ros.compiler.procedure import Vector
 from rbd_ros.compiler.records import field, group, Record
 from rbd_ros.control.interface.events import Joints, NEVER, NONE, Structure
+from rbd_ros.control.joint_states.timeliness import AGREES
 from rbd_ros.control.kernels.declared import MomentumKernel
 from rbd_ros.control.numerics.places import place_of
 from rbd_ros.control.observers.momentum import are_finite, is_time, Momentum
@@ -68,6 +69,7 @@ class Observer(Record):
     """The observer of one robot; its result is an input of the law, and of every stop."""
 
     time: float = field('', 's', 'control time of the last observation', NEVER)
+    delay: float = field('', 's', 'from its state to the motion that its torque causes')
     acts: float = field('', '', '1 if acted is known; 0: the torque of the step before acted')
     external: Vector = field('n', 'N.m or N', 'observed torque that the law compensates')
     load: Vector = field('n', 'N.m or N', 'what the robot shows besides g(q), bounded for all '
@@ -115,14 +117,17 @@ class Observer(Record):
             self._start_anew()
             return NEVER
         elapsed = now - self.time
-        self.time = now
+        moved = elapsed - (delay - self.delay)  # between the times at which they were measured
         if not 0.0 < elapsed <= _GAP:
             self.restart()
+        elif not (abs(delay - self.delay) <= AGREES and moved > 0.0):
+            self.momentum.known, moved = 0.0, elapsed
+        self.time, self.delay = now, delay
         for i in range(len(gain)):
             self.gain[i] = bandwidth(p, gain[i], differenced)
-        self._find_acted(p, k.bias, delay, elapsed, differenced)
-        self.sent.note(now, torque, delay + _GAP)
-        self.momentum.update(k, torque, elapsed, self.gain, self.acted, self.acts)
+        self._find_acted(p, k.bias, moved, differenced)
+        self.note_sent(torque, now)
+        self.momentum.update(k, torque, moved, self.gain, self.acted, self.acts)
         if self.momentum.is_finite() and are_finite(self.acted) and are_finite(self.drive):
             return elapsed
         self._start_anew()  # nothing can be learned from an absurd velocity
@@ -147,7 +152,11 @@ class Observer(Record):
         if trust == LoadTrust.NONE:
             self.drop_load()
 
-    def _find_acted(self, p: ObserverParameters, bias: Vector, delay: float, elapsed: float,
+    def note_sent(self, torque: Vector, now: float) -> None:
+        """Take a total torque that acts from now on, after the limits."""
+        self.sent.note(now, torque, self.delay + _GAP)
+
+    def _find_acted(self, p: ObserverParameters, bias: Vector, elapsed: float,
                     differenced: float) -> None:
         """
         Find the mean torque that the measured motion is the answer to.
@@ -160,7 +169,7 @@ class Observer(Record):
         weight = 1.0
         if filtered and p.velocity_filter > 0.0:
             weight = elapsed / (elapsed + p.velocity_filter)
-        late = self.time - delay
+        late = self.time - self.delay
         known = self.sent.find_mean(late - elapsed, late, self.acted)
         for i in range(len(bias)):
             middle = 0.5 * (bias[i] + self.bias[i])

@@ -139,21 +139,21 @@ def _evaluate_own(x: State, u: Event, p: Parameters, ring: Ring, k: Kernels, w: 
     if x.laws.tracks():
         advance_joint_reference(x.references.joint, p.references.joint, ring, y, u.now)
     x.laws.joint.prepare(p.laws.joint)
-    n, pace = len(x.laws.side), x.design.spring_pace
+    n, slowest = len(x.laws.side), min(x.design.spring_pace, default=1.0)
     most = len(k.own.values) - n
     k.own.values[:] = p.laws.values[:len(k.own.values)]
     if 0.0 <= p.laws.spring <= most and 0.0 <= p.laws.damper <= most:
         at, of = int(p.laws.spring), int(p.laws.damper)
-        x.laws.springs.stiffen(x.laws.springs.joint, p.laws.values, at, pace * pace,
+        x.laws.springs.stiffen(x.laws.springs.joint, p.laws.values, at, x.design.spring_pace,
                                x.laws.joint.error, p.laws.stiffness_power, u.now)
         k.own.values[at:at + n] = x.laws.springs.joint
-        k.own.values[of:of + n] = pace * p.laws.values[of:of + n]
+        k.own.values[of:of + n] = x.design.spring_pace * p.laws.values[of:of + n]
     k.own(w.present, p.laws, choice=x.laws.own, values=k.own.values,
           reference=x.references.joint.profile.state, integral=x.laws.joint.integral,
           out=w.computed)
     if x.laws.law == LawCode.OWN_JOINT:
-        x.laws.joint.integrate(p.laws.joint, p.laws.joint.integral, pace, k.own.error, x.laws.side,
-                               u.now)
+        x.laws.joint.integrate(p.laws.joint, p.laws.joint.integral, min(slowest, 1.0),
+                               k.own.error, x.laws.side, u.now)
 
 
 # -- the tip --------------------------------------------------------------------------------------
@@ -202,8 +202,7 @@ def _follow_pulling(x: State, tip: TaskReference, u: Event, p: Parameters, k: Ke
     """Follow the reference of the tip by springs; there is no integral."""
     advance_task_reference(tip, p.references.task, u.now)
     x.laws.task.prepare(p.laws.task, p.laws.switch_time, u.now)
-    pace = x.design.tip_pace
-    x.laws.springs.stiffen(x.laws.springs.tip, p.laws.impedance.stiffness, 0, pace * pace,
+    x.laws.springs.stiffen(x.laws.springs.tip, p.laws.impedance.stiffness, 0, x.design.tip_pace,
                            x.laws.springs.way, p.laws.stiffness_power, u.now)
     pull_tip(x, tip, p, k, w, shapes)
     x.laws.task.note(k.impedance.lead, k.impedance.error)
@@ -224,10 +223,11 @@ def pull_tip(x: State, tip: TaskReference, p: Parameters, k: Kernels, w: Work,
     :param shapes: whether the wrench on the tip is known, and the inertia that is felt may be
         another one.
     """
-    pace = x.design.tip_pace
+    pace = x.design.task_pace
     k.impedance(w.present, p.laws, R_ref=tip.pose.R, p_ref=tip.pose.position,
                 velocity_ref=tip.pose.velocity, wrench=tip.wrench, spring=x.laws.springs.tip,
-                damper=pace * p.laws.impedance.damping, damping_ratio=p.laws.impedance.ratio,
+                damper=x.design.tip_pace * p.laws.impedance.damping,
+                damping_ratio=p.laws.impedance.ratio,
                 inertia=p.laws.impedance.inertia if shapes > 0.0 else 0.0,
                 external=x.sensor.wrench if shapes > 0.0 else 0.0,
                 task_speed=p.laws.task.speed, max_condition=p.laws.task.max_condition,

@@ -29,8 +29,10 @@ from rbd_ros.control.laws.design import UNSAID
 from rbd_ros.control.laws.joint_law import is_at_rest
 from rbd_ros.control.laws.way_back import note_way
 from rbd_ros.control.load.load import check_gravity, share_load, update_load
+from rbd_ros.control.monitors.closed_loops import check_loops
 from rbd_ros.control.monitors.guards import is_alive
 from rbd_ros.control.monitors.monitors import check_plausible, check_watch
+from rbd_ros.control.monitors.start import is_age_known, passes_start
 from rbd_ros.control.observers.contact import (
     check_contact, is_watched, locate_contact, observe_contact, returns_clear)
 from rbd_ros.control.observers.frame_contact import energy_share, energy_speed
@@ -38,8 +40,6 @@ from rbd_ros.control.observers.standstill import (
     check_standstill, is_doubtful, is_standstill_calm, predict_suspect, predict_unseen,
     replace_frozen, trust_model)
 from rbd_ros.control.references.pieces import Ring
-from rbd_ros.control.start.closed_loops import check_loops
-from rbd_ros.control.start.start import is_age_known, passes_start
 from rbd_ros.control.step.compute import compute
 from rbd_ros.control.step.entering import advance_all, announce, diagnose_late, pick
 from rbd_ros.control.step.state import Kernels, Parameters, State, Work
@@ -227,10 +227,8 @@ def _finish(x: State, u: Event, p: Parameters, k: Kernels, w: Work, y: Result) -
 def _observe(x: State, u: Event, p: Parameters, k: Kernels) -> None:
     """Observe what moves the robot besides the torque, and what moves unseen."""
     delay, age = x.design.usual_delay, x.states.delays.age
-    if age > delay + UNSAID:
+    if max(delay, age) > p.design.delay + UNSAID:
         delay = age
-    if x.states.delays.jumped > 0.0:  # it was measured at another distance than it arrived
-        x.observer.momentum.known = 0.0
     k.momentum(x.joints, acting=x.load.gravity, payload=x.load.payload)
     elapsed = x.observer.observe(
         p.observer, k.momentum, x.design.observer_gain, delay, x.joints.differenced,
