@@ -164,8 +164,8 @@ class Loaded(Stopped):
         super().__init__(
             Case(case.robot, case.rotors, 0.0, case.rate, case.sensor, case.seed), seen=True,
             **{'mode': case.mode, 'delay': case.oldest * case.given, 'state_timeout': 0.5,
-               'task.frame': kind.tip, 'minimum_rate': 0.0, 'ramp_time': 0.3, 'start.velocity': 2.0, 'hold_time': 0.1,
-               'fault_action': 'hold', **GAINS, **values})
+               'task.frame': kind.tip, 'minimum_rate': 0.0, 'ramp_time': 0.3,
+               'start.velocity': 2.0, 'hold_time': 0.1, 'fault_action': 'hold', **GAINS, **values})
         self.age = ages(case)
         self.loaded_at = np.inf
         self._queue: list[tuple[float, float, Array, Array]] = []

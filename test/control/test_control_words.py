@@ -22,7 +22,7 @@ import pytest
 
 from rbd_ros.control.interface.causes import Cause, Reaction
 from rbd_ros.control.interface.sentences import Sentence
-from rbd_ros.control.interface.words import TABLES, Saying, word_of
+from rbd_ros.control.interface.words import Saying, TABLES, word_of
 
 ROOT = Path(__file__).parents[2]
 WORDS = [word for table in TABLES for word in table]

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from rbd_ros.command_line.ros2_control.literals import text
 from rbd_ros.control.controller import Controller
-from rbd_ros.control.interface.words import LoadWord, TABLES, Saying
+from rbd_ros.control.interface.words import LoadWord, Saying, TABLES
 from rbd_ros.control.modes import names_in, Takes, taking
 from rbd_ros.control.texts import likely_causes
 

@@ -117,6 +117,7 @@ def after_timer(x: Command, p: CommandLimits, c: Computed, load: Vector, y: Resu
     :param load: torque that the robot showed in addition to g(q).
     :param y: takes what is sent.
     :param due: result of ``advance``.
+    :param held: s for which a torque may be held that a state has asked for.
     """
     if due == Due.NOTHING and not x.supervisor.paused:
         silence(x.torque)
