@@ -24,7 +24,6 @@ import numpy.typing as npt
 from rbd_ros.compiler.procedure import Matrix, Vector
 from rbd_ros.compiler.records import field, Record
 from rbd_ros.control.force_torque.sensor import is_fresh
-from rbd_ros.control.laws.laws import law_tracks
 from rbd_ros.control.step.state import Parameters, State
 from rbd_ros.control.supervisor.due import due_now
 from rbd_ros.control.supervisor.states import Due
@@ -75,7 +74,7 @@ def note_state(noted: Noted, x: State, p: Parameters) -> None:
         return
     noted.stamp_s, noted.stamp_ns, noted.now, noted.steady = x.stamp_s, x.stamp_ns, x.now, x.steady
     noted.driven = due_now(x.command.supervisor) != Due.NOTHING
-    noted.tracks = law_tracks(x.laws)
+    noted.tracks = x.laws.tracks()
     noted.q[:] = x.joints.q
     noted.qd[:] = x.joints.qd
     noted.torque[:] = noted.total / noted.count

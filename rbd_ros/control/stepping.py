@@ -37,7 +37,6 @@ from rbd_ros.control.joint_states.forms import MOST_NAMES, ROOM
 from rbd_ros.control.joint_states.intake import fill_structure
 from rbd_ros.control.joint_states.sources import Reason, SOURCES
 from rbd_ros.control.laws.design import design
-from rbd_ros.control.laws.laws import law_leads, law_tracks
 from rbd_ros.control.load.load import restart_load
 from rbd_ros.control.monitors.guards import is_alive
 from rbd_ros.control.parameters.settings import Settings
@@ -191,12 +190,12 @@ class Stepping:
     @property
     def tracks(self) -> bool:
         """Return whether the law in force follows the reference of the joints."""
-        return law_tracks(self.x.laws)
+        return self.x.laws.tracks()
 
     @property
     def leads(self) -> bool:
         """Return whether the law in force follows the reference of the tip."""
-        return law_leads(self.x.laws)
+        return self.x.laws.leads()
 
     def faults(self) -> dict[str, str]:
         """Return the sentences of all latched faults by cause, first one first."""
