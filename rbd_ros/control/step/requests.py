@@ -65,7 +65,7 @@ class Session(Record):
     kind: float = field('', '', 'of the request, see Kind')
     before: float = field('', '', 'number of the last ~/stop when it was made')
     stops: float = field('', '', 'number of the last ~/stop by now')
-    starting: Starting = field('', '', 'start that waits in the host', Starting.NOTHING)
+    starting: int = field('', '', 'start that waits in the host', Starting.NOTHING)
     due: bool = field('', '', 'whether what was asked for is to happen')
     carrying: bool = field('', '', 'whether a robot that was taken over is carried')
     answer: Answer = group(Answer)
@@ -183,7 +183,7 @@ def answer_stop(s: Session, x: State) -> None:
     :param x: state after the step, if there was anything to stop.
     """
     s.answer.begin(True)
-    s.answer.say(stop_word(int(s.starting), s.due), NOBODY, x.command.supervisor.state,
+    s.answer.say(stop_word(s.starting, s.due), NOBODY, x.command.supervisor.state,
                  0.0, 0.0)
 
 
