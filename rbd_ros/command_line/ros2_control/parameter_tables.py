@@ -29,7 +29,7 @@ from rbd_ros.control.parameters.values import Place, places
 __all__ = ['live_places', 'NODE_ONLY', 'ParameterTables', 'why_fixed']
 
 #: Parameters that the node takes while it is active, and that nothing inside ros2_control uses.
-NODE_ONLY = ('dynamics_divider', 'goal_lease', 'activation_timeout')
+NODE_ONLY = ('dynamics_divider', 'activation_timeout')
 
 _TYPES = {BOOL: 'RBD_BOOL', INTEGER: 'RBD_INTEGER', DOUBLE: 'RBD_DOUBLE', STRING: 'RBD_STRING',
           INTEGERS: 'RBD_INTEGERS', DOUBLES: 'RBD_DOUBLES', STRINGS: 'RBD_STRINGS'}
@@ -80,7 +80,8 @@ class ParameterTables:
         begin = (g.values.memory.ctypes.data - g.memory.ctypes.data) // g.memory.itemsize
         return {'value_count': str(g.values.memory.size), 'values': f'kGiven + {begin}',
                 'live': 'kLive', 'live_count': 'sizeof(kLive) / sizeof(kLive[0])',
-                **{f'{name}_at': str(at[name]) for name in ('mode', 'goal_mode', 'state_divider')}}
+                **{f'{name}_at': str(at[name]) for name in (
+                    'mode', 'goal_mode', 'goal_lease', 'state_divider')}}
 
     def lines(self) -> list[str]:
         """Return the tables of those that may change."""
