@@ -627,7 +627,7 @@ static int take(
   return 1;
 }
 
-static void give(ROBOT(Given) *given, const double *values)
+static void give_values(ROBOT(Given) *given, const double *values)
 {
   memcpy(given, kGiven, sizeof(*given));
   memcpy(&given->values, values, sizeof(given->values));
@@ -639,7 +639,7 @@ static void fill(
   ROBOT(Given) given;
   Parameters p = s->base;
   PointLimits found = s->limits;
-  give(&given, values);
+  give_values(&given, values);
   given.simulated = simulated;
   ROBOT(fill_parameters)(&p, &given);
   ROBOT(fill_point_limits)(&found, &given);
@@ -653,7 +653,7 @@ static int judge(const double *values, const double *begun, rbd_word *wrong)
   ROBOT(Judgement) x;
   Parameters p;
   memset(&x, 0, sizeof(x));
-  give(&given, values);
+  give_values(&given, values);
   if (begun) {
     memcpy(&p, begun, sizeof(p));
     copy(p.load.gravity, x.gravity.started, 3);
@@ -670,7 +670,7 @@ static void payload(const double *values, double *numbers)
   ROBOT(Given) given;
   rbd_body load = {0.0, {0.0}, {0.0}, {1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0}, {0.0}};
   rbd_word wrong;
-  give(&given, values);
+  give_values(&given, values);
   load.mass = given.values.payload.mass;
   copy(given.values.payload.com, load.com, 3);
   copy(given.values.payload.inertia, load.inertia, 6);
