@@ -43,6 +43,8 @@ needs_ros = pytest.mark.skipif(bool(reason_to_skip()), reason=reason_to_skip() o
 
 ARM = arm_of('panda')
 RUNNING = f'until {StateCode.RUNNING.value} 6000'
+#: what is filled in once, when the robot is configured
+ONCE = ('states.ages', 'structure', 'command.supervisor.table')
 #: an update that lasts longer than services wait for it, s; nothing else is asked meanwhile
 STUCK = f'amid {Kind.STATE.value} 5000'
 
@@ -97,9 +99,8 @@ def test_the_library_fills_in_and_refuses_what_the_node_does(tmp_path: Path) -> 
                     '-Wl,--allow-shlib-undefined'], check=True)
     done = subprocess.run([program], input=np.concatenate(data).tobytes(), capture_output=True,
                           check=True)
-    once = np.concatenate([np.full(view.size, path.startswith((
-        'states.ages', 'structure', 'command.supervisor.table'))) for path, _, view in p.walk()]
-        + [np.zeros(limits.memory.size + 6, bool)])  # filled in once
+    once = np.concatenate([np.full(view.size, path.startswith(ONCE)) for path, _, view in p.walk()]
+        + [np.zeros(limits.memory.size + 6, bool)])
     found = np.frombuffer(done.stdout).reshape(count, -1)
     np.testing.assert_array_equal(found[:, ~once], np.array(expected)[:, ~once])
     assert {0.0, 600.0} < set(found[:, -5])  # taken, and gravity turned over
@@ -183,7 +184,7 @@ def test_the_step_has_the_numbers_of_the_node(changed: Run) -> None:
         expected = filled({'mode': 'computed_torque', 'damping': [18.0], **values}.items())
         given = Parameters(p.sizes, parameters.copy())
         for (path, _, a), (_, _, b) in zip(given.walk(), expected.walk(), strict=True):
-            if not path.startswith(('states.ages', 'structure')):  # filled in once
+            if not path.startswith(ONCE):
                 np.testing.assert_allclose(a, b, rtol=1e-12, err_msg=path)
 
 
