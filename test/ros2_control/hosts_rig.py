@@ -129,8 +129,8 @@ def program(name: str, options: Sequence[str] = ()) -> Path:
         subprocess.run([str(COMPILER), *options, *[f'{each[:-2]}.o' for each in sources], '-o',
                         'play', '-lm'], cwd=folder, check=True, timeout=patient(60))
 
-    return once(f'session_{name}', [*compiler_key(), *FLAGS, *GENERATED, *options, sorted(files.items())],
-                make) / 'play'
+    return once(f'session_{name}', [*compiler_key(), *FLAGS, *GENERATED, *options,
+                                    sorted(files.items())], make) / 'play'
 
 
 def _plain(name: str, numbers: tuple[float, ...]) -> Row:
