@@ -119,7 +119,6 @@ def restart_motion(x: Motion, joints: Joints) -> None:
     """
     Forget every message.
 
-    :param x: messages before.
     :param joints: whose mismatch begins anew.
     """
     give_reason(x.reason, 0, NOBODY, 0.0, 0.0, 0.0)
@@ -152,13 +151,9 @@ def is_refused(x: Motion, sources: Sources, joints: Joints, u: Event, structure:
     """
     Return whether the positions of a message are implausible; the reason is in the record.
 
-    :param x: messages before.
     :param sources: kinds of messages.
     :param joints: get whether all is calm.
-    :param u: the message.
-    :param structure: which joints are which.
     :param ages: limits of ages.
-    :param p: limits of motion.
     :param k: kind of the message.
     """
     bad, first = 0, 0.0
@@ -248,12 +243,7 @@ def _judge(x: Motion, joints: Joints, p: MotionLimits, now: float, bad: int) -> 
 
 
 def accuse_implausible(x: Motion, y: Result) -> None:
-    """
-    Say so if the messages are no longer believed.
-
-    :param x: messages before.
-    :param y: result.
-    """
+    """Say so if the messages are no longer believed."""
     if x.wrong > 0.0:
         accuse(y, Cause.IMPLAUSIBLE, int(x.reason.word), int(x.reason.joint), x.reason.a,
                x.reason.b, x.reason.c)
@@ -267,8 +257,6 @@ def collect_mismatch(x: Motion, sources: Sources, joints: Joints, structure: Str
     :param x: messages before, with the changes of the positions and the velocities.
     :param sources: kinds of messages, with the velocities before.
     :param joints: get the mismatch, and how far it may go.
-    :param structure: which joints are which.
-    :param p: limits.
     :param k: kind of the message.
     """
     for c in range(len(x.moved)):
