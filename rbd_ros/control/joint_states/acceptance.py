@@ -31,7 +31,7 @@ from rbd_ros.compiler.procedure import Vector
 from rbd_ros.compiler.records import field, Record
 from rbd_ros.control.interface.events import Event, Joints, NEVER, NOBODY, Result, Structure, tell
 from rbd_ros.control.interface.words import ArrivalWord
-from rbd_ros.control.joint_states.motion import change, collect_mismatch, Motion, MotionLimits
+from rbd_ros.control.joint_states.motion import change, collect_mismatch, JointMotion, MotionLimits
 from rbd_ros.control.joint_states.sources import AgeLimits, bounded, is_stamped, Sources, span
 from rbd_ros.control.joint_states.words import mask
 from rbd_ros.control.numerics.places import place_of
@@ -149,7 +149,7 @@ def stuck(x: Repeats, patience: float) -> int:
 _SWAPS = 10.0
 
 
-def accept(sources: Sources, x: Motion, repeats: Repeats, joints: Joints, u: Event,
+def accept(sources: Sources, x: JointMotion, repeats: Repeats, joints: Joints, u: Event,
            structure: Structure, ages: AgeLimits, p: MotionLimits, k: int) -> None:
     """
     Accept a message: its velocities, or differences of positions where they are missing.
@@ -190,8 +190,8 @@ def _moment_s(u: Event) -> float:
     return u.stamp_s if is_stamped(u.stamp_s, u.stamp_ns) else u.now
 
 
-def _find_velocities(sources: Sources, x: Motion, u: Event, structure: Structure, p: AgeLimits,
-                     k: int) -> bool:
+def _find_velocities(sources: Sources, x: JointMotion, u: Event, structure: Structure,
+                     p: AgeLimits, k: int) -> bool:
     """Take the velocities, or difference the positions; return whether any was missing."""
     dt = span(_moment_s(u), u.stamp_ns, sources.moved_s[k], sources.moved_ns[k])
     share = dt / (dt + max(0.0, p.velocity_filter)) if dt > 0.0 else 0.0
@@ -214,7 +214,7 @@ def _find_velocities(sources: Sources, x: Motion, u: Event, structure: Structure
     return silent
 
 
-def _swap(x: Motion, u: Event, structure: Structure, k: int) -> None:
+def _swap(x: JointMotion, u: Event, structure: Structure, k: int) -> None:
     """Record that some controlled joints now come in other messages."""
     x.carrier = k
     for c in range(len(x.source)):
@@ -223,7 +223,7 @@ def _swap(x: Motion, u: Event, structure: Structure, k: int) -> None:
             x.source[c] = k
 
 
-def tell_accepted(sources: Sources, x: Motion, y: Result) -> None:
+def tell_accepted(sources: Sources, x: JointMotion, y: Result) -> None:
     """
     Name joints without velocities, and joints that have two sources; each once.
 
@@ -245,7 +245,8 @@ def tell_accepted(sources: Sources, x: Motion, y: Result) -> None:
         tell(y, ArrivalWord.DOUBLED, NOBODY, x.carrier, 0.0, 0.0)
 
 
-def store(sources: Sources, x: Motion, joints: Joints, u: Event, structure: Structure) -> None:
+def store(sources: Sources, x: JointMotion, joints: Joints, u: Event, structure: Structure,
+          ) -> None:
     """
     Make a message that is fresh the present state of its joints.
 

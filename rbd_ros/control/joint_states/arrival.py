@@ -32,7 +32,7 @@ from rbd_ros.control.joint_states.acceptance import (
     accept, Repeats, restart_repeats, store, tell_accepted)
 from rbd_ros.control.joint_states.ages import Freshness, observe
 from rbd_ros.control.joint_states.motion import (
-    fill_motion, is_refused, Motion, MotionLimits, restart_motion)
+    fill_motion, is_refused, JointMotion, MotionLimits, restart_motion)
 from rbd_ros.control.joint_states.sources import (
     AgeLimits, bounded, fill_ages, forget_ages, gather, give_reason, is_moment, is_time, reject,
     restart_source, Sources)
@@ -61,7 +61,7 @@ class States(Record):
     """What is remembered of joint states."""
 
     sources: Sources = group(Sources)
-    motion: Motion = group(Motion)
+    motion: JointMotion = group(JointMotion)
     repeats: Repeats = group(Repeats)
     rate: Rate = group(Rate)
     punctual: Punctual = group(Punctual)
@@ -251,7 +251,7 @@ def _meet(x: States, u: Event, structure: Structure, k: int) -> None:
     x.sources.last, x.sources.driven = k, driven
 
 
-def _is_finite(x: Motion, u: Event) -> bool:
+def _is_finite(x: JointMotion, u: Event) -> bool:
     """Return whether all positions are numbers; a sum that overflows counts as infinite."""
     total = 0.0
     for j in range(len(u.present)):
