@@ -365,7 +365,7 @@ def test_a_barrier_may_push_a_joint_out_of_its_zone(bounds, way, wrong):
     """A joint that starts in the zone of a limit is pushed inside; the other way is a fault."""
     x, p = watched([1.05, 0.0], [0.0, 0.0], **bounds)
     found = [x.check(p, 0.01 * k, np.array([1.05 + 0.01 * k * way, 0.0]),
-                          np.array([way, 0.0]), 1) for k in range(1, 40)]
+                     np.array([way, 0.0]), 1) for k in range(1, 40)]
     assert any(found) is wrong
 
 

@@ -322,7 +322,7 @@ def test_mujoco_is_led_along_a_path(name):
     p = here.p + 0.1 * rng.uniform(-1.0, 1.0, (3, 3))
     curve = Curve(WayPoints(np.array([1.5, 3.0, 4.5]), p, np.array(R)).after(here.p, here.R))
     following = PathFollowing(postures, path_limits(controller.settings),
-                          controller.settings.task_axes, curve, q, -1)
+                              controller.settings.task_axes, curve, q, -1)
     assert following.work(600.0)
     begin = driven.time
     controller.take_points(begin, begin, following.knots, begin)
