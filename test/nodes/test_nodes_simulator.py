@@ -50,15 +50,19 @@ def answered(rig, *efforts, **more):
 
 
 def begin(rig):
-    """Open the brakes, after which each state waits for its answer."""
+    """Open the brakes; the last state then waits for its answer, and no other is on its way."""
     rig.spin(rig.commands.get_subscription_count)
     rig.more(1)
-    rig.command(0.0, lambda: any('the brakes are open' in line for line in rig.log))
-    before = -1
-    while stamp_of(rig.states[-1]) > before:  # answers to earlier states are on their way
-        before = stamp_of(rig.states[-1])
-        for _ in range(20):
-            rig.executor.spin_once(timeout_sec=0.01)
+    answered_to = None
+
+    def answer():
+        nonlocal answered_to
+        if rig.states[-1] is not answered_to:  # once each, so that none waits behind another
+            answered_to = rig.states[-1]
+            rig.send(0.0)
+        return any('the brakes are open' in line for line in rig.log)
+    rig.spin(answer)
+    rig.spin(lambda: stamp_of(rig.states[-1]) > stamp_of(answered_to))
 
 
 def test_commands_by_name_in_lockstep():

@@ -41,8 +41,9 @@ def test_states_go_on_while_python_stands_still(rig):
     loop = rig.node.loop
     before = loop.look()[Look.PERIODS]
     ctypes.PyDLL(None).usleep(2_000_000)
-    # A thread that had waited for the lock would have run one period by now: max_catch_up.
-    assert loop.look()[Look.PERIODS] > before + 20
+    # A thread that had waited for the lock would have run one period by now: max_catch_up. One
+    # that did not has 200 wake-ups, of which a busy machine may let it miss most.
+    assert loop.look()[Look.PERIODS] > before + 5
     seen = len(rig.states)
     rig.spin(lambda: len(rig.states) > seen + 20)
     stamps = [state.header.stamp.sec + 1e-9 * state.header.stamp.nanosec for state in rig.states]
@@ -60,7 +61,7 @@ def test_requests_take_the_simulation_back(rig):
         answer = rig.ask(Trigger, 'step')
         assert answer.success and not loop.away
         clock.append(float(answer.message.removeprefix('at ').removesuffix(' s')))
-    assert clock[1] - clock[0] == pytest.approx(0.01)
+    assert clock[1] - clock[0] == pytest.approx(0.01, abs=3e-6)  # they are told to 1e-6 s
     assert rig.ask(SetBool, 'pause', data=False).message == 'running' and loop.away
     rig.command(2.0, lambda: abs(rig.states[-1].position[0]) > 0.05)
     assert rig.more().effort[0] == pytest.approx(2.0)
@@ -74,7 +75,19 @@ def test_requests_take_the_simulation_back(rig):
     assert loop.away
     rig.spin(lambda: rig.more().position[0] == 0.0 and not rig.states[-1].effort)
     periods, commands = (int(each.split()[0]) for each in rig.close().split(', ')[:2])
-    assert periods > commands > 0
+    assert periods >= len(rig.states) and 0 < commands <= rig.sent
+
+
+def test_a_command_from_before_a_reset_does_not_act_after_it():
+    """It waits to be taken, as after a stall: it would throw the robot from its first pose."""
+    with simulator(state_rate=1.0) as rig:
+        rig.spin(rig.commands.get_subscription_count)
+        rig.more(1)
+        assert rig.ask(SetBool, 'pause', data=True).success
+        rig.send(2.0)  # nothing takes commands before the next period, in 1 s
+        assert rig.ask(Trigger, 'reset').success
+        assert rig.ask(SetBool, 'pause', data=False).success
+        assert rig.more(2).position[0] == 0.0
 
 
 def test_a_stream_of_pushes_does_not_stop_time(rig):

@@ -17,7 +17,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import suppress
 from pathlib import Path
 import re
 import signal
@@ -41,7 +40,6 @@ from rbd_ros.nodes.path_server.node import PathServer
 from rcl_interfaces.msg import Log
 import rclpy
 from rclpy.action import ActionClient, ActionServer, CancelResponse
-from rclpy.exceptions import InvalidHandle
 from rclpy.executors import Executor, MultiThreadedExecutor, SingleThreadedExecutor
 from rclpy.qos import DurabilityPolicy, qos_profile_sensor_data, QoSProfile
 from sensor_msgs.msg import JointState
@@ -195,10 +193,10 @@ def until_quiet(messages: list) -> None:
     until(quiet)
 
 
-def spin(executor: Executor) -> None:
-    """Run an executor until it is shut down, in the middle of whatever it does."""
-    with suppress(InvalidHandle):
-        executor.spin()
+def spin(executor: Executor, ended: threading.Event) -> None:
+    """Run an executor to the end of a turn: one that is shut down meanwhile raises anything."""
+    while not ended.is_set():
+        executor.spin_once(0.1)
 
 
 @pytest.fixture
@@ -220,7 +218,8 @@ def site(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Ite
         made = Site(nodes[2], elsewhere)
         while not (nodes[0].serves or failures):
             executors[0].spin_once(1.0)
-        threads = [threading.Thread(target=spin, args=[each]) for each in executors]
+        ended = threading.Event()
+        threads = [threading.Thread(target=spin, args=[each, ended]) for each in executors]
         for thread in threads:
             thread.start()
         try:
@@ -228,10 +227,11 @@ def site(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Ite
             yield made
         finally:
             elsewhere.go.set()
-            for executor in executors:
-                executor.shutdown()
+            ended.set()
             for thread in threads:
                 thread.join()
+            for executor in executors:
+                executor.shutdown()
             # A node left to the garbage collector would take /rosout from the next of its name.
             for node in nodes:
                 for action in list(node.waitables):

@@ -53,6 +53,7 @@ class SimulatorRig:
         self.other = rclpy.create_node('other', use_global_arguments=False)
         self.states: list[JointState] = []
         self.log: list[str] = []
+        self.sent = 0
         self.other.create_subscription(JointState, 'joint_states', self.states.append,
                                        QoSProfile(depth=2000))
         self.other.create_subscription(
@@ -100,6 +101,7 @@ class SimulatorRig:
             if self.states:
                 message.header.stamp = self.states[-1].header.stamp
         self.commands.publish(message)
+        self.sent += 1
 
     def command(self, torque: float, until: Callable[[], object]) -> None:
         """Command until something is so."""
@@ -121,6 +123,8 @@ class SimulatorRig:
         """End in the order of the process."""
         self.executor.shutdown(timeout_sec=1.0)
         text = self.node.summary()
+        for node in (self.node, self.other):  # or what is left of it would end the next one's log
+            node.destroy_node()
         rclpy.shutdown()
         return text
 

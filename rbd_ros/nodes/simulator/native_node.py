@@ -130,8 +130,10 @@ class NativeSimulator(Simulator):
 
     @contextmanager
     def _held(self) -> Iterator[None]:
-        """Have the simulation for a while."""
+        """Have the simulation for a while, after the commands that came before."""
         self._take_back()
+        if self.loop is not None:
+            self._take_commands()
         try:
             yield
         finally:
