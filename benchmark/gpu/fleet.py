@@ -77,8 +77,7 @@ def pack(file: Path) -> None:
     from rbd_ros.compiler.gpu.targets import emit, PTX
     from rbd_ros.compiler.procedure import bind
     from rbd_ros.control.controller import Controller
-    from rbd_ros.control.fleet.closed_loop import closed_step, plant_of, World
-    from rbd_ros.control.fleet.fleet import bindings_of
+    from rbd_ros.control.fleet import bindings_of, closed_step, plant_of, World
     from rbd_ros.control.parameters.assembly import build_settings, compile_kernels
     from rbd_ros.control.parameters.table import defaults
     from rbd_ros.control.robot import make_robot

@@ -26,23 +26,22 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from rbd_ros.compiler import Bound
 from rbd_ros.control.interface.causes import Cause
 from rbd_ros.control.interface.events import Kind, NOBODY
+from rbd_ros.control.interface.results import GoalError, ResultCode
+from rbd_ros.control.interface.words import FlowWord
 from rbd_ros.control.parameters.settings import Settings
 from rbd_ros.control.references.goals import Tolerances
 from rbd_ros.control.references.joint_intake import JointIntake
-from rbd_ros.control.references.joint_stream import Streamed
-from rbd_ros.control.references.results import GoalError, ResultCode
-from rbd_ros.control.references.task_intake import TaskIntake
+from rbd_ros.control.references.joint_requests import Streamed
+from rbd_ros.control.references.targets import TaskIntake
 from rbd_ros.control.references.trajectory import Knots
 from rbd_ros.control.step.state import fill_parameters
-from rbd_ros.control.step.words import FlowWord
 from rbd_ros.control.stepping import Array, Stepping
-from rbd_ros.control.supervisor.states import State as SupervisorState
+from rbd_ros.control.supervisor.states import SupervisorState
 from rbd_ros.control.throttle import Throttle, with_suppressed
 from rbd_ros.errors import RbdError
 
 __all__ = ['Controller', 'Outdated']
 
-_CAUSES = tuple(Cause)
 
 #: why a start is refused that was asked for before a stop and comes after it
 _STOPPED = '~/stop was called meanwhile'
@@ -95,8 +94,6 @@ class Controller(Stepping):
         """
         Begin to check states; every stream must prove again that it is fresh.
 
-        :param now: control time, s.
-        :param steady: steady time, s.
         :returns: the reason of a refusal, or nothing.
         """
         self.changes += 1
@@ -113,8 +110,6 @@ class Controller(Stepping):
         """
         Clear latched faults.
 
-        :param now: control time, s.
-        :param steady: steady time, s.
         :returns: the reason of a refusal, or nothing.
         """
         self.changes += 1
@@ -130,14 +125,13 @@ class Controller(Stepping):
         """
         Stop for a cause from outside.
 
-        :param steady: steady time, s.
         :param cause: why.
         :param text: what exactly.
         """
         # What follows from a fault does not explain it.
         if cause.name not in self._fault_sentences.by_cause:
             self.speaker.outside[cause.name] = text
-        self.u.cause = _CAUSES.index(cause)
+        self.u.cause = cause
         self.u.numbers[:2] = FlowWord.OUTSIDE, NOBODY
         self._step(Kind.FAULT, self.x.now, steady)
 
@@ -146,8 +140,6 @@ class Controller(Stepping):
         Take new parameters, all at once between two steps; structural ones stay as they are.
 
         :param settings: valid set for the same robot.
-        :param now: control time, s.
-        :param steady: steady time, s.
         """
         self.changes += 1
         self.settings = self.speaker.settings = settings.with_structure_of(self.settings)
@@ -158,12 +150,7 @@ class Controller(Stepping):
         self._step(Kind.PARAMETERS, now, steady)
 
     def hold(self, now: float, steady: float) -> None:
-        """
-        Let references come to rest.
-
-        :param now: control time, s.
-        :param steady: steady time, s.
-        """
+        """Let references come to rest."""
         self.changes += 1
         self._step(Kind.HOLD, now, steady)
 
@@ -171,8 +158,6 @@ class Controller(Stepping):
         """
         Begin a ramp to another payload.
 
-        :param now: control time, s.
-        :param steady: steady time, s.
         :param payload: ten numbers of ``payload_vector``.
         """
         self.changes += 1
@@ -183,8 +168,6 @@ class Controller(Stepping):
         """
         Take where down is.
 
-        :param now: control time, s.
-        :param steady: steady time, s.
         :param when: control time of measuring, s.
         :param down: unit vector in the base.
         """
@@ -196,8 +179,6 @@ class Controller(Stepping):
         """
         Take a reading of the force-torque sensor.
 
-        :param now: control time, s.
-        :param steady: steady time, s.
         :param wrench: moment, force; in the axes of the sensor.
         :param stamp: ``header.stamp``, s and ns; zero: none.
         """
@@ -210,8 +191,6 @@ class Controller(Stepping):
 
         Without it the output is taken for free for ever.
 
-        :param now: control time, s.
-        :param steady: steady time, s.
         :param until: steady time, s.
         """
         self.u.numbers[0] = until
@@ -221,8 +200,6 @@ class Controller(Stepping):
         """
         Take what the sensor reads at rest, without the tool, as its bias.
 
-        :param now: control time, s.
-        :param steady: steady time, s.
         :returns: the reason of a refusal, or nothing.
         """
         self._step(Kind.TARE, now, steady)
@@ -251,8 +228,6 @@ class Controller(Stepping):
         """
         Take the points of a message that is no goal.
 
-        :param now: control time, s.
-        :param steady: steady time, s.
         :param knots: its points.
         :param start_time: control time of its time_from_start 0; None: now, whenever it is taken.
         """
@@ -264,8 +239,6 @@ class Controller(Stepping):
         """
         Take a message of a stream of positions or velocities.
 
-        :param now: control time, s.
-        :param steady: steady time, s.
         :param numbers: one for each joint.
         :param of: what they are.
         """
@@ -277,8 +250,6 @@ class Controller(Stepping):
         """
         Follow a goal.
 
-        :param now: control time, s.
-        :param steady: steady time, s.
         :param knots: its points.
         :param start_time: control time of its time_from_start 0; None: now, whenever it is taken.
         :param key: by which its end is told in ``ended``.
@@ -305,8 +276,6 @@ class Controller(Stepping):
         """
         Cancel a goal and hold; nothing happens if it is not the active one.
 
-        :param now: control time, s.
-        :param steady: steady time, s.
         :param key: of the goal.
         :param on_path: whether to come to rest on its path; else as soon as each joint can.
         """
@@ -319,8 +288,6 @@ class Controller(Stepping):
         """
         Let a trajectory come to rest on its path, or go on.
 
-        :param now: control time, s.
-        :param steady: steady time, s.
         :param paused: whether to rest, else to go on.
         :param end: whether the trajectory is over once it rests; its goal is aborted.
         :returns: the reason of a refusal, or nothing.
@@ -335,8 +302,6 @@ class Controller(Stepping):
         """
         Take a pose of the tip to go to.
 
-        :param now: control time, s.
-        :param steady: steady time, s.
         :param position: in the base, m.
         :param quaternion: x, y, z, w.
         """
@@ -347,8 +312,6 @@ class Controller(Stepping):
         """
         Take a velocity of the tip.
 
-        :param now: control time, s.
-        :param steady: steady time, s.
         :param twist: angular, linear; base axes.
         """
         self._take_reference(now, steady, lambda now: self._task_intake.target_twist(
@@ -358,8 +321,6 @@ class Controller(Stepping):
         """
         Take a wrench that the tip is to exert.
 
-        :param now: control time, s.
-        :param steady: steady time, s.
         :param wrench: moment, force; base axes.
         """
         self._take_reference(now, steady, lambda now: self._task_intake.target_wrench(
@@ -369,8 +330,6 @@ class Controller(Stepping):
         """
         Count a reference that was refused: several in a row while the robot moves are a fault.
 
-        :param now: control time, s.
-        :param steady: steady time, s.
         :param reason: why it was refused.
         """
         self.speaker.refused = reason

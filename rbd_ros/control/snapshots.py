@@ -63,7 +63,6 @@ def note_state(noted: Noted, x: State, p: Parameters) -> None:
 
     :param noted: gets it; ``count`` is 0 if it was noted.
     :param x: state of the controller.
-    :param p: its parameters.
     """
     noted.total[:] += x.command.torque.limiter.last
     noted.count += 1.0

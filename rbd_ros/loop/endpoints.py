@@ -21,7 +21,7 @@ from typing import NamedTuple
 import numpy as np
 
 from rbd_ros.compiler.language.octets import Bytes
-from rbd_ros.control.supervisor.states import State as SupervisorState
+from rbd_ros.control.supervisor.states import SupervisorState
 from rbd_ros.loop import rcl
 from rbd_ros.loop.inputs import TEXTS
 from rbd_ros.loop.records import Entities, Handle

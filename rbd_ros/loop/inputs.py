@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from rbd_ros.compiler.language.octets import Bytes, get_i64, get_u32, get_u8
 from rbd_ros.compiler.language.shared import add_acq_rel, load_acquire, store_release
-from rbd_ros.control.interface.cause_codes import CauseCode
+from rbd_ros.control.interface.causes import Cause
 from rbd_ros.control.interface.events import Kind
 from rbd_ros.control.supervisor.due import is_finished
 from rbd_ros.control.supervisor.states import StateCode
@@ -212,7 +212,7 @@ def _stop(loop: Loop) -> int:
     add_acq_rel(loop.words, Word.STOPS, 1)
     text = _NOTHING
     if not is_finished(loop.x.command.supervisor):
-        stop_for(loop, CauseCode.OPERATOR_STOP, read_steady(loop))
+        stop_for(loop, Cause.OPERATOR_STOP, read_steady(loop))
         tell_python(loop)
         text = int(loop.x.command.supervisor.state)
     starting = load_acquire(loop.words, Word.STARTING)
@@ -236,6 +236,6 @@ def take_signals(loop: Loop, steady: float) -> None:
     for k in range(size):
         if get_u8(loop.io.small, k) != 0:
             loop.run.signalled = 1.0
-            stop_for(loop, CauseCode.SIGNAL, steady)
+            stop_for(loop, Cause.SIGNAL, steady)
             tell_python(loop)
             return

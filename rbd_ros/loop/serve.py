@@ -22,9 +22,10 @@ from rbd_ros.compiler.language.foreign import Foreign
 from rbd_ros.compiler.language.octets import Bytes, get_i64, put_i64, put_u32
 from rbd_ros.compiler.language.shared import add_acq_rel, load_acquire, store_release
 from rbd_ros.compiler.procedure import Vector
-from rbd_ros.control.interface.cause_codes import CauseCode
+from rbd_ros.control.interface.causes import Cause
 from rbd_ros.control.interface.events import Kind
-from rbd_ros.control.supervisor.due import is_blind, is_finished
+from rbd_ros.control.supervisor.due import is_blind, is_finished, is_live
+from rbd_ros.control.torque.torque import relaxes_at
 from rbd_ros.loop.handover import answer, is_posted
 from rbd_ros.loop.happenings import (
     control_time, happen, read_steady, STEADY, stop_for, tell_python)
@@ -115,7 +116,7 @@ def _is_over(loop: Loop) -> bool:
     steady = read_steady(loop)
     if loop.run.ending == 0.0:
         loop.run.ending = steady + loop.limits.end
-        stop_for(loop, CauseCode.SIGNAL, steady)
+        stop_for(loop, Cause.SIGNAL, steady)
         tell_python(loop)
     return steady > loop.run.ending
 
@@ -124,7 +125,7 @@ def _obey(loop: Loop) -> None:
     """Stop because the process ends; nobody has to ask through the mailbox."""
     if loop.run.signalled == 0.0 and load_acquire(loop.words, Word.STOP) != 0:
         loop.run.signalled = 1.0
-        stop_for(loop, CauseCode.SIGNAL, read_steady(loop))
+        stop_for(loop, Cause.SIGNAL, read_steady(loop))
         tell_python(loop)
 
 
@@ -150,10 +151,13 @@ def _fire(loop: Loop, steady: float) -> None:
     if steady >= loop.run.beat:
         _beat(loop)
         loop.run.beat = max(loop.run.beat + loop.limits.beat, steady)
-    # While states arrive, the timer only watches.
+    # While states arrive, the timer only watches, and that no torque is held for too long.
     blind = is_blind(loop.x.command.supervisor)
     loop.run.timer = max(loop.run.timer, steady - loop.limits.period) + (
         loop.limits.period if blind else loop.limits.watch)
+    if is_live(loop.x.command.supervisor):
+        loop.run.timer = min(loop.run.timer, max(
+            relaxes_at(loop.x.command.torque, loop.x.design.held), steady + loop.limits.period))
 
 
 def _beat(loop: Loop) -> None:
@@ -174,7 +178,7 @@ def _watch_python(loop: Loop, steady: float) -> None:
     elif (loop.limits.supervision > 0.0 and loop.run.deserted == 0.0
           and steady - loop.run.alive_at > loop.limits.supervision):
         loop.run.deserted = 1.0
-        stop_for(loop, CauseCode.SUPERVISION, steady)
+        stop_for(loop, Cause.SUPERVISION, steady)
         tell_python(loop)
 
 

@@ -21,9 +21,9 @@ import rbd_ros
 from rbd_ros.compiler.procedure import bind
 from rbd_ros.control.interface.events import Joints, Result, Structure
 from rbd_ros.control.kernels.kernels import LawKernels
-from rbd_ros.control.robot import make_robot
-from rbd_ros.control.start.closed_loops import (
+from rbd_ros.control.monitors.closed_loops import (
     check_loops, ClosedLoops, loop_kernel, LoopKernel, LoopLimits, restart_loops)
+from rbd_ros.control.robot import make_robot
 from rbd_ros.samples import mechanisms
 
 SHOULDERS = ['shoulder_1', 'shoulder_2', 'shoulder_3']

@@ -16,12 +16,12 @@
 
 import numpy as np
 import pytest
-from rbd_ros.control.interface.cause_codes import CauseCode
+from rbd_ros.control.interface.causes import Cause
 from rbd_ros.control.interface.events import Joints, Result, Structure
+from rbd_ros.control.interface.words import LoadWord
 from rbd_ros.control.laws.stops import StopKernel
 from rbd_ros.control.load.load import Load
-from rbd_ros.control.load.words import LoadWord
-from rbd_ros.control.start.start import passes_start, restart_start, Start, StartLimits
+from rbd_ros.control.monitors.start import passes_start, restart_start, Start, StartLimits
 
 TWO = {'n': 2, 'm': 2}
 LIMIT = np.array([80.0, 40.0])
@@ -71,7 +71,7 @@ def test_gravity_that_does_not_fit_refuses_the_start(effort, joint):
     """A reversed sign or a wrong size is a fault that names the joint."""
     passed, _, accused, _ = started(effort)
     assert not passed
-    assert accused == [CauseCode.START_CHECK, LoadWord.START_MISMATCH, joint]
+    assert accused == [Cause.START_CHECK, LoadWord.START_MISMATCH, joint]
 
 
 def test_a_robot_in_motion_shows_nothing():
@@ -96,7 +96,7 @@ def test_positions_far_outside_the_limits_refuse_the_start(q, wrong):
     passed, _, accused, _ = started((20.0, -5.0), q=q)
     assert passed is (wrong is None)
     if wrong is not None:
-        assert accused == [CauseCode.START_CHECK, LoadWord.START_POSITIONS, wrong]
+        assert accused == [Cause.START_CHECK, LoadWord.START_POSITIONS, wrong]
 
 
 @pytest.mark.parametrize('rate, minimum, said, refused', [
@@ -108,4 +108,4 @@ def test_rate_of_the_states(rate, minimum, said, refused):
     assert passed is not refused
     assert (LoadWord.START_RATE_FAR in words) is said
     if refused:
-        assert accused[:2] == [CauseCode.START_CHECK, LoadWord.START_RATE_LOW]
+        assert accused[:2] == [Cause.START_CHECK, LoadWord.START_RATE_LOW]

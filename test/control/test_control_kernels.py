@@ -21,10 +21,10 @@ import numpy as np
 import pytest
 from rbd_ros import Dynamics, load_urdf
 from rbd_ros.compiler.native import gate
+from rbd_ros.control.interface.payload import payload_vector
 from rbd_ros.control.kernels.barriers import Barrier
 from rbd_ros.control.kernels.kernels import KERNELS, LawKernels
 from rbd_ros.control.kernels.tip import AXES
-from rbd_ros.control.load.payload import payload_vector
 from rbd_ros.control.robot import make_robot
 from rbd_ros.samples import families
 from sampling import examples

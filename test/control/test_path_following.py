@@ -27,16 +27,15 @@ from benchmark.mujoco_robots import described, ROBOTS
 from mujoco_rig import Driven
 import numpy as np
 import pytest
+from rbd_ros.control.interface.results import GoalError
 from rbd_ros.control.kernels.tip import AXES, LENGTH
 from rbd_ros.control.parameters.assembly import compile_kernels
 from rbd_ros.control.parameters.settings import Settings
 from rbd_ros.control.parameters.table import defaults
-from rbd_ros.control.paths.curve import Curve, WayPoints
+from rbd_ros.control.paths.curve import Curve, exponential, logarithm, WayPoints
 from rbd_ros.control.paths.following import Following
 from rbd_ros.control.paths.limits import path_limits
 from rbd_ros.control.paths.postures import Postures
-from rbd_ros.control.paths.rotations import exponential, logarithm
-from rbd_ros.control.references.results import GoalError
 from rbd_ros.control.references.trajectory import Trajectory
 from rbd_ros.peers.pinocchio_robot import PinocchioRobot
 from sampling import some

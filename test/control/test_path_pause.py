@@ -18,13 +18,12 @@ from controller_rig import Arm
 import numpy as np
 import pytest
 from rbd_ros.control.interface.causes import Cause
-from rbd_ros.control.paths.curve import Curve, WayPoints
+from rbd_ros.control.interface.results import Status
+from rbd_ros.control.paths.curve import Curve, exponential, WayPoints
 from rbd_ros.control.paths.following import Following
 from rbd_ros.control.paths.limits import path_limits
 from rbd_ros.control.paths.postures import Postures
-from rbd_ros.control.paths.rotations import exponential
 from rbd_ros.control.references.joint_reference import Source
-from rbd_ros.control.references.results import Status
 from rbd_ros.control.references.trajectory import Knots, Trajectory
 
 STILL = np.zeros(7)

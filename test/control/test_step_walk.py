@@ -35,10 +35,10 @@ import pytest
 from rbd_env import pace
 from rbd_ros.control.interface.causes import Cause, Reaction
 from rbd_ros.control.interface.events import Kind
+from rbd_ros.control.interface.words import FlowWord
 from rbd_ros.control.joint_states.sources import SOURCES
 from rbd_ros.control.laws.law_records import LawCode
 from rbd_ros.control.step.state import State
-from rbd_ros.control.step.words import FlowWord
 from rbd_ros.control.supervisor.states import StateCode
 from sampling import some
 

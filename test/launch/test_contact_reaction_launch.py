@@ -32,9 +32,7 @@ import unittest
 from control_msgs.action import FollowJointTrajectory
 from launch import LaunchDescription
 from launch_ros.actions import Node as NodeAction
-import launch_testing
 from launch_testing.actions import ReadyToTest
-import launch_testing.asserts
 import launch_testing.markers
 import mujoco_rig
 import numpy as np
@@ -261,10 +259,4 @@ class TestContact(unittest.TestCase):
         return float(np.mean([np.linalg.norm(f) for _, f in self.truth.forces[-25:]]))
 
 
-@launch_testing.post_shutdown_test()
-class TestShutdown(unittest.TestCase):
-    """See how they ended."""
-
-    def test_exit_codes(self, proc_info: launch_testing.ProcInfoHandler) -> None:
-        """Both end cleanly when they are told to."""
-        launch_testing.asserts.assertExitCodes(proc_info)
+TestShutdown = rig.CleanEnd

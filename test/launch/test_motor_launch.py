@@ -21,10 +21,9 @@ import tempfile
 import time
 import unittest
 
-from closed_loop import launched
+from in_lockstep import launched
 from launch import LaunchDescription
 from launch_testing.actions import ReadyToTest
-import launch_testing.asserts
 import launch_testing.markers
 import numpy as np
 import pytest
@@ -113,10 +112,4 @@ class TestMotors(unittest.TestCase):
         client.wait(lambda: np.allclose(self.gains(), [STIFFNESS, DAMPING]), 'the gains again')
 
 
-@launch_testing.post_shutdown_test()
-class TestShutdown(unittest.TestCase):
-    """See how the nodes ended."""
-
-    def test_exit_codes(self, proc_info: launch_testing.ProcInfoHandler) -> None:
-        """Both nodes end cleanly when they are told to."""
-        launch_testing.asserts.assertExitCodes(proc_info)
+TestShutdown = rig.CleanEnd

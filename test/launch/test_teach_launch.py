@@ -26,18 +26,17 @@ import tempfile
 import time
 import unittest
 
-from closed_loop import launched
 from foxglove_layout import check_paths, paths, read_layout, TYPES, values
 from geometry_msgs.msg import WrenchStamped
+from in_lockstep import launched
 from launch import LaunchDescription
 from launch_testing.actions import ReadyToTest
-import launch_testing.asserts
 import launch_testing.markers
 import numpy as np
 import pytest
 import rbd_ros
 from rbd_ros.command_line.app import app
-from rbd_ros.control.modes.modes import Takes, taking
+from rbd_ros.control.modes import Takes, taking
 from rbd_ros.nodes.taught_robot import TaughtRobot
 from rbd_ros.teaching.demonstration import shown_points, TOLERANCE
 from rbd_ros.teaching.lesson import Lesson
@@ -156,10 +155,4 @@ class TestTeaching(unittest.TestCase):
             self.assertLess(max(off), most)
 
 
-@launch_testing.post_shutdown_test()
-class TestShutdown(unittest.TestCase):
-    """See how they ended."""
-
-    def test_exit_codes(self, proc_info: launch_testing.ProcInfoHandler) -> None:
-        """Both end cleanly when they are told to."""
-        launch_testing.asserts.assertExitCodes(proc_info)
+TestShutdown = rig.CleanEnd

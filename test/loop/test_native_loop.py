@@ -31,7 +31,7 @@ import pytest
 from rbd_env.pace import patient
 from rbd_ros.control import controller as controller_module
 from rbd_ros.control.interface.causes import Cause
-from rbd_ros.control.references.results import GoalError
+from rbd_ros.control.interface.results import GoalError
 from rbd_ros.control.references.trajectory import Knots
 from rbd_ros.loop import native_loop, rcl
 from rbd_ros.loop.native_loop import LoopSilent

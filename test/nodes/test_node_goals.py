@@ -24,8 +24,8 @@ from geometry_msgs.msg import Quaternion, Transform, Twist, Vector3
 from node_rig import Goal, JOINTS, NodeRig, PERIOD, START, to_time
 import numpy as np
 import pytest
-from rbd_ros.control.modes.modes import DEFAULT, MODES, Takes, taking
-from rbd_ros.control.references.results import ResultCode
+from rbd_ros.control.interface.results import ResultCode
+from rbd_ros.control.modes import DEFAULT, MODES, Takes, taking
 from rbd_ros.nodes.controller.reports import quaternion
 from sampling import some
 from std_srvs.srv import SetBool, Trigger

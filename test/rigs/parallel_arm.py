@@ -22,11 +22,11 @@ import rbd_ros
 from rbd_ros.control.controller import Controller
 from rbd_ros.control.interface.causes import Cause
 from rbd_ros.control.kernels.kernels import LawKernels
+from rbd_ros.control.monitors.closed_loops import check_loops, loop_kernel
 from rbd_ros.control.parameters.settings import Settings
 from rbd_ros.control.parameters.table import defaults
 from rbd_ros.control.references.trajectory import Knots
 from rbd_ros.control.robot import make_robot
-from rbd_ros.control.start.closed_loops import check_loops, loop_kernel
 from rbd_ros.sim import Physics, SimulatedRobot
 
 PERIOD = 1e-3

@@ -51,7 +51,7 @@ from rbd_ros.control.load.load import restart_load
 from rbd_ros.control.parameters.settings import Settings
 from rbd_ros.control.references.trajectory import Knots
 from rbd_ros.control.step.state import Parameters
-from rbd_ros.control.supervisor.states import State
+from rbd_ros.control.supervisor.states import SupervisorState as State
 
 HERE = Path(__file__).parent
 

@@ -19,7 +19,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from rbd_ros.control.references.trajectory import Knots
-from rbd_ros.control.supervisor.states import State
+from rbd_ros.control.supervisor.states import SupervisorState as State
 from rbd_ros.nodes.controller.loop_services import PAUSE as PAUSE_OFFER
 from ros2_control_rig import arm_of, compiled, reason_to_skip, run, written
 from std_srvs.srv import SetBool

@@ -25,15 +25,14 @@ from rbd_ros.command_line.prefixes import check_prefix
 from rbd_ros.command_line.ros2_control.tables import MOST_POINTS, robot_header
 from rbd_ros.compiler.records import Record
 from rbd_ros.control.controller import Controller
-from rbd_ros.control.load.load import restart_load
-from rbd_ros.control.load.payload import Body, judge_body
-from rbd_ros.control.load.tilt import find_down, Tilt
+from rbd_ros.control.interface.payload import Body, judge_body
+from rbd_ros.control.load.load import find_down, restart_load, Tilt
 from rbd_ros.control.parameters.force import ForceCase, judge_force
 from rbd_ros.control.parameters.gains import GainCase, judge_gains
 from rbd_ros.control.parameters.gravity import GravityCase, judge_gravity
 from rbd_ros.control.parameters.settings import Settings
 from rbd_ros.control.parameters.springs import judge_spring, SpringCase
-from rbd_ros.control.references.feeding import Feed, handle_feed
+from rbd_ros.control.references.feeder import Feed, handle_feed
 from rbd_ros.control.references.points import PointLimits, Points, Verdict
 from rbd_ros.control.references.polynomials import handle_points
 from rbd_ros.control.references.targets import handle_target, Target

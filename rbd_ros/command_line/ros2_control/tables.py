@@ -28,17 +28,17 @@ from rbd_ros.command_line.ros2_control.sentence_tables import sentence_rows
 from rbd_ros.compiler.records import Record
 from rbd_ros.control.controller import Controller
 from rbd_ros.control.interface.causes import Cause
-from rbd_ros.control.joint_states.ages import gravity_age
-from rbd_ros.control.modes.modes import Takes, taking
-from rbd_ros.control.parameters.row import (
+from rbd_ros.control.interface.row import (
     BOOL, DOUBLE, DOUBLES, INTEGER, INTEGERS, Parameter, STRING, STRINGS)
+from rbd_ros.control.joint_states.ages import gravity_age
+from rbd_ros.control.modes import Takes, taking
 from rbd_ros.control.parameters.settings import Settings
 from rbd_ros.control.parameters.stiffness_message import spring_columns
 from rbd_ros.control.parameters.table import with_modes
 from rbd_ros.control.references.goal_watch import OUTCOMES
 from rbd_ros.control.references.points import fill_point_limits, PointLimits
 from rbd_ros.control.robot import Robot
-from rbd_ros.control.supervisor.states import State
+from rbd_ros.control.supervisor.states import SupervisorState as State
 
 __all__ = ['MOST_POINTS', 'robot_header']
 

@@ -35,11 +35,11 @@ from rbd_ros.compiler import Bound
 from rbd_ros.compiler.language.whole import dot, maximum, total, where
 from rbd_ros.compiler.procedure import Kernel, Matrix, Vector
 from rbd_ros.compiler.records import field, Record
-from rbd_ros.control.force_torque.words import SensorWord
-from rbd_ros.control.interface.cause_codes import CauseCode
+from rbd_ros.control.interface.causes import Cause
 from rbd_ros.control.interface.events import (
     accuse, Event, Joints, NEVER, NOBODY, NONE, Result, tell)
-from rbd_ros.control.load.payload import payload_vector
+from rbd_ros.control.interface.payload import payload_vector
+from rbd_ros.control.interface.words import SensorWord
 from rbd_ros.control.parameters.settings import Settings
 from rbd_ros.control.supervisor.states import StateCode
 
@@ -285,7 +285,7 @@ def check_sensor(x: Sensor, p: SensorLimits, y: Result, now: float, state: int) 
 def _blame(y: Result, word: int, a: float, b: float, state: int) -> None:
     """Accuse the sensor while a law drives the robot; one that is held needs none."""
     if state == StateCode.RAMPING_IN or state == StateCode.RUNNING:
-        accuse(y, CauseCode.FORCE_SENSOR, word, NOBODY, a, b, 0.0)
+        accuse(y, Cause.FORCE_SENSOR, word, NOBODY, a, b, 0.0)
 
 
 # -- without the tool -----------------------------------------------------------------------------

@@ -23,10 +23,11 @@ from __future__ import annotations
 import math
 
 from rbd_ros.control.interface.events import Event, Joints, NEVER, NOBODY, Result, Structure, tell
+from rbd_ros.control.interface.words import ArrivalWord
 from rbd_ros.control.joint_states.motion import change, collect_mismatch, Motion, MotionLimits
 from rbd_ros.control.joint_states.repeats import count_repeats, Repeats
 from rbd_ros.control.joint_states.sources import AgeLimits, bounded, is_stamped, Sources, span
-from rbd_ros.control.joint_states.words import ArrivalWord, mask
+from rbd_ros.control.joint_states.words import mask
 from rbd_ros.control.numerics.places import place_of
 
 __all__ = ['accept', 'store', 'tell_accepted']

@@ -27,6 +27,7 @@ import math
 
 from rbd_ros.compiler.records import group, Record
 from rbd_ros.control.interface.events import Event, Joints, NEVER, NOBODY, Result, Structure, tell
+from rbd_ros.control.interface.words import ArrivalWord
 from rbd_ros.control.joint_states.acceptance import accept, store, tell_accepted
 from rbd_ros.control.joint_states.ages import Freshness, observe
 from rbd_ros.control.joint_states.motion import (
@@ -38,7 +39,7 @@ from rbd_ros.control.joint_states.sources import (
 from rbd_ros.control.joint_states.timeliness import (
     comes_in_time, count_state, Delays, Punctual, Rate, restart_delays, restart_punctual,
     restart_rate)
-from rbd_ros.control.joint_states.words import ArrivalWord, mask
+from rbd_ros.control.joint_states.words import mask
 from rbd_ros.control.numerics.places import place_of
 from rbd_ros.control.parameters.settings import Settings
 

@@ -30,11 +30,11 @@ import math
 
 from rbd_ros.compiler.procedure import Vector
 from rbd_ros.compiler.records import field, group, Record
-from rbd_ros.control.interface.cause_codes import CauseCode
+from rbd_ros.control.interface.causes import Cause
 from rbd_ros.control.interface.events import accuse, Event, Joints, NOBODY, NONE, Result, Structure
+from rbd_ros.control.interface.words import ArrivalWord
 from rbd_ros.control.joint_states.sources import (
     AgeLimits, bounded, give_reason, is_stamped, Reason, Sources, span)
-from rbd_ros.control.joint_states.words import ArrivalWord
 from rbd_ros.control.numerics.angles import turn
 from rbd_ros.control.numerics.patience import is_calm, Patience, restart_patience, runs_out
 from rbd_ros.control.numerics.places import place_of
@@ -255,7 +255,7 @@ def accuse_implausible(x: Motion, y: Result) -> None:
     :param y: result.
     """
     if x.wrong > 0.0:
-        accuse(y, CauseCode.IMPLAUSIBLE, int(x.reason.word), int(x.reason.joint), x.reason.a,
+        accuse(y, Cause.IMPLAUSIBLE, int(x.reason.word), int(x.reason.joint), x.reason.a,
                x.reason.b, x.reason.c)
 
 

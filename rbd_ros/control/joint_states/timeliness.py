@@ -33,9 +33,9 @@ import math
 from rbd_ros.compiler.procedure import Vector
 from rbd_ros.compiler.records import field, group, Record
 from rbd_ros.control.interface.events import Event, Joints, NEVER, NOBODY, NONE
+from rbd_ros.control.interface.words import ArrivalWord
 from rbd_ros.control.joint_states.sources import (
     AgeLimits, bounded, give_reason, is_stamped, is_time, Reason, Sources)
-from rbd_ros.control.joint_states.words import ArrivalWord
 from rbd_ros.control.numerics.medians import select
 
 __all__ = ['age_of', 'ages_known', 'AGREES', 'comes_in_time', 'count_state', 'Delays',
@@ -119,7 +119,6 @@ class Delays(Record):
     last: float = field('', 's', 'control time of the last state', NEVER)
     taken: float = field('', '', 'number of ages')
     age: float = field('', 's', 'of the last state, or the delay that is given')
-    jumped: float = field('', '', '1 if it is another one than that of the state before')
     known: float = field('', '', '1 if a window has been complete')
     strange: float = field('', 's', 'last age that cannot be one; 0: none, or no stamp')
     middle: float = field('', 's', 'of the last window: half of its states were younger; a halt '
@@ -171,7 +170,6 @@ def lateness(x: Delays, sources: Sources, p: AgeLimits, u: Event, given: float) 
     age = age_of(p, u)
     if age >= NONE:
         age = given if sources.excess[k] < given < NONE else sources.excess[k]
-    x.jumped = 1.0 if abs(age - x.age) > AGREES else 0.0
     x.age = age
     gap = u.now - x.last - _USUAL * 2.0 * p.period  # that is half of the nominal one
     sources.late[k] = age + (gap if 0.0 < gap < p.state_timeout else 0.0)

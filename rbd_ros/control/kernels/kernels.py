@@ -51,7 +51,7 @@ from rbd_ros.dynamics.state import tree_state
 if TYPE_CHECKING:
     from rbd_ros.compiler import Bound, Graph, Scalar
     from rbd_ros.control.robot import Robot
-    from rbd_ros.control.modes.modes import Mode
+    from rbd_ros.control.modes import Mode
     from rbd_ros.dynamics.state import State
 
     Vector = Sequence[Scalar]

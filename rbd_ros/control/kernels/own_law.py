@@ -25,7 +25,7 @@ from rbd_ros.errors import SettingError
 
 if TYPE_CHECKING:
     from rbd_ros.compiler import Scalar
-    from rbd_ros.control.modes.modes import Mode
+    from rbd_ros.control.modes import Mode
     from rbd_ros.control.kernels.terms import Terms
     from rbd_ros.dynamics.state import State
 

@@ -34,7 +34,7 @@ from rbd_ros.compiler.procedure import Kernel, Matrix, Vector
 from rbd_ros.compiler.records import field, group, Record
 from rbd_ros.control.interface.events import NEVER, NONE
 from rbd_ros.control.laws.springs import Springs
-from rbd_ros.control.modes.modes import Follows, JOINT_SPRINGS
+from rbd_ros.control.modes import Follows, JOINT_SPRINGS
 from rbd_ros.control.parameters.settings import Settings
 from rbd_ros.errors import SettingError
 

@@ -236,7 +236,7 @@ def _integrate(x: JointLaw, p: JointGains, gain: Vector, pace: float, error: Vec
 
 
 def own_law(x: Laws, p: LawGains, kernel: LawKernel, own: OwnInputs, reference: Matrix,
-            pace: float, now: float) -> None:
+            pace: Vector, now: float) -> None:
     """
     Evaluate the law function in force; one that follows the joints has their integral.
 
@@ -245,7 +245,7 @@ def own_law(x: Laws, p: LawGains, kernel: LawKernel, own: OwnInputs, reference: 
     :param kernel: of the law functions, whose common inputs are filled.
     :param own: its other arrays.
     :param reference: position, velocity and acceleration.
-    :param pace: share of their speed at which its springs and dampers act.
+    :param pace: share of its speed at which spring and damper of each joint act.
     :param now: control time, s.
     """
     if not p.joint.integrates:
@@ -266,7 +266,10 @@ def own_law(x: Laws, p: LawGains, kernel: LawKernel, own: OwnInputs, reference: 
     kernel.run()
     if x.law == LawCode.OWN_JOINT:
         keep(x.joint.error, own.error)
-        _integrate(x.joint, p.joint, p.joint.integral, pace, own.error, x.side, now)
+        slowest = 1.0
+        for j in range(n):
+            slowest = min(slowest, pace[j])
+        _integrate(x.joint, p.joint, p.joint.integral, slowest, own.error, x.side, now)
 
 
 def joint_law_rests(x: JointLaw, reference: Matrix) -> bool:

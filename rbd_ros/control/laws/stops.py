@@ -45,10 +45,10 @@ from rbd_ros.compiler.language.whole import finite, maximum, where
 from rbd_ros.compiler.procedure import Kernel, Matrix, Vector
 from rbd_ros.compiler.records import field, Record
 from rbd_ros.control.interface.events import Joints, NEVER, Result, Structure, tell
+from rbd_ros.control.interface.words import LawWord
 from rbd_ros.control.laws.design import DAMPED, Design
 from rbd_ros.control.laws.law_records import JointInputs, JointLaw, LawGains, LawKernel
 from rbd_ros.control.laws.laws import begin_joint_law, extrapolate, joint_law, moment
-from rbd_ros.control.laws.words import LawWord
 from rbd_ros.control.numerics.places import place_of
 from rbd_ros.control.parameters.settings import Settings
 

@@ -120,7 +120,7 @@ def task_law(x: TaskLaw, p: LawGains, kernel: LawKernel, own: TaskInputs, R: Mat
 
 def impedance_law(x: TaskLaw, springs: Springs, p: LawGains, kernel: LawKernel,
                   own: ImpedanceInputs, R: Matrix, position: Vector, velocity: Vector,
-                  wrench: Vector, external: Vector, shapes: float, pace: float,
+                  wrench: Vector, external: Vector, shapes: float, pace: Vector, posture: float,
                   now: float) -> None:
     """
     Pull the tip to its reference by springs; there is no integral.
@@ -138,7 +138,8 @@ def impedance_law(x: TaskLaw, springs: Springs, p: LawGains, kernel: LawKernel,
     :param wrench: to be exerted, moment first; base axes.
     :param external: that acts on the tip by the sensor, in its axes.
     :param shapes: whether that is known and the inertia that is felt may be another one.
-    :param pace: share of their speed at which springs and dampers act.
+    :param pace: share of its speed at which spring and damper of each direction act.
+    :param posture: the same of the posture.
     :param now: control time, s.
     """
     if x.starting:
@@ -160,7 +161,7 @@ def impedance_law(x: TaskLaw, springs: Springs, p: LawGains, kernel: LawKernel,
     own.joint_speed[:] = p.task.joint_speed
     own.drift[:] = x.drift
     own.posture[:] = x.posture
-    _keep_posture(own.posture_stiffness, own.posture_damping, p.task, pace)
+    _keep_posture(own.posture_stiffness, own.posture_damping, p.task, posture)
     kernel.run()
     keep(x.error, own.error)
     keep(x.lead, own.lead)

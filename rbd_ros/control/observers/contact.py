@@ -28,16 +28,16 @@ import math
 import numpy as np
 
 from rbd_ros.compiler.procedure import Vector
-from rbd_ros.control.interface.cause_codes import CauseCode
+from rbd_ros.control.interface.causes import Cause
 from rbd_ros.control.interface.events import (
     accuse, Joints, NEVER, NOBODY, NONE, Result, Structure, tell)
+from rbd_ros.control.interface.words import ObserverWord
 from rbd_ros.control.numerics.places import place_of
 from rbd_ros.control.observers.contact_records import (
     Contact, ContactKernel, ContactParameters, ContactRoom, REACTIONS)
 from rbd_ros.control.observers.frame_contact import find_energy, find_wrench
 from rbd_ros.control.observers.momentum import (
     is_finite_momentum, is_time, MomentumKernel, reset_momentum, settled, update_momentum)
-from rbd_ros.control.observers.words import ObserverWord
 from rbd_ros.control.parameters.settings import Settings
 
 __all__ = ['check_contact', 'feel_contact', 'fill_contact', 'is_watched', 'restart_contact',
@@ -228,7 +228,7 @@ def _say(x: Contact, reaction: float, now: float, y: Result) -> None:
     x.found_torque = felt
     about = float(k) if k != NOBODY else abs(felt) / max(x.excess, _TINY)
     if reaction > 1.0:
-        accuse(y, CauseCode.CONTACT, word, i, felt, about, x.found_force)
+        accuse(y, Cause.CONTACT, word, i, felt, about, x.found_force)
     else:
         tell(y, word, i, felt, about, x.found_force)
 

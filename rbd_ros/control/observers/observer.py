@@ -27,6 +27,7 @@ import numpy as np
 from rbd_ros.compiler.procedure import Vector
 from rbd_ros.compiler.records import field, group, Record
 from rbd_ros.control.interface.events import Joints, NEVER, NONE, Structure
+from rbd_ros.control.joint_states.timeliness import AGREES
 from rbd_ros.control.numerics.places import place_of
 from rbd_ros.control.observers.momentum import (
     are_finite, is_finite_momentum, is_time, Momentum, MomentumKernel, reset_momentum,
@@ -36,8 +37,8 @@ from rbd_ros.control.observers.torque_history import (
 from rbd_ros.control.parameters.settings import Settings
 from rbd_ros.control.supervisor.states import LoadTrust
 
-__all__ = ['bandwidth', 'drop_load', 'fill_observer', 'forget_load', 'observe', 'Observer',
-           'ObserverParameters', 'reset_observer', 'trusted_load']
+__all__ = ['bandwidth', 'drop_load', 'fill_observer', 'forget_load', 'note_sent', 'observe',
+           'Observer', 'ObserverParameters', 'reset_observer', 'trusted_load']
 
 #: rad/s or m/s above which a joint counts as moving
 _MOVES = 0.05
@@ -70,6 +71,7 @@ class Observer(Record):
     """The observer of one robot; its result is an input of the law, and of every stop."""
 
     time: float = field('', 's', 'control time of the last observation', NEVER)
+    delay: float = field('', 's', 'from its state to the motion that its torque causes')
     acts: float = field('', '', '1 if acted is known; 0: the torque of the step before acted')
     external: Vector = field('n', 'N.m or N', 'observed torque that the law compensates')
     load: Vector = field('n', 'N.m or N', 'what the robot shows besides g(q), bounded for all '
@@ -181,16 +183,19 @@ def observe(x: Observer, p: ObserverParameters, kernel: MomentumKernel, joints: 
         _start_anew(x)
         return
     elapsed = now - x.time
-    x.time = now
+    moved = elapsed - (delay - x.delay)  # between the times at which the states were measured
     if not 0.0 < elapsed <= _GAP:
         reset_observer(x)
+    elif not (abs(delay - x.delay) <= AGREES and moved > 0.0):
+        x.momentum.known, moved = 0.0, elapsed
+    x.time, x.delay = now, delay
     for j in range(len(kernel.q)):
         kernel.q[j] = joints.q[j]
         kernel.qd[j] = joints.qd[j]
     kernel.run()
-    _find_acted(x, p, kernel.bias, gain, delay, elapsed, joints.differenced)
-    note_torque(x.sent, now, torque, delay + _GAP)
-    update_momentum(x.momentum, kernel, torque, elapsed, x.gain, x.acted, x.acts)
+    _find_acted(x, p, kernel.bias, gain, moved, joints.differenced)
+    note_sent(x, torque, now)
+    update_momentum(x.momentum, kernel, torque, moved, x.gain, x.acted, x.acts)
     if not (is_finite_momentum(x.momentum) and are_finite(x.acted) and are_finite(x.drive)):
         _start_anew(x)  # nothing can be learned from an absurd velocity
         return
@@ -204,8 +209,19 @@ def observe(x: Observer, p: ObserverParameters, kernel: MomentumKernel, joints: 
         drop_load(x)
 
 
-def _find_acted(x: Observer, p: ObserverParameters, bias: Vector, gain: Vector, delay: float,
-                elapsed: float, differenced: float) -> None:
+def note_sent(x: Observer, torque: Vector, now: float) -> None:
+    """
+    Take a torque that acts from now on.
+
+    :param x: the observer.
+    :param torque: total, after the limits, N.m.
+    :param now: control time, s.
+    """
+    note_torque(x.sent, now, torque, x.delay + _GAP)
+
+
+def _find_acted(x: Observer, p: ObserverParameters, bias: Vector, gain: Vector, elapsed: float,
+                differenced: float) -> None:
     """
     Find the mean torque that the measured motion is the answer to.
 
@@ -217,7 +233,7 @@ def _find_acted(x: Observer, p: ObserverParameters, bias: Vector, gain: Vector, 
     weight = 1.0
     if filtered and p.velocity_filter > 0.0:
         weight = elapsed / (elapsed + p.velocity_filter)
-    late = x.time - delay
+    late = x.time - x.delay
     known = find_mean_torque(x.sent, late - elapsed, late, x.acted)
     for i in range(len(bias)):
         x.gain[i] = bandwidth(p, gain[i], differenced)

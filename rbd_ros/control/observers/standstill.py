@@ -32,8 +32,9 @@ import numpy as np
 
 from rbd_ros.compiler.procedure import Vector
 from rbd_ros.compiler.records import field, group, Record
-from rbd_ros.control.interface.cause_codes import CauseCode
+from rbd_ros.control.interface.causes import Cause
 from rbd_ros.control.interface.events import accuse, Joints, NEVER, NOBODY, NONE, Result, Structure
+from rbd_ros.control.interface.words import ObserverWord
 from rbd_ros.control.numerics.patience import Patience, restart_patience, runs_out
 from rbd_ros.control.numerics.places import place_of
 from rbd_ros.control.observers.hidden_motion import (
@@ -44,7 +45,6 @@ from rbd_ros.control.observers.unseen_motion import (
     follow_unseen, go_on_unseen, is_touched, restart_unseen, speed_shown, too_fast)
 from rbd_ros.control.observers.unseen_records import (
     derive_unseen, fill_unseen, UnseenMotion, UnseenParameters)
-from rbd_ros.control.observers.words import ObserverWord
 from rbd_ros.control.parameters.settings import Settings
 
 __all__ = ['check_standstill', 'derive_standstill', 'fill_standstill', 'is_doubtful',
@@ -439,12 +439,12 @@ def _judge_unseen(x: Standstill, p: StandstillParameters, joints: Joints, s: Str
     i = int(x.unseen.leapt)
     if i != NOBODY:
         x.blamed = i
-        accuse(y, CauseCode.FROZEN, ObserverWord.LEAPT, i, x.unseen.leap, 0.0, 0.0)
+        accuse(y, Cause.FROZEN, ObserverWord.LEAPT, i, x.unseen.leap, 0.0, 0.0)
         return
     i = too_fast(x.unseen, p.unseen)
     if i != NOBODY:
         x.blamed = i
-        accuse(y, CauseCode.FROZEN, ObserverWord.PUSHED_UNSEEN, i, joints.q[place_of(s, i)],
+        accuse(y, Cause.FROZEN, ObserverWord.PUSHED_UNSEEN, i, joints.q[place_of(s, i)],
                x.unseen.speed[i], 0.0)
 
 
@@ -464,7 +464,7 @@ def _judge_blocked(x: Standstill, p: StandstillParameters, joints: Joints, error
             behind = abs(error[i] - x.error)
         if behind > p.far[i]:
             x.blamed = i
-            accuse(y, CauseCode.FROZEN, ObserverWord.STANDS, i, behind, 0.0, 0.0)
+            accuse(y, Cause.FROZEN, ObserverWord.STANDS, i, behind, 0.0, 0.0)
 
 
 def _judge_frozen(x: Standstill, p: StandstillParameters, now: float, y: Result) -> None:
@@ -479,7 +479,7 @@ def _judge_frozen(x: Standstill, p: StandstillParameters, now: float, y: Result)
            and abs(x.suspect.way) > p.tolerance[i])
     if runs_out(x.patience, p.patience, now, 1 if bad else 0):
         x.blamed = i
-        accuse(y, CauseCode.FROZEN, ObserverWord.MOVES_UNSEEN, i, x.place, 0.0, 0.0)
+        accuse(y, Cause.FROZEN, ObserverWord.MOVES_UNSEEN, i, x.place, 0.0, 0.0)
 
 
 def _is_braked(joints: Joints) -> bool:

@@ -26,15 +26,15 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 from rbd_ros.control.interface.events import Event, Kind
+from rbd_ros.control.interface.results import Tolerances
+from rbd_ros.control.interface.words import PointWord
 from rbd_ros.control.references.feeder import Feeder
 from rbd_ros.control.references.joint_reference import JointReference
-from rbd_ros.control.references.joint_stream import Streamed
+from rbd_ros.control.references.joint_requests import Streamed
 from rbd_ros.control.references.points import PointLimits, Points, STREAM_HORIZON, Use
 from rbd_ros.control.references.polynomials import Task
-from rbd_ros.control.references.results import Tolerances
 from rbd_ros.control.references.trajectory import (
     Knots, load_points, PointHandler, points_of, refusal)
-from rbd_ros.control.references.words import PointWord
 
 __all__ = ['JointIntake']
 
@@ -76,7 +76,6 @@ class JointIntake:
         Make a streamed set-point.
 
         :param u: receives it.
-        :param now: control time, s.
         :param q: position.
         :param qd: velocity; None: zero.
         :param qdd: acceleration; None: zero.
@@ -97,7 +96,6 @@ class JointIntake:
         Make a message of a stream of numbers.
 
         :param u: receives it.
-        :param now: control time, s.
         :param numbers: one for each joint.
         :param of: what they are.
         :raises GoalError: if they are refused.
@@ -122,7 +120,6 @@ class JointIntake:
         Take the points of a message that is no goal: a trajectory, or one point of a stream.
 
         :param u: receives what it is.
-        :param now: control time, s.
         :param knots: its points.
         :param start_time: control time of its time_from_start 0; None: now, whenever it is taken.
         :raises GoalError: if it is refused.
@@ -155,7 +152,6 @@ class JointIntake:
         Begin a trajectory at the present reference.
 
         :param u: receives its beginning.
-        :param now: control time, s.
         :param knots: its points.
         :param start_time: control time of its time_from_start 0; None: now, whenever it is taken.
         :param goal: its number, if it is one; 0: none.

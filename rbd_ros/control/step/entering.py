@@ -23,6 +23,7 @@ from __future__ import annotations
 from rbd_ros.compiler.procedure import Matrix, Vector
 from rbd_ros.control.force_torque.force_law import begin_force_law
 from rbd_ros.control.interface.events import Event, NOBODY, Result, tell
+from rbd_ros.control.interface.words import FlowWord, ReferenceWord
 from rbd_ros.control.joint_states.diagnosis import diagnose
 from rbd_ros.control.joint_states.timeliness import restart_delays, restart_punctual
 from rbd_ros.control.laws.design import note_filter
@@ -33,19 +34,15 @@ from rbd_ros.control.laws.stops import enter_brake, enter_hold
 from rbd_ros.control.laws.task_law import begin_task_law
 from rbd_ros.control.laws.way_back import begin_return, forget_way
 from rbd_ros.control.monitors.monitors import begin_watch, restart_plausible
+from rbd_ros.control.monitors.start import restart_start
 from rbd_ros.control.numerics.places import place_of
 from rbd_ros.control.observers.contact import restart_contact
 from rbd_ros.control.observers.observer import drop_load, forget_load, reset_observer
 from rbd_ros.control.observers.standstill import restart_standstill
-from rbd_ros.control.references.goal_watch import abort_goal
 from rbd_ros.control.references.joint_reference import rest_joint_reference, start_joint_reference
 from rbd_ros.control.references.task_reference import start_task_reference
-from rbd_ros.control.references.words import ReferenceWord
-from rbd_ros.control.start.start import restart_start
 from rbd_ros.control.step.state import Kernels, Parameters, State, Work
-from rbd_ros.control.step.words import FlowWord
 from rbd_ros.control.supervisor.due import has_touched, is_late, trust_in_load
-from rbd_ros.control.supervisor.latch import only_operator
 from rbd_ros.control.supervisor.states import LoadTrust, StateCode
 from rbd_ros.control.supervisor.supervisor import advance
 from rbd_ros.control.torque.torque import changed
@@ -131,7 +128,7 @@ def announce(x: State, p: Parameters, k: Kernels, w: Work, y: Result) -> None:
           or state == StateCode.RAMPING_DOWN or state == StateCode.FAULT):
         if state == StateCode.BRAKING:
             _enter_braking(x, p)
-        abort_goal(x.references.joint.goal, ReferenceWord.STOPPED, 0.0)
+        x.references.joint.goal.abort(ReferenceWord.STOPPED)
     tell(y, FlowWord.STATE, NOBODY, state, 0.0, 0.0)
 
 
@@ -162,7 +159,7 @@ def _enter_braking(x: State, p: Parameters) -> None:
     """Begin to brake with the next state."""
     restart_delays(x.states.delays, _BRAKES)
     note_filter(x.design, p.design, x.joints.differenced)
-    asked = only_operator(x.command.supervisor.faults)
+    asked = x.command.supervisor.faults.only_operator()
     enter_brake(x.brake, p.stops, 0.0 if asked else 1.0)
     if asked:
         forget_load(x.observer)  # a hand that has pushed the robot is no load
@@ -172,7 +169,7 @@ def _enter_braking(x: State, p: Parameters) -> None:
 
 def _enter_touched(x: State, p: Parameters, k: Kernels, w: Work, state: int) -> None:
     """Float, be held by springs, or go back, after a contact."""
-    abort_goal(x.references.joint.goal, ReferenceWord.STOPPED, 0.0)
+    x.references.joint.goal.abort(ReferenceWord.STOPPED)
     if state == StateCode.COMPLYING:
         _enter_tip(x, p, k.laws.impedance, k.laws.impedance_inputs.R, k.laws.impedance_inputs.p,
                    k.laws.impedance_inputs.velocity, w, 0.0)

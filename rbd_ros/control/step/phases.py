@@ -37,8 +37,10 @@ from rbd_ros.control.laws.task_law import (
     go_to_posture, impedance_law, task_law, task_law_rests)
 from rbd_ros.control.laws.way_back import go_back, note_way
 from rbd_ros.control.load.load import check_gravity, share_load, update_load
+from rbd_ros.control.monitors.closed_loops import check_loops
 from rbd_ros.control.monitors.guards import is_alive
 from rbd_ros.control.monitors.monitors import check_plausible, check_watch
+from rbd_ros.control.monitors.start import is_age_known, passes_start
 from rbd_ros.control.observers.contact import (
     check_contact, feel_contact, is_watched, returns_clear)
 from rbd_ros.control.observers.frame_contact import energy_share, energy_speed
@@ -51,8 +53,6 @@ from rbd_ros.control.references.joint_requests import check_goal
 from rbd_ros.control.references.pieces import Ring
 from rbd_ros.control.references.task_reference import (
     advance_task_reference, is_asked, set_lead, TaskReference)
-from rbd_ros.control.start.closed_loops import check_loops
-from rbd_ros.control.start.start import is_age_known, passes_start
 from rbd_ros.control.step.entering import advance_all, announce, diagnose_late, pick
 from rbd_ros.control.step.state import Kernels, Parameters, State, Work
 from rbd_ros.control.supervisor.due import is_frozen, is_live, is_working, trust_in_load
@@ -300,7 +300,7 @@ def _pull_tip(x: State, tip: TaskReference, u: Event, p: Parameters, k: Kernels,
     feed_law(k.laws.impedance, x.joints, x.load.gravity, x.load.payload, p.laws.barrier, x.design)
     impedance_law(x.laws.task, x.laws.springs, p.laws, k.laws.impedance, k.laws.impedance_inputs,
                   tip.pose.R, tip.pose.position, tip.pose.velocity, tip.wrench, x.sensor.wrench,
-                  shapes, x.design.tip_pace, u.now)
+                  shapes, x.design.tip_pace, x.design.task_pace, u.now)
     set_lead(tip, x.laws.task.lead)
     take_law(k.laws.impedance, w.computed.law, w.computed.gravity, w.computed.driver)
 
@@ -368,10 +368,8 @@ def _observe(x: State, u: Event, p: Parameters, k: Kernels) -> None:
     """Observe what moves the robot besides the torque, and what moves unseen."""
     share_load(x.load, k.momentum.payload, k.momentum.acting)
     delay, age = x.design.usual_delay, x.states.delays.age
-    if age > delay + UNSAID:
+    if max(delay, age) > p.design.delay + UNSAID:
         delay = age
-    if x.states.delays.jumped > 0.0:  # it was measured at another distance than it arrived
-        x.observer.momentum.known = 0.0
     observe(x.observer, p.observer, k.momentum, x.joints, p.structure, x.design.observer_gain,
             delay, x.command.torque.limiter.last,
             trust_in_load(x.command.supervisor), u.now)

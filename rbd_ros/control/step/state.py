@@ -40,9 +40,11 @@ from rbd_ros.control.laws.stops import (
     Brake, fill_stops, Hold, stop_kernel, StopKernel, StopLimits)
 from rbd_ros.control.laws.way_back import fill_way_back, WayBack, WayBackLimits
 from rbd_ros.control.load.load import derive_load, fill_load, Load, LoadLimits
+from rbd_ros.control.monitors.closed_loops import (
+    ClosedLoops, fill_loops, loop_kernel, LoopKernel, LoopLimits)
 from rbd_ros.control.monitors.guards import DeadMan
-from rbd_ros.control.monitors.monitor_parameters import fill_monitors, MonitorParameters
-from rbd_ros.control.monitors.monitors import Plausible, Watch
+from rbd_ros.control.monitors.monitors import fill_monitors, MonitorParameters, Plausible, Watch
+from rbd_ros.control.monitors.start import fill_start, Start, StartLimits
 from rbd_ros.control.observers.contact import fill_contact
 from rbd_ros.control.observers.contact_records import (
     Contact, contact_kernel, ContactKernel, ContactParameters, ContactRoom)
@@ -54,9 +56,6 @@ from rbd_ros.control.parameters.gains import borne_delay
 from rbd_ros.control.parameters.settings import Settings
 from rbd_ros.control.parameters.springs import fitting_damping
 from rbd_ros.control.references.references import fill_references, ReferenceLimits, References
-from rbd_ros.control.start.closed_loops import (
-    ClosedLoops, fill_loops, loop_kernel, LoopKernel, LoopLimits)
-from rbd_ros.control.start.start import fill_start, Start, StartLimits
 from rbd_ros.control.supervisor.supervisor import Diagnosis
 from rbd_ros.control.torque.motor import fill_motor, MotorParameters
 from rbd_ros.control.torque.torque_records import Command, CommandLimits, Computed, fill_command
@@ -215,27 +214,26 @@ def _fit_damping(p: Parameters) -> None:
 
 def _find_times(x: DesignLimits, p: LawGains) -> None:
     """Find how late the states of each law may be before it must be slower."""
-    x.joint_time, x.task_time, x.spring_time = NONE, NONE, NONE
+    x.joint_time, x.task_time = NONE, NONE
     n = len(p.limit)
     for j in range(n):
+        x.spring_time[j] = NONE
         x.joint_time = min(x.joint_time, _BORNE * borne_delay(
             p.joint.stiffness[j], p.joint.damping[j], p.joint.integral[j]))
         x.task_time = min(x.task_time, _BORNE * borne_delay(
             p.task.posture_stiffness[j], p.task.posture_damping[j], 0.0))
-    x.tip_time = x.task_time
     for i in range(6):
         x.task_time = min(x.task_time, _BORNE * borne_delay(
             p.task.stiffness[i], p.task.damping[i], p.task.integral[i]))
         mass, stiffness = x.tip_inertia[i], p.impedance.stiffness[i]
         damping = p.impedance.damping[i] + 2.0 * p.impedance.ratio * math.sqrt(
             max(stiffness * mass, 0.0))
-        x.tip_time = min(x.tip_time, _spring_time(stiffness, damping, mass))
+        x.tip_time[i] = _spring_time(stiffness, damping, mass)
     most = len(p.values) - n
     if 0.0 <= p.spring <= most and 0.0 <= p.damper <= most:
         at, of = int(p.spring), int(p.damper)
         for j in range(n):
-            x.spring_time = min(x.spring_time, _spring_time(
-                p.values[at + j], p.values[of + j], x.inertia[j]))
+            x.spring_time[j] = _spring_time(p.values[at + j], p.values[of + j], x.inertia[j])
 
 
 def _spring_time(stiffness: float, damping: float, inertia: float) -> float:

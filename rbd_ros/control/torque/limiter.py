@@ -55,7 +55,6 @@ class Limiter(Record):
         """
         Set the memory, at activation; ``driver`` must be known.
 
-        :param p: limits.
         :param torque: finite torque that acts now, N.m; clamped to the limits.
         """
         self.last_sent[:] = within(torque - self.driver, most_of(p.limit))
@@ -85,8 +84,6 @@ def is_finite(x: Vector) -> bool:
     Return whether a vector holds neither NaN nor infinity.
 
     A sum that overflows counts as infinite: no torque is that large.
-
-    :param x: vector.
     """
     return math.isfinite(total(x))
 
@@ -114,7 +111,6 @@ def step_time(p: LimiterParameters, dt: float) -> float:
     """
     Return the time allowed for a step: never more than two periods.
 
-    :param p: limits.
     :param dt: time since the last torque in s.
     """
     longest = 2.0 * p.period
@@ -131,7 +127,6 @@ def apply_limits(x: Limiter, p: LimiterParameters, torque: Vector, dt: float) ->
     driver's part has jumped, those of what is sent win: it is all that we control.
 
     :param x: memory; takes the results.
-    :param p: limits.
     :param torque: wanted total torque, finite.
     :param dt: time since the last torque in s.
     """
@@ -154,7 +149,6 @@ def release_limits(x: Limiter, p: LimiterParameters, torque: Vector, dt: float) 
     begins within its limits, it stays between them and the driver's part.
 
     :param x: memory; takes the results.
-    :param p: limits.
     :param torque: wanted total torque, finite.
     :param dt: time since the last torque in s.
     """

@@ -32,15 +32,14 @@ from typing import TYPE_CHECKING
 
 from action_msgs.msg import GoalInfo
 from control_msgs.action import FollowJointTrajectory
-from rbd_ros.control.modes.modes import Takes, taking
+from rbd_ros.control.interface.results import GoalError, Outcome, ResultCode, Status
+from rbd_ros.control.modes import Takes, taking
 from rbd_ros.control.paths.curve import WayPoints
 from rbd_ros.control.paths.plans import PathPlan
-from rbd_ros.control.references.goals import read_tolerances, Tolerances
+from rbd_ros.control.references.goals import other_mode, read_tolerances, Tolerances
 from rbd_ros.control.references.pieces import Halt
-from rbd_ros.control.references.results import GoalError, Outcome, ResultCode, Status
 from rbd_ros.control.references.trajectory import check_speed, check_times, Knots
-from rbd_ros.control.references.words import other_mode
-from rbd_ros.control.supervisor.states import State
+from rbd_ros.control.supervisor.states import SupervisorState as State
 from rbd_ros.errors import RbdError
 from rbd_ros.nodes.callback_guard import DEEP, last_line
 from rbd_ros.nodes.controller.bounded_topics import BoundedInput

@@ -180,7 +180,7 @@ static double activate(rbd_session *s)
 static void deactivate(rbd_session *s)
 {
   run(s, RBD_KIND_LEAVE);
-  s->m.u.cause = RBD_CAUSE_CODE_DEACTIVATED;
+  s->m.u.cause = RBD_CAUSE_DEACTIVATED;
   s->m.u.numbers[0] = RBD_FLOW_WORD_OUTSIDE;
   s->m.u.numbers[1] = -1.0;
   run(s, RBD_KIND_FAULT);
@@ -331,7 +331,7 @@ static void request(rbd_session *s, const rbd_request *request, rbd_word *answer
 
 static void stop(rbd_session *s, rbd_word *answer)
 {
-  s->m.u.cause = RBD_CAUSE_CODE_OPERATOR_STOP;
+  s->m.u.cause = RBD_CAUSE_OPERATOR_STOP;
   run(s, RBD_KIND_ADVANCE);
   memset(s->m.u.numbers, 0, sizeof(s->m.u.numbers));
   s->m.u.numbers[0] = RBD_SUPERVISOR_WORD_STOP_SERVICE;

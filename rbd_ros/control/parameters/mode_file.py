@@ -26,7 +26,7 @@ from pathlib import Path
 import traceback
 from types import ModuleType
 
-from rbd_ros.control.modes.modes import Mode, MODES
+from rbd_ros.control.modes import Mode, MODES
 from rbd_ros.control.parameters.table import PARAMETERS
 from rbd_ros.errors import SettingError
 

@@ -20,9 +20,9 @@ import numpy as np
 import numpy.typing as npt
 from rbd_ros.control.controller import Controller
 from rbd_ros.control.interface.events import Result
+from rbd_ros.control.interface.payload import PayloadError
+from rbd_ros.control.interface.words import LoadWord
 from rbd_ros.control.load.load import judge_weight
-from rbd_ros.control.load.payload import PayloadError
-from rbd_ros.control.load.words import LoadWord, TEXTS
 from rbd_ros.dynamics.robot import Dynamics
 
 __all__ = ['PayloadCheck']
@@ -66,5 +66,5 @@ class PayloadCheck:
         judge_weight(needed, controller.settings.torque_limits, mass, verdict)
         if verdict.answer:
             _, joint, *numbers = verdict.words[0]
-            raise PayloadError(TEXTS[LoadWord.TOO_HEAVY](
+            raise PayloadError(LoadWord.TOO_HEAVY.text(
                 self._robot.spoken()[int(joint)], *numbers))

@@ -13,24 +13,25 @@
 # limitations under the License.
 
 """
-Sentences about load, start check, closed loops and delay, where a word needs more than numbers.
+Sentences that need more than a word and its numbers. Ordinary Python, in a slower thread.
 
-Which positions, which efforts: that stands in the records. Ordinary Python, in a slower thread.
+Which positions, which efforts: that stands in the records. Who publishes, and with which types:
+that is known outside.
 """
 
 from __future__ import annotations
 
+from collections.abc import Collection, Sequence
 import math
 
 import numpy as np
 import numpy.typing as npt
-
-from rbd_ros.control.load.words import LoadWord, SHORT, TEXTS
+from rbd_ros.control.interface.words import LoadWord
+from rbd_ros.control.monitors.start import BEYOND, BEYOND_SHARE, Start
 from rbd_ros.control.parameters.gains import gain_reasons
 from rbd_ros.control.parameters.settings import Settings
-from rbd_ros.control.start.start import BEYOND, BEYOND_SHARE, Start
 
-__all__ = ['gravity_that_fits', 'likely_causes', 'load_text']
+__all__ = ['gravity_that_fits', 'likely_causes', 'load_text', 'missing_states', 'nobody_listens']
 
 Array = npt.NDArray[np.float64]
 
@@ -60,7 +61,7 @@ def load_text(word: int, joint: int, numbers: tuple[float, float, float], settin
     if word == LoadWord.START_MISMATCH:
         return f'{_mismatch(settings, start)}. {_explanation(settings, start)}'
     names = _loop_of_row(settings) if word in _OF_LOOPS else settings.robot.spoken()
-    return TEXTS[word](names[joint] if joint >= 0 else '', *numbers)
+    return LoadWord(word).text(names[joint] if joint >= 0 else '', *numbers)
 
 
 def _loop_of_row(settings: Settings) -> list[str]:
@@ -101,7 +102,7 @@ def _mismatch(settings: Settings, start: Start) -> str:
         if abs(effort - predicted) <= most:
             continue
         hint = ' (sign reversed?)' if abs(effort + predicted) <= most else ''
-        said = SHORT[LoadWord.START_MISMATCH](name, effort, predicted, 0.0)
+        said = LoadWord.START_MISMATCH.text(name, effort, predicted)
         parts.append(f'{said}{hint}')
     return '; '.join(parts)
 
@@ -148,3 +149,40 @@ def likely_causes(settings: Settings) -> str:
     return (f'Likely causes: {gravity} does not match the mounting; the sign of a joint is '
             f'wrong; driver_adds "{settings.text("driver_adds")}" does not match the driver; '
             f'the load is not payload.mass {settings.number("payload.mass"):g} kg')
+
+
+def missing_states(account: str, *, topic: str, publishers: int,
+                   not_controlled: Sequence[str] = ()) -> str:
+    """
+    Return why there is no state and what to do.
+
+    :param account: joints without a state and why, from the joint map.
+    :param topic: of the joint states, resolved.
+    :param publishers: how many there are of it.
+    :param not_controlled: those of the joints that are not controlled.
+    """
+    if publishers == 0:
+        return (f'nobody publishes {topic} (sensor_msgs/msg/JointState): start the driver, or '
+                f'name its topic with joint_states:=/its/topic')
+    text = f'no usable state of {account} (topic {topic})'
+    if not_controlled:
+        text += (f'. {", ".join(not_controlled)}: not controlled; if nobody publishes a '
+                 'joint, give its position in fixed_positions')
+    return text
+
+
+def nobody_listens(topic: str, kind: str, found: Collection[str]) -> str:
+    """
+    Return what to do if nobody takes the commands; nothing if somebody does.
+
+    :param topic: of the commands, resolved.
+    :param kind: type of the commands.
+    :param found: types with which others listen to that topic.
+    """
+    if kind in found:
+        return ''
+    if found:
+        return (f'commands on {topic} are {kind}, but its listeners take '
+                f'{" and ".join(sorted(found))}: set command_type to what the driver takes')
+    return (f'nobody listens to {topic} ({kind}), so the robot gets no torque: start the driver, '
+            'or name its topic with commands:=/its/topic')

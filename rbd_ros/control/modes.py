@@ -28,8 +28,7 @@ import enum
 import re
 from typing import Any, NamedTuple
 
-from rbd_ros.control.kernels.impedance import joint_impedance
-from rbd_ros.control.parameters.row import (
+from rbd_ros.control.interface.row import (
     axes, DOUBLE, DOUBLES, joints, Parameter, scalar)
 from rbd_ros.errors import SettingError
 
@@ -111,6 +110,24 @@ class Mode(NamedTuple):
         stiffness, damping = (tuple(f'{self.name}.{part}_{what}' for part in ('angular', 'linear'))
                               for what in ('stiffness', 'damping'))
         return stiffness, damping
+
+
+def _joint_impedance(terms: Any, inputs: Mapping[str, Any]) -> Sequence[Any]:
+    """
+    Return H qdd_ref + C(q, qd) qd_ref + g + K e + D e' + friction(qd_ref).
+
+    C is the matrix of Christoffel symbols (Paden and Panja 1988): with e = q_ref - q the robot
+    obeys H e'' + C e' + D e' + K e = -tau_ext, and (e' H e' + e K e) / 2 falls by e' D e'. With
+    all of C(q, qd) qd compensated it could rise. At a reference that rests this is g + K e - D qd.
+
+    :param terms: the robot.
+    :param inputs: stiffness K in N.m/rad and damping D in N.m.s/rad of each joint.
+    """
+    _, qd_ref, qdd_ref = terms.reference
+    lag = [wanted - v for wanted, v in zip(qd_ref, terms.qd)]
+    return [tau + c + k * e + d * v + f for tau, c, k, e, d, v, f in zip(
+        terms.torque(qdd_ref), terms.coriolis(lag), inputs['stiffness'], terms.error,
+        inputs['damping'], lag, terms.friction)]
 
 
 #: of modes, and of their own parameters
@@ -217,7 +234,7 @@ _BUILT_IN = (
     Mode('damping', 'gravity torque and damping `brake_damping`', 'damping',
          parameters=('brake_damping',)),
     _fitting(own_mode(
-        'joint_impedance', joint_impedance,
+        'joint_impedance', _joint_impedance,
         'a spring and a damper at each joint, along joint trajectories', (
             joints('stiffness', [50.0], 'N.m/rad or N/m', 0.0, 1e5, 'Stiffness of the spring at '
                    'the joint. If empty, 50, or half of what the rate can hold where that is '

@@ -28,17 +28,16 @@ import numpy as np
 
 from rbd_ros.compiler.procedure import Matrix, Vector
 from rbd_ros.compiler.records import field, group, Record
-from rbd_ros.control.interface.cause_codes import CauseCode
+from rbd_ros.control.interface.causes import Cause
 from rbd_ros.control.interface.events import accuse, Joints, NOBODY, NONE, Result, Structure, tell
+from rbd_ros.control.interface.words import LoadWord
 from rbd_ros.control.joint_states.sources import AgeLimits
 from rbd_ros.control.joint_states.timeliness import Delays
 from rbd_ros.control.laws.stops import gravity_at, gravity_of, StopKernel
 from rbd_ros.control.load.load import Load
-from rbd_ros.control.load.words import LoadWord
-from rbd_ros.control.numerics.medians import median
+from rbd_ros.control.numerics.medians import (
+    halve, is_full, is_wanted, median, restart_samples, ROOM, row_median, SampleCount, thin_out)
 from rbd_ros.control.numerics.places import place_of
-from rbd_ros.control.numerics.samples import (
-    halve, is_full, is_wanted, restart_samples, ROOM, row_median, SampleCount, thin_out)
 from rbd_ros.control.parameters.settings import Settings
 
 __all__ = ['BEYOND', 'BEYOND_SHARE', 'fill_start', 'gravity_before', 'is_age_known',
@@ -127,11 +126,7 @@ def fill_start(p: StartLimits, settings: Settings) -> None:
 
 
 def restart_start(x: Start) -> None:
-    """
-    Forget what was measured before; what a refusal was about is kept for its text.
-
-    :param x: start check.
-    """
+    """Forget what was measured before; what a refusal was about is kept for its text."""
     x.passed = 0.0
     x.states = 0.0
     x.torque_known = 0.0
@@ -144,14 +139,9 @@ def passes_start(x: Start, p: StartLimits, kernel: StopKernel, load: Load, joint
     """
     Take one state before the first torque; return whether torque may begin.
 
-    :param x: start check.
-    :param p: its bounds.
     :param kernel: computes g(q).
     :param load: payload and gravity that count now.
     :param joints: the state, every joint of it known.
-    :param s: which joints are which.
-    :param y: result.
-    :param now: control time, s.
     """
     if x.passed > 0.0:
         return True
@@ -177,14 +167,12 @@ def is_age_known(x: Delays, p: AgeLimits, y: Result) -> bool:
     """
     Return whether torque may begin by what is known of the age of states, which may take longer.
 
-    :param x: their ages.
     :param p: whether they must be known.
-    :param y: result.
     """
     if not p.asked > x.known:
         return True
     if x.taken == 0.0:
-        accuse(y, CauseCode.START_CHECK, LoadWord.START_AGE, NOBODY, x.strange, 0.0, 0.0)
+        accuse(y, Cause.START_CHECK, LoadWord.START_AGE, NOBODY, x.strange, 0.0, 0.0)
     return False
 
 
@@ -193,11 +181,9 @@ def gravity_before(p: StartLimits, kernel: StopKernel, load: Load, joints: Joint
     """
     Compute g(q) of positions that have not yet proved to be current; return whether it is known.
 
-    :param p: bounds.
     :param kernel: computes g(q), and what the driver adds.
     :param load: payload and gravity that count now.
     :param joints: positions of joints that nobody measures.
-    :param s: which joints are which.
     :param q: positions of the others, rad or m.
     """
     for i in range(len(s.measured)):
@@ -221,7 +207,7 @@ def _positions_fit(x: Start, p: StartLimits, joints: Joints, s: Structure, y: Re
     for j in range(len(x.q)):
         q = joints.q[place_of(s, j)]
         x.q[j] = q if abs(q) < NONE else NONE
-    accuse(y, CauseCode.START_CHECK, LoadWord.START_POSITIONS, wrong, x.q[wrong], 0.0, 0.0)
+    accuse(y, Cause.START_CHECK, LoadWord.START_POSITIONS, wrong, x.q[wrong], 0.0, 0.0)
     return False
 
 
@@ -295,7 +281,7 @@ def _rate_fits(x: Start, p: StartLimits, y: Result) -> bool:
     interval = row_median(x.intervals, 0, int(x.interval_count.kept), x.spare)
     rate = 1.0 / max(interval, _SHORTEST)
     if p.minimum_rate > 0.0 and rate < p.minimum_rate + _ROOM:
-        accuse(y, CauseCode.START_CHECK, LoadWord.START_RATE_LOW, NOBODY, rate, p.minimum_rate,
+        accuse(y, Cause.START_CHECK, LoadWord.START_RATE_LOW, NOBODY, rate, p.minimum_rate,
                p.nominal_rate)
         return False
     if p.nominal_rate > 0.0 and not 1.0 / _FAR <= rate / p.nominal_rate <= _FAR:
@@ -334,7 +320,7 @@ def _gravity_fits(x: Start, p: StartLimits, kernel: StopKernel, load: Load, join
             wrong = j
     if wrong != NOBODY:
         _find_columns(x, kernel, load, joints)
-        accuse(y, CauseCode.START_CHECK, LoadWord.START_MISMATCH, wrong, x.effort[wrong],
+        accuse(y, Cause.START_CHECK, LoadWord.START_MISMATCH, wrong, x.effort[wrong],
                x.predicted[wrong], 0.0)
         return False
     tell(y, LoadWord.START_MATCH, far, worst, 0.0, 0.0)

@@ -25,7 +25,7 @@ import numpy.typing as npt
 from rbd_ros.compiler.language.whole import dot, finite
 from rbd_ros.compiler.procedure import Matrix, Vector
 from rbd_ros.compiler.records import field, Record
-from rbd_ros.control.load.words import LoadWord, TEXTS
+from rbd_ros.control.interface.words import LoadWord
 from rbd_ros.errors import RbdError
 
 __all__ = ['about_origin', 'Body', 'judge_body', 'payload_vector', 'PayloadError', 'rotation']
@@ -91,7 +91,7 @@ def payload_vector(mass: float, com: Sequence[float], inertia: Sequence[float],
     body.axes[:] = np.eye(3) if R is None else R
     judge_body(body.plain())
     if body.word:
-        raise PayloadError(TEXTS[int(body.word)]('', body.a, body.b, body.c))
+        raise PayloadError(LoadWord(int(body.word)).text('', body.a, body.b, body.c))
     return body.numbers.copy()
 
 

@@ -18,10 +18,14 @@ Many controlled robots on a device, each thread with a controller of its own.
 A thread has the whole state of a controller, as the node has it, and all of its checks run. What
 changes in most steps is near: on the stack of the thread. Rings and what only a start needs stay
 in the memory of the device. Parameters, and trajectories in the ring, are those of all.
+
+The robot moves by the semi-implicit Euler rule, and its state reaches the controller at once, as
+one message with all joints. Brakes hold it until its controller runs for the first time.
 """
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -34,19 +38,25 @@ from rbd_ros.compiler.gpu.procedures.device_procedure import (
     Bindings, DeviceProcedure, REGISTERS)
 from rbd_ros.compiler.gpu.procedures.places import Choice, Memory
 from rbd_ros.compiler.graph.graph import Argument
-from rbd_ros.compiler.records import Field, Record
+from rbd_ros.compiler.procedure import Kernel, Vector
+from rbd_ros.compiler.records import Field, field, Record
 from rbd_ros.control.controller import Controller
-from rbd_ros.control.fleet.closed_loop import closed_step, plant_of, take_set_point, World
+from rbd_ros.control.interface.events import Event, Kind, Result
 from rbd_ros.control.kernels.kernels import LawKernels
 from rbd_ros.control.laws.law_records import LawCode
+from rbd_ros.control.numerics.places import place_of
 from rbd_ros.control.observers.contact import is_watched
 from rbd_ros.control.parameters.settings import Settings
-from rbd_ros.control.supervisor.states import State, StateCode
+from rbd_ros.control.references.pieces import Ring
+from rbd_ros.control.step.state import Kernels, Parameters, State, Work
+from rbd_ros.control.step.step import step
+from rbd_ros.control.supervisor.states import StateCode, SupervisorState
 from rbd_ros.dynamics.on_device import DeviceDynamics
 from rbd_ros.dynamics.step_graph import LENGTH, step_graph
 from rbd_ros.errors import RbdError
 
-__all__ = ['bindings_of', 'Fleet', 'FleetMotion', 'law_graphs', 'UnderControl']
+__all__ = ['bindings_of', 'closed_step', 'Fleet', 'FleetMotion', 'law_graphs', 'Plant', 'plant_of',
+           'take_set_point', 'UnderControl', 'World']
 
 Array = npt.NDArray[np.float64]
 
@@ -58,6 +68,93 @@ _OF_LAW = {LawCode.FREE: 'float', LawCode.DAMPING: 'damping', LawCode.JOINT: 'jo
 #: numbers of an array past which it stays in the memory of the device
 _MOST_NEAR = 64
 
+
+# -- what each thread does: procedures ------------------------------------------------------------
+
+class World(Record):
+    """What else a thread remembers of its robot."""
+
+    started: float = field('', '', '1 once the controller knows who sends states')
+    braked: float = field('', '', '1 until the controller runs for the first time', 1.0)
+    torque: Vector = field('m', 'N.m or N', 'that acts until the next is sent')
+
+
+class Plant(NamedTuple):
+    """One step of the robot's motion."""
+
+    run: Kernel
+    q: Vector
+    qd: Vector
+    tau: Vector
+    time: Vector
+    next_q: Vector
+    next_qd: Vector
+    next_time: Vector
+
+
+def plant_of(bound: Bound) -> Plant:
+    """
+    Return the arrays of one step of motion, for procedures.
+
+    :param bound: kernel of :func:`rbd_ros.dynamics.step_graph.step_graph`.
+    """
+    x, y = bound.inputs, bound.outputs
+    return Plant(bound, x['q'], x['qd'], x['tau'], x['time'], y['q'], y['qd'], y['time'])
+
+
+def closed_step(x: State, u: Event, p: Parameters, ring: Ring, k: Kernels, w: Work, y: Result,
+                world: World, plant: Plant) -> None:
+    """
+    Let a controller see its robot, and its torque move the robot until the next time.
+
+    :param x: state of the controller, see :func:`rbd_ros.control.step.step.step`.
+    :param u: gets the state of the robot.
+    :param w: room for what lasts for one step.
+    :param y: gets what is to be sent.
+    :param world: what else is remembered.
+    :param plant: the robot.
+    """
+    whole = math.floor(plant.time[0])
+    u.kind, u.now, u.steady = Kind.STATE, plant.time[0], plant.time[0]
+    u.source, u.defect, u.stamp_s = 0.0, 0.0, whole
+    u.stamp_ns = math.floor(1e9 * (plant.time[0] - whole))
+    u.renewed, world.started = 1.0 - world.started, 1.0
+    u.velocities, u.efforts = 1.0, 0.0
+    for j in range(len(u.q)):
+        u.present[j], u.rank[j] = 1.0, j
+        u.q[j], u.qd[j] = plant.q[j], plant.qd[j]
+    step(x, u, p, ring, k, w, y)
+    if y.send > 0.0:
+        for c in range(len(y.torque)):
+            world.torque[place_of(p.structure, c)] = y.torque[c]
+    for j in range(len(u.q)):
+        plant.tau[j] = world.torque[j]
+    if x.command.supervisor.state == StateCode.RUNNING:
+        world.braked = 0.0
+    plant.run()
+    for j in range(len(u.q)):
+        if world.braked == 0.0:
+            plant.q[j], plant.qd[j] = plant.next_q[j], plant.next_qd[j]
+    plant.time[0] = plant.next_time[0]
+
+
+def take_set_point(x: State, u: Event, p: Parameters, ring: Ring, k: Kernels, w: Work, y: Result,
+                   world: World, plant: Plant) -> None:
+    """
+    Let the controller take the set-point that stands in the event.
+
+    :param x: state of the controller.
+    :param u: ``joints`` and ``numbers[0]`` say where to, and within what time.
+    :param w: room for what lasts for one step.
+    :param y: says if it is refused.
+    :param world: what else is remembered.
+    :param plant: the robot.
+    """
+    u.kind, u.now, u.steady = Kind.SET_POINT, plant.time[0], plant.time[0]
+    step(x, u, p, ring, k, w, y)
+
+
+# -- all of them ----------------------------------------------------------------------------------
 
 class FleetMotion(NamedTuple):
     """
@@ -76,7 +173,7 @@ class FleetMotion(NamedTuple):
     torque: Any
     state: Any
 
-    def share(self, state: State) -> float:
+    def share(self, state: SupervisorState) -> float:
         """Return the share of robots that are in a state of the supervisor at the end."""
         last = self.state[:, -1]
         last = last.numpy() if isinstance(last, DeviceArray) else last
@@ -185,7 +282,7 @@ class Fleet:
         before = [each.memory.copy() for each in records]
         now = float(self._plant.inputs['time'][0])
         try:
-            if self._controller.state is State.INACTIVE:
+            if self._controller.state is SupervisorState.INACTIVE:
                 refusal = self._controller.activate(now, now)
                 if refusal:
                     raise RbdError(f'the controller cannot be activated: {refusal}')

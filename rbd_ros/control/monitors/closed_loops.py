@@ -28,9 +28,9 @@ from typing import NamedTuple
 from rbd_ros.compiler import Bound
 from rbd_ros.compiler.procedure import Kernel, Vector
 from rbd_ros.compiler.records import field, Record
-from rbd_ros.control.interface.cause_codes import CauseCode
+from rbd_ros.control.interface.causes import Cause
 from rbd_ros.control.interface.events import accuse, Joints, NONE, Result, Structure
-from rbd_ros.control.load.words import LoadWord
+from rbd_ros.control.interface.words import LoadWord
 from rbd_ros.control.numerics.angles import turn
 from rbd_ros.control.numerics.places import place_of
 from rbd_ros.control.parameters.settings import Settings
@@ -109,12 +109,7 @@ def fill_loops(p: LoopLimits, settings: Settings) -> None:
 
 
 def restart_loops(x: ClosedLoops, p: LoopLimits) -> None:
-    """
-    Forget where the robot was: it is followed from the named position again.
-
-    :param x: closed loops.
-    :param p: their bounds.
-    """
+    """Forget where the robot was: it is followed from the named position again."""
     for i in range(len(x.q)):
         if abs(p.assembly[i]) < NONE:
             x.q[i] = p.assembly[i]
@@ -125,12 +120,8 @@ def check_loops(x: ClosedLoops, p: LoopLimits, kernel: LoopKernel, joints: Joint
     """
     Return whether a state closes all loops; put solved joints where the driven ones move them.
 
-    :param x: closed loops.
-    :param p: their bounds.
     :param kernel: of the loops.
     :param joints: the state; gets the passive joints that are solved.
-    :param s: which joints are which.
-    :param y: result.
     :param starts: 1 if no torque was sent yet.
     """
     if p.solves > 0.0:
@@ -139,14 +130,14 @@ def check_loops(x: ClosedLoops, p: LoopLimits, kernel: LoopKernel, joints: Joint
     row = _widest(kernel.gaps)
     gap = abs(kernel.gaps[row])
     if ran < 1 or not gap <= p.tolerance:
-        _accuse(y, starts, CauseCode.IMPLAUSIBLE, LoadWord.LOOP_OPEN, row, gap, p.tolerance)
+        _accuse(y, starts, Cause.IMPLAUSIBLE, LoadWord.LOOP_OPEN, row, gap, p.tolerance)
         return False
     return _is_regular(p, kernel, y, starts)
 
 
 def _accuse(y: Result, starts: int, cause: int, word: int, row: int, a: float, b: float) -> None:
     """Say what is wrong; before the first torque it is the start that fails."""
-    accuse(y, CauseCode.START_CHECK if starts > 0 else cause, word, row, a, b, 0.0)
+    accuse(y, Cause.START_CHECK if starts > 0 else cause, word, row, a, b, 0.0)
 
 
 def _run(kernel: LoopKernel, q: Vector, qd: Vector) -> int:
@@ -189,7 +180,7 @@ def _is_regular(p: LoopLimits, kernel: LoopKernel, y: Result, starts: int) -> bo
     if not _is_singular(p, kernel):
         return True
     row = _weakest(kernel.pivots)
-    _accuse(y, starts, CauseCode.BAD_GRAVITY, LoadWord.LOOP_SINGULAR, row, kernel.pivots[row],
+    _accuse(y, starts, Cause.BAD_GRAVITY, LoadWord.LOOP_SINGULAR, row, kernel.pivots[row],
             p.least_pivot)
     return False
 
@@ -251,4 +242,4 @@ def _accuse_lost(kernel: LoopKernel, y: Result, starts: int) -> None:
     for k in range(len(kernel.gaps)):
         if not math.isfinite(kernel.gaps[k]):
             row = 0
-    _accuse(y, starts, CauseCode.IMPLAUSIBLE, LoadWord.LOOP_LOST, row, abs(kernel.gaps[row]), 0.0)
+    _accuse(y, starts, Cause.IMPLAUSIBLE, LoadWord.LOOP_LOST, row, abs(kernel.gaps[row]), 0.0)
