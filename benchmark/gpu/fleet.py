@@ -115,7 +115,7 @@ def pack(file: Path) -> None:
     for i in range(CHECKED):
         other = begun()
         plant.inputs['q'][:], plant.inputs['qd'][:], plant.inputs['time'][:] = q[i], 0.0, 0.0
-        run = bind(closed_step, *other.given, World(other.x.sizes), plant_of(plant))
+        run = bind(closed_step, *other.given, plant_of(plant, World(other.x.sizes)))
         for k in range(START + MOVED):
             if k == START:
                 plant.inputs['qd'][:] = PUSH

@@ -80,8 +80,9 @@ class World(Record):
 
 
 class Plant(NamedTuple):
-    """One step of the robot's motion."""
+    """One step of the robot's motion, and what else is remembered of it."""
 
+    world: World
     run: Kernel
     q: Vector
     qd: Vector
@@ -92,18 +93,19 @@ class Plant(NamedTuple):
     next_time: Vector
 
 
-def plant_of(bound: Bound) -> Plant:
+def plant_of(bound: Bound, world: World) -> Plant:
     """
     Return the arrays of one step of motion, for procedures.
 
     :param bound: kernel of :func:`rbd_ros.dynamics.step_graph.step_graph`.
+    :param world: what else is remembered.
     """
     x, y = bound.inputs, bound.outputs
-    return Plant(bound, x['q'], x['qd'], x['tau'], x['time'], y['q'], y['qd'], y['time'])
+    return Plant(world, bound, x['q'], x['qd'], x['tau'], x['time'], y['q'], y['qd'], y['time'])
 
 
 def closed_step(x: State, u: Event, p: Parameters, ring: Ring, k: Kernels, w: Work, y: Result,
-                world: World, plant: Plant) -> None:
+                plant: Plant) -> None:
     """
     Let a controller see its robot, and its torque move the robot until the next time.
 
@@ -111,35 +113,35 @@ def closed_step(x: State, u: Event, p: Parameters, ring: Ring, k: Kernels, w: Wo
     :param u: gets the state of the robot.
     :param w: room for what lasts for one step.
     :param y: gets what is to be sent.
-    :param world: what else is remembered.
     :param plant: the robot.
     """
     whole = math.floor(plant.time[0])
     u.kind, u.now, u.steady = Kind.STATE, plant.time[0], plant.time[0]
     u.source, u.defect, u.stamp_s = 0.0, 0.0, whole
     u.stamp_ns = math.floor(1e9 * (plant.time[0] - whole))
-    u.renewed, world.started = 1.0 - world.started, 1.0
+    u.renewed, plant.world.started = 1.0 - plant.world.started, 1.0
     u.velocities, u.efforts = 1.0, 0.0
-    for j in range(len(u.q)):
-        u.present[j], u.rank[j] = 1.0, j
-        u.q[j], u.qd[j] = plant.q[j], plant.qd[j]
+    u.present[:] = 1.0
+    for j in range(len(u.rank)):
+        u.rank[j] = j
+    u.q[:] = plant.q
+    u.qd[:] = plant.qd
     step(x, u, p, ring, k, w, y)
     if y.send > 0.0:
         for c in range(len(y.torque)):
-            world.torque[place_of(p.structure, c)] = y.torque[c]
-    for j in range(len(u.q)):
-        plant.tau[j] = world.torque[j]
+            plant.world.torque[place_of(p.structure, c)] = y.torque[c]
+    plant.tau[:] = plant.world.torque
     if x.command.supervisor.state == StateCode.RUNNING:
-        world.braked = 0.0
+        plant.world.braked = 0.0
     plant.run()
-    for j in range(len(u.q)):
-        if world.braked == 0.0:
-            plant.q[j], plant.qd[j] = plant.next_q[j], plant.next_qd[j]
+    if plant.world.braked == 0.0:
+        plant.q[:] = plant.next_q
+        plant.qd[:] = plant.next_qd
     plant.time[0] = plant.next_time[0]
 
 
 def take_set_point(x: State, u: Event, p: Parameters, ring: Ring, k: Kernels, w: Work, y: Result,
-                   world: World, plant: Plant) -> None:
+                   plant: Plant) -> None:
     """
     Let the controller take the set-point that stands in the event.
 
@@ -147,7 +149,6 @@ def take_set_point(x: State, u: Event, p: Parameters, ring: Ring, k: Kernels, w:
     :param u: ``joints`` and ``numbers[0]`` say where to, and within what time.
     :param w: room for what lasts for one step.
     :param y: says if it is refused.
-    :param world: what else is remembered.
     :param plant: the robot.
     """
     u.kind, u.now, u.steady = Kind.SET_POINT, plant.time[0], plant.time[0]
@@ -202,7 +203,7 @@ def bindings_of(controller: Controller, plant: tuple[Bound, Graph]) -> Bindings:
     :param controller: whose records they begin with.
     :param plant: one step of the robot's motion, and its graph.
     """
-    settings, world = controller.settings, World(controller.x.sizes)
+    settings = controller.settings
     needed = {*_ALWAYS, _OF_LAW[LawCode(int(controller.x.laws.law))]}
     if is_watched(controller.p.contact):
         needed |= {'contact', 'float', 'impedance'}
@@ -210,11 +211,11 @@ def bindings_of(controller: Controller, plant: tuple[Bound, Graph]) -> Bindings:
         name: bound for name, bound in controller.kernels.items() if name in needed})]
     kernels += [(bound, None) for name, bound in controller.kernels.items()
                 if name not in (*needed, 'report')]
-    given = *controller.given, world, plant_of(plant[0])
+    given = *controller.given, plant_of(plant[0], World(controller.x.sizes))
     choices: dict[int, Choice | Memory] = {
         0: _near, 1: Memory.NEAR, 2: Memory.COMMON, 3: Memory.COMMON, 4: Memory.NEAR,
-        5: Memory.NEAR, 6: Memory.NEAR, 7: Memory.NEAR, 8: Memory.NEAR}
-    supervisor, parts = controller.x.command.supervisor, given[8]
+        5: Memory.NEAR, 6: Memory.NEAR, 7: Memory.NEAR}
+    supervisor, parts = controller.x.command.supervisor, given[7]
     at = supervisor.single_place('state')
     watched = [parts.q, parts.qd, controller.y.torque, supervisor.memory[at:at + 1]]
     return Bindings(given, choices, [*kernels, plant], watched)

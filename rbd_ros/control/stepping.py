@@ -37,14 +37,13 @@ from rbd_ros.control.joint_states.forms import MOST_NAMES, ROOM
 from rbd_ros.control.joint_states.intake import fill_structure
 from rbd_ros.control.joint_states.sources import Reason, SOURCES
 from rbd_ros.control.laws.design import design
-from rbd_ros.control.laws.laws import law_leads, law_tracks
 from rbd_ros.control.load.load import restart_load
 from rbd_ros.control.monitors.guards import is_alive
 from rbd_ros.control.parameters.settings import Settings
 from rbd_ros.control.references.feeder import Feeder
 from rbd_ros.control.references.goals import EndedGoals
-from rbd_ros.control.references.joint_reference import distance
 from rbd_ros.control.references.pieces import Ring
+from rbd_ros.control.step.seen import gather_words, Seen
 from rbd_ros.control.snapshots import Snapshots
 from rbd_ros.control.speaker import FaultSentences, Speaker
 from rbd_ros.control.step.exchange import exchange, Mail, Notes
@@ -123,6 +122,7 @@ class Stepping:
         self.snapshots = Snapshots(x, p)
         self.events: deque[tuple[str, str]] = deque(maxlen=1000)  # kind, text
         self.ended: deque[tuple[Hashable, Outcome]] = deque()  # goals, for whoever asked for them
+        self._seen = Seen({})
         self._goals: dict[int, Hashable] = {}  # keys of goals by their numbers
         #: posted, not yet run, with the number of stops before
         self.requests: deque[tuple[Request, int]] = deque()
@@ -190,12 +190,12 @@ class Stepping:
     @property
     def tracks(self) -> bool:
         """Return whether the law in force follows the reference of the joints."""
-        return law_tracks(self.x.laws)
+        return self.x.laws.tracks()
 
     @property
     def leads(self) -> bool:
         """Return whether the law in force follows the reference of the tip."""
-        return law_leads(self.x.laws)
+        return self.x.laws.leads()
 
     def faults(self) -> dict[str, str]:
         """Return the sentences of all latched faults by cause, first one first."""
@@ -230,16 +230,6 @@ class Stepping:
     def is_pressed(self, steady: float) -> bool:
         """Return whether the dead-man switch lets the robot move."""
         return is_alive(self.x.dead_man, self.p.monitors, steady)
-
-    def distance(self, target: Array, q: Array) -> Array:
-        """
-        Return the difference from measured positions to a target, the short way round.
-
-        :param target: positions of the controlled joints.
-        :param q: measured ones.
-        """
-        return np.array([distance(self.p.references.joint, j, *pair)
-                         for j, pair in enumerate(zip(target.tolist(), q.tolist()))])
 
     # -- events, in the control thread --------------------------------------------------------
 
@@ -356,7 +346,9 @@ class Stepping:
         if self.intake.letters.forms.news:
             self.intake.look(self.u)
         if y.told or self.intake.notices:
-            self.events.extend(self.speaker.said(y))
+            gather_words(self._seen, self.x, y)
+            self.events.extend(self.speaker.sentences(
+                self._seen.words[:int(self._seen.told)].tolist()))
             self.events.extend(('warning', text) for text in self.intake.notices)
             self.intake.notices.clear()
         if self.x.references.joint.goal.ended != self._ended.seen:

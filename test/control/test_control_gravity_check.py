@@ -19,7 +19,7 @@ import pytest
 from rbd_ros.control.interface.causes import Cause
 from rbd_ros.control.interface.events import Joints, Result, Structure
 from rbd_ros.control.interface.words import LoadWord
-from rbd_ros.control.laws.stops import StopKernel
+from rbd_ros.control.kernels.declared import StopKernel
 from rbd_ros.control.load.load import Load
 from rbd_ros.control.monitors.start import passes_start, restart_start, Start, StartLimits
 
@@ -32,9 +32,8 @@ def started(effort=None, gravity=(20.0, -5.0), *, q=(0.0, 0.0), qd=(0.0, 0.0), r
     """Return the start check after states of a fifth of a second, and what came of it."""
     x, p, joints, s, y, load = (
         kind(TWO) for kind in (Start, StartLimits, Joints, Structure, Result, Load))
-    kernel = StopKernel(lambda: 0, *(np.zeros(2) for _ in range(2)), np.zeros(3), np.zeros(10),
-                        np.zeros(1), *(np.zeros(2) for _ in range(5)), np.array(gravity),
-                        np.zeros(2))
+    kernel = StopKernel.idle(lambda: 0, TWO)
+    kernel.gravity[:] = gravity
     p.tolerance, p.duration, p.wait, p.compare = 0.15, 0.1, 0.1, 1.0
     p.limit[:], p.lower[:], p.upper[:], s.index[:] = LIMIT, -1.0, 1.0, (0, 1)
     p.nominal_rate = 500.0

@@ -48,8 +48,8 @@ def quiet(bound):
         value[...] = np.inf if name in ('joint_speed', 'limit', 'task_speed') else 0.0
         if name == 'barrier':
             set_barrier(bound, lower=-np.inf, upper=np.inf, speed=np.inf, margin=1.0)
-        elif name == 'friction':
-            value[-1] = 1.0  # its speed
+        elif name == 'friction_speed':
+            value[:] = 1.0
     bound.inputs['gravity'][:] = (0.3, -0.2, -9.7)
     return bound
 

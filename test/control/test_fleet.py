@@ -89,7 +89,7 @@ def test_each_robot_does_what_a_controller_of_the_processor_does(dynamics: Dynam
         plant.inputs['q'][:], plant.inputs['step'][...] = q[i], STEP
         plant.inputs['gravity'][:] = MODEL.gravity
         plant.inputs['payload'][...] = payloads()[i]
-        given = *other.given, World(other.x.sizes), plant_of(plant)
+        given = *other.given, plant_of(plant, World(other.x.sizes))
         run = bind(closed_step, *given)
         for k in range(START + MOVED):
             if k == START:

@@ -20,7 +20,7 @@ import numpy as np
 import pytest
 from rbd_ros.compiler.procedure import bind
 from rbd_ros.control.interface.events import Joints, NOBODY, Structure
-from rbd_ros.control.observers.momentum import momentum_kernel
+from rbd_ros.control.kernels.declared import MomentumKernel
 from rbd_ros.control.observers.observer import ObserverParameters
 from rbd_ros.control.observers.unseen_motion import follow_unseen, is_touched, too_fast
 from rbd_ros.control.observers.unseen_records import UnseenMotion, UnseenParameters
@@ -42,7 +42,7 @@ class Robot:
         self.joints, structure = Joints(SIZES), Structure(SIZES)
         structure.index[:] = 0, 1, 2
         self.joints.elapsed = DT
-        self.kernel = momentum_kernel(law_kernels('arm')['momentum'])
+        self.kernel = MomentumKernel.of(law_kernels('arm')['momentum'])
         self.kernel.acting[:] = 0.0, 0.0, -9.81
         self.torque, self.friction = np.zeros(3), friction
         self.q, self.qd = self.rng.uniform(-1.0, 1.0, 3), self.rng.uniform(0.2, 0.5, 3)

@@ -108,6 +108,9 @@ INTENDED: dict[int, str] = {
                               'move it; this robot follows a path whatever it gets'),
     **dict.fromkeys((86, 129, 137, 141), 'a sensor repeats itself, then leaps further than its '
                                          'joint can go'),
+    **dict.fromkeys((41, 99, 103, 110, 134),
+                    'late states: each spring has the pace of its own inertia, a hold is soft for '
+                    'as long as a law, and loads are observed between measurements'),
     146: 'a joint that lags behind is not accused while the robot is pushed; then its sensor is'}
 
 #: differences of such a seed at most, of some thousand events, but for causes that remain latched

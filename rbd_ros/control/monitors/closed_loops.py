@@ -23,20 +23,18 @@ its assembly mode. The kernel takes a fixed number of steps of Newton's method.
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
 
-from rbd_ros.compiler import Bound
-from rbd_ros.compiler.procedure import Kernel, Vector
+from rbd_ros.compiler.procedure import Vector
 from rbd_ros.compiler.records import field, Record
 from rbd_ros.control.interface.causes import Cause
 from rbd_ros.control.interface.events import accuse, Joints, NONE, Result, Structure
 from rbd_ros.control.interface.words import LoadWord
+from rbd_ros.control.kernels.declared import LoopKernel
 from rbd_ros.control.numerics.angles import turn
 from rbd_ros.control.numerics.places import place_of
 from rbd_ros.control.parameters.settings import Settings
 
-__all__ = ['check_loops', 'ClosedLoops', 'fill_loops', 'loop_kernel', 'LoopKernel', 'LoopLimits',
-           'restart_loops']
+__all__ = ['check_loops', 'ClosedLoops', 'fill_loops', 'LoopLimits', 'restart_loops']
 
 #: largest number of pieces to try for a distance, before the first torque and afterwards, and by
 #: which factor more each time
@@ -59,38 +57,6 @@ class LoopLimits(Record):
     least_pivot: float = field('', '', 'share of its usual size that a pivot has at least')
     solves: float = field('', '', '1 if passive joints are solved from the driven ones')
     assembly: Vector = field('m', 'rad or m', 'a closed position, from which they are followed')
-
-
-class LoopKernel(NamedTuple):
-    """
-    The kernel 'loops' with its arrays.
-
-    :param q: input, positions of all joints of the model.
-    :param qd: input, velocities.
-    :param gaps: by which the loops are open.
-    :param pivots: zero at a singularity.
-    :param closed_q: positions with the passive joints where the loops put them; else NaN.
-    :param closed_qd: velocities with theirs.
-    """
-
-    run: Kernel
-    q: Vector
-    qd: Vector
-    gaps: Vector
-    pivots: Vector
-    closed_q: Vector
-    closed_qd: Vector
-
-
-def loop_kernel(bound: Bound) -> LoopKernel:
-    """
-    Return the kernel with its arrays.
-
-    :param bound: kernel 'loops'.
-    """
-    inputs, outputs = bound.inputs, bound.outputs
-    return LoopKernel(bound, inputs['q'], inputs['qd'], outputs['gaps'], outputs['pivots'],
-                      outputs['closed_q'], outputs['closed_qd'])
 
 
 def fill_loops(p: LoopLimits, settings: Settings) -> None:
@@ -126,10 +92,10 @@ def check_loops(x: ClosedLoops, p: LoopLimits, kernel: LoopKernel, joints: Joint
     """
     if p.solves > 0.0:
         return _follow(x, p, kernel, joints, s, y, starts)
-    ran = _run(kernel, joints.q, joints.qd)
+    kernel(joints, acting=0.0, payload=0.0)
     row = _widest(kernel.gaps)
     gap = abs(kernel.gaps[row])
-    if ran < 1 or not gap <= p.tolerance:
+    if not gap <= p.tolerance:
         _accuse(y, starts, Cause.IMPLAUSIBLE, LoadWord.LOOP_OPEN, row, gap, p.tolerance)
         return False
     return _is_regular(p, kernel, y, starts)
@@ -138,14 +104,6 @@ def check_loops(x: ClosedLoops, p: LoopLimits, kernel: LoopKernel, joints: Joint
 def _accuse(y: Result, starts: int, cause: int, word: int, row: int, a: float, b: float) -> None:
     """Say what is wrong; before the first torque it is the start that fails."""
     accuse(y, Cause.START_CHECK if starts > 0 else cause, word, row, a, b, 0.0)
-
-
-def _run(kernel: LoopKernel, q: Vector, qd: Vector) -> int:
-    """Evaluate the kernel at a position; return 1 if it could be."""
-    for i in range(len(q)):
-        kernel.q[i] = q[i]
-        kernel.qd[i] = qd[i]
-    return 1 if kernel.run() == 0 else 0
 
 
 def _widest(gaps: Vector) -> int:
@@ -225,8 +183,7 @@ def _moves(x: ClosedLoops, p: LoopLimits, kernel: LoopKernel, joints: Joints, s:
         for j in range(len(x.way)):
             i = place_of(s, j)
             x.trial[i] = x.q[i] + x.way[j] * (float(k) / float(count))
-        if _run(kernel, x.trial, joints.qd) < 1:
-            return False
+        kernel(q=x.trial, qd=joints.qd, acting=0.0, payload=0.0)
         for i in range(len(x.q)):
             if not (abs(kernel.closed_q[i]) < NONE and abs(kernel.closed_qd[i]) < NONE):
                 return False

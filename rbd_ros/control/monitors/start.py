@@ -26,6 +26,7 @@ import math
 
 import numpy as np
 
+from rbd_ros.compiler.language.whole import where
 from rbd_ros.compiler.procedure import Matrix, Vector
 from rbd_ros.compiler.records import field, group, Record
 from rbd_ros.control.interface.causes import Cause
@@ -33,7 +34,8 @@ from rbd_ros.control.interface.events import accuse, Joints, NOBODY, NONE, Resul
 from rbd_ros.control.interface.words import LoadWord
 from rbd_ros.control.joint_states.sources import AgeLimits
 from rbd_ros.control.joint_states.timeliness import Delays
-from rbd_ros.control.laws.stops import gravity_at, gravity_of, StopKernel
+from rbd_ros.control.kernels.declared import StopKernel
+from rbd_ros.control.laws.stops import find_gravity
 from rbd_ros.control.load.load import Load
 from rbd_ros.control.numerics.medians import (
     halve, is_full, is_wanted, median, restart_samples, ROOM, row_median, SampleCount, thin_out)
@@ -192,7 +194,8 @@ def gravity_before(p: StartLimits, kernel: StopKernel, load: Load, joints: Joint
     for j in range(len(p.lower)):
         if not _is_within(p, j, q[place_of(s, j)]):
             return False
-    gravity_at(kernel, joints, s, q, load.gravity, load.payload)
+    kernel(load, q=where(s.measured > 0.0, q, joints.q), qd=joints.qd, acting=load.gravity,
+           brake_rate=0.0, load=0.0, limit=0.0, damping=0.0, allowed=0.0)
     return _are_usable(kernel.gravity)
 
 
@@ -242,7 +245,7 @@ def _rests(joints: Joints, s: Structure) -> bool:
 
 def _find_gravity(kernel: StopKernel, load: Load, joints: Joints) -> bool:
     """Compute g(q) of the present state; return whether it is known."""
-    gravity_of(kernel, joints, load.gravity, load.payload)
+    find_gravity(kernel, joints.q, joints.qd, load.gravity, load.payload)
     return _are_usable(kernel.gravity)
 
 
@@ -391,6 +394,6 @@ def _find_columns(x: Start, kernel: StopKernel, load: Load, joints: Joints) -> N
     for axis in range(3):
         for i in range(3):
             x.axis[i] = 1.0 if i == axis else 0.0
-        gravity_of(kernel, joints, x.axis, load.payload)
+        find_gravity(kernel, joints.q, joints.qd, x.axis, load.payload)
         for j in range(len(x.torque)):
             x.columns[j, axis] = kernel.gravity[j] if abs(kernel.gravity[j]) < NONE else 0.0

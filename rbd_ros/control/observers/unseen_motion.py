@@ -30,10 +30,10 @@ from __future__ import annotations
 
 from rbd_ros.compiler.procedure import Vector
 from rbd_ros.control.interface.events import Joints, NOBODY, NONE, Structure
+from rbd_ros.control.kernels.declared import MomentumKernel
 from rbd_ros.control.numerics.angles import turn
 from rbd_ros.control.numerics.places import place_of
-from rbd_ros.control.observers.momentum import (
-    is_finite_momentum, MomentumKernel, reset_momentum, settled, update_momentum)
+from rbd_ros.control.observers.momentum import settled
 from rbd_ros.control.observers.observer import bandwidth, ObserverParameters
 from rbd_ros.control.observers.unseen_records import (
     Evidence, SHARE, UnseenMotion, UnseenParameters)
@@ -85,7 +85,7 @@ def restart_unseen(x: UnseenMotion) -> None:
         _show(x, i)
         x.place[i] = NONE
         x.moved[i], x.friction[i], x.held[i], x.step[i] = 0.0, 0.0, 0.0, 0.0
-    reset_momentum(x.seen)
+    x.seen.reset()
 
 
 def is_touched(x: UnseenMotion, i: int) -> bool:
@@ -130,7 +130,7 @@ def follow_unseen(x: UnseenMotion, p: UnseenParameters, o: ObserverParameters,
     """
     dt, x.leapt = joints.elapsed, NOBODY
     if not 0.0 < dt <= _GAP:
-        reset_momentum(x.seen)
+        x.seen.reset()
         for i in range(len(x.stays)):
             _show(x, i)
             x.place[i] = NONE
@@ -258,14 +258,12 @@ def _hide(x: UnseenMotion, joints: Joints, i: int, dt: float) -> None:
 def _observe(x: UnseenMotion, o: ObserverParameters, kernel: MomentumKernel, joints: Joints,
              s: Structure, gain: Vector, torque: Vector, dt: float) -> None:
     """Observe what acts on all joints where their sensors say; in motion it is friction."""
-    for j in range(len(kernel.q)):
-        kernel.q[j], kernel.qd[j] = joints.q[j], joints.qd[j]
-    kernel.run()
+    kernel(joints, acting=kernel.acting, payload=kernel.payload)
     for i in range(len(gain)):
         x.gain[i] = bandwidth(o, gain[i], joints.differenced)
-    update_momentum(x.seen, kernel, torque, dt, x.gain, torque, 0.0)
-    if not is_finite_momentum(x.seen):
-        reset_momentum(x.seen)
+    x.seen.update(kernel, torque, dt, x.gain, torque, 0.0)
+    if not x.seen.is_finite():
+        x.seen.reset()
     for i in range(len(x.friction)):
         if abs(joints.qd[place_of(s, i)]) > _MOVES and not joints.repeated[i] > 0.0:
             x.moved[i] = min(x.moved[i] + dt, _LEARNT)

@@ -35,14 +35,13 @@ from rbd_ros.control.joint_states.timeliness import (
     ages_known, lateness, restart_delays, restart_rate)
 from rbd_ros.control.laws.design import (
     follow_lateness, note_delay, redesign, restart_design)
-from rbd_ros.control.laws.laws import choose_law, is_law, MOST_MODES
-from rbd_ros.control.laws.stops import gravity_of
+from rbd_ros.control.laws.law_records import MOST_MODES
+from rbd_ros.control.laws.stops import find_gravity
 from rbd_ros.control.load.load import apply_load, judge_weight, take_gravity, take_payload
 from rbd_ros.control.monitors.closed_loops import restart_loops
 from rbd_ros.control.monitors.guards import check_dead_man, is_alive, press
 from rbd_ros.control.monitors.monitors import changed_law
 from rbd_ros.control.monitors.start import gravity_before, restart_start
-from rbd_ros.control.observers.observer import note_sent
 from rbd_ros.control.observers.standstill import restart_standstill
 from rbd_ros.control.references.joint_requests import cancel_goal, pause_path
 from rbd_ros.control.references.pieces import Ring
@@ -144,7 +143,7 @@ def _take_timer(x: State, u: Event, p: Parameters, k: Kernels, w: Work, y: Resul
     held = NONE if p.motor.used else x.design.held  # such motors damp by themselves
     after_timer(x.command, p.command, w.computed, x.observer.load, y, due, held, u.now, u.steady)
     if y.send > 0.0 and is_live(x.command.supervisor):
-        note_sent(x.observer, x.command.torque.limiter.last, u.now)
+        x.observer.note_sent(x.command.torque.limiter.last, u.now)
 
 
 def _look(x: State, u: Event, p: Parameters, y: Result) -> None:
@@ -210,7 +209,7 @@ def _carry(x: State, u: Event, p: Parameters, k: Kernels, y: Result) -> None:
 def _weigh(x: State, u: Event, p: Parameters, k: Kernels, y: Result) -> None:
     """Refuse a payload that the torque limits cannot hold; without a known pose none is."""
     if is_ready(x.joints, u.now):
-        gravity_of(k.stop, x.joints, x.load.gravity, u.numbers)
+        find_gravity(k.stop, x.joints.q, x.joints.qd, x.load.gravity, u.numbers)
         judge_weight(k.stop.gravity, p.stops.limit, u.numbers[0], y)
 
 
@@ -242,7 +241,7 @@ def _apply(x: State, p: Parameters, k: Kernels, w: Work, y: Result) -> None:
     if p.mode == x.mode or not _is_mode(p):
         return
     x.mode = math.floor(p.mode)
-    other = choose_law(x.laws, p.laws)
+    other = x.laws.choose(p.laws)
     x.references.joint.goal.abort(ReferenceWord.MODE_CHANGED, x.mode)
     if is_working(x.command.supervisor):
         if other:
@@ -257,4 +256,4 @@ def _apply(x: State, p: Parameters, k: Kernels, w: Work, y: Result) -> None:
 
 def _is_mode(p: Parameters) -> bool:
     """Return whether the mode is one; what is none changes nothing."""
-    return 0.0 <= p.mode < p.modes <= MOST_MODES and is_law(p.laws)
+    return 0.0 <= p.mode < p.modes <= MOST_MODES and p.laws.is_law()
