@@ -183,7 +183,8 @@ def test_no_call_of_the_interface_does_harm(seed: int) -> None:
     found = play(made, calls)
     assert not found.errors, found.errors[-3000:]
     assert len(found.rows) == len(calls)
-    sent = [row for rows in found.rows for name, row in rows if name == 'send']
+    sent = np.reshape([row for rows in found.rows for name, row in rows if name == 'send'],
+                      (-1, 2))
     assert np.isfinite(sent).all() and (np.abs(sent) <= (60.0, 30.0)).all()
 
 
