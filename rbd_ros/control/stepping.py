@@ -39,7 +39,7 @@ from rbd_ros.control.joint_states.sources import Reason, SOURCES
 from rbd_ros.control.laws.design import design
 from rbd_ros.control.load.load import restart_load
 from rbd_ros.control.monitors.guards import is_alive
-from rbd_ros.control.parameters.given import Given
+from rbd_ros.control.parameters.given import Inputs
 from rbd_ros.control.parameters.settings import Settings
 from rbd_ros.control.references.feeder import Feeder
 from rbd_ros.control.references.goals import EndedGoals
@@ -132,7 +132,7 @@ class Stepping:
         self.count_stops: Callable[[], int] = lambda: 0
         #: the same before the request that runs was posted
         self.stops_before = 0
-        self._given = Given(sizes)
+        self._given = Inputs(sizes)
         self._make = procedure.bind(fill_parameters, p, self._given, backend=backend)
         self._begin(settings)
 

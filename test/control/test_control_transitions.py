@@ -40,7 +40,7 @@ from rbd_ros.control.interface.causes import (
     Cause, CAUSES, is_by_operator, is_cause, is_final, is_good, is_lost, Reaction)
 from rbd_ros.control.interface.events import accuse, Event as Happening, NOBODY, NONE, Result
 from rbd_ros.control.interface.row import ContactReaction
-from rbd_ros.control.parameters.given import Given
+from rbd_ros.control.parameters.given import Inputs
 from rbd_ros.control.supervisor import answers, supervisor as procedures
 from rbd_ros.control.supervisor.answers import (
     fill_table, Supervisor, SupervisorParameters)
@@ -109,7 +109,7 @@ Kept = tuple[np.ndarray, float, float]
 
 def filled(timing: Timing) -> SupervisorParameters:
     """Return the parameters of a supervisor with these times and choices."""
-    p, g = SupervisorParameters({}), Given({'n': 1, 'm': 1})
+    p, g = SupervisorParameters({}), Inputs({'n': 1, 'm': 1})
     values = g.values
     for name in ('state_timeout', 'hold_time', 'brake_time', 'release_time', 'ramp_time',
                  'release_repeats', 'pause_limit', 'stop_time'):

@@ -28,7 +28,8 @@ from rbd_ros.command_line.ros2_control.parameter_tables import live_places, NODE
 from rbd_ros.compiler.procedure import bind
 from rbd_ros.control.interface.events import Event, Kind, Result
 from rbd_ros.control.interface.row import INTEGER
-from rbd_ros.control.parameters.judging import judge_turn, judge_values, Judgement
+from rbd_ros.control.parameters.judging import (
+    judge_turn, judge_values, Judgement, RuleWord)
 from rbd_ros.control.parameters.settings import Settings
 from rbd_ros.control.parameters.table import PARAMETERS, with_modes
 from rbd_ros.control.references.points import fill_point_limits, PointLimits
@@ -103,7 +104,7 @@ def test_the_library_fills_in_and_refuses_what_the_node_does(tmp_path: Path) -> 
         + [np.zeros(limits.memory.size + 6, bool)])
     found = np.frombuffer(done.stdout).reshape(count, -1)
     np.testing.assert_array_equal(found[:, ~once], np.array(expected)[:, ~once])
-    assert {0.0, 600.0} < set(found[:, -5])  # taken, and gravity turned over
+    assert {0.0, float(RuleWord.GRAVITY)} < set(found[:, -5])  # taken, and gravity turned over
 
 
 @pytest.fixture(scope='module')

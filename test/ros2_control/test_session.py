@@ -31,7 +31,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.sampled('simulations', 1, pool='plug
 needs_ros = pytest.mark.skipif(bool(reason_to_skip()), reason=reason_to_skip() or 'none')
 
 #: What the version stands for: code of the interface, without comments and spaces.
-VERSION, MEANS = 3, '07e87bf37255c530'
+VERSION, MEANS = 3, '666788601327da70'
 LOAD = '+10 load rbd_controller'
 #: A library with nothing but a version and a size.
 OTHER = """

@@ -33,7 +33,7 @@ from rbd_ros.compiler.procedure import Vector
 from rbd_ros.compiler.records import field, Record
 from rbd_ros.control.force_torque.sensor import Sensor
 from rbd_ros.control.interface.events import NEVER, NONE
-from rbd_ros.control.parameters.given import Given
+from rbd_ros.control.parameters.given import Inputs
 
 __all__ = ['fill_force', 'ForceGains', 'ForceLaw']
 
@@ -123,7 +123,7 @@ class ForceGains(Record):
     speed: Vector = field('2', 'rad/s, m/s', 'at which the wrench has faded')
 
 
-def fill_force(p: ForceGains, g: Given) -> None:
+def fill_force(p: ForceGains, g: Inputs) -> None:
     """
     Take the parameters.
 

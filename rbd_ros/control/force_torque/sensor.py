@@ -38,7 +38,7 @@ from rbd_ros.control.interface.events import (
 from rbd_ros.control.interface.payload import about_origin
 from rbd_ros.control.interface.words import SensorWord
 from rbd_ros.control.kernels.declared import SensorKernel
-from rbd_ros.control.parameters.given import Given
+from rbd_ros.control.parameters.given import Inputs
 from rbd_ros.control.supervisor.states import StateCode
 
 __all__ = ['check_sensor', 'fill_sensor', 'forget_readings', 'is_fresh', 'restart_sensor',
@@ -98,7 +98,7 @@ class SensorLimits(Record):
     tool: Vector = field('10', 'kg, kg.m, kg.m^2', 'what the description has behind the sensor')
 
 
-def fill_sensor(p: SensorLimits, g: Given) -> None:
+def fill_sensor(p: SensorLimits, g: Inputs) -> None:
     """
     Take the parameters.
 

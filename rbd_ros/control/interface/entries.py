@@ -28,8 +28,8 @@ __all__ = ['Entries', 'EntryWord', 'take_entries']
 class EntryWord(Saying):
     """Why numbers cannot be those of a parameter, which stands in the place of the joint."""
 
-    COUNT = 590, '{joint} has {a:.0f} entries; give {c||one for all, or }{b:.0f}'
-    OUTSIDE = 591, '{joint} = {a:g} {unit} is outside [{b:g}, {c:g}]'
+    COUNT = 990, '{joint} has {a:.0f} entries; give {c||one for all, or }{b:.0f}'
+    OUTSIDE = 991, '{joint} = {a:g} {unit} is outside [{b:g}, {c:g}]'
 
 
 class Entries(Record):

@@ -41,7 +41,7 @@ from rbd_ros.control.joint_states.timeliness import (
     restart_rate)
 from rbd_ros.control.joint_states.words import mask
 from rbd_ros.control.numerics.places import place_of
-from rbd_ros.control.parameters.given import Given
+from rbd_ros.control.parameters.given import Inputs
 
 __all__ = ['Arrival', 'arrive', 'fill_states', 'is_in_time', 'is_overdue', 'is_ready',
            'refuse_unreadable', 'restart_states', 'StateLimits', 'States', 'time_left']
@@ -75,7 +75,7 @@ class StateLimits(Record):
     motion: MotionLimits = group(MotionLimits)
 
 
-def fill_states(p: StateLimits, g: Given) -> None:
+def fill_states(p: StateLimits, g: Inputs) -> None:
     """
     Take all limits, when the controller is configured; later only those of motion may change.
 

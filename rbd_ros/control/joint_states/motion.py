@@ -40,7 +40,7 @@ from rbd_ros.control.numerics.angles import turn
 from rbd_ros.control.numerics.patience import is_calm, Patience, restart_patience, runs_out
 from rbd_ros.control.numerics.places import place_of
 
-from rbd_ros.control.parameters.given import Given, STRAY, velocity_limits, WINDOW
+from rbd_ros.control.parameters.given import Inputs, STRAY, velocity_limits, WINDOW
 
 __all__ = ['accuse_implausible', 'change', 'collect_mismatch', 'fill_motion', 'is_refused',
            'JointMotion', 'MotionLimits', 'REACH', 'restart_motion']
@@ -100,7 +100,7 @@ class JointMotion(Record):
     reason: Reason = group(Reason)  # why the last implausible message was so
 
 
-def fill_motion(p: MotionLimits, g: Given) -> None:
+def fill_motion(p: MotionLimits, g: Inputs) -> None:
     """
     Take limits.
 

@@ -21,7 +21,7 @@ import math
 from rbd_ros.compiler.procedure import Matrix, Vector
 from rbd_ros.compiler.records import field, group, Record
 from rbd_ros.control.interface.events import Event, Joints, NEVER, NOBODY, NONE, Structure
-from rbd_ros.control.parameters.given import Given
+from rbd_ros.control.parameters.given import Inputs
 
 __all__ = ['AgeLimits', 'bounded', 'fill_ages', 'forget_ages', 'gather', 'give_reason',
            'is_moment', 'is_stamped', 'is_time', 'last_arrival', 'Reason', 'refuse', 'reject',
@@ -112,7 +112,7 @@ class Sources(Record):
     reason: Reason = group(Reason)  # why the last message was not used
 
 
-def fill_ages(p: AgeLimits, g: Given) -> None:
+def fill_ages(p: AgeLimits, g: Inputs) -> None:
     """
     Take the limits, when the controller is configured: they stay as they are from then on.
 

@@ -33,7 +33,7 @@ from rbd_ros.compiler.records import field, Record
 from rbd_ros.control.interface.events import NEVER, NOBODY, NONE, Result, tell
 from rbd_ros.control.interface.words import LoadWord
 from rbd_ros.control.joint_states.timeliness import AGREES
-from rbd_ros.control.parameters.given import Given
+from rbd_ros.control.parameters.given import Inputs
 
 __all__ = ['DAMPED', 'Design', 'design', 'DesignLimits', 'fill_design', 'follow_lateness',
            'note_delay', 'note_filter', 'redesign', 'restart_design', 'UNSAID']
@@ -135,7 +135,7 @@ class DesignLimits(Record):
     observer_gain: Vector = field('n', '1/s', 'bandwidth of the momentum observer')
 
 
-def fill_design(p: DesignLimits, g: Given) -> None:
+def fill_design(p: DesignLimits, g: Inputs) -> None:
     """
     Take what was asked for.
 

@@ -35,7 +35,7 @@ from rbd_ros.control.laws.springs import Springs
 from rbd_ros.control.laws.task_law import TaskGains, TaskLaw
 from rbd_ros.control.modes import LawCode
 from rbd_ros.control.parameters.given import (
-    barrier_margins, fit_springs, Given, mode_of, torque_limits, velocity_limits)
+    barrier_margins, fit_springs, Inputs, mode_of, torque_limits, velocity_limits)
 from rbd_ros.control.parameters.values import OWN
 
 __all__ = [
@@ -193,7 +193,7 @@ def moved_on(q: Vector, qd: Vector, ahead: float) -> Vector:
 
 # -- from the settings ---------------------------------------------------------------------------
 
-def fill_laws(p: LawGains, g: Given) -> None:
+def fill_laws(p: LawGains, g: Inputs) -> None:
     """
     Take gains and limits.
 
@@ -233,7 +233,7 @@ def fill_laws(p: LawGains, g: Given) -> None:
     fit_springs(p.values, g)
 
 
-def _fill_task(p: TaskGains, g: Given) -> None:
+def _fill_task(p: TaskGains, g: Inputs) -> None:
     p.max_condition = g.values.task.max_condition
     p.stiffness[:3] = g.values.task.angular_stiffness
     p.stiffness[3:6] = g.values.task.linear_stiffness

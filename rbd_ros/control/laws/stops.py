@@ -48,7 +48,7 @@ from rbd_ros.control.laws.kept import kept
 from rbd_ros.control.numerics.places import place_of
 from rbd_ros.control.supervisor.answers import moment
 from rbd_ros.control.torque.torque_records import Computed
-from rbd_ros.control.parameters.given import Given, torque_limits, velocity_limits
+from rbd_ros.control.parameters.given import Inputs, torque_limits, velocity_limits
 
 __all__ = ['Brake', 'fill_stops', 'find_gravity', 'Hold', 'hold_within', 'StopLimits']
 
@@ -180,7 +180,7 @@ class StopLimits(Record):
     push: Vector = field('n', 'N.m or N', 'that a hold adds to g(q) at most')
 
 
-def fill_stops(p: StopLimits, g: Given) -> None:
+def fill_stops(p: StopLimits, g: Inputs) -> None:
     """
     Take limits.
 

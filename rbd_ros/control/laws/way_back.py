@@ -29,7 +29,7 @@ from rbd_ros.compiler.records import field, Record
 from rbd_ros.control.interface.events import Joints, NEVER, NONE, Structure
 from rbd_ros.control.numerics.angles import turn
 from rbd_ros.control.numerics.places import place_of
-from rbd_ros.control.parameters.given import Given
+from rbd_ros.control.parameters.given import Inputs
 
 __all__ = ['begin_return', 'fill_way_back', 'forget_way', 'go_back', 'KEPT', 'note_way', 'WayBack',
            'WayBackLimits']
@@ -67,7 +67,7 @@ class WayBack(Record):
     state: Matrix = field('3 n', 'rad or m, /s, /s^2', 'reference')
 
 
-def fill_way_back(p: WayBackLimits, g: Given) -> None:
+def fill_way_back(p: WayBackLimits, g: Inputs) -> None:
     """
     Take limits.
 

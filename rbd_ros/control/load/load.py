@@ -36,7 +36,7 @@ from rbd_ros.control.interface.payload import about_origin, payload_vector
 from rbd_ros.control.interface.words import LoadWord
 from rbd_ros.control.joint_states.ages import Freshness, observe
 from rbd_ros.control.joint_states.sources import AgeLimits, Sources
-from rbd_ros.control.parameters.given import Given
+from rbd_ros.control.parameters.given import Inputs
 from rbd_ros.control.parameters.settings import Settings
 
 __all__ = ['apply_load', 'check_gravity', 'fill_load', 'find_down', 'judge_weight',
@@ -77,7 +77,7 @@ class LoadLimits(Record):
     gravity: Vector = field('3', 'm/s^2', 'free fall in the base at rest')
 
 
-def fill_load(p: LoadLimits, g: Given) -> None:
+def fill_load(p: LoadLimits, g: Inputs) -> None:
     """
     Take the parameters.
 

@@ -32,7 +32,7 @@ from rbd_ros.control.interface.words import LoadWord
 from rbd_ros.control.kernels.declared import LoopKernel
 from rbd_ros.control.numerics.angles import turn
 from rbd_ros.control.numerics.places import place_of
-from rbd_ros.control.parameters.given import Given
+from rbd_ros.control.parameters.given import Inputs
 
 __all__ = ['check_loops', 'ClosedLoops', 'fill_loops', 'LoopLimits', 'restart_loops']
 
@@ -59,7 +59,7 @@ class LoopLimits(Record):
     assembly: Vector = field('m', 'rad or m', 'a closed position, from which they are followed')
 
 
-def fill_loops(p: LoopLimits, g: Given) -> None:
+def fill_loops(p: LoopLimits, g: Inputs) -> None:
     """
     Take the bounds.
 

@@ -30,7 +30,7 @@ from rbd_ros.control.interface.causes import Cause
 from rbd_ros.control.interface.events import accuse, Joints, NEVER, NOBODY, NONE, Result
 from rbd_ros.control.interface.words import SupervisorWord
 from rbd_ros.control.numerics.patience import is_calm, Patience, restart_patience, runs_out
-from rbd_ros.control.parameters.given import barrier_margins, Given, velocity_limits, WINDOW
+from rbd_ros.control.parameters.given import barrier_margins, Inputs, velocity_limits, WINDOW
 from rbd_ros.control.supervisor.states import StateCode
 
 __all__ = ['begin_watch', 'changed_law', 'check_plausible', 'check_watch', 'fill_monitors',
@@ -65,7 +65,7 @@ class MonitorParameters(Record):
     zone_upper: Vector = field('n', 'rad or m', 'positions above which one pushes down', NONE)
 
 
-def fill_monitors(p: MonitorParameters, g: Given) -> None:
+def fill_monitors(p: MonitorParameters, g: Inputs) -> None:
     """
     Take the bounds.
 

@@ -39,7 +39,7 @@ from rbd_ros.control.load.load import Load
 from rbd_ros.control.numerics.medians import (
     halve, is_full, is_wanted, median, restart_samples, ROOM, row_median, SampleCount, thin_out)
 from rbd_ros.control.numerics.places import place_of
-from rbd_ros.control.parameters.given import Given, torque_limits
+from rbd_ros.control.parameters.given import Inputs, torque_limits
 
 __all__ = ['BEYOND', 'BEYOND_SHARE', 'fill_start', 'gravity_before', 'is_age_known',
            'passes_start', 'restart_start', 'Start', 'StartLimits']
@@ -107,7 +107,7 @@ class StartLimits(Record):
     limit: Vector = field('n', 'N.m or N', 'largest torque', 1.0)
 
 
-def fill_start(p: StartLimits, g: Given) -> None:
+def fill_start(p: StartLimits, g: Inputs) -> None:
     """
     Take the bounds.
 

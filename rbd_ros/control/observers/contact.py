@@ -40,7 +40,7 @@ from rbd_ros.control.observers.frame_contact import find_energy, find_wrench
 from rbd_ros.control.observers.momentum import is_time, settled
 from rbd_ros.control.observers.observer import Observer
 from rbd_ros.control.parameters.given import (
-    contact_coulomb, contact_torques, contact_viscous, Given)
+    contact_coulomb, contact_torques, contact_viscous, Inputs)
 
 __all__ = ['check_contact', 'fill_contact', 'is_watched', 'locate_contact', 'observe_contact',
            'restart_contact', 'returns_clear']
@@ -63,7 +63,7 @@ _TINY = 1e-300
 _FLAT = 20.0
 
 
-def fill_contact(p: ContactParameters, g: Given) -> None:
+def fill_contact(p: ContactParameters, g: Inputs) -> None:
     """
     Take new thresholds.
 

@@ -32,7 +32,7 @@ from rbd_ros.control.kernels.declared import MomentumKernel
 from rbd_ros.control.numerics.places import place_of
 from rbd_ros.control.observers.momentum import are_finite, is_time, Momentum
 from rbd_ros.control.observers.torque_history import TorqueHistory
-from rbd_ros.control.parameters.given import Given, torque_limits
+from rbd_ros.control.parameters.given import Inputs, torque_limits
 from rbd_ros.control.supervisor.states import LoadTrust
 
 __all__ = ['bandwidth', 'fill_observer', 'Observer', 'ObserverParameters', 'trusted_load']
@@ -215,7 +215,7 @@ class Observer(Record):
         self.acts = 0.0
 
 
-def fill_observer(p: ObserverParameters, g: Given) -> None:
+def fill_observer(p: ObserverParameters, g: Inputs) -> None:
     """
     Take new parameters.
 

@@ -45,7 +45,7 @@ from rbd_ros.control.observers.unseen_motion import (
     follow_unseen, go_on_unseen, is_touched, restart_unseen, speed_shown, too_fast)
 from rbd_ros.control.observers.unseen_records import (
     fill_unseen, UnseenMotion, UnseenParameters)
-from rbd_ros.control.parameters.given import Given, torque_limits
+from rbd_ros.control.parameters.given import Inputs, torque_limits
 
 __all__ = ['check_standstill', 'fill_standstill', 'is_doubtful',
            'is_standstill_calm', 'predict_suspect', 'predict_unseen', 'replace_frozen',
@@ -130,7 +130,7 @@ class Standstill(Record):
     unseen: UnseenMotion = group(UnseenMotion)
 
 
-def fill_standstill(p: StandstillParameters, g: Given) -> None:
+def fill_standstill(p: StandstillParameters, g: Inputs) -> None:
     """
     Take new bounds, and find what friction can do to each joint.
 

@@ -24,7 +24,7 @@ from rbd_ros.compiler.procedure import Matrix, Vector
 from rbd_ros.compiler.records import field, group, Record
 from rbd_ros.control.interface.events import NOBODY, NONE
 from rbd_ros.control.observers.momentum import Momentum
-from rbd_ros.control.parameters.given import Given, torque_limits, velocity_limits
+from rbd_ros.control.parameters.given import Inputs, torque_limits, velocity_limits
 
 __all__ = ['Evidence', 'fill_unseen', 'SHARE', 'UnseenMotion', 'UnseenParameters']
 
@@ -77,7 +77,7 @@ class UnseenMotion(Record):
     seen: Momentum = group(Momentum)
 
 
-def fill_unseen(p: UnseenParameters, friction: Vector, g: Given) -> None:
+def fill_unseen(p: UnseenParameters, friction: Vector, g: Inputs) -> None:
     """
     Take new bounds.
 

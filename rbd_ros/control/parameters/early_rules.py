@@ -23,7 +23,7 @@ import numpy as np
 
 from rbd_ros.control.interface.row import Value
 from rbd_ros.control.modes import MODES
-from rbd_ros.control.parameters.given import Given
+from rbd_ros.control.parameters.given import Inputs
 from rbd_ros.control.parameters.judging import (
     GAINS, judge_alone, judge_turn, Judgement, RuleWord)
 from rbd_ros.control.parameters.rule_texts import FAR, rule_texts, said
@@ -38,12 +38,12 @@ _PAYLOAD = ('payload.mass', 'payload.com', 'payload.inertia')
 _EACH = {name for names in (GAINS[0], GAINS[3]) for name in names}
 
 
-def _alone(values: Mapping[str, object], names: Sequence[str]) -> Given:
+def _alone(values: Mapping[str, object], names: Sequence[str]) -> Inputs:
     """Return some values, of as many joints as they have; wrong counts are left out."""
     lists = {name: len(cast('list[float]', values[name])) for name in names
              if isinstance(values[name], (list, tuple))}
     joints = max((size for name, size in lists.items() if name in _EACH), default=1)
-    g = Given({'n': max(joints, 1), 'm': 1})
+    g = Inputs({'n': max(joints, 1), 'm': 1})
     g.values.memory[:] = np.nan
     found = places(MODES, max(joints, 1))
     write([found[name] for name in names if lists.get(name, 1) in (1, found[name].size)],

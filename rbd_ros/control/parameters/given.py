@@ -40,7 +40,7 @@ from rbd_ros.errors import SettingError
 
 __all__ = [
     'barrier_margins', 'blind_period', 'contact_coulomb', 'contact_torques', 'contact_viscous',
-    'fit_springs', 'Given', 'loop_delay', 'mode_of', 'MODES_AT_MOST', 'motor_blind_damping',
+    'fit_springs', 'Inputs', 'loop_delay', 'mode_of', 'MODES_AT_MOST', 'motor_blind_damping',
     'motors_close_loops', 'numbers_of', 'own_place', 'reference_velocity', 'RobotNumbers', 'STRAY',
     'torque_limits', 'torque_rates', 'velocity_limits', 'WINDOW']
 
@@ -100,7 +100,7 @@ class RobotNumbers(Record):
     assembly: Vector = field('m', 'rad or m', 'positions in which closed loops are closed')
 
 
-class Given(Record):
+class Inputs(Record):
     """What the parameters of the step are made of."""
 
     simulated: bool = field('', '', 'whether the control clock is that of a simulator')
@@ -169,7 +169,7 @@ def blind_period(rate: float) -> float:
     return min(2.0 / rate, _BLIND_PERIOD)
 
 
-def loop_delay(g: Given, differenced: bool = False) -> float:
+def loop_delay(g: Inputs, differenced: bool = False) -> float:
     """
     Return the delay from measuring to torque, s.
 
@@ -181,7 +181,7 @@ def loop_delay(g: Given, differenced: bool = False) -> float:
     return g.values.delay + lag
 
 
-def mode_of(g: Given) -> int:
+def mode_of(g: Inputs) -> int:
     """Return the number of the mode, which is the place of what is known of it."""
     return min(max(g.values.mode, 0), MODES_AT_MOST - 1)
 
@@ -196,7 +196,7 @@ def own_place(at: float, joints: int) -> int:
     return min(max(int(at), 0), OWN - joints)
 
 
-def fit_springs(values: Vector, g: Given) -> None:
+def fit_springs(values: Vector, g: Inputs) -> None:
     """
     Make stiffness and damping of the springs at the joints where none are given.
 
@@ -215,23 +215,23 @@ def fit_springs(values: Vector, g: Given) -> None:
                 values[of + j], g.robot.usual_inertia[j], g.robot.inertia[j], period, delay)
 
 
-def torque_limits(g: Given) -> Vector:
+def torque_limits(g: Inputs) -> Vector:
     """Return the largest torques; 0 where neither URDF nor parameter gives one."""
     return where(finite(g.values.torque_limits), g.values.torque_limits, g.robot.effort)
 
 
-def torque_rates(g: Given) -> Vector:
+def torque_rates(g: Inputs) -> Vector:
     """Return the largest changes of the torques per second."""
     return where(finite(g.values.torque_rate_limits), g.values.torque_rate_limits,
                  _RATE_PER_LIMIT * torque_limits(g))
 
 
-def velocity_limits(g: Given) -> Vector:
+def velocity_limits(g: Inputs) -> Vector:
     """Return the velocities beyond which a fault is raised."""
     return where(finite(g.values.velocity_limits), g.values.velocity_limits, g.robot.speed)
 
 
-def reference_velocity(g: Given) -> Vector:
+def reference_velocity(g: Inputs) -> Vector:
     """Return the largest reference velocities; usually those where the barrier begins."""
     # a robot that catches up is faster than these
     return where(finite(g.values.reference.velocity), g.values.reference.velocity,
@@ -239,25 +239,25 @@ def reference_velocity(g: Given) -> Vector:
                        g.values.barrier.velocity * velocity_limits(g), 1.0))
 
 
-def contact_torques(g: Given) -> Vector:
+def contact_torques(g: Inputs) -> Vector:
     """Return the observed torques beyond which there is a contact."""
     return where(finite(g.values.contact.torque), g.values.contact.torque,
                  _TOUCHED * torque_limits(g))
 
 
-def contact_coulomb(g: Given) -> Vector:
+def contact_coulomb(g: Inputs) -> Vector:
     """Return the dry friction that an observer sees; that of the law if no other is given."""
     return where(finite(g.values.contact.coulomb), g.values.contact.coulomb,
                  g.values.friction.coulomb)
 
 
-def contact_viscous(g: Given) -> Vector:
+def contact_viscous(g: Inputs) -> Vector:
     """Return the viscous friction that an observer sees."""
     return where(finite(g.values.contact.viscous), g.values.contact.viscous,
                  g.values.friction.viscous)
 
 
-def barrier_margins(g: Given) -> Vector:
+def barrier_margins(g: Inputs) -> Vector:
     """
     Return the widths of the zones before joint limits, at most a tenth of each range.
 
@@ -268,12 +268,12 @@ def barrier_margins(g: Given) -> Vector:
                    maximum(_ZONE * (g.robot.upper - g.robot.lower), _LEAST_ZONE))
 
 
-def motors_close_loops(g: Given) -> bool:
+def motors_close_loops(g: Inputs) -> bool:
     """Return whether commands go to motors that close their own loop."""
     return g.values.command_type >= _FIRST_MOTOR
 
 
-def motor_blind_damping(g: Given) -> Vector:
+def motor_blind_damping(g: Inputs) -> Vector:
     """Return the damping that motors have without states."""
     return where(finite(g.values.motor.blind_damping), g.values.motor.blind_damping,
                  g.values.motor.damping)

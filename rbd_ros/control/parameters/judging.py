@@ -33,7 +33,7 @@ from rbd_ros.control.modes import LawCode
 from rbd_ros.control.parameters.force import ForceCase, judge_force
 from rbd_ros.control.parameters.gains import GainCase, judge_gains
 from rbd_ros.control.parameters.given import (
-    Given, loop_delay, mode_of, motors_close_loops, own_place)
+    Inputs, loop_delay, mode_of, motors_close_loops, own_place)
 from rbd_ros.control.parameters.gravity import GravityCase, judge_gravity
 from rbd_ros.control.parameters.springs import (
     FITTED, judge_spring, SpringCase, usual_stiffness)
@@ -58,11 +58,11 @@ GAINS = (
 class RuleWord(enum.IntEnum):
     """Why values are refused; each but the first stands for a row of words that follow it."""
 
-    GRAVITY = 600  # that of the activation
-    GAINS = 610  # stiffness, damping, most: too much damping, stiffness, or (first) integral
-    TIP = 630  # stiffness, damping, most: too much damping or stiffness along each of AXES
-    FORCES = 650  # damping, most, inertia: too stiff surroundings or a gain along each of AXES
-    JOINTS = 670  # stiffness, damping, most: too much damping or stiffness in each mode
+    GRAVITY = 1000  # that of the activation
+    GAINS = 1010  # stiffness, damping, most: too much damping, stiffness, or (first) integral
+    TIP = 1030  # stiffness, damping, most: too much damping or stiffness along each of AXES
+    FORCES = 1050  # damping, most, inertia: too stiff surroundings or a gain along each of AXES
+    JOINTS = 1070  # stiffness, damping, most: too much damping or stiffness in each mode
 
 
 class Judgement(Record):
@@ -91,7 +91,7 @@ class Judgement(Record):
 
 # -- procedures -----------------------------------------------------------------------------------
 
-def judge_values(x: Judgement, g: Given) -> None:
+def judge_values(x: Judgement, g: Inputs) -> None:
     """
     Find what is wrong with values for a robot.
 
@@ -114,7 +114,7 @@ def judge_turn(x: Judgement) -> None:
                  x.gravity.started[2])
 
 
-def judge_alone(x: Judgement, g: Given) -> None:
+def judge_alone(x: Judgement, g: Inputs) -> None:
     """
     Find what is wrong whatever the robot is: gains and payload.
 
@@ -147,7 +147,7 @@ def judge_alone(x: Judgement, g: Given) -> None:
             x.refuse(int(x.body.word), NOBODY, x.body.a, x.body.b, x.body.c)
 
 
-def _judge_gains(x: Judgement, g: Given, which: int, stiffness: float, damping: float,
+def _judge_gains(x: Judgement, g: Inputs, which: int, stiffness: float, damping: float,
                  integral: float) -> None:
     """Judge gains in 1/s^2, 1/s and 1/s^3, as far as they are given."""
     x.gains.stiffness, x.gains.damping, x.gains.integral = stiffness, damping, integral
@@ -162,7 +162,7 @@ def _judge_gains(x: Judgement, g: Given, which: int, stiffness: float, damping: 
         x.refuse(word, NOBODY, stiffness, damping, x.gains.most)
 
 
-def judge_robot(x: Judgement, g: Given) -> None:
+def judge_robot(x: Judgement, g: Inputs) -> None:
     """
     Find what is wrong with springs that act, and with the control of forces.
 
@@ -190,7 +190,7 @@ def _refuse_spring(x: Judgement, word: int, place: int) -> None:
                  x.spring.most)
 
 
-def joint_spring(x: SpringCase, g: Given, mode: int, j: int, differenced: bool) -> None:
+def joint_spring(x: SpringCase, g: Inputs, mode: int, j: int, differenced: bool) -> None:
     """
     Judge the spring of a mode at a joint.
 
@@ -212,7 +212,7 @@ def joint_spring(x: SpringCase, g: Given, mode: int, j: int, differenced: bool) 
     judge_spring(x)
 
 
-def tip_spring(x: SpringCase, g: Given, i: int, differenced: bool) -> None:
+def tip_spring(x: SpringCase, g: Inputs, i: int, differenced: bool) -> None:
     """
     Judge a spring at the tip; along other directions than task.axes none acts.
 
@@ -234,7 +234,7 @@ def tip_spring(x: SpringCase, g: Given, i: int, differenced: bool) -> None:
     judge_spring(x)
 
 
-def _judge_force(x: Judgement, g: Given, i: int) -> None:
+def _judge_force(x: Judgement, g: Inputs, i: int) -> None:
     """Judge the control of a force along one of ``AXES``."""
     x.force.inertia, x.force.gain = g.robot.tip_inertia[i], g.values.force_control.gain
     x.force.lag = g.values.force_torque.filter

@@ -28,7 +28,7 @@ from rbd_ros.control.interface.results import Tolerances
 from rbd_ros.control.interface.row import Value
 from rbd_ros.control.modes import TIP_SPRINGS
 from rbd_ros.control.parameters import given
-from rbd_ros.control.parameters.given import blind_period, Given, numbers_of
+from rbd_ros.control.parameters.given import blind_period, Inputs, numbers_of
 from rbd_ros.control.parameters.validation import per_joint
 from rbd_ros.control.parameters.values import direction, places, write
 from rbd_ros.control.robot import Robot
@@ -54,10 +54,10 @@ class RobotValues:
         self.robot, self.values, self.simulated = robot, dict(values), simulated
 
     @cached_property
-    def given(self) -> Given:
+    def given(self) -> Inputs:
         """Return the same as numbers, of which the parameters of the step are made."""
         robot, numbers = self.robot, numbers_of(self.robot)
-        g = Given({'n': len(robot.joints), 'm': robot.model.nv})
+        g = Inputs({'n': len(robot.joints), 'm': robot.model.nv})
         g.simulated, g.clock_offset = self.simulated, self.clock_offset
         g.robot.memory[:] = numbers.memory
         write(places(robot.modes, len(robot.joints)).values(), self.values, g.values.memory)

@@ -28,7 +28,7 @@ from rbd_ros.compiler.language.whole import maximum, minimum, where
 from rbd_ros.compiler.procedure import Matrix, Vector
 from rbd_ros.compiler.records import field, Record
 from rbd_ros.control.interface.events import NONE
-from rbd_ros.control.parameters.given import Given, reference_velocity
+from rbd_ros.control.parameters.given import Inputs, reference_velocity
 
 __all__ = ['advance_profile', 'arrived', 'clamped', 'fill_joint_limits', 'JointLimits',
            'JointProfile', 'positive', 'stopping_speed']
@@ -72,7 +72,7 @@ class JointLimits(Record):
     continuous: Vector = field('n', '', '1 for joints that take the short way')
 
 
-def fill_joint_limits(p: JointLimits, g: Given) -> None:
+def fill_joint_limits(p: JointLimits, g: Inputs) -> None:
     """
     Take the limits from the parameters.
 

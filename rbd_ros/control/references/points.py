@@ -28,7 +28,7 @@ from rbd_ros.compiler.procedure import Matrix, Vector
 from rbd_ros.compiler.records import field, Record
 from rbd_ros.control.interface.events import NOBODY, NONE
 from rbd_ros.control.interface.words import PointWord
-from rbd_ros.control.parameters.given import Given, reference_velocity, velocity_limits
+from rbd_ros.control.parameters.given import Inputs, reference_velocity, velocity_limits
 from rbd_ros.control.references.joint_profile import clamped, positive
 
 __all__ = ['check_points', 'check_speeds', 'fill_point_limits', 'hold_others', 'LATENESS',
@@ -133,7 +133,7 @@ class Verdict(Record):
         self.a, self.b, self.c = a, b, c
 
 
-def fill_point_limits(p: PointLimits, g: Given) -> None:
+def fill_point_limits(p: PointLimits, g: Inputs) -> None:
     """
     Take the limits from the parameters.
 

@@ -28,7 +28,7 @@ from rbd_ros.control.laws.law_records import LawCode
 from rbd_ros.control.monitors.guards import Refusals
 from rbd_ros.control.monitors.monitors import MonitorParameters
 from rbd_ros.control.numerics.places import place_of
-from rbd_ros.control.parameters.given import Given
+from rbd_ros.control.parameters.given import Inputs
 from rbd_ros.control.references.joint_profile import fill_joint_limits, JointLimits
 from rbd_ros.control.references.joint_reference import hold_joint_reference, JointReference
 from rbd_ros.control.references.joint_requests import take_pieces, take_set_point, take_stream
@@ -63,7 +63,7 @@ class ReferenceLimits(Record):
     task: TaskLimits = group(TaskLimits)
 
 
-def fill_references(p: ReferenceLimits, g: Given) -> None:
+def fill_references(p: ReferenceLimits, g: Inputs) -> None:
     """
     Take the limits from the parameters.
 

@@ -32,7 +32,7 @@ from rbd_ros.compiler.procedure import Matrix, Vector
 from rbd_ros.compiler.records import field, group, Record
 from rbd_ros.control.interface.events import Event, NEVER, NONE, Result
 from rbd_ros.control.interface.words import ReferenceWord
-from rbd_ros.control.parameters.given import Given
+from rbd_ros.control.parameters.given import Inputs
 from rbd_ros.control.references.joint_profile import positive
 from rbd_ros.control.references.pose_profile import (
     advance_pose, PoseProfile, quaternion_of, rotate, set_axes, TaskLimits)
@@ -71,7 +71,7 @@ class TaskReference(Record):
     pose: PoseProfile = group(PoseProfile)
 
 
-def fill_task_limits(p: TaskLimits, g: Given) -> None:
+def fill_task_limits(p: TaskLimits, g: Inputs) -> None:
     """
     Take the limits from the parameters.
 

@@ -48,7 +48,7 @@ from rbd_ros.control.observers.contact_records import Contact, ContactParameters
 from rbd_ros.control.observers.observer import fill_observer, Observer, ObserverParameters
 from rbd_ros.control.observers.standstill import fill_standstill, Standstill, StandstillParameters
 from rbd_ros.control.parameters.gains import borne_delay
-from rbd_ros.control.parameters.given import Given
+from rbd_ros.control.parameters.given import Inputs
 from rbd_ros.control.references.references import fill_references, ReferenceLimits, References
 from rbd_ros.control.supervisor.supervisor import Diagnosis
 from rbd_ros.control.torque.motor import fill_motor, MotorParameters
@@ -149,7 +149,7 @@ class Kernels(NamedTuple):
     sensor: SensorKernel
 
 
-def fill_parameters(p: Parameters, g: Given) -> None:
+def fill_parameters(p: Parameters, g: Inputs) -> None:
     """
     Take all that may change while the controller is configured.
 

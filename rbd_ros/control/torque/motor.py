@@ -29,7 +29,7 @@ import math
 
 from rbd_ros.compiler.procedure import Matrix, Vector
 from rbd_ros.compiler.records import field, Record
-from rbd_ros.control.parameters.given import Given, motor_blind_damping, motors_close_loops
+from rbd_ros.control.parameters.given import Inputs, motor_blind_damping, motors_close_loops
 
 __all__ = ['fill_motor', 'MotorParameters', 'share_torque']
 
@@ -43,7 +43,7 @@ class MotorParameters(Record):
     blind_damping: Vector = field('n', 'N.m.s/rad or N.s/m', 'Kd without states')
 
 
-def fill_motor(p: MotorParameters, g: Given) -> None:
+def fill_motor(p: MotorParameters, g: Inputs) -> None:
     """
     Take the gains.
 

@@ -21,7 +21,7 @@ import enum
 from rbd_ros.compiler.procedure import Vector
 from rbd_ros.compiler.records import field, group, Record
 from rbd_ros.control.interface.row import ContactReaction
-from rbd_ros.control.parameters.given import blind_period, Given, torque_limits, torque_rates
+from rbd_ros.control.parameters.given import blind_period, Inputs, torque_limits, torque_rates
 from rbd_ros.control.supervisor.answers import Supervisor, SupervisorParameters
 from rbd_ros.control.supervisor.states import longest_ramp, longest_release
 from rbd_ros.control.torque.fade import Fade
@@ -93,7 +93,7 @@ class CommandLimits(Record):
     torque: TorqueParameters = group(TorqueParameters)
 
 
-def fill_timing(p: SupervisorParameters, g: Given) -> None:
+def fill_timing(p: SupervisorParameters, g: Inputs) -> None:
     """
     Take times and choices.
 
@@ -114,7 +114,7 @@ def fill_timing(p: SupervisorParameters, g: Given) -> None:
     p.contact_retracts = g.values.contact.reaction == ContactReaction.RETRACT
 
 
-def fill_command(p: CommandLimits, g: Given) -> None:
+def fill_command(p: CommandLimits, g: Inputs) -> None:
     """
     Take the parameters of supervisor and torque.
 

@@ -128,7 +128,7 @@ static void set_time(rbd_session *s, double ros, double steady)
 
 static void init(rbd_session *s, const rbd_host *host)
 {
-  ROBOT(Given) given;
+  ROBOT(Inputs) given;
   memset(s, 0, sizeof(*s));  // all pages of it are touched here
   ROBOT(init)(&s->m);
   s->base = s->m.p;
@@ -627,7 +627,7 @@ static int take(
   return 1;
 }
 
-static void give_values(ROBOT(Given) *given, const double *values)
+static void give_values(ROBOT(Inputs) *given, const double *values)
 {
   memcpy(given, kGiven, sizeof(*given));
   memcpy(&given->values, values, sizeof(given->values));
@@ -636,7 +636,7 @@ static void give_values(ROBOT(Given) *given, const double *values)
 static void fill(
   const rbd_session *s, const double *values, int simulated, double *parameters, double *limits)
 {
-  ROBOT(Given) given;
+  ROBOT(Inputs) given;
   Parameters p = s->base;
   PointLimits found = s->limits;
   give_values(&given, values);
@@ -649,7 +649,7 @@ static void fill(
 
 static int judge(const double *values, const double *begun, rbd_word *wrong)
 {
-  ROBOT(Given) given;
+  ROBOT(Inputs) given;
   ROBOT(Judgement) x;
   Parameters p;
   memset(&x, 0, sizeof(x));
@@ -667,7 +667,7 @@ static int judge(const double *values, const double *begun, rbd_word *wrong)
 
 static void payload(const double *values, double *numbers)
 {
-  ROBOT(Given) given;
+  ROBOT(Inputs) given;
   rbd_body load = {0.0, {0.0}, {0.0}, {1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0}, {0.0}};
   rbd_word wrong;
   give_values(&given, values);
