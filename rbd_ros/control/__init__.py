@@ -28,7 +28,8 @@ The rooms, in the order in which a joint state passes them on its way to a torqu
 - ``kernels``: the dynamics in it, traced and compiled for one robot
 - ``observers``: what moves the robot besides its torque; sensors that are frozen
 - ``torque``: what is due, faded, limited
-- ``step``: calls all of them: one function, and the whole state
+- ``step``: calls all of them: one function, and the whole state; around it the session, which is
+  the same in every host: requests, answers, leases of goals, what is said
 - ``parameters``: what can be chosen, and what is refused; modes are in ``modes.py``
 - ``paths``: timed paths of the tip, made and checked before the joints follow them
 - ``numerics``: medians, angles, leaky counters, which several rooms use

@@ -22,7 +22,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from rbd_ros.control.interface.causes import Cause
-from rbd_ros.control.interface.events import Result
 from rbd_ros.control.interface.words import (
     ArrivalWord, FlowWord, LoadWord, ReferenceWord, Saying, SupervisorWord, word_of)
 from rbd_ros.control.joint_states.diagnosis import diagnosis_text
@@ -61,10 +60,6 @@ class Speaker:
         #: why the last reference was refused
         self.refused = ''
         self._told: dict[Cause, tuple[Latched, str]] = {}  # sentences of faults that have come
-
-    def said(self, y: Result) -> list[tuple[str, str]]:
-        """Return what a step has told, as kinds and texts."""
-        return self.sentences(y.words[:int(y.told)].tolist())
 
     def sentences(self, rows: Sequence[Sequence[float]]) -> list[tuple[str, str]]:
         """

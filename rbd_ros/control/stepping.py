@@ -42,8 +42,8 @@ from rbd_ros.control.monitors.guards import is_alive
 from rbd_ros.control.parameters.settings import Settings
 from rbd_ros.control.references.feeder import Feeder
 from rbd_ros.control.references.goals import EndedGoals
-from rbd_ros.control.references.joint_reference import distance
 from rbd_ros.control.references.pieces import Ring
+from rbd_ros.control.step.seen import gather_words, Seen
 from rbd_ros.control.snapshots import Snapshots
 from rbd_ros.control.speaker import FaultSentences, Speaker
 from rbd_ros.control.step.exchange import exchange, Mail, Notes
@@ -122,6 +122,7 @@ class Stepping:
         self.snapshots = Snapshots(x, p)
         self.events: deque[tuple[str, str]] = deque(maxlen=1000)  # kind, text
         self.ended: deque[tuple[Hashable, Outcome]] = deque()  # goals, for whoever asked for them
+        self._seen = Seen({})
         self._goals: dict[int, Hashable] = {}  # keys of goals by their numbers
         #: posted, not yet run, with the number of stops before
         self.requests: deque[tuple[Request, int]] = deque()
@@ -229,16 +230,6 @@ class Stepping:
     def is_pressed(self, steady: float) -> bool:
         """Return whether the dead-man switch lets the robot move."""
         return is_alive(self.x.dead_man, self.p.monitors, steady)
-
-    def distance(self, target: Array, q: Array) -> Array:
-        """
-        Return the difference from measured positions to a target, the short way round.
-
-        :param target: positions of the controlled joints.
-        :param q: measured ones.
-        """
-        return np.array([distance(self.p.references.joint, j, *pair)
-                         for j, pair in enumerate(zip(target.tolist(), q.tolist()))])
 
     # -- events, in the control thread --------------------------------------------------------
 
@@ -355,7 +346,9 @@ class Stepping:
         if self.intake.letters.forms.news:
             self.intake.look(self.u)
         if y.told or self.intake.notices:
-            self.events.extend(self.speaker.said(y))
+            gather_words(self._seen, self.x, y)
+            self.events.extend(self.speaker.sentences(
+                self._seen.words[:int(self._seen.told)].tolist()))
             self.events.extend(('warning', text) for text in self.intake.notices)
             self.intake.notices.clear()
         if self.x.references.joint.goal.ended != self._ended.seen:

@@ -22,11 +22,11 @@ import numpy as np
 import pytest
 from rbd_ros.control.interface.causes import Cause
 from rbd_ros.control.interface.events import Kind
+from rbd_ros.control.step.requests import Starting
 from rbd_ros.control.supervisor.states import StateCode, SupervisorState as State
 from rbd_ros.loop.handover import is_answered
-from rbd_ros.loop.inputs import TEXTS
 from rbd_ros.loop.records import Ask, Handle, NOTHING
-from rbd_ros.loop.words import ENDED, Starting, STOP_AND_END, Word
+from rbd_ros.loop.words import ENDED, STOP_AND_END, Word
 from stub_loop import BEGIN, BROKEN, StubLoop, UNREADABLE
 
 PRESSED, RELEASED = b'\0\1\0\0\1', b'\0\1\0\0\0'
@@ -243,7 +243,7 @@ def test_pieces_that_come_too_late_are_outdated(late, outdated):
 
 @pytest.mark.parametrize('kind', [Kind.ACTIVATE, Kind.RESET])
 @pytest.mark.parametrize('stops, answer, happens, announced', [
-    (0.0, 0.0, True, 0.0), (0.0, 2.0, True, 1.0), (1.0, 0.0, False, 1.0)])
+    (0.0, 0.0, True, 0.0), (0.0, 2.0, True, 1.0), (-1.0, 0.0, False, 1.0)])
 def test_a_start_that_was_asked_for_before_a_stop(kind, stops, answer, happens, announced):
     """It does not happen; one that is granted has all kinds of messages announced once more."""
     stub = asked(kind, answer=answer, stops=stops, made=-1e9)
@@ -323,9 +323,9 @@ def answered(stub, silent: float = 0.0):
 
 @pytest.mark.parametrize('state, starting, text, stops', [
     (StateCode.RUNNING, Starting.NOTHING, State.BRAKING.value, True),
-    (StateCode.RELEASED, Starting.NOTHING, TEXTS[0], False),
-    (StateCode.INACTIVE, Starting.ACTIVATION, TEXTS[1], False),
-    (StateCode.RUNNING, Starting.AUTOMATIC, TEXTS[2], True)])
+    (StateCode.RELEASED, Starting.NOTHING, 'nothing to stop: no torque is published', False),
+    (StateCode.INACTIVE, Starting.ACTIVATION, 'the activation is cancelled', False),
+    (StateCode.RUNNING, Starting.AUTOMATIC, 'the automatic start is cancelled', True)])
 def test_who_asks_for_a_stop_hears_what_has_happened(state, starting, text, stops):
     """The robot is stopped at once if anything is sent; a start that is cancelled is named."""
     stub = StubLoop()

@@ -106,6 +106,9 @@ INTENDED: dict[int, str] = {
                     'a sensor that is frozen is found by what its torque does to its joint'),
     **dict.fromkeys((2, 23, 30, 77), 'a joint stands by a coarse sensor against a torque that '
                                      'would move it; this robot follows a path whatever it gets'),
+    **dict.fromkeys((41, 99, 103, 110, 134),
+                    'late states: each spring has the pace of its own inertia, a hold is soft for '
+                    'as long as a law, and loads are observed between measurements'),
     146: 'a joint that lags behind is not accused while the robot is pushed; then its sensor is'}
 
 #: differences of such a seed at most, of some thousand events, but for causes that remain latched

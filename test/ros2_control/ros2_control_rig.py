@@ -66,7 +66,8 @@ _LIBRARIES = (
     'trajectory_msgs__rosidl_typesupport_cpp control_msgs__rosidl_typesupport_cpp '
     'geometry_msgs__rosidl_typesupport_cpp sensor_msgs__rosidl_typesupport_cpp rclcpp_action '
     'rcl_action libstatistics_collector statistics_msgs__rosidl_typesupport_cpp '
-    'realtime_tools pal_statistics tracetools_status rcl_lifecycle pthread dl').split()
+    'action_msgs__rosidl_typesupport_cpp realtime_tools pal_statistics tracetools_status '
+    'rcl_lifecycle pthread dl').split()
 _PLAIN = ('gcc', '-std=c99', '-O2', '-fPIC', '-Wall', '-Wextra', '-Werror')
 #: before the name of a step whose calls are watched
 WRAP = '-Wl,--wrap='

@@ -127,6 +127,6 @@ def _number(place: str, values: dict[str, float]) -> str:
         value += float(number[2:])
     elif number[1:2] == '*':
         value *= float(number[2:])
-    if NONE <= abs(value) < math.inf:  # kept where it is none
+    if value == NONE:  # kept where it is none
         value = math.nan
     return f'{value:{spec or "g"}}'

@@ -27,7 +27,8 @@ import enum
 from rbd_ros.control.interface.sentences import Sentence
 
 __all__ = ['ArrivalWord', 'AXES', 'FlowWord', 'LawWord', 'LoadWord', 'ObserverWord', 'PointWord',
-           'ReferenceWord', 'Saying', 'SensorWord', 'SupervisorWord', 'TABLES', 'word_of']
+           'ReferenceWord', 'Saying', 'SensorWord', 'SessionWord',
+           'SupervisorWord', 'TABLES', 'word_of']
 
 #: directions of the frame, in the order of a wrench
 AXES = ('rx', 'ry', 'rz', 'x', 'y', 'z')
@@ -189,6 +190,8 @@ class ReferenceWord(Saying):
     OFF_PATH = 318, f'{_OFF}path tolerance {{b:.4g}} {_UNIT}'
     OFF_GOAL = 319, f'{_OFF}goal tolerance {{b:.4g}} {_UNIT}'
     DRIED = 320, 'the trajectory did not come in time: nothing followed after {a+1:.0f} pieces'
+    SILENT = (321, 'its client has given no sign of life for goal_lease: it has ended, or was '
+                   'suspended')
     # refusals
     NO_SET_POINT = 330, 'the set-point is not finite'
     NO_TRAJECTORY = 331, 'the trajectory is not finite'
@@ -352,10 +355,27 @@ class SensorWord(Saying):
              'or force_torque.tool_* or payload.* are wrong')
 
 
+class SessionWord(Saying):
+    """What is answered to a request, unless the step has refused it."""
+
+    DONE = 600, '{state}'  # a: state of the supervisor
+    RESET = 601, 'faults cleared, {state}'
+    PAUSED = 602, 'the trajectory comes to rest on its path'
+    RESUMED = 603, 'the trajectory goes on'
+    FORCE_BIAS = 604, 'force_torque.force_bias: [{a:.6g}, {b:.6g}, {c:.6g}]'
+    MOMENT_BIAS = 605, 'force_torque.moment_bias: [{a:.6g}, {b:.6g}, {c:.6g}]'
+    NOTHING_TO_STOP = 606, 'nothing to stop: no torque is published'
+    ACTIVATION_CANCELLED = 607, 'the activation is cancelled'
+    START_CANCELLED = 608, 'the automatic start is cancelled'
+    STOPPED_MEANWHILE = 609, '~/stop was called meanwhile'
+    NO_ANSWER = 610, 'no answer came within {a:g} s: is the controller active?'
+    TOO_MANY = 611, 'too many requests wait: is the controller active?'
+
+
 #: all tables, in the order of their codes
 TABLES: tuple[type[Saying], ...] = (
     FlowWord, ArrivalWord, SupervisorWord, ReferenceWord, LawWord, PointWord, ObserverWord,
-    LoadWord, SensorWord)
+    LoadWord, SensorWord, SessionWord)
 
 _WORDS = {word.value: word for table in TABLES for word in table}
 

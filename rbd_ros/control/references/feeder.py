@@ -183,18 +183,18 @@ class Feeder:
         :param ring: receives the pieces.
         :param path: of the state: says which piece is in use; only read.
         """
-        self._ring, self._path, self._feed = ring, path, Feed(ring.sizes)
+        self._ring, self._path, self.progress = ring, path, Feed(ring.sizes)
         #: whether the ring was written; whoever keeps a copy of it resets this
         self.changed = False
         self._attach(Points({**ring.sizes, 'k': 1}))  # compiled here, not while somebody waits
 
     def _attach(self, points: Points) -> None:
-        self._run = procedure.bind(handle_feed, self._feed, points, self._ring, self._path)
+        self._run = procedure.bind(handle_feed, self.progress, points, self._ring, self._path)
 
     @property
     def left(self) -> int:
         """Return how many pieces of the newest trajectory are still to be put into the ring."""
-        return int(self._feed.left)
+        return int(self.progress.left)
 
     def begin(self, trajectory: PointHandler, goal: int = 0,
               tolerances: Tolerances | None = None) -> int:
@@ -204,7 +204,7 @@ class Feeder:
         :param trajectory: that has begun at the present reference.
         :param goal: number of its goal; 0: none.
         :param tolerances: of the goal.
-        :returns: the number of the trajectory, for the event that starts it.
+        :returns: the number of the trajectory.
         """
         points = trajectory.points
         points.goal, points.goal_time = goal, NONE
@@ -214,7 +214,7 @@ class Feeder:
             points.path[:], points.tolerance[:] = tolerances.path, tolerances.goal
         self._attach(points)
         self._do(Turn.START)
-        return int(self._feed.number)
+        return int(self.progress.number)
 
     def feed(self) -> int:
         """
@@ -230,11 +230,11 @@ class Feeder:
 
         :param now: control time of the next step, s.
         """
-        self._feed.now = now
+        self.progress.now = now
         self._do(Turn.CATCH_UP)
 
     def _do(self, task: Turn) -> int:
-        self._feed.task = task
+        self.progress.task = task
         self._run()
-        self.changed = self.changed or task == Turn.START or self._feed.put > 0.0
-        return int(self._feed.put)
+        self.changed = self.changed or task == Turn.START or self.progress.put > 0.0
+        return int(self.progress.put)

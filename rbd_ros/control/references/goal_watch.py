@@ -23,14 +23,14 @@ from __future__ import annotations
 
 import enum
 
-from rbd_ros.compiler.procedure import Matrix
+from rbd_ros.compiler.procedure import Matrix, Vector
 from rbd_ros.compiler.records import field, Record
 from rbd_ros.control.interface.events import NOBODY, NONE
 from rbd_ros.control.interface.results import ResultCode
 from rbd_ros.control.interface.words import ReferenceWord
 from rbd_ros.control.references.pieces import Ring, slot_of
 
-__all__ = ['Goal', 'GoalStatus', 'OUTCOMES']
+__all__ = ['Goal', 'GoalStatus', 'OUTCOMES', 'Outcomes', 'take_outcome']
 
 #: goals that have ended and are remembered
 OUTCOMES = 8
@@ -118,6 +118,23 @@ class Goal(Record):
         self.finish(GoalStatus.ABORTED, ResultCode.GOAL_TOLERANCE_VIOLATED,
                     ReferenceWord.OFF_GOAL, j, k, self.error[k, j], self.tolerance[k, j])
         return True
+
+
+class Outcomes(Record):
+    """The goals that have ended."""
+
+    taken: float = field('', '', 'how many were taken out')
+    found: bool = field('', '', 'whether there was another one')
+    row: Vector = field('8', '', 'see Goal.outcomes')
+
+
+def take_outcome(outcomes: Outcomes, goal: Goal) -> None:
+    """Take out the oldest goal that has ended; of too many the last ones are remembered."""
+    outcomes.taken = max(outcomes.taken, goal.ended - OUTCOMES)
+    outcomes.found = outcomes.taken < goal.ended
+    if outcomes.found:
+        outcomes.row[:] = goal.outcomes[slot_of(outcomes.taken, OUTCOMES)]
+        outcomes.taken += 1.0
 
 
 def _allowed(tolerance: float) -> float:

@@ -26,8 +26,7 @@ from rbd_ros.control.interface.results import (
     GoalError, Outcome, ResultCode, Status, Tolerances)
 from rbd_ros.control.interface.words import ReferenceWord
 from rbd_ros.control.modes import Mode, names_in, Takes, taking
-from rbd_ros.control.references.goal_watch import Goal, OUTCOMES
-from rbd_ros.control.references.pieces import slot_of
+from rbd_ros.control.references.goal_watch import Goal, Outcomes, take_outcome
 from rbd_ros.control.references.points import PointLimits, Points
 from rbd_ros.control.references.polynomials import Task
 from rbd_ros.control.references.trajectory import PointHandler
@@ -94,7 +93,13 @@ class EndedGoals:
         :param modes: names by their numbers.
         """
         self._goal, self._joints, self._modes = goal, tuple(joints), tuple(modes)
-        self.seen = goal.ended
+        self._found = Outcomes({})
+        self._found.taken = goal.ended
+
+    @property
+    def seen(self) -> float:
+        """Return how many were read."""
+        return self._found.taken
 
     def take(self, stopped: str) -> list[tuple[int, Outcome]]:
         """
@@ -102,16 +107,15 @@ class EndedGoals:
 
         :param stopped: why the controller stopped, for goals that ended by that.
         """
-        self.seen = max(self.seen, self._goal.ended - OUTCOMES)
-        found = []
-        while self.seen < self._goal.ended:
-            found.append(self._read(slot_of(self.seen, OUTCOMES), stopped))
-            self.seen += 1.0
-        return found
+        ended = []
+        take_outcome(self._found, self._goal)
+        while self._found.found:
+            ended.append(self._read(stopped))
+            take_outcome(self._found, self._goal)
+        return ended
 
-    def _read(self, k: int, stopped: str) -> tuple[int, Outcome]:
-        number, status, code, word, joint, quantity, a, b = [
-            float(self._goal.outcomes[k, i]) for i in range(8)]
+    def _read(self, stopped: str) -> tuple[int, Outcome]:
+        number, status, code, word, joint, quantity, a, b = self._found.row.tolist()
         name = self._joints[int(joint)] if joint >= 0.0 else ''
         mode = self._modes[int(a)] if word == ReferenceWord.MODE_CHANGED else ''
         text = ReferenceWord(int(word)).text(name, a, b, quantity, mode=mode, faults=stopped)

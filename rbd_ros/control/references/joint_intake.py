@@ -25,9 +25,10 @@ from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
-from rbd_ros.control.interface.events import Event, Kind
+from rbd_ros.control.interface.events import Event
 from rbd_ros.control.interface.results import Tolerances
 from rbd_ros.control.interface.words import PointWord
+from rbd_ros.control.references.asking import ask_pieces, ask_point, ask_stream
 from rbd_ros.control.references.feeder import Feeder
 from rbd_ros.control.references.joint_reference import JointReference
 from rbd_ros.control.references.joint_requests import Streamed
@@ -89,7 +90,8 @@ class JointIntake:
         one.qd[0] = 0.0 if qd is None else qd
         one.qdd[0] = 0.0 if qdd is None else qdd
         self._one.do(Task.CHECK)
-        self._put(u, now, within)
+        u.now, one.use, one.within = now, Use.SET_POINT, within
+        ask_point(one, u)
 
     def stream(self, u: Event, now: float, numbers: Sequence[float], of: Streamed) -> None:
         """
@@ -104,16 +106,11 @@ class JointIntake:
         if given != len(self._joints):
             raise refusal(PointWord.COUNT, given, len(self._joints), of)
         one.count, one.rates, one.times[0], one.held[:] = 1.0, of, 0.0, of  # positions or rates
+        one.q[0] = one.qd[0] = 0.0  # what was refused before must not be found again
         (one.qd if of else one.q)[0] = numbers
         self._one.do(Task.CHECK)
-        u.kind, u.now, u.numbers[0], u.joints[int(of)] = Kind.STREAM, now, of, numbers
-
-    def _put(self, u: Event, now: float, within: float) -> None:
-        """Make an event of the only point."""
-        one = self._one.points
-        u.kind, u.now = Kind.SET_POINT, now
-        u.joints[0], u.joints[1], u.joints[2] = one.q[0], one.qd[0], one.qdd[0]
-        u.numbers[0] = within
+        u.now = now
+        ask_stream(one, u)
 
     def take(self, u: Event, now: float, knots: Knots, start_time: float | None) -> None:
         """
@@ -133,11 +130,8 @@ class JointIntake:
         if points.use == Use.TRAJECTORY:
             self._follow(u, now, handler, start_time)
             return
-        if points.use == Use.PASSED or knots.qd is None:
-            points.qd[:] = 0.0
-        if points.use == Use.PASSED or knots.qdd is None:
-            points.qdd[:] = 0.0
-        self._put(u, now, points.within)
+        u.now = now
+        ask_point(points, u)
 
     def _handler(self, knots: Knots) -> PointHandler:
         """Return what handles the points of a message; a stream has one point again and again."""
@@ -165,9 +159,9 @@ class JointIntake:
     def _follow(self, u: Event, now: float, handler: PointHandler, start_time: float,
                 goal: int = 0, tolerances: Tolerances | None = None) -> None:
         handler.begin(start_time, now, self._reference.profile.state, linear=self._linear)
-        u.numbers[0] = self._feeder.begin(handler, goal, tolerances)
-        u.numbers[1] = goal
-        u.kind, u.now = Kind.PIECES, now
+        self._feeder.begin(handler, goal, tolerances)
+        u.now = now
+        ask_pieces(self._feeder.progress, handler.points, u)
 
     def check(self, knots: Knots) -> None:
         """

@@ -190,13 +190,17 @@ def cancel_goal(x: JointReference, p: JointLimits, u: Event, y: Result) -> None:
     """
     Cancel the goal and come to rest.
 
-    :param u: ``numbers[0]`` is the number of the goal; ``numbers[1]`` 1 to rest on its path.
+    :param u: ``numbers[0]`` is the number of the goal; ``numbers[1]`` 1 to rest on its path;
+        ``numbers[2]`` 1 because its client is silent.
     :param y: says if that is not the active one: nothing happens.
     """
     if x.goal.active == 0.0 or not x.goal.active == u.numbers[0]:
         y.answer = ReferenceWord.NO_GOAL
         return
-    x.goal.finish(GoalStatus.CANCELED, ResultCode.SUCCESSFUL, ReferenceWord.CANCELED)
+    if u.numbers[2] == 1.0:
+        x.goal.abort(ReferenceWord.SILENT)
+    else:
+        x.goal.finish(GoalStatus.CANCELED, ResultCode.SUCCESSFUL, ReferenceWord.CANCELED)
     if u.numbers[1] == 1.0 and x.path.kind == PathKind.RING:
         x.path.halt = Halt.END
     else:

@@ -34,7 +34,7 @@ from rbd_ros.control.references.pose_profile import TaskLimits, turn_between
 from rbd_ros.control.references.task_reference import LARGE, TaskReference
 from rbd_ros.control.references.trajectory import refusal
 
-__all__ = ['handle_target', 'Target', 'TaskIntake']
+__all__ = ['ask_target', 'handle_target', 'Target', 'TaskIntake']
 
 #: s within which a pose must be followed by the next one to be a stream
 _STREAM_GAP = 0.25
@@ -186,6 +186,17 @@ def _norm(x: Vector, i: int) -> float:
     return math.sqrt(x[i] * x[i] + x[i + 1] * x[i + 1] + x[i + 2] * x[i + 2])
 
 
+def ask_target(target: Target, u: Event) -> None:
+    """
+    Make the event of a target of the tip.
+
+    :param target: found to be good.
+    :param u: becomes that event.
+    """
+    u.kind = target.kind
+    u.numbers[:14] = target.numbers
+
+
 class TaskIntake:
     """Poses, twists and wrenches of one robot."""
 
@@ -210,7 +221,7 @@ class TaskIntake:
         :param quaternion: x, y, z, w.
         :raises GoalError: if it is refused.
         """
-        self._take(u, Kind.POSE, now, [*quaternion, *position], 14)
+        self._take(u, Kind.POSE, now, [*quaternion, *position])
 
     def target_twist(self, u: Event, now: float, twist: Sequence[float]) -> None:
         """
@@ -222,7 +233,7 @@ class TaskIntake:
         """
         if len(twist) != 6:
             raise refusal(ReferenceWord.NO_TWIST)
-        self._take(u, Kind.TWIST, now, twist, 6)
+        self._take(u, Kind.TWIST, now, twist)
 
     def target_wrench(self, u: Event, now: float, wrench: Sequence[float]) -> None:
         """
@@ -234,13 +245,13 @@ class TaskIntake:
         """
         if len(wrench) != 6:
             raise refusal(ReferenceWord.NO_WRENCH)
-        self._take(u, Kind.WRENCH, now, wrench, 6)
+        self._take(u, Kind.WRENCH, now, wrench)
 
-    def _take(self, u: Event, kind: Kind, now: float, numbers: Sequence[float], count: int,
-              ) -> None:
+    def _take(self, u: Event, kind: Kind, now: float, numbers: Sequence[float]) -> None:
         target, verdict = self._target, self._verdict
         target.kind, target.now, target.numbers[:len(numbers)] = kind, now, numbers
         self._run()
         if verdict.word:
             raise refusal(int(verdict.word), verdict.a, verdict.b, verdict.c)
-        u.kind, u.now, u.numbers[:count] = kind, now, target.numbers[:count]
+        u.now = now
+        ask_target(target, u)

@@ -23,7 +23,7 @@ import numpy as np
 import numpy.typing as npt
 from rbd_ros.compiler import procedure
 from rbd_ros.control.interface.results import GoalError, ResultCode
-from rbd_ros.control.interface.words import PointWord
+from rbd_ros.control.interface.words import PointWord, word_of
 from rbd_ros.control.references.points import PointLimits, Points, Verdict
 from rbd_ros.control.references.polynomials import handle_points, Task
 
@@ -111,12 +111,13 @@ def refusal(word: int, a: float = 0.0, b: float = 0.0, c: float = 0.0, joint: st
     """
     Return the error that a word stands for.
 
-    :param word: see ``PointWord``.
+    :param word: see ``PointWord`` and ``ReferenceWord``.
     :param joint: its name.
     """
     code = (ResultCode.OLD_HEADER_TIMESTAMP if word == PointWord.ENDED else
             ResultCode.INVALID_GOAL)
-    return GoalError(code, PointWord(word).text(joint, a, b, c))
+    said = word_of(word)
+    return GoalError(code, said.text(joint, a, b, c) if said else '')
 
 
 class PointHandler:
