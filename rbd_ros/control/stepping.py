@@ -43,10 +43,10 @@ from rbd_ros.control.parameters.settings import Settings
 from rbd_ros.control.references.feeder import Feeder
 from rbd_ros.control.references.goals import EndedGoals
 from rbd_ros.control.references.pieces import Ring
-from rbd_ros.control.step.seen import gather_words, Seen
 from rbd_ros.control.snapshots import Snapshots
 from rbd_ros.control.speaker import FaultSentences, Speaker
 from rbd_ros.control.step.exchange import exchange, Mail, Notes
+from rbd_ros.control.step.seen import gather_words, Seen
 from rbd_ros.control.step.state import (
     fill_parameters, kernels_of, Parameters, State, Work)
 from rbd_ros.control.supervisor.due import is_blind, is_finished

@@ -20,9 +20,9 @@ from rbd_ros.compiler.language.octets import get_i64, get_u8, put_u8
 from rbd_ros.compiler.language.shared import add_acq_rel, load_acquire, store_release
 from rbd_ros.control.interface.events import Kind
 from rbd_ros.control.interface.words import FlowWord
+from rbd_ros.control.snapshots import note_state
 from rbd_ros.control.step.requests import blame
 from rbd_ros.control.step.seen import gather_words
-from rbd_ros.control.snapshots import note_state
 from rbd_ros.loop.handover import push
 from rbd_ros.loop.records import Handle, Loop
 from rbd_ros.loop.words import Word

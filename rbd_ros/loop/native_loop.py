@@ -42,9 +42,9 @@ from rbd_ros.compiler.shared_words import Words
 from rbd_ros.control.controller import Controller, Outdated
 from rbd_ros.control.interface.events import Kind
 from rbd_ros.control.joint_states.forms import ROOM
+from rbd_ros.control.snapshots import Noted, Snapshot
 from rbd_ros.control.step.requests import Session, Starting
 from rbd_ros.control.step.seen import Seen
-from rbd_ros.control.snapshots import Noted, Snapshot
 from rbd_ros.errors import RbdError
 from rbd_ros.loop import rcl
 from rbd_ros.loop.endpoints import Endpoints, entities

@@ -24,10 +24,10 @@ from rbd_ros.compiler.language.octets import Bytes
 from rbd_ros.compiler.procedure import Kernel, Matrix, Vector
 from rbd_ros.compiler.records import field, Record
 from rbd_ros.control.interface.events import Event, Result
-from rbd_ros.control.step.requests import Session
-from rbd_ros.control.step.seen import Seen
 from rbd_ros.control.snapshots import Noted
 from rbd_ros.control.step.exchange import Mail
+from rbd_ros.control.step.requests import Session
+from rbd_ros.control.step.seen import Seen
 from rbd_ros.control.step.state import Parameters, State
 
 __all__ = ['Ask', 'Box', 'Entities', 'Handle', 'Library', 'Limits', 'Loop', 'NOTHING',

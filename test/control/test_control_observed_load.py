@@ -35,7 +35,7 @@ def observe(x, *, inertia, qd, bias=0.0, tau=0.0, acted=math.nan):
     kernel = MomentumKernel.idle(lambda: 0, {'n': 1, 'm': 1})
     kernel.H[:], kernel.qd[:], kernel.bias[:] = inertia, qd, bias
     x.update(kernel, numbers(tau), DT, numbers(GAIN), numbers(acted),
-                    0.0 if math.isnan(acted) else 1.0)
+             0.0 if math.isnan(acted) else 1.0)
     return x.torque[0]
 
 

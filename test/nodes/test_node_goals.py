@@ -173,13 +173,15 @@ def test_refusals_name_their_reason(rig):
 
 
 def test_tolerances_of_the_goal_count(rig):
-    """A joint that is held elsewhere violates the path; one that never arrives the goal."""
-    sent = Goal(rig, goal(rig, (0.4, 0.03), path_tolerance=[
-        JointTolerance(name=joint, position=0.01) for joint in JOINTS]))
+    """A joint held elsewhere, or at rest, violates the path; one that never arrives the goal."""
     rig.block()
-    rig.run(0.4)
-    assert sent.end() == 'aborted'
-    assert sent.result.error_code == ResultCode.PATH_TOLERANCE_VIOLATED
+    for bounds, text in (({'position': 0.01}, 'position error'),
+                         ({'position': 1.0, 'velocity': 0.01}, 'velocity error')):
+        sent = Goal(rig, goal(rig, (0.4, 0.03), path_tolerance=[
+            JointTolerance(name=joint, **bounds) for joint in JOINTS]))
+        rig.run(0.4)
+        assert sent.end() == 'aborted' and text in sent.result.error_string
+        assert sent.result.error_code == ResultCode.PATH_TOLERANCE_VIOLATED
     begin = rig.now
     sent = Goal(rig, goal(rig, (0.1, 0.005), goal_time_tolerance=duration(0.5),
                           goal_tolerance=[JointTolerance(name=JOINTS[0], position=1e-3)]))

@@ -34,10 +34,10 @@ from rbd_ros.compiler.language.shared import load_acquire, store_release
 from rbd_ros.control.interface.events import Event, Kind, Result
 from rbd_ros.control.joint_states.intake import Intake
 from rbd_ros.control.joint_states.sources import SOURCES
-from rbd_ros.control.step import seen as session_seen
-from rbd_ros.control.step.requests import Session
 from rbd_ros.control.snapshots import Noted
+from rbd_ros.control.step import seen as session_seen
 from rbd_ros.control.step.exchange import Mail, Notes
+from rbd_ros.control.step.requests import Session
 from rbd_ros.control.step.state import Parameters, State
 from rbd_ros.control.supervisor.states import StateCode
 from rbd_ros.loop.endpoints import Endpoints, entities

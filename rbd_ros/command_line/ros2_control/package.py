@@ -38,6 +38,7 @@ from rbd_ros.control.references.goal_watch import Outcomes, take_outcome
 from rbd_ros.control.references.points import PointLimits, Points, Verdict
 from rbd_ros.control.references.polynomials import handle_points
 from rbd_ros.control.references.targets import ask_target, handle_target, Target
+from rbd_ros.control.snapshots import note_state, Noted
 from rbd_ros.control.step.following import begin_following, end_following, Following
 from rbd_ros.control.step.leases import judge_lease, Leases, note_feedback, take_sign
 from rbd_ros.control.step.progress import note_progress, Progress
@@ -45,7 +46,6 @@ from rbd_ros.control.step.requests import (
     admit_reference, answer_request, answer_stop, ask_carry, ask_end, ask_stop, check_request,
     Session)
 from rbd_ros.control.step.seen import beat, gather_words, see, Seen
-from rbd_ros.control.snapshots import note_state, Noted
 from rbd_ros.control.step.state import derive_parameters
 from rbd_ros.errors import SettingError
 from rbd_ros.quoting import in_comment, markdown_text, markup_text, yaml_text
