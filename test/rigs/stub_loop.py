@@ -98,6 +98,7 @@ class StubLoop:
         self.words = zeros(SIZE)
         self.x, self.u, self.y = State(SIZES), Event(SIZES), Result(SIZES)
         self.p = Parameters(SIZES)
+        self.x.design.held = 1e18  # s: no torque of these states begins to fade
         self.noted, intake = Noted(SIZES), Intake(NAMES, NAMES)
         self.mail = Mail(intake.message, intake.parts, intake.letters, command, Slots(SIZES),
                          Notes(SIZES))

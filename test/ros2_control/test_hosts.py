@@ -105,8 +105,8 @@ def _calls(rng: np.random.Generator, states: int) -> Iterator[Call]:
             yield 'press', (0,)
         elif event < 0.3:
             sent = now - rng.exponential(0.4)
-            yield 'lease', (rng.integers(3), rng.integers(1, 3), int(sent),
-                            int(1e6 * (sent % 1.0)), now + rng.exponential(0.3), 1, 0.0,
+            yield 'lease', (rng.integers(3), 1 + (rng.random() < 0.02), int(sent),
+                            int(1e6 * (sent % 1.0)), now + rng.exponential(1.0), 1, 0.0,
                             rng.random() < 0.02)
         yield 'look', ()
     yield 'deactivate', ()
@@ -183,7 +183,8 @@ def test_no_call_of_the_interface_does_harm(seed: int) -> None:
     found = play(made, calls)
     assert not found.errors, found.errors[-3000:]
     assert len(found.rows) == len(calls)
-    sent = [row for rows in found.rows for name, row in rows if name == 'send']
+    sent = np.reshape([row for rows in found.rows for name, row in rows if name == 'send'],
+                      (-1, 2))
     assert np.isfinite(sent).all() and (np.abs(sent) <= (60.0, 30.0)).all()
 
 
