@@ -26,11 +26,10 @@ from rbd_ros.control.interface.causes import Cause
 from rbd_ros.control.interface.events import Joints, NOBODY, Result
 from rbd_ros.control.interface.sentences import JointName
 from rbd_ros.control.interface.words import SupervisorWord
-from rbd_ros.control.monitors.guards import (
-    accepted, check_dead_man, DeadMan, is_alive, press, Refusals, refused)
+from rbd_ros.control.monitors.guards import check_dead_man, DeadMan, is_alive, press, Refusals
 from rbd_ros.control.monitors.monitors import (
-    arm_motion, begin_watch, changed_law, check_motion, check_plausible, check_watch, first_beyond,
-    MonitorParameters, MotionWatch, Plausible, restart_plausible, Watch)
+    begin_watch, changed_law, check_plausible, check_watch, first_beyond, MonitorParameters,
+    MotionWatch, Plausible, restart_plausible, Watch)
 from rbd_ros.control.numerics.patience import is_calm, Patience, runs_out
 from rbd_ros.control.parameters.robot_values import WINDOW
 from rbd_ros.control.supervisor.states import StateCode
@@ -239,11 +238,11 @@ class FirstMotion:
         usual = {'watch_time': 9.0, 'distance': 0.5, 'gained': 1e9, 'acceleration': 50.0}
         for name, value in (usual | bounds).items():
             setattr(self.p, name, value)
-        arm_motion(self.x, self.p, 0.0, [0.0, 0.0], [0.0, 0.0])
+        self.x.arm(self.p, 0.0, [0.0, 0.0], [0.0, 0.0])
 
     def check(self, now, q=(0.0, 0.0), qd=(0.0, 0.0), rests=1):
         """Return what is wrong."""
-        word = check_motion(self.x, self.p, now, q, qd, rests)
+        word = self.x.check(self.p, now, q, qd, rests)
         return spoken(word, self.x.joint, self.x.a, self.x.b, 0.0) if word else ''
 
 
@@ -276,7 +275,7 @@ def test_motion_watch_bears_the_push_of_a_barrier():
     for way, wrong in ((0.9, False), (-0.9, True)):
         watch = FirstMotion()
         watch.p.zone_lower[0] = 0.1  # it begins at 0
-        arm_motion(watch.x, watch.p, 0.0, [0.0, 0.0], [0.0, 0.0])
+        watch.x.arm(watch.p, 0.0, [0.0, 0.0], [0.0, 0.0])
         assert bool(watch.check(0.1, (way, 0.0))) is wrong
 
 
@@ -313,9 +312,9 @@ def test_refused_references_in_a_row_are_counted():
     """The given number in a row is too many; a good one, or a second of silence, ends the row."""
     x, p = Refusals({}).plain(), MonitorParameters(SIZES).plain()
     p.refusals = 3
-    assert [refused(x, p, 0.1 * k) for k in range(4)] == [False, False, True, True]
-    accepted(x)
-    assert [refused(x, p, 1.0 + 0.9 * k) for k in range(3)] == [False, False, True]
-    assert [refused(x, p, 10.0 + 1.1 * k) for k in range(9)] == [False] * 9
+    assert [x.refuse(p, 0.1 * k) for k in range(4)] == [False, False, True, True]
+    x.accept()
+    assert [x.refuse(p, 1.0 + 0.9 * k) for k in range(3)] == [False, False, True]
+    assert [x.refuse(p, 10.0 + 1.1 * k) for k in range(9)] == [False] * 9
     p.refusals = 0
-    assert not any(refused(x, p, 20.0) for _ in range(9))
+    assert not any(x.refuse(p, 20.0) for _ in range(9))

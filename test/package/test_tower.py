@@ -25,6 +25,7 @@ its layers share no module, and here a part of a package has a floor below or ab
 from __future__ import annotations
 
 import ast
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
@@ -180,6 +181,15 @@ def test_the_controller_has_few_rooms(modules: dict[str, str]) -> None:
         assert f'``{folder.name}``' in known, folder.name
         said = ast.get_docstring(ast.parse(modules[f'rbd_ros.control.{folder.name}']))
         assert said and said.endswith('.'), folder.name
+
+
+def test_a_name_of_the_controller_means_one_class(modules: dict[str, str]) -> None:
+    """No two public classes of the controller and its loop share a name."""
+    found = Counter(
+        node.name for name, text in modules.items()
+        if name.startswith(('rbd_ros.control.', 'rbd_ros.loop.')) for node in ast.parse(text).body
+        if isinstance(node, ast.ClassDef) and not node.name.startswith('_'))
+    assert len(found) > 200 and [name for name, count in found.items() if count > 1] == []
 
 
 def test_only_the_nodes_know_ros(modules: dict[str, str]) -> None:

@@ -105,8 +105,8 @@ def _calls(rng: np.random.Generator, states: int) -> Iterator[Call]:
             yield 'press', (0,)
         elif event < 0.3:
             sent = now - rng.exponential(0.4)
-            yield 'lease', (rng.integers(3), rng.integers(1, 3), int(sent),
-                            int(1e6 * (sent % 1.0)), now + rng.exponential(0.3), 1, 0.0,
+            yield 'lease', (rng.integers(3), 1 + (rng.random() < 0.02), int(sent),
+                            int(1e6 * (sent % 1.0)), now + rng.exponential(1.0), 1, 0.0,
                             rng.random() < 0.02)
         yield 'look', ()
     yield 'deactivate', ()

@@ -65,8 +65,6 @@ def observe(x: Sources, p: AgeLimits, k: int, now: float, s: float, ns: float) -
 
     A limit that is no number makes every message a probe.
 
-    :param x: kinds of messages.
-    :param p: limits.
     :param k: kind of this one.
     :param now: control time of reception, s.
     :param s: its stamp, whole seconds.

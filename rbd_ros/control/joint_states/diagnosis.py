@@ -39,10 +39,6 @@ def diagnose(x: Diagnosis, states: States, joints: Joints, structure: Structure,
 
     :param x: gets the answer.
     :param states: what is remembered of joint states.
-    :param joints: state.
-    :param structure: which joints are which.
-    :param p: limits of ages.
-    :param now: control time, s.
     :returns: cause.
     """
     gather(states.sources, joints, structure)
@@ -173,13 +169,7 @@ class _Text:
 
 
 def missing_joints(joints: Joints, structure: Structure, now: float) -> list[int]:
-    """
-    Return the joints that are unknown or too old, the controlled ones first.
-
-    :param joints: state.
-    :param structure: which joints are which.
-    :param now: control time, s.
-    """
+    """Return the joints that are unknown or too old, the controlled ones first."""
     driven = [int(j) for j in structure.index]
     others = [j for j, needed in enumerate(structure.measured) if needed and j not in driven]
     return [j for j in (*driven, *others) if now > joints.until[j]]
@@ -191,9 +181,6 @@ def diagnosis_text(states: States, joints: Joints, structure: Structure, p: AgeL
     Return which joints made the state too old and why; to be called after :func:`diagnose`.
 
     :param states: what is remembered of joint states.
-    :param joints: state.
-    :param structure: which joints are which.
-    :param p: limits of ages.
     :param kinds: of messages that were received.
     :param now: control time of the diagnosis, s.
     """

@@ -78,7 +78,6 @@ def restart_rate(x: Rate, joints: Joints) -> None:
     """
     Begin a new window with the next state.
 
-    :param x: window.
     :param joints: whose rate becomes unknown.
     """
     x.start, x.end, x.states = NONE, NEVER, 0.0
@@ -89,10 +88,8 @@ def count_state(x: Rate, joints: Joints, minimum: float, now: float) -> None:
     """
     Count one complete state; one that closes a window renews the rate.
 
-    :param x: window.
     :param joints: get the rate, and whether it is low.
     :param minimum: Hz below which it is low; 0: never.
-    :param now: control time, s.
     """
     if now < x.start:  # the first one, or the clock went back
         _begin(x, now)
@@ -131,7 +128,6 @@ def restart_delays(x: Delays, first: float) -> None:
     """
     Forget every state.
 
-    :param x: ages.
     :param first: s over which the next ages are compared; a second from then on.
     """
     x.window = first if 0.0 <= first <= _WINDOW else _WINDOW
@@ -184,9 +180,7 @@ def ages_known(x: Delays, p: AgeLimits, u: Event) -> bool:
     """
     Take a message of controlled joints.
 
-    :param x: ages.
     :param p: offset of the clocks, and the age from which on it cannot be one.
-    :param u: the message.
     :returns: whether it has completed a window, whose ages are in the record.
     """
     if not is_time(u):
@@ -235,8 +229,6 @@ def comes_in_time(x: Punctual, p: AgeLimits, now: float, left: float, excess: fl
     """
     Take one message of controlled joints.
 
-    :param x: run of states.
-    :param p: limits.
     :param now: control time of reception, s.
     :param left: s for which the states before this one could still have been used.
     :param excess: delay of the message above the smallest one, s.
@@ -258,10 +250,5 @@ def comes_in_time(x: Punctual, p: AgeLimits, now: float, left: float, excess: fl
 
 
 def in_time_for(x: Punctual, now: float) -> float:
-    """
-    Return for how long every state has come in time, s.
-
-    :param x: run of states.
-    :param now: control time, s.
-    """
+    """Return for how long every state has come in time, s."""
     return now - x.since if x.runs > 0.0 else 0.0

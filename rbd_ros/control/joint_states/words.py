@@ -84,9 +84,6 @@ def arrival_text(kinds: Kinds, word: float, joint: str, a: float, b: float, c: f
     :param kinds: of messages that were received.
     :param word: its code.
     :param joint: that it is about.
-    :param a: first number.
-    :param b: second number.
-    :param c: third number.
     """
     made: dict[str, Callable[[], str]] = {
         'joints': lambda: ', '.join(named(kinds.joints, a, b, c)),

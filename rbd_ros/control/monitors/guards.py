@@ -24,7 +24,7 @@ from rbd_ros.control.monitors.monitors import MonitorParameters
 from rbd_ros.control.supervisor.answers import moment
 from rbd_ros.control.supervisor.states import StateCode
 
-__all__ = ['accepted', 'check_dead_man', 'DeadMan', 'is_alive', 'press', 'Refusals', 'refused']
+__all__ = ['check_dead_man', 'DeadMan', 'is_alive', 'press', 'Refusals']
 
 #: s between two refused references beyond which they are not consecutive
 _ROW = 1.0
@@ -41,6 +41,24 @@ class Refusals(Record):
 
     row: float = field('', '', 'how many there were in a row')
     time: float = field('', 's', 'steady time of the last one', NEVER)
+
+    def accept(self) -> None:
+        """Record a reference that was accepted: the count starts again."""
+        self.row = 0.0
+
+    def refuse(self, p: MonitorParameters, steady: float) -> bool:
+        """
+        Record a reference that was refused.
+
+        :param p: says how many are too many.
+        :returns: whether it is one too many.
+        """
+        time = moment(steady, self.time)
+        if time - self.time > _ROW:
+            self.row = 0.0
+        self.row += 1.0
+        self.time = time
+        return 0.0 < p.refusals <= self.row
 
 
 def is_alive(x: DeadMan, p: MonitorParameters, steady: float) -> bool:
@@ -79,23 +97,3 @@ def check_dead_man(x: DeadMan, p: MonitorParameters, y: Result, steady: float, s
     if state != StateCode.PROBING and not is_alive(x, p, steady):
         accuse(y, Cause.DEAD_MAN, SupervisorWord.NO_DEAD_MAN_MESSAGE, NOBODY,
                p.dead_man_timeout)
-
-
-def accepted(x: Refusals) -> None:
-    """Record a reference that was accepted: the count starts again."""
-    x.row = 0.0
-
-
-def refused(x: Refusals, p: MonitorParameters, steady: float) -> bool:
-    """
-    Record a reference that was refused.
-
-    :param p: says how many are too many.
-    :returns: whether it is one too many.
-    """
-    time = moment(steady, x.time)
-    if time - x.time > _ROW:
-        x.row = 0.0
-    x.row += 1.0
-    x.time = time
-    return 0.0 < p.refusals <= x.row

@@ -34,9 +34,9 @@ from rbd_ros.control.parameters.robot_values import WINDOW
 from rbd_ros.control.parameters.settings import Settings
 from rbd_ros.control.supervisor.states import StateCode
 
-__all__ = ['arm_motion', 'begin_watch', 'changed_law', 'check_motion', 'check_plausible',
-           'check_watch', 'fill_monitors', 'first_beyond', 'MonitorParameters', 'MotionWatch',
-           'Plausible', 'restart_plausible', 'Watch']
+__all__ = ['begin_watch', 'changed_law', 'check_plausible', 'check_watch', 'fill_monitors',
+           'first_beyond', 'MonitorParameters', 'MotionWatch', 'Plausible', 'restart_plausible',
+           'Watch']
 
 
 class MonitorParameters(Record):
@@ -110,96 +110,88 @@ class MotionWatch(Record):
     qd: Vector = field('n', 'rad/s or m/s', 'velocities of the last state')
     qdd: Vector = field('n', 'rad/s^2 or m/s^2', 'accelerations behind a filter')
 
+    def arm(self, p: MonitorParameters, now: float, q: Vector, qd: Vector) -> None:
+        """
+        Begin to watch.
 
-def arm_motion(x: MotionWatch, p: MonitorParameters, now: float, q: Vector, qd: Vector) -> None:
-    """
-    Begin to watch.
-
-    :param now: control time, s, finite.
-    :param q: positions.
-    :param qd: velocities.
-    """
-    for j in range(len(q)):
-        x.start[j], x.qd[j], x.qdd[j], x.first[j] = q[j], qd[j], 0.0, abs(qd[j])
-        below, above = q[j] < p.zone_lower[j], q[j] > p.zone_upper[j]
-        x.pushed[j] = (1.0 if below else 0.0) - (1.0 if above else 0.0)
-    x.fast = 0.0
-    x.begin, x.time, x.armed = now, now, 1.0
-
-
-def check_motion(x: MotionWatch, p: MonitorParameters, now: float, q: Vector, qd: Vector,
-                 rests: int) -> int:
-    """
-    Check one state.
-
-    :param x: watch; keeps the joint and the numbers of the sentence.
-    :param now: control time, s, finite.
-    :param q: positions.
-    :param qd: velocities.
-    :param rests: 1 if the law wants no motion; where it does, only accelerations count.
-    :returns: word of what is wrong; 0: nothing.
-    """
-    if now - x.begin > p.watch_time:
-        x.armed = 0.0
-        return 0
-    dt = now - x.time
-    if dt > 0.0:
-        for j in range(len(qd)):
-            change = dt / (dt + _FILTER) * ((qd[j] - x.qd[j]) / dt - x.qdd[j])
-            x.qdd[j] = min(max(x.qdd[j] + change, -NONE), NONE)
-            x.qd[j] = qd[j]
-        x.time = now
-    if rests > 0:
-        word = _drift(x, p, now - x.begin, q, qd)
-        if word > 0:
-            return word
-    else:
+        :param now: control time, s, finite.
+        :param q: positions.
+        :param qd: velocities.
+        """
         for j in range(len(q)):
-            x.start[j], x.first[j] = q[j], abs(qd[j])
-    return _jolt(x, p)
+            self.start[j], self.qd[j], self.qdd[j], self.first[j] = q[j], qd[j], 0.0, abs(qd[j])
+            below, above = q[j] < p.zone_lower[j], q[j] > p.zone_upper[j]
+            self.pushed[j] = (1.0 if below else 0.0) - (1.0 if above else 0.0)
+        self.fast = 0.0
+        self.begin, self.time, self.armed = now, now, 1.0
 
+    def check(self, p: MonitorParameters, now: float, q: Vector, qd: Vector, rests: int) -> int:
+        """
+        Check one state; ``joint``, ``a`` and ``b`` are what a sentence says.
 
-def _jolt(x: MotionWatch, p: MonitorParameters) -> int:
-    """Look for a joint with a large acceleration."""
-    k = 0
-    for j in range(len(x.qdd)):
-        if abs(x.qdd[j]) > abs(x.qdd[k]):
-            k = j
-    if not abs(x.qdd[k]) > p.acceleration:
-        return 0
-    x.joint, x.a, x.b = k, x.qdd[k], 0.0
-    return SupervisorWord.ACCELERATES
+        :param now: control time, s, finite.
+        :param q: positions.
+        :param qd: velocities.
+        :param rests: 1 if the law wants no motion; where it does, only accelerations count.
+        :returns: word of what is wrong; 0: nothing.
+        """
+        if now - self.begin > p.watch_time:
+            self.armed = 0.0
+            return 0
+        dt = now - self.time
+        if dt > 0.0:
+            for j in range(len(qd)):
+                change = dt / (dt + _FILTER) * ((qd[j] - self.qd[j]) / dt - self.qdd[j])
+                self.qdd[j] = min(max(self.qdd[j] + change, -NONE), NONE)
+                self.qd[j] = qd[j]
+            self.time = now
+        if rests > 0:
+            word = self._drift(p, now - self.begin, q, qd)
+            if word > 0:
+                return word
+        else:
+            for j in range(len(q)):
+                self.start[j], self.first[j] = q[j], abs(qd[j])
+        return self._jolt(p)
 
+    def _jolt(self, p: MonitorParameters) -> int:
+        """Look for a joint with a large acceleration."""
+        k = 0
+        for j in range(len(self.qdd)):
+            if abs(self.qdd[j]) > abs(self.qdd[k]):
+                k = j
+        if not abs(self.qdd[k]) > p.acceleration:
+            return 0
+        self.joint, self.a, self.b = k, self.qdd[k], 0.0
+        return SupervisorWord.ACCELERATES
 
-def _drift(x: MotionWatch, p: MonitorParameters, spent: float, q: Vector, qd: Vector) -> int:
-    """Look for a joint that moves by itself and is not pushed by a barrier."""
-    k, most = 0, _moved(x, q, 0)
-    for j in range(len(q)):
-        if _moved(x, q, j) > most:
-            k, most = j, _moved(x, q, j)
-    if most > p.distance:
-        x.joint, x.a, x.b = k, min(most, NONE), spent
-        return SupervisorWord.MOVED
-    k, most = 0, _gained(x, qd, 0)
-    for j in range(len(qd)):
-        if _gained(x, qd, j) > most:
-            k, most = j, _gained(x, qd, j)
-    x.fast = x.fast + 1.0 if most > p.gained else 0.0
-    if not x.fast > 1.0:
-        return 0
-    x.joint, x.a, x.b = k, qd[k], spent
-    return SupervisorWord.MOVES
+    def _drift(self, p: MonitorParameters, spent: float, q: Vector, qd: Vector) -> int:
+        """Look for a joint that moves by itself and is not pushed by a barrier."""
+        k, most = 0, self._moved(q, 0)
+        for j in range(len(q)):
+            if self._moved(q, j) > most:
+                k, most = j, self._moved(q, j)
+        if most > p.distance:
+            self.joint, self.a, self.b = k, min(most, NONE), spent
+            return SupervisorWord.MOVED
+        k, most = 0, self._gained(qd, 0)
+        for j in range(len(qd)):
+            if self._gained(qd, j) > most:
+                k, most = j, self._gained(qd, j)
+        self.fast = self.fast + 1.0 if most > p.gained else 0.0
+        if not self.fast > 1.0:
+            return 0
+        self.joint, self.a, self.b = k, qd[k], spent
+        return SupervisorWord.MOVES
 
+    def _moved(self, q: Vector, j: int) -> float:
+        """Return how far a joint has moved by itself."""
+        way = q[j] - self.start[j]
+        return 0.0 if way * self.pushed[j] > 0.0 else abs(way)
 
-def _moved(x: MotionWatch, q: Vector, j: int) -> float:
-    """Return how far a joint has moved by itself."""
-    way = q[j] - x.start[j]
-    return 0.0 if way * x.pushed[j] > 0.0 else abs(way)
-
-
-def _gained(x: MotionWatch, qd: Vector, j: int) -> float:
-    """Return the speed that a joint has gained by itself."""
-    return 0.0 if qd[j] * x.pushed[j] > 0.0 else abs(qd[j]) - x.first[j]
+    def _gained(self, qd: Vector, j: int) -> float:
+        """Return the speed that a joint has gained by itself."""
+        return 0.0 if qd[j] * self.pushed[j] > 0.0 else abs(qd[j]) - self.first[j]
 
 
 #: s from the first torque within which a fault names its likely causes
@@ -248,7 +240,7 @@ def begin_watch(x: Watch, p: MonitorParameters, now: float, q: Vector, qd: Vecto
     :param q: positions of the controlled joints.
     :param qd: their velocities.
     """
-    arm_motion(x.motion, p, now, q, qd)
+    x.motion.arm(p, now, q, qd)
     x.began, x.hint = now, 1.0
     restart_patience(x.speed)
     changed_law(x)
@@ -289,7 +281,7 @@ def check_watch(x: Watch, p: MonitorParameters, joints: Joints, y: Result, now: 
     if state == StateCode.RUNNING:
         _check_error(x, p, y, now, tracks, leads, error, lead)
     if x.motion.armed > 0.0 and StateCode.RAMPING_IN <= state <= StateCode.RUNNING:
-        word = check_motion(x.motion, p, now, q, qd, rests)
+        word = x.motion.check(p, now, q, qd, rests)
         if word > 0:
             accuse(y, Cause.WRONG_MODEL, word, int(x.motion.joint), x.motion.a, x.motion.b,
                    _explained(x, now))

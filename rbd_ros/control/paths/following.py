@@ -49,7 +49,7 @@ from rbd_ros.control.paths.limits import first_outside, Instant, PathFault, Path
 from rbd_ros.control.paths.postures import Posture, Postures
 from rbd_ros.control.references.trajectory import Knots
 
-__all__ = ['Following', 'STEP']
+__all__ = ['PathFollowing', 'STEP']
 
 Array = npt.NDArray[np.float64]
 
@@ -87,7 +87,7 @@ class _Motion(NamedTuple):
     qdd: Array
 
 
-class Following:
+class PathFollowing:
     """
     The joints along one curve; the work is done in parts.
 

@@ -25,7 +25,7 @@ from rbd_ros.control.interface.causes import Cause
 from rbd_ros.control.interface.events import accuse, Event, Joints, Kind, NOBODY, Result, Structure
 from rbd_ros.control.interface.words import ReferenceWord, SupervisorWord
 from rbd_ros.control.laws.law_records import LawCode
-from rbd_ros.control.monitors.guards import accepted, Refusals, refused
+from rbd_ros.control.monitors.guards import Refusals
 from rbd_ros.control.monitors.monitors import MonitorParameters
 from rbd_ros.control.numerics.places import place_of
 from rbd_ros.control.parameters.settings import Settings
@@ -141,6 +141,6 @@ def take_reference(x: References, p: ReferenceLimits, limits: MonitorParameters,
     if _is_goal(u):
         return
     if u.kind != Kind.REFUSED and (y.answer == 0.0 or y.answer == ReferenceWord.REPLACED):
-        accepted(x.refusals)
-    elif refused(x.refusals, limits, u.steady) and moves(x, joints, structure, law):
+        x.refusals.accept()
+    elif x.refusals.refuse(limits, u.steady) and moves(x, joints, structure, law):
         accuse(y, Cause.BAD_COMMAND, SupervisorWord.REFUSED_IN_A_ROW, NOBODY, x.refusals.row)

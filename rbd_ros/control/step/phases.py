@@ -22,8 +22,8 @@ from __future__ import annotations
 
 from rbd_ros.control.force_torque.sensor import check_sensor, update_sensor
 from rbd_ros.control.interface.events import Event, NEVER, NONE, Result
+from rbd_ros.control.joint_states.acceptance import repeats_nothing, stuck
 from rbd_ros.control.joint_states.arrival import is_ready
-from rbd_ros.control.joint_states.repeats import repeats_nothing, stuck
 from rbd_ros.control.joint_states.timeliness import in_time_for
 from rbd_ros.control.laws.design import UNSAID
 from rbd_ros.control.laws.joint_law import is_at_rest

@@ -32,8 +32,7 @@ from rbd_ros.control.supervisor.answers import moment
 from rbd_ros.control.supervisor.due import due_now, is_distrusted, is_live, is_stopping
 from rbd_ros.control.supervisor.states import Due, StateCode
 from rbd_ros.control.supervisor.supervisor import advance, Diagnosis, fault, published
-from rbd_ros.control.torque.limiter import (
-    apply_limits, is_finite, most_of, release_limits, within)
+from rbd_ros.control.torque.limiter import is_finite, most_of, within
 from rbd_ros.control.torque.torque_records import (
     Command, CommandLimits, Computed, Need, Torque, TorqueParameters)
 
@@ -235,9 +234,9 @@ def send(x: Command, p: CommandLimits, y: Result, now: float, steady: float, liv
     if not x.torque.sending:
         dt = p.torque.limits.period
     if Due.RAMP_LIVE <= due <= Due.RELEASE:
-        release_limits(x.torque.limiter, p.torque.limits, x.torque.wanted, dt)
+        x.torque.limiter.release(p.torque.limits, x.torque.wanted, dt)
     else:
-        apply_limits(x.torque.limiter, p.torque.limits, x.torque.wanted, dt)
+        x.torque.limiter.apply(p.torque.limits, x.torque.wanted, dt)
     y.send = 1.0
     y.torque[:] = x.torque.limiter.sent
     x.torque.limiter.commit()
