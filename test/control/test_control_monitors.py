@@ -33,6 +33,7 @@ from rbd_ros.control.monitors.monitors import (
 from rbd_ros.control.numerics.patience import is_calm, Patience, runs_out
 from rbd_ros.control.parameters.given import WINDOW
 from rbd_ros.control.supervisor.states import StateCode
+from rbd_ros.control.torque.torque_records import Doing
 
 PERIOD = 0.001
 SIZES = {'n': 2, 'm': 2}
@@ -124,17 +125,23 @@ class Watched:
     def check(self, *, dt=0.004, state=StateCode.RUNNING, follows='', qd=(0.0, 0.0),
               error=(0.0, 0.0)):
         """Check one state of a moving robot; return whether it is calm, and what is said."""
-        self.now += dt
-        calm = check_watch(
-            self.x, self.p, self.joints, self.y.plain(), self.now, state, int(follows == 'joints'),
-            int(follows == 'tip'), 0, error, error, [0.0, 0.0], qd)
+        doing = self.doing(dt, (0.0, 0.0), qd)
+        doing.runs, doing.tracks = state == StateCode.RUNNING, follows == 'joints'
+        doing.leads, doing.error[:], doing.lead[:] = follows == 'tip', error, error
+        calm = check_watch(self.x, self.p, self.joints, doing, self.y.plain(), state)
         return calm, said(self.y)
+
+    def doing(self, dt, q, qd):
+        """Let time pass; return what the joints do then."""
+        self.now += dt
+        doing = Doing(SIZES)
+        doing.now, doing.q[:], doing.qd[:] = self.now, q, qd
+        return doing.plain()
 
     def look(self, *, dt=0.004, q=(0.0, 0.0), stuck=NOBODY, repeats=0):
         """Check one state for what sensors say."""
-        self.now += dt
-        calm = check_plausible(self.plausible, self.p, self.joints, self.y.plain(), self.now, q,
-                               [0.0, 0.0], stuck, repeats)
+        calm = check_plausible(self.plausible, self.p, self.joints, self.doing(dt, q, (0.0, 0.0)),
+                               self.y.plain(), stuck, repeats)
         return calm, said(self.y)
 
 

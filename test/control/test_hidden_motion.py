@@ -23,6 +23,7 @@ from rbd_ros.control.interface.events import Joints, Structure
 from rbd_ros.control.kernels.declared import MomentumKernel
 from rbd_ros.control.observers.hidden_motion import (
     count_witnesses, feel, follow_joint, forget_suspect, HiddenMotion, update_hidden_motion)
+from rbd_ros.control.observers.observer import Observer
 from recorded_robots import law_kernels
 
 SIZES = {'n': 3, 'm': 3}
@@ -30,7 +31,7 @@ DT = 0.002
 
 
 def follow(x: HiddenMotion, kernel: MomentumKernel, joints: Joints, s: Structure, gain: Vector,
-           tau: Vector, u: Vector) -> None:
+           tau: Vector, o: Observer, u: Vector) -> None:
     """Begin with the second joint, or take states; count who bears witness."""
     if u[0] > 0.0:
         follow_joint(x, 1, u[1], joints, s)
@@ -39,7 +40,9 @@ def follow(x: HiddenMotion, kernel: MomentumKernel, joints: Joints, s: Structure
             kernel.q[k] = joints.q[k]
             kernel.qd[k] = joints.qd[k]
         kernel.run()
-        update_hidden_motion(x, kernel, joints, s, gain, tau, DT, tau, 1.0)
+        o.acted[:] = tau
+        o.acts = 1.0
+        update_hidden_motion(x, kernel, joints, s, gain, tau, DT, o)
         for k in range(len(kernel.q)):
             joints.q[k] += DT * joints.qd[k]
             joints.speed[k] = joints.qd[k]
@@ -60,7 +63,7 @@ class Robot:
         kernel.acting[:] = 0.0, 0.0, -9.81
         self.gain, self.tau = np.full(3, 100.0), np.zeros(3)
         self._run = bind(follow, self.x, kernel, self.joints, structure, self.gain, self.tau,
-                         self.u)
+                         Observer(SIZES), self.u)
 
     def go_on(self, periods: int, *, begins: bool = False, speed: float = 0.0) -> int:
         """Take states; return how many joints bear witness."""

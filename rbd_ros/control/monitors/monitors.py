@@ -32,6 +32,7 @@ from rbd_ros.control.interface.words import SupervisorWord
 from rbd_ros.control.numerics.patience import is_calm, Patience, restart_patience, runs_out
 from rbd_ros.control.parameters.given import barrier_margins, Inputs, velocity_limits, WINDOW
 from rbd_ros.control.supervisor.states import StateCode
+from rbd_ros.control.torque.torque_records import Doing
 
 __all__ = ['begin_watch', 'changed_law', 'check_plausible', 'check_watch', 'fill_monitors',
            'first_beyond', 'MonitorParameters', 'MotionWatch', 'Plausible', 'restart_plausible',
@@ -253,57 +254,48 @@ def changed_law(x: Watch) -> None:
     restart_patience(x.lead)
 
 
-def check_watch(x: Watch, p: MonitorParameters, joints: Joints, y: Result, now: float, state: int,
-                tracks: int, leads: int, rests: int, error: Vector, lead: Vector, q: Vector,
-                qd: Vector) -> bool:
+def check_watch(x: Watch, p: MonitorParameters, joints: Joints, doing: Doing, y: Result,
+                state: int) -> bool:
     """
     Check for faults that are detected while the state is good.
 
     :param joints: has the rate of states.
+    :param doing: what joints and law do; errors are those of the last step.
     :param y: takes what is wrong.
-    :param now: control time, s, finite.
     :param state: of the supervisor.
-    :param tracks: 1 if the law has a tracking error of the joints.
-    :param leads: 1 if it has one of the tip.
-    :param rests: 1 if it wants no motion.
-    :param error: of the joints, from the last step.
-    :param lead: of orientation and position of the tip, from the last step.
-    :param q: positions of the controlled joints.
-    :param qd: their velocities.
     :returns: whether all is calm.
     """
-    j = first_beyond(qd, p.velocity)
-    if runs_out(x.speed, p.velocity_patience, now, _bad(j)):
-        accuse(y, Cause.OVER_SPEED, _fast_word(qd[j], SupervisorWord.TOO_FAST), j, qd[j],
-               p.velocity[j], _explained(x, now))
+    j = first_beyond(doing.qd, p.velocity)
+    if runs_out(x.speed, p.velocity_patience, doing.now, _bad(j)):
+        accuse(y, Cause.OVER_SPEED, _fast_word(doing.qd[j], SupervisorWord.TOO_FAST), j,
+               doing.qd[j], p.velocity[j], _explained(x, doing.now))
     if joints.rate_low > 0.0:
         accuse(y, Cause.LOW_RATE, SupervisorWord.LOW_RATE, NOBODY, joints.rate,
                p.minimum_rate)
-    if state == StateCode.RUNNING:
-        _check_error(x, p, y, now, tracks, leads, error, lead)
+    if doing.runs:
+        _check_error(x, p, doing, y)
     if x.motion.armed > 0.0 and StateCode.RAMPING_IN <= state <= StateCode.RUNNING:
-        word = x.motion.check(p, now, q, qd, rests)
+        word = x.motion.check(p, doing.now, doing.q, doing.qd, 1 if doing.rests else 0)
         if word > 0:
             accuse(y, Cause.WRONG_MODEL, word, int(x.motion.joint), x.motion.a, x.motion.b,
-                   _explained(x, now))
+                   _explained(x, doing.now))
     return (not joints.rate_low > 0.0 and not x.motion.armed > 0.0 and is_calm(x.speed)
             and is_calm(x.error) and is_calm(x.lead))
 
 
-def _check_error(x: Watch, p: MonitorParameters, y: Result, now: float, tracks: int, leads: int,
-                 error: Vector, lead: Vector) -> None:
+def _check_error(x: Watch, p: MonitorParameters, doing: Doing, y: Result) -> None:
     """Check the tracking error of the joints, or of the tip."""
-    if tracks > 0:
-        j = first_beyond(error, p.tracking)
-        if runs_out(x.error, p.tracking_patience, now, _bad(j)):
-            accuse(y, Cause.TRACKING, SupervisorWord.FAR_FROM_REFERENCE, j, error[j],
-                   p.tracking[j], _explained(x, now))
-    elif leads > 0:
-        k = first_beyond(lead, p.task_error)
-        if runs_out(x.lead, p.tracking_patience, now, _bad(k)):
+    if doing.tracks:
+        j = first_beyond(doing.error, p.tracking)
+        if runs_out(x.error, p.tracking_patience, doing.now, _bad(j)):
+            accuse(y, Cause.TRACKING, SupervisorWord.FAR_FROM_REFERENCE, j, doing.error[j],
+                   p.tracking[j], _explained(x, doing.now))
+    elif doing.leads:
+        k = first_beyond(doing.lead, p.task_error)
+        if runs_out(x.lead, p.tracking_patience, doing.now, _bad(k)):
             word = SupervisorWord.ORIENTATION_FAR if k == 0 else SupervisorWord.POSITION_FAR
-            accuse(y, Cause.TRACKING, word, NOBODY, lead[k], p.task_error[k],
-                   _explained(x, now))
+            accuse(y, Cause.TRACKING, word, NOBODY, doing.lead[k], p.task_error[k],
+                   _explained(x, doing.now))
 
 
 def _bad(j: int) -> int:
@@ -327,33 +319,32 @@ def restart_plausible(x: Plausible) -> None:
     restart_patience(x.outside)
 
 
-def check_plausible(x: Plausible, p: MonitorParameters, joints: Joints, y: Result, now: float,
-                    q: Vector, qd: Vector, stuck: int, repeats: int) -> bool:
+def check_plausible(x: Plausible, p: MonitorParameters, joints: Joints, doing: Doing, y: Result,
+                    stuck: int, repeats: int) -> bool:
     """
     Check whether a state is plausible.
 
     :param joints: has what positions have shown against velocities.
+    :param doing: what the controlled joints do.
     :param y: takes what is wrong.
-    :param now: control time, s, finite.
-    :param q: positions of the controlled joints.
-    :param qd: their velocities.
     :param stuck: joint whose sensor has repeated itself for too long, or ``NOBODY``.
     :param repeats: 1 if a sensor repeats itself that never did.
     :returns: whether nothing was wrong lately.
     """
     j = first_beyond(joints.mismatch, joints.allowed)
-    if runs_out(x.mismatch, p.velocity_patience, now, _bad(j)):
-        accuse(y, Cause.IMPLAUSIBLE, SupervisorWord.MISMATCH, j, _shown(joints, qd, j), qd[j])
-    j = _too_fast(p, joints, qd)
-    if runs_out(x.differenced, p.velocity_patience, now, _bad(j)):
-        shown = _shown(joints, qd, j)
+    if runs_out(x.mismatch, p.velocity_patience, doing.now, _bad(j)):
+        accuse(y, Cause.IMPLAUSIBLE, SupervisorWord.MISMATCH, j, _shown(joints, doing.qd, j),
+               doing.qd[j])
+    j = _too_fast(p, joints, doing.qd)
+    if runs_out(x.differenced, p.velocity_patience, doing.now, _bad(j)):
+        shown = _shown(joints, doing.qd, j)
         accuse(y, Cause.OVER_SPEED, _fast_word(shown, SupervisorWord.POSITIONS_TOO_FAST), j,
                shown, p.differenced[j])
-    j = _outside(p, q)
-    if runs_out(x.outside, p.velocity_patience, now, _bad(j)):
-        accuse(y, Cause.IMPLAUSIBLE, SupervisorWord.OUT_OF_RANGE, j, q[j])
+    j = _outside(p, doing.q)
+    if runs_out(x.outside, p.velocity_patience, doing.now, _bad(j)):
+        accuse(y, Cause.IMPLAUSIBLE, SupervisorWord.OUT_OF_RANGE, j, doing.q[j])
     if stuck != NOBODY:
-        accuse(y, Cause.FROZEN, SupervisorWord.REPEATS, stuck, q[stuck])
+        accuse(y, Cause.FROZEN, SupervisorWord.REPEATS, stuck, doing.q[stuck])
     return (joints.calm > 0.0 and not repeats > 0 and is_calm(x.mismatch)
             and is_calm(x.differenced) and is_calm(x.outside))
 

@@ -37,6 +37,7 @@ from rbd_ros.control.interface.events import Joints, NOBODY, NONE, Structure
 from rbd_ros.control.kernels.declared import MomentumKernel
 from rbd_ros.control.numerics.places import place_of
 from rbd_ros.control.observers.momentum import are_finite, Momentum, settled
+from rbd_ros.control.observers.observer import Observer
 
 __all__ = ['count_witnesses', 'feel', 'Felt', 'follow_joint', 'forget_suspect',
            'HiddenMotion', 'update_hidden_motion']
@@ -104,8 +105,7 @@ def follow_joint(x: HiddenMotion, i: int, speed: float, joints: Joints, s: Struc
 
 
 def update_hidden_motion(x: HiddenMotion, kernel: MomentumKernel, joints: Joints, s: Structure,
-                         gain: Vector, tau: Vector, dt: float, acted: Vector,
-                         acts: float) -> None:
+                         gain: Vector, tau: Vector, dt: float, o: Observer) -> None:
     """
     Take a state.
 
@@ -116,8 +116,7 @@ def update_hidden_motion(x: HiddenMotion, kernel: MomentumKernel, joints: Joints
     :param gain: bandwidth of the observers, 1/s.
     :param tau: torque that acts from now on, N.m.
     :param dt: s since the state before.
-    :param acted: mean torque that the motion answers to, if states are late.
-    :param acts: 1 if that is known; 0: the last torque acted.
+    :param o: observer that has taken the state: knows what torque the motion answers to.
     """
     i = int(x.joint)
     if i == NOBODY:
@@ -130,14 +129,14 @@ def update_hidden_motion(x: HiddenMotion, kernel: MomentumKernel, joints: Joints
         _begin(x.seen, kernel, joints.speed, s, tau)
         _begin(x.free, kernel, joints.speed, s, tau)
     learnt = x.periods if x.time < _SETTLE else 0.0
-    _update(x.seen, kernel, tau, dt, gain, learnt, acted, acts)
+    _update(x.seen, kernel, tau, dt, gain, learnt, o)
     if x.periods == 0.0:
         x.stop = abs(x.seen.momentum.unexplained[i])
         x.inertia = kernel.H[i, j]
     kernel.q[j] += x.way
     kernel.qd[j] = x.speed
     kernel.run()
-    _predict(x, kernel, s, gain, tau, dt, acted, acts, learnt)
+    _predict(x, kernel, s, gain, tau, dt, o, learnt)
     x.time += dt
     x.periods += 1.0
     _check(x)
@@ -187,9 +186,9 @@ def _begin(x: Felt, kernel: MomentumKernel, before: Vector, s: Structure, tau: V
 
 
 def _update(x: Felt, kernel: MomentumKernel, tau: Vector, dt: float, gain: Vector, learnt: float,
-            acted: Vector, acts: float) -> None:
+            o: Observer) -> None:
     """Take a state; as many periods have shown what acts anyway, 0: nothing is learnt."""
-    x.momentum.update(kernel, tau, dt, gain, acted, acts)
+    x.momentum.update(kernel, tau, dt, gain, o.acted, o.acts)
     for k in range(len(x.change)):
         found = x.momentum.unexplained[k]
         if learnt > 0.0:
@@ -198,10 +197,10 @@ def _update(x: Felt, kernel: MomentumKernel, tau: Vector, dt: float, gain: Vecto
 
 
 def _predict(x: HiddenMotion, kernel: MomentumKernel, s: Structure, gain: Vector, tau: Vector,
-             dt: float, acted: Vector, acts: float, learnt: float) -> None:
+             dt: float, o: Observer, learnt: float) -> None:
     """Let the joint move freely; ``learnt`` counts the periods in which all was as usual."""
     i = int(x.joint)
-    _update(x.free, kernel, tau, dt, gain, learnt, acted, acts)
+    _update(x.free, kernel, tau, dt, gain, learnt, o)
     inertia = kernel.H[i, place_of(s, i)]
     if inertia == 0.0:  # no robot has that
         return

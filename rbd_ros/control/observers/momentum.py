@@ -30,7 +30,7 @@ import math
 from rbd_ros.compiler.language.whole import dot, total
 from rbd_ros.compiler.procedure import Matrix, Vector
 from rbd_ros.compiler.records import field, Record
-from rbd_ros.control.kernels.declared import MomentumKernel as MomentumKernel
+from rbd_ros.control.kernels.declared import MomentumKernel
 
 __all__ = ['are_finite', 'is_time', 'Momentum', 'settled']
 

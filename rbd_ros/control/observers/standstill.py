@@ -35,21 +35,23 @@ from rbd_ros.compiler.records import field, group, Record
 from rbd_ros.control.interface.causes import Cause
 from rbd_ros.control.interface.events import accuse, Joints, NEVER, NOBODY, NONE, Result, Structure
 from rbd_ros.control.interface.words import ObserverWord
+from rbd_ros.control.kernels.declared import MomentumKernel
 from rbd_ros.control.numerics.patience import Patience, restart_patience, runs_out
 from rbd_ros.control.numerics.places import place_of
 from rbd_ros.control.observers.hidden_motion import (
-    count_witnesses, feel, follow_joint, forget_suspect, HiddenMotion, update_hidden_motion)
-from rbd_ros.control.observers.momentum import is_time, MomentumKernel
+    count_witnesses, feel, follow_joint, forget_suspect, HiddenMotion)
+from rbd_ros.control.observers.momentum import is_time
 from rbd_ros.control.observers.observer import Observer, ObserverParameters
 from rbd_ros.control.observers.unseen_motion import (
-    follow_unseen, go_on_unseen, is_touched, restart_unseen, speed_shown, too_fast)
+    follow_unseen, is_touched, restart_unseen, speed_shown, too_fast)
 from rbd_ros.control.observers.unseen_records import (
     fill_unseen, UnseenMotion, UnseenParameters)
 from rbd_ros.control.parameters.given import Inputs, torque_limits
+from rbd_ros.control.torque.torque_records import Computed, Doing
 
-__all__ = ['check_standstill', 'fill_standstill', 'is_doubtful',
-           'is_standstill_calm', 'predict_suspect', 'predict_unseen', 'replace_frozen',
-           'restart_standstill', 'Standstill', 'StandstillParameters', 'trust_model']
+__all__ = ['check_standstill', 'fill_standstill', 'is_doubtful', 'is_standstill_calm',
+           'predict_unseen', 'replace_frozen', 'restart_standstill', 'since_prediction',
+           'Standstill', 'StandstillParameters', 'trust_model']
 
 #: share of the torque limit, and acceleration in rad/s^2 or m/s^2, that move every joint
 _MOVING, _PUSHED = 0.02, 2.0
@@ -205,8 +207,7 @@ def is_doubtful(x: Standstill, joints: Joints) -> bool:
 
 
 def check_standstill(x: Standstill, p: StandstillParameters, observer: Observer, joints: Joints,
-                     s: Structure, law: Vector, gravity: Vector, error: Vector, runs: float,
-                     tracks: float, leads: float, now: float, y: Result) -> None:
+                     s: Structure, doing: Doing, computed: Computed, y: Result) -> None:
     """
     Check a state whose torque is computed.
 
@@ -215,35 +216,30 @@ def check_standstill(x: Standstill, p: StandstillParameters, observer: Observer,
     :param observer: of external torques; runs whenever something is unusual.
     :param joints: the state.
     :param s: which joints are which.
-    :param law: its torque before the limits, N.m; read if it has computed it.
-    :param gravity: g(q), N.m.
-    :param error: tracking errors of the joints, rad or m; read if the law has them.
-    :param runs: 1 if the law has computed the torque; 0: the robot is being stopped.
-    :param tracks: 1 if the law has a tracking error of the joints.
-    :param leads: 1 if it has one of the tip.
-    :param now: control time, s.
+    :param doing: what the law does; its errors are read if it has them.
+    :param computed: g(q), and the torque of the law if it has computed it.
     :param y: gets what is wrong.
     """
-    if not is_time(now):
+    if not is_time(doing.now):
         restart_standstill(x)
         return
-    elapsed = now - x.now
-    x.now = now
-    if x.lost != NOBODY or not (runs > 0.0 or not is_standstill_calm(x)):
+    elapsed = doing.now - x.now
+    x.now = doing.now
+    if x.lost != NOBODY or not (doing.runs or not is_standstill_calm(x)):
         return
     if not 0.0 <= elapsed <= _GAP:
         _forget(x)
         elapsed = 0.0
-    if runs > 0.0:
+    if doing.runs:
         _judge_unseen(x, p, joints, s, y)
     _note_halts(x, p, joints, s)
-    if not _hold(x, p, joints, law, gravity, runs, elapsed):
+    if not _hold(x, p, joints, computed, doing.runs, elapsed):
         _forget(x)
         return
-    _choose_suspect(x, p, observer, joints, s, error, tracks, now)
+    _choose_suspect(x, p, observer, joints, s, doing)
     if int(x.suspect.joint) != NOBODY:
-        _judge_blocked(x, p, joints, error, runs, tracks, leads, y)
-        _judge_frozen(x, p, now, y)
+        _judge_blocked(x, p, joints, doing, y)
+        _judge_frozen(x, p, doing.now, y)
 
 
 def trust_model(x: Standstill, p: StandstillParameters, joints: Joints, s: Structure,
@@ -283,34 +279,20 @@ def predict_unseen(x: Standstill, p: StandstillParameters, o: ObserverParameters
         follow_unseen(x.unseen, p.unseen, o, kernel, joints, s, gain, torque)
 
 
-def predict_suspect(x: Standstill, p: StandstillParameters, observer: Observer,
-                    kernel: MomentumKernel, joints: Joints, s: Structure, gain: Vector,
-                    torque: Vector, now: float) -> None:
+def since_prediction(x: Standstill, now: float) -> float:
     """
-    Predict how the suspect moves if it is free, after the first observer has taken a state.
+    Return s since the motion of a suspect, or of a joint that is lost, was predicted.
 
     :param x: what stands.
-    :param p: bounds.
-    :param observer: it has taken the state, the predicted one where a sensor is not believed.
-    :param kernel: evaluated there.
-    :param joints: the state.
-    :param s: which joints are which.
-    :param gain: bandwidth that suits the delay, 1/s.
-    :param torque: total that acts from now on, N.m.
     :param now: control time, s.
+    :returns: 0 if nothing can be predicted.
     """
     if not is_time(now):
         restart_standstill(x)
-        return
+        return 0.0
     elapsed = now - x.predicted
     x.predicted = now
-    if not 0.0 < elapsed <= _GAP:
-        return
-    if x.lost == NOBODY:
-        update_hidden_motion(x.suspect, kernel, joints, s, gain, torque, elapsed, observer.acted,
-                             observer.acts)
-    else:
-        go_on_unseen(x.unseen, p.unseen, kernel, joints, s, torque, int(x.lost))
+    return elapsed if 0.0 < elapsed <= _GAP else 0.0
 
 
 def replace_frozen(x: Standstill, joints: Joints, s: Structure) -> None:
@@ -350,14 +332,14 @@ def _note_halts(x: Standstill, p: StandstillParameters, joints: Joints, s: Struc
             x.halted[i] = 0.0
 
 
-def _hold(x: Standstill, p: StandstillParameters, joints: Joints, law: Vector, gravity: Vector,
-          runs: float, elapsed: float) -> bool:
+def _hold(x: Standstill, p: StandstillParameters, joints: Joints, computed: Computed, runs: bool,
+          elapsed: float) -> bool:
     """Find which joints stand although they should move; return whether one does."""
     stands = False
     for i in range(len(x.time)):
         held = joints.repeated[i] > 0.0
-        if runs > 0.0:
-            held = held and (abs(law[i] - gravity[i]) > p.gate[i]
+        if runs:
+            held = held and (abs(computed.law[i] - computed.gravity[i]) > p.gate[i]
                              or joints.unusual[i] > 0.0 or x.halted[i] > 0.0)
         else:
             held = held and x.time[i] > 0.0
@@ -375,7 +357,7 @@ def _hold(x: Standstill, p: StandstillParameters, joints: Joints, law: Vector, g
 
 
 def _choose_suspect(x: Standstill, p: StandstillParameters, observer: Observer, joints: Joints,
-                    s: Structure, error: Vector, tracks: float, now: float) -> None:
+                    s: Structure, doing: Doing) -> None:
     """Choose the joint with the most abrupt halt, or else the one that stands longest."""
     i = int(x.suspect.joint)
     halting = _most_abrupt(x, p, joints, s)
@@ -383,10 +365,10 @@ def _choose_suspect(x: Standstill, p: StandstillParameters, observer: Observer, 
         return
     i = halting if halting != NOBODY else _longest(x, p, observer)
     x.place = joints.q[place_of(s, i)]
-    known = tracks > 0.0 and abs(error[i]) <= NONE
-    x.error = error[i] if known else 0.0
+    known = doing.tracks and abs(doing.error[i]) <= NONE
+    x.error = doing.error[i] if known else 0.0
     follow_joint(x.suspect, i, joints.speed[i] if x.began[i] > 0.0 else 0.0, joints, s)
-    x.predicted = now - joints.elapsed
+    x.predicted = doing.now - joints.elapsed
     x.right = 0.0
     restart_patience(x.patience)
 
@@ -435,20 +417,20 @@ def _judge_unseen(x: Standstill, p: StandstillParameters, joints: Joints, s: Str
                x.unseen.speed[i], 0.0)
 
 
-def _judge_blocked(x: Standstill, p: StandstillParameters, joints: Joints, error: Vector,
-                   runs: float, tracks: float, leads: float, y: Result) -> None:
+def _judge_blocked(x: Standstill, p: StandstillParameters, joints: Joints, doing: Doing,
+                   y: Result) -> None:
     """Accuse a joint that falls behind since it stands."""
     i = int(x.suspect.joint)
     seen = feel(x.suspect, x.suspect.seen, p.hidden)
     free = feel(x.suspect, x.suspect.free, p.hidden)
     if free > _HINT and seen < _LEFT * free:
         x.right = 1.0
-    if (runs > 0.0 and _is_halted(x, p, i) and not _is_braked(joints)
+    if (doing.runs and _is_halted(x, p, i) and not _is_braked(joints)
             and not x.right > 0.0 and not is_touched(x.unseen, i) and x.time[i] >= _STANDS
             and (max(seen, free) < _HINT or free < _LEFT * seen)):  # else an obstacle
-        behind = abs(x.suspect.way) if leads > 0.0 and p.alone > 0.0 else 0.0
-        if tracks > 0.0:
-            behind = abs(error[i] - x.error)
+        behind = abs(x.suspect.way) if doing.leads and p.alone > 0.0 else 0.0
+        if doing.tracks:
+            behind = abs(doing.error[i] - x.error)
         if behind > p.far[i]:
             x.blamed = i
             accuse(y, Cause.FROZEN, ObserverWord.STANDS, i, behind, 0.0, 0.0)

@@ -56,10 +56,10 @@ def pick(x: State, p: Parameters, w: Work) -> None:
     :param p: parameters.
     :param w: gets them.
     """
-    for c in range(len(w.q)):
+    for c in range(len(w.doing.q)):
         j = place_of(p.structure, c)
-        w.q[c] = x.joints.q[j]
-        w.qd[c] = x.joints.qd[j]
+        w.doing.q[c] = x.joints.q[j]
+        w.doing.qd[c] = x.joints.qd[j]
 
 
 def diagnose_late(x: State, p: Parameters, now: float) -> None:
@@ -138,7 +138,7 @@ def _enter_ramping_in(x: State, p: Parameters, k: Kernels, w: Work, y: Result) -
     restart_contact(x.contact)
     forget_way(x.way_back)
     restart_standstill(x.standstill)
-    begin_watch(x.watch, p.monitors, x.now, w.q, w.qd)
+    begin_watch(x.watch, p.monitors, x.now, w.doing.q, w.doing.qd)
     restart_plausible(x.plausible)
 
 
@@ -185,7 +185,8 @@ def enter_law(x: State, p: Parameters, k: Kernels, w: Work) -> None:
     x.laws.springs.rest()
     if x.laws.tracks():
         x.laws.joint.reset()
-        start_joint_reference(x.references.joint, p.references.joint, x.joints, p.structure, w.qd)
+        start_joint_reference(x.references.joint, p.references.joint, x.joints, p.structure,
+                              w.doing.qd)
         rest_joint_reference(x.references.joint, p.references.joint, x.now, p.laws.switch_time)
     elif x.laws.law == LawCode.TASK:
         x.force.reset()

@@ -21,7 +21,7 @@ finish (fade, limits, observers). A law that is not finite falls back to braking
 from __future__ import annotations
 
 from rbd_ros.control.force_torque.sensor import check_sensor, update_sensor
-from rbd_ros.control.interface.events import Event, NEVER, NONE, Result
+from rbd_ros.control.interface.events import Event, NEVER, NOBODY, NONE, Result
 from rbd_ros.control.joint_states.acceptance import repeats_nothing, stuck
 from rbd_ros.control.joint_states.arrival import is_ready
 from rbd_ros.control.joint_states.timeliness import in_time_for
@@ -36,9 +36,11 @@ from rbd_ros.control.monitors.start import is_age_known, passes_start
 from rbd_ros.control.observers.contact import (
     check_contact, is_watched, locate_contact, observe_contact, returns_clear)
 from rbd_ros.control.observers.frame_contact import energy_share, energy_speed
+from rbd_ros.control.observers.hidden_motion import update_hidden_motion
 from rbd_ros.control.observers.standstill import (
-    check_standstill, is_doubtful, is_standstill_calm, predict_suspect, predict_unseen,
-    replace_frozen, trust_model)
+    check_standstill, is_doubtful, is_standstill_calm, predict_unseen, replace_frozen,
+    since_prediction, trust_model)
+from rbd_ros.control.observers.unseen_motion import go_on_unseen
 from rbd_ros.control.references.pieces import Ring
 from rbd_ros.control.step.compute import compute
 from rbd_ros.control.step.entering import advance_all, announce, diagnose_late, pick
@@ -130,15 +132,22 @@ def _may_start(x: State, u: Event, p: Parameters, k: Kernels, y: Result) -> bool
 
 def _watch(x: State, u: Event, p: Parameters, w: Work, y: Result) -> None:
     """Watch the bounds of a robot under control, and what its sensors say."""
-    calm = check_watch(
-        x.watch, p.monitors, x.joints, y, u.now, int(x.command.supervisor.state),
-        1 if x.laws.tracks() else 0, 1 if x.laws.leads() else 0,
-        1 if _rests(x, p) else 0, x.laws.joint.error, x.laws.task.error, w.q, w.qd)
+    _note_law(x, u, w)
+    w.doing.rests = _rests(x, p)
+    calm = check_watch(x.watch, p.monitors, x.joints, w.doing, y, int(x.command.supervisor.state))
     plausible = check_plausible(
-        x.plausible, p.monitors, x.joints, y, u.now, w.q, w.qd,
+        x.plausible, p.monitors, x.joints, w.doing, y,
         stuck(x.states.repeats, p.monitors.velocity_patience),
         0 if repeats_nothing(x.states.repeats) else 1)
     x.calm = 1.0 if calm and plausible else 0.0
+
+
+def _note_law(x: State, u: Event, w: Work) -> None:
+    """Note what the law does, for those who watch it."""
+    w.doing.now, w.doing.runs = u.now, x.command.supervisor.state == StateCode.RUNNING
+    w.doing.tracks, w.doing.leads = x.laws.tracks(), x.laws.leads()
+    w.doing.error[:] = x.laws.joint.error
+    w.doing.lead[:] = x.laws.task.error
 
 
 def _rests(x: State, p: Parameters) -> bool:
@@ -163,14 +172,14 @@ def _torque(x: State, u: Event, p: Parameters, ring: Ring, k: Kernels, w: Work, 
     if not is_live(x.command.supervisor):  # the computation itself said that it cannot be trusted
         _go_blind(x, u, p, w, y)
         return
-    if not live_torque(x.command, p.command, w.computed, x.observer.load, w.qd, u.now):
+    if not live_torque(x.command, p.command, w.computed, x.observer.load, w.doing.qd, u.now):
         law_not_finite(x.command, p.command, u.steady)
         announce(x, p, k, w, y)
         x.command.torque.fade.cancel()
         compute(x, u, p, ring, k, w, y, Need.STOP)
         if not _gravity_is_known(x, u, p, k, w, y):
             return
-        if not brake_torque(x.command, w.computed, x.observer.load, w.qd):
+        if not brake_torque(x.command, w.computed, x.observer.load, w.doing.qd):
             no_brake(x.command, p.command, u.steady)
             _go_blind(x, u, p, w, y)
             return
@@ -197,16 +206,13 @@ def _finish(x: State, u: Event, p: Parameters, k: Kernels, w: Work, y: Result) -
     """Look for joints that do not move as they should, and observe what the model leaves out."""
     if y.send == 0.0:
         return
-    runs = 1.0 if x.command.supervisor.state == StateCode.RUNNING else 0.0
-    tracks = 1.0 if x.laws.tracks() else 0.0
-    leads = 1.0 if x.laws.leads() else 0.0
-    if runs > 0.0 or is_frozen(x.command.supervisor):
+    _note_law(x, u, w)
+    if w.doing.runs or is_frozen(x.command.supervisor):
         share_load(x.load, k.momentum.payload, k.momentum.acting)
         predict_unseen(x.standstill, p.standstill, p.observer, k.momentum, x.joints, p.structure,
                        x.design.observer_gain, x.command.torque.limiter.last)
-    check_standstill(x.standstill, p.standstill, x.observer, x.joints, p.structure,
-                     w.computed.law, w.computed.gravity, x.laws.joint.error, runs, tracks, leads,
-                     u.now, y)
+    check_standstill(x.standstill, p.standstill, x.observer, x.joints, p.structure, w.doing,
+                     w.computed, y)
     hear(x.command.supervisor, p.command.supervisor, y, u.steady)
     if not is_standstill_calm(x.standstill):
         x.calm = 0.0
@@ -236,8 +242,13 @@ def _observe(x: State, u: Event, p: Parameters, k: Kernels) -> None:
     if elapsed > NEVER:
         x.observer.share(p.observer, trust_in_load(x.command.supervisor), x.joints, p.structure,
                          elapsed)
-    predict_suspect(x.standstill, p.standstill, x.observer, k.momentum, x.joints, p.structure,
-                    x.design.observer_gain, x.command.torque.limiter.last, u.now)
+    dt = since_prediction(x.standstill, u.now)
+    if dt > 0.0 and x.standstill.lost == NOBODY:
+        update_hidden_motion(x.standstill.suspect, k.momentum, x.joints, p.structure,
+                             x.design.observer_gain, x.command.torque.limiter.last, dt, x.observer)
+    elif dt > 0.0:
+        go_on_unseen(x.standstill.unseen, p.standstill.unseen, k.momentum, x.joints, p.structure,
+                     x.command.torque.limiter.last, int(x.standstill.lost))
 
 
 def _feel(x: State, u: Event, p: Parameters, k: Kernels, w: Work, y: Result) -> None:

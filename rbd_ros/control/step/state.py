@@ -52,7 +52,8 @@ from rbd_ros.control.parameters.given import Inputs
 from rbd_ros.control.references.references import fill_references, ReferenceLimits, References
 from rbd_ros.control.supervisor.supervisor import Diagnosis
 from rbd_ros.control.torque.motor import fill_motor, MotorParameters
-from rbd_ros.control.torque.torque_records import Command, CommandLimits, Computed, fill_command
+from rbd_ros.control.torque.torque_records import (
+    Command, CommandLimits, Computed, Doing, fill_command)
 
 __all__ = ['fill_parameters', 'Kernels', 'kernels_of', 'Parameters', 'State',
            'Work']
@@ -61,11 +62,10 @@ __all__ = ['fill_parameters', 'Kernels', 'kernels_of', 'Parameters', 'State',
 class Work(Record):
     """Room for what lasts for one step; it may be anything."""
 
-    q: Vector = field('n', 'rad or m', 'positions of the controlled joints')
-    qd: Vector = field('n', 'rad/s or m/s', 'their velocities')
     speed: Vector = field('n', 'rad/s or m/s', 'with which a reference begins')
     moved: Vector = field('n', 'rad or m', 'by which a hold has yielded')
     twist: Vector = field('6', 'rad/s, m/s', 'of the tip, with which its reference begins')
+    doing: Doing = group(Doing)
     present: Present = group(Present)
     computed: Computed = group(Computed)
     contact: ContactRoom = group(ContactRoom)

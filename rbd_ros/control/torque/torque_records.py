@@ -27,8 +27,8 @@ from rbd_ros.control.supervisor.states import longest_ramp, longest_release
 from rbd_ros.control.torque.fade import Fade
 from rbd_ros.control.torque.limiter import Limiter, LimiterParameters
 
-__all__ = ['Command', 'CommandLimits', 'Computed', 'fill_command', 'fill_timing', 'Need', 'Torque',
-           'TorqueParameters']
+__all__ = ['Command', 'CommandLimits', 'Computed', 'Doing', 'fill_command',
+           'fill_timing', 'Need', 'Torque', 'TorqueParameters']
 
 
 class Need(enum.IntEnum):
@@ -50,6 +50,20 @@ class Computed(Record):
     gravity: Vector = field('n', 'N.m or N', 'g(q), with payload')
     driver: Vector = field('n', 'N.m or N', 'what the driver adds by itself')
     wanted: Vector = field('n', 'N.m or N', 'total torque that is being put together')
+
+
+class Doing(Record):
+    """What the controlled joints and their law do in this step."""
+
+    now: float = field('', 's', 'control time')
+    runs: bool = field('', '', 'whether the law computes the torque; else the robot is stopped')
+    tracks: bool = field('', '', 'whether it has a tracking error of the joints')
+    leads: bool = field('', '', 'whether it has one of the tip')
+    rests: bool = field('', '', 'whether it wants no motion')
+    q: Vector = field('n', 'rad or m', 'positions')
+    qd: Vector = field('n', 'rad/s or m/s', 'velocities')
+    error: Vector = field('n', 'rad or m', 'tracking errors of the joints')
+    lead: Vector = field('2', 'rad, m', 'of orientation and position of the tip')
 
 
 class Torque(Record):
