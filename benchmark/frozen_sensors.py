@@ -25,7 +25,7 @@ with good sensors, where nothing must be called frozen.
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 import math
 from pathlib import Path
 import time
@@ -214,7 +214,8 @@ def own_values() -> dict[str, object]:
         'brake_time': 1.0}
 
 
-def drawn(name: str, mode: str, way: str, seed: int) -> tuple[Trial, int]:
+def drawn(name: str, mode: str, way: str, seed: int,
+          make: Callable[..., Trial] = Trial) -> tuple[Trial, int]:
     """
     Return a robot whose sensor fails from now on, in a random motion, and the joint.
 
@@ -222,10 +223,11 @@ def drawn(name: str, mode: str, way: str, seed: int) -> tuple[Trial, int]:
     :param mode: of ``DRAWN_MODES``.
     :param way: of ``WAYS``.
     :param seed: of all that is random.
+    :param make: makes the robot.
     """
     rng = np.random.default_rng(seed)
-    trial = Trial(name, mode, str(rng.choice(['exact', 'coarse', 'encoder'])), seed=seed,
-                  plant=_friction(name, rng), **(own_values() if name == 'built-in' else {}))
+    trial = make(name, mode, str(rng.choice(['exact', 'coarse', 'encoder'])), seed=seed,
+                 plant=_friction(name, rng), **(own_values() if name == 'built-in' else {}))
     trial.begin()
     n, seconds = len(trial.start_pose), float(rng.uniform(0.7, 2.5))
     joint = int(rng.integers(n))

@@ -17,6 +17,8 @@ What does a robot do on a machine that gets loaded? Its states become 20 to 200 
 
     python -m benchmark.loaded_machine 135         # as many at random
     python -m benchmark.loaded_machine 1 --first 7 # that with seed 7
+    python -m benchmark.loaded_machine 60 --varied # ages also constant, or given as delay; some
+                                                   # robots without velocities
 
 A case is a robot with or without rotors in a mode, simulated by MuJoCo without friction, that is
 moved while the ages of its states change by steps, ramps and jitter; then it is stopped, and held.
@@ -24,7 +26,8 @@ States arrive in order, and of several that wait the newest counts. The stamps s
 ``delay`` is not given. Without rotors ages are 100 ms at most: from 150 ms on, what gravity does
 to a light wrist meanwhile is not known by its position and velocity. Measured are the largest
 speed of a joint over its limit, the largest kinetic energy of the stop over that until its first
-torque acts, and what moves in the last half second that the robot is held.
+torque acts, the largest speed of a joint from then on over the larger of its speed until then and
+10 % of its limit, and what moves in the last half second that the robot is held.
 """
 
 from __future__ import annotations
@@ -43,7 +46,8 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-__all__ = ['LoadedCase', 'Outcome', 'any_case', 'circling', 'Loaded', 'run_loaded']
+__all__ = ['LoadedCase', 'Outcome', 'any_case', 'circling', 'is_bad', 'Loaded', 'run_loaded',
+           'varied_case']
 
 #: of the modes that follow something, and one that is moved by hands
 MODES = ('operational_space', 'computed_torque', 'joint_impedance', 'cartesian_impedance',
@@ -69,6 +73,8 @@ class LoadedCase(NamedTuple):
     oldest: float  # s
     kind: str  # how ages change
     seed: int
+    sensor: str = 'velocities'
+    given: bool = False  # whether the oldest is the parameter delay
 
 
 class Outcome(NamedTuple):
@@ -77,6 +83,7 @@ class Outcome(NamedTuple):
     speed: float  # largest one of a joint over its limit
     energy: float  # largest of the stop over that until its first torque acts
     held: float  # largest speed over its limit in the last half second of the hold
+    thrown: float  # largest speed of a joint in the stop over the larger of that before and 10 %
     states: tuple[str, ...]  # of the supervisor
     causes: str
 
@@ -96,6 +103,29 @@ def any_case(seed: int) -> LoadedCase:
         ('step', 'ramp', 'jitter', 'bursts')[rng.integers(4)], seed)
 
 
+def varied_case(seed: int) -> LoadedCase:
+    """
+    Return a case at random of which more is.
+
+    :param seed: of the random numbers.
+    """
+    rng, case = np.random.default_rng((seed, 1)), any_case(seed)
+    return case._replace(
+        kind='constant' if rng.random() < 0.3 else case.kind,
+        sensor='positions' if rng.random() < 0.3 else 'velocities',
+        given=bool(rng.random() < 0.25))
+
+
+def is_bad(result: Outcome) -> bool:
+    """
+    Return whether a robot was shaken, thrown, or does not come to rest.
+
+    :param result: what it did.
+    """
+    return (result.speed > 1.0 or result.energy > 1.02 or result.held > 0.02
+            or result.thrown > 1.1)
+
+
 def ages(case: LoadedCase) -> Callable[[float], float]:
     """
     Return the age of states by the time in s since the machine is loaded.
@@ -107,9 +137,9 @@ def ages(case: LoadedCase) -> Callable[[float], float]:
     levels, low = rng.uniform(0.2, 1.0, 64), rng.uniform(0.1, 0.6)
 
     def age(since: float) -> float:
-        if since < 0.0:
+        if since < 0.0 and case.kind != 'constant':
             return 5e-4
-        if case.kind == 'step':
+        if case.kind in ('step', 'constant'):
             share = 1.0
         elif case.kind == 'ramp':
             share = min(since / span, 1.0)
@@ -132,10 +162,10 @@ class Loaded(Stopped):
     def __init__(self, case: LoadedCase, **values: object) -> None:
         kind = ROBOTS[case.robot]
         super().__init__(
-            Case(case.robot, case.rotors, 0.0, case.rate, 'velocities', case.seed), seen=True,
-            **{'mode': case.mode, 'delay': 0.0, 'state_timeout': 0.5, 'task.frame': kind.tip,
-               'minimum_rate': 0.0, 'ramp_time': 0.3, 'start.velocity': 2.0, 'hold_time': 0.1,
-               'fault_action': 'hold', **GAINS, **values})
+            Case(case.robot, case.rotors, 0.0, case.rate, case.sensor, case.seed), seen=True,
+            **{'mode': case.mode, 'delay': case.oldest * case.given, 'state_timeout': 0.5,
+               'task.frame': kind.tip, 'minimum_rate': 0.0, 'ramp_time': 0.3,
+               'start.velocity': 2.0, 'hold_time': 0.1, 'fault_action': 'hold', **GAINS, **values})
         self.age = ages(case)
         self.loaded_at = np.inf
         self._queue: list[tuple[float, float, Array, Array]] = []
@@ -254,10 +284,11 @@ def run_loaded(case: LoadedCase, **values: object) -> Outcome:
     arm.run(_HELD)
     late = first + round((case.oldest + 1.0 / case.rate) / arm.plant.options.step)
     before = max(arm.energy[max(first - 600, begun):late])
-    speeds = np.abs(np.array(arm.qd[begun:])) / limits
-    return Outcome(float(speeds.max()), max(arm.energy[late:]) / max(before, 1e-3),
-                   float(speeds[-1000:].max()), tuple(dict.fromkeys(arm.states[begun:])),
-                   arm.controller.fault_text())
+    speeds = np.abs(np.array(arm.qd)) / limits
+    begin = np.maximum(speeds[max(first - 1, begun):late].max(axis=0), 0.1)
+    return Outcome(float(speeds[begun:].max()), max(arm.energy[late:]) / max(before, 1e-3),
+                   float(speeds[-1000:].max()), float((speeds[late:] / begin).max()),
+                   tuple(dict.fromkeys(arm.states[begun:])), arm.controller.fault_text())
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -271,18 +302,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument('cases', type=int, nargs='?', default=135)
     parser.add_argument('--first', type=int, default=0, help='seed of the first one')
     parser.add_argument('--all', action='store_true', help='print every case')
+    parser.add_argument('--varied', action='store_true',
+                        help='ages also constant or given, some robots without velocities')
     chosen = parser.parse_args(arguments)
     found, bad = [], 0
     for seed in range(chosen.first, chosen.first + chosen.cases):
-        case = any_case(seed)
+        case = varied_case(seed) if chosen.varied else any_case(seed)
         result = run_loaded(case)
         found.append((case, result))
-        wrong = result.speed > 1.0 or result.energy > 1.02 or result.held > 0.02
-        bad += wrong
-        if wrong or chosen.all:
+        bad += is_bad(result)
+        if chosen.all or is_bad(result):
             print(f'{case}: speed {result.speed:.3f}, energy {result.energy:.3f}, held '
-                  f'{result.held:.4f}, {result.states} {result.causes}', flush=True)
-    for name in ('speed', 'energy', 'held'):
+                  f'{result.held:.4f}, thrown {result.thrown:.3f}, {result.states} '
+                  f'{result.causes}', flush=True)
+    for name in ('speed', 'energy', 'held', 'thrown'):
         case, result = max(found, key=lambda each: getattr(each[1], name))
         print(f'worst {name} of {len(found)}: {getattr(result, name):.3f}, seed {case.seed}')
     print(f'{bad} of {len(found)} beyond their bounds')

@@ -39,7 +39,7 @@ from typing import Any, NamedTuple
 from benchmark.node.process import usage
 from builtin_interfaces.msg import Duration
 import numpy as np
-from rbd_ros.control.modes.modes import Takes, taking
+from rbd_ros.control.modes import Takes, taking
 from rcl_interfaces.msg import Parameter, ParameterType, ParameterValue
 from rcl_interfaces.srv import SetParameters
 import rclpy

@@ -32,7 +32,7 @@ from rbd_ros.control.interface.events import Event, Kind, NEVER, NONE, Result
 from rbd_ros.control.laws.law_records import LawCode
 from rbd_ros.control.references.pieces import Ring
 from rbd_ros.control.step.state import Parameters, State
-from rbd_ros.control.supervisor.states import State as SupervisorState
+from rbd_ros.control.supervisor.states import SupervisorState
 
 PAGE = Path(__file__).parent / 'controller_records.md'
 

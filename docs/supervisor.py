@@ -24,14 +24,15 @@ from __future__ import annotations
 import math
 from pathlib import Path
 
-from rbd_ros.control.supervisor.states import State
-from rbd_ros.control.supervisor.transitions import Event, Row, ROWS
+from rbd_ros.control.supervisor.states import SupervisorState as State
+from rbd_ros.control.supervisor.transitions import Row, ROWS, Trigger
 
 FOLDER = Path(__file__).parent
 BEGIN, END = '<!-- transitions of the supervisor -->', '<!-- end of the transitions -->'
 
-EVENTS = {Event.ACTIVATE: 'activation', Event.RESET: 'reset', Event.FAULT: 'any cause',
-          Event.FRESH: 'a fresh state', Event.SENT: 'a torque was sent', Event.TIME: 'time passes'}
+EVENTS = {Trigger.ACTIVATE: 'activation', Trigger.RESET: 'reset', Trigger.FAULT: 'any cause',
+          Trigger.FRESH: 'a fresh state', Trigger.SENT: 'a torque was sent',
+          Trigger.TIME: 'time passes'}
 WIDTH, HEIGHT = 118, 40  # of a box
 PLACES = {
     State.INACTIVE: (70, 50), State.PROBING: (310, 50), State.RAMPING_IN: (490, 50),
@@ -52,7 +53,7 @@ COLOURS = {
 
 def words(row: Row) -> str:
     """Return what a row needs, in words."""
-    if row.event is Event.FAULT and row.conditions:  # these are of the cause
+    if row.event is Trigger.FAULT and row.conditions:  # these are of the cause
         return ', '.join(row.conditions)
     return ', '.join([EVENTS[row.event], *row.conditions])
 

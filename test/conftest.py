@@ -21,7 +21,7 @@ from importlib.util import find_spec
 import logging
 
 from isolation import pytest_runtest_protocol
-from ordering import shuffle, slowest_first
+from ordering import begin_apart, shuffle, slowest_first
 from outcomes import (
     pytest_collection_finish,
     pytest_collectreport,
@@ -69,8 +69,9 @@ logging.getLogger('rbd_ros').propagate = True
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Settle which sample is drawn."""
+    """Settle which sample is drawn, and where to begin."""
     sampling.choose(config)
+    begin_apart(config)
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:

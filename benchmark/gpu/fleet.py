@@ -77,8 +77,7 @@ def pack(file: Path) -> None:
     from rbd_ros.compiler.gpu.targets import emit, PTX
     from rbd_ros.compiler.procedure import bind
     from rbd_ros.control.controller import Controller
-    from rbd_ros.control.fleet.closed_loop import closed_step, plant_of, World
-    from rbd_ros.control.fleet.fleet import bindings_of
+    from rbd_ros.control.fleet import bindings_of, closed_step, plant_of, World
     from rbd_ros.control.parameters.assembly import build_settings, compile_kernels
     from rbd_ros.control.parameters.table import defaults
     from rbd_ros.control.robot import make_robot
@@ -116,7 +115,7 @@ def pack(file: Path) -> None:
     for i in range(CHECKED):
         other = begun()
         plant.inputs['q'][:], plant.inputs['qd'][:], plant.inputs['time'][:] = q[i], 0.0, 0.0
-        run = bind(closed_step, *other.given, World(other.x.sizes), plant_of(plant))
+        run = bind(closed_step, *other.given, plant_of(plant, World(other.x.sizes)))
         for k in range(START + MOVED):
             if k == START:
                 plant.inputs['qd'][:] = PUSH

@@ -40,7 +40,7 @@ from rbd_ros.command_line.timing import best_times
 from rbd_ros.control.controller import Controller
 from rbd_ros.control.parameters.assembly import build_robot, build_settings, compile_kernels
 from rbd_ros.control.parameters.table import defaults
-from rbd_ros.control.supervisor.states import State
+from rbd_ros.control.supervisor.states import SupervisorState as State
 import yaml
 
 RATE = 500.0  # Hz

@@ -17,6 +17,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+import enum
 import re
 
 import numpy as np
@@ -29,29 +30,21 @@ from rbd_ros.compiler.records import Record
 from rbd_ros.compiler.source.c_procedures import emit_procedure
 from rbd_ros.compiler.source.c_structs import comment, summary
 from rbd_ros.control.controller import Controller
-from rbd_ros.control.force_torque.words import SensorWord
-from rbd_ros.control.interface.cause_codes import CauseCode
 from rbd_ros.control.interface.causes import Cause
 from rbd_ros.control.interface.events import Kind
-from rbd_ros.control.joint_states.words import ArrivalWord
+from rbd_ros.control.interface.results import ResultCode
+from rbd_ros.control.interface.words import TABLES
 from rbd_ros.control.kernels.kernels import LawKernels
-from rbd_ros.control.laws.words import LawWord
-from rbd_ros.control.load.words import LoadWord
-from rbd_ros.control.observers.words import ObserverWord
 from rbd_ros.control.parameters.assembly import settings_of_file
 from rbd_ros.control.parameters.settings import Settings
-from rbd_ros.control.references.feeding import Turn
+from rbd_ros.control.references.feeder import Turn
 from rbd_ros.control.references.goal_watch import GoalStatus
-from rbd_ros.control.references.joint_stream import Streamed
+from rbd_ros.control.references.joint_requests import Streamed
 from rbd_ros.control.references.points import Use
 from rbd_ros.control.references.polynomials import Task
-from rbd_ros.control.references.results import ResultCode
-from rbd_ros.control.references.words import PointWord, ReferenceWord
 from rbd_ros.control.robot import Robot
 from rbd_ros.control.step.step import step
-from rbd_ros.control.step.words import FlowWord
 from rbd_ros.control.supervisor.states import StateCode
-from rbd_ros.control.supervisor.words import SupervisorWord
 from rbd_ros.control.tape import RECORDS, Tape
 from rbd_ros.model.positions import neutral
 from rbd_ros.quoting import in_comment
@@ -64,9 +57,8 @@ NODE = '/controller'
 #: Share of its limit by which a torque of the sample may differ.
 SHARE = 1e-9
 #: What numbers of the records stand for.
-_CODES = (Kind, StateCode, CauseCode, GoalStatus, FlowWord, ArrivalWord, SupervisorWord,
-          ReferenceWord, PointWord, LawWord, ObserverWord, LoadWord, SensorWord, Streamed,
-          Task, Turn, Use, ResultCode)
+_CODES: tuple[type[enum.IntEnum], ...] = (
+    Kind, StateCode, Cause, GoalStatus, *TABLES, Streamed, Task, Turn, Use, ResultCode)
 #: s of joint states in the sample before somebody stops the robot, and after that.
 _START, _STOP = 2.0, 0.2
 #: Joint states between two events of the timer.

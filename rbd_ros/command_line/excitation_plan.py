@@ -26,7 +26,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from rbd_ros.compiler import Array
-from rbd_ros.control.paths.extrema import first_outside, powers
+from rbd_ros.control.paths.limits import first_outside, powers
 from rbd_ros.dynamics.robot import Dynamics
 from rbd_ros.errors import RbdError, SettingError
 from rbd_ros.identification.excitation import Bounds, excite

@@ -20,13 +20,13 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from rbd_ros.control.controller import Controller
+from rbd_ros.control.interface.payload import payload_vector, PayloadError, rotation
+from rbd_ros.control.interface.words import LoadWord
 from rbd_ros.control.joint_states.ages import gravity_age
-from rbd_ros.control.load.payload import payload_vector, PayloadError, rotation
-from rbd_ros.control.load.payload_check import PayloadCheck
-from rbd_ros.control.load.tilt import find_down, Tilt
-from rbd_ros.control.load.words import TEXTS
-from rbd_ros.control.modes.modes import Takes, taking
+from rbd_ros.control.load.load import find_down, Tilt
+from rbd_ros.control.modes import Takes, taking
 from rbd_ros.control.parameters.settings import Settings
+from rbd_ros.control.payload_check import PayloadCheck
 from rbd_ros.control.robot_now import ControlledRobot
 from rbd_ros.errors import RbdError
 from rbd_ros.nodes.controller.robot_frames import RobotFrames
@@ -138,7 +138,7 @@ class RecordedInputs:
         tilt.turn[:] = q.x, q.y, q.z, q.w
         find_down(tilt, *self._age.records)
         if tilt.word:
-            raise PayloadError(TEXTS[int(tilt.word)]('', tilt.a, 0.0, 0.0))
+            raise PayloadError(LoadWord(int(tilt.word)).text('', tilt.a))
         if tilt.fresh:
             self._controller.take_gravity(now, now, tilt.down[3], tilt.down[:3].copy())
 

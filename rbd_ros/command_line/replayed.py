@@ -36,13 +36,13 @@ from rbd_ros.command_line.replayed_clock import ControlClock
 from rbd_ros.compiler import Array
 from rbd_ros.control.controller import Controller
 from rbd_ros.control.interface.causes import Cause
-from rbd_ros.control.modes.mode_file import read_modes
-from rbd_ros.control.modes.modes import Mode
+from rbd_ros.control.interface.row import Value
+from rbd_ros.control.modes import Mode
 from rbd_ros.control.parameters.assembly import build_robot, build_settings, compile_kernels
-from rbd_ros.control.parameters.row import Value
+from rbd_ros.control.parameters.mode_file import read_modes
 from rbd_ros.control.parameters.table import defaults, with_modes
 from rbd_ros.control.references.trajectory import read_points
-from rbd_ros.control.supervisor.states import State
+from rbd_ros.control.supervisor.states import SupervisorState as State
 from rbd_ros.errors import nearest, RbdError
 from rbd_ros.identification.bag import (
     BagError, read_in_order, read_sent, topics as recorded_topics)

@@ -32,6 +32,8 @@ from numpy.typing import NDArray
 
 from rbd_ros.compiler.backends import BACKENDS, has_llvm
 from rbd_ros.compiler.language.foreign import Foreign as Foreign
+from rbd_ros.compiler.language.kernels import (
+    check_sizes, gives as gives, NamedKernel as NamedKernel, takes as takes)
 from rbd_ros.compiler.language.octets import Bytes as Bytes
 from rbd_ros.compiler.records import plain_array, Record
 
@@ -62,6 +64,7 @@ def bind(function: Callable[..., None], *given: object, backend: str = 'auto',
     """
     if backend not in BACKENDS:
         raise ValueError(f'no backend "{backend}" (known: {", ".join(BACKENDS)})')
+    check_sizes(given)
     if backend == 'llvm' or (backend == 'auto' and has_llvm()):
         from rbd_ros.compiler.native.native_procedure import compiled
         try:
@@ -96,6 +99,7 @@ def bind_free(function: Callable[..., None], *given: object) -> FreeProcedure:
         raise OSError(f'{function.__name__} cannot run without the lock of the interpreter: '
                       'machine code is made by llvmlite, which is not installed')
     from rbd_ros.compiler.native.native_procedure import compiled
+    check_sizes(given)
     return compiled(function).bind_free(given)
 
 

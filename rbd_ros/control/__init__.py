@@ -15,25 +15,36 @@
 """
 Everything of the controller that needs no ROS: one function from events to torques, and its parts.
 
-The rooms, in the order in which a joint state passes them:
+The rooms, in the order in which a joint state passes them on its way to a torque:
 
-- ``interface``: the event that comes in, the result that goes out, the causes of faults
-- ``joint_states``: names, ages, plausibility of what arrives
-- ``supervisor``: which kind of torque may be sent, by one table
-- ``start``, ``monitors``: what is checked before the first torque, and from then on
-- ``references``: set-points, trajectories, goals, poses
-- ``laws``, ``kernels``: the law of the mode, hold and brake; their traced dynamics
-- ``load``, ``observers``: payload and gravity; what else moves the robot
+- ``interface``: the event that comes in, the result that goes out, all that may be said
+- ``joint_states``: finds the joints in a message, its age, and whether it can be true
+- ``supervisor``: decides by one table which kind of torque may be sent
+- ``monitors``: refuses a start, and stops what leaves its bounds
+- ``references``: what the torque is to follow: set-points, trajectories, goals, poses
+- ``load``: what the torque carries: payload, and where down is
+- ``force_torque``: what a sensor feels, and the force that the torque is to exert
+- ``laws``: computes the torque of the mode, of a hold or a brake
+- ``kernels``: the dynamics in it, traced and compiled for one robot
+- ``observers``: what moves the robot besides its torque; sensors that are frozen
 - ``torque``: what is due, faded, limited
-- ``step``: the function that calls them, and the whole state
-- ``modes``, ``parameters``: what can be chosen; ``numerics``: small means
+- ``step``: calls all of them: one function, and the whole state; around it the session, which is
+  the same in every host: requests, answers, leases of goals, what is said
+- ``parameters``: what can be chosen, and what is refused; modes are in ``modes.py``
+- ``paths``: timed paths of the tip, made and checked before the joints follow them
+- ``numerics``: medians, angles, leaky counters, which several rooms use
+
+Some letters mean the same in all of them: ``x`` is a state, of the controller or of one of its
+parts, and may change; ``u`` the event; ``p`` parameters that belong to ``x``; ``y`` the result;
+``k`` compiled kernels; ``w`` room for numbers that last for one step. ``now`` is the control time
+(steady time; the ROS clock under sim time), ``steady`` the time of a clock that never stops, both
+in s; without sim time they are the same number. In the words of a sentence ``a``, ``b`` and ``c``
+are its three numbers.
 
 How a node uses it
 ==================
 
-Two clocks enter everywhere: ``now``, the control clock (steady time; the ROS clock under sim
-time), and ``steady``, which never stops. Without sim time they are the same number. One thread
-owns all objects here; other threads hand requests to it with ``controller.post``.
+One thread owns all objects here; other threads hand requests to it with ``controller.post``.
 
 Configure
     ``parameters.assembly`` turns parameters and a description into a ``Robot``, its ``Settings``

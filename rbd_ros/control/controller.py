@@ -26,26 +26,24 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from rbd_ros.compiler import Bound
 from rbd_ros.control.interface.causes import Cause
 from rbd_ros.control.interface.events import Kind, NOBODY
+from rbd_ros.control.interface.results import GoalError, ResultCode
+from rbd_ros.control.interface.words import FlowWord, SessionWord
 from rbd_ros.control.parameters.settings import Settings
 from rbd_ros.control.references.goals import Tolerances
 from rbd_ros.control.references.joint_intake import JointIntake
-from rbd_ros.control.references.joint_stream import Streamed
-from rbd_ros.control.references.results import GoalError, ResultCode
-from rbd_ros.control.references.task_intake import TaskIntake
-from rbd_ros.control.references.trajectory import Knots
+from rbd_ros.control.references.joint_requests import Streamed
+from rbd_ros.control.references.targets import TaskIntake
+from rbd_ros.control.references.trajectory import check_speed, check_times, Knots
+from rbd_ros.control.step.requests import (
+    admit_reference, answer_request, answer_stop, ask_stop, blame, Session)
 from rbd_ros.control.step.state import fill_parameters
-from rbd_ros.control.step.words import FlowWord
 from rbd_ros.control.stepping import Array, Stepping
-from rbd_ros.control.supervisor.states import State as SupervisorState
+from rbd_ros.control.supervisor.states import SupervisorState
 from rbd_ros.control.throttle import Throttle, with_suppressed
 from rbd_ros.errors import RbdError
 
 __all__ = ['Controller', 'Outdated']
 
-_CAUSES = tuple(Cause)
-
-#: why a start is refused that was asked for before a stop and comes after it
-_STOPPED = '~/stop was called meanwhile'
 
 #: s by which a trajectory, made of the reference of some time ago, may come too late: the first
 #: time, and each next time that it is made twice as much. It joins the reference within five times
@@ -74,6 +72,8 @@ class Controller(Stepping):
         robot, references = settings.robot, self.x.references
         #: set that will be in force once the posted requests have run
         self.accepted = settings
+        #: what was asked for last, and its answer
+        self.session = Session({})
         #: gravity with which the robot was activated, m/s^2
         self.started = settings.numbers('gravity')
         #: counts what makes a plan outdated: a reference, a goal, a reset, parameters, a payload
@@ -95,59 +95,55 @@ class Controller(Stepping):
         """
         Begin to check states; every stream must prove again that it is fresh.
 
-        :param now: control time, s.
-        :param steady: steady time, s.
         :returns: the reason of a refusal, or nothing.
         """
-        self.changes += 1
-        try:
-            self._step(Kind.ACTIVATE, now, steady)
-        except Outdated:
-            return _STOPPED
-        if not self.y.answer:
+        refused = self._begin_anew(Kind.ACTIVATE, now, steady)
+        if not refused:
             self.intake.restart()
             self.started = self.settings.numbers('gravity')
-        return self._refusal()
+        return refused
 
     def reset(self, now: float, steady: float) -> str:
         """
         Clear latched faults.
 
-        :param now: control time, s.
-        :param steady: steady time, s.
         :returns: the reason of a refusal, or nothing.
         """
-        self.changes += 1
-        try:
-            self._step(Kind.RESET, now, steady)
-        except Outdated:
-            return _STOPPED
-        if not self.y.answer and self.state is SupervisorState.PROBING:  # streams are checked anew
+        refused = self._begin_anew(Kind.RESET, now, steady)
+        if not refused and self.state is SupervisorState.PROBING:  # streams are checked anew
             self.intake.restart()
-        return self._refusal()
+        return refused
 
     def fault(self, steady: float, cause: Cause, text: str = '') -> None:
         """
         Stop for a cause from outside.
 
-        :param steady: steady time, s.
         :param cause: why.
         :param text: what exactly.
         """
         # What follows from a fault does not explain it.
         if cause.name not in self._fault_sentences.by_cause:
             self.speaker.outside[cause.name] = text
-        self.u.cause = _CAUSES.index(cause)
-        self.u.numbers[:2] = FlowWord.OUTSIDE, NOBODY
+        blame(self.u, cause, FlowWord.OUTSIDE)
         self._step(Kind.FAULT, self.x.now, steady)
+
+    def stop(self, steady: float) -> str:
+        """
+        Answer ~/stop where no loop does.
+
+        :returns: what has happened.
+        """
+        ask_stop(self.session, self.x, self.u)
+        if self.session.due:
+            self._step(Kind.FAULT, self.x.now, steady)
+        answer_stop(self.session, self.x)
+        return self.answer
 
     def apply(self, settings: Settings, now: float, steady: float) -> None:
         """
         Take new parameters, all at once between two steps; structural ones stay as they are.
 
         :param settings: valid set for the same robot.
-        :param now: control time, s.
-        :param steady: steady time, s.
         """
         self.changes += 1
         self.settings = self.speaker.settings = settings.with_structure_of(self.settings)
@@ -158,12 +154,7 @@ class Controller(Stepping):
         self._step(Kind.PARAMETERS, now, steady)
 
     def hold(self, now: float, steady: float) -> None:
-        """
-        Let references come to rest.
-
-        :param now: control time, s.
-        :param steady: steady time, s.
-        """
+        """Let references come to rest."""
         self.changes += 1
         self._step(Kind.HOLD, now, steady)
 
@@ -171,8 +162,6 @@ class Controller(Stepping):
         """
         Begin a ramp to another payload.
 
-        :param now: control time, s.
-        :param steady: steady time, s.
         :param payload: ten numbers of ``payload_vector``.
         """
         self.changes += 1
@@ -183,8 +172,6 @@ class Controller(Stepping):
         """
         Take where down is.
 
-        :param now: control time, s.
-        :param steady: steady time, s.
         :param when: control time of measuring, s.
         :param down: unit vector in the base.
         """
@@ -196,8 +183,6 @@ class Controller(Stepping):
         """
         Take a reading of the force-torque sensor.
 
-        :param now: control time, s.
-        :param steady: steady time, s.
         :param wrench: moment, force; in the axes of the sensor.
         :param stamp: ``header.stamp``, s and ns; zero: none.
         """
@@ -210,8 +195,6 @@ class Controller(Stepping):
 
         Without it the output is taken for free for ever.
 
-        :param now: control time, s.
-        :param steady: steady time, s.
         :param until: steady time, s.
         """
         self.u.numbers[0] = until
@@ -221,16 +204,10 @@ class Controller(Stepping):
         """
         Take what the sensor reads at rest, without the tool, as its bias.
 
-        :param now: control time, s.
-        :param steady: steady time, s.
         :returns: the reason of a refusal, or nothing.
         """
         self._step(Kind.TARE, now, steady)
-        word, told = int(self.y.answer), int(self.y.told)
-        if not word:
-            return ''
-        numbers = self.y.words[0, 2:].tolist() if told else [0.0] * 3
-        return self.speaker.text(word, NOBODY, *numbers)
+        return self._judge()
 
     @property
     def goal(self) -> Hashable | None:
@@ -246,13 +223,23 @@ class Controller(Stepping):
         """
         self.joint_intake.check(knots)
 
+    def check_goal(self, knots: Knots, start: float | None, now: float) -> None:
+        """
+        Refuse the points of a goal that it cannot follow.
+
+        :param knots: the points.
+        :param start: control time of their time_from_start 0; None: now.
+        :raises GoalError: naming joint and limits.
+        """
+        self.check_points(knots)
+        check_speed(knots, self.p.references.joint.velocity, self.settings.robot.spoken())
+        check_times(knots, now if start is None else start, now)
+
     def take_points(self, now: float, steady: float, knots: Knots,
                     start_time: float | None = None) -> None:
         """
         Take the points of a message that is no goal.
 
-        :param now: control time, s.
-        :param steady: steady time, s.
         :param knots: its points.
         :param start_time: control time of its time_from_start 0; None: now, whenever it is taken.
         """
@@ -264,8 +251,6 @@ class Controller(Stepping):
         """
         Take a message of a stream of positions or velocities.
 
-        :param now: control time, s.
-        :param steady: steady time, s.
         :param numbers: one for each joint.
         :param of: what they are.
         """
@@ -277,8 +262,6 @@ class Controller(Stepping):
         """
         Follow a goal.
 
-        :param now: control time, s.
-        :param steady: steady time, s.
         :param knots: its points.
         :param start_time: control time of its time_from_start 0; None: now, whenever it is taken.
         :param key: by which its end is told in ``ended``.
@@ -287,8 +270,9 @@ class Controller(Stepping):
             cannot be followed.
         """
         self.changes += 1
-        if not self.working:
-            raise GoalError(ResultCode.INVALID_GOAL, f'the controller is {self.state.value}')
+        admit_reference(self.session, self.x)
+        if not self.session.due:
+            raise GoalError(ResultCode.INVALID_GOAL, self.answer)
         self._last_goal += 1
         self._goals[self._last_goal] = key
         try:
@@ -299,28 +283,26 @@ class Controller(Stepping):
             raise
         if self.y.answer:  # it will never end
             del self._goals[self._last_goal]
-            raise GoalError(ResultCode.INVALID_GOAL, self._refusal())
+            raise GoalError(ResultCode.INVALID_GOAL, self._judge())
 
-    def cancel(self, now: float, steady: float, key: Hashable, *, on_path: bool = False) -> None:
+    def cancel(self, now: float, steady: float, key: Hashable, *, on_path: bool = False,
+               silent: bool = False) -> None:
         """
         Cancel a goal and hold; nothing happens if it is not the active one.
 
-        :param now: control time, s.
-        :param steady: steady time, s.
         :param key: of the goal.
         :param on_path: whether to come to rest on its path; else as soon as each joint can.
+        :param silent: whether its client gives no sign of life, so that it is aborted.
         """
         self.changes += 1
         if self.goal is not None and self.goal == key:
-            self.u.numbers[:2] = self.x.references.joint.goal.active, on_path
+            self.u.numbers[:3] = self.x.references.joint.goal.active, on_path, silent
             self._step(Kind.CANCEL, now, steady)
 
     def pause(self, now: float, steady: float, paused: bool, *, end: bool = False) -> str:
         """
         Let a trajectory come to rest on its path, or go on.
 
-        :param now: control time, s.
-        :param steady: steady time, s.
         :param paused: whether to rest, else to go on.
         :param end: whether the trajectory is over once it rests; its goal is aborted.
         :returns: the reason of a refusal, or nothing.
@@ -328,15 +310,13 @@ class Controller(Stepping):
         self.changes += 1
         self.u.numbers[:2] = paused, end
         self._step(Kind.PAUSE, now, steady)
-        return self._refusal()
+        return self._judge()
 
     def take_pose(self, now: float, steady: float, position: Sequence[float],
                   quaternion: Sequence[float]) -> None:
         """
         Take a pose of the tip to go to.
 
-        :param now: control time, s.
-        :param steady: steady time, s.
         :param position: in the base, m.
         :param quaternion: x, y, z, w.
         """
@@ -347,8 +327,6 @@ class Controller(Stepping):
         """
         Take a velocity of the tip.
 
-        :param now: control time, s.
-        :param steady: steady time, s.
         :param twist: angular, linear; base axes.
         """
         self._take_reference(now, steady, lambda now: self._task_intake.target_twist(
@@ -358,8 +336,6 @@ class Controller(Stepping):
         """
         Take a wrench that the tip is to exert.
 
-        :param now: control time, s.
-        :param steady: steady time, s.
         :param wrench: moment, force; base axes.
         """
         self._take_reference(now, steady, lambda now: self._task_intake.target_wrench(
@@ -369,8 +345,6 @@ class Controller(Stepping):
         """
         Count a reference that was refused: several in a row while the robot moves are a fault.
 
-        :param now: control time, s.
-        :param steady: steady time, s.
         :param reason: why it was refused.
         """
         self.speaker.refused = reason
@@ -381,8 +355,9 @@ class Controller(Stepping):
     def _take_reference(self, now: float, steady: float, make: Callable[[float], None]) -> None:
         """Take a new reference while the law runs; a rejected one is logged, changes nothing."""
         self.changes += 1
-        if not self.working:
-            self._warn(self.state, f'the controller is {self.state.value}')
+        admit_reference(self.session, self.x)
+        if not self.session.due:
+            self._warn(self.state, self.answer)
             return
         try:
             self._repeat(now, steady, make)
@@ -410,6 +385,25 @@ class Controller(Stepping):
         if left is not None:
             self.events.append(('warning', with_suppressed(f'reference rejected: {reason}', left)))
 
-    def _refusal(self) -> str:
-        word, state = int(self.y.answer), self.x.command.supervisor.state
-        return self.speaker.text(word, NOBODY, state, 0.0, 0.0) if word else ''
+    def _begin_anew(self, kind: int, now: float, steady: float) -> str:
+        """Let a start happen, unless a stop came after it was asked for."""
+        self.changes += 1
+        try:
+            self._step(kind, now, steady)
+        except Outdated:
+            self.session.answer.begin(False)
+            self.session.answer.say(SessionWord.STOPPED_MEANWHILE, NOBODY, 0.0, 0.0, 0.0)
+            return self.answer
+        return self._judge()
+
+    def _judge(self) -> str:
+        """Return why the request that was the last event is refused; nothing: it was granted."""
+        answer_request(self.session, self.x, self.u, self.p, self.y)
+        return '' if self.session.answer.granted else self.answer
+
+    @property
+    def answer(self) -> str:
+        """Return what the last request led to, or why it was refused."""
+        rows = self.session.answer.words[:int(self.session.answer.count)].tolist()
+        return ', '.join(self.speaker.text(int(word), int(joint), *numbers)
+                         for word, joint, *numbers in rows)

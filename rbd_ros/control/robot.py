@@ -26,7 +26,7 @@ import numpy as np
 import numpy.typing as npt
 from rbd_ros.algorithms.loops.closure import closed_positions
 from rbd_ros.control.interface.sentences import JointName
-from rbd_ros.control.modes.modes import all_modes, Mode
+from rbd_ros.control.modes import all_modes, Mode
 from rbd_ros.control.throttle import short_list
 from rbd_ros.dynamics.robot import Dynamics
 from rbd_ros.dynamics.uncompiled import jacobian, mass_matrix

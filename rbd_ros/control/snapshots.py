@@ -24,7 +24,6 @@ import numpy.typing as npt
 from rbd_ros.compiler.procedure import Matrix, Vector
 from rbd_ros.compiler.records import field, Record
 from rbd_ros.control.force_torque.sensor import is_fresh
-from rbd_ros.control.laws.laws import law_tracks
 from rbd_ros.control.step.state import Parameters, State
 from rbd_ros.control.supervisor.due import due_now
 from rbd_ros.control.supervisor.states import Due
@@ -39,6 +38,8 @@ class Noted(Record):
 
     divider: float = field('', '', 'states between two that are noted; 0: none are')
     count: float = field('', '', 'states since the last one')
+    taken: float = field('', '', 'states that the step had taken at the last look')
+    fresh: bool = field('', '', 'whether the last look has noted one')
     stamp_s: float = field('', 's', 'of its message, whole seconds')
     stamp_ns: float = field('', 'ns', 'the rest of it')
     now: float = field('', 's', 'control time')
@@ -59,19 +60,21 @@ class Noted(Record):
 
 def note_state(noted: Noted, x: State, p: Parameters) -> None:
     """
-    Take a state after its step.
+    Take a state after its step, if there is a new one.
 
-    :param noted: gets it; ``count`` is 0 if it was noted.
+    :param noted: gets it; ``fresh`` says if it was noted.
     :param x: state of the controller.
-    :param p: its parameters.
     """
+    new, noted.taken, noted.fresh = x.taken != noted.taken, x.taken, False
+    if not new or noted.divider == 0.0:
+        return
     noted.total[:] += x.command.torque.limiter.last
     noted.count += 1.0
     if noted.count < noted.divider:
         return
     noted.stamp_s, noted.stamp_ns, noted.now, noted.steady = x.stamp_s, x.stamp_ns, x.now, x.steady
     noted.driven = due_now(x.command.supervisor) != Due.NOTHING
-    noted.tracks = law_tracks(x.laws)
+    noted.tracks = x.laws.tracks()
     noted.q[:] = x.joints.q
     noted.qd[:] = x.joints.qd
     noted.torque[:] = noted.total / noted.count
@@ -83,7 +86,7 @@ def note_state(noted: Noted, x: State, p: Parameters) -> None:
     # the last wrench of a sensor that has fallen silent is no measurement of now
     noted.sensed = x.sensor.known > 0.0 and is_fresh(x.sensor, p.sensor, x.now)
     noted.wrench[:] = x.sensor.wrench
-    noted.count = 0.0
+    noted.count, noted.fresh = 0.0, True
 
 
 class Snapshot(NamedTuple):
@@ -139,5 +142,5 @@ class Snapshots:
         """Record a state after its step."""
         self.noted.divider = self.divider
         note_state(self.noted, self._x, self._p)
-        if self.noted.count == 0.0:
+        if self.noted.fresh:
             self.kept.append(Snapshot.of(self.noted))

@@ -11,39 +11,33 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
 # See the License for the specific language governing permissions and
 # limitations under the License.
-"""What a step has said, in sentences: ordinary Python, outside of the step."""
+"""
+What a step has said, and latched faults, in sentences: ordinary Python, outside of the step.
+
+Sentences of faults are made while the records still say what was seen.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from rbd_ros.control.force_torque import words as sensor_words
 from rbd_ros.control.interface.causes import Cause
-from rbd_ros.control.interface.events import Result
+from rbd_ros.control.interface.words import (
+    ArrivalWord, FlowWord, LoadWord, ReferenceWord, Saying, SupervisorWord, word_of)
 from rbd_ros.control.joint_states.diagnosis import diagnosis_text
 from rbd_ros.control.joint_states.intake import Intake
-from rbd_ros.control.joint_states.words import arrival_texts, ArrivalWord
-from rbd_ros.control.laws import words as law_words
-from rbd_ros.control.load import words as load_words
-from rbd_ros.control.load.texts import likely_causes, load_text
-from rbd_ros.control.load.words import LoadWord
-from rbd_ros.control.observers import words as observer_words
+from rbd_ros.control.joint_states.words import arrival_text
+from rbd_ros.control.modes import names_in, Takes, taking
 from rbd_ros.control.parameters.settings import Settings
-from rbd_ros.control.references import words as reference_words
-from rbd_ros.control.references.words import ReferenceWord
 from rbd_ros.control.step.state import Parameters, State
-from rbd_ros.control.step.words import FlowWord
-from rbd_ros.control.supervisor.latch import Latched, latched
-from rbd_ros.control.supervisor.states import State as SupervisorState
-from rbd_ros.control.supervisor.words import supervisor_text, SupervisorWord
+from rbd_ros.control.supervisor.latch import Latch, Latched
+from rbd_ros.control.supervisor.states import SupervisorState
+from rbd_ros.control.texts import likely_causes, load_text
 
-__all__ = ['Speaker']
+__all__ = ['FaultSentences', 'Speaker']
 
 _STATES = tuple(SupervisorState)
-_OF_MODEL = (ArrivalWord.JUMP, ArrivalWord.DISAGREE, ArrivalWord.STALE, ArrivalWord.UNKNOWN)
 _STALE = (Cause.STATE_STALE, Cause.PRESCRIBED_STALE)
-_TEXTS = {**law_words.TEXTS, **observer_words.TEXTS, **reference_words.TEXTS,
-          **sensor_words.TEXTS}
 
 
 class Speaker:
@@ -61,20 +55,11 @@ class Speaker:
                  modes: Sequence[str]) -> None:
         self.settings = settings
         self._intake, self._x, self._p, self._modes = intake, x, p, tuple(modes)
-        self._arrival = arrival_texts(intake)
         #: what those outside have said of a cause, by its text
         self.outside: dict[str, str] = {}
         #: why the last reference was refused
         self.refused = ''
         self._told: dict[Cause, tuple[Latched, str]] = {}  # sentences of faults that have come
-
-    def said(self, y: Result) -> list[tuple[str, str]]:
-        """
-        Return what a step has told, as kinds and texts.
-
-        :param y: its result.
-        """
-        return self.sentences(y.words[:int(y.told)].tolist())
 
     def sentences(self, rows: Sequence[Sequence[float]]) -> list[tuple[str, str]]:
         """
@@ -84,18 +69,12 @@ class Speaker:
         """
         found = []
         for word, joint, *numbers in rows:
-            kind = self._kind(int(word))
+            said = word_of(word)
+            kind = said.kind if said else 'warning'
             for line in self.text(int(word), int(joint), *numbers).split('\n'):
                 if line:
                     found.append((kind, line))
         return found
-
-    def _kind(self, word: int) -> str:
-        if word == FlowWord.STATE:
-            return 'state'
-        if word == FlowWord.MODE:
-            return 'mode'
-        return load_words.KINDS.get(word, 'warning')
 
     def text(self, word: int, joint: int, a: float, b: float, c: float) -> str:
         """
@@ -103,32 +82,34 @@ class Speaker:
 
         :param word: its code.
         :param joint: that it is about.
-        :param a: first number.
-        :param b: second number.
-        :param c: third number.
         """
-        if word == FlowWord.STATE:
-            return _STATES[int(a)].value
-        if word == FlowWord.MODE:
-            return self._modes[int(a)]
-        if word == FlowWord.RECOVERS:
-            ended = latched(self._x.command.supervisor.recovered)
-            return f'recovers by itself: {"; ".join(map(self.fault, ended))}'
-        if word in (ReferenceWord.OTHER_MODE, ReferenceWord.NOT_RUNNING):
-            x = self._x
-            return _TEXTS[word](self._modes[int(x.mode)] if word == ReferenceWord.OTHER_MODE else
-                                _STATES[int(x.command.supervisor.state)].value, a, b, c)
-        names = self._intake.joints if word in _OF_MODEL else self.settings.robot.spoken()
-        name = names[joint] if 0 <= joint < len(names) else ''
-        if word in tuple(ArrivalWord):
-            return self._arrival[word](name, a, b, c)
-        if word in tuple(LoadWord):
+        said, robot = word_of(word), self.settings.robot
+        if said is None:
+            return ''
+        if isinstance(said, LoadWord):
             return load_text(word, joint, (a, b, c), self.settings, self._x.start)
-        if word == SupervisorWord.REFUSED_IN_A_ROW:
-            return f'{supervisor_text(word, name, a, b, c, "")}; the last one: {self.refused}'
-        if word in tuple(SupervisorWord):
-            return supervisor_text(word, name, a, b, c, likely_causes(self.settings))
-        return _TEXTS[word](name, a, b, c) if word in _TEXTS else ''
+        names = self._intake.joints if 'model_joint' in said.sentence.names else robot.spoken()
+        name = names[joint] if 0 <= joint < len(names) else ''
+        if isinstance(said, ArrivalWord):
+            return arrival_text(self._intake, word, name, a, b, c)
+        return said.text(name, a, b, c, **{place: self._named(place, said, a, c)
+                                           for place in said.sentence.names - {'joint'}})
+
+    def _named(self, place: str, said: Saying, a: float, c: float) -> str:
+        """Return what a sentence is about besides a joint."""
+        x = self._x
+        if place == 'state':
+            return _STATES[int(x.command.supervisor.state if said == ReferenceWord.NOT_RUNNING
+                               else a)].value
+        if place == 'mode':
+            return self._modes[int(x.mode if said == ReferenceWord.OTHER_MODE else a)]
+        if place == 'modes':
+            return names_in(taking(Takes.TRAJECTORY, self.settings.robot.own_modes), 'or')
+        if place == 'causes':
+            return f'. {likely_causes(self.settings)}' if c > 0.0 else ''
+        if place == 'recovered':
+            return '; '.join(map(self.fault, x.command.supervisor.recovered.listed()))
+        return self.refused if place == 'refusal' else ''
 
     def fault(self, fault: Latched) -> str:
         """
@@ -145,7 +126,7 @@ class Speaker:
     def _make(self, fault: Latched) -> str:
         if fault.word == FlowWord.OUTSIDE:
             detail = self.outside.get(fault.cause.name, '')
-        elif fault.cause in _STALE and fault.word not in tuple(SupervisorWord):
+        elif fault.cause in _STALE and not isinstance(word_of(fault.word), SupervisorWord):
             detail = self.diagnosis()  # every joint, each with its reason
         else:
             detail = self.text(fault.word, fault.joint, *fault.numbers)
@@ -156,3 +137,31 @@ class Speaker:
         x = self._x
         return diagnosis_text(x.states, x.joints, self._p.structure, self._p.states.ages,
                               self._intake, max(x.now, x.command.supervisor.clock))
+
+
+class FaultSentences:
+    """
+    One sentence for each latched cause.
+
+    :param faults: causes as the step latches them.
+    :param speaker: makes the sentences.
+    """
+
+    def __init__(self, faults: Latch, speaker: Speaker) -> None:
+        self._faults, self._speaker = faults, speaker
+        self._seen = b''  # the causes as they stood in the record when the sentences were made
+        #: sentences by the names of their causes, first one first
+        self.by_cause: dict[str, str] = {}
+
+    def update(self) -> None:
+        """Make the sentences of new causes, and drop those of cleared ones."""
+        seen = self._faults.order.tobytes() + self._faults.details.tobytes()
+        if seen == self._seen:
+            return
+        self._seen = seen  # one step may clear a cause and find another one
+        self.by_cause = {each.cause.name: self._speaker.fault(each)
+                         for each in self._faults.listed()}
+
+    def text(self) -> str:
+        """Return all sentences in one line."""
+        return '; '.join(self.by_cause.values())

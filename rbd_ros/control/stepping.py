@@ -27,25 +27,30 @@ import numpy as np
 import numpy.typing as npt
 
 from rbd_ros.compiler import Bound, procedure
-from rbd_ros.control.force_torque.sensor import restart_sensor
+from rbd_ros.control.force_torque.sensor import is_fresh, restart_sensor
+from rbd_ros.control.interface.causes import Cause
 from rbd_ros.control.interface.events import Event, Kind, Result
-from rbd_ros.control.joint_states.arrival import fill_states
+from rbd_ros.control.interface.results import Outcome
+from rbd_ros.control.joint_states.arrival import fill_states, is_ready
+from rbd_ros.control.joint_states.diagnosis import missing_joints
 from rbd_ros.control.joint_states.forms import MOST_NAMES, ROOM
 from rbd_ros.control.joint_states.intake import fill_structure
-from rbd_ros.control.joint_states.sources import SOURCES
+from rbd_ros.control.joint_states.sources import Reason, SOURCES
 from rbd_ros.control.laws.design import design
 from rbd_ros.control.load.load import restart_load
+from rbd_ros.control.monitors.guards import is_alive
 from rbd_ros.control.parameters.settings import Settings
 from rbd_ros.control.references.feeder import Feeder
-from rbd_ros.control.references.goal_outcomes import EndedGoals
+from rbd_ros.control.references.goals import EndedGoals
 from rbd_ros.control.references.pieces import Ring
-from rbd_ros.control.references.results import Outcome
 from rbd_ros.control.snapshots import Snapshots
-from rbd_ros.control.speaker import Speaker
-from rbd_ros.control.state_view import StateView
+from rbd_ros.control.speaker import FaultSentences, Speaker
 from rbd_ros.control.step.exchange import exchange, Mail, Notes
+from rbd_ros.control.step.seen import gather_words, Seen
 from rbd_ros.control.step.state import (
     fill_parameters, kernels_of, Parameters, State, Work)
+from rbd_ros.control.supervisor.due import is_blind, is_finished
+from rbd_ros.control.supervisor.states import SupervisorState
 from rbd_ros.wire.command import Slots
 from rbd_ros.wire.messages import COMMANDS, joint_state
 from rbd_ros.wire.reading import MOST_BYTES
@@ -61,10 +66,14 @@ _KIND, _NOW, _STEADY = (Event.single_place(name) for name in ('kind', 'now', 'st
 _ARRIVED, _ATTENTION = Notes.single_place('arrived'), Notes.single_place('attention')
 _SEND = Result.single_place('send')
 
+_STATES = tuple(SupervisorState)
+_WORKING = (SupervisorState.RAMPING_IN, SupervisorState.RUNNING)
+_ASKED = (Cause.DEACTIVATED.name, Cause.SIGNAL.name)
 
-class Stepping(StateView):
+
+class Stepping:
     """
-    A robot whose states become torques.
+    A robot whose states become torques, and what can be seen of it.
 
     :param settings: valid set of parameters.
     :param kernels: compiled laws by name.
@@ -79,7 +88,10 @@ class Stepping(StateView):
         sizes = {'n': len(robot.joints), 'm': robot.model.nv, 's': SOURCES}
         x, p = State(sizes), Parameters(sizes)
         intake = fill_structure(p.structure, x.joints, settings)
-        super().__init__(x, p, intake, Speaker(settings, intake, x, p, modes), modes)
+        self.x, self.p, self.intake, self._modes = x, p, intake, modes
+        #: makes sentences
+        self.speaker = Speaker(settings, intake, x, p, modes)
+        self._fault_sentences = FaultSentences(x.command.supervisor.faults, self.speaker)
         #: set in force
         self.settings = settings
         self.kernels, self._publish = kernels, publish
@@ -110,6 +122,7 @@ class Stepping(StateView):
         self.snapshots = Snapshots(x, p)
         self.events: deque[tuple[str, str]] = deque(maxlen=1000)  # kind, text
         self.ended: deque[tuple[Hashable, Outcome]] = deque()  # goals, for whoever asked for them
+        self._seen = Seen({})
         self._goals: dict[int, Hashable] = {}  # keys of goals by their numbers
         #: posted, not yet run, with the number of stops before
         self.requests: deque[tuple[Request, int]] = deque()
@@ -136,6 +149,88 @@ class Stepping(StateView):
         design(self.x.design.plain(), self.p.design.plain(), self.p.design.delay, 0.0)
         self._step(Kind.PARAMETERS, 0.0, 0.0)
 
+    # -- what can be seen: nothing here changes anything ------------------------------------
+
+    @property
+    def sensor_ready(self) -> bool:
+        """Return whether the force-torque sensor can be used, or there is none."""
+        return bool(is_fresh(self.x.sensor, self.p.sensor, max(
+            self.x.now, self.x.command.supervisor.clock)))
+
+    @property
+    def state(self) -> SupervisorState:
+        """Return the state of the supervisor."""
+        return _STATES[int(self.x.command.supervisor.state)]
+
+    @property
+    def mode(self) -> str:
+        """Return the mode."""
+        return self._modes[int(self.x.mode)]
+
+    @property
+    def working(self) -> bool:
+        """Return whether the law acts, its gains ramped or not."""
+        return self.state in _WORKING
+
+    @property
+    def finished(self) -> bool:
+        """Return whether nothing more will be sent without a new request."""
+        return is_finished(self.x.command.supervisor)
+
+    @property
+    def blind(self) -> bool:
+        """Return whether the torque that is due needs no state: the timer sends it."""
+        return is_blind(self.x.command.supervisor)
+
+    @property
+    def ready(self) -> bool:
+        """Return whether every joint was known and young enough at the last event."""
+        return is_ready(self.x.joints, self.x.now)
+
+    @property
+    def tracks(self) -> bool:
+        """Return whether the law in force follows the reference of the joints."""
+        return self.x.laws.tracks()
+
+    @property
+    def leads(self) -> bool:
+        """Return whether the law in force follows the reference of the tip."""
+        return self.x.laws.leads()
+
+    def faults(self) -> dict[str, str]:
+        """Return the sentences of all latched faults by cause, first one first."""
+        return dict(self._fault_sentences.by_cause)
+
+    def fault_text(self) -> str:
+        """Return every latched fault in one line; a requested end is no fault."""
+        return '; '.join(text for cause, text in self.faults().items() if cause not in _ASKED)
+
+    def refusal(self) -> str:
+        """Return why the last joint state was not used; empty: it was."""
+        return self._sentence(self.x.states.sources.reason)
+
+    def lateness(self) -> str:
+        """Return in what states do not come in time before the start; empty: they do."""
+        return self._sentence(self.x.states.punctual.late)
+
+    def _sentence(self, why: Reason) -> str:
+        return self.speaker.text(int(why.word), int(why.joint), why.a, why.b,
+                                 why.c) if why.word else ''
+
+    def missing_states(self) -> str:
+        """Return which joints are unknown or too old, and why; empty: none."""
+        return self.speaker.diagnosis()
+
+    def missing_prescribed(self) -> list[str]:
+        """Return the joints that are not controlled and are unknown or too old."""
+        x, structure = self.x, self.p.structure
+        return [self.intake.joints[j] for j in missing_joints(x.joints, structure, x.now)
+                if not structure.controlled[j]]
+
+    def is_pressed(self, steady: float) -> bool:
+        """Return whether the dead-man switch lets the robot move."""
+        return is_alive(self.x.dead_man, self.p.monitors, steady)
+
     # -- events, in the control thread --------------------------------------------------------
 
     def take_state(self, now: float, steady: float, names: tuple[str, ...], position: Values,
@@ -144,7 +239,6 @@ class Stepping(StateView):
         Take a joint state.
 
         :param now: control time of reception, s.
-        :param steady: steady time, s.
         :param names: joint names.
         :param position: positions.
         :param velocity: velocities, or none.
@@ -166,7 +260,6 @@ class Stepping(StateView):
         Take a joint state as it comes from the network.
 
         :param now: control time of reception, s.
-        :param steady: steady time, s.
         :param data: serialized sensor_msgs/JointState.
         :returns: whether a torque was sent; None if it is no plain joint state, as
             :mod:`rbd_ros.wire.joint_state` says, and nothing has happened.
@@ -184,7 +277,6 @@ class Stepping(StateView):
         Count and announce a message that cannot be read; it is a fault only if it goes on.
 
         :param now: control time of reception, s.
-        :param steady: steady time, s.
         :param text: what is wrong with it.
         :returns: whether a torque was sent.
         """
@@ -196,8 +288,6 @@ class Stepping(StateView):
         """
         Take the steady timer.
 
-        :param now: control time, s.
-        :param steady: steady time, s.
         :returns: whether a torque was sent.
         """
         if self.requests:
@@ -209,7 +299,6 @@ class Stepping(StateView):
         """
         Take one message of the dead-man switch; letting it go stops at once.
 
-        :param steady: steady time, s.
         :param pressed: whether the operator holds it; one false between any number of true counts.
         """
         self.u.pressed = float(pressed)
@@ -225,12 +314,7 @@ class Stepping(StateView):
         self.wake()
 
     def serve(self, now: float, steady: float) -> None:
-        """
-        Run the posted requests.
-
-        :param now: control time, s.
-        :param steady: steady time, s.
-        """
+        """Run the posted requests."""
         if self.requests:
             self._step(Kind.ADVANCE, now, steady)  # they see the present state of the supervisor
             now, steady = self.u.now, self.u.steady  # when that was
@@ -262,7 +346,9 @@ class Stepping(StateView):
         if self.intake.letters.forms.news:
             self.intake.look(self.u)
         if y.told or self.intake.notices:
-            self.events.extend(self.speaker.said(y))
+            gather_words(self._seen, self.x, y)
+            self.events.extend(self.speaker.sentences(
+                self._seen.words[:int(self._seen.told)].tolist()))
             self.events.extend(('warning', text) for text in self.intake.notices)
             self.intake.notices.clear()
         if self.x.references.joint.goal.ended != self._ended.seen:

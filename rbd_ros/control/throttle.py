@@ -46,7 +46,6 @@ class Throttle:
         Return whether a text may be logged now.
 
         :param kind: what it is about.
-        :param steady: steady time, s.
         :returns: None if it is left out, else how many were left out before it.
         """
         begin, passed, left = self._kinds.get(kind, (steady, 0, 0))
@@ -61,11 +60,7 @@ class Throttle:
         return left
 
     def overdue(self, steady: float) -> dict[Hashable, int]:
-        """
-        Forget the kinds that have become quiet; returns how many texts of each were left out.
-
-        :param steady: steady time, s.
-        """
+        """Forget the kinds that have become quiet; return how many texts of each were left."""
         found = {kind: left for kind, (begin, _, left) in self._kinds.items()
                  if left and steady - begin >= 1.5 * self.period}
         for kind in found:
@@ -109,11 +104,7 @@ class Budget:
         self._time = -math.inf
 
     def left(self, steady: float) -> bool:
-        """
-        Ask whether anything may be spent now.
-
-        :param steady: steady time, s.
-        """
+        """Ask whether anything may be spent now."""
         earned = self.share * (steady - self._time)
         self._left = min(self._left + earned, self.burst) if earned > 0.0 else self._left
         self._time = steady

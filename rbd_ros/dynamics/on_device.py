@@ -180,7 +180,7 @@ class DeviceDynamics:
             or numbers for all states.
         :param around: what acts on the bodies, as a soft floor of ``rbd_ros.sim.soft_ground``.
         :param controller: in place of ``tau``, a configured controller as ``UnderControl`` of
-            :mod:`rbd_ros.control.fleet.fleet`: every robot has one that begins like it, is
+            :mod:`rbd_ros.control.fleet`: every robot has one that begins like it, is
             started, and sees the robot once in a step. There is nothing around.
         :param stream: as of ``compute``.
         """

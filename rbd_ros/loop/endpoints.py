@@ -21,7 +21,6 @@ from typing import NamedTuple
 import numpy as np
 
 from rbd_ros.compiler.language.octets import Bytes
-from rbd_ros.control.supervisor.states import State as SupervisorState
 from rbd_ros.loop import rcl
 from rbd_ros.loop.inputs import TEXTS
 from rbd_ros.loop.records import Entities, Handle
@@ -56,8 +55,7 @@ def entities(endpoints: Endpoints, command: Bytes) -> Entities:
     :param endpoints: its handles.
     :param command: the torque as a serialized message.
     """
-    texts = [state.value for state in SupervisorState] + list(TEXTS)
-    encoded = [text.encode() + b'\0' for text in texts]
+    encoded = [text.encode() + b'\0' for text in TEXTS]
     content = rcl.zeros(sum(map(len, encoded)))
     content[:] = np.frombuffer(b''.join(encoded), np.uint8)
     sizes = np.array([len(each) - 1 for each in encoded], float)

@@ -18,9 +18,11 @@ from __future__ import annotations
 
 from rbd_ros.compiler.language.octets import get_i64, get_u8, put_u8
 from rbd_ros.compiler.language.shared import add_acq_rel, load_acquire, store_release
-from rbd_ros.control.interface.events import Kind, NOBODY
+from rbd_ros.control.interface.events import Kind
+from rbd_ros.control.interface.words import FlowWord
 from rbd_ros.control.snapshots import note_state
-from rbd_ros.control.step.words import FlowWord
+from rbd_ros.control.step.requests import blame
+from rbd_ros.control.step.seen import gather_words
 from rbd_ros.loop.handover import push
 from rbd_ros.loop.records import Handle, Loop
 from rbd_ros.loop.words import Word
@@ -72,11 +74,10 @@ def happen(loop: Loop, kind: int, now: float, steady: float) -> None:
     loop.exchange()
     if loop.y.send > 0.0:
         _send(loop)
-    if loop.mail.notes.cycle > 0.0 and loop.noted.divider > 0.0:
-        note_state(loop.noted, loop.x, loop.p)
-        if loop.noted.count == 0.0:
-            push(loop.said.snapshots_at, loop.said.snapshots, loop.said.noted)
-            loop.c.post(loop.io.heed)
+    note_state(loop.noted, loop.x, loop.p)
+    if loop.noted.fresh:
+        push(loop.said.snapshots_at, loop.said.snapshots, loop.said.noted)
+        loop.c.post(loop.io.heed)
 
 
 def _send(loop: Loop) -> None:
@@ -95,8 +96,7 @@ def stop_for(loop: Loop, cause: int, steady: float) -> None:
     :param cause: why.
     :param steady: steady time, s.
     """
-    loop.u.cause = float(cause)
-    loop.u.numbers[0], loop.u.numbers[1] = float(FlowWord.OUTSIDE), float(NOBODY)
+    blame(loop.u, cause, FlowWord.OUTSIDE)
     happen(loop, Kind.FAULT, loop.x.now, steady)
 
 
@@ -106,19 +106,14 @@ def tell_python(loop: Loop) -> None:
 
     :param loop: what the loop works on.
     """
-    told = int(loop.y.told)
-    for k in range(told):
-        for i in range(5):
-            loop.said.word[i] = loop.y.words[k, i]
+    gather_words(loop.seen, loop.x, loop.y)
+    for k in range(int(loop.seen.told)):
+        loop.said.word[:] = loop.seen.words[k]
         push(loop.said.words_at, loop.said.words, loop.said.word)
-    causes = loop.x.command.supervisor.faults.causes
-    ended = loop.x.references.joint.goal.ended
-    heed = told > 0 or causes != loop.run.causes or ended != loop.run.ended
-    loop.run.causes, loop.run.ended = causes, ended
     news = load_acquire(loop.words, Word.NEWS)
     if loop.mail.letters.forms.news > 0.0 and load_acquire(loop.words, Word.NEWS_READ) == news:
         _leave_names(loop, news + 1)
-    if heed:
+    if loop.seen.news:
         loop.c.post(loop.io.heed)
 
 

@@ -18,14 +18,15 @@ from __future__ import annotations
 
 from rbd_ros.compiler.language.octets import Bytes, get_i64, get_u32, get_u8
 from rbd_ros.compiler.language.shared import add_acq_rel, load_acquire, store_release
-from rbd_ros.control.interface.cause_codes import CauseCode
+from rbd_ros.control.interface.causes import Cause
 from rbd_ros.control.interface.events import Kind
-from rbd_ros.control.supervisor.due import is_finished
-from rbd_ros.control.supervisor.states import StateCode
+from rbd_ros.control.interface.words import SessionWord
+from rbd_ros.control.step.requests import answer_stop, ask_stop
+from rbd_ros.control.supervisor.states import SupervisorState
 from rbd_ros.loop.happenings import control_time, happen, read_steady, stop_for, tell_python
 from rbd_ros.loop.records import Handle, Loop, STATES_KEPT
 from rbd_ros.loop.responder import keep_answer
-from rbd_ros.loop.words import Starting, Word
+from rbd_ros.loop.words import Word
 from rbd_ros.wire.wrench import read_wrench
 
 __all__ = ['take_clock', 'take_dead_man', 'take_readings', 'take_signals', 'take_states',
@@ -34,10 +35,11 @@ __all__ = ['take_clock', 'take_dead_man', 'take_readings', 'take_signals', 'take
 #: messages of each kind that are taken before the loop looks at everything else
 MOST_STATES, MOST_PRESSES, MOST_STOPS, MOST_READINGS = 32, 100, 4, 32
 
-#: texts of responses of ~/stop after those of the states of the supervisor
-TEXTS = ('nothing to stop: no torque is published', 'the activation is cancelled',
-         'the automatic start is cancelled')
-_NOTHING, _ACTIVATION, _AUTOMATIC = range(len(StateCode), len(StateCode) + 3)
+#: texts of responses of ~/stop: one for each state of the supervisor, then those without one
+TEXTS = (*(SessionWord.DONE.text(state=state.value) for state in SupervisorState),
+         *(word.text() for word in (SessionWord.NOTHING_TO_STOP, SessionWord.ACTIVATION_CANCELLED,
+                                    SessionWord.START_CANCELLED)))
+_STATES = len(SupervisorState)
 
 #: RCL_RET_SUBSCRIPTION_TAKE_FAILED, RCL_RET_SERVICE_TAKE_FAILED: nothing is there
 _NO_MESSAGE, _NO_REQUEST = 401, 601
@@ -210,16 +212,17 @@ def take_stops(loop: Loop) -> None:
 def _stop(loop: Loop) -> int:
     """Stop; return the number of the text that says what has happened."""
     add_acq_rel(loop.words, Word.STOPS, 1)
-    text = _NOTHING
-    if not is_finished(loop.x.command.supervisor):
-        stop_for(loop, CauseCode.OPERATOR_STOP, read_steady(loop))
+    ask_stop(loop.session, loop.x, loop.u)
+    if loop.session.due:
+        happen(loop, Kind.FAULT, loop.x.now, read_steady(loop))
         tell_python(loop)
-        text = int(loop.x.command.supervisor.state)
-    starting = load_acquire(loop.words, Word.STARTING)
-    if starting != Starting.NOTHING:
-        text = _ACTIVATION if starting == Starting.ACTIVATION else _AUTOMATIC
+    loop.session.starting = load_acquire(loop.words, Word.STARTING)
+    answer_stop(loop.session, loop.x)
     loop.c.post(loop.io.heed)  # a start may just have begun: Python looks at once
-    return text
+    word = int(loop.session.answer.words[0, 0])
+    if word == SessionWord.DONE:
+        return int(loop.session.answer.words[0, 2])
+    return _STATES + word - SessionWord.NOTHING_TO_STOP
 
 
 def take_signals(loop: Loop, steady: float) -> None:
@@ -236,6 +239,6 @@ def take_signals(loop: Loop, steady: float) -> None:
     for k in range(size):
         if get_u8(loop.io.small, k) != 0:
             loop.run.signalled = 1.0
-            stop_for(loop, CauseCode.SIGNAL, steady)
+            stop_for(loop, Cause.SIGNAL, steady)
             tell_python(loop)
             return

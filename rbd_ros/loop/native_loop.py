@@ -43,6 +43,8 @@ from rbd_ros.control.controller import Controller, Outdated
 from rbd_ros.control.interface.events import Kind
 from rbd_ros.control.joint_states.forms import ROOM
 from rbd_ros.control.snapshots import Noted, Snapshot
+from rbd_ros.control.step.requests import Session, Starting
+from rbd_ros.control.step.seen import Seen
 from rbd_ros.errors import RbdError
 from rbd_ros.loop import rcl
 from rbd_ros.loop.endpoints import Endpoints, entities
@@ -52,7 +54,7 @@ from rbd_ros.loop.records import (
     Ask, Limits, Loop, NOTHING, Responder, Run, Said, STATES_KEPT, Times)
 from rbd_ros.loop.responder import respond
 from rbd_ros.loop.serve import serve, wake_dead_man, wake_states, wake_stop
-from rbd_ros.loop.words import ENDED, RUN, SIZE, Starting, STOP_AND_END, Word
+from rbd_ros.loop.words import ENDED, RUN, SIZE, STOP_AND_END, Word
 from rbd_ros.machine.requests import name_thread
 
 __all__ = ['LoopSilent', 'NativeLoop', 'running', 'WORDS_KEPT']
@@ -104,10 +106,12 @@ class NativeLoop:
         self._io, self._c = entities(endpoints, engine.mail.command), rcl.library()
         run = Run({})
         run.clock = clock
-        given = Loop(
-            self._c, self._io, self.words.memory, run, limits, self.times, engine.box,
-            self._said, engine.mail, engine.x, engine.u, engine.p, engine.y, noted, engine.run)
         #: what the loop works on
+        self.given = given = Loop(
+            self._c, self._io, self.words.memory, run, limits, self.times, engine.box,
+            self._said, engine.mail, engine.x, engine.u, engine.p, engine.y, noted,
+            Session({}), Seen({}), engine.run)
+        #: the arrays in it
         self.arrays = list(_arrays(given))
         self._serve = procedure.bind_free(serve, given)
         io = self._io

@@ -26,6 +26,8 @@ from rbd_ros.compiler.records import field, Record
 from rbd_ros.control.interface.events import Event, Result
 from rbd_ros.control.snapshots import Noted
 from rbd_ros.control.step.exchange import Mail
+from rbd_ros.control.step.requests import Session
+from rbd_ros.control.step.seen import Seen
 from rbd_ros.control.step.state import Parameters, State
 
 __all__ = ['Ask', 'Box', 'Entities', 'Handle', 'Library', 'Limits', 'Loop', 'NOTHING',
@@ -112,8 +114,6 @@ class Run(Record):
 
     clock: float = field('', 's', 'simulated time')
     timer: float = field('', 's', 'steady time of the next timer')
-    beat: float = field('', 's', 'steady time of the next heartbeat')
-    beats: float = field('', '', 'number of the last heartbeat')
     alive: float = field('', '', 'word ALIVE when it was seen to grow')
     alive_at: float = field('', 's', 'steady time of that')
     states: float = field('', '', 'word STATES_ARRIVED when states were taken last')
@@ -124,8 +124,6 @@ class Run(Record):
     signalled: float = field('', '', '1 if a signal was seen')
     deserted: float = field('', '', '1 if the program around the loop does not answer')
     ending: float = field('', 's', 'steady time at which the loop ends whatever happens; 0: none')
-    ended: float = field('', '', 'goals whose end was told')
-    causes: float = field('', '', 'latched causes that were told')
 
 
 class Limits(Record):
@@ -218,4 +216,6 @@ class Loop(NamedTuple):
     p: Parameters
     y: Result
     noted: Noted
+    session: Session
+    seen: Seen
     exchange: Kernel

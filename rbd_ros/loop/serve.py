@@ -22,9 +22,12 @@ from rbd_ros.compiler.language.foreign import Foreign
 from rbd_ros.compiler.language.octets import Bytes, get_i64, put_i64, put_u32
 from rbd_ros.compiler.language.shared import add_acq_rel, load_acquire, store_release
 from rbd_ros.compiler.procedure import Vector
-from rbd_ros.control.interface.cause_codes import CauseCode
+from rbd_ros.control.interface.causes import Cause
 from rbd_ros.control.interface.events import Kind
-from rbd_ros.control.supervisor.due import is_blind, is_finished
+from rbd_ros.control.step.requests import check_request
+from rbd_ros.control.step.seen import beat
+from rbd_ros.control.supervisor.due import is_blind, is_finished, is_live
+from rbd_ros.control.torque.torque import relaxes_at
 from rbd_ros.loop.handover import answer, is_posted
 from rbd_ros.loop.happenings import (
     control_time, happen, read_steady, STEADY, stop_for, tell_python)
@@ -33,7 +36,7 @@ from rbd_ros.loop.inputs import (
 from rbd_ros.loop.records import Ask, Box, Handle, Loop, NOTHING
 from rbd_ros.loop.words import RUN, STOP_AND_END, Word
 
-__all__ = ['serve', 'wake_dead_man', 'wake_states', 'wake_stop']
+__all__ = ['serve', 'serve_python', 'wake_dead_man', 'wake_states', 'wake_stop']
 
 
 # -- run by the middleware's threads ------------------------------------------------------------
@@ -83,7 +86,8 @@ def serve(loop: Loop) -> None:
     :param loop: what the loop works on.
     """
     steady = read_steady(loop)
-    loop.run.timer, loop.run.beat, loop.run.alive_at = steady, steady, steady
+    loop.run.timer, loop.seen.due, loop.run.alive_at = steady, steady, steady
+    loop.seen.period = loop.limits.beat
     loop.run.states, loop.run.dead_man, loop.run.stops = -1.0, -1.0, -1.0
     while not _is_over(loop):
         _wait(loop)
@@ -94,7 +98,7 @@ def serve(loop: Loop) -> None:
         take_dead_man(loop)
         take_readings(loop)
         take_states(loop)
-        _serve_python(loop)
+        serve_python(loop)
         steady = read_steady(loop)
         if steady >= loop.run.timer:
             _fire(loop, steady)
@@ -115,7 +119,7 @@ def _is_over(loop: Loop) -> bool:
     steady = read_steady(loop)
     if loop.run.ending == 0.0:
         loop.run.ending = steady + loop.limits.end
-        stop_for(loop, CauseCode.SIGNAL, steady)
+        stop_for(loop, Cause.SIGNAL, steady)
         tell_python(loop)
     return steady > loop.run.ending
 
@@ -124,7 +128,7 @@ def _obey(loop: Loop) -> None:
     """Stop because the process ends; nobody has to ask through the mailbox."""
     if loop.run.signalled == 0.0 and load_acquire(loop.words, Word.STOP) != 0:
         loop.run.signalled = 1.0
-        stop_for(loop, CauseCode.SIGNAL, read_steady(loop))
+        stop_for(loop, Cause.SIGNAL, read_steady(loop))
         tell_python(loop)
 
 
@@ -147,19 +151,21 @@ def _fire(loop: Loop, steady: float) -> None:
     _watch_python(loop, steady)
     happen(loop, Kind.TIMER, control_time(loop, steady, 0.0), steady)
     tell_python(loop)
-    if steady >= loop.run.beat:
+    beat(loop.seen, loop.u)
+    if loop.seen.beating:
         _beat(loop)
-        loop.run.beat = max(loop.run.beat + loop.limits.beat, steady)
-    # While states arrive, the timer only watches.
+    # While states arrive, the timer only watches, and that no torque is held for too long.
     blind = is_blind(loop.x.command.supervisor)
     loop.run.timer = max(loop.run.timer, steady - loop.limits.period) + (
         loop.limits.period if blind else loop.limits.watch)
+    if is_live(loop.x.command.supervisor):
+        loop.run.timer = min(loop.run.timer, max(
+            relaxes_at(loop.x.command.torque, loop.x.design.held), steady + loop.limits.period))
 
 
 def _beat(loop: Loop) -> None:
     """Say that the loop is alive."""
-    loop.run.beats += 1.0
-    put_u32(loop.io.beat_content, 4, int(loop.run.beats), 0)
+    put_u32(loop.io.beat_content, 4, int(loop.seen.beats), 0)
     if loop.c.publish(get_i64(loop.io.handles, Handle.HEARTBEAT), loop.io.beat, 0) != 0:
         loop.c.reset_error()
     if loop.limits.lease > 0.0:
@@ -174,14 +180,18 @@ def _watch_python(loop: Loop, steady: float) -> None:
     elif (loop.limits.supervision > 0.0 and loop.run.deserted == 0.0
           and steady - loop.run.alive_at > loop.limits.supervision):
         loop.run.deserted = 1.0
-        stop_for(loop, CauseCode.SUPERVISION, steady)
+        stop_for(loop, Cause.SUPERVISION, steady)
         tell_python(loop)
 
 
 # -- requests of Python -------------------------------------------------------------------------
 
-def _serve_python(loop: Loop) -> None:
-    """Do what Python asks for, and let it see the state."""
+def serve_python(loop: Loop) -> None:
+    """
+    Do what Python asks for, and let it see the state.
+
+    :param loop: what the loop works on.
+    """
     if not is_posted(loop.box.words):
         return
     kind, steady = int(loop.box.kind[Ask.KIND]), read_steady(loop)
@@ -191,8 +201,10 @@ def _serve_python(loop: Loop) -> None:
     loop.y.send, loop.y.told, loop.y.answer = 0.0, 0.0, 0.0
     outdated = kind == Kind.PIECES and (
         now - loop.box.kind[Ask.MADE] > loop.box.kind[Ask.LATE])
-    if kind == Kind.ACTIVATE or kind == Kind.RESET:  # who stopped after that was asked is right
-        outdated = loop.box.kind[Ask.STOPS] != float(load_acquire(loop.words, Word.STOPS))
+    loop.session.kind, loop.session.before = kind, loop.box.kind[Ask.STOPS]
+    loop.session.stops = float(load_acquire(loop.words, Word.STOPS))
+    check_request(loop.session)
+    outdated = outdated or not loop.session.due
     loop.box.kind[Ask.OUTDATED] = 1.0 if outdated else 0.0
     if not outdated:
         _do(loop, kind, now, steady)

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import enum
 
-__all__ = ['ENDED', 'RUN', 'SIZE', 'Starting', 'STOP_AND_END', 'Word']
+__all__ = ['ENDED', 'RUN', 'SIZE', 'STOP_AND_END', 'Word']
 
 
 class Word(enum.IntEnum):
@@ -57,11 +57,3 @@ SIZE = 448
 
 #: values of Word.END
 RUN, STOP_AND_END, ENDED = 0, 1, 2
-
-
-class Starting(enum.IntEnum):
-    """What a request on ~/stop cancels, besides a torque."""
-
-    NOTHING = 0
-    ACTIVATION = 1
-    AUTOMATIC = 2

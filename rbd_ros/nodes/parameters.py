@@ -21,10 +21,10 @@ from dataclasses import replace
 import math
 from typing import Any, cast
 
-from rbd_ros.control.modes.mode_file import read_modes
-from rbd_ros.control.modes.modes import Mode
-from rbd_ros.control.parameters import row as rows
-from rbd_ros.control.parameters.row import Parameter as Row, Value
+from rbd_ros.control.interface import row as rows
+from rbd_ros.control.interface.row import Parameter as Row, Value
+from rbd_ros.control.modes import Mode
+from rbd_ros.control.parameters.mode_file import read_modes
 from rbd_ros.control.parameters.table import NAMES_OF_MODES, PARAMETERS, with_modes
 from rbd_ros.control.parameters.validation import refusals
 from rbd_ros.errors import nearest, SettingError

@@ -26,7 +26,7 @@ from types import TracebackType
 from control_msgs.msg import JointTrajectoryControllerState
 import numpy as np
 import numpy.typing as npt
-from rbd_ros.control.modes.modes import Follows, MODES, Takes, taking
+from rbd_ros.control.modes import Follows, MODES, Takes, taking
 from rbd_ros.errors import RbdError
 from rbd_ros.nodes.own_node import OwnNode
 from rcl_interfaces.srv import GetParameters

@@ -22,7 +22,7 @@ from geometry_msgs.msg import PoseStamped
 import numpy as np
 import pytest
 from rbd_env.pace import patient
-from rbd_ros.control.modes.modes import DEFAULT, Takes, taking
+from rbd_ros.control.modes import DEFAULT, Takes, taking
 from rbd_ros.nodes.dashboard.joint_drive import USUAL
 from rbd_ros.spatial import quaternion
 from rbd_ros.view.scene import link_poses

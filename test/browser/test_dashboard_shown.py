@@ -23,7 +23,7 @@ from demo import choose, MODEL, revive, ROBOT
 import numpy as np
 from plots import lines
 import pytest
-from rbd_ros.control.modes.modes import DEFAULT, Takes, taking
+from rbd_ros.control.modes import DEFAULT, Takes, taking
 from rbd_ros.nodes.dashboard.look import fitted, NEAR, PRESETS, THICK
 from rbd_ros.view.scene import link_poses
 from sampling import some

@@ -30,7 +30,7 @@ import numpy as np
 import pytest
 from rbd_env.pace import patient
 import rbd_ros
-from rbd_ros.control.modes.modes import MODES
+from rbd_ros.control.modes import MODES
 from rbd_ros.identification import bag as bags
 from rbd_ros.robot_check import TESTS
 from rbd_ros.teaching.lesson import Lesson, Point

@@ -29,7 +29,7 @@ from mcap.reader import make_reader
 import numpy as np
 import pytest
 from rbd_ros.command_line.recorded_run import read_run
-from rbd_ros.control.modes.modes import MODES, Takes, taking
+from rbd_ros.control.modes import MODES, Takes, taking
 from rbd_ros.errors import RbdError
 from rbd_ros.identification.bag import read_in_order, read_sent, topics, typestore
 from rbd_ros.model.urdf.loader import load_urdf
@@ -398,7 +398,7 @@ def test_a_replay_runs_no_file_that_the_recording_names(
     assert 'must declare its modes' in rbd('replay', file, '--mode-file', 'planted.py', code=2)[1]
     assert (tmp_path / 'planted.py.ran').exists()
     planted.write_text(
-        'from rbd_ros.control.modes.modes import own_mode\n'
+        'from rbd_ros.control.modes import own_mode\n'
         'MODES = (own_mode("weight", lambda terms, inputs: terms.gravity, "gravity alone"),)\n')
     assert data('replay', file, '--mode-file', 'planted.py')['within_tolerance']
 

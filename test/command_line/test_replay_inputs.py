@@ -32,8 +32,8 @@ from rbd_ros import Dynamics, load_urdf
 from rbd_ros.command_line.replayed import replay
 from rbd_ros.compiler import Array
 from rbd_ros.control.controller import Controller
-from rbd_ros.control.load.payload import payload_vector
-from rbd_ros.control.modes.modes import DEFAULT, MODES, Takes, taking
+from rbd_ros.control.interface.payload import payload_vector
+from rbd_ros.control.modes import DEFAULT, MODES, Takes, taking
 from scipy.spatial.transform import Rotation
 
 pytestmark = pytest.mark.slow

@@ -389,6 +389,7 @@ def test_the_page_of_the_language_is_translated(tmp_path, monkeypatch):
         x, q, result = page.Hand({'n': 3}), np.array([0.1, -0.2, 0.3]), np.zeros(1)
         for _ in range(3):
             bind(page.example, x, q, result, backend=backend)()
+            bind(page.pull_twice, page.kernel, x.left, q, x.right.rest, backend=backend)()
             q *= 1.5
         found.append(bits(x.memory, result))
     np.testing.assert_array_equal(*found)

@@ -22,10 +22,10 @@ import pytest
 from rbd_ros import Dynamics
 from rbd_ros.control.interface.causes import Cause
 from rbd_ros.control.interface.events import Kind
+from rbd_ros.control.interface.payload import payload_vector, PayloadError
+from rbd_ros.control.interface.words import LoadWord
 from rbd_ros.control.kernels.tip import AXES
-from rbd_ros.control.load.payload import payload_vector, PayloadError
-from rbd_ros.control.load.payload_check import PayloadCheck
-from rbd_ros.control.load.words import LoadWord
+from rbd_ros.control.payload_check import PayloadCheck
 
 pytestmark = pytest.mark.slow
 

@@ -20,10 +20,11 @@ import numpy as np
 import rbd_ros
 from rbd_ros.compiler.procedure import bind
 from rbd_ros.control.interface.events import Joints, Result, Structure
+from rbd_ros.control.kernels.declared import LoopKernel
 from rbd_ros.control.kernels.kernels import LawKernels
+from rbd_ros.control.monitors.closed_loops import (
+    check_loops, ClosedLoops, LoopLimits, restart_loops)
 from rbd_ros.control.robot import make_robot
-from rbd_ros.control.start.closed_loops import (
-    check_loops, ClosedLoops, loop_kernel, LoopKernel, LoopLimits, restart_loops)
 from rbd_ros.samples import mechanisms
 
 SHOULDERS = ['shoulder_1', 'shoulder_2', 'shoulder_3']
@@ -56,7 +57,7 @@ def test_solved_delta_is_that_of_universal_joints():
     structure.index[:], structure.controlled[list(robot.index)] = robot.index, 1.0
     joints.q[:] = robot.assembly
     joints.q[list(robot.index)] = y
-    bind(follow, loop_kernel(laws.compile('loops')), *records)()
+    bind(follow, LoopKernel.of(laws.compile('loops')), *records)()
     assert result.answer, result.accusations[0]
     report = laws.compile('report')
     report.inputs['q'][:], report.inputs['max_condition'][:] = joints.q, 1e6

@@ -18,10 +18,9 @@ from __future__ import annotations
 
 import numpy as np
 from rbd_ros.compiler.procedure import bind, Vector
-from rbd_ros.control.interface.cause_codes import CauseCode
+from rbd_ros.control.interface.causes import Cause
 from rbd_ros.control.interface.events import ACCUSATIONS, accuse, Result, tell, WORDS
 from rbd_ros.control.supervisor.answers import Supervisor, SupervisorParameters
-from rbd_ros.control.supervisor.latch import latched
 from rbd_ros.control.supervisor.states import StateCode
 from rbd_ros.control.supervisor.supervisor import hear
 
@@ -58,13 +57,13 @@ def test_an_accusation_reaches_the_faults_with_all_its_numbers():
     y, x, p = Result({'n': 1}), Supervisor({}), SupervisorParameters({})
     x.state, u = StateCode.RUNNING, np.zeros(6)
     run, heard = bind(say, y, u), bind(answer, x, p, y, np.array([7.5]))
-    rows = [(CauseCode.TRACKING, 11.0, 0.0, 1.5, -2.5, 3.5),
-            (CauseCode.OVER_SPEED, 12.0, 1.0, -4.5, 5.5, -6.5)]
-    for row in (*rows, (CauseCode.TRACKING, 13.0, 1.0, 7.0, 8.0, 9.0)):  # the last one came before
+    rows = [(Cause.TRACKING, 11.0, 0.0, 1.5, -2.5, 3.5),
+            (Cause.OVER_SPEED, 12.0, 1.0, -4.5, 5.5, -6.5)]
+    for row in (*rows, (Cause.TRACKING, 13.0, 1.0, 7.0, 8.0, 9.0)):  # the last one came before
         u[:] = row
         run()
     heard()
     assert y.accused == 0.0
-    assert [(CauseCode[each.cause.name], each.word, each.joint, *each.numbers)
-            for each in latched(x.faults)] == rows
-    assert {each.time for each in latched(x.faults)} == {7.5}
+    assert [(each.cause, each.word, each.joint, *each.numbers)
+            for each in x.faults.listed()] == rows
+    assert {each.time for each in x.faults.listed()} == {7.5}

@@ -22,9 +22,9 @@ import numpy as np
 import pytest
 from rbd_ros.compiler.procedure import bind
 from rbd_ros.control.interface.events import Event, NOBODY
+from rbd_ros.control.interface.words import ArrivalWord
 from rbd_ros.control.joint_states.forms import MOST_NAMES, ROOM
 from rbd_ros.control.joint_states.intake import _read, Intake
-from rbd_ros.control.joint_states.words import ArrivalWord
 
 JOINTS = ('a', 'ab', 'élan', 'shoulder_pan_joint', 'shoulder_pan_join', 'f')
 FIXED = ('f',)

@@ -17,11 +17,11 @@
 from joint_stream import JointStream, NAMES as ARM
 import pytest
 from rbd_ros.control.interface.events import Joints
+from rbd_ros.control.interface.words import ArrivalWord
 from rbd_ros.control.joint_states import ages
 from rbd_ros.control.joint_states.ages import Freshness, observe, StreamAge
 from rbd_ros.control.joint_states.sources import AgeLimits, restart_source, Sources
 from rbd_ros.control.joint_states.timeliness import count_state, Rate, restart_rate
-from rbd_ros.control.joint_states.words import AGE_TEXTS
 
 PROBE, FRESH, OLD, REPEATED, AHEAD = Freshness
 SIZES = {'n': 1, 'm': 1, 's': 1}
@@ -57,7 +57,7 @@ class Age:
     @property
     def reason(self):
         word = int(self.x.word[0])
-        return AGE_TEXTS[word]('', self.x.word_a[0], self.x.word_b[0], 0.0) if word else ''
+        return ArrivalWord(word).text('', self.x.word_a[0], self.x.word_b[0]) if word else ''
 
 
 @pytest.fixture

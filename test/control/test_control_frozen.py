@@ -26,7 +26,7 @@ import numpy as np
 import pytest
 from rbd_ros.control.interface.causes import Cause
 from rbd_ros.control.interface.events import Joints, NOBODY
-from rbd_ros.control.joint_states.repeats import count_repeats, Repeats, repeats_nothing, stuck
+from rbd_ros.control.joint_states.acceptance import count_repeats, Repeats, repeats_nothing, stuck
 
 pytestmark = pytest.mark.slow
 

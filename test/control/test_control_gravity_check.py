@@ -16,12 +16,12 @@
 
 import numpy as np
 import pytest
-from rbd_ros.control.interface.cause_codes import CauseCode
+from rbd_ros.control.interface.causes import Cause
 from rbd_ros.control.interface.events import Joints, Result, Structure
-from rbd_ros.control.laws.stops import StopKernel
+from rbd_ros.control.interface.words import LoadWord
+from rbd_ros.control.kernels.declared import StopKernel
 from rbd_ros.control.load.load import Load
-from rbd_ros.control.load.words import LoadWord
-from rbd_ros.control.start.start import passes_start, restart_start, Start, StartLimits
+from rbd_ros.control.monitors.start import passes_start, restart_start, Start, StartLimits
 
 TWO = {'n': 2, 'm': 2}
 LIMIT = np.array([80.0, 40.0])
@@ -32,9 +32,8 @@ def started(effort=None, gravity=(20.0, -5.0), *, q=(0.0, 0.0), qd=(0.0, 0.0), r
     """Return the start check after states of a fifth of a second, and what came of it."""
     x, p, joints, s, y, load = (
         kind(TWO) for kind in (Start, StartLimits, Joints, Structure, Result, Load))
-    kernel = StopKernel(lambda: 0, *(np.zeros(2) for _ in range(2)), np.zeros(3), np.zeros(10),
-                        np.zeros(1), *(np.zeros(2) for _ in range(5)), np.array(gravity),
-                        np.zeros(2))
+    kernel = StopKernel.idle(lambda: 0, TWO)
+    kernel.gravity[:] = gravity
     p.tolerance, p.duration, p.wait, p.compare = 0.15, 0.1, 0.1, 1.0
     p.limit[:], p.lower[:], p.upper[:], s.index[:] = LIMIT, -1.0, 1.0, (0, 1)
     p.nominal_rate = 500.0
@@ -71,7 +70,7 @@ def test_gravity_that_does_not_fit_refuses_the_start(effort, joint):
     """A reversed sign or a wrong size is a fault that names the joint."""
     passed, _, accused, _ = started(effort)
     assert not passed
-    assert accused == [CauseCode.START_CHECK, LoadWord.START_MISMATCH, joint]
+    assert accused == [Cause.START_CHECK, LoadWord.START_MISMATCH, joint]
 
 
 def test_a_robot_in_motion_shows_nothing():
@@ -96,7 +95,7 @@ def test_positions_far_outside_the_limits_refuse_the_start(q, wrong):
     passed, _, accused, _ = started((20.0, -5.0), q=q)
     assert passed is (wrong is None)
     if wrong is not None:
-        assert accused == [CauseCode.START_CHECK, LoadWord.START_POSITIONS, wrong]
+        assert accused == [Cause.START_CHECK, LoadWord.START_POSITIONS, wrong]
 
 
 @pytest.mark.parametrize('rate, minimum, said, refused', [
@@ -108,4 +107,4 @@ def test_rate_of_the_states(rate, minimum, said, refused):
     assert passed is not refused
     assert (LoadWord.START_RATE_FAR in words) is said
     if refused:
-        assert accused[:2] == [CauseCode.START_CHECK, LoadWord.START_RATE_LOW]
+        assert accused[:2] == [Cause.START_CHECK, LoadWord.START_RATE_LOW]

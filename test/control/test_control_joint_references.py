@@ -22,15 +22,15 @@ import numpy as np
 import pytest
 from rbd_ros.compiler.procedure import bind, Vector
 from rbd_ros.control.interface.events import Joints, Kind, NEVER, NOBODY, Result, Structure
+from rbd_ros.control.interface.results import GoalError, ResultCode, Status
+from rbd_ros.control.interface.words import ReferenceWord
 from rbd_ros.control.laws.law_records import LawCode
 from rbd_ros.control.references.goals import Tolerances
 from rbd_ros.control.references.joint_reference import Source
 from rbd_ros.control.references.pieces import PathKind, PIECES
 from rbd_ros.control.references.references import (
     hold_references, moves, ReferenceLimits, References)
-from rbd_ros.control.references.results import GoalError, ResultCode, Status
 from rbd_ros.control.references.trajectory import Knots, Trajectory
-from rbd_ros.control.references.words import PointWord, ReferenceWord, TEXTS
 from reference_rig import ADVANCE, JointRig, sampled, SIZES, STOP
 from sampling import examples
 
@@ -417,7 +417,7 @@ def test_dry_ring_stops_within_limits(seed):
             dry = now
             assert rig.x.path.begin == last  # the stop begins where the reference was
             assert rig.y.words[0, :2].tolist() == [ReferenceWord.DRY, NOBODY]
-            assert 'comes to rest' in TEXTS[ReferenceWord.DRY]('', *rig.y.words[0, 2:])
+            assert 'comes to rest' in ReferenceWord.DRY.text('', *rig.y.words[0, 2:])
         assert (np.abs(state[1]) <= rig.p.velocity).all()
         assert (np.abs(state[1] - before[1]) <= 1.0011 * rig.p.acceleration * dt).all()
         assert (np.abs(state[0] - before[0]) <= 1.0011 * rig.p.velocity * dt).all()
@@ -694,14 +694,6 @@ def test_new_goal_pre_empts_without_a_step():
     rig.set_point(0.6, [0.0, 0.0])
     (goal, outcome), = rig.goals.take('')
     assert goal == 2 and 'set-point' in outcome.text
-
-
-def test_every_word_has_a_sentence():
-    """Each code has its text, in its range."""
-    assert set(TEXTS) == {*ReferenceWord, *PointWord}
-    assert all(300 <= word < 350 and TEXTS[word]('elbow', 0.1, 0.2, 1.0)
-               for word in ReferenceWord)
-    assert all(370 <= word < 400 and TEXTS[word]('elbow', 0.1, 0.2, 1.0) for word in PointWord)
 
 
 @pytest.mark.parametrize('bad', [math.nan, math.inf, -math.inf, 1e308, -1e308])

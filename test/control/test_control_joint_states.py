@@ -23,8 +23,9 @@ import numpy as np
 import pytest
 
 from rbd_ros.control.interface.events import NOBODY
+from rbd_ros.control.interface.words import ArrivalWord
 from rbd_ros.control.joint_states.intake import Intake
-from rbd_ros.control.joint_states.words import arrival_texts, ArrivalWord
+from rbd_ros.control.joint_states.words import arrival_text
 from rbd_ros.errors import ModelError, UnknownName
 
 STILL = [0.0] * 3
@@ -94,7 +95,7 @@ def test_one_kind_too_many_is_refused_and_named():
         assert (u.source, u.renewed, u.defect) == (len(names) - 1, 1.0, 0.0)
     intake.read(u, kinds[8], [0.0] * 9)
     assert (u.source, u.defect) == (NOBODY, ArrivalWord.TOO_MANY_KINDS)
-    assert arrival_texts(intake)[int(u.defect)]('', u.defect_a, 0.0, 0.0) == (
+    assert arrival_text(intake, u.defect, '', u.defect_a, 0.0, 0.0) == (
         '8 other kinds of messages have joints of the robot: messages of '
         'a, x, x, x, x, x, x, x and 1 more are ignored')
     u.steady = 0.9

@@ -21,10 +21,10 @@ import numpy as np
 import pytest
 from rbd_ros import Dynamics, load_urdf
 from rbd_ros.compiler.native import gate
+from rbd_ros.control.interface.payload import payload_vector
 from rbd_ros.control.kernels.barriers import Barrier
 from rbd_ros.control.kernels.kernels import KERNELS, LawKernels
 from rbd_ros.control.kernels.tip import AXES
-from rbd_ros.control.load.payload import payload_vector
 from rbd_ros.control.robot import make_robot
 from rbd_ros.samples import families
 from sampling import examples
@@ -48,8 +48,8 @@ def quiet(bound):
         value[...] = np.inf if name in ('joint_speed', 'limit', 'task_speed') else 0.0
         if name == 'barrier':
             set_barrier(bound, lower=-np.inf, upper=np.inf, speed=np.inf, margin=1.0)
-        elif name == 'friction':
-            value[-1] = 1.0  # its speed
+        elif name == 'friction_speed':
+            value[:] = 1.0
     bound.inputs['gravity'][:] = (0.3, -0.2, -9.7)
     return bound
 

@@ -23,8 +23,7 @@ from rbd_ros.control.kernels.proportion import in_proportion
 from rbd_ros.control.parameters.rules import limit_reasons, stop_reasons
 from rbd_ros.control.supervisor.states import STOP_LIMIT, Timing
 from rbd_ros.control.torque.fade import Fade, smooth_step
-from rbd_ros.control.torque.limiter import (
-    apply_limits, is_finite, Limiter, LimiterParameters, release_limits)
+from rbd_ros.control.torque.limiter import is_finite, Limiter, LimiterParameters
 
 LIMIT, RATE = np.array([10.0, 40.0]), np.array([100.0, 400.0])
 
@@ -38,7 +37,7 @@ class Limits:
         for name, value in memory.items():
             getattr(self.x, name)[:] = value
 
-    def apply(self, torque, dt, find=apply_limits):
+    def apply(self, torque, dt, find=Limiter.apply):
         """Return the total torque that may be sent now."""
         find(self.x.plain(), self.p.plain(), np.array(torque, float), dt)
         return self.x.total.copy()
@@ -149,7 +148,7 @@ def test_output_is_always_inside(steps):
         assert (np.abs(output - before) <= allowed + 1e-13).all()
 
 
-@pytest.mark.parametrize('find', [apply_limits, release_limits])
+@pytest.mark.parametrize('find', [Limiter.apply, Limiter.release])
 @given(st.lists(st.tuples(st.floats(-50.0, 50.0), st.floats(-60.0, 60.0), st.floats(0.0, 0.003)),
                 min_size=1, max_size=40))
 def test_what_is_sent_is_inside_whatever_the_driver_adds(find, steps):

@@ -19,16 +19,15 @@ import math
 import numpy as np
 import pytest
 from rbd_ros.compiler.procedure import bind
-from rbd_ros.control.interface.cause_codes import CauseCode
+from rbd_ros.control.interface.causes import Cause
 from rbd_ros.control.interface.events import Event, Kind, Result
+from rbd_ros.control.interface.payload import (
+    Body, judge_body, payload_vector, PayloadError, rotation)
+from rbd_ros.control.interface.words import LoadWord
 from rbd_ros.control.joint_states.ages import StreamAge
 from rbd_ros.control.load.load import (
-    apply_load, check_gravity, Load, LoadLimits, restart_load, take_gravity, take_payload,
-    update_load)
-from rbd_ros.control.load.payload import (
-    Body, judge_body, payload_vector, PayloadError, rotation)
-from rbd_ros.control.load.tilt import find_down, Tilt
-from rbd_ros.control.load.words import LoadWord
+    apply_load, check_gravity, find_down, Load, LoadLimits, restart_load, take_gravity,
+    take_payload, Tilt, update_load)
 from scipy.spatial.transform import Rotation
 
 
@@ -77,7 +76,7 @@ class Rig:
         """Advance; return whether the direction of gravity is known, else it is accused."""
         self.do(Kind.TIMER, now)
         assert self.y.accused == 0.0 or (
-            self.y.accusations[0, :2] == (CauseCode.GRAVITY_STALE, LoadWord.GRAVITY_OLD)).all()
+            self.y.accusations[0, :2] == (Cause.GRAVITY_STALE, LoadWord.GRAVITY_OLD)).all()
         return self.y.accused == 0.0
 
 

@@ -21,7 +21,7 @@ from itertools import permutations
 from controller_rig import Arm, SOFT, SPEED, TORQUE
 import numpy as np
 import pytest
-from rbd_ros.control.modes.modes import MODES
+from rbd_ros.control.modes import MODES
 from scipy.spatial.transform import Rotation
 
 pytestmark = pytest.mark.slow

@@ -29,12 +29,12 @@ import controller_rig
 import numpy as np
 import pytest
 from rbd_ros.compiler.native import cache as disk
+from rbd_ros.control.interface.row import joints, scalar
 from rbd_ros.control.kernels.kernels import LawKernels
 from rbd_ros.control.laws.law_records import LawCode
-from rbd_ros.control.modes.mode_file import read_modes
-from rbd_ros.control.modes.modes import Follows, MODES, own_mode, Takes, taking
+from rbd_ros.control.modes import Follows, MODES, own_mode, Takes, taking
 from rbd_ros.control.parameters.file import check_file
-from rbd_ros.control.parameters.row import joints, scalar
+from rbd_ros.control.parameters.mode_file import read_modes
 from rbd_ros.control.parameters.table import defaults, PARAMETERS, with_modes
 from rbd_ros.control.parameters.validation import refusals
 from rbd_ros.errors import SettingError
@@ -156,16 +156,16 @@ def test_code_of_the_user_never_reaches_the_disk(file, monkeypatch, tmp_path):
     ('MODES = 3', 'must declare its modes'),
     ('import nothing_like_it', 'line 1: ModuleNotFoundError'),
     ('x = 1\nMODES = (', 'line 2: SyntaxError'),
-    ('from rbd_ros.control.modes.modes import MODES as M\nMODES = tuple(M.values())',
+    ('from rbd_ros.control.modes import MODES as M\nMODES = tuple(M.values())',
      'must hold what own_mode returns'),
-    ('from rbd_ros.control.modes.modes import own_mode\n'
+    ('from rbd_ros.control.modes import own_mode\n'
      'MODES = (own_mode("hold", lambda t, x: t.gravity, ""),)', 'a mode hold already'),
-    ('from rbd_ros.control.modes.modes import own_mode\n'
+    ('from rbd_ros.control.modes import own_mode\n'
      'MODES = (own_mode("A b", lambda t, x: t.gravity, ""),)', 'a name has small letters'),
-    ('from rbd_ros.control.modes.modes import own_mode\n'
+    ('from rbd_ros.control.modes import own_mode\n'
      'MODES = (own_mode("a", 3, ""),)', 'it needs a law'),
-    ('from rbd_ros.control.modes.modes import own_mode\n'
-     'from rbd_ros.control.parameters.row import scalar\nMODES = (own_mode("payload", '
+    ('from rbd_ros.control.modes import own_mode\n'
+     'from rbd_ros.control.interface.row import scalar\nMODES = (own_mode("payload", '
      'lambda t, x: t.gravity, "", [scalar("mass", 1.0, "", 0.0, 2.0, "")]),)',
      'a parameter payload.mass already')])
 def test_files_that_are_refused(text, reason, tmp_path):
@@ -211,17 +211,13 @@ def test_mode_is_checked_when_modes_are_known(file):
 
 
 def test_guide_to_a_mode_of_the_package(tmp_path):
-    """Followed to the letter in a copy of the package: three files, and it runs."""
+    """Followed to the letter in a copy of the package: two files, and it runs."""
     shutil.copytree(ROOT / 'rbd_ros', tmp_path / 'rbd_ros',
                     ignore=shutil.ignore_patterns('__pycache__'))
     shutil.copy(ROOT / 'docs' / 'controller_reference.md', tmp_path)
-    _, law = blocks('python')
-    [row], [line] = blocks('text'), blocks('markdown')
-    (tmp_path / 'rbd_ros' / 'control' / 'kernels' / 'spring.py').write_text(law)
-    table = tmp_path / 'rbd_ros' / 'control' / 'modes' / 'modes.py'
-    text = table.read_text().replace(
-        'import joint_impedance\n',
-        'import joint_impedance\nfrom rbd_ros.control.kernels.spring import spring\n')
+    (law, row), [line] = blocks('text'), blocks('markdown')
+    table = tmp_path / 'rbd_ros' / 'control' / 'modes.py'
+    text = table.read_text().replace('def _joint_impedance(', f'{law}def _joint_impedance(')
     end = text.index('\n)\n', text.index('_BUILT_IN = (')) + 1
     table.write_text(text[:end] + row + text[end:])
     script = """
@@ -231,7 +227,7 @@ def test_guide_to_a_mode_of_the_package(tmp_path):
         from rbd_ros.control.robot import make_robot
         from rbd_ros.control.parameters.settings import Settings
         from rbd_ros.control.parameters.table import defaults
-        from rbd_ros.control.modes.modes import MODES
+        from rbd_ros.control.modes import MODES
         from rbd_ros.control.kernels.kernels import LawKernels
         import rbd_ros, sys
         assert rbd_ros.__file__.startswith(sys.argv[2])

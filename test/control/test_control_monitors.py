@@ -22,20 +22,17 @@ import math
 
 import numpy as np
 import pytest
-from rbd_ros.control.interface.cause_codes import CauseCode
+from rbd_ros.control.interface.causes import Cause
 from rbd_ros.control.interface.events import Joints, NOBODY, Result
 from rbd_ros.control.interface.sentences import JointName
-from rbd_ros.control.monitors.guards import (
-    accepted, check_dead_man, DeadMan, is_alive, press, Refusals, refused)
-from rbd_ros.control.monitors.monitor_parameters import MonitorParameters
+from rbd_ros.control.interface.words import SupervisorWord
+from rbd_ros.control.monitors.guards import check_dead_man, DeadMan, is_alive, press, Refusals
 from rbd_ros.control.monitors.monitors import (
-    begin_watch, changed_law, check_plausible, check_watch, first_beyond, Plausible,
-    restart_plausible, Watch)
-from rbd_ros.control.monitors.motion_watch import arm_motion, check_motion, MotionWatch
+    begin_watch, changed_law, check_plausible, check_watch, first_beyond, MonitorParameters,
+    MotionWatch, Plausible, restart_plausible, Watch)
 from rbd_ros.control.numerics.patience import is_calm, Patience, runs_out
 from rbd_ros.control.parameters.robot_values import WINDOW
 from rbd_ros.control.supervisor.states import StateCode
-from rbd_ros.control.supervisor.words import supervisor_text, SupervisorWord, TEXTS
 
 PERIOD = 0.001
 SIZES = {'n': 2, 'm': 2}
@@ -45,8 +42,13 @@ NAMES = (JointName('a', 'rad'), JointName('b', 'm'))
 def said(y):
     """Return the accusations as causes and sentences; none remains."""
     rows, y.accused = list(y.accusations[:int(y.accused)]), 0.0
-    return [(CauseCode(int(row[0])), supervisor_text(
-        int(row[1]), NAMES[int(row[2])], *row[3:], 'LIKELY')) for row in rows]
+    return [(Cause(int(row[0])), spoken(*row[1:])) for row in rows]
+
+
+def spoken(word, joint, a, b, c):
+    """Return a sentence; likely causes follow where they may."""
+    return SupervisorWord(int(word)).text(
+        NAMES[int(joint)], a, b, c, causes='. LIKELY' if c > 0.0 else '')
 
 
 # -- patience -------------------------------------------------------------------------------------
@@ -145,11 +147,11 @@ def test_a_bound_may_be_exceeded_for_exactly_its_patience():
     assert watched.check(dt=0.049, qd=(1.5, 8.0)) == (False, [])
     first, second = (watched.check(dt=0.001, qd=(-1.5, 8.0))[1] for _ in range(2))
     text = 'a: velocity -1.5 rad/s beyond 1 rad/s'
-    assert first == [(CauseCode.OVER_SPEED, f'{text}. LIKELY')]  # what to look for is said once,
-    assert second == [(CauseCode.OVER_SPEED, text)]
+    assert first == [(Cause.OVER_SPEED, f'{text}. LIKELY')]  # what to look for is said once,
+    assert second == [(Cause.OVER_SPEED, text)]
     late = Watched()
     late.check(dt=6.0, qd=(1.5, 8.0))
-    assert (CauseCode.OVER_SPEED, 'a: velocity 1.5 rad/s beyond 1 rad/s') in late.check(
+    assert (Cause.OVER_SPEED, 'a: velocity 1.5 rad/s beyond 1 rad/s') in late.check(
         dt=1.0, qd=(1.5, 8.0))[1]  # and soon after the first torque only
 
 
@@ -158,11 +160,11 @@ def test_a_velocity_that_is_no_number_is_said_to_be_none(speed):
     """Nobody reads of a velocity of nan rad/s beyond a limit."""
     watched = Watched()
     watched.check(qd=(speed, 0.0))
-    assert (CauseCode.OVER_SPEED, 'a: its velocity is no number') in watched.check(
+    assert (Cause.OVER_SPEED, 'a: its velocity is no number') in watched.check(
         dt=0.1, qd=(speed, 0.0))[1]
     watched.joints.mismatch[1] = speed
     watched.look()
-    assert (CauseCode.OVER_SPEED, 'b: its velocity is no number') in watched.look(dt=0.1)[1]
+    assert (Cause.OVER_SPEED, 'b: its velocity is no number') in watched.look(dt=0.1)[1]
 
 
 @pytest.mark.parametrize('follows, error, text', [
@@ -172,7 +174,7 @@ def test_a_velocity_that_is_no_number_is_said_to_be_none(speed):
     ('', (9.0, 9.0), '')])
 def test_tracking_errors_count_while_the_law_runs(follows, error, text):
     """The error of the joints or of the tip, of a law that follows them; not while gains ramp."""
-    expected = [(CauseCode.TRACKING, f'{text}. LIKELY')] if text else []
+    expected = [(Cause.TRACKING, f'{text}. LIKELY')] if text else []
     watched = Watched()
     watched.x.motion.armed = 0.0
     for _ in range(20):
@@ -188,18 +190,18 @@ def test_low_rates_are_faults():
     """States that come too rarely are a fault, with both rates."""
     watched = Watched()
     watched.joints.rate_low, watched.joints.rate = 1.0, 30.0
-    assert watched.check() == (False, [(CauseCode.LOW_RATE, '30 Hz, minimum_rate 50 Hz')])
+    assert watched.check() == (False, [(Cause.LOW_RATE, '30 Hz, minimum_rate 50 Hz')])
 
 
 SENSORS = {
     'positions that run away': (
-        {'mismatch': 0.2}, {}, CauseCode.IMPLAUSIBLE,
+        {'mismatch': 0.2}, {}, Cause.IMPLAUSIBLE,
         f'a: its positions change at {0.2 / WINDOW:.3g} rad/s, but its velocity is 0 rad/s'),
     'positions that are too fast': (
-        {'mismatch': 0.21, 'allowed': 9.0}, {}, CauseCode.OVER_SPEED,
+        {'mismatch': 0.21, 'allowed': 9.0}, {}, Cause.OVER_SPEED,
         'a: velocity of its positions 2.1 rad/s beyond 2 rad/s'),
     'a joint out of its range': (
-        {}, {'q': (0.0, -3.5)}, CauseCode.IMPLAUSIBLE,
+        {}, {'q': (0.0, -3.5)}, Cause.IMPLAUSIBLE,
         'b is at -3.5 m, far outside its limits (sign, unit or zero of its sensor?)')}
 
 
@@ -223,7 +225,7 @@ def test_a_sensor_that_repeats_itself():
     watched = Watched()
     assert watched.look(repeats=1) == (False, [])
     assert watched.look(q=(0.0, 1.25), stuck=1)[1] == [
-        (CauseCode.FROZEN, 'b repeats the position 1.25 m exactly, which its sensor never did')]
+        (Cause.FROZEN, 'b repeats the position 1.25 m exactly, which its sensor never did')]
 
 
 # -- the first motion -----------------------------------------------------------------------------
@@ -236,13 +238,12 @@ class FirstMotion:
         usual = {'watch_time': 9.0, 'distance': 0.5, 'gained': 1e9, 'acceleration': 50.0}
         for name, value in (usual | bounds).items():
             setattr(self.p, name, value)
-        arm_motion(self.x, self.p, 0.0, [0.0, 0.0], [0.0, 0.0])
+        self.x.arm(self.p, 0.0, [0.0, 0.0], [0.0, 0.0])
 
     def check(self, now, q=(0.0, 0.0), qd=(0.0, 0.0), rests=1):
         """Return what is wrong."""
-        word = check_motion(self.x, self.p, now, q, qd, rests)
-        return supervisor_text(word, NAMES[int(self.x.joint)], self.x.a, self.x.b, 0.0,
-                               '') if word else ''
+        word = self.x.check(self.p, now, q, qd, rests)
+        return spoken(word, self.x.joint, self.x.a, self.x.b, 0.0) if word else ''
 
 
 def test_motion_watch_sees_distance_and_acceleration():
@@ -274,7 +275,7 @@ def test_motion_watch_bears_the_push_of_a_barrier():
     for way, wrong in ((0.9, False), (-0.9, True)):
         watch = FirstMotion()
         watch.p.zone_lower[0] = 0.1  # it begins at 0
-        arm_motion(watch.x, watch.p, 0.0, [0.0, 0.0], [0.0, 0.0])
+        watch.x.arm(watch.p, 0.0, [0.0, 0.0], [0.0, 0.0])
         assert bool(watch.check(0.1, (way, 0.0))) is wrong
 
 
@@ -289,13 +290,13 @@ def test_motion_watch_ends():
 def test_dead_man():
     """Without repetition, or when released, the robot may not move; timeout 0 means no switch."""
     x, p, y = DeadMan({}).plain(), MonitorParameters(SIZES).plain(), Result(SIZES)
-    p.dead_man_timeout, silent = 0.5, (CauseCode.DEAD_MAN, 'no message for 0.5 s')
+    p.dead_man_timeout, silent = 0.5, (Cause.DEAD_MAN, 'no message for 0.5 s')
     for time, pressed, alive, expected in (
             (0.0, None, False, [silent]), (1.0, 1, True, []), (1.5, None, True, []),
             (1.51, None, False, [silent]), (2.0, 1, True, []),
-            (2.1, 0, False, [(CauseCode.DEAD_MAN, 'the switch was released')]),
+            (2.1, 0, False, [(Cause.DEAD_MAN, 'the switch was released')]),
             (math.nan, None, False, [silent]), (math.nan, 1, False, [
-                (CauseCode.DEAD_MAN, 'the switch was released')])):
+                (Cause.DEAD_MAN, 'the switch was released')])):
         for state in (StateCode.PROBING, StateCode.RUNNING):  # a start just waits
             if pressed is None:
                 check_dead_man(x, p, y.plain(), time, state)
@@ -311,15 +312,9 @@ def test_refused_references_in_a_row_are_counted():
     """The given number in a row is too many; a good one, or a second of silence, ends the row."""
     x, p = Refusals({}).plain(), MonitorParameters(SIZES).plain()
     p.refusals = 3
-    assert [refused(x, p, 0.1 * k) for k in range(4)] == [False, False, True, True]
-    accepted(x)
-    assert [refused(x, p, 1.0 + 0.9 * k) for k in range(3)] == [False, False, True]
-    assert [refused(x, p, 10.0 + 1.1 * k) for k in range(9)] == [False] * 9
+    assert [x.refuse(p, 0.1 * k) for k in range(4)] == [False, False, True, True]
+    x.accept()
+    assert [x.refuse(p, 1.0 + 0.9 * k) for k in range(3)] == [False, False, True]
+    assert [x.refuse(p, 10.0 + 1.1 * k) for k in range(9)] == [False] * 9
     p.refusals = 0
-    assert not any(refused(x, p, 20.0) for _ in range(9))
-
-
-def test_each_word_has_a_sentence():
-    """No code is without its text."""
-    assert set(TEXTS) == set(SupervisorWord)
-    assert all(TEXTS[word]('elbow', 1.0, 2.0, 0.0) for word in TEXTS)
+    assert not any(x.refuse(p, 20.0) for _ in range(9))

@@ -23,9 +23,8 @@ import random
 import numpy as np
 import pytest
 from rbd_ros.control.numerics.angles import turn
-from rbd_ros.control.numerics.medians import select
-from rbd_ros.control.numerics.samples import (
-    halve, is_full, is_wanted, restart_samples, ROOM, SampleCount, thin_out)
+from rbd_ros.control.numerics.medians import (
+    halve, is_full, is_wanted, restart_samples, ROOM, SampleCount, select, thin_out)
 
 
 def test_turn_is_the_exact_remainder() -> None:

@@ -21,7 +21,8 @@ import numpy as np
 import pytest
 
 from rbd_ros.control.interface.causes import Cause
-from rbd_ros.control.observers.momentum import Momentum, MomentumKernel, update_momentum
+from rbd_ros.control.kernels.declared import MomentumKernel
+from rbd_ros.control.observers.momentum import Momentum
 
 GAIN, DT = 20.0, 0.01
 SHARE = 1.0 - math.exp(-GAIN * DT)
@@ -31,10 +32,10 @@ def observe(x, *, inertia, qd, bias=0.0, tau=0.0, acted=math.nan):
     """Let one joint be seen at the end of a period; returns the observed torque."""
     def numbers(*values):
         return np.array(values)
-    kernel = MomentumKernel(lambda: 0, numbers(0.0), numbers(qd), np.array([[inertia]]),
-                            numbers(bias), numbers(0.0), np.zeros(3), np.zeros(10))
-    update_momentum(x, kernel, numbers(tau), DT, numbers(GAIN), numbers(acted),
-                    0.0 if math.isnan(acted) else 1.0)
+    kernel = MomentumKernel.idle(lambda: 0, {'n': 1, 'm': 1})
+    kernel.H[:], kernel.qd[:], kernel.bias[:] = inertia, qd, bias
+    x.update(kernel, numbers(tau), DT, numbers(GAIN), numbers(acted),
+             0.0 if math.isnan(acted) else 1.0)
     return x.torque[0]
 
 

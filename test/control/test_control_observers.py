@@ -21,14 +21,13 @@ import numpy as np
 import pytest
 from rbd_ros.compiler.procedure import bind, Vector
 from rbd_ros.control.interface.events import Joints, NOBODY, Structure
+from rbd_ros.control.kernels.declared import MomentumKernel
 from rbd_ros.control.observers.external import external_wrench
-from rbd_ros.control.observers.momentum import (
-    Momentum, MomentumKernel, reset_momentum, settled, update_momentum)
-from rbd_ros.control.observers.observer import observe, Observer, ObserverParameters
+from rbd_ros.control.observers.momentum import Momentum, settled
+from rbd_ros.control.observers.observer import Observer, ObserverParameters
 from rbd_ros.control.observers.standstill import (
     fill_standstill, Standstill, StandstillParameters, trust_model)
-from rbd_ros.control.observers.torque_history import (
-    clear_torques, find_mean_torque, KEPT, note_torque, TorqueHistory)
+from rbd_ros.control.observers.torque_history import KEPT, TorqueHistory
 from rbd_ros.control.parameters.settings import Settings
 from rbd_ros.control.parameters.table import defaults
 from rbd_ros.control.supervisor.states import LoadTrust
@@ -39,15 +38,14 @@ ONE = {'n': 1, 'm': 1}
 
 def kernel_of_one():
     """Return a kernel of one joint whose arrays a test fills."""
-    return MomentumKernel(lambda: 0, *(np.zeros(1) for _ in range(2)), np.zeros((1, 1)),
-                          *(np.zeros(1) for _ in range(2)), np.zeros(3), np.zeros(10))
+    return MomentumKernel.idle(lambda: 0, ONE)
 
 
 def observed(x, kernel, inertia, qd, bias, tau, dt, gain):
     """Take a state of one joint; return the estimate."""
     kernel.H[:], kernel.qd[:], kernel.bias[:] = inertia, qd, bias
     torque = np.array([tau])
-    update_momentum(x, kernel, torque, dt, np.array([gain]), torque, 0.0)
+    x.update(kernel, torque, dt, np.array([gain]), torque, 0.0)
     return x.torque[0]
 
 
@@ -60,7 +58,7 @@ def test_observer_follows_a_first_order_lag_exactly():
         qd = (1.5 + external) / inertia * t  # exact motion under 1.5 N.m and the external torque
         found = observed(x, kernel, inertia, qd, 0.0, 1.5, dt, gain)
         assert found == pytest.approx(external * (1 - math.exp(-gain * t)), abs=1e-9)
-    reset_momentum(x)
+    x.reset()
     assert not x.torque.any() and not x.known
 
 
@@ -113,8 +111,8 @@ def test_wrench_from_joint_torque():
 
 def use_history(x: TorqueHistory, given: Vector, torque: Vector, mean: Vector) -> None:
     """Find the mean torque of a period, then note one."""
-    given[4] = 1.0 if find_mean_torque(x, given[0], given[1], mean) else 0.0
-    note_torque(x, given[2], torque, given[3])
+    given[4] = 1.0 if x.find_mean(given[0], given[1], mean) else 0.0
+    x.note(given[2], torque, given[3])
 
 
 @pytest.mark.parametrize('seed', range(10))
@@ -156,15 +154,15 @@ def test_impulse_of_a_full_ring_is_exact():
     rng, x, mean = np.random.default_rng(1), TorqueHistory({'n': 1}), np.zeros(1)
     times, torques = np.cumsum(rng.uniform(1e-4, 3e-4, 3000)), rng.normal(size=3000)
     for now, torque in zip(times, torques):
-        note_torque(x, now, np.array([torque]), 0.6)
+        x.note(now, np.array([torque]), 0.6)
     begin = x.time[int(x.first)]
     assert times[-1] - begin >= min(0.6, times[-1] - times[0]) - 1e-3
-    assert find_mean_torque(x, begin, times[-1], mean)
+    assert x.find_mean(begin, times[-1], mean)
     inside = np.flatnonzero(times >= begin)[:-1]
     exact = torques[inside] @ np.diff(times)[inside] / (times[-1] - begin)
     assert mean[0] == pytest.approx(exact, abs=1e-9)
-    clear_torques(x)
-    assert not find_mean_torque(x, begin, times[-1], mean)
+    x.clear()
+    assert not x.find_mean(begin, times[-1], mean)
 
 
 # -- the observer of the step ---------------------------------------------------------------------
@@ -181,9 +179,13 @@ def test_after_a_gap_the_filter_of_the_drive_begins_anew():
     p.velocity_filter, p.limit[:], p.usual_share[:] = 0.02, 50.0, 50.0
     joints.differenced, kernel.H[:] = 1.0, 1.0
     gain, now, v, filtered = np.array([30.0]), 10.0, 0.0, 0.0
+
+    def see(torque):
+        kernel(joints, acting=0.0, payload=0.0)
+        elapsed = x.observe(p, kernel, gain, 0.0, joints.differenced, torque, now)
+        x.share(p, LoadTrust.USUAL, joints, structure, elapsed)
     for _ in range(300):
-        observe(x, p, kernel, joints, structure, gain, 0.0, np.array([20.0]), LoadTrust.USUAL,
-                now)
+        see(np.array([20.0]))
         now += 0.001
         v += 0.001 * 20.0
         filtered += 0.001 / 0.021 * (v - filtered)
@@ -193,7 +195,7 @@ def test_after_a_gap_the_filter_of_the_drive_begins_anew():
     joints.qd[0] = 0.0
     for _ in range(100):
         now += 0.001
-        observe(x, p, kernel, joints, structure, gain, 0.0, np.zeros(1), LoadTrust.USUAL, now)
+        see(np.zeros(1))
         assert abs(x.momentum.torque[0]) < 1e-9
 
 

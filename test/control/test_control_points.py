@@ -24,11 +24,11 @@ import pytest
 from rbd_ros.compiler.procedure import bind
 from rbd_ros.compiler.source.c_procedures import emit_procedure
 from rbd_ros.control.interface.sentences import Sentence
-from rbd_ros.control.references.feeding import Feed, handle_feed, Turn
+from rbd_ros.control.interface.words import PointWord
+from rbd_ros.control.references.feeder import Feed, handle_feed, Turn
 from rbd_ros.control.references.pieces import Path, PathKind, Ring
 from rbd_ros.control.references.points import PointLimits, Points, Verdict
 from rbd_ros.control.references.polynomials import handle_points, Task
-from rbd_ros.control.references.words import PointWord
 from scipy.interpolate import CubicSpline
 
 SIZES = {'n': 2, 'm': 2, 'k': 40}

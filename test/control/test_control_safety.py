@@ -18,7 +18,7 @@ from controller_rig import Arm, MODEL, TORQUE
 import numpy as np
 import pytest
 from rbd_ros.control.interface.causes import Cause
-from rbd_ros.control.modes.modes import MODES
+from rbd_ros.control.modes import MODES
 
 PERIOD = 0.001
 
@@ -129,7 +129,7 @@ def test_nothing_but_the_last_gravity_is_held_and_not_longer_than_told():
         count = len(arm.sent)
         arm.silence(0.1 + 0.2)
         held = np.array(arm.sent[count:])
-        np.testing.assert_allclose(held[50:-2], np.tile(gravity, (len(held) - 52, 1)),
+        np.testing.assert_allclose(held[70:-2], np.tile(gravity, (len(held) - 72, 1)),
                                    rtol=0, atol=1e-11)
         arm.silence(0.25)
         assert np.abs(arm.sent[-1]).max() < 0.55 * np.abs(gravity).max()

@@ -29,8 +29,7 @@ import pinocchio as pin
 import pytest
 from rbd_ros.control.interface.causes import Cause
 from rbd_ros.control.laws.notices import notices
-from rbd_ros.control.observers.torque_history import (
-    clear_torques, find_mean_torque, note_torque, TorqueHistory)
+from rbd_ros.control.observers.torque_history import TorqueHistory
 
 #: light wrists without rotors: dampers per joint made 1.3 to 17 of these speeds
 SAMPLE = (
@@ -171,21 +170,21 @@ def test_history_gives_the_mean_of_what_was_sent():
     history, found = TorqueHistory({'n': 2}), np.zeros(2)
     times = np.cumsum(rng.uniform(0.5e-3, 2e-3, 200))
     torques = rng.standard_normal((200, 2))
-    assert not find_mean_torque(history, 0.0, 1.0, found)
+    assert not history.find_mean(0.0, 1.0, found)
     begin = times[5]
     for k, (time, torque) in enumerate(zip(times, torques)):
-        note_torque(history, time, torque, 0.1)
+        history.note(time, torque, 0.1)
         end = time - rng.uniform(0.0, 5e-3)
         if end <= begin + 1e-4:
-            assert not find_mean_torque(history, times[0] - 1e-3, end, found)
+            assert not history.find_mean(times[0] - 1e-3, end, found)
             continue
         fine = begin + (np.arange(4000) + 0.5) * (end - begin) / 4000
         mean = torques[np.searchsorted(times[:k + 1], fine, side='right') - 1].mean(axis=0)
-        assert find_mean_torque(history, begin, end, found)
+        assert history.find_mean(begin, end, found)
         np.testing.assert_allclose(found, mean, atol=5e-3)
         begin = end
-    clear_torques(history)
-    assert not find_mean_torque(history, begin, begin + 1.0, found)
+    history.clear()
+    assert not history.find_mean(begin, begin + 1.0, found)
 
 
 @pytest.mark.parametrize(('values', 'rate'), [

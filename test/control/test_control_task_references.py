@@ -18,9 +18,9 @@ import math
 
 import numpy as np
 import pytest
+from rbd_ros.control.interface.results import GoalError
 from rbd_ros.control.references.pose_profile import (
     quaternion_of, rotate, set_axes, turn_between)
-from rbd_ros.control.references.results import GoalError
 from reference_rig import ADVANCE, STOP, TaskRig
 from scipy.spatial.transform import Rotation
 

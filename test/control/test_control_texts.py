@@ -20,7 +20,6 @@ from controller_rig import Arm
 import pytest
 
 from rbd_ros import load_urdf
-from rbd_ros.control.advice import missing_states
 from rbd_ros.control.kernels.tip import AXES
 from rbd_ros.control.laws.notices import designed, notices
 from rbd_ros.control.parameters.assembly import (
@@ -28,6 +27,7 @@ from rbd_ros.control.parameters.assembly import (
 from rbd_ros.control.parameters.settings import Settings
 from rbd_ros.control.parameters.table import defaults
 from rbd_ros.control.robot import make_robot
+from rbd_ros.control.texts import missing_states
 from rbd_ros.errors import ModelError, SettingError
 
 ROOT = Path(__file__).parents[2]

@@ -18,8 +18,8 @@ import math
 
 import numpy as np
 import pytest
+from rbd_ros.control.interface.results import GoalError, ResultCode
 from rbd_ros.control.references.goals import read_tolerances, Tolerances
-from rbd_ros.control.references.results import GoalError, ResultCode
 from rbd_ros.control.references.trajectory import Knots, read_points, Trajectory
 from reference_rig import NAMES as JOINTS, sampled
 from scipy.interpolate import CubicHermiteSpline, CubicSpline

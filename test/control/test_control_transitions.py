@@ -36,21 +36,18 @@ from unittest import mock
 import numpy as np
 import pytest
 from rbd_ros.compiler.procedure import bind, Vector
-from rbd_ros.control.interface.cause_codes import (
-    CauseCode, CAUSES, is_by_operator, is_cause, is_final, is_good, is_lost)
-from rbd_ros.control.interface.causes import Cause, Reaction
+from rbd_ros.control.interface.causes import (
+    Cause, CAUSES, is_by_operator, is_cause, is_final, is_good, is_lost, Reaction)
 from rbd_ros.control.interface.events import accuse, Event as Happening, NOBODY, NONE, Result
 from rbd_ros.control.supervisor import answers, supervisor as procedures
 from rbd_ros.control.supervisor.answers import (
     fill_timing, Supervisor, SupervisorParameters)
 from rbd_ros.control.supervisor.due import due_now, is_finished, is_live, is_stopping
-from rbd_ros.control.supervisor.latch import latched, only_lost, only_operator
-from rbd_ros.control.supervisor.states import Due, State, StateCode, Timing
+from rbd_ros.control.supervisor.states import Due, StateCode, SupervisorState as State, Timing
 from rbd_ros.control.supervisor.supervisor import (
     activate, advance, computed, Diagnosis, fault, fresh, hear, published, renewed, reset,
     take_cause)
-from rbd_ros.control.supervisor.transition_rows import condition_of
-from rbd_ros.control.supervisor.transitions import Condition, Event, Row, ROWS
+from rbd_ros.control.supervisor.transitions import Condition, condition_of, Row, ROWS, Trigger
 
 DOCS = Path(__file__).parents[2] / 'docs'
 STATES = tuple(State)
@@ -61,7 +58,7 @@ HELD = (State.HOLDING, State.FLOATING, State.COMPLYING, State.RETRACTING)
 KINDS = (Cause.STATE_STALE, Cause.TRACKING, Cause.SECOND_SENDER, Cause.OPERATOR_STOP,
          Cause.DEAD_MAN, Cause.CONTACT, Cause.SIGNAL)
 #: after which a robot is not held
-BARRING = (CauseCode.WRONG_MODEL, CauseCode.FROZEN, CauseCode.SECOND_SENDER)
+BARRING = (Cause.WRONG_MODEL, Cause.FROZEN, Cause.SECOND_SENDER)
 ASKED = ('activate', 'reset', 'reset, output taken')
 LOST, RAMP, LONG = 0.4, 0.55, 5.0  # s: more than hold_time, than release_time, than every sequence
 VALID = 50.0  # s for which a state may be used
@@ -72,17 +69,17 @@ CHOICES = [Timing(recover=recover, stop_action=stop, fault_action=fault, simulat
                ('hold', 'release'), (False, True))]
 
 #: event, state and which conditions held: the number of the row that is taken, -1 for none
-Seen = dict[tuple[Event, State, tuple[bool, ...]], int]
+Seen = dict[tuple[Trigger, State, tuple[bool, ...]], int]
 
 
 @cache
-def rows_of(event: Event, state: State) -> tuple[Row, ...]:
+def rows_of(event: Trigger, state: State) -> tuple[Row, ...]:
     """Return the rows that an event may take in a state, first one first."""
     return tuple(row for row in ROWS if row.event is event and state in row.before)
 
 
 @cache
-def conditions_of(event: Event, state: State) -> list[Condition]:
+def conditions_of(event: Trigger, state: State) -> list[Condition]:
     """Return the conditions that decide about an event in a state."""
     return list(dict.fromkeys(condition_of(name)[0] for row in rows_of(event, state)
                               for name in row.conditions))
@@ -138,14 +135,14 @@ class Subject:
     @property
     def causes(self) -> set[Cause]:
         """Return the causes that are kept."""
-        return {each.cause for each in latched(self.x.faults)}
+        return {each.cause for each in self.x.faults.listed()}
 
     def situation(self) -> Situation:
         """Return what is told apart."""
         x = self.x
         return Situation(
-            self.state, x.final > 0.0, x.blind > 0.0, x.paused > 0.0, only_lost(x.faults),
-            only_operator(x.faults), any(x.faults.order[each] > 0.0 for each in BARRING),
+            self.state, x.final > 0.0, x.blind > 0.0, x.paused > 0.0, x.faults.only_lost(),
+            x.faults.only_operator(), any(x.faults.order[each] > 0.0 for each in BARRING),
             x.blend >= 1.0,
             x.repeats >= self.p.release_repeats, x.returned > 0.0, self.now > x.expiry)
 
@@ -239,7 +236,7 @@ def watch(seen: Seen) -> Iterator[None]:
 
     def watched(x: Supervisor, p: SupervisorParameters, event: int, steady: float) -> bool:
         rows.clear()
-        before, what = STATES[int(x.state)], Event(event)
+        before, what = STATES[int(x.state)], Trigger(event)
         taken = answer(x, p, event, steady)
         held = tuple(x.held[each] > 0.0 for each in conditions_of(what, before))
         seen[what, before, held] = rows_of(what, before).index(ROWS[rows[0]]) if taken else -1
@@ -262,7 +259,7 @@ def walk_through(subject: Subject, walk: Walk) -> None:
             act(subject)
             after = subject.situation()
             walk.steps.append(Step(timing, name, before, after, (due, subject.due), (
-                causes, subject.causes), {each.cause for each in latched(subject.x.recovered)}))
+                causes, subject.causes), {each.cause for each in subject.x.recovered.listed()}))
             if (timing, after) not in walk.known:
                 walk.known[timing, after] = subject.keep()
                 waiting.append(walk.known[timing, after])
@@ -284,11 +281,10 @@ def test_the_kinds_of_causes_are_complete():
     """Each cause looks to the conditions like one of those that are tried, and has its number."""
     def kind(cause: Cause) -> tuple[object, ...]:
         return (cause.reaction, cause.by_operator, cause is Cause.DEAD_MAN,
-                CauseCode[cause.name] in BARRING, cause is Cause.CONTACT)
+                cause in BARRING, cause is Cause.CONTACT)
     assert {kind(cause) for cause in Cause} == {kind(cause) for cause in KINDS}
-    assert [code.name for code in CauseCode] == [cause.name for cause in Cause]
     for code, cause in enumerate(Cause):
-        assert is_cause(code) and is_by_operator(code) is cause.by_operator
+        assert cause == code and is_cause(code) and is_by_operator(code) is cause.by_operator
         assert [is_lost(code), is_good(code), is_final(code)] == [
             cause.reaction is each for each in (Reaction.LOST, Reaction.GOOD, Reaction.FINAL)]
     assert not is_cause(-1) and not is_cause(CAUSES)
@@ -335,7 +331,7 @@ def test_each_part_of_a_condition_decides_alone(condition, base, changes):
         subject = Subject(Timing())
         for name, value in (base | numbers).items():
             setattr(subject.x, name, value)
-        answers.answer(subject.x, subject.p, Event.TIME, 100.0)
+        answers.answer(subject.x, subject.p, Trigger.TIME, 100.0)
         return subject.x.held[condition]
     for name, value in changes.items():
         assert held(**{name: value}) != held()
@@ -605,8 +601,8 @@ def test_machine_code_does_what_python_does():
         for _ in range(150):
             now += rng.choice([0.001, 0.01, 0.3]) * rng.random()
             event = [rng.choice([0, 1, 2, 3, 4, 4, *[5] * 9]), now, now,
-                     rng.choice([rng.randrange(CAUSES), CauseCode.OPERATOR_STOP,
-                                 *[CauseCode.CONTACT] * 3]),
+                     rng.choice([rng.randrange(CAUSES), Cause.OPERATOR_STOP,
+                                 *[Cause.CONTACT] * 3]),
                      now + rng.choice([0.1, 10.0, 10.0, 10.0, -1.0]), rng.randrange(2)]
             if rng.random() < 0.03:
                 event[rng.choice([1, 2, 4])] = rng.choice([math.nan, math.inf, -1e308])

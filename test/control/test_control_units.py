@@ -23,21 +23,16 @@ from rbd_ros import load_urdf
 from rbd_ros.command_line.ros2_control.live_tables import LiveTables
 from rbd_ros.command_line.ros2_control.sentence_tables import sentence_rows
 from rbd_ros.control.controller import Controller
-from rbd_ros.control.force_torque.words import SensorWord
 from rbd_ros.control.interface.sentences import JointName, Sentence
-from rbd_ros.control.joint_states.words import ArrivalWord
+from rbd_ros.control.interface.words import (
+    FlowWord, LoadWord, PointWord, ReferenceWord, TABLES)
 from rbd_ros.control.laws.notices import notices
-from rbd_ros.control.laws.words import LawWord
-from rbd_ros.control.load.texts import likely_causes
-from rbd_ros.control.load.words import LoadWord, TEXTS as LOAD_TEXTS
-from rbd_ros.control.observers.words import ObserverWord
 from rbd_ros.control.parameters.assembly import compile_kernels, describe_output
 from rbd_ros.control.parameters.gains import gain_reasons
 from rbd_ros.control.parameters.settings import Settings
 from rbd_ros.control.parameters.table import defaults
-from rbd_ros.control.references.words import PointWord, ReferenceWord, TEXTS as REFERENCE_TEXTS
 from rbd_ros.control.robot import make_robot
-from rbd_ros.control.supervisor.words import SupervisorWord
+from rbd_ros.control.texts import likely_causes
 
 ARM = (Path(__file__).parents[2] / 'urdf' / 'seven_joint_arm.urdf').read_text()
 TURNS, SLIDES = 0, 1  # places of joint_1 and joint_2
@@ -54,8 +49,7 @@ PLAIN = re.compile(
     rf'other kinds|of {NUMBER} pieces|of its usual size)|(?:point|length|loop_pivot) {NUMBER}|, '
     'not 1$')
 
-WORDS = [word for kind in (ArrivalWord, SupervisorWord, ReferenceWord, PointWord, LawWord,
-                           ObserverWord, LoadWord, SensorWord) for word in kind]
+WORDS = [word for table in TABLES if table is not FlowWord for word in table]
 #: sentences that need more than their numbers, or whose joint is no joint
 ELSEWHERE = (
     ReferenceWord.STOPPED, ReferenceWord.MODE_CHANGED, LoadWord.START_POSITIONS,
@@ -88,9 +82,8 @@ def controller() -> Controller:
 def said(controller: Controller, word: int, joint: int, numbers: tuple[float, ...]) -> str:
     """Return what the controller says to a word, wherever it says it."""
     name = controller.settings.robot.spoken()[joint]
-    text = REFERENCE_TEXTS.get(word)
     if word in (*PointWord, ReferenceWord.OFF_PATH, ReferenceWord.OFF_GOAL):
-        return text(name, *numbers)
+        return word.text(name, *numbers)
     return controller.speaker.text(word, joint, *numbers)
 
 
@@ -118,7 +111,7 @@ def test_every_number_has_its_unit(controller, joint, numbers):
 def test_loops_and_starts_have_units(controller):
     """A row of a loop may be an angle or a length; a start check lists all wrong joints."""
     for word in (LoadWord.LOOP_OPEN, LoadWord.LOOP_LOST, LoadWord.LOOP_SINGULAR):
-        text = LOAD_TEXTS[word]('loop', 0.25, 0.5, 0.0).replace('(pivot ', '(')
+        text = word.text('loop', 0.25, 0.5, 0.0).replace('(pivot ', '(')
         assert without_units(text) == [], text
     start = controller.x.start
     start.q[:] = 50.0
@@ -180,7 +173,7 @@ def test_the_plugin_says_the_same(controller):
     """Every place of a number in its tables has a unit behind it, too."""
     names = JointName('turn', 'rad'), JointName('slide', 'm')
     rows = re.findall(r'{(\d+), RBD_\w+, "(.*)"}', '\n'.join(sentence_rows(controller)))
-    assert {int(word) for word, _ in rows} == set(WORDS)
+    assert {int(word) for word, _ in rows} == {word for table in TABLES for word in table}
     for word, pattern in rows:
         if int(word) == LoadWord.LOOP_SINGULAR:
             pattern = pattern.replace('(pivot ', '(')

@@ -22,8 +22,9 @@ import pytest
 from rbd_ros import Dynamics
 from rbd_ros.compiler import compile as compile_graph
 from rbd_ros.compiler.procedure import bind
-from rbd_ros.control.fleet.closed_loop import closed_step, plant_of, take_set_point, World
-from rbd_ros.control.supervisor.states import State
+from rbd_ros.control.fleet import (
+    bindings_of, closed_step, Fleet, plant_of, take_set_point, UnderControl, World)
+from rbd_ros.control.supervisor.states import SupervisorState as State
 from rbd_ros.dynamics.step_graph import step_graph
 from rbd_ros.errors import NonFiniteError, RbdError, ShapeError
 
@@ -35,7 +36,6 @@ from rbd_ros.compiler.gpu.device import Function
 from rbd_ros.compiler.gpu.dialect import NVIDIA
 from rbd_ros.compiler.gpu.emulation import EmulatedDevice
 from rbd_ros.compiler.gpu.procedures.device_procedure import DeviceProcedure
-from rbd_ros.control.fleet.fleet import bindings_of, Fleet, UnderControl
 
 pytestmark = pytest.mark.slow
 
@@ -89,7 +89,7 @@ def test_each_robot_does_what_a_controller_of_the_processor_does(dynamics: Dynam
         plant.inputs['q'][:], plant.inputs['step'][...] = q[i], STEP
         plant.inputs['gravity'][:] = MODEL.gravity
         plant.inputs['payload'][...] = payloads()[i]
-        given = *other.given, World(other.x.sizes), plant_of(plant)
+        given = *other.given, plant_of(plant, World(other.x.sizes))
         run = bind(closed_step, *given)
         for k in range(START + MOVED):
             if k == START:

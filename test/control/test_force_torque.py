@@ -26,8 +26,8 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 from rbd_ros import Dynamics
-from rbd_ros.control.force_torque.force_law import (
-    begin_force_law, force_law, force_rests, ForceGains, ForceLaw)
+from rbd_ros.control.force_torque.force_law import ForceGains, ForceLaw
+from rbd_ros.control.force_torque.sensor import Sensor
 from rbd_ros.control.interface.causes import Cause
 from rbd_ros.control.parameters.force import (
     force_reasons, gain_limit, largest_gain, largest_stiffness, MARGIN)
@@ -307,17 +307,24 @@ def gains(**values: object) -> ForceGains:
     return p
 
 
+def unloaded() -> Sensor:
+    """Return a sensor that nothing touches, at a tip with the axes of the base."""
+    sensor = Sensor({})
+    sensor.axes[:] = np.eye(3)
+    return sensor
+
+
 def test_law_along_its_axes_only() -> None:
     """Other directions get what is wanted, turned to the base and back; z is corrected."""
     rng = np.random.default_rng(3)
     R = np.linalg.qr(rng.standard_normal((3, 3)))[0]
     x, p, wanted = ForceLaw({}), gains(), rng.uniform(-5.0, 5.0, 6)
-    begin_force_law(x)
     local = np.concatenate([R.T @ wanted[:3], R.T @ wanted[3:]])
-    external = np.zeros(6)
+    sensor = Sensor({})
+    sensor.axes[:] = R
     for k in range(1000):  # the surroundings give a force that is 3 N short
-        external[5] = -(x.reference[5] + x.integral[5] - 3.0)
-        force_law(x, p, wanted, 1, external, R, np.zeros(6), 1.0, 1.0 + 0.005 * k)
+        sensor.wrench[5] = -(x.reference[5] + x.integral[5] - 3.0)
+        x.advance(p, wanted, 1, sensor, np.zeros(6), 1.0, 1.0 + 0.005 * k)
     found = np.concatenate([R.T @ x.wrench[:3], R.T @ x.wrench[3:]])
     np.testing.assert_allclose(found[:5], local[:5], rtol=1e-12)
     assert abs(found[5] - (local[5] + 3.0)) < 1e-3
@@ -327,26 +334,24 @@ def test_law_along_its_axes_only() -> None:
 def test_force_never_steps_and_is_bounded() -> None:
     """It begins and ends at its rate, and the integral keeps to its bound."""
     x, p, seen = ForceLaw({}), gains(), [0.0]
-    begin_force_law(x)
     for k in range(4000):
         asked, wanted = (1, -40.0) if k < 2000 else (0, 0.0)
-        force_law(x, p, np.array([0, 0, 0, 0, 0, wanted]), asked, np.zeros(6), np.eye(3),
-                  np.zeros(6), 1.0, 1.0 + 0.001 * k)
+        x.advance(p, np.array([0, 0, 0, 0, 0, wanted]), asked, unloaded(), np.zeros(6), 1.0,
+                  1.0 + 0.001 * k)
         seen.append(float(x.wrench[5]))
         assert abs(x.integral[5]) <= 20.0
     steps = np.abs(np.diff(seen))
     # reference and integral move together, each at 100 N/s at most; the gain adds 2 x 40 N/s
     assert steps.max() <= 0.2 + 1e-9
-    assert min(seen) == pytest.approx(-60.0) and seen[-1] == 0.0 and force_rests(x)
+    assert min(seen) == pytest.approx(-60.0) and seen[-1] == 0.0 and x.rests()
 
 
 def test_integral_waits_while_the_tool_is_fast() -> None:
     """Beyond half of the speed it grows no more, but it may shrink."""
     for speed, grows in ((-0.02, True), (-0.03, False), (0.03, True), (math.nan, False)):
         x, p = ForceLaw({}), gains()
-        begin_force_law(x)
         for k in range(100):
-            force_law(x, p, np.array([0, 0, 0, 0, 0, -10.0]), 1, np.zeros(6), np.eye(3),
+            x.advance(p, np.array([0, 0, 0, 0, 0, -10.0]), 1, unloaded(),
                       np.array([0, 0, 0, 0, 0, speed]), 1.0, 1.0 + 0.01 * k)
         assert bool(x.integral[5]) is grows, speed
 

@@ -18,8 +18,8 @@ from hypothesis import given, settings, strategies as st
 from moveit_rig import random_plan
 import numpy as np
 from rbd_ros.control.interface.events import Kind
+from rbd_ros.control.interface.results import ResultCode, Status
 from rbd_ros.control.references.goals import Tolerances
-from rbd_ros.control.references.results import ResultCode, Status
 from reference_rig import CHECK, JointRig
 from sampling import examples
 

@@ -20,9 +20,9 @@ import numpy as np
 import pytest
 from rbd_ros.compiler.procedure import bind, Vector
 from rbd_ros.control.interface.events import Joints, Structure
+from rbd_ros.control.kernels.declared import MomentumKernel
 from rbd_ros.control.observers.hidden_motion import (
     count_witnesses, feel, follow_joint, forget_suspect, HiddenMotion, update_hidden_motion)
-from rbd_ros.control.observers.momentum import momentum_kernel, MomentumKernel
 from recorded_robots import law_kernels
 
 SIZES = {'n': 3, 'm': 3}
@@ -56,7 +56,7 @@ class Robot:
         self.joints.q[:], self.joints.speed[:] = (0.2, 0.6, 0.9), speeds
         self.joints.qd[:] = speeds
         self.joints.qd[1] = 0.0
-        kernel = momentum_kernel(law_kernels('arm')['momentum'])
+        kernel = MomentumKernel.of(law_kernels('arm')['momentum'])
         kernel.acting[:] = 0.0, 0.0, -9.81
         self.gain, self.tau = np.full(3, 100.0), np.zeros(3)
         self._run = bind(follow, self.x, kernel, self.joints, structure, self.gain, self.tau,

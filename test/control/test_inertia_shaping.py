@@ -23,7 +23,7 @@ from benchmark.mujoco_robots import described
 import numpy as np
 import pytest
 from rbd_ros.control.kernels.impedance import HEAVIER, LIGHTER, shaped_force
-from rbd_ros.control.modes.modes import TIP_SPRINGS
+from rbd_ros.control.modes import TIP_SPRINGS
 from rbd_ros.control.parameters.settings import Settings
 from rbd_ros.control.parameters.table import defaults
 from rbd_ros.control.parameters.validation import refusals

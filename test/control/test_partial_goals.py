@@ -20,8 +20,8 @@ from controller_rig import Arm
 from hypothesis import given, settings, strategies as st
 import numpy as np
 import pytest
+from rbd_ros.control.interface.results import GoalError, ResultCode
 from rbd_ros.control.references.joint_reference import Source
-from rbd_ros.control.references.results import GoalError, ResultCode
 from rbd_ros.control.references.trajectory import Knots, read_points
 from reference_rig import JointRig, NAMES
 from sampling import examples

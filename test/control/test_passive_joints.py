@@ -19,8 +19,9 @@ import pinocchio as pin
 import pytest
 from rbd_ros import load_urdf
 from rbd_ros.control.controller import Controller
+from rbd_ros.control.kernels.declared import MomentumKernel
 from rbd_ros.control.kernels.kernels import LawKernels
-from rbd_ros.control.observers.momentum import Momentum, momentum_kernel, update_momentum
+from rbd_ros.control.observers.momentum import Momentum
 from rbd_ros.control.parameters.assembly import build_robot, compile_kernels
 from rbd_ros.control.parameters.settings import Settings
 from rbd_ros.control.parameters.table import defaults
@@ -150,8 +151,8 @@ def test_observer_counts_the_momentum_of_joints_that_others_move(case):
     bound = quiet(LawKernels(robot, driver_adds='none',
                              driver_knows_payload=False).compile('momentum'))
     bound.inputs['gravity'][:] = GRAVITY
-    kernel, gain = momentum_kernel(bound), np.full(3, 20.0)
-    narrow = kernel._replace(qd=np.zeros(3), H=np.zeros((3, 3)))
+    kernel, gain = MomentumKernel.of(bound), np.full(3, 20.0)
+    narrow = MomentumKernel.idle(bound, {'n': 3, 'm': 3})
     for push in (np.zeros(3), np.array([0.5, -1.0, 2.0])):
         observer, blind, dt = Momentum({'n': 3, 'm': 5}), Momentum({'n': 3, 'm': 3}), 0.001
         for k in range(800):
@@ -163,9 +164,10 @@ def test_observer_counts_the_momentum_of_joints_that_others_move(case):
             acceleration[driven] = -10.0 * np.sin(5.0 * (t + 0.5 * dt))    # in the next period
             out = run(bound, angle, speed)
             torque = peer.inverse(angle, speed, acceleration)[index] - push
-            update_momentum(observer, kernel, torque, dt, gain, torque, 0.0)
+            observer.update(kernel, torque, dt, gain, torque, 0.0)
             narrow.H[:], narrow.qd[:] = out['H'][:, index], speed[index]
-            update_momentum(blind, narrow, torque, dt, gain, torque, 0.0)
+            narrow.bias[:] = out['bias']
+            blind.update(narrow, torque, dt, gain, torque, 0.0)
             if k > 500:
                 np.testing.assert_allclose(observer.torque, push, rtol=0, atol=0.03)
         # without the columns of that joint its push of several N.m would look like a collision

@@ -18,11 +18,10 @@ import math
 
 import numpy as np
 import pytest
-from rbd_ros.control.paths.curve import Curve, WayPoints
-from rbd_ros.control.paths.rotations import (
-    exponential, logarithm, right_jacobian, right_jacobian_rate)
+from rbd_ros.control.interface.results import GoalError
+from rbd_ros.control.paths.curve import (
+    Curve, exponential, logarithm, right_jacobian, right_jacobian_rate, WayPoints)
 from rbd_ros.control.paths.way_points import curve_from
-from rbd_ros.control.references.results import GoalError
 from scipy.interpolate import CubicSpline
 from scipy.linalg import expm
 from scipy.spatial.transform import Rotation

@@ -27,16 +27,15 @@ from benchmark.mujoco_robots import described, ROBOTS
 from mujoco_rig import Driven
 import numpy as np
 import pytest
+from rbd_ros.control.interface.results import GoalError
 from rbd_ros.control.kernels.tip import AXES, LENGTH
 from rbd_ros.control.parameters.assembly import compile_kernels
 from rbd_ros.control.parameters.settings import Settings
 from rbd_ros.control.parameters.table import defaults
-from rbd_ros.control.paths.curve import Curve, WayPoints
-from rbd_ros.control.paths.following import Following
+from rbd_ros.control.paths.curve import Curve, exponential, logarithm, WayPoints
+from rbd_ros.control.paths.following import PathFollowing
 from rbd_ros.control.paths.limits import path_limits
 from rbd_ros.control.paths.postures import Postures
-from rbd_ros.control.paths.rotations import exponential, logarithm
-from rbd_ros.control.references.results import GoalError
 from rbd_ros.control.references.trajectory import Trajectory
 from rbd_ros.peers.pinocchio_robot import PinocchioRobot
 from sampling import some
@@ -190,7 +189,7 @@ def test_random_paths(name):
             limits.condition = 1.03 * here.condition
         if case == 'weak':
             limits.torque = 1.1 * np.abs(here.bias) + 1.0
-        following = Following(postures, limits, AXES, curve, q)
+        following = PathFollowing(postures, limits, AXES, curve, q)
         witness = Witness(name, limits)
         try:
             while not following.work(0.005):
@@ -257,7 +256,7 @@ def test_short_segments(seed):
         name = str(rng.choice(NAMES))
         limits = limits_of(name, **(FAST if rng.random() < 0.5 else {}))
         postures, curve, q = short_curve(rng, name, limits)
-        following, witness = Following(postures, limits, AXES, curve, q), Witness(name, limits)
+        following, witness = PathFollowing(postures, limits, AXES, curve, q), Witness(name, limits)
         try:
             while not following.work(0.005):
                 pass
@@ -322,8 +321,8 @@ def test_mujoco_is_led_along_a_path(name):
     R = [here.R @ exponential(0.3 * rng.uniform(-1.0, 1.0, 3)) for _ in range(3)]
     p = here.p + 0.1 * rng.uniform(-1.0, 1.0, (3, 3))
     curve = Curve(WayPoints(np.array([1.5, 3.0, 4.5]), p, np.array(R)).after(here.p, here.R))
-    following = Following(postures, path_limits(controller.settings),
-                          controller.settings.task_axes, curve, q, -1)
+    following = PathFollowing(postures, path_limits(controller.settings),
+                              controller.settings.task_axes, curve, q, -1)
     assert following.work(600.0)
     begin = driven.time
     controller.take_points(begin, begin, following.knots, begin)

@@ -18,13 +18,12 @@ from controller_rig import Arm
 import numpy as np
 import pytest
 from rbd_ros.control.interface.causes import Cause
-from rbd_ros.control.paths.curve import Curve, WayPoints
-from rbd_ros.control.paths.following import Following
+from rbd_ros.control.interface.results import Status
+from rbd_ros.control.paths.curve import Curve, exponential, WayPoints
+from rbd_ros.control.paths.following import PathFollowing
 from rbd_ros.control.paths.limits import path_limits
 from rbd_ros.control.paths.postures import Postures
-from rbd_ros.control.paths.rotations import exponential
 from rbd_ros.control.references.joint_reference import Source
-from rbd_ros.control.references.results import Status
 from rbd_ros.control.references.trajectory import Knots, Trajectory
 
 STILL = np.zeros(7)
@@ -48,7 +47,8 @@ def lead(arm, rng):
         p = here.p + size * rng.uniform(-1.0, 1.0, (3, 3))
         R = [here.R @ exponential(2.0 * size * rng.uniform(-1.0, 1.0, 3)) for _ in range(3)]
         curve = Curve(WayPoints(np.array([0.6, 1.1, 1.7]), p, np.array(R)).after(here.p, here.R))
-        following = Following(postures, path_limits(c.settings), c.settings.task_axes, curve, q)
+        following = PathFollowing(
+            postures, path_limits(c.settings), c.settings.task_axes, curve, q)
         try:
             assert following.work(600.0)
             break
@@ -73,7 +73,8 @@ def test_what_is_accepted_is_followed(arm, seed):
         p = here.p + np.round(size * rng.uniform(-1.0, 1.0, (5, 3)), 3 if size > 2e-3 else 4)
         points = WayPoints(times, p, np.array([here.R] * 5)).after(here.p, here.R)
         curve = Curve(points)
-        following = Following(postures, path_limits(c.settings), c.settings.task_axes, curve, q)
+        following = PathFollowing(
+            postures, path_limits(c.settings), c.settings.task_axes, curve, q)
         try:
             assert following.work(600.0)
         except ValueError:

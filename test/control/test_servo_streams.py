@@ -21,9 +21,9 @@ from hypothesis import given, settings, strategies as st
 from moveit_rig import ServoStream
 import numpy as np
 import pytest
-from rbd_ros.control.references.joint_stream import Streamed
+from rbd_ros.control.interface.results import GoalError
+from rbd_ros.control.references.joint_requests import Streamed
 from rbd_ros.control.references.points import STREAM_HORIZON
-from rbd_ros.control.references.results import GoalError
 from reference_rig import JointRig
 from sampling import examples
 

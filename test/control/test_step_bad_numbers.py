@@ -35,18 +35,17 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 from rbd_ros.compiler.records import Record
-from rbd_ros.control.interface.cause_codes import CAUSES
-from rbd_ros.control.interface.causes import Cause
+from rbd_ros.control.interface.causes import Cause, CAUSES
 from rbd_ros.control.interface.events import Kind
 from rbd_ros.control.joint_states.sources import SOURCES
 from rbd_ros.control.laws.law_records import LawCode
 from rbd_ros.control.laws.way_back import KEPT
-from rbd_ros.control.modes.modes import MODES
+from rbd_ros.control.modes import MODES
 from rbd_ros.control.parameters.table import defaults
 from rbd_ros.control.references.goals import read_tolerances
-from rbd_ros.control.references.joint_stream import Streamed
+from rbd_ros.control.references.joint_requests import Streamed
 from rbd_ros.control.references.trajectory import read_points
-from rbd_ros.control.supervisor.states import State
+from rbd_ros.control.supervisor.states import SupervisorState as State
 from recorded_robots import controlled_robot, KINDS, law_graphs
 from recorded_step import fixed_clock, StepController
 from sampling import examples, some

@@ -20,6 +20,7 @@ import numpy as np
 import pytest
 from rbd_ros.control.force_torque.force_law import fill_force, ForceGains
 from rbd_ros.control.force_torque.sensor import fill_sensor, SensorLimits
+from rbd_ros.control.interface.row import INTEGERS, Parameter, STRINGS, Value
 from rbd_ros.control.joint_states.arrival import fill_states, StateLimits
 from rbd_ros.control.joint_states.motion import fill_motion, MotionLimits
 from rbd_ros.control.laws.design import DesignLimits, fill_design
@@ -27,17 +28,16 @@ from rbd_ros.control.laws.law_records import fill_laws, LawGains
 from rbd_ros.control.laws.stops import fill_stops, StopLimits
 from rbd_ros.control.laws.way_back import fill_way_back, WayBackLimits
 from rbd_ros.control.load.load import fill_load, LoadLimits
-from rbd_ros.control.monitors.monitor_parameters import fill_monitors, MonitorParameters
+from rbd_ros.control.monitors.closed_loops import fill_loops, LoopLimits
+from rbd_ros.control.monitors.monitors import fill_monitors, MonitorParameters
+from rbd_ros.control.monitors.start import fill_start, StartLimits
 from rbd_ros.control.observers.contact import fill_contact
 from rbd_ros.control.observers.contact_records import ContactParameters
 from rbd_ros.control.observers.observer import fill_observer, ObserverParameters
 from rbd_ros.control.observers.standstill import fill_standstill, StandstillParameters
-from rbd_ros.control.parameters.row import INTEGERS, Parameter, STRINGS, Value
 from rbd_ros.control.parameters.settings import Settings
 from rbd_ros.control.parameters.table import defaults, PARAMETERS
 from rbd_ros.control.references.references import fill_references, ReferenceLimits
-from rbd_ros.control.start.closed_loops import fill_loops, LoopLimits
-from rbd_ros.control.start.start import fill_start, StartLimits
 from rbd_ros.control.torque.motor import fill_motor, MotorParameters
 from rbd_ros.control.torque.torque_records import CommandLimits, fill_command
 from recorded_robots import controlled_robot

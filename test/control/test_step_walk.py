@@ -35,10 +35,10 @@ import pytest
 from rbd_env import pace
 from rbd_ros.control.interface.causes import Cause, Reaction
 from rbd_ros.control.interface.events import Kind
+from rbd_ros.control.interface.words import FlowWord
 from rbd_ros.control.joint_states.sources import SOURCES
 from rbd_ros.control.laws.law_records import LawCode
 from rbd_ros.control.step.state import State
-from rbd_ros.control.step.words import FlowWord
 from rbd_ros.control.supervisor.states import StateCode
 from sampling import some
 
@@ -57,11 +57,12 @@ NUMBERS = {
         'command.supervisor': ('state', 'final', 'blind', 'paused', 'gain', 'blend', 'repeats',
                                'returned', 'expiry', 'since', 'doubted'),
         'command.supervisor.faults': ('causes',),
-        'command.torque': ('sending', 'known', 'ramping', 'wanted', 'gravity', 'published'),
+        'command.torque': ('sending', 'known', 'ramping', 'wanted', 'gravity', 'published',
+                           'answered'),
         'command.torque.fade': ('fading', 'armed', 'valid'),
         'command.torque.limiter': ('last', 'sent', 'driver'),
         'states.punctual': ('runs',), 'states.sources': ('proven', 'probed'),
-        'start': ('passed', 'states', 'torque_known'), 'design': ('delay', 'age'),
+        'start': ('passed', 'states', 'torque_known'), 'design': ('delay', 'age', 'held'),
         'dead_man': ('pressed',), 'references.joint.goal': ('active', 'ended'),
         'references.joint.path': ('kind', 'halt'), 'observer': ('load', 'mean'),
         'contact': ('touching', 'count'), 'way_back': ('entries', 'gone'),
@@ -282,8 +283,10 @@ class Watch:
             lever.u.memory[lever.at['stamp_s']], lever.u.memory[lever.at['stamp_ns']], lever.now)
         if kind == Kind.STATE and took and a.live and b.live:
             assert due, 'a state was not answered'
-        if kind == Kind.TIMER and b.live:
-            assert not due, 'the timer sent what needs a state'
+        if kind == Kind.TIMER and b.live and due:
+            assert lever.now > y.answered + y.held, 'the timer sent what needs a state'
+            rest = y.gravity - (y.load if CAUSES[Cause.WRONG_MODEL] in b.causes else 0.0)
+            assert abs(y.wanted - rest) <= abs(x.last - rest) + 1e-9, 'it does not fade'
         if kind == Kind.TIMER and x.sending and a.blind and b.blind:
             assert due, 'the timer did not send'
         if kind in (Kind.STATE, Kind.TIMER, Kind.UNREADABLE):
@@ -294,7 +297,7 @@ class Watch:
     def fits(self, kind: int, a: Moment, b: Moment) -> None:
         """Require the torque that the state of the supervisor says."""
         y, state = b.x, b.state
-        if a.state is not state or y.announced != y.state:
+        if a.state is not state or y.announced != y.state or kind == Kind.TIMER and b.live:
             return
         if kind == Kind.STATE and not y.payload and b.live:
             assert math.isclose(y.gravity, -LOAD * math.cos(y.q), rel_tol=1e-6)

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from rbd_ros.control.modes.modes import MODES
+from rbd_ros.control.modes import MODES
 from rbd_ros.control.parameters.stiffness_message import stiffness_changes
 from rbd_ros.errors import SettingError
 

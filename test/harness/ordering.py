@@ -13,6 +13,8 @@
 # limitations under the License.
 
 """
+In which order tests are found, and run.
+
 Begin with the files that take longest, so that all workers end at about the same time.
 
 A worker takes a whole file at a time. The number of tests in a file says little about its time:
@@ -26,6 +28,24 @@ from collections import Counter
 import random
 
 import pytest
+
+ALL = ['test']  # what the stage of the unit tests names
+
+
+def begin_apart(config: pytest.Config) -> None:
+    """
+    Let each worker begin to look for tests in another room.
+
+    They all import all files, and what pytest makes of their assertions is kept beside them: on a
+    fresh checkout that takes longer than the rest of the import, and each does its share of it.
+    """
+    if not hasattr(config, 'workerinput') or config.args != ALL:
+        return
+    rooms = sorted({f'test/{path.name}' for path in (config.rootpath / 'test').iterdir()
+                    if path.is_dir() or path.match('test_*.py')} - set(config.option.ignore or ()))
+    worker, count = config.workerinput['workerid'], config.workerinput['workercount']
+    first = len(rooms) * int(worker.removeprefix('gw')) // count
+    config.args = rooms[first:] + rooms[:first]
 
 
 def slowest_first(items: list[pytest.Item]) -> None:

@@ -28,11 +28,10 @@ _TIMEOUT = patient(LIMIT)
 
 #: files that take longest, by their time; the size of a file says little about that of its tests
 _LONGEST = (
-    'proof_closed_loop', 'stalls', 'robot_launch', 'make_config', 'safety_endings',
-    'safety_faults', 'excite_launch', 'contact_reaction_launch', 'mujoco_arm_launch',
-    'mujoco_panda_launch', 'quadruped_launch', 'teach_launch', 'proof_dynamics',
-    'contact_launch', 'simulator_launch', 'loops_launch', 'safety_callbacks', 'mujoco_ur_launch',
-    'moveit_launch', 'my_robot_example', 'dashboard_launch')
+    'stalls', 'robot_launch', 'make_config', 'safety_endings', 'safety_faults', 'excite_launch',
+    'mujoco_arm_launch', 'mujoco_panda_launch', 'quadruped_launch', 'teach_launch',
+    'simulator_launch', 'safety_callbacks', 'mujoco_ur_launch', 'my_robot_example',
+    'dashboard_launch')
 
 #: files whose tests come last, one at a time: floods take all processors, and others beside them
 #: would measure that

@@ -37,9 +37,7 @@ from control_msgs.action import FollowJointTrajectory
 from geometry_msgs.msg import PoseStamped, WrenchStamped
 from launch import LaunchDescription
 from launch_ros.actions import Node as NodeAction
-import launch_testing
 from launch_testing.actions import ReadyToTest
-import launch_testing.asserts
 import mujoco_rig
 import numpy as np
 from rbd_env.pace import patient
@@ -241,10 +239,4 @@ class TestRobot(unittest.TestCase):
         self.assertLess(moved, mujoco_rig.END_DROP)
 
 
-@launch_testing.post_shutdown_test()
-class TestShutdown(unittest.TestCase):
-    """See how they ended."""
-
-    def test_exit_codes(self, proc_info: launch_testing.ProcInfoHandler) -> None:
-        """Both end cleanly when they are told to."""
-        launch_testing.asserts.assertExitCodes(proc_info)
+TestShutdown = rig.CleanEnd

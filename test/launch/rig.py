@@ -38,6 +38,8 @@ from launch.launch_description_sources import PythonLaunchDescriptionSource
 from launch.substitutions import PathJoinSubstitution
 from launch_ros.actions import Node as NodeAction
 from launch_ros.substitutions import FindPackageShare
+import launch_testing
+import launch_testing.asserts
 from lifecycle_msgs.msg import Transition
 from lifecycle_msgs.srv import ChangeState, GetState
 import numpy as np
@@ -722,3 +724,12 @@ class LockstepCase(unittest.TestCase):
             return last is not None and last.time > since and bool(
                 np.abs(last.effort - wanted).max() < tolerance)
         self.client.wait(look, f'the torque {wanted.round(3)}')
+
+
+@launch_testing.post_shutdown_test()
+class CleanEnd(unittest.TestCase):
+    """After a test: how the processes ended."""
+
+    def test_exit_codes(self, proc_info: launch_testing.ProcInfoHandler) -> None:
+        """All end cleanly when they are told to."""
+        launch_testing.asserts.assertExitCodes(proc_info)

@@ -21,7 +21,6 @@ import unittest
 
 from launch import LaunchDescription
 from launch_testing.actions import ReadyToTest
-import launch_testing.asserts
 import launch_testing.markers
 import pytest
 from rbd_env.pace import patient
@@ -124,10 +123,4 @@ class TestController(unittest.TestCase):
         self.assertEqual(optional - OPTIONAL, set())
 
 
-@launch_testing.post_shutdown_test()
-class TestShutdown(unittest.TestCase):
-    """See how the nodes ended."""
-
-    def test_exit_codes(self, proc_info: launch_testing.ProcInfoHandler) -> None:
-        """Both nodes end cleanly when they are told to."""
-        launch_testing.asserts.assertExitCodes(proc_info)
+TestShutdown = rig.CleanEnd

@@ -31,9 +31,7 @@ import unittest
 from benchmark.mujoco_plant import Plant, PlantOptions
 from launch import LaunchDescription
 from launch_ros.actions import Node as NodeAction
-import launch_testing
 from launch_testing.actions import ReadyToTest
-import launch_testing.asserts
 import launch_testing.markers
 import mujoco
 import mujoco_rig
@@ -153,10 +151,4 @@ class TestIdentification(unittest.TestCase):
         self.assertLess(worst[1], GRAVITY)
 
 
-@launch_testing.post_shutdown_test()
-class TestShutdown(unittest.TestCase):
-    """See how they ended."""
-
-    def test_exit_codes(self, proc_info: launch_testing.ProcInfoHandler) -> None:
-        """Both end cleanly when they are told to."""
-        launch_testing.asserts.assertExitCodes(proc_info)
+TestShutdown = rig.CleanEnd

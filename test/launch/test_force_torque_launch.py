@@ -29,7 +29,6 @@ from arm import JOINTS, Q, RATE
 from geometry_msgs.msg import WrenchStamped
 from launch import LaunchDescription
 from launch_testing.actions import ReadyToTest
-import launch_testing.asserts
 import launch_testing.markers
 import numpy as np
 import numpy.typing as npt
@@ -166,10 +165,4 @@ class TestForceTorque(unittest.TestCase):
             self.wait_felt(pushed, 'the push again')
 
 
-@launch_testing.post_shutdown_test()
-class TestShutdown(unittest.TestCase):
-    """See how the controller ended."""
-
-    def test_exit_codes(self, proc_info: launch_testing.ProcInfoHandler) -> None:
-        """It ends cleanly when it is told to."""
-        launch_testing.asserts.assertExitCodes(proc_info)
+TestShutdown = rig.CleanEnd

@@ -27,9 +27,7 @@ import unittest
 from geometry_msgs.msg import WrenchStamped
 from launch import LaunchDescription
 from launch_ros.actions import Node as NodeAction
-import launch_testing
 from launch_testing.actions import ReadyToTest
-import launch_testing.asserts
 import launch_testing.markers
 import mujoco_rig
 import numpy as np
@@ -143,10 +141,4 @@ class TestRobot(unittest.TestCase):
         return float(max(shares))
 
 
-@launch_testing.post_shutdown_test()
-class TestShutdown(unittest.TestCase):
-    """See how they ended."""
-
-    def test_exit_codes(self, proc_info: launch_testing.ProcInfoHandler) -> None:
-        """All end cleanly."""
-        launch_testing.asserts.assertExitCodes(proc_info)
+TestShutdown = rig.CleanEnd

@@ -24,13 +24,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 import time
-import unittest
 
 import arm
 from arm import GRAVITY, JOINTS, LIMIT, Q, RATE
 from launch import LaunchDescription
 from launch_testing.actions import ReadyToTest
-import launch_testing.asserts
 import launch_testing.markers
 import numpy as np
 import pytest
@@ -231,10 +229,4 @@ class TestStart(rig.LockstepCase):
         client.node.destroy_publisher(signal)
 
 
-@launch_testing.post_shutdown_test()
-class TestShutdown(unittest.TestCase):
-    """See how the controller ended."""
-
-    def test_exit_codes(self, proc_info: launch_testing.ProcInfoHandler) -> None:
-        """It ends cleanly when it is told to."""
-        launch_testing.asserts.assertExitCodes(proc_info)
+TestShutdown = rig.CleanEnd

@@ -27,19 +27,17 @@ from ament_index_python.packages import get_package_share_directory
 from launch import LaunchDescription
 from launch_ros.actions import Node as NodeAction
 from launch_testing.actions import ReadyToTest
-import launch_testing.asserts
 import launch_testing.markers
 import numpy as np
 import pytest
 from rbd_env.pace import patient
 from rbd_ros import Dynamics, load_urdf
 import rclpy
-from rclpy.client import Client as RosClient
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 import rig
 from sensor_msgs.msg import JointState
-from std_msgs.msg import Float64MultiArray, String
-from std_srvs.srv import SetBool, Trigger
+from std_msgs.msg import String
+from std_srvs.srv import Trigger
 from tf2_msgs.msg import TFMessage
 
 INITIAL = [0.3, 0.5, -0.4, -1.2, 0.6, 0.7, 0.9]
@@ -71,12 +69,10 @@ class Client:
 
     def __init__(self, namespace: str) -> None:
         self.node = rclpy.create_node('client', namespace=namespace)
-        self._clients: dict[str, RosClient] = {}
         self.states: list[JointState] = []
         self.on_state: Callable[[JointState], None] | None = None
         self.node.create_subscription(JointState, 'joint_states', self._on_state, STATES)
-        kind = JointState if namespace == 'lock' else Float64MultiArray
-        self.commands = self.node.create_publisher(kind, 'controller/commands', 10)
+        self.commands = self.node.create_publisher(JointState, 'controller/commands', 10)
 
     def _on_state(self, state: JointState) -> None:
         self.states.append(state)
@@ -97,24 +93,14 @@ class Client:
         self.wait(lambda: len(self.states) >= count, 'joint states')
         return self.states[:count]
 
-    def call(self, kind: type, name: str, request: object) -> object:
-        """Call a service of the simulator."""
-        client = self._clients.get(name)
-        if client is None:
-            client = self._clients[name] = self.node.create_client(kind, f'simulator/{name}')
-            self.wait(client.service_is_ready, f'service {name}')
-            time.sleep(rig.FIND)
-        future = client.call_async(request)
-        self.wait(future.done, f'answer of {name}')
-        return future.result()
-
-    def pause(self, paused: bool) -> None:
-        """Pause or resume."""
-        assert self.call(SetBool, 'pause', SetBool.Request(data=paused)).success
-
-    def trigger(self, name: str) -> Trigger.Response:
-        """Call ~/step or ~/reset."""
-        return self.call(Trigger, name, Trigger.Request())
+    def reset(self) -> None:
+        """Bring the robot back to its start."""
+        client = self.node.create_client(Trigger, 'simulator/reset')
+        self.wait(client.service_is_ready, 'service')
+        time.sleep(rig.FIND)
+        future = client.call_async(Trigger.Request())
+        self.wait(future.done, 'answer')
+        self.node.destroy_client(client)
 
 
 def stamp_ns(state: JointState) -> int:
@@ -123,15 +109,12 @@ def stamp_ns(state: JointState) -> int:
 
 
 class TestFreeRunning(unittest.TestCase):
-    """Provoke the simulator that runs by itself; each test begins with a reset."""
+    """What only a simulator with its process shows."""
 
     def setUp(self) -> None:
-        """Bring the robot back to its start."""
+        """Make a node of our own."""
         rclpy.init()
         self.client = Client('free')
-        self.client.pause(False)
-        self.client.trigger('reset')
-        self.client.fresh(10)
 
     def tearDown(self) -> None:
         """Leave ROS as it was."""
@@ -151,50 +134,6 @@ class TestFreeRunning(unittest.TestCase):
         share = Path(get_package_share_directory('rbd_ros'))
         self.assertEqual(texts[0].data, (share / 'urdf' / 'seven_joint_arm.urdf').read_text())
         self.assertEqual(len(moving[0].transforms), 7)
-
-    def test_states_come_at_their_rate(self) -> None:
-        """Stamps are whole periods of simulated time apart."""
-        states = self.client.fresh(500)
-        gaps = np.diff([stamp_ns(state) for state in states])
-        self.assertTrue((gaps > 0).all() and (gaps % PERIOD_NS == 0).all())
-        self.assertEqual(len(states[0].name), 7)
-
-    def test_brakes_hold_until_the_first_command(self) -> None:
-        """Nothing moves before a command; zero torque then drops the arm."""
-        for state in self.client.fresh(100):
-            self.assertEqual(list(state.position), INITIAL)
-            self.assertFalse(any(state.velocity))
-        self.client.commands.publish(Float64MultiArray(data=[0.0] * 7))
-        self.client.wait(lambda: np.abs(np.subtract(
-            self.client.states[-1].position, INITIAL)).max() > 0.05, 'motion')
-
-    def test_pause_step_reset(self) -> None:
-        """A paused robot sends nothing; a step sends one state, a period later; reset restores."""
-        self.client.commands.publish(Float64MultiArray(data=[0.0] * 7))
-        self.client.fresh(100)
-        self.client.pause(True)
-        before = max(stamp_ns(state) for state in self.client.states)
-        while self._quiet():
-            pass
-        before = max([before, *(stamp_ns(state) for state in self.client.states)])
-        answer = self.client.trigger('step')
-        self.assertTrue(answer.success, answer.message)
-        self.client.wait(lambda: stamp_ns(self.client.states[-1]) > before, 'the step')
-        self.assertEqual(stamp_ns(self.client.states[-1]), before + PERIOD_NS)
-        self.client.trigger('reset')
-        self.client.pause(False)
-        self.assertEqual(list(self.client.fresh(3)[-1].position), INITIAL)
-        refused = self.client.trigger('step')
-        self.assertFalse(refused.success)
-        self.assertIn('pause it before stepping', refused.message)
-
-    def _quiet(self) -> bool:
-        """Return whether a state came within a moment: those on their way when time stopped."""
-        count = len(self.client.states)
-        end = time.monotonic() + 0.2
-        while time.monotonic() < end:
-            rclpy.spin_once(self.client.node, timeout_sec=0.02)
-        return len(self.client.states) > count
 
     def test_second_simulator_is_refused(self) -> None:
         """Another simulator on the same topic does not start, and says why."""
@@ -223,7 +162,7 @@ class TestLockstep(unittest.TestCase):
     def run_loop(self, periods: int, delay: float) -> list[list[float]]:
         """Return the states of a closed loop whose answers take some time."""
         client = self.client
-        client.trigger('reset')
+        client.reset()
         first = stamp_ns(client.fresh(20)[-1])
         target = np.array(INITIAL) + 0.1
         free: dict[int, list[float]] = {}       # states since the brakes opened
@@ -258,10 +197,4 @@ class TestLockstep(unittest.TestCase):
         self.assertEqual(fast, slow)
 
 
-@launch_testing.post_shutdown_test()
-class TestShutdown(unittest.TestCase):
-    """See how the nodes ended."""
-
-    def test_exit_codes(self, proc_info: launch_testing.ProcInfoHandler) -> None:
-        """Both simulators end cleanly when they are told to."""
-        launch_testing.asserts.assertExitCodes(proc_info)
+TestShutdown = rig.CleanEnd

@@ -26,18 +26,16 @@ import tempfile
 import time
 import unittest
 
-from closed_loop import launched
 from foxglove_layout import check_paths, paths, read_layout, TYPES, values
 from geometry_msgs.msg import WrenchStamped
 from launch import LaunchDescription
 from launch_testing.actions import ReadyToTest
-import launch_testing.asserts
 import launch_testing.markers
 import numpy as np
 import pytest
 import rbd_ros
 from rbd_ros.command_line.app import app
-from rbd_ros.control.modes.modes import Takes, taking
+from rbd_ros.control.modes import Takes, taking
 from rbd_ros.nodes.taught_robot import TaughtRobot
 from rbd_ros.teaching.demonstration import shown_points, TOLERANCE
 from rbd_ros.teaching.lesson import Lesson
@@ -48,6 +46,7 @@ import rclpy
 import rig
 from rosidl_runtime_py.utilities import get_message
 from typer.testing import CliRunner
+import yaml
 
 ROOT = Path(__file__).parents[2]
 MODEL = rbd_ros.load_urdf(ROOT / 'urdf' / 'seven_joint_arm.urdf')
@@ -68,8 +67,14 @@ BEHIND = 0.03
 @pytest.mark.sampled('launches', 2, pool='stories')
 @launch_testing.markers.keep_alive
 def generate_test_description() -> LaunchDescription:
-    """Start the simulated arm and its controller."""
-    return LaunchDescription([launched(), ReadyToTest()])
+    """Start the simulated arm, which waits for the answer to each state, and its controller."""
+    file = Path(tempfile.mkdtemp()) / 'simulator.yaml'
+    content = yaml.safe_load((ROOT / 'config' / 'simulator.yaml').read_text())
+    content['/**']['simulator']['ros__parameters']['lockstep_timeout'] = 60.0
+    file.write_text(yaml.safe_dump(content))
+    return LaunchDescription([
+        rig.launched(command_type='joint_state', lockstep='true', use_sim_time='true',
+                     simulator_params_file=str(file)), ReadyToTest()])
 
 
 class TestTeaching(unittest.TestCase):
@@ -156,10 +161,4 @@ class TestTeaching(unittest.TestCase):
             self.assertLess(max(off), most)
 
 
-@launch_testing.post_shutdown_test()
-class TestShutdown(unittest.TestCase):
-    """See how they ended."""
-
-    def test_exit_codes(self, proc_info: launch_testing.ProcInfoHandler) -> None:
-        """Both end cleanly when they are told to."""
-        launch_testing.asserts.assertExitCodes(proc_info)
+TestShutdown = rig.CleanEnd

@@ -20,13 +20,13 @@ import struct
 
 import numpy as np
 import pytest
-from rbd_ros.control.interface.cause_codes import CauseCode
+from rbd_ros.control.interface.causes import Cause
 from rbd_ros.control.interface.events import Kind
-from rbd_ros.control.supervisor.states import State, StateCode
+from rbd_ros.control.step.requests import Starting
+from rbd_ros.control.supervisor.states import StateCode, SupervisorState as State
 from rbd_ros.loop.handover import is_answered
-from rbd_ros.loop.inputs import TEXTS
 from rbd_ros.loop.records import Ask, Handle, NOTHING
-from rbd_ros.loop.words import ENDED, Starting, STOP_AND_END, Word
+from rbd_ros.loop.words import ENDED, STOP_AND_END, Word
 from stub_loop import BEGIN, BROKEN, StubLoop, UNREADABLE
 
 PRESSED, RELEASED = b'\0\1\0\0\1', b'\0\1\0\0\0'
@@ -114,7 +114,7 @@ def test_a_silent_program_stops_the_robot_once(limit, expected):
     stub.at(0.06, lambda: stub.put(Word.ALIVE, 1))
     stub.at(0.48, lambda: stub.put(Word.ALIVE, 2))
     stub.run(0.7)
-    assert stub.causes() == [(time, CauseCode.SUPERVISION) for time in expected]
+    assert stub.causes() == [(time, Cause.SUPERVISION) for time in expected]
 
 
 def test_an_end_is_an_end():
@@ -128,8 +128,8 @@ def test_an_end_is_an_end():
 
 
 @pytest.mark.parametrize('state, released, end, causes', [
-    (StateCode.RUNNING, 0.3, 0.3, [(0.03, CauseCode.SIGNAL)]),
-    (StateCode.RUNNING, None, 1.03, [(0.03, CauseCode.SIGNAL)]),
+    (StateCode.RUNNING, 0.3, 0.3, [(0.03, Cause.SIGNAL)]),
+    (StateCode.RUNNING, None, 1.03, [(0.03, Cause.SIGNAL)]),
     (StateCode.RELEASED, None, 0.03, []),
 ])
 def test_a_stop_at_the_end(state, released, end, causes):
@@ -152,11 +152,11 @@ def test_a_process_that_ends_stops_the_robot_without_a_request():
     stub.at(0.03, lambda: stub.put(Word.STOP, 1))
     stub.at(0.04, lambda: setattr(stub, 'signals', b'\2'))
     stub.run(0.2)
-    assert stub.causes() == [(0.02, CauseCode.SIGNAL)]
+    assert stub.causes() == [(0.02, Cause.SIGNAL)]
 
 
 @pytest.mark.parametrize('signals, causes', [
-    (b'\0\x0f', [(0.05, CauseCode.SIGNAL)]), (b'\x02\x02', [(0.05, CauseCode.SIGNAL)]),
+    (b'\0\x0f', [(0.05, Cause.SIGNAL)]), (b'\x02\x02', [(0.05, Cause.SIGNAL)]),
     (b'\0\0', []), (b'', [])])
 def test_a_signal_stops_the_robot(signals, causes):
     """The timer sees what the handler of Python has written, whatever Python does; not twice."""
@@ -243,7 +243,7 @@ def test_pieces_that_come_too_late_are_outdated(late, outdated):
 
 @pytest.mark.parametrize('kind', [Kind.ACTIVATE, Kind.RESET])
 @pytest.mark.parametrize('stops, answer, happens, announced', [
-    (0.0, 0.0, True, 0.0), (0.0, 2.0, True, 1.0), (1.0, 0.0, False, 1.0)])
+    (0.0, 0.0, True, 0.0), (0.0, 2.0, True, 1.0), (-1.0, 0.0, False, 1.0)])
 def test_a_start_that_was_asked_for_before_a_stop(kind, stops, answer, happens, announced):
     """It does not happen; one that is granted has all kinds of messages announced once more."""
     stub = asked(kind, answer=answer, stops=stops, made=-1e9)
@@ -289,7 +289,7 @@ def test_a_press_whose_news_was_lost():
     stub.at(0.06, lambda: stub.inbox[Handle.STOP].append(b'one'))
     stub.run(0.13)
     assert presses(stub) == [(0.1, True)]
-    assert stub.causes() == [(0.1, CauseCode.OPERATOR_STOP)]
+    assert stub.causes() == [(0.1, Cause.OPERATOR_STOP)]
 
 
 def test_a_failure_of_the_middleware_is_counted():
@@ -323,9 +323,9 @@ def answered(stub, silent: float = 0.0):
 
 @pytest.mark.parametrize('state, starting, text, stops', [
     (StateCode.RUNNING, Starting.NOTHING, State.BRAKING.value, True),
-    (StateCode.RELEASED, Starting.NOTHING, TEXTS[0], False),
-    (StateCode.INACTIVE, Starting.ACTIVATION, TEXTS[1], False),
-    (StateCode.RUNNING, Starting.AUTOMATIC, TEXTS[2], True)])
+    (StateCode.RELEASED, Starting.NOTHING, 'nothing to stop: no torque is published', False),
+    (StateCode.INACTIVE, Starting.ACTIVATION, 'the activation is cancelled', False),
+    (StateCode.RUNNING, Starting.AUTOMATIC, 'the automatic start is cancelled', True)])
 def test_who_asks_for_a_stop_hears_what_has_happened(state, starting, text, stops):
     """The robot is stopped at once if anything is sent; a start that is cancelled is named."""
     stub = StubLoop()
@@ -334,7 +334,7 @@ def test_who_asks_for_a_stop_hears_what_has_happened(state, starting, text, stop
     stub.at(0.01, lambda: stub.put(Word.STARTING, starting))
     stub.at(0.02, lambda: stub.send(Handle.STOP, b'who'))
     stub.run(0.04)
-    assert stub.causes() == ([(0.02, CauseCode.OPERATOR_STOP)] if stops else [])
+    assert stub.causes() == ([(0.02, Cause.OPERATOR_STOP)] if stops else [])
     assert stub.word(Word.STOPS) == 1 and stub.posted(stub.io.heed) == 2
     assert stub.posted(stub.io.respond) == 1
     assert answered(stub) == [(b'who', True, text)]
@@ -373,7 +373,7 @@ def test_a_request_that_cannot_be_read_may_have_been_a_stop():
     stub.be(StateCode.RUNNING)
     stub.at(0.02, lambda: stub.send(Handle.STOP, BROKEN, b'next'))
     stub.run(0.04)
-    assert stub.causes() == [(0.02, CauseCode.OPERATOR_STOP)] * 2
+    assert stub.causes() == [(0.02, Cause.OPERATOR_STOP)] * 2
     assert stub.word(Word.FAILED) == stub.errors_reset == 1
     assert [each[0] for each in answered(stub)] == [b'next']
 
@@ -604,8 +604,8 @@ def test_whatever_happens_is_told():
     assert {each.kind for each in stub.seen} == {
         Kind.TIMER, Kind.STATE, Kind.UNREADABLE, Kind.DEAD_MAN, Kind.FAULT, Kind.READING}
     assert [cause for _, cause in stub.causes()] == [
-        CauseCode.OPERATOR_STOP, CauseCode.OPERATOR_STOP, CauseCode.SUPERVISION,
-        CauseCode.SIGNAL, CauseCode.SIGNAL]
+        Cause.OPERATOR_STOP, Cause.OPERATOR_STOP, Cause.SUPERVISION,
+        Cause.SIGNAL, Cause.SIGNAL]
     rows, lost = stub.sentences()
     assert lost == 0 and [row[:3] for row in rows] == [
         [each.kind, each.cause, k + 1] for k, each in enumerate(stub.seen)]

@@ -31,11 +31,12 @@ import pytest
 from rbd_env.pace import patient
 from rbd_ros.control import controller as controller_module
 from rbd_ros.control.interface.causes import Cause
-from rbd_ros.control.references.results import GoalError
+from rbd_ros.control.interface.results import GoalError
 from rbd_ros.control.references.trajectory import Knots
+from rbd_ros.control.step.requests import Starting
 from rbd_ros.loop import native_loop, rcl
 from rbd_ros.loop.native_loop import LoopSilent
-from rbd_ros.loop.words import Starting, STOP_AND_END, Word
+from rbd_ros.loop.words import STOP_AND_END, Word
 from rbd_ros.nodes.callback_guard import Guard
 from rbd_ros.nodes.controller import attendant
 from rbd_ros.nodes.controller.realtime import prefault

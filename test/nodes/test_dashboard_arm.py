@@ -18,7 +18,7 @@ from controller_rig import Arm, MODEL, SOFT, SPEED
 import numpy as np
 from page_rig import HOLD, page, PERIOD
 import pytest
-from rbd_ros.control.modes.modes import Takes, taking
+from rbd_ros.control.modes import Takes, taking
 from rbd_ros.nodes.dashboard.dead_man import TIMEOUT
 from rbd_ros.nodes.dashboard.joint_drive import ANGULAR_LAG, FASTEST, LEAD, USUAL
 from rbd_ros.nodes.dashboard.operator import SET_POINT_AHEAD

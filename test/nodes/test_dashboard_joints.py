@@ -20,7 +20,7 @@ import time
 import numpy as np
 from page_rig import HOLD, MODEL, page, PERIOD, START
 import pytest
-from rbd_ros.control.modes.modes import MODES, Takes, taking
+from rbd_ros.control.modes import MODES, Takes, taking
 from rbd_ros.nodes.dashboard.dead_man import TIMEOUT
 from rbd_ros.nodes.dashboard.joint_drive import AT_REST, ELSEWHERE, FASTEST, LEAD
 from rbd_ros.nodes.dashboard.moving_point import LONGEST_TICK

@@ -23,8 +23,8 @@ import numpy as np
 from page_rig import MODEL, page, START
 import pytest
 from rbd_ros.control.interface.causes import Cause
-from rbd_ros.control.modes.modes import MODES
-from rbd_ros.nodes.dashboard.event_watch import ADVICE, advice_for
+from rbd_ros.control.modes import MODES
+from rbd_ros.nodes.dashboard.event_watch import advice_for
 from rbd_ros.nodes.dashboard.operator import ANSWER_TIMEOUT
 from rbd_ros.nodes.dashboard.simulated import PUSH_DURATION
 from rbd_ros.nodes.dashboard.telemetry import LATCHED
@@ -181,12 +181,12 @@ def test_a_fault_a_stop_and_a_reset(desk):
     """Each cause is told when it comes, with its advice; the end of all of them is a reset."""
     desk.say(fault=SPEED)
     desk.look(2)
-    assert told(desk) == [('fault', f'{SPEED}Next: {ADVICE[Cause.OVER_SPEED]}')]
+    assert told(desk) == [('fault', f'{SPEED}Next: {Cause.OVER_SPEED.advice}')]
     desk.say(fault=f'{SPEED}; {STOP}', mode='damping')
     desk.look()
     assert told(desk, 2) == [
         ('mode', 'from computed_torque to damping'),
-        ('stop', f'{STOP}Next: {ADVICE[Cause.OPERATOR_STOP]}')]
+        ('stop', f'{STOP}Next: {Cause.OPERATOR_STOP.advice}')]
     desk.say(fault='', mode='')
     desk.look()
     assert told(desk) == [('reset', 'the faults are cleared')]
@@ -194,9 +194,9 @@ def test_a_fault_a_stop_and_a_reset(desk):
 
 def test_every_cause_has_its_advice():
     """A fault without one would leave its reader alone."""
-    assert set(ADVICE) == set(Cause) and all(ADVICE.values())
+    assert all(cause.advice for cause in Cause)
     for cause in Cause:
-        assert advice_for(f'{cause.text}: more') == ADVICE[cause]
+        assert advice_for(f'{cause.text}: more') == cause.advice
     assert 'cause' in advice_for('something else')
 
 

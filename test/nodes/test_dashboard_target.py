@@ -18,7 +18,7 @@ from geometry_msgs.msg import PoseStamped
 import numpy as np
 from page_rig import MODEL, page, PERIOD, ROBOT, START
 import pytest
-from rbd_ros.control.modes.modes import MODES, Takes, taking
+from rbd_ros.control.modes import MODES, Takes, taking
 from rbd_ros.model.reach_bound import reach_bound
 from rbd_ros.nodes.dashboard.dead_man import TIMEOUT
 from rbd_ros.nodes.dashboard.moving_point import LONGEST_TICK

@@ -29,6 +29,7 @@ from control_msgs.action import FollowJointTrajectory
 from node_rig import Goal, JOINTS, NodeRig, START
 import numpy as np
 import pytest
+from rbd_ros.control.step.progress import Progress
 from rbd_ros.nodes.controller.goal_leases import GoalLeases
 from rbd_ros.nodes.goal_signs import ClientSigns
 from trajectory_msgs.msg import JointTrajectoryPoint
@@ -58,7 +59,8 @@ def test_a_client_is_silent_when_a_feedback_has_waited_too_long(seed):
     lost, excused = rng.random(200) < rng.choice([0.0, 0.3]), rng.choice([-1.0, 8.0])
     events = sorted([*((t, 'told', t) for t in told), *(
         (t + d, 'answer', t) for t, d, no in zip(told, delay, lost, strict=True) if not no)])
-    leases = GoalLeases()
+    leases, progress = GoalLeases(), Progress({'n': 1})
+    progress.number = 1.0
 
     def stamp(at):
         return Time(sec=int(at), nanosec=int(1e9 * (at % 1.0)))
@@ -73,22 +75,25 @@ def test_a_client_is_silent_when_a_feedback_has_waited_too_long(seed):
             leases.tell(key, stamp(now), now)
         else:
             take(about)
-        if what == 'told' and excused > 0.0 and now > excused:
-            leases.excuse(key)
+        progress.rests = what == 'told' and excused > 0.0 and now > excused
+        if progress.rests:
+            assert not leases.is_silent(progress, now, most, all_clients=False)
+            progress.rests = False
             excused, events[:k + 1] = -1.0, [(now, 'answer', now)] * (k + 1)
         past = events[:k + 1]
         answered = max([about for _, what, about in past if what == 'answer'], default=-1.0)
         waiting = [at for at, what, _ in past if what == 'told' and at > answered]
-        assert leases.is_silent(key, now, most, all_clients=False) == (
+        assert leases.is_silent(progress, now, most, all_clients=False) == (
             bool(waiting) and now - waiting[0] > most), (k, now)
 
 
 def test_clients_that_have_promised_nothing():
     """They are silent only where all clients must give signs."""
-    leases, key = GoalLeases(), b'foreign'
+    leases, key, progress = GoalLeases(), b'of somebody else', Progress({'n': 1})
+    progress.number = 1.0
     leases.tell(key, Time(sec=1), 1.0)
-    assert not leases.is_silent(key, 9.0, 1.0, all_clients=False)
-    assert leases.is_silent(key, 9.0, 1.0, all_clients=True)
+    assert not leases.is_silent(progress, 9.0, 1.0, all_clients=False)
+    assert leases.is_silent(progress, 9.0, 1.0, all_clients=True)
 
 
 @pytest.fixture(scope='module')

@@ -20,7 +20,6 @@ from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
-import numpy as np
 import pytest
 from rbd_env.pace import patient
 from rbd_ros.nodes.controller.loop_services import offered_services
@@ -38,9 +37,7 @@ class Robot:
 
     def __init__(self, sensor: str) -> None:
         self.settings = SimpleNamespace(robot=SimpleNamespace(sensor=sensor))
-        self.p = SimpleNamespace(sensor=SimpleNamespace(sign=-1.0))
-        self.x = SimpleNamespace(sensor=SimpleNamespace(bias=np.arange(1.0, 7.0)))
-        self.refused, self.asked = '', []
+        self.refused, self.answer, self.asked = '', 'it is done', []
 
     def post(self, request: Callable[[float, float], None]) -> None:
         """Let a request happen, at control time 3 s and steady time 5 s."""
@@ -68,21 +65,18 @@ def call(node: Node, kind: type, name: str, request: Any) -> Any:
     return future.result()
 
 
-@pytest.mark.parametrize('kind, name, request_, asked, done', [
-    (SetBool, '~/pause', SetBool.Request(data=True), ('pause', 3.0, 5.0, True),
-     'the trajectory comes to rest on its path'),
-    (SetBool, '~/pause', SetBool.Request(data=False), ('pause', 3.0, 5.0, False),
-     'the trajectory goes on'),
-    (Trigger, '~/tare_force_torque', Trigger.Request(), ('tare', 3.0, 5.0),
-     'force_torque.force_bias: [-4, -5, -6], force_torque.moment_bias: [-1, -2, -3]')])
-def test_a_client_hears_what_the_loop_did(node, capfd, kind, name, request_, asked, done):
+@pytest.mark.parametrize('kind, name, request_, asked', [
+    (SetBool, '~/pause', SetBool.Request(data=True), ('pause', 3.0, 5.0, True)),
+    (SetBool, '~/pause', SetBool.Request(data=False), ('pause', 3.0, 5.0, False)),
+    (Trigger, '~/tare_force_torque', Trigger.Request(), ('tare', 3.0, 5.0))])
+def test_a_client_hears_what_the_loop_did(node, capfd, kind, name, request_, asked):
     """Granted or refused with the reason, which the log has as well; then nobody serves."""
     robot = Robot('tool')
     services = offered_services(node, robot)
     for refused in ('', 'nothing moves'):
         robot.refused = refused
         response = call(node, kind, name, request_)
-        assert (response.success, response.message) == (not refused, refused or done)
+        assert (response.success, response.message) == (not refused, refused or robot.answer)
         assert robot.asked.pop() == asked and not robot.asked
         assert f'{name}: {response.message}' in capfd.readouterr().err
     for each in services:

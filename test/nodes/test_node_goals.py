@@ -24,8 +24,8 @@ from geometry_msgs.msg import Quaternion, Transform, Twist, Vector3
 from node_rig import Goal, JOINTS, NodeRig, PERIOD, START, to_time
 import numpy as np
 import pytest
-from rbd_ros.control.modes.modes import DEFAULT, MODES, Takes, taking
-from rbd_ros.control.references.results import ResultCode
+from rbd_ros.control.interface.results import ResultCode
+from rbd_ros.control.modes import DEFAULT, MODES, Takes, taking
 from rbd_ros.nodes.controller.reports import quaternion
 from sampling import some
 from std_srvs.srv import SetBool, Trigger
@@ -173,13 +173,15 @@ def test_refusals_name_their_reason(rig):
 
 
 def test_tolerances_of_the_goal_count(rig):
-    """A joint that is held elsewhere violates the path; one that never arrives the goal."""
-    sent = Goal(rig, goal(rig, (0.4, 0.03), path_tolerance=[
-        JointTolerance(name=joint, position=0.01) for joint in JOINTS]))
+    """A joint held elsewhere, or at rest, violates the path; one that never arrives the goal."""
     rig.block()
-    rig.run(0.4)
-    assert sent.end() == 'aborted'
-    assert sent.result.error_code == ResultCode.PATH_TOLERANCE_VIOLATED
+    for bounds, text in (({'position': 0.01}, 'position error'),
+                         ({'position': 1.0, 'velocity': 0.01}, 'velocity error')):
+        sent = Goal(rig, goal(rig, (0.4, 0.03), path_tolerance=[
+            JointTolerance(name=joint, **bounds) for joint in JOINTS]))
+        rig.run(0.4)
+        assert sent.end() == 'aborted' and text in sent.result.error_string
+        assert sent.result.error_code == ResultCode.PATH_TOLERANCE_VIOLATED
     begin = rig.now
     sent = Goal(rig, goal(rig, (0.1, 0.005), goal_time_tolerance=duration(0.5),
                           goal_tolerance=[JointTolerance(name=JOINTS[0], position=1e-3)]))

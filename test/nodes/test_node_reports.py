@@ -24,7 +24,7 @@ from geometry_msgs.msg import PoseStamped, TwistStamped, WrenchStamped
 from node_rig import JOINTS, LATCHED, NodeRig, START
 import numpy as np
 import pytest
-from rbd_ros.control.load.payload import rotation
+from rbd_ros.control.interface.payload import rotation
 from rbd_ros.loop.records import STATES_KEPT, Times
 from rbd_ros.loop.words import Word
 from rbd_ros.nodes.controller import diagnostics, reports
@@ -112,14 +112,15 @@ def test_the_dynamics_are_those_of_the_arm(rig, heard):
     np.testing.assert_allclose(to_six(twist), J @ qd, atol=1e-12)
     assert pose.header.frame_id == 'base_link'
     assert found['frame_twist'].header.frame_id == 'tool0'
-    H = dynamics.mass_matrix(q)
+    H, space = dynamics.mass_matrix(q), dynamics.operational_space(q, qd, 'tool0')
     joints, six = ','.join(JOINTS), 'rx,ry,rz,x,y,z'
     for name, expected, labels in (
             ('dynamics/mass_matrix', H, [joints, joints]),
             ('dynamics/gravity', dynamics.gravity(q), [joints]),
             ('dynamics/coriolis', dynamics.bias(q, qd) - dynamics.gravity(q), [joints]),
             ('dynamics/jacobian', J, [six, joints]),
-            ('operational_space/inertia', np.linalg.inv(J @ np.linalg.solve(H, J.T)), [six, six])):
+            ('operational_space/inertia', np.linalg.inv(J @ np.linalg.solve(H, J.T)), [six, six]),
+            ('operational_space/bias', space.bias, [six])):
         layout = found[name].layout.dim
         assert [dim.label for dim in layout] == labels
         assert [dim.size for dim in layout] == list(expected.shape)

@@ -22,16 +22,15 @@ pytest.importorskip('rclpy', reason='ROS is not sourced')
 controller_rig = pytest.importorskip('controller_rig')
 from rbd_ros.compiler import sqrt  # noqa: E402
 from rbd_ros.control.interface.causes import Cause  # noqa: E402
-from rbd_ros.control.modes.modes import own_mode  # noqa: E402
+from rbd_ros.control.modes import own_mode  # noqa: E402
 from rbd_ros.nodes.controller.announcer import Announcer  # noqa: E402
 
 
 class FakeNode:
-    """Keeps what is published and logged; knows who publishes joint states."""
+    """Keeps what is published and logged."""
 
-    def __init__(self, *publishers):
+    def __init__(self):
         self.said, self.logged = {}, []
-        self.publishers, self.asked = publishers, 0
 
     def create_publisher(self, _, name, depth):
         """Return something to publish with."""
@@ -47,49 +46,6 @@ class FakeNode:
     def get_fully_qualified_name(self):
         """Return the name of the node."""
         return '/arm/controller'
-
-    def resolve_topic_name(self, name):
-        """Return a name in a namespace."""
-        return f'/arm/{name}'
-
-    def get_publishers_info_by_topic(self, topic):
-        """Return who publishes."""
-        assert topic == '/arm/joint_states'
-        self.asked += 1
-        return [SimpleNamespace(node_name=name, node_namespace=space)
-                for space, name in self.publishers]
-
-
-def announced(cause, *publishers):
-    """Return the node of an announcer after a fault."""
-    node, arm = FakeNode(*publishers), controller_rig.Arm(ramp_time=0.1)
-    announcer = Announcer(node)
-    announcer.attach(arm.controller)
-    arm.activate()
-    arm.run(0.3)
-    arm.stop(cause, 'joint_1 jumped')
-    for _ in range(3):
-        announcer.drain()
-    return node
-
-
-def test_states_that_disagree_name_the_nodes_that_send_them():
-    """Two publishers of one layout differ in nothing but their nodes: the fault has both."""
-    node = announced(Cause.IMPLAUSIBLE, ('/', 'twin'), ('/arm', 'driver'))
-    text = node.said['~/fault']
-    assert 'joint_1 jumped' in text
-    assert text.endswith(' (/arm/joint_states has 2 publishers: /arm/driver, /twin)')
-    assert text in node.logged
-    assert node.asked == 1  # not again and again: it takes time
-
-
-@pytest.mark.parametrize(('cause', 'publishers'), [
-    (Cause.IMPLAUSIBLE, [('/arm', 'driver')]),
-    (Cause.OVER_SPEED, [('/', 'twin'), ('/arm', 'driver')])])
-def test_other_faults_name_no_publishers(cause, publishers):
-    """One publisher has nobody to disagree with, and other faults have nothing to do with it."""
-    text = announced(cause, *publishers).said['~/fault']
-    assert text.endswith('joint_1 jumped')
 
 
 def test_what_was_seen_first_counts_until_it_is_cleared():

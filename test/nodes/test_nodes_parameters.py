@@ -21,7 +21,7 @@ from unittest.mock import Mock
 
 import numpy as np
 import pytest
-from rbd_ros.control.parameters.row import DOUBLE, DOUBLES, INTEGER, INTEGERS
+from rbd_ros.control.interface.row import DOUBLE, DOUBLES, INTEGER, INTEGERS
 from rbd_ros.control.parameters.table import defaults, PARAMETERS
 from rbd_ros.errors import SettingError
 from rbd_ros.nodes import parameters, process_start
@@ -90,8 +90,8 @@ class Declared:
 
 
 _FILE = """
-from rbd_ros.control.parameters.row import joints, scalar
-from rbd_ros.control.modes.modes import own_mode
+from rbd_ros.control.interface.row import joints, scalar
+from rbd_ros.control.modes import own_mode
 MODES = (own_mode('soft', lambda terms, inputs: terms.gravity, 'gravity alone', (
     scalar('a', 1.0, '', 0.0, {most}, 'One.'), joints('{name}', [1.0], '', 0.0, 2.0, 'Two.'))),)
 """

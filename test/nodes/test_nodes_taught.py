@@ -25,7 +25,7 @@ from control_msgs.msg import JointTrajectoryControllerState
 from isolation import own_domain
 import pytest
 from rbd_env.pace import patient
-from rbd_ros.control.modes.modes import Follows, MODES
+from rbd_ros.control.modes import Follows, MODES
 from rbd_ros.errors import RbdError
 from rbd_ros.nodes.taught_robot import TaughtRobot
 from rcl_interfaces.msg import ParameterDescriptor, ParameterType

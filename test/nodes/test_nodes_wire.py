@@ -47,7 +47,7 @@ class Wire:
         self.order, self.frame, self.padding = list(order), frame, 0
         self.time = 50.0
 
-    def state(self, q, qd, stamp=None, tick=True):
+    def state(self, q, qd, stamp=None):
         """Bring one message, joints in the order of the publisher."""
         self.time += PERIOD
         stamps = divmod(round((self.time + 1e4 if stamp is None else stamp) * 1e9), 10**9)
@@ -56,8 +56,7 @@ class Wire:
             [float(v[k]) for k in self.order] for v in (q, qd)), [], frame=self.frame,
             stamp=stamps, padding=self.padding)
         assert self.controller.take_message(self.time, self.time, data) is not None
-        if tick:
-            self.controller.take_timer(self.time, self.time)
+        self.controller.take_timer(self.time, self.time)
 
     def path(self):
         """Return a smooth motion at the present time."""
@@ -118,30 +117,6 @@ def test_refused_states_stamp_no_torque(spoil):
     assert max(sent) <= good + (0.1 if spoil == 'late' else 1e-6)  # 1e-6: rounding of the sum
 
 
-@pytest.mark.parametrize('bad', [np.nan, np.inf])
-def test_one_bad_position_gets_no_torque(bad):
-    """A number that is not finite is not taken, and the next state is."""
-    wire = Wire()
-    wire.start()
-    q, qd = wire.path()
-    q[3] = bad
-    count = len(wire.messages)
-    wire.state(q, qd)
-    assert len(wire.messages) == count
-    assert wire.run(10) == 10
-
-
-def test_repeated_states_make_no_torque():
-    """A stamp that stands still is refused, and what comes after it is taken."""
-    wire = Wire()
-    wire.start()
-    count, still = len(wire.messages), wire.time + 1e4
-    for _ in range(20):
-        wire.state(*wire.path(), stamp=still)
-    assert len(wire.messages) == count
-    assert wire.run(300) == 300
-
-
 def test_what_is_sent_keeps_the_rate_beside_a_driver():
     """A state that jumps moves the driver's part, not the command beyond its rate."""
     wire = Wire(driver_adds='gravity', mode='gravity_compensation', torque_rate_limits=[80.0],
@@ -158,32 +133,6 @@ def test_what_is_sent_keeps_the_rate_beside_a_driver():
         jumps.append(np.abs(limiter.driver - driver).max())
     assert max(steps) <= 80.0 * PERIOD * (1.0 + 1e-9)
     assert max(jumps) > 20.0 * max(steps)  # the driver's part did jump
-
-
-def test_silence_is_seen_by_the_state_that_ends_it():
-    """After a gap the first state is only a probe."""
-    wire = Wire()
-    wire.start()
-    wire.time += 0.5
-    count = len(wire.messages)
-    wire.state(*wire.path(), tick=False)
-    assert len(wire.messages) - count <= 1  # that of the lost state, not of this one
-    wire.run(1500)
-    assert 'no fresh joint state' in wire.controller.fault_text()
-
-
-def test_low_rate_is_seen_by_the_state_that_shows_it(monkeypatch):
-    """The state with which the rate falls below its minimum gets no torque of the law."""
-    wire = Wire(minimum_rate=100.0, state_timeout=0.5)
-    wire.controller.post(wire.controller.activate)
-    wire.run(800)
-    assert wire.arm.state == 'running'
-    monkeypatch.setitem(globals(), 'PERIOD', 0.02)
-    for _ in range(60):
-        wire.state(*wire.path(), tick=False)
-        if wire.arm.state != 'running':
-            break
-    assert 'minimum_rate' in wire.controller.fault_text()
 
 
 @pytest.mark.parametrize('apart', [0.0, 0.4])

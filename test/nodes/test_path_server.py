@@ -33,7 +33,7 @@ from isolation import own_domain
 import numpy as np
 import pytest
 from rbd_ros import Dynamics, load_urdf
-from rbd_ros.control.modes.modes import Takes, taking
+from rbd_ros.control.modes import Takes, taking
 from rbd_ros.nodes.description import BUILT_IN_POSE, built_in_robot
 from rbd_ros.nodes.path_server import robot_elsewhere
 from rbd_ros.nodes.path_server.node import PathServer

@@ -20,7 +20,7 @@ from types import SimpleNamespace
 
 from control_msgs.action import FollowJointTrajectory
 import pytest
-from rbd_ros.control.references.results import Outcome, Status
+from rbd_ros.control.interface.results import Outcome, Status
 from rbd_ros.nodes.path_server import follower
 from rclpy.task import Future
 from trajectory_msgs.msg import JointTrajectoryPoint

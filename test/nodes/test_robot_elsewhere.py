@@ -22,8 +22,8 @@ from types import SimpleNamespace
 from control_msgs.msg import JointTrajectoryControllerState
 import numpy as np
 import pytest
+from rbd_ros.control.interface.results import GoalError
 from rbd_ros.control.parameters.assembly import settings_of_file
-from rbd_ros.control.references.results import GoalError
 from rbd_ros.nodes.description import built_in_robot
 from rbd_ros.nodes.path_server import robot_elsewhere
 from sensor_msgs.msg import JointState

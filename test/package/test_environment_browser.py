@@ -198,8 +198,3 @@ def test_with_a_browser_the_tests_get_it(tmp_path: Path, monkeypatch: pytest.Mon
 def test_pace(text: str, expected: float) -> None:
     """Time limits are never shorter than usual, and never without an end."""
     assert pace.known({pace.VARIABLE: text}) == expected
-
-
-def test_measured_pace() -> None:
-    """What is measured is within the same bounds."""
-    assert 1.0 <= pace.measure() <= pace.SLOWEST

@@ -203,14 +203,6 @@ def test_scripts_start_wherever_their_python_lies(tmp_path: Path, folder: str) -
     assert done.stdout == "['a b', 'c']\n", done.stderr
 
 
-def test_ordinary_scripts_stay_as_they_are(tmp_path: Path) -> None:
-    """A short path without a space needs nothing."""
-    text = '#!/usr/bin/python3\nprint(1)\n'
-    script = program(tmp_path / 'script', text)
-    scripts.make_executable(script, Path('/usr/bin/python3'))
-    assert script.read_text() == text
-
-
 def test_read_only_sources_are_copied_writable(tmp_path: Path) -> None:
     """A folder of a read-only checkout can be built and removed as a copy."""
     inner = tmp_path / 'source' / 'inner'
@@ -378,12 +370,6 @@ def test_byte_code_is_kept_below_the_state_folder(place: layout.Layout) -> None:
     assert 'PYTHONPYCACHEPREFIX' not in variables.for_command(place, runtime, {})
 
 
-def test_cache_folder() -> None:
-    """The cache is where XDG_CACHE_HOME says, else below the home folder."""
-    assert layout.user_cache({'XDG_CACHE_HOME': '/x'}) == Path('/x/rbd_ros')
-    assert layout.user_cache({}) == Path(os.path.expanduser('~/.cache/rbd_ros'))
-
-
 def test_requirements_are_exact_and_complete() -> None:
     """Every line of the requirements file is one exact version, in one of the groups."""
     groups = packages.read_groups((ROOT / 'requirements.txt').read_text())
@@ -457,12 +443,6 @@ def test_sourced_ros_keeps_its_packages() -> None:
              'empy==3.3.4  # host any', 'llvmlite==0.50.0']
     assert packages.for_host(lines, {'numpy', 'lark'}) \
         == (['numpy>=1.26,<3'], ['empy==3.3.4', 'llvmlite==0.50.0'])
-
-
-def test_package_files_do_not_name_the_wheel() -> None:
-    """The runtime that ./run may fetch is no dependency of the package."""
-    for name in ('package.xml', 'setup.py'):
-        assert 'isaac' not in (ROOT / name).read_text().lower()
 
 
 def test_moved_checkout_is_installed_anew(place: layout.Layout) -> None:

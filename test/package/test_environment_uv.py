@@ -25,7 +25,7 @@ import time
 import zipfile
 
 import pytest
-from rbd_env import cli, packages, pip, preparation, progress, together, uv, verb
+from rbd_env import cli, packages, pip, progress, together, uv
 from rbd_env.failure import Failure
 from rbd_env.layout import Layout
 
@@ -216,21 +216,6 @@ def test_steps_say_how_long_they_took(capfd: pytest.CaptureFixture[str]) -> None
     assert lines[3:] == ['[run] failing']
 
 
-def test_one_line_for_all_that_is_under_way(
-    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """On a terminal, steps that run side by side share the line that is redrawn."""
-    monkeypatch.setattr(progress, 'is_live', lambda: True)
-    with (progress.Bar('runtime', 10**8) as first,
-          progress.Bar('packages', 65, 'packages') as second):
-        first.show(5 * 10**7)
-        second.show(20)
-        last = capfd.readouterr().err.split('\r')[-1]
-        assert 'runtime: 50.0 of 100.0 MB' in last and 'packages: 20 of 65 packages' in last
-        first.close(10**8)
-        assert 'runtime' not in capfd.readouterr().err.split('\r')[-1]
-
-
 @pytest.mark.parametrize(('words', 'expected'), [
     ('ros2 launch rbd_ros controller.launch.py', True),
     ('ros2 launch rbd_ros controller.launch.py dashboard:=true', True),
@@ -253,26 +238,3 @@ def test_first_compile_is_what_the_controller_needs(tmp_path: Path) -> None:
         subprocess.run([sys.executable, script], env=environ, check=True, timeout=600)
         counts.append(len(list(tmp_path.rglob('*.rbd'))))
     assert counts[0] == counts[1] > 5
-
-
-def test_all_is_made_in_one_go(
-    place: Layout, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """The runtime is fetched beside the packages; what needs them comes after them."""
-    order: list[str] = []
-
-    def note(name: str) -> object:
-        return lambda *_, **__: order.append(name)
-    monkeypatch.setattr(preparation, 'is_prepared', lambda *_: False)
-    monkeypatch.setattr(packages, 'provide_venv', note('venv'))
-    monkeypatch.setattr(uv, 'provide', lambda *_: order.append('uv'))
-    monkeypatch.setattr(packages, 'provide', note('packages'))
-    monkeypatch.setattr(verb, 'provide', note('verbs'))
-    monkeypatch.setattr(preparation.build, 'provide', note('build'))
-    monkeypatch.setattr(preparation.runtime, 'provide', note('runtime'))
-    monkeypatch.setattr(preparation, 'compile_arm', note('compile'))
-    preparation.prepare(place, ('runtime',), 'Linux x86_64', compiling=True)
-    assert order[0] == 'venv' and sorted(order[1:]) == sorted(
-        ['uv', 'packages', 'verbs', 'build', 'runtime', 'compile'])
-    assert order.index('uv') < order.index('packages') < min(
-        map(order.index, ('verbs', 'build', 'compile')))

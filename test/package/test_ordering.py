@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Files of tests that take long begin first, whichever process they run in."""
+"""Files of tests that take long begin first, and workers begin to look for them apart."""
 
 from __future__ import annotations
 
@@ -48,3 +48,35 @@ def test_files_marked_as_slow_begin(tmp_path: Path) -> None:
         cwd=tmp_path, capture_output=True, text=True, timeout=patient(120), check=False)
     files = [line.partition('::')[0] for line in done.stdout.splitlines() if '::' in line]
     assert files == ['test_3_slow.py', *['test_2_many.py'] * 3, 'test_1_few.py'], done.stdout
+
+
+APART = """
+import pathlib, sys
+sys.path.insert(0, {folder!r})
+from ordering import begin_apart, slowest_first
+
+def pytest_configure(config):
+    begin_apart(config)
+    if hasattr(config, 'workerinput'):
+        pathlib.Path(config.workerinput['workerid']).write_text(config.args[0])
+
+def pytest_collection_modifyitems(items):
+    slowest_first(items)
+"""
+
+
+def test_workers_begin_apart(tmp_path: Path) -> None:
+    """Each begins in another room, and they agree about the tests, of which none is lost."""
+    harness = Path(__file__).parents[1] / 'harness'
+    for room in 'abcd':
+        (tmp_path / 'test' / room).mkdir(parents=True)
+        (tmp_path / 'test' / room / f'test_{room}.py').write_text('def test_it(): pass\n')
+    (tmp_path / 'test' / 'test_e.py').write_text('def test_it(): pass\n')
+    (tmp_path / 'test' / 'conftest.py').write_text(APART.format(folder=str(harness)))
+    (tmp_path / 'pytest.ini').write_text('[pytest]\nmarkers = slow\n')
+    done = subprocess.run(
+        [sys.executable, '-m', 'pytest', '-n', '2', 'test', '--ignore', 'test/d',
+         '-p', 'no:cacheprovider', '-p', 'no:launch_testing', '-p', 'no:launch_ros'],
+        cwd=tmp_path, capture_output=True, text=True, timeout=patient(120), check=False)
+    assert '4 passed' in done.stdout, done.stdout
+    assert [(tmp_path / f'gw{k}').read_text() for k in range(2)] == ['test/a', 'test/c']

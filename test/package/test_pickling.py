@@ -25,7 +25,7 @@ import numpy as np
 import pytest
 import rbd_ros
 from rbd_ros.algorithms.linear.complementarity import Complementary, Status
-from rbd_ros.control.references.results import ResultCode
+from rbd_ros.control.interface.results import ResultCode
 from rbd_ros.errors import RbdError, RbdWarning
 from rbd_ros.identification import identify_payload, Recording
 

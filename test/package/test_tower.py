@@ -15,6 +15,8 @@
 """
 The source is a tower: a module imports from its own floor or from those below, never in a circle.
 
+Rooms, the folders and files of a package, form no circle either.
+
 What counts is every import statement, those inside functions and for type checking too: a name
 that a module mentions is something that its reader has to know. import-linter has no words for it:
 its layers share no module, and here a part of a package has a floor below or above the rest.
@@ -23,6 +25,7 @@ its layers share no module, and here a part of a package has a floor below or ab
 from __future__ import annotations
 
 import ast
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
@@ -43,22 +46,20 @@ FLOORS = (
     'dynamics.environment', 'dynamics.declaration', 'dynamics.kernels', 'dynamics.families',
     'dynamics', 'gradients', 'manifold', 'samples',
     'identification', 'teaching', 'peers',
-    'control.throttle', 'control.interface', 'control.numerics', 'control.supervisor.states',
-    'control.load.words', 'control.load.payload', 'control.references.results',
-    'control.parameters.row', 'control.kernels.impedance',
-    'control.modes.modes', 'control.robot', 'control.parameters', 'control.modes',
-    'control.kernels', 'control.parameters.assembly', 'control.supervisor',
-    'control.joint_states', 'control.torque', 'control.monitors',
-    'control.laws', 'control.load', 'control.force_torque', 'control.start',
-    'control.load.texts', 'control.observers',
-    'control.references', 'control.step', 'control.fleet.closed_loop', 'control.paths', 'control',
-    'control.paths.plans', 'control.load.payload_check', 'control.fleet', 'loop',
+    'control.interface', 'control.throttle', 'control.numerics', 'control.supervisor',
+    'control.modes', 'control.robot', 'control.kernels', 'control.parameters',
+    'control.joint_states', 'control.torque', 'control.force_torque', 'control.observers',
+    'control.load', 'control.laws', 'control.monitors', 'control.references', 'control.step',
+    'control', 'control.fleet', 'control.paths', 'loop',
     'sim', 'view', 'learn', 'robot_check', 'nodes', 'nodes.simulator', 'nodes.controller',
     'nodes.controller.node', 'nodes.controller.process', 'nodes.path_server', 'public',
     'command_line')
 #: Packages that only a machine with ROS has.
 ROS = ('ament_index_python', 'rclpy', 'rcl_interfaces', 'launch', 'launch_ros', 'lifecycle_msgs')
 MESSAGES = ('_msgs', '_srvs', '_interfaces')
+
+#: rooms that need each other; none is to be added
+CIRCLES = [{'rbd_ros.sim.contact', 'rbd_ros.sim.steps'}]
 
 Imports = Mapping[str, set[str]]
 
@@ -115,6 +116,21 @@ def upward(imports: Imports) -> list[str]:
             for target in sorted(targets) if floor(target) > floor(module)]
 
 
+def rooms_of(imports: Imports) -> dict[str, set[str]]:
+    """Return what the rooms of each package import from each other: its folders, and its files."""
+    found: dict[str, set[str]] = {}
+    for module, targets in imports.items():
+        for target in targets:
+            ours, theirs = module.split('.'), target.split('.')
+            shared = next((k for k, pair in enumerate(zip(ours, theirs)) if pair[0] != pair[1]),
+                          min(len(ours), len(theirs)))
+            if shared < min(len(ours), len(theirs)):  # else one is the package of the other
+                room, other = ('.'.join(path[:shared + 1]) for path in (ours, theirs))
+                found.setdefault(room, set()).add(other)
+                found.setdefault(other, set())
+    return found
+
+
 def circles(imports: Imports) -> list[set[str]]:
     """Return the groups of modules that import each other, directly or through others."""
     reach = {name: _reachable(name, imports) for name in imports}
@@ -150,6 +166,32 @@ def test_no_circle(modules: dict[str, str]) -> None:
     assert circles(imports_within(modules)) == []
 
 
+def test_rooms_have_no_circle(modules: dict[str, str]) -> None:
+    """No room needs one that needs it, through whichever of their modules."""
+    assert circles(rooms_of(imports_within(modules))) == CIRCLES
+
+
+def test_the_controller_has_few_rooms(modules: dict[str, str]) -> None:
+    """A newcomer sees at most fifteen folders in it, each with a sentence of its own."""
+    folders = [path for path in (ROOT / 'rbd_ros' / 'control').iterdir()
+               if (path / '__init__.py').exists()]
+    assert len(folders) <= 15
+    known = ast.get_docstring(ast.parse(modules['rbd_ros.control']))
+    for folder in folders:
+        assert f'``{folder.name}``' in known, folder.name
+        said = ast.get_docstring(ast.parse(modules[f'rbd_ros.control.{folder.name}']))
+        assert said and said.endswith('.'), folder.name
+
+
+def test_a_name_of_the_controller_means_one_class(modules: dict[str, str]) -> None:
+    """No two public classes of the controller and its loop share a name."""
+    found = Counter(
+        node.name for name, text in modules.items()
+        if name.startswith(('rbd_ros.control.', 'rbd_ros.loop.')) for node in ast.parse(text).body
+        if isinstance(node, ast.ClassDef) and not node.name.startswith('_'))
+    assert len(found) > 200 and [name for name, count in found.items() if count > 1] == []
+
+
 def test_only_the_nodes_know_ros(modules: dict[str, str]) -> None:
     """Everything below ``nodes`` imports on a machine without ROS."""
     for name, text in modules.items():
@@ -175,3 +217,12 @@ def test_a_planted_circle_is_found(modules: dict[str, str]) -> None:
     low, high = 'rbd_ros.algorithms.kinematics', 'rbd_ros.algorithms.rnea'
     changed = {**modules, low: f'{modules[low]}\nfrom rbd_ros.algorithms.rnea import rnea\n'}
     assert circles(imports_within(changed)) == [{low, high}]
+
+
+def test_a_planted_circle_of_rooms_is_found(modules: dict[str, str]) -> None:
+    """Two rooms that need each other are found where no module needs itself."""
+    low, high = 'rbd_ros.control.modes', 'rbd_ros.control.kernels.impedance'
+    changed = {**modules, low: f'{modules[low]}\nfrom {high} import HEAVIER\n'}
+    assert circles(imports_within(changed)) == []
+    assert {'rbd_ros.control.modes', 'rbd_ros.control.kernels', 'rbd_ros.control.robot'} in (
+        circles(rooms_of(imports_within(changed))))

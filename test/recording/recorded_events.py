@@ -47,9 +47,9 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
+from rbd_ros.control import modes
 from rbd_ros.control.interface.causes import Cause
-from rbd_ros.control.modes import modes
-from rbd_ros.control.supervisor.states import State
+from rbd_ros.control.supervisor.states import SupervisorState as State
 
 __all__ = ['CAUSES', 'CLOCK_OFFSET', 'Controller', 'EVENTS', 'Event', 'IDLE', 'MODES', 'Reply',
            'STATES', 'Seen']

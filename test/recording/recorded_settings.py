@@ -16,7 +16,7 @@
 
 from __future__ import annotations
 
-from rbd_ros.control.parameters.row import Value
+from rbd_ros.control.interface.row import Value
 from rbd_ros.control.parameters.table import defaults
 from recorded_chance import Chance
 from recorded_events import MODES

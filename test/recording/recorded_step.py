@@ -24,14 +24,13 @@ import numpy as np
 import numpy.typing as npt
 from rbd_ros.control.controller import Controller
 from rbd_ros.control.interface.causes import Cause
-from rbd_ros.control.load.payload import payload_vector
+from rbd_ros.control.interface.payload import payload_vector
+from rbd_ros.control.interface.results import GoalError, Status
+from rbd_ros.control.interface.row import Value
 from rbd_ros.control.parameters.assembly import build_settings
-from rbd_ros.control.parameters.row import Value
 from rbd_ros.control.parameters.settings import Settings
 from rbd_ros.control.references.goals import read_tolerances
-from rbd_ros.control.references.results import GoalError, Status
 from rbd_ros.control.references.trajectory import read_points
-from rbd_ros.control.supervisor.latch import latched
 from rbd_ros.errors import RbdError, SettingError
 from recorded_events import CAUSES, CLOCK_OFFSET, Event, IDLE, MODES, Seen, STATES
 from recorded_robots import controlled_robot, law_kernels
@@ -94,7 +93,7 @@ class StepController:
             goals = 10 * _STATUS.index(outcome.status) + 1 - int(outcome.code)
         notices = sum(kind == 'warning' for kind, _ in controller.events)
         controller.events.clear()
-        faults = latched(controller.x.command.supervisor.faults)
+        faults = controller.x.command.supervisor.faults.listed()
         return Seen(STATES.index(controller.state),
                     sum(1 << CAUSES.index(fault.cause) for fault in faults),
                     MODES.index(controller.mode), self._sent,

@@ -27,7 +27,7 @@ from collections.abc import Generator
 from typing import Any
 
 import numpy as np
-from rbd_ros.control.supervisor.states import State
+from rbd_ros.control.supervisor.states import SupervisorState as State
 from recorded_chance import Chance
 from recorded_events import Event, IDLE, MODES, Reply, STATES
 from recorded_robots import KINDS

@@ -25,14 +25,14 @@ from functools import cache
 from c_functions import COMPILER
 import numpy as np
 import pytest
-from rbd_ros.control.supervisor.states import State
+from rbd_ros.control.supervisor.states import SupervisorState as State
 from record_command import make, TOLERANCE
 from recorded_c import CodeInC
 from recorded_events import (
     CAUSES, Controller, Event, EVENTS, IDLE, MODES, Seen, STATES)
 from recorded_robots import KINDS
 from recorded_step import fixed_clock
-from recorder import COLUMNS, compare, Comparison, record, Record, replay
+from recorder import COLUMNS, compare, Comparison, Difference, record, Record, replay
 from recording_file import _packed, _unpacked, Coverage, FILE, read, seeds
 from sampling import whole
 from scenarios import FIRST_FROZEN, Scenario
@@ -101,15 +101,27 @@ def test_the_recording_has_everything() -> None:
 INTENDED: dict[int, str] = {
     **dict.fromkeys((35, 49, 70, 114, 133, 135, 136, 138, 143, 144, 145, 147),
                     'a stop with a frozen sensor is shorter, and brakes what its torque has done'),
-    **dict.fromkeys((112, 115, 117, 118, 121, 122, 126, 127, 128, 130, 131, 139, 140, 148, 149,
-                     150, 151, 152, 153),
+    **dict.fromkeys((112, 115, 117, 118, 121, 122, 126, 127, 128, 131, 139, 140, 148, 149, 150,
+                     151, 152, 153),
                     'a sensor that is frozen is found by what its torque does to its joint'),
-    **dict.fromkeys((2, 23, 30, 77), 'a joint stands by a coarse sensor against a torque that '
-                                     'would move it; this robot follows a path whatever it gets'),
+    **dict.fromkeys((30, 77), 'a joint stands by a coarse sensor against a torque that would '
+                              'move it; this robot follows a path whatever it gets'),
+    **dict.fromkeys((86, 129, 137, 141), 'a sensor repeats itself, then leaps further than its '
+                                         'joint can go'),
+    **dict.fromkeys((41, 99, 103, 110, 134),
+                    'late states: each spring has the pace of its own inertia, a hold is soft for '
+                    'as long as a law, and loads are observed between measurements'),
     146: 'a joint that lags behind is not accused while the robot is pushed; then its sensor is'}
 
 #: differences of such a seed at most, of some thousand events, but for causes that remain latched
 MOST_INTENDED = 16
+
+
+def is_intended(each: Difference) -> bool:
+    """Return whether it is meant: a tick sends what remains of a torque that no state answers."""
+    if (each.kind, each.column) == ('tick', 'sent'):
+        return bool(each.found)
+    return each.seed in INTENDED and each.column in ('torque', 'state', 'faults', 'notices')
 
 
 @pytest.mark.sampled('recordings', 8)
@@ -119,9 +131,7 @@ def test_the_controller_does_what_was_recorded(seed: int) -> None:
     with fixed_clock():
         scenario = Scenario(seed)
         found = replay(scenario, make(scenario), recorded(seed), Comparison(seed, TOLERANCE))
-    others = [each for each in found.differences
-              if seed not in INTENDED or each.column not in (
-                  'torque', 'state', 'faults', 'notices')]
+    others = [each for each in found.differences if not is_intended(each)]
     assert not others, others[0]
     apart = [each for each in found.differences if each.column != 'faults']
     assert len(apart) <= MOST_INTENDED, apart

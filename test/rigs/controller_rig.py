@@ -26,7 +26,7 @@ import numpy.typing as npt
 from rbd_ros import Dynamics, load_urdf
 from rbd_ros.control.controller import Controller
 from rbd_ros.control.interface.causes import Cause
-from rbd_ros.control.modes.modes import Mode
+from rbd_ros.control.modes import Mode
 from rbd_ros.control.parameters.assembly import compile_kernels
 from rbd_ros.control.parameters.settings import Settings
 from rbd_ros.control.parameters.table import defaults

@@ -19,14 +19,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from rbd_ros.control.interface.cause_codes import CauseCode
+from rbd_ros.control.interface.causes import Cause
 from rbd_ros.control.interface.events import Event, Joints, NONE, Result, Structure
 from rbd_ros.control.interface.sentences import JointName
 from rbd_ros.control.joint_states.arrival import Arrival, arrive, is_ready, StateLimits, States
 from rbd_ros.control.joint_states.diagnosis import diagnose, diagnosis_text, missing_joints
 from rbd_ros.control.joint_states.intake import Intake
 from rbd_ros.control.joint_states.sources import SOURCES
-from rbd_ros.control.joint_states.words import arrival_texts
+from rbd_ros.control.joint_states.words import arrival_text
 from rbd_ros.control.supervisor.supervisor import Diagnosis
 
 NAMES = (JointName('a', 'rad'), JointName('b', 'm'), JointName('c', 'rad'))
@@ -108,7 +108,7 @@ class JointStream:
 
     def _text(self, word: float, joint: float, *numbers: float) -> str:
         name = self.intake.joints[int(joint)] if joint >= 0.0 else ''
-        return arrival_texts(self.intake)[int(word)](name, *numbers) if word else ''
+        return arrival_text(self.intake, word, name, *numbers) if word else ''
 
     @property
     def ready(self) -> bool:
@@ -125,5 +125,5 @@ class JointStream:
         x, joints, _, structure, p, _ = self.plain
         now = self.time + later
         cause = diagnose(Diagnosis({}), x, joints, structure, p.ages, now)
-        return CauseCode(cause).name, diagnosis_text(
+        return Cause(cause).name, diagnosis_text(
             self.x, self.joints, self.structure, self.p.ages, self.intake, now)

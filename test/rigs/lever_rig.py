@@ -39,7 +39,7 @@ from rbd_ros.control.parameters.assembly import build_settings
 from rbd_ros.control.parameters.rules import direction
 from rbd_ros.control.parameters.table import defaults
 from rbd_ros.control.references.goals import read_tolerances
-from rbd_ros.control.references.joint_stream import Streamed
+from rbd_ros.control.references.joint_requests import Streamed
 from rbd_ros.control.references.trajectory import Knots
 from rbd_ros.control.robot import make_robot, Robot
 from rbd_ros.control.step.state import fill_parameters

@@ -24,9 +24,6 @@ from rbd_ros.control.references.trajectory import Knots
 
 Array = npt.NDArray[np.float64]
 
-#: what the manager of MoveIt calls an end
-ENDS = {'succeeded': 'SUCCEEDED', 'aborted': 'ABORTED', 'canceled': 'PREEMPTED'}
-
 
 @dataclass(frozen=True)
 class Plan:

@@ -24,6 +24,7 @@ from benchmark.mujoco_robots import DrivenRobot, Measured
 import numpy as np
 import numpy.typing as npt
 from rbd_ros import Dynamics, load_urdf
+from rbd_ros.sim.physics import Physics
 from rbd_ros.sim.robot import SimulatedRobot
 import yaml
 
@@ -44,7 +45,10 @@ class OwnPlant:
     def __init__(self, text: str, options: PlantOptions) -> None:
         model = load_urdf(text, on_warning=lambda _: None)
         self.options, self.braked = options, False
-        self._robot, self._dynamics = SimulatedRobot(model), Dynamics(model)
+        given = {name: getattr(options, name) for name in ('friction', 'damping')
+                 if getattr(options, name)}
+        self._robot = SimulatedRobot(model, physics=Physics.of(model, **given))
+        self._dynamics = Dynamics(model)
         self._robot.place(options.start)
         self.brake(True)
 

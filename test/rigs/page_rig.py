@@ -34,7 +34,7 @@ import numpy as np
 from ports import free_port
 import pytest
 import rbd_ros
-from rbd_ros.control.modes.modes import Takes, taking
+from rbd_ros.control.modes import Takes, taking
 from rbd_ros.control.parameters.table import defaults
 from rbd_ros.model.urdf.resources import find_resource
 from rbd_ros.nodes.dashboard.joint_drive import USUAL

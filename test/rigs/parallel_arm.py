@@ -21,12 +21,13 @@ import numpy as np
 import rbd_ros
 from rbd_ros.control.controller import Controller
 from rbd_ros.control.interface.causes import Cause
+from rbd_ros.control.kernels.declared import LoopKernel
 from rbd_ros.control.kernels.kernels import LawKernels
+from rbd_ros.control.monitors.closed_loops import check_loops
 from rbd_ros.control.parameters.settings import Settings
 from rbd_ros.control.parameters.table import defaults
 from rbd_ros.control.references.trajectory import Knots
 from rbd_ros.control.robot import make_robot
-from rbd_ros.control.start.closed_loops import check_loops, loop_kernel
 from rbd_ros.sim import Physics, SimulatedRobot
 
 PERIOD = 1e-3
@@ -117,9 +118,8 @@ class Rig:
         controller = self.controller
         x, p, y = controller.x, controller.p, controller.y
         x.joints.q[INDEX], y.accused = driven, 0.0
-        kernel = loop_kernel(controller.kernels['loops'])
-        if check_loops(x.closed_loops, p.closed_loops,
-                       kernel._replace(run=lambda: kernel.run() or 0), x.joints, p.structure, y,
+        kernel = LoopKernel.of(controller.kernels['loops'])
+        if check_loops(x.closed_loops, p.closed_loops, kernel, x.joints, p.structure, y,
                        int(starts)):
             return None, ''
         cause, word, row, *numbers = y.accusations[0]

@@ -26,19 +26,17 @@ from rbd_ros.compiler.records import field, Record
 from rbd_ros.control.interface.events import Event, Joints, Kind, NONE, Result, Structure
 from rbd_ros.control.interface.sentences import JointName
 from rbd_ros.control.references.feeder import Feeder
-from rbd_ros.control.references.goal_outcomes import EndedGoals
-from rbd_ros.control.references.goals import Tolerances
+from rbd_ros.control.references.goals import EndedGoals, Tolerances
 from rbd_ros.control.references.joint_intake import JointIntake
 from rbd_ros.control.references.joint_profile import JointLimits
 from rbd_ros.control.references.joint_reference import (
     advance_joint_reference, give_way, hold_joint_reference, JointReference, rest_joint_reference,
     start_joint_reference)
 from rbd_ros.control.references.joint_requests import (
-    cancel_goal, check_goal, take_pieces, take_set_point)
-from rbd_ros.control.references.joint_stream import Streamed, take_stream
+    cancel_goal, check_goal, Streamed, take_pieces, take_set_point, take_stream)
 from rbd_ros.control.references.pieces import Ring
 from rbd_ros.control.references.pose_profile import TaskLimits
-from rbd_ros.control.references.task_intake import TaskIntake
+from rbd_ros.control.references.targets import TaskIntake
 from rbd_ros.control.references.task_reference import (
     advance_task_reference, hold_task_reference, set_lead, start_task_reference, take_pose,
     take_twist, take_wrench, TaskReference)

@@ -35,7 +35,9 @@ from rbd_ros.control.interface.events import Event, Kind, Result
 from rbd_ros.control.joint_states.intake import Intake
 from rbd_ros.control.joint_states.sources import SOURCES
 from rbd_ros.control.snapshots import Noted
+from rbd_ros.control.step import seen as session_seen
 from rbd_ros.control.step.exchange import Mail, Notes
+from rbd_ros.control.step.requests import Session
 from rbd_ros.control.step.state import Parameters, State
 from rbd_ros.control.supervisor.states import StateCode
 from rbd_ros.loop.endpoints import Endpoints, entities
@@ -96,6 +98,7 @@ class StubLoop:
         self.words = zeros(SIZE)
         self.x, self.u, self.y = State(SIZES), Event(SIZES), Result(SIZES)
         self.p = Parameters(SIZES)
+        self.x.design.held = 1e18  # s: no torque of these states begins to fade
         self.noted, intake = Noted(SIZES), Intake(NAMES, NAMES)
         self.mail = Mail(intake.message, intake.parts, intake.letters, command, Slots(SIZES),
                          Notes(SIZES))
@@ -116,7 +119,8 @@ class StubLoop:
                          self._try_wait)
         self.loop = Loop(self.c, io, self.words, Run({}), self.limits,
                          Times(*np.zeros((3, STATES_KEPT))), self.box, self.said, self.mail,
-                         self.x, self.u, self.p, self.y, self.noted, self._exchange)
+                         self.x, self.u, self.p, self.y, self.noted, Session({}),
+                         session_seen.Seen({}), self._exchange)
         self.io = io
         self.responder = Responder(self.c, io.handles, self.words, io.respond, io.answers,
                                    zeros(16), zeros(24), zeros(32), io.text_at, io.text_size)
@@ -204,6 +208,7 @@ class StubLoop:
         self.x.now = u.now
         if u.kind == Kind.STATE:
             self.y.send, notes.cycle = 1.0, 1.0
+            self.x.taken += 1.0
         self.step(seen)
 
     # -- functions of C -----------------------------------------------------------------------

@@ -51,7 +51,7 @@ from rbd_ros.control.load.load import restart_load
 from rbd_ros.control.parameters.settings import Settings
 from rbd_ros.control.references.trajectory import Knots
 from rbd_ros.control.step.state import Parameters
-from rbd_ros.control.supervisor.states import State
+from rbd_ros.control.supervisor.states import SupervisorState as State
 
 HERE = Path(__file__).parent
 
@@ -66,7 +66,8 @@ _LIBRARIES = (
     'trajectory_msgs__rosidl_typesupport_cpp control_msgs__rosidl_typesupport_cpp '
     'geometry_msgs__rosidl_typesupport_cpp sensor_msgs__rosidl_typesupport_cpp rclcpp_action '
     'rcl_action libstatistics_collector statistics_msgs__rosidl_typesupport_cpp '
-    'realtime_tools pal_statistics tracetools_status rcl_lifecycle pthread dl').split()
+    'action_msgs__rosidl_typesupport_cpp realtime_tools pal_statistics tracetools_status '
+    'rcl_lifecycle pthread dl').split()
 _PLAIN = ('gcc', '-std=c99', '-O2', '-fPIC', '-Wall', '-Wextra', '-Werror')
 #: before the name of a step whose calls are watched
 WRAP = '-Wl,--wrap='

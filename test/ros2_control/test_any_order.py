@@ -21,7 +21,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from rbd_ros.control.modes.modes import MODES
+from rbd_ros.control.modes import MODES
 from rbd_ros.control.supervisor.states import StateCode
 from ros2_control_rig import arm_of, compiled, reason_to_skip, run, settings_of
 

@@ -28,8 +28,8 @@ from rbd_ros.command_line.c_controller import law_kernels
 from rbd_ros.command_line.ros2_control.package import ros2_control_package
 from rbd_ros.control.controller import Controller
 from rbd_ros.control.interface.events import Kind
-from rbd_ros.control.modes.modes import MODES
-from rbd_ros.control.supervisor.states import State, StateCode
+from rbd_ros.control.modes import MODES
+from rbd_ros.control.supervisor.states import StateCode, SupervisorState as State
 from rbd_ros.errors import SettingError
 from ros2_control_rig import (
     arm_of, compiled, reason_to_skip, Run, run, settings_of, worst_difference)

@@ -29,9 +29,9 @@ import pytest
 from rbd_ros.command_line.ros2_control.live import live_parameters, Numbers
 from rbd_ros.command_line.ros2_control.package import ros2_control_package
 from rbd_ros.control.controller import Controller
-from rbd_ros.control.force_torque.words import SensorWord
 from rbd_ros.control.interface.events import Kind
-from rbd_ros.control.parameters.row import BOOL, DOUBLE, DOUBLES, INTEGER
+from rbd_ros.control.interface.row import BOOL, DOUBLE, DOUBLES, INTEGER
+from rbd_ros.control.interface.words import SensorWord
 from rbd_ros.control.parameters.settings import Settings
 from rbd_ros.control.parameters.validation import refusals
 from rbd_ros.control.step.state import fill_parameters, Parameters

@@ -23,7 +23,7 @@ import pytest
 from rbd_ros.command_line.ros2_control.live import live_parameters, Numbers, why_fixed
 from rbd_ros.command_line.ros2_control.package import ros2_control_package
 from rbd_ros.control.interface.events import Event, Kind, Result
-from rbd_ros.control.parameters.row import BOOL, DOUBLES, INTEGER
+from rbd_ros.control.interface.row import BOOL, DOUBLES, INTEGER
 from rbd_ros.control.parameters.settings import Settings
 from rbd_ros.control.parameters.table import with_modes
 from rbd_ros.control.step.state import fill_parameters, Parameters

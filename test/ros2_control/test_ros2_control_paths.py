@@ -30,7 +30,7 @@ from isolation import own_domain
 import numpy as np
 import pytest
 from rbd_ros import Dynamics, load_urdf
-from rbd_ros.control.supervisor.states import State
+from rbd_ros.control.supervisor.states import SupervisorState as State
 import rclpy
 from rclpy.action import ActionClient
 from rclpy.executors import SingleThreadedExecutor

@@ -12,17 +12,16 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""A goal inside ros2_control is paused, rests on its way, goes on and ends."""
+"""A goal inside ros2_control is paused, goes on and ends; a silent client ends it early."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
+from rbd_ros.control.interface.words import ReferenceWord, SessionWord
 from rbd_ros.control.references.trajectory import Knots
-from rbd_ros.control.supervisor.states import State
-from rbd_ros.nodes.controller.loop_services import PAUSE as PAUSE_OFFER
+from rbd_ros.control.supervisor.states import SupervisorState as State
 from ros2_control_rig import arm_of, compiled, reason_to_skip, run, written
-from std_srvs.srv import SetBool
 
 pytestmark = [pytest.mark.slow, pytest.mark.sampled('simulations', 1, pool='plugins'),
               pytest.mark.skipif(bool(reason_to_skip()), reason=reason_to_skip() or 'none')]
@@ -47,8 +46,8 @@ def test_pause_and_resume(tmp_path) -> None:
     answers, cycles, position = found.answers(), found.cycles(), found.motion[:, :, 0]
     assert answers[3] == 'refused no trajectory is being followed'
     assert answers[4] == 'accepted'
-    assert answers[5] == f'ok {PAUSE_OFFER.done(None, SetBool.Request(data=True))}'
-    assert answers[8] == f'ok {PAUSE_OFFER.done(None, SetBool.Request(data=False))}'
+    assert answers[5] == f'ok {SessionWord.PAUSED.text()}'
+    assert answers[8] == f'ok {SessionWord.RESUMED.text()}'
     assert answers[9].startswith('succeeded 0'), answers
     rest, later = position[cycles[6]], position[cycles[7]]
     np.testing.assert_allclose(rest, later, atol=0.02)  # its joints have friction, and creep
@@ -57,3 +56,19 @@ def test_pause_and_resume(tmp_path) -> None:
     assert 0.1 < share < 0.9
     np.testing.assert_allclose(later, START + share * way, atol=0.03)
     np.testing.assert_allclose(position[cycles[10] - 1], THERE, atol=0.03)
+
+
+def test_a_silent_client(tmp_path) -> None:
+    """Where all clients must give signs of life, one that does not moves the robot no further."""
+    points = written(tmp_path / 'way', Knots(np.array([8.0]), THERE[None], np.zeros((1, 7)), None),
+                     ARM.joints)
+    found = run(compiled('panda', goal_lease_for_all=True), ARM, tmp_path, [
+        '+100 load rbd_controller', '+200 switch +rbd_controller', f'+1 {RUNNING}',
+        f'+1 goal {ACTION} {points} 0.03', '+1 result', '+500 see'], cycles=0,
+        parameters={'mode': 'computed_torque'})
+    answers, cycles, position = found.answers(), found.cycles(), found.motion[:, :, 0]
+    assert answers[3] == 'accepted'
+    assert answers[4].startswith('aborted') and ReferenceWord.SILENT.text() in answers[4], answers
+    way = THERE - START
+    share = way @ (position[cycles[5] - 1] - START) / (way @ way)
+    assert 0.0 < share < 0.6

@@ -23,7 +23,7 @@ import re
 import numpy as np
 import pytest
 from rbd_ros.control.interface.events import Kind
-from rbd_ros.control.load.payload import payload_vector
+from rbd_ros.control.interface.payload import payload_vector
 from rbd_ros.control.supervisor.states import StateCode
 from rbd_ros.dynamics.robot import Dynamics
 from ros2_control_rig import (

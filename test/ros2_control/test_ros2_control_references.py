@@ -28,7 +28,7 @@ from rbd_ros.control.references.feeder import Feeder
 from rbd_ros.control.references.goals import read_tolerances
 from rbd_ros.control.references.joint_intake import JointIntake
 from rbd_ros.control.references.trajectory import Knots
-from rbd_ros.control.supervisor.states import State
+from rbd_ros.control.supervisor.states import SupervisorState as State
 from rbd_ros.dynamics.robot import Dynamics
 from ros2_control_rig import (
     arm_of, compiled, reason_to_skip, rows_of, Run, run, settings_of, written)

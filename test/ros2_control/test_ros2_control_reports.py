@@ -22,9 +22,9 @@ import re
 
 import numpy as np
 import pytest
-from rbd_ros.control.modes.modes import DEFAULT, Takes, taking
+from rbd_ros.control.modes import DEFAULT, Takes, taking
 from rbd_ros.control.parameters.table import PARAMETERS
-from rbd_ros.control.supervisor.states import State
+from rbd_ros.control.supervisor.states import SupervisorState as State
 from ros2_control_rig import arm_of, compiled, reason_to_skip, Run, run
 
 pytestmark = [pytest.mark.slow, pytest.mark.sampled('simulations', 1, pool='plugins'),

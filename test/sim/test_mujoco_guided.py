@@ -28,10 +28,9 @@ from mujoco_rig import configured, Driven
 import numpy as np
 import pytest
 from rbd_ros.control.interface.causes import Cause
-from rbd_ros.control.modes.modes import Takes, taking
-from rbd_ros.control.paths.curve import Curve, WayPoints
-from rbd_ros.control.paths.rotations import exponential
-from rbd_ros.control.references.results import GoalError
+from rbd_ros.control.interface.results import GoalError
+from rbd_ros.control.modes import Takes, taking
+from rbd_ros.control.paths.curve import Curve, exponential, WayPoints
 from rbd_ros.control.robot_now import ControlledRobot
 from rbd_ros.nodes.controller.path_planner import PathPlanner
 from rbd_ros.nodes.path_server.guide import check_tip_speed, Guide

@@ -20,8 +20,8 @@ from moveit_rig import Plan, ServoStream
 from mujoco_rig import configured, Driven
 import numpy as np
 import pytest
-from rbd_ros.control.modes.modes import Takes, taking
-from rbd_ros.control.references.results import ResultCode, Status
+from rbd_ros.control.interface.results import ResultCode, Status
+from rbd_ros.control.modes import Takes, taking
 
 pytestmark = pytest.mark.slow
 

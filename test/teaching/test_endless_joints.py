@@ -23,7 +23,7 @@ import numpy as np
 import pytest
 from rbd_ros import Dynamics
 from rbd_ros.control.controller import Controller
-from rbd_ros.control.modes.modes import Takes, taking
+from rbd_ros.control.modes import Takes, taking
 from rbd_ros.control.parameters.assembly import build_robot, build_settings, compile_kernels
 from rbd_ros.control.parameters.table import defaults
 from rbd_ros.control.references.trajectory import read_points

@@ -29,7 +29,7 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from rbd_ros.control.parameters.row import BOOL, DOUBLE, DOUBLES, INTEGER, Parameter, Value
+from rbd_ros.control.interface.row import BOOL, DOUBLE, DOUBLES, INTEGER, Parameter, Value
 from rbd_ros.control.parameters.settings import Settings
 from rbd_ros.control.parameters.table import with_modes
 from rbd_ros.control.references.points import fill_point_limits, PointLimits

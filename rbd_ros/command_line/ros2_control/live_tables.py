@@ -23,12 +23,12 @@ from typing import Any
 from rbd_ros.command_line.ros2_control.literals import flag, listed, number, place, table, text
 from rbd_ros.command_line.ros2_control.live import (
     Effect, Live, live_parameters, Numbers, why_fixed)
+from rbd_ros.control.interface.row import BOOL, Value
 from rbd_ros.control.interface.sentences import unit_of
-from rbd_ros.control.modes.modes import JOINT_SPRINGS, TIP_SPRINGS
+from rbd_ros.control.modes import JOINT_SPRINGS, TIP_SPRINGS
 from rbd_ros.control.parameters.force import DAMPINGS, force_cases
 from rbd_ros.control.parameters.gains import gain_loop, gain_sentences, GROUPS
 from rbd_ros.control.parameters.gravity import FAR
-from rbd_ros.control.parameters.row import BOOL, Value
 from rbd_ros.control.parameters.settings import Settings
 from rbd_ros.control.parameters.springs import spring_sentences
 from rbd_ros.control.step.state import Parameters

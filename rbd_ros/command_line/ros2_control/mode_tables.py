@@ -21,7 +21,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from rbd_ros.command_line.ros2_control.literals import number
 from rbd_ros.control.controller import Controller
-from rbd_ros.control.parameters.row import Value
+from rbd_ros.control.interface.row import Value
 from rbd_ros.control.parameters.settings import Settings
 from rbd_ros.control.step.state import fill_parameters, Parameters
 

@@ -25,19 +25,27 @@ from rbd_ros.command_line.prefixes import check_prefix
 from rbd_ros.command_line.ros2_control.tables import MOST_POINTS, robot_header
 from rbd_ros.compiler.records import Record
 from rbd_ros.control.controller import Controller
-from rbd_ros.control.load.load import restart_load
-from rbd_ros.control.load.payload import Body, judge_body
-from rbd_ros.control.load.tilt import find_down, Tilt
+from rbd_ros.control.interface.payload import Body, judge_body
+from rbd_ros.control.load.load import find_down, restart_load, Tilt
 from rbd_ros.control.parameters.force import ForceCase, judge_force
 from rbd_ros.control.parameters.gains import GainCase, judge_gains
 from rbd_ros.control.parameters.gravity import GravityCase, judge_gravity
 from rbd_ros.control.parameters.settings import Settings
 from rbd_ros.control.parameters.springs import judge_spring, SpringCase
-from rbd_ros.control.references.feeding import Feed, handle_feed
+from rbd_ros.control.references.asking import ask_pieces, ask_point, ask_stream
+from rbd_ros.control.references.feeder import Feed, handle_feed
+from rbd_ros.control.references.goal_watch import Outcomes, take_outcome
 from rbd_ros.control.references.points import PointLimits, Points, Verdict
 from rbd_ros.control.references.polynomials import handle_points
-from rbd_ros.control.references.targets import handle_target, Target
+from rbd_ros.control.references.targets import ask_target, handle_target, Target
 from rbd_ros.control.snapshots import note_state, Noted
+from rbd_ros.control.step.following import begin_following, end_following, Following
+from rbd_ros.control.step.leases import judge_lease, Leases, note_feedback, take_sign
+from rbd_ros.control.step.progress import note_progress, Progress
+from rbd_ros.control.step.requests import (
+    admit_reference, answer_request, answer_stop, ask_carry, ask_end, ask_stop, check_request,
+    Session)
+from rbd_ros.control.step.seen import beat, gather_words, see, Seen
 from rbd_ros.control.step.state import derive_parameters
 from rbd_ros.errors import SettingError
 from rbd_ros.quoting import in_comment, markdown_text, markup_text, yaml_text
@@ -204,4 +212,24 @@ def _intake(controller: Controller) -> dict[Callable[..., object], Sequence[Reco
             derive_parameters: (controller.p,), judge_gains: (GainCase(sizes),),
             judge_spring: (SpringCase(sizes),), judge_force: (ForceCase(sizes),),
             judge_gravity: (GravityCase(sizes),),
-            note_state: (Noted(sizes), controller.x, controller.p)}
+            note_state: (Noted(sizes), controller.x, controller.p),
+            **_session(controller, points)}
+
+
+def _session(controller: Controller, points: Points,
+             ) -> dict[Callable[..., object], Sequence[Record]]:
+    """Return the procedures around the step."""
+    x, u, p, y, sizes = (controller.x, controller.u, controller.p, controller.y,
+                         controller.x.sizes)
+    session, seen, following = Session(sizes), Seen(sizes), Following(sizes)
+    leases, progress = Leases(sizes), Progress(sizes)
+    return {check_request: (session,), admit_reference: (session, x),
+            answer_request: (session, x, u, p, y), answer_stop: (session, x),
+            ask_stop: (session, x, u), ask_carry: (session, x, u), ask_end: (u,),
+            ask_point: (points, u), ask_stream: (points, u),
+            ask_pieces: (Feed(sizes), points, u), ask_target: (Target(sizes), u),
+            begin_following: (following, x, u), end_following: (following, y),
+            see: (seen, x, p), gather_words: (seen, x, y), beat: (seen, u),
+            note_progress: (progress, x, p), take_sign: (leases,), note_feedback: (leases,),
+            judge_lease: (leases, progress),
+            take_outcome: (Outcomes(sizes), x.references.joint.goal)}

@@ -16,98 +16,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-import enum
-
 from rbd_ros.command_line.ros2_control.literals import text
 from rbd_ros.control.controller import Controller
-from rbd_ros.control.force_torque import words as sensor_words
-from rbd_ros.control.force_torque.words import SensorWord
-from rbd_ros.control.interface.sentences import Sentence
-from rbd_ros.control.joint_states.words import arrival_texts, ArrivalWord
-from rbd_ros.control.laws import words as law_words
-from rbd_ros.control.laws.words import LawWord
-from rbd_ros.control.load import words as load_words
-from rbd_ros.control.load.texts import likely_causes
-from rbd_ros.control.load.words import LoadWord
-from rbd_ros.control.observers import words as observer_words
-from rbd_ros.control.observers.words import ObserverWord
-from rbd_ros.control.references import words as reference_words
-from rbd_ros.control.references.words import PointWord, ReferenceWord
-from rbd_ros.control.supervisor import words as supervisor_words
-from rbd_ros.control.supervisor.states import State
-from rbd_ros.control.supervisor.words import SupervisorWord
+from rbd_ros.control.interface.words import LoadWord, Saying, TABLES
+from rbd_ros.control.modes import names_in, Takes, taking
+from rbd_ros.control.texts import likely_causes
 
 __all__ = ['sentence_rows']
 
-#: words whose first number is a state of the supervisor
-_OF_STATES = (SupervisorWord.CANNOT_ACTIVATE, SupervisorWord.STOP_NOT_ENDED,
-              SupervisorWord.NOTHING_TO_RESET)
+#: what the place ``{joint}`` of a sentence of the plugin is, by the name that it has here
+_ABOUT = {'model_joint': 'RBD_MODEL_JOINT', 'joints': 'RBD_BITS', 'state': 'RBD_STATE',
+          'mode': 'RBD_MODE', 'faults': 'RBD_FAULTS'}
 
-#: sentences of words whose numbers are bits, one for each joint of the model
-_OF_BITS: dict[enum.IntEnum, str] = {
-    ArrivalWord.NOT_FINITE: 'the position of {joint} is not finite',
-    ArrivalWord.NO_VELOCITY: 'no velocity for {joint}: using the filtered derivative of the '
-                             'position'}
-
-#: what sentences are about, if it is no joint
-_ABOUT: dict[enum.IntEnum, str] = {
-    ReferenceWord.MODE_CHANGED: 'RBD_MODE', ReferenceWord.OTHER_MODE: 'RBD_MODE',
-    ReferenceWord.NOT_RUNNING: 'RBD_STATE', ReferenceWord.STOPPED: 'RBD_FAULTS'}
-
-
-class _Place(float):
-    """A number of a sentence that formats as its own place."""
-
-    name = ''
-
-    def __format__(self, spec: str) -> str:
-        """Return the place."""
-        return f'{{{self.name}:{spec or "g"}}}'
-
-
-def _places(value: float) -> list[_Place]:
-    """Return the three numbers of a sentence, all of one value."""
-    places = [_Place(value) for _ in range(3)]
-    for place, name in zip(places, 'abc', strict=True):
-        place.name = name
-    return places
+#: what the plugin has no name for: there are no kinds of messages
+_UNNAMED = {'twice': 'a joint', 'first': 'one kind', 'second': 'another kind', 'kind': 'one kind',
+            'refused': 'other kinds', 'unreadable': 'other bytes', 'outside': 'from outside',
+            'recovered': 'what was lost has come back', 'refusal': 'see the log'}
 
 
 def sentence_rows(controller: Controller) -> list[str]:
     """Return the sentences of the words, each with places for what it is about and numbers."""
-    texts = {**arrival_texts(controller.intake), **supervisor_words.TEXTS,
-             **reference_words.TEXTS, **law_words.TEXTS, **observer_words.TEXTS,
-             **load_words.TEXTS, **sensor_words.TEXTS}
-    causes = likely_causes(controller.settings)
-    found = []
-    for kind in (ArrivalWord, SupervisorWord, ReferenceWord, PointWord, LawWord, ObserverWord,
-                 LoadWord, SensorWord):
-        for word in kind:
-            about, pattern = _pattern(word, load_words.SHORT.get(word, texts.get(word)))
-            if word is LoadWord.START_MISMATCH:
-                pattern += f'. {causes}'
-            elif word in supervisor_words.EXPLAINED:
-                pattern += f'{{c||. {causes}}}'
-            if about == 'RBD_JOINT' and kind is ArrivalWord:
-                about = 'RBD_MODEL_JOINT'
-            found.append(f'{{{word.value}, {about}, {text(pattern)}}}')
-    return found
+    robot = controller.settings.robot
+    names = _UNNAMED | {
+        'loop': '" or "'.join(loop.name for loop in robot.model.loops),
+        'modes': names_in(taking(Takes.TRAJECTORY, robot.own_modes), 'or')}
+    causes = f'. {likely_causes(controller.settings)}'
+    return [_row(word, names | {
+        'causes': causes if word is LoadWord.START_MISMATCH else f'{{c||{causes}}}'})
+        for table in TABLES for word in table]
 
 
-def _pattern(word: enum.IntEnum, said: Callable[..., str] | None) -> tuple[str, str]:
-    """Return a sentence and what it is about; what it computes is left to its name."""
-    if word in _OF_BITS:
-        return 'RBD_BITS', _OF_BITS[word]
-    if isinstance(said, Sentence):
-        return _ABOUT.get(word, 'RBD_JOINT'), said.template
-    try:
-        if said is not None:
-            pattern, other = (said('{joint}', *_places(value)) for value in (1.0, 2.0))
-            if word in _OF_STATES:
-                return 'RBD_STATE', pattern.replace(tuple(State)[1].value, '{joint}')
-            if pattern == other:
-                return _ABOUT.get(word, 'RBD_JOINT'), pattern
-    except (ValueError, LookupError):
-        pass  # it makes a number of a formatted one, or looks something up by it
-    return 'RBD_JOINT', word.name.lower().replace('_', ' ') + ' {joint} ({a:g}, {b:g}, {c:g})'
+def _row(word: Saying, names: dict[str, str]) -> str:
+    pattern, about = word.sentence.template, 'RBD_JOINT'
+    for name in word.sentence.names:
+        about = _ABOUT.get(name, about)
+        pattern = pattern.replace(f'{{{name}}}', names.get(name, '{joint}'))
+    return f'{{{word.value}, {about}, {text(pattern)}}}'

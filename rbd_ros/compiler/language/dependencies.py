@@ -126,7 +126,8 @@ def _add_layouts(kind: type, layouts: dict[type, str]) -> None:
         return
     members = {name: (at, inner if isinstance(inner, str) else _name(inner.type))
                for name, (at, inner) in layout.members.items()}
-    said = [(each.name, each.initial, each.kind) for each in getattr(kind, 'fields', ())]
+    said = [(each.name, each.dims, each.initial, each.kind)
+            for each in getattr(kind, 'fields', ())]
     layouts[kind] = f'{_name(kind)} {layout.numbers} {members} {said}'
     for _, inner in layout.members.values():
         if isinstance(inner, Layout):

@@ -19,6 +19,7 @@ from __future__ import annotations
 import ast
 import inspect
 
+from rbd_ros.compiler.language.kernels import NamedKernel
 from rbd_ros.compiler.language.octets import OCTETS
 from rbd_ros.compiler.language.reductions import initial_values, made, Reductions
 from rbd_ros.compiler.language.shared import SHARED
@@ -151,6 +152,10 @@ class Expressions(Reductions):
         reduced = self._reduction(node)
         if reduced is not None:
             return reduced
+        if held is not None and isinstance(held.kind, Layout) and issubclass(
+                held.kind.type, NamedKernel):
+            self._refuse(node, 'the call of a kernel is a statement; what it gives is read on '
+                         'the lines after it')
         if held is not None and node.keywords:
             self._refuse(node, 'arguments have no names here')
         if held is not None and held.kind == KERNEL:

@@ -37,6 +37,7 @@ from types import ModuleType
 from typing import NamedTuple
 
 from rbd_ros import source_state
+from rbd_ros.compiler.language.kernels import NamedKernel
 from rbd_ros.compiler.records import Record
 
 Function = Callable[..., object]
@@ -216,6 +217,9 @@ def layout_of(kind: type) -> Layout | None:
         held = [(each.name, list(ARRAYS)[len(each.dims) - 1]) for each in kind.fields if each.dims]
         groups: Mapping[str, type] = kind.groups
         held += [(name, layout_of(inner)) for name, inner in groups.items()]
+    elif issubclass(kind, NamedKernel):
+        held = [('run', KERNEL), *[
+            (each.name, list(ARRAYS)[len(each.dims) - 1]) for each in kind.fields]]
     elif issubclass(kind, tuple) and hasattr(kind, '_fields'):
         # its module keeps its annotations as text
         names = vars(sys.modules[kind.__module__])

@@ -33,11 +33,13 @@ import inspect
 
 from rbd_ros.compiler.language.aliases import Apart, check_apart
 from rbd_ros.compiler.language.expressions import Expressions
+from rbd_ros.compiler.language.kernels import NamedKernel
 from rbd_ros.compiler.language.signatures import (
     check_unchanged, Function, Layout, parameters_of, result_of, results_of)
 from rbd_ros.compiler.language.tree import (
     Assign, Break, Call, Constant, Continue, Do, Element, Expression, For, ForeignCall, Held, If,
     KernelCall, Local, Number, Octets, Procedure, Return, Statement, Target, While)
+from rbd_ros.compiler.records import Record
 
 
 #: What a name has that has no value yet.
@@ -117,12 +119,74 @@ class _Reader(Expressions):
 
     def _do_expr(self, node: ast.Expr) -> list[Statement]:
         if isinstance(node.value, ast.Call):
+            kernel = self._holding(node.value.func)
+            if kernel is not None and isinstance(kernel.kind, Layout) and issubclass(
+                    kernel.kind.type, NamedKernel):
+                return self._run_kernel(node.value, kernel, kernel.kind.type)
             found = self._call(node.value)
             if isinstance(found, (Call, KernelCall, ForeignCall, Octets)):
                 return [Do(found)]
         elif isinstance(node.value, ast.Constant):
             return []
         self._refuse(node, 'it has no effect')
+
+    # --- kernels ---
+
+    def _run_kernel(self, node: ast.Call, kernel: Held,
+                    kind: type[NamedKernel]) -> list[Statement]:
+        """Return what a call of a kernel copies, and the kernel between."""
+        named = {str(each.arg): each.value for each in node.keywords}
+        out = named.pop('out', None)
+        records = [(each, *self._known_names(each)) for each in node.args]
+        try:
+            plan = kind.plan([each[1:] for each in records],
+                             self._known_names(out) if out else None, named)
+        except TypeError as error:
+            self._refuse(node, str(error))
+        found: list[Statement] = []
+        for name, k in plan.inputs:
+            value = named[name] if k is None else ast.Attribute(records[k][0], name, ast.Load())
+            self._check_argument(value, kernel, kind, name)
+            found += self._copied(ast.Attribute(node.func, name, ast.Load()), value, node)
+        run = self._holding(ast.Attribute(node.func, 'run', ast.Load()))
+        assert run is not None
+        found.append(Do(KernelCall(run)))
+        targets = {name: named[name] for name in plan.outputs}
+        if out:
+            targets |= {name: ast.Attribute(out, name, ast.Load()) for name in plan.out}
+        for name, target in targets.items():
+            found += self._copied(target, ast.Attribute(node.func, name, ast.Load()), node)
+        return found
+
+    def _known_names(self, node: ast.expr) -> tuple[str, list[str]]:
+        """Return the words for a record, and the names of its numbers and arrays."""
+        held = self._holding(node)
+        if held is None or not isinstance(held.kind, Layout) or not issubclass(
+                held.kind.type, Record):
+            self._refuse(node, 'what has no name here is a record; write name=... for the others')
+        return ast.unparse(node), [each.name for each in held.kind.type.fields]
+
+    def _check_argument(self, node: ast.expr, kernel: Held, kind: type[NamedKernel],
+                        name: str) -> None:
+        """Refuse what is changed while the other arguments are copied."""
+        if not self._is_whole(node):
+            self._single(node)
+        others = [(*kernel.path, each.name) for each in kind.ports('takes') if each.name != name]
+        owners = {id(each.value) for each in ast.walk(node) if isinstance(each, ast.Attribute)}
+        for each in ast.walk(node):
+            if not isinstance(each, ast.expr) or id(each) in owners:
+                continue
+            held = self._holding(each)
+            if held is not None and held.root == kernel.root and any(
+                    path[:len(held.path)] == held.path for path in others):
+                self._refuse(each, 'it changes while the arguments are copied; copy it before')
+
+    def _copied(self, target: ast.expr, value: ast.expr, node: ast.Call) -> list[Statement]:
+        """Return the assignment of numbers to all of an array."""
+        if not self._is_part(target):
+            target = ast.Subscript(target, ast.Slice(), ast.Store())
+        line = ast.copy_location(ast.Assign([target], value), node)
+        return self._do_assign(ast.fix_missing_locations(line))
 
     def _do_pass(self, node: ast.Pass) -> list[Statement]:
         return []

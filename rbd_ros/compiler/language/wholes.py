@@ -23,6 +23,7 @@ import inspect
 from typing import NamedTuple, Protocol
 
 from rbd_ros.compiler.language.aliases import Apart
+from rbd_ros.compiler.language.kernels import NamedKernel
 from rbd_ros.compiler.language.scope import Scope
 from rbd_ros.compiler.language.signatures import (
     ARRAYS, Function, Layout, Parameter, parameters_of)
@@ -388,12 +389,13 @@ class Wholes(Scope):
         return [''] * ARRAYS[str(array.kind)]
 
     def _kind_at(self, array: Held) -> Layout | None:
-        """Return the record that has an array."""
+        """Return the record or the kernel that has an array."""
         kind = self._roots[array.root]
         for name in array.path[:-1]:
             assert isinstance(kind, Layout)
             kind = kind.members[name][1]
-        found = array.path and isinstance(kind, Layout) and issubclass(kind.type, Record)
+        found = array.path and isinstance(kind, Layout) and issubclass(
+            kind.type, (Record, NamedKernel))
         return kind if found else None      # type: ignore[return-value]
 
     # --- statements ---

@@ -21,6 +21,7 @@ from typing import Any, NamedTuple
 
 from rbd_ros.compiler.graph.graph import Graph
 from rbd_ros.compiler.kernel import Bound
+from rbd_ros.compiler.language.kernels import check_sizes
 from rbd_ros.compiler.language.signatures import Function, KERNEL, Kind, Layout
 from rbd_ros.compiler.language.statements import read
 from rbd_ros.compiler.language.tree import Procedure
@@ -69,6 +70,7 @@ def emit_procedure(function: Function, *given: object, prefix: str = 'rbd',
     if not (prefix.isascii() and prefix.isidentifier()):
         raise ValueError(f'prefix {prefix!r} is not an identifier: use letters, digits and '
                          'underscores, it begins every name in the C code')
+    check_sizes(given)
     procedures, kernels, others = read(function), kernels or {}, others or {}
     found = collected(given, procedures[0].parameters, kernels)
     for other, records in others.items():

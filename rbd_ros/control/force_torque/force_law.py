@@ -28,13 +28,15 @@ from __future__ import annotations
 
 import math
 
-from rbd_ros.compiler.procedure import Matrix, Vector
+from rbd_ros.compiler.language.whole import dot
+from rbd_ros.compiler.procedure import Vector
 from rbd_ros.compiler.records import field, Record
+from rbd_ros.control.force_torque.sensor import Sensor
 from rbd_ros.control.interface.events import NEVER, NONE
 from rbd_ros.control.parameters.force import AXES, force_axes
 from rbd_ros.control.parameters.settings import Settings
 
-__all__ = ['begin_force_law', 'fill_force', 'force_law', 'force_rests', 'ForceGains', 'ForceLaw']
+__all__ = ['fill_force', 'ForceGains', 'ForceLaw']
 
 #: N or N.m that nobody means
 _MOST = 1e5
@@ -50,6 +52,65 @@ class ForceLaw(Record):
     reference: Vector = field('6', 'N.m, N', 'that is to be exerted now')
     integral: Vector = field('6', 'N.m, N', 'by which that is corrected')
     wrench: Vector = field('6', 'N.m, N', 'that the law exerts; base axes')
+
+    def rests(self) -> bool:
+        """Return whether no force is left."""
+        return not any((self.reference != 0.0) | (self.integral != 0.0))
+
+    def advance(self, p: ForceGains, wanted: Vector, asked: int, sensor: Sensor,
+                velocity: Vector, pace: float, now: float) -> None:
+        """
+        Find the wrench to exert; along axes that are not controlled it is as wanted.
+
+        :param p: parameters.
+        :param wanted: wrench that the robot is to exert, base axes.
+        :param asked: whether somebody asks for it; it may be zero.
+        :param sensor: knows what the surroundings exert on the tool, and the axes of the tip.
+        :param velocity: of the tip in its own axes, in the step before; NaN: not known.
+        :param pace: share of its speed at which the law acts.
+        :param now: control time, s.
+        """
+        dt = min(max(now - self.time, 0.0), _LONGEST) if self.time > NEVER else 0.0
+        if abs(now) < NONE:
+            self.time = now
+        for i in range(6):
+            k = 0 if i < 3 else 3
+            force = dot(sensor.axes[:, i - k], wanted[k:k + 3])
+            if not p.axes[i] > 0.0:
+                self.reference[i], self.integral[i] = force if abs(force) < NONE else 0.0, 0.0
+            elif abs(force) < NONE and asked > 0:
+                self._correct(p, i, force, sensor.wrench[i], velocity[i], pace * p.gain, dt)
+            elif abs(force) < NONE:
+                self._let_go(p, i, dt)
+        for k in range(0, 6, 3):
+            for j in range(3):
+                found = dot(sensor.axes[j], self.reference[k:k + 3] + self.integral[k:k + 3])
+                if abs(found) < NONE:
+                    self.wrench[k + j] = found
+
+    def _correct(self, p: ForceGains, i: int, wanted: float, external: float, velocity: float,
+                 gain: float, dt: float) -> None:
+        """Advance reference and integral along one axis."""
+        k = 0 if i < 3 else 1
+        step, most = p.rate[k] * dt, p.limit[k]
+        if not (step >= 0.0 and most >= 0.0):
+            return
+        self.integral[i] = min(max(self.integral[i], -most), most)
+        self.reference[i] = _towards(self.reference[i], min(max(wanted, -_MOST), _MOST), step)
+        error = self.reference[i] + external
+        if abs(velocity) <= 0.5 * p.speed[k] or velocity * error < 0.0:
+            after = self.integral[i] + gain * error * dt
+            if math.isfinite(after):
+                self.integral[i] = after
+        self.integral[i] = min(max(self.integral[i], -most), most)
+
+    def _let_go(self, p: ForceGains, i: int, dt: float) -> None:
+        """Let the force along one axis fade."""
+        k = 0 if i < 3 else 1
+        step, most = p.rate[k] * dt, p.limit[k]
+        if step >= 0.0 and most >= 0.0:
+            self.reference[i] = _towards(self.reference[i], 0.0, step)
+            self.integral[i] = _towards(min(max(self.integral[i], -most), most), 0.0, step)
 
 
 class ForceGains(Record):
@@ -78,82 +139,6 @@ def fill_force(p: ForceGains, settings: Settings) -> None:
                         (p.rate, ('moment_rate', 'force_rate')),
                         (p.speed, ('angular_speed', 'linear_speed'))):
         into[:] = [settings.number(f'force_control.{name}') for name in names]
-
-
-def begin_force_law(x: ForceLaw) -> None:
-    """
-    Begin without a force.
-
-    :param x: the law.
-    """
-    x.time = NEVER
-    x.reference[:] = x.integral[:] = x.wrench[:] = 0.0
-
-
-def force_rests(x: ForceLaw) -> bool:
-    """
-    Return whether no force is left.
-
-    :param x: the law.
-    """
-    return not any((x.reference != 0.0) | (x.integral != 0.0))
-
-
-def force_law(x: ForceLaw, p: ForceGains, wanted: Vector, asked: int, external: Vector,
-              axes: Matrix, velocity: Vector, pace: float, now: float) -> None:
-    """
-    Find the wrench to exert, in ``x.wrench``; along axes that are not controlled it is as wanted.
-
-    :param x: the law.
-    :param p: parameters.
-    :param wanted: wrench that the robot is to exert, base axes.
-    :param asked: whether somebody asks for it; it may be zero.
-    :param external: what the surroundings exert on the tool by the sensor, axes of the tip.
-    :param axes: of the tip as columns, in the base.
-    :param velocity: of the tip in its own axes, in the step before; NaN: not known.
-    :param pace: share of its speed at which the law acts.
-    :param now: control time, s.
-    """
-    dt = min(max(now - x.time, 0.0), _LONGEST) if x.time > NEVER else 0.0
-    if abs(now) < NONE:
-        x.time = now
-    for k in range(2):
-        for j in range(3):
-            i = 3 * k + j
-            force = (axes[0, j] * wanted[3 * k] + axes[1, j] * wanted[3 * k + 1]
-                     + axes[2, j] * wanted[3 * k + 2])
-            if p.axes[i] > 0.0:
-                _correct(x, p, i, k, force, asked, external[i], velocity[i], pace, dt)
-            else:
-                x.reference[i] = force if abs(force) < NONE else 0.0
-                x.integral[i] = 0.0
-    for k in range(2):
-        for j in range(3):
-            total = 0.0
-            for n in range(3):
-                total += axes[j, n] * (x.reference[3 * k + n] + x.integral[3 * k + n])
-            if abs(total) < NONE:
-                x.wrench[3 * k + j] = total
-
-
-def _correct(x: ForceLaw, p: ForceGains, i: int, k: int, wanted: float, asked: int,
-             external: float, velocity: float, pace: float, dt: float) -> None:
-    """Advance reference and integral along one axis: the i-th, of moments (0) or forces (1)."""
-    step, most = p.rate[k] * dt, p.limit[k]
-    if not (step >= 0.0 and most >= 0.0 and abs(wanted) < NONE):
-        return
-    x.integral[i] = min(max(x.integral[i], -most), most)
-    if asked == 0:
-        x.reference[i] = _towards(x.reference[i], 0.0, step)
-        x.integral[i] = _towards(x.integral[i], 0.0, step)
-        return
-    x.reference[i] = _towards(x.reference[i], min(max(wanted, -_MOST), _MOST), step)
-    error = x.reference[i] + external
-    if abs(velocity) <= 0.5 * p.speed[k] or velocity * error < 0.0:
-        after = x.integral[i] + pace * p.gain * error * dt
-        if math.isfinite(after):
-            x.integral[i] = after
-    x.integral[i] = min(max(x.integral[i], -most), most)
 
 
 def _towards(value: float, goal: float, step: float) -> float:

@@ -28,24 +28,21 @@ neither is later than the other. Six numbers have the moment first.
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
 
-import numpy as np
-from rbd_ros.compiler import Bound
 from rbd_ros.compiler.language.whole import dot, maximum, total, where
-from rbd_ros.compiler.procedure import Kernel, Matrix, Vector
+from rbd_ros.compiler.procedure import Matrix, Vector
 from rbd_ros.compiler.records import field, Record
-from rbd_ros.control.force_torque.words import SensorWord
-from rbd_ros.control.interface.cause_codes import CauseCode
+from rbd_ros.control.interface.causes import Cause
 from rbd_ros.control.interface.events import (
     accuse, Event, Joints, NEVER, NOBODY, NONE, Result, tell)
-from rbd_ros.control.load.payload import payload_vector
+from rbd_ros.control.interface.payload import payload_vector
+from rbd_ros.control.interface.words import SensorWord
+from rbd_ros.control.kernels.declared import SensorKernel
 from rbd_ros.control.parameters.settings import Settings
 from rbd_ros.control.supervisor.states import StateCode
 
 __all__ = ['check_sensor', 'fill_sensor', 'forget_readings', 'is_fresh', 'restart_sensor',
-           'Sensor', 'sensor_kernel', 'SensorKernel', 'SensorLimits', 'take_reading', 'tare',
-           'update_sensor']
+           'Sensor', 'SensorLimits', 'take_reading', 'tare', 'update_sensor']
 
 #: s per s by which clocks may drift
 _DRIFT = 1e-3
@@ -99,42 +96,6 @@ class SensorLimits(Record):
     tare: Vector = field('2', 'N.m, N', 'largest change of the bias')
     bias: Vector = field('6', 'N.m, N', 'with which it begins')
     tool: Vector = field('10', 'kg, kg.m, kg.m^2', 'what the description has behind the sensor')
-
-
-class SensorKernel(NamedTuple):
-    """Arrays of the kernel of the sensor."""
-
-    run: Kernel
-    q: Vector
-    qd: Vector
-    acting: Vector
-    payload: Vector
-    tool: Vector
-    before: Vector
-    rate: Vector
-    velocity: Vector
-    load: Vector
-    axes: Matrix  # of the tip as columns, in the base
-    turn: Matrix  # from the axes of the sensor to those of the tip
-    arm: Vector  # m, from the tip to the sensor, in the axes of the tip
-
-
-def sensor_kernel(bound: Bound | None, other: Bound, joints: int) -> SensorKernel:
-    """
-    Return the arrays of the kernel; without a sensor there are some that nobody uses.
-
-    :param bound: the kernel, if there is one.
-    :param other: a kernel in its place.
-    :param joints: of the model.
-    """
-    if bound is None:
-        none = np.zeros(max(joints, 10))
-        axes, turn = np.zeros((2, 3, 3))
-        return SensorKernel(other, none, none, none, none, none, none, none, none, none, axes,
-                            turn, none)
-    x, y = bound.inputs, bound.outputs
-    return SensorKernel(bound, x['q'], x['qd'], x['gravity'], x['payload'], x['tool'], x['before'],
-                        x['rate'], y['velocity'], y['load'], y['axes'], y['turn'], y['arm'])
 
 
 def fill_sensor(p: SensorLimits, settings: Settings) -> None:
@@ -285,7 +246,7 @@ def check_sensor(x: Sensor, p: SensorLimits, y: Result, now: float, state: int) 
 def _blame(y: Result, word: int, a: float, b: float, state: int) -> None:
     """Accuse the sensor while a law drives the robot; one that is held needs none."""
     if state == StateCode.RAMPING_IN or state == StateCode.RUNNING:
-        accuse(y, CauseCode.FORCE_SENSOR, word, NOBODY, a, b, 0.0)
+        accuse(y, Cause.FORCE_SENSOR, word, NOBODY, a, b, 0.0)
 
 
 # -- without the tool -----------------------------------------------------------------------------
@@ -309,14 +270,8 @@ def update_sensor(x: Sensor, p: SensorLimits, k: SensorKernel, joints: Joints, g
     x.time = now
     goes_on = 0.0 < dt <= _GAP
     rests = all(abs(joints.qd) < _REST)
-    k.q[:] = joints.q
-    k.qd[:] = joints.qd
-    k.acting[:] = gravity
-    k.payload[:] = payload
-    k.tool[:] = p.tool
-    k.before[:] = x.velocity
-    k.rate[0] = 1.0 / dt if goes_on and dt > 1e-6 else 0.0
-    k.run()
+    k(joints, p, acting=gravity, payload=payload, before=x.velocity,
+      rate=1.0 / dt if goes_on and dt > 1e-6 else 0.0)
     if not _is_usable(k):
         x.known, x.count, x.settled = 0.0, 0.0, False
         return

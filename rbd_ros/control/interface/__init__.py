@@ -12,4 +12,4 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""What the step takes and gives: events, results, and the causes of faults."""
+"""What the step takes and gives: events, payloads, results, causes of faults, sentences."""

@@ -12,14 +12,17 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Why the supervisor left normal operation, and the reaction to each cause."""
+"""Why the supervisor left normal operation: code, reaction, sentence and advice of each cause."""
 
 from __future__ import annotations
 
 import enum
-from typing import NamedTuple
 
-__all__ = ['Cause', 'Fault', 'Reaction']
+__all__ = ['Cause', 'CAUSES', 'is_by_operator', 'is_cause', 'is_final', 'is_good',
+           'is_lost', 'Reaction']
+
+_STATES = 'check the driver, the network and the load of the computer, then reset'
+_GRAVITY = 'check what publishes the gravity direction, then reset'
 
 
 class Reaction(enum.Enum):
@@ -30,49 +33,91 @@ class Reaction(enum.Enum):
     FINAL = 'final'  # the process or the activation ends: always release
 
 
-class Cause(enum.Enum):
-    """A cause, with its reaction and the sentence for logs and diagnostics."""
+class Cause(enum.IntEnum):
+    """A cause: its code, its reaction, its sentence, and what to do."""
 
-    STATE_STALE = (Reaction.LOST, 'no fresh joint state within state_timeout')
-    PRESCRIBED_STALE = (Reaction.LOST, 'the state of a prescribed joint is too old')
-    LOW_RATE = (Reaction.LOST, 'joint states arrive more slowly than minimum_rate')
-    CLOCK_JUMP = (Reaction.LOST, 'the clock jumped')
-    PAUSE_TOO_LONG = (Reaction.LOST, 'the simulated clock stood still longer than pause_limit')
-    GRAVITY_STALE = (Reaction.LOST, 'the gravity direction is too old')
-    IMPLAUSIBLE = (Reaction.LOST, 'the joint states are implausible')
-    BAD_GRAVITY = (Reaction.LOST, 'the gravity torque could not be computed')
-    TRACKING = (Reaction.GOOD, 'the tracking error exceeds its limit')
-    OVER_SPEED = (Reaction.GOOD, 'a joint exceeds its velocity limit')
-    FROZEN = (Reaction.GOOD, 'the sensor of a joint seems to be frozen')  # others are good
-    BAD_COMMAND = (Reaction.GOOD, 'bad command')  # a torque or references that cannot be used
-    OPERATOR_STOP = (Reaction.GOOD, 'stop requested')
-    DEAD_MAN = (Reaction.GOOD, 'the dead-man signal is missing')
-    START_CHECK = (Reaction.GOOD, 'the start check failed')  # before any torque
-    WRONG_MODEL = (Reaction.GOOD, 'the robot does not move as described')
-    SUPERVISION = (Reaction.GOOD, 'the program around the control loop does not answer')
-    FORCE_SENSOR = (Reaction.GOOD, 'the force-torque sensor cannot be used')
-    CONTACT = (Reaction.GOOD, 'the robot touches something')
-    SECOND_SENDER = (Reaction.GOOD, 'somebody else sends commands to the robot, too')
-    DEACTIVATED = (Reaction.FINAL, 'deactivated')
-    SIGNAL = (Reaction.FINAL, 'termination signal')
-    EXCEPTION = (Reaction.FINAL, 'an exception ended the node')
+    reaction: Reaction
+    text: str
+    advice: str
 
-    def __init__(self, reaction: Reaction, text: str) -> None:
-        self.reaction, self.text = reaction, text
+    def __new__(cls, code: int, reaction: Reaction, text: str, advice: str) -> Cause:
+        """Make it of its row."""
+        made = int.__new__(cls, code)
+        made._value_, made.reaction, made.text, made.advice = code, reaction, text, advice
+        return made
+
+    # in the order of their reactions: a comparison tells the family
+    STATE_STALE = 0, Reaction.LOST, 'no fresh joint state within state_timeout', _STATES
+    PRESCRIBED_STALE = 1, Reaction.LOST, 'the state of a prescribed joint is too old', _STATES
+    LOW_RATE = 2, Reaction.LOST, 'joint states arrive more slowly than minimum_rate', _STATES
+    CLOCK_JUMP = 3, Reaction.LOST, 'the clock jumped', 'synchronise the clocks, then reset'
+    PAUSE_TOO_LONG = (4, Reaction.LOST, 'the simulated clock stood still longer than pause_limit',
+                      'resume the simulated time, then reset')
+    GRAVITY_STALE = 5, Reaction.LOST, 'the gravity direction is too old', _GRAVITY
+    IMPLAUSIBLE = (6, Reaction.LOST, 'the joint states are implausible',
+                   'check the sensors, the units, and who else publishes joint states, then reset')
+    BAD_GRAVITY = 7, Reaction.LOST, 'the gravity torque could not be computed', _GRAVITY
+    TRACKING = (8, Reaction.GOOD, 'the tracking error exceeds its limit',
+                'remove what is in the way; if nothing is, the gains are too low for the '
+                'friction. Then reset')
+    OVER_SPEED = (9, Reaction.GOOD, 'a joint exceeds its velocity limit',
+                  'check payload and gains, push less, then reset')
+    FROZEN = (10, Reaction.GOOD, 'the sensor of a joint seems to be frozen',  # others are good
+              'check the sensor of the joint, then reset')
+    BAD_COMMAND = (11, Reaction.GOOD, 'bad command',  # torque or references that cannot be used
+                   'correct what was sent, then reset')
+    OPERATOR_STOP = 12, Reaction.GOOD, 'stop requested', 'reset to go on'
+    DEAD_MAN = (13, Reaction.GOOD, 'the dead-man signal is missing',
+                'hold the dead-man switch, then reset')
+    START_CHECK = (14, Reaction.GOOD, 'the start check failed',  # before any torque
+                   'correct what it names, then activate again')
+    WRONG_MODEL = (15, Reaction.GOOD, 'the robot does not move as described',
+                   'check description, payload and signs of the joints, then reset')
+    SUPERVISION = (16, Reaction.GOOD, 'the program around the control loop does not answer',
+                   'check the load of the computer, then reset')
+    FORCE_SENSOR = (17, Reaction.GOOD, 'the force-torque sensor cannot be used',
+                    'check the force-torque sensor, then reset')
+    CONTACT = 18, Reaction.GOOD, 'the robot touches something', 'free the robot, then reset'
+    SECOND_SENDER = (19, Reaction.GOOD, 'somebody else sends commands to the robot, too',
+                     'end the other sender, then reset')
+    DEACTIVATED = 20, Reaction.FINAL, 'deactivated', 'activate the controller'
+    SIGNAL = 21, Reaction.FINAL, 'termination signal', 'start the controller again'
+    EXCEPTION = (22, Reaction.FINAL, 'an exception ended the node',
+                 'read its log, then start the controller again')
 
     @property
     def by_operator(self) -> bool:
         """Return whether the operator wanted this stop, so that it is no fault of the robot."""
-        return self in (Cause.OPERATOR_STOP, Cause.DEAD_MAN)
+        return is_by_operator(self)
 
 
-class Fault(NamedTuple):
-    """One cause at one time, with what was seen."""
+#: how many there are
+CAUSES = len(Cause)
 
-    cause: Cause
-    time: float  # s, steady clock
-    detail: str
+_FIRST_GOOD = min(cause.value for cause in Cause if cause.reaction is Reaction.GOOD)
+_FIRST_FINAL = min(cause.value for cause in Cause if cause.reaction is Reaction.FINAL)
 
-    def __str__(self) -> str:
-        """Return the sentence of the cause and the detail."""
-        return f'{self.cause.text}: {self.detail}' if self.detail else self.cause.text
+
+def is_cause(cause: int) -> bool:
+    """Return whether a number is a cause."""
+    return 0 <= cause < CAUSES
+
+
+def is_lost(cause: int) -> bool:
+    """Return whether there is no trustworthy state."""
+    return cause < _FIRST_GOOD
+
+
+def is_good(cause: int) -> bool:
+    """Return whether the state is good, so that the robot can be braked."""
+    return _FIRST_GOOD <= cause < _FIRST_FINAL
+
+
+def is_final(cause: int) -> bool:
+    """Return whether the process or the activation ends."""
+    return cause >= _FIRST_FINAL
+
+
+def is_by_operator(cause: int) -> bool:
+    """Return whether the operator wanted this stop, so that it is no fault of the robot."""
+    return cause == Cause.OPERATOR_STOP or cause == Cause.DEAD_MAN

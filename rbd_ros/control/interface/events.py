@@ -123,6 +123,7 @@ class Joints(Record):
     allowed: Vector = field('n', 'rad or m', 'how far mismatch may go now')
     repeated: Vector = field('n', '', '1 where the last position is exactly the one before')
     unusual: Vector = field('n', '', '1 where a sensor has shown that it never repeats itself')
+    doubted: Vector = field('n', '', '1 where a sensor was called frozen: its positions may jump')
 
 
 class Structure(Record):
@@ -149,16 +150,13 @@ class Result(Record):
     accusations: Matrix = field(f'{ACCUSATIONS} 6', '', 'cause, word, joint, three numbers each')
 
 
-def tell(y: Result, word: int, joint: int, a: float, b: float, c: float) -> None:
+def tell(y: Result, word: int, joint: int = NOBODY, a: float = 0.0, b: float = 0.0,
+         c: float = 0.0) -> None:
     """
     Leave a word to be said by a slower thread.
 
-    :param y: result.
     :param word: its code.
     :param joint: that it is about; ``NOBODY``: none.
-    :param a: first number of the sentence.
-    :param b: second number.
-    :param c: third number.
     """
     k = int(y.told)
     if k >= len(y.words):
@@ -172,17 +170,14 @@ def tell(y: Result, word: int, joint: int, a: float, b: float, c: float) -> None
     y.told = k + 1
 
 
-def accuse(y: Result, cause: int, word: int, joint: int, a: float, b: float, c: float) -> None:
+def accuse(y: Result, cause: int, word: int, joint: int = NOBODY, a: float = 0.0, b: float = 0.0,
+           c: float = 0.0) -> None:
     """
     Say that something is wrong; the supervisor answers right after the check that says it.
 
-    :param y: result.
     :param cause: its family, see ``Cause``.
     :param word: what exactly.
     :param joint: that it is about; ``NOBODY``: none.
-    :param a: first number of the sentence.
-    :param b: second number.
-    :param c: third number.
     """
     k = int(y.accused)
     if k >= len(y.accusations):

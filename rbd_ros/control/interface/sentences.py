@@ -13,21 +13,31 @@
 # limitations under the License.
 
 """
-Sentences with places for what they are about, as data: every form of the controller says the same.
+Sentences with places for what they are about, as data: every form of the controller says them.
 
-A place is ``{joint}``; ``{unit}``, the unit of its position, or ``{effort}``, that of its effort;
-or one of the three numbers ``a``, ``b``, ``c``, with a format of C and Python (``{a:.4g}``), after
-another one was added or multiplied if need be (``{a+1:.0f}``); or a choice by a number, counted
-from 0 (``{a|position|velocity}``).
+A place is ``{joint}``, or another one of ``NAMES``; ``{unit}``, the unit of the position of that
+joint, or ``{effort}``, that of its effort; or one of the three numbers ``a``, ``b``, ``c``, with a
+format of C and Python (``{a:.4g}``), after another one was added or multiplied if need be
+(``{a+1:.0f}``); or a choice by a number, counted from 0 (``{a|position|velocity}``).
 """
 
 from __future__ import annotations
 
+import math
 import re
 
-__all__ = ['effort_unit', 'JointName', 'Sentence', 'unit_of']
+from rbd_ros.control.interface.events import NONE
 
-_PLACE = re.compile(r'{(joint|unit|effort|'
+__all__ = ['effort_unit', 'JointName', 'NAMES', 'Sentence', 'unit_of']
+
+#: what the joint of a sentence is
+_JOINTS = ('joint', 'model_joint', 'loop')
+
+#: places that take a name
+NAMES = (*_JOINTS, 'joints', 'state', 'mode', 'modes', 'faults', 'causes', 'recovered', 'outside',
+         'refusal', 'twice', 'first', 'second', 'kind', 'refused', 'unreadable')
+
+_PLACE = re.compile(rf'{{({"|".join(NAMES)}|unit|effort|'
                     r'[abc](?:[+*][-0-9.e]+)?(?::[-+.0-9]*[efg]|(?:\|[^{}|]*)+)?)}')
 
 
@@ -83,27 +93,31 @@ class Sentence:
             raise ValueError(f'"{template}" has a place that is none of this language')
         #: What it says, with places.
         self.template = template
+        #: places that take a name
+        self.names = frozenset(_PLACE.findall(template)) & frozenset(NAMES)
 
-    def __call__(self, joint: str, a: float, b: float, c: float) -> str:
+    def __call__(self, joint: str = '', a: float = 0.0, b: float = 0.0, c: float = 0.0,
+                 **names: str) -> str:
         """
         Return the sentence.
 
-        :param joint: name; its unit is known if it is a :class:`JointName`.
-        :param a: first number.
-        :param b: second number.
-        :param c: third number.
+        :param joint: that it is about; its unit is known if it is a :class:`JointName`.
+        :param names: for other places; what is not given stays out.
         """
-        values = {'a': a, 'b': b, 'c': c}
-        return _PLACE.sub(lambda found: _filled(found[1], joint, values), self.template)
+        numbers = {'a': a, 'b': b, 'c': c}
+
+        def filled(place: str) -> str:
+            if place in _JOINTS:
+                return str(joint)
+            if place == 'unit':
+                return unit_of(joint)
+            if place == 'effort':
+                return effort_unit(unit_of(joint))
+            return names.get(place, '') if place in NAMES else _number(place, numbers)
+        return _PLACE.sub(lambda found: filled(found[1]), self.template)
 
 
-def _filled(place: str, joint: str, values: dict[str, float]) -> str:
-    if place == 'joint':
-        return str(joint)
-    if place == 'unit':
-        return unit_of(joint)
-    if place == 'effort':
-        return effort_unit(unit_of(joint))
+def _number(place: str, values: dict[str, float]) -> str:
     if '|' in place:
         name, *cases = place.split('|')
         return cases[min(max(int(values[name]), 0), len(cases) - 1)]
@@ -113,4 +127,6 @@ def _filled(place: str, joint: str, values: dict[str, float]) -> str:
         value += float(number[2:])
     elif number[1:2] == '*':
         value *= float(number[2:])
+    if value == NONE:  # kept where it is none
+        value = math.nan
     return f'{value:{spec or "g"}}'

@@ -32,9 +32,9 @@ from __future__ import annotations
 import enum
 
 from rbd_ros.control.interface.events import NONE
+from rbd_ros.control.interface.words import ArrivalWord
 from rbd_ros.control.joint_states.sources import (
     AgeLimits, bounded, is_stamped, refuse, set_reason, Sources, span, timeout_of)
-from rbd_ros.control.joint_states.words import AGE_TEXTS, ArrivalWord
 from rbd_ros.control.parameters.settings import Settings
 
 __all__ = ['Freshness', 'gravity_age', 'observe', 'StreamAge']
@@ -65,8 +65,6 @@ def observe(x: Sources, p: AgeLimits, k: int, now: float, s: float, ns: float) -
 
     A limit that is no number makes every message a probe.
 
-    :param x: kinds of messages.
-    :param p: limits.
     :param k: kind of this one.
     :param now: control time of reception, s.
     :param s: its stamp, whole seconds.
@@ -241,7 +239,7 @@ class StreamAge:
     def reason(self) -> str:
         """Return why the last message may not be used; empty if it may."""
         word = int(self._x.word[0])
-        return AGE_TEXTS[word]('', self._x.word_a[0], self._x.word_b[0], 0.0) if word else ''
+        return ArrivalWord(word).text('', self._x.word_a[0], self._x.word_b[0]) if word else ''
 
 
 def gravity_age(settings: Settings) -> StreamAge:

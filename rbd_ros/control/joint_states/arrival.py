@@ -27,18 +27,19 @@ import math
 
 from rbd_ros.compiler.records import group, Record
 from rbd_ros.control.interface.events import Event, Joints, NEVER, NOBODY, Result, Structure, tell
-from rbd_ros.control.joint_states.acceptance import accept, store, tell_accepted
+from rbd_ros.control.interface.words import ArrivalWord
+from rbd_ros.control.joint_states.acceptance import (
+    accept, Repeats, restart_repeats, store, tell_accepted)
 from rbd_ros.control.joint_states.ages import Freshness, observe
 from rbd_ros.control.joint_states.motion import (
-    fill_motion, is_refused, Motion, MotionLimits, restart_motion)
-from rbd_ros.control.joint_states.repeats import Repeats, restart_repeats
+    fill_motion, is_refused, JointMotion, MotionLimits, restart_motion)
 from rbd_ros.control.joint_states.sources import (
     AgeLimits, bounded, fill_ages, forget_ages, gather, give_reason, is_moment, is_time, reject,
     restart_source, Sources)
 from rbd_ros.control.joint_states.timeliness import (
     comes_in_time, count_state, Delays, Punctual, Rate, restart_delays, restart_punctual,
     restart_rate)
-from rbd_ros.control.joint_states.words import ArrivalWord, mask
+from rbd_ros.control.joint_states.words import mask
 from rbd_ros.control.numerics.places import place_of
 from rbd_ros.control.parameters.settings import Settings
 
@@ -60,7 +61,7 @@ class States(Record):
     """What is remembered of joint states."""
 
     sources: Sources = group(Sources)
-    motion: Motion = group(Motion)
+    motion: JointMotion = group(JointMotion)
     repeats: Repeats = group(Repeats)
     rate: Rate = group(Rate)
     punctual: Punctual = group(Punctual)
@@ -91,7 +92,6 @@ def restart_states(x: States, joints: Joints, p: StateLimits) -> None:
 
     :param x: what is remembered; messages are still counted.
     :param joints: which expire; their positions stay.
-    :param p: limits.
     """
     for k in range(len(x.sources.probed)):
         restart_source(x.sources, k)
@@ -119,10 +119,7 @@ def time_left(x: States, joints: Joints, structure: Structure, now: float) -> fl
     """
     Return for how long the controlled joints may still be used, s; asked before a message.
 
-    :param x: what is remembered.
     :param joints: get the times until which they may be used.
-    :param structure: which joints are which.
-    :param now: control time, s.
     """
     gather(x.sources, joints, structure)
     return joints.controlled_expiry - now
@@ -133,11 +130,7 @@ def arrive(x: States, joints: Joints, u: Event, structure: Structure, p: StateLi
     """
     Take one message.
 
-    :param x: what is remembered.
     :param joints: get the state, if it is fresh.
-    :param u: the message.
-    :param structure: which joints are which.
-    :param p: limits.
     :param y: result, for words.
     :returns: see :class:`Arrival`.
     """
@@ -173,8 +166,6 @@ def refuse_unreadable(x: Sources, u: Event, y: Result) -> None:
     """
     Take a message that cannot be read: it counts as not received, and is announced once.
 
-    :param x: kinds of messages.
-    :param u: when it came.
     :param y: result, for words.
     """
     x.last = NOBODY
@@ -191,8 +182,6 @@ def is_in_time(x: States, p: StateLimits, u: Event, left: float, arrival: int) -
     """
     Follow the ages of states before torque begins; after a late one the start waits.
 
-    :param x: what is remembered.
-    :param p: limits.
     :param u: the message, which has arrived.
     :param left: what :func:`time_left` said before.
     :param arrival: what :func:`arrive` said.
@@ -205,12 +194,7 @@ def is_in_time(x: States, p: StateLimits, u: Event, left: float, arrival: int) -
 
 
 def is_ready(joints: Joints, now: float) -> bool:
-    """
-    Return whether every joint is known and young enough, and no position is in doubt.
-
-    :param joints: state.
-    :param now: control time, s.
-    """
+    """Return whether every joint is known and young enough, and no position is in doubt."""
     return now <= joints.expiry and joints.calm > 0.0
 
 
@@ -218,8 +202,6 @@ def is_overdue(joints: Joints, now: float, before: float) -> bool:
     """
     Return whether a message that gave no state must not wait for the timer.
 
-    :param joints: state.
-    :param now: control time, s.
     :param before: control time of the last state or timer, s.
     """
     return now > joints.expiry or now < before
@@ -269,7 +251,7 @@ def _meet(x: States, u: Event, structure: Structure, k: int) -> None:
     x.sources.last, x.sources.driven = k, driven
 
 
-def _is_finite(x: Motion, u: Event) -> bool:
+def _is_finite(x: JointMotion, u: Event) -> bool:
     """Return whether all positions are numbers; a sum that overflows counts as infinite."""
     total = 0.0
     for j in range(len(u.present)):

@@ -16,12 +16,13 @@
 
 from __future__ import annotations
 
-from rbd_ros.control.interface.cause_codes import CauseCode
+from rbd_ros.control.interface.causes import Cause
 from rbd_ros.control.interface.events import Joints, NEVER, NOBODY, NONE, Structure
+from rbd_ros.control.interface.words import ArrivalWord
 from rbd_ros.control.joint_states.arrival import States
 from rbd_ros.control.joint_states.sources import (
     AgeLimits, gather, last_arrival, Sources, timeout_of)
-from rbd_ros.control.joint_states.words import arrival_texts, ArrivalWord, Kinds, Text
+from rbd_ros.control.joint_states.words import arrival_text, Kinds
 from rbd_ros.control.numerics.places import place_of
 from rbd_ros.control.supervisor.supervisor import Diagnosis
 
@@ -38,10 +39,6 @@ def diagnose(x: Diagnosis, states: States, joints: Joints, structure: Structure,
 
     :param x: gets the answer.
     :param states: what is remembered of joint states.
-    :param joints: state.
-    :param structure: which joints are which.
-    :param p: limits of ages.
-    :param now: control time, s.
     :returns: cause.
     """
     gather(states.sources, joints, structure)
@@ -50,15 +47,15 @@ def diagnose(x: Diagnosis, states: States, joints: Joints, structure: Structure,
         if structure.measured[j] > 0.0:
             oldest = min(oldest, joints.until[j])
     if joints.calm == 0.0 and now <= oldest:
-        x.cause, x.word = CauseCode.IMPLAUSIBLE, states.motion.reason.word
+        x.cause, x.word = Cause.IMPLAUSIBLE, states.motion.reason.word
         x.joint, x.a = states.motion.reason.joint, states.motion.reason.a
         x.b, x.c = states.motion.reason.b, states.motion.reason.c
-        return CauseCode.IMPLAUSIBLE
+        return Cause.IMPLAUSIBLE
     lags = 0 if now > oldest else 1  # else the next one came too late
     j = _first(states.sources, joints, structure, p, now, lags)
-    x.cause = CauseCode.STATE_STALE
+    x.cause = Cause.STATE_STALE
     if j >= 0 and structure.controlled[j] == 0.0:
-        x.cause = CauseCode.PRESCRIBED_STALE
+        x.cause = Cause.PRESCRIBED_STALE
     _explain(x, states.sources, p, now, j)
     return int(x.cause)
 
@@ -125,14 +122,13 @@ class _Text:
 
     def __init__(self, states: States, p: AgeLimits, kinds: Kinds, now: float) -> None:
         self._sources, self._p, self._kinds, self._now = states.sources, p, kinds, now
-        self._texts: dict[int, Text] = arrival_texts(kinds)
 
     def word(self, word: float, joint: float, a: float, b: float, c: float) -> str:
         """Return the sentence of a word; empty for none."""
         if not word:
             return ''
         name = self._kinds.joints[int(joint)] if joint >= 0.0 else ''
-        return self._texts[int(word)](name, float(a), float(b), float(c))
+        return arrival_text(self._kinds, word, name, float(a), float(b), float(c))
 
     def reason(self, k: int) -> str:
         """Return why the last message of a kind was not fresh; empty if it was."""
@@ -173,13 +169,7 @@ class _Text:
 
 
 def missing_joints(joints: Joints, structure: Structure, now: float) -> list[int]:
-    """
-    Return the joints that are unknown or too old, the controlled ones first.
-
-    :param joints: state.
-    :param structure: which joints are which.
-    :param now: control time, s.
-    """
+    """Return the joints that are unknown or too old, the controlled ones first."""
     driven = [int(j) for j in structure.index]
     others = [j for j, needed in enumerate(structure.measured) if needed and j not in driven]
     return [j for j in (*driven, *others) if now > joints.until[j]]
@@ -191,9 +181,6 @@ def diagnosis_text(states: States, joints: Joints, structure: Structure, p: AgeL
     Return which joints made the state too old and why; to be called after :func:`diagnose`.
 
     :param states: what is remembered of joint states.
-    :param joints: state.
-    :param structure: which joints are which.
-    :param p: limits of ages.
     :param kinds: of messages that were received.
     :param now: control time of the diagnosis, s.
     """

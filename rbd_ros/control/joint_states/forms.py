@@ -30,8 +30,8 @@ from rbd_ros.compiler.language.octets import Bytes, get_f64, get_u32, get_u8, pu
 from rbd_ros.compiler.procedure import Matrix, Vector
 from rbd_ros.compiler.records import field, Record
 from rbd_ros.control.interface.events import Event, Kind, NOBODY
+from rbd_ros.control.interface.words import ArrivalWord
 from rbd_ros.control.joint_states.sources import SOURCES
-from rbd_ros.control.joint_states.words import ArrivalWord
 from rbd_ros.wire.joint_state import (
     aligned, find_head, find_numbers, names_end, Parts, same_bytes)
 

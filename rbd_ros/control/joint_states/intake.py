@@ -162,7 +162,6 @@ class Intake:
         """
         Fill an event; its times are filled by the caller, before.
 
-        :param u: event.
         :param names: names of the joints.
         :param position: positions, as many as names.
         :param velocity: as many, or none.

@@ -30,11 +30,11 @@ import math
 
 from rbd_ros.compiler.procedure import Vector
 from rbd_ros.compiler.records import field, group, Record
-from rbd_ros.control.interface.cause_codes import CauseCode
+from rbd_ros.control.interface.causes import Cause
 from rbd_ros.control.interface.events import accuse, Event, Joints, NOBODY, NONE, Result, Structure
+from rbd_ros.control.interface.words import ArrivalWord
 from rbd_ros.control.joint_states.sources import (
     AgeLimits, bounded, give_reason, is_stamped, Reason, Sources, span)
-from rbd_ros.control.joint_states.words import ArrivalWord
 from rbd_ros.control.numerics.angles import turn
 from rbd_ros.control.numerics.patience import is_calm, Patience, restart_patience, runs_out
 from rbd_ros.control.numerics.places import place_of
@@ -42,7 +42,7 @@ from rbd_ros.control.parameters.robot_values import STRAY, WINDOW
 from rbd_ros.control.parameters.settings import Settings
 
 __all__ = ['accuse_implausible', 'change', 'collect_mismatch', 'fill_motion', 'is_refused',
-           'Motion', 'MotionLimits', 'REACH', 'restart_motion']
+           'JointMotion', 'MotionLimits', 'REACH', 'restart_motion']
 
 #: velocity in units of its limit with which a joint can reach another position, in addition to
 #: the velocity that it had and has
@@ -76,7 +76,7 @@ class MotionLimits(Record):
                                               'farther where both are beyond the velocity limit')
 
 
-class Motion(Record):
+class JointMotion(Record):
     """The messages before, as far as they tell what is plausible."""
 
     wrong: float = field('', '', '1 if the messages are no longer believed')
@@ -115,11 +115,10 @@ def fill_motion(p: MotionLimits, settings: Settings) -> None:
         p.mismatch[c] = min(mismatch, NONE)
 
 
-def restart_motion(x: Motion, joints: Joints) -> None:
+def restart_motion(x: JointMotion, joints: Joints) -> None:
     """
     Forget every message.
 
-    :param x: messages before.
     :param joints: whose mismatch begins anew.
     """
     give_reason(x.reason, 0, NOBODY, 0.0, 0.0, 0.0)
@@ -129,7 +128,7 @@ def restart_motion(x: Motion, joints: Joints) -> None:
     for c in range(len(x.source)):
         x.source[c], x.moved[c], x.step[c], x.elapsed[c] = NOBODY, 0.0, 0.0, 0.0
         x.pace[c], x.late[c], x.fast[c] = 0.0, 0.0, 0.0
-        joints.mismatch[c] = 0.0
+        joints.mismatch[c], joints.doubted[c] = 0.0, 0.0
     restart_patience(x.patience)
     joints.calm = 1.0
 
@@ -147,18 +146,14 @@ def change(structure: Structure, j: int, before: float, now: float) -> float:
     return bounded(turn(step) if structure.continuous[j] > 0.0 else step)
 
 
-def is_refused(x: Motion, sources: Sources, joints: Joints, u: Event, structure: Structure,
+def is_refused(x: JointMotion, sources: Sources, joints: Joints, u: Event, structure: Structure,
                ages: AgeLimits, p: MotionLimits, k: int) -> bool:
     """
     Return whether the positions of a message are implausible; the reason is in the record.
 
-    :param x: messages before.
     :param sources: kinds of messages.
     :param joints: get whether all is calm.
-    :param u: the message.
-    :param structure: which joints are which.
     :param ages: limits of ages.
-    :param p: limits of motion.
     :param k: kind of the message.
     """
     bad, first = 0, 0.0
@@ -172,6 +167,8 @@ def is_refused(x: Motion, sources: Sources, joints: Joints, u: Event, structure:
                 joints.mismatch[c] = 0.0
                 continue
             reach = _compare(x, sources, u, structure, ages, p, k, c)
+            if joints.doubted[c] > 0.0:  # what it shows is no news
+                continue
             if not abs(x.step[c]) <= reach and (bad == 0 or u.rank[j] < first):
                 if not abs(x.step[c]) <= reach + x.elapsed[c] * max(
                         _travel(sources, u, i, j, x.step[c]), _gone_on(x, c)):
@@ -182,7 +179,7 @@ def is_refused(x: Motion, sources: Sources, joints: Joints, u: Event, structure:
     return bad > 0
 
 
-def _compare(x: Motion, sources: Sources, u: Event, structure: Structure, ages: AgeLimits,
+def _compare(x: JointMotion, sources: Sources, u: Event, structure: Structure, ages: AgeLimits,
              p: MotionLimits, k: int, c: int) -> float:
     """Compare a joint with the last message that had it; return how far it can have moved."""
     i, j = int(x.source[c]), place_of(structure, c)
@@ -213,7 +210,7 @@ def _travel(sources: Sources, u: Event, i: int, j: int, step: float) -> float:
     return max(speed, 0.0)
 
 
-def _gone_on(x: Motion, c: int) -> float:
+def _gone_on(x: JointMotion, c: int) -> float:
     """
     Return the speed in the direction of a step that the positions before have shown.
 
@@ -224,7 +221,7 @@ def _gone_on(x: Motion, c: int) -> float:
     return max(math.copysign(1.0, x.step[c]) * x.pace[c], 0.0)
 
 
-def _disagree(x: Motion, sources: Sources, u: Event, k: int, i: int, j: int) -> None:
+def _disagree(x: JointMotion, sources: Sources, u: Event, k: int, i: int, j: int) -> None:
     """Keep why a message is implausible."""
     before, now = sources.last_q[i, j], u.q[j]
     if i == k:
@@ -233,7 +230,7 @@ def _disagree(x: Motion, sources: Sources, u: Event, k: int, i: int, j: int) -> 
         give_reason(x.reason, ArrivalWord.DISAGREE, j, before, now, 64 * i + k)
 
 
-def _judge(x: Motion, joints: Joints, p: MotionLimits, now: float, bad: int) -> None:
+def _judge(x: JointMotion, joints: Joints, p: MotionLimits, now: float, bad: int) -> None:
     """Count messages, not time: one that disagrees may come right before one that does not."""
     x.messages += 1.0
     late = runs_out(x.patience, p.patience, bounded(x.messages * p.message_time), bad)
@@ -245,19 +242,14 @@ def _judge(x: Motion, joints: Joints, p: MotionLimits, now: float, bad: int) -> 
     joints.calm = 1.0 if is_calm(x.patience) else 0.0
 
 
-def accuse_implausible(x: Motion, y: Result) -> None:
-    """
-    Say so if the messages are no longer believed.
-
-    :param x: messages before.
-    :param y: result.
-    """
+def accuse_implausible(x: JointMotion, y: Result) -> None:
+    """Say so if the messages are no longer believed."""
     if x.wrong > 0.0:
-        accuse(y, CauseCode.IMPLAUSIBLE, int(x.reason.word), int(x.reason.joint), x.reason.a,
+        accuse(y, Cause.IMPLAUSIBLE, int(x.reason.word), int(x.reason.joint), x.reason.a,
                x.reason.b, x.reason.c)
 
 
-def collect_mismatch(x: Motion, sources: Sources, joints: Joints, structure: Structure,
+def collect_mismatch(x: JointMotion, sources: Sources, joints: Joints, structure: Structure,
                      p: MotionLimits, k: int) -> None:
     """
     Collect by how much the positions of a message run away from its velocities.
@@ -265,18 +257,18 @@ def collect_mismatch(x: Motion, sources: Sources, joints: Joints, structure: Str
     :param x: messages before, with the changes of the positions and the velocities.
     :param sources: kinds of messages, with the velocities before.
     :param joints: get the mismatch, and how far it may go.
-    :param structure: which joints are which.
-    :param p: limits.
     :param k: kind of the message.
     """
     for c in range(len(x.moved)):
         joints.allowed[c] = bounded(p.mismatch[c])
-        if x.moved[c] > 0.0:
+        if joints.doubted[c] > 0.0:
+            joints.mismatch[c] = 0.0
+        elif x.moved[c] > 0.0:
             j = place_of(structure, c)
             _collect(x, joints, p, c, sources.last_qd[k, j], x.qd[j])
 
 
-def _collect(x: Motion, joints: Joints, p: MotionLimits, c: int, before: float,
+def _collect(x: JointMotion, joints: Joints, p: MotionLimits, c: int, before: float,
              speed: float) -> None:
     """Collect the mismatch of one joint, with its velocities before and now."""
     step, elapsed, most = x.step[c], x.elapsed[c], bounded(p.mismatch[c])

@@ -155,11 +155,7 @@ def is_moment(now: float) -> bool:
 
 
 def is_time(u: Event) -> bool:
-    """
-    Return whether an event has times that can be used.
-
-    :param u: event.
-    """
+    """Return whether an event has times that can be used."""
     return is_moment(u.now) and is_moment(u.stamp_s) and is_moment(u.stamp_ns)
 
 
@@ -186,23 +182,12 @@ def span(s: float, ns: float, before_s: float, before_ns: float) -> float:
 
 
 def timeout_of(x: Sources, p: AgeLimits, k: int) -> float:
-    """
-    Return the age from which on messages of a kind must not be used, s.
-
-    :param x: kinds of messages.
-    :param p: limits.
-    :param k: kind.
-    """
+    """Return the age from which on messages of a kind must not be used, s."""
     return p.state_timeout if x.driven_by[k] > 0.0 else p.prescribed_timeout
 
 
 def last_arrival(x: Sources, k: int) -> float:
-    """
-    Return the time of the last message of a kind, used or not; NEVER: none.
-
-    :param x: kinds of messages.
-    :param k: kind.
-    """
+    """Return the time of the last message of a kind, used or not; NEVER: none."""
     return max(x.received[k], x.refused[k]) if x.probed[k] >= 0.0 else x.refused[k]
 
 
@@ -213,9 +198,6 @@ def give_reason(x: Reason, word: int, joint: int, a: float, b: float, c: float) 
     :param x: gets it; positions of any size are told as they are.
     :param word: which sentence; 0: it is used.
     :param joint: of the model, that it is about.
-    :param a: first number of the sentence.
-    :param b: second number.
-    :param c: third number.
     """
     x.word, x.joint = word, joint
     x.a, x.b, x.c = _finite(a), _finite(b), _finite(c)
@@ -229,11 +211,7 @@ def set_reason(x: Sources, k: int, word: int, a: float, b: float) -> None:
     """
     Say why the last message of a kind was not fresh.
 
-    :param x: kinds of messages.
-    :param k: kind.
     :param word: why; 0: it was.
-    :param a: first number of the sentence.
-    :param b: second number.
     """
     x.word[k], x.word_joint[k] = word, NOBODY
     x.word_a[k], x.word_b[k], x.word_c[k] = bounded(a), bounded(b), 0.0
@@ -243,8 +221,6 @@ def refuse(x: Sources, k: int, now: float, word: int, a: float) -> None:
     """
     Record a message that cannot be used, so that its time does not count as silence.
 
-    :param x: kinds of messages.
-    :param k: kind.
     :param now: control time of reception, s.
     :param word: why not.
     :param a: number of the sentence.
@@ -258,12 +234,8 @@ def reject(x: Sources, u: Event, word: int, joint: int, a: float, b: float, c: f
     Count a message that cannot be used, and keep why.
 
     :param x: kinds of messages; ``last`` is its kind.
-    :param u: the message.
     :param word: why not.
     :param joint: of the model, that it is about.
-    :param a: first number of the sentence.
-    :param b: second number.
-    :param c: third number.
     """
     x.rejected += 1.0
     give_reason(x.reason, word, joint, a, b, c)
@@ -277,9 +249,7 @@ def gather(x: Sources, joints: Joints, structure: Structure) -> None:
     """
     Find until when each joint may be used; the youngest message that has it counts.
 
-    :param x: kinds of messages.
     :param joints: get these times.
-    :param structure: which joints are which.
     """
     for k in range(len(x.until)):
         for j in range(len(joints.until)):
@@ -295,7 +265,6 @@ def forget_ages(x: Sources, joints: Joints) -> None:
     """
     Let every state expire: the times belong to the clock before it jumped back.
 
-    :param x: kinds of messages.
     :param joints: which expire.
     """
     joints.expiry, joints.controlled_expiry = NEVER, NEVER
@@ -306,12 +275,7 @@ def forget_ages(x: Sources, joints: Joints) -> None:
 
 
 def restart_source(x: Sources, k: int) -> None:
-    """
-    Forget every message of a kind: the next one is the first probe.
-
-    :param x: kinds of messages.
-    :param k: kind.
-    """
+    """Forget every message of a kind: the next one is the first probe."""
     x.driven_by[k], x.alone[k], x.proven[k], x.unstamped[k] = 0.0, 0.0, 0.0, 0.0
     x.excess[k], x.late[k], x.ahead[k], x.lead[k] = 0.0, 0.0, 0.0, 0.0
     x.probed[k], x.refused[k], x.received[k], x.first[k] = -1.0, NEVER, 0.0, 0.0

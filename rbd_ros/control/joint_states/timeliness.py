@@ -33,9 +33,9 @@ import math
 from rbd_ros.compiler.procedure import Vector
 from rbd_ros.compiler.records import field, group, Record
 from rbd_ros.control.interface.events import Event, Joints, NEVER, NOBODY, NONE
+from rbd_ros.control.interface.words import ArrivalWord
 from rbd_ros.control.joint_states.sources import (
     AgeLimits, bounded, give_reason, is_stamped, is_time, Reason, Sources)
-from rbd_ros.control.joint_states.words import ArrivalWord
 from rbd_ros.control.numerics.medians import select
 
 __all__ = ['age_of', 'ages_known', 'AGREES', 'comes_in_time', 'count_state', 'Delays',
@@ -78,7 +78,6 @@ def restart_rate(x: Rate, joints: Joints) -> None:
     """
     Begin a new window with the next state.
 
-    :param x: window.
     :param joints: whose rate becomes unknown.
     """
     x.start, x.end, x.states = NONE, NEVER, 0.0
@@ -89,10 +88,8 @@ def count_state(x: Rate, joints: Joints, minimum: float, now: float) -> None:
     """
     Count one complete state; one that closes a window renews the rate.
 
-    :param x: window.
     :param joints: get the rate, and whether it is low.
     :param minimum: Hz below which it is low; 0: never.
-    :param now: control time, s.
     """
     if now < x.start:  # the first one, or the clock went back
         _begin(x, now)
@@ -119,7 +116,6 @@ class Delays(Record):
     last: float = field('', 's', 'control time of the last state', NEVER)
     taken: float = field('', '', 'number of ages')
     age: float = field('', 's', 'of the last state, or the delay that is given')
-    jumped: float = field('', '', '1 if it is another one than that of the state before')
     known: float = field('', '', '1 if a window has been complete')
     strange: float = field('', 's', 'last age that cannot be one; 0: none, or no stamp')
     middle: float = field('', 's', 'of the last window: half of its states were younger; a halt '
@@ -132,7 +128,6 @@ def restart_delays(x: Delays, first: float) -> None:
     """
     Forget every state.
 
-    :param x: ages.
     :param first: s over which the next ages are compared; a second from then on.
     """
     x.window = first if 0.0 <= first <= _WINDOW else _WINDOW
@@ -171,7 +166,6 @@ def lateness(x: Delays, sources: Sources, p: AgeLimits, u: Event, given: float) 
     age = age_of(p, u)
     if age >= NONE:
         age = given if sources.excess[k] < given < NONE else sources.excess[k]
-    x.jumped = 1.0 if abs(age - x.age) > AGREES else 0.0
     x.age = age
     gap = u.now - x.last - _USUAL * 2.0 * p.period  # that is half of the nominal one
     sources.late[k] = age + (gap if 0.0 < gap < p.state_timeout else 0.0)
@@ -186,9 +180,7 @@ def ages_known(x: Delays, p: AgeLimits, u: Event) -> bool:
     """
     Take a message of controlled joints.
 
-    :param x: ages.
     :param p: offset of the clocks, and the age from which on it cannot be one.
-    :param u: the message.
     :returns: whether it has completed a window, whose ages are in the record.
     """
     if not is_time(u):
@@ -237,8 +229,6 @@ def comes_in_time(x: Punctual, p: AgeLimits, now: float, left: float, excess: fl
     """
     Take one message of controlled joints.
 
-    :param x: run of states.
-    :param p: limits.
     :param now: control time of reception, s.
     :param left: s for which the states before this one could still have been used.
     :param excess: delay of the message above the smallest one, s.
@@ -260,10 +250,5 @@ def comes_in_time(x: Punctual, p: AgeLimits, now: float, left: float, excess: fl
 
 
 def in_time_for(x: Punctual, now: float) -> float:
-    """
-    Return for how long every state has come in time, s.
-
-    :param x: run of states.
-    :param now: control time, s.
-    """
+    """Return for how long every state has come in time, s."""
     return now - x.since if x.runs > 0.0 else 0.0

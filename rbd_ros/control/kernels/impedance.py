@@ -21,15 +21,13 @@ touches. ``shaped_force`` changes it, which needs the measured force and is not 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from rbd_ros.algorithms.linear import dense
 from rbd_ros.algorithms.linear.jacobi import largest_and_smallest, symmetric_eigen
 from rbd_ros.compiler import clamp, cos, less, maximum, Scalar, sin, sqrt, where
 
-__all__ = ['critical_damping', 'HEAVIER', 'joint_impedance', 'LIGHTER', 'shaped_force',
-           'spring_wrench']
+__all__ = ['critical_damping', 'HEAVIER', 'LIGHTER', 'shaped_force', 'spring_wrench']
 
 Vector = Sequence[Scalar]
 Matrix = Sequence[Vector]
@@ -47,24 +45,6 @@ LIGHTER, HEAVIER = 1.0, 0.1
 
 #: the least number to divide by, 1/s^2
 _TINY = 1e-37
-
-
-def joint_impedance(terms: Any, inputs: Mapping[str, Any]) -> list[Scalar]:
-    """
-    Return H qdd_ref + C(q, qd) qd_ref + g + K e + D e' + friction(qd_ref).
-
-    C is the matrix of Christoffel symbols (Paden and Panja 1988): with e = q_ref - q the robot
-    obeys H e'' + C e' + D e' + K e = -tau_ext, and (e' H e' + e K e) / 2 falls by e' D e'. With
-    all of C(q, qd) qd compensated it could rise. At a reference that rests this is g + K e - D qd.
-
-    :param terms: the robot.
-    :param inputs: stiffness K in N.m/rad and damping D in N.m.s/rad of each joint.
-    """
-    _, qd_ref, qdd_ref = terms.reference
-    lag = [wanted - v for wanted, v in zip(qd_ref, terms.qd)]
-    return [tau + c + k * e + d * v + f for tau, c, k, e, d, v, f in zip(
-        terms.torque(qdd_ref), terms.coriolis(lag), inputs['stiffness'], terms.error,
-        inputs['damping'], lag, terms.friction)]
 
 
 def spring_wrench(error: Vector, stiffness: Vector) -> list[Scalar]:

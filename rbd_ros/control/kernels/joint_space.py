@@ -22,7 +22,7 @@ order of the controlled joints.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 from rbd_ros.compiler import atan2, clamp, cos, less, Scalar, sin, tanh, where
@@ -41,6 +41,11 @@ class Friction(NamedTuple):
     viscous: Vector  # N.m.s/rad
     coulomb: Vector  # N.m
     speed: Vector  # rad/s at which tanh has reached 76 % of the Coulomb torque
+
+    @classmethod
+    def of(cls, x: Mapping[str, Vector]) -> Friction:
+        """Return what a kernel is given."""
+        return cls(x['viscous'], x['coulomb'], x['friction_speed'])
 
 
 def friction_torque(qd: Vector, friction: Friction) -> list[Scalar]:

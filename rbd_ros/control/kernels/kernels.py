@@ -40,6 +40,7 @@ from rbd_ros.control.kernels import passive
 from rbd_ros.control.kernels import proportion
 from rbd_ros.control.kernels import sensor
 from rbd_ros.control.kernels.closed_loop_terms import LoopTerms
+from rbd_ros.control.kernels.declared import DECLARED
 from rbd_ros.control.kernels.own_law import law_of, LawTerms, own_shapes
 from rbd_ros.control.kernels.proportion import in_proportion
 from rbd_ros.control.kernels.terms import Terms
@@ -51,7 +52,7 @@ from rbd_ros.dynamics.state import tree_state
 if TYPE_CHECKING:
     from rbd_ros.compiler import Bound, Graph, Scalar
     from rbd_ros.control.robot import Robot
-    from rbd_ros.control.modes.modes import Mode
+    from rbd_ros.control.modes import Mode
     from rbd_ros.dynamics.state import State
 
     Vector = Sequence[Scalar]
@@ -70,6 +71,8 @@ _TRACING = (__name__, Terms.__module__, LoopTerms.__module__, Tip.__module__, *(
         sensor)))
 #: inputs that every robot knows
 _KNOWN = ('q', 'qd', 'max_condition')
+#: inputs that belong to the robot, and that a quantity has by itself
+_OF_ROBOT = ('gravity', 'payload')
 #: kernels that depend on the tip and its axes
 _OF_TIP = ('task', 'impedance', 'report', 'sensor')
 #: kernels that know nothing of what the driver adds
@@ -147,36 +150,12 @@ class LawKernels:
         return Dynamics(robot.model, payload_frame=robot.payload_frame, cache=cache,
                         progress=lambda *_: None, closed_near=robot.assembly or None)
 
-    def _shapes(self, name: str) -> Shapes:
-        """Return the inputs of a kernel besides gravity and payload."""
-        n, m = len(self.robot.joints), self.robot.model.nq
-        own: dict[str, Shapes] = {
-            'stop': {'brake_rate': (1,)} | _each('load limit damping allowed', n),
-            'float': {'friction': (3, n)} | _each('scale damping', n),
-            'damping': _each('damping', n),
-            'joint': {'friction': (3, n), 'reference': (3, n)} | _each(
-                'limit stiffness damping integral external', n),
-            'task': {
-                'R_ref': (3, 3), 'p_ref': (3,), 'velocity_ref': (6,), 'acceleration_ref': (6,),
-                'wrench': (6,), 'task_stiffness': (6,), 'task_damping': (6,),
-                'task_integral': (6,), 'task_speed': (2,), 'max_condition': (1,)} | _each(
-                'limit joint_speed drift posture posture_stiffness posture_damping', n),
-            'impedance': {
-                'R_ref': (3, 3), 'p_ref': (3,), 'velocity_ref': (6,), 'wrench': (6,),
-                'spring': (6,), 'damper': (6,), 'damping_ratio': (1,), 'inertia': (6,),
-                'external': (6,), 'task_speed': (2,), 'max_condition': (1,)} | _each(
-                'limit joint_speed drift posture posture_stiffness posture_damping', n),
-            'report': {'max_condition': (1,)},
-            'sensor': {'before': (6,), 'rate': (1,), 'tool': (10,)},
-            'own': {'choice': (1,), 'values': (max(_size(self._own, n), 1),),
-                    'reference': (3, n), 'friction': (3, n)} | _each('limit integral', n)}
-        barrier: Shapes = {'barrier': (len(_BARRIER), n)}
-        guarded = name not in ('stop', *_WITHOUT_DRIVER)
-        return {'q': (m,), 'qd': (m,), **(barrier if guarded else {}), **own.get(name, {})}
-
     def _quantity(self, name: str) -> Quantity:
         """Return a kernel as a quantity; its key is all that its graph depends on, and no more."""
-        shapes, robot = self._shapes(name), self.robot
+        robot, n = self.robot, len(self.robot.joints)
+        sizes = {'n': n, 'm': robot.model.nq, 'values': max(_size(self._own, n), 1)}
+        shapes = {each.traced: each.shape(sizes) for each in DECLARED[name].ports('takes')
+                  if each.traced not in _OF_ROBOT}
         rules = {'rule': self._rule(name)}
         return Quantity(
             f'law_{name}', tuple(shapes), rules, ('gravity',),
@@ -248,7 +227,7 @@ class LawKernels:
         x, basics = s.inputs, self._basics(s)
         law = joint_space.gravity_compensation(
             self._terms.pick(x['qd']), basics['gravity'], scale=x['scale'],
-            friction=joint_space.Friction(*x['friction']), damping=x['damping'])
+            friction=joint_space.Friction.of(x), damping=x['damping'])
         return self._guarded(s, basics, law)
 
     def _damping(self, s: State) -> Outputs:
@@ -265,7 +244,7 @@ class LawKernels:
             continuous=self.robot.continuous)
         # Friction along the reference: the measured velocity would feed its noise back.
         rubbing = joint_space.friction_torque(
-            x['reference'][1], joint_space.Friction(*x['friction']))
+            x['reference'][1], joint_space.Friction.of(x))
         law = [tau + f - r for tau, f, r in zip(law, rubbing, x['external'], strict=True)]
         error = joint_space.tracking_error(q, x['reference'][0], self.robot.continuous)
         basics = self._basics(s)
@@ -322,11 +301,6 @@ class LawKernels:
 def _size(modes: Sequence[Mode], n: int) -> int:
     """Return how many numbers the parameters of law functions have."""
     return sum(count for mode in modes for count, in own_shapes(mode, n).values())
-
-
-def _each(names: str, n: int) -> Shapes:
-    """Return the shapes of vectors over the controlled joints."""
-    return dict.fromkeys(names.split(), (n,))
 
 
 def _unpacked(s: State) -> State:

@@ -25,7 +25,7 @@ from rbd_ros.errors import SettingError
 
 if TYPE_CHECKING:
     from rbd_ros.compiler import Scalar
-    from rbd_ros.control.modes.modes import Mode
+    from rbd_ros.control.modes import Mode
     from rbd_ros.control.kernels.terms import Terms
     from rbd_ros.dynamics.state import State
 
@@ -116,7 +116,7 @@ class LawTerms:
     def friction(self) -> list[Scalar]:
         """Torque against friction at the reference velocity, of a law that follows the joints."""
         return joint_space.friction_torque(
-            self.reference[1], joint_space.Friction(*self._s.inputs['friction']))
+            self.reference[1], joint_space.Friction.of(self._s.inputs))
 
     @cached_property
     def error(self) -> list[Scalar]:

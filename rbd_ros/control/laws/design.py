@@ -31,8 +31,8 @@ import math
 from rbd_ros.compiler.procedure import Vector
 from rbd_ros.compiler.records import field, Record
 from rbd_ros.control.interface.events import NEVER, NOBODY, NONE, Result, tell
+from rbd_ros.control.interface.words import LoadWord
 from rbd_ros.control.joint_states.timeliness import AGREES
-from rbd_ros.control.load.words import LoadWord
 from rbd_ros.control.parameters.settings import Settings
 
 __all__ = ['DAMPED', 'Design', 'design', 'DesignLimits', 'fill_design', 'follow_lateness',
@@ -83,8 +83,8 @@ class Design(Record):
     unsaid: float = field('', 's', 'by which laws extrapolate positions: more than is given')
     joint_pace: float = field('', '', 'share of its speed at which computed torque acts', 1.0)
     task_pace: float = field('', '', 'the same of the operational space', 1.0)
-    spring_pace: float = field('', '', 'the same of the springs of a law function', 1.0)
-    tip_pace: float = field('', '', 'the same of springs at the tip', 1.0)
+    spring_pace: Vector = field('n', '', 'the same of the springs of a law function', 1.0)
+    tip_pace: Vector = field('6', '', 'the same of springs at the tip, angular part first', 1.0)
     answer_time: float = field('', 's', 'from a motion to the torque that answers it')
     feedback_delay: float = field('', 's', 'the same where a delay is given; 0: nobody says')
     safe_rate: float = field('', '1/s', 'at which a sampled damper may let a velocity decay, for '
@@ -93,6 +93,7 @@ class Design(Record):
     brake_rate: float = field('', '1/s', 'at which a stop lets velocities decay')
     late: float = field('', 's', 'by which positions are late when their torque acts')
     later: float = field('', 's', 'by which differences of positions are late then')
+    held: float = field('', 's', 'for which a torque may be held that a state has asked for')
     ahead: float = field('', 's', 'by which stops and holds extrapolate positions; 0: they do not')
     free_damping: Vector = field('n', 'N.m.s/rad or N.s/m', 'damping of a robot that is guided')
     brake_damping: Vector = field('n', 'N.m.s/rad or N.s/m', 'damping of a stop')
@@ -117,8 +118,8 @@ class DesignLimits(Record):
     same_clock: bool = field('', '', 'whether the clock of the stamps is known to be ours')
     joint_time: float = field('', 's', 'by which computed torque may be late', NONE)
     task_time: float = field('', 's', 'the same of the operational space', NONE)
-    spring_time: float = field('', 's', 'the same of the springs of a law function', NONE)
-    tip_time: float = field('', 's', 'the same of springs at the tip', NONE)
+    spring_time: Vector = field('n', 's', 'the same of the springs of a law function', NONE)
+    tip_time: Vector = field('6', 's', 'the same of springs at the tip, angular part first', NONE)
     tip_inertia: Vector = field('6', 'kg.m^2, kg', 'least one of the tip, angular part first; 0: '
                                                    'none', 0.0)
     inertia: Vector = field('n', 'kg.m^2 or kg', 'such that a damper of inertia over period is '
@@ -225,7 +226,7 @@ def follow_lateness(x: Design, p: DesignLimits, late: float, now: float) -> None
     recent = max(x.delay, left)
     if recent != x.recent and recent < 1e300:
         x.recent = recent
-        _find_paces(x, p)
+        _follow_recent(x, p)
 
 
 # -- the gains ------------------------------------------------------------------------------------
@@ -264,7 +265,6 @@ def _make(x: Design, p: DesignLimits, delay: float, age: float) -> None:
     period = 1.0 / p.nominal_rate
     _find_lateness(x, p, period)
     x.recent = max(x.recent, delay)
-    _find_paces(x, p)
     x.safe_rate = _known(_sampled_rate(period, max(delay, age)), x.safe_rate)
     x.fastest_damper = x.safe_rate
     if x.feedback_delay > 0.0:
@@ -273,7 +273,7 @@ def _make(x: Design, p: DesignLimits, delay: float, age: float) -> None:
     x.brake_rate = _known(min(rate, x.safe_rate), x.brake_rate)
     for j in range(len(x.free_damping)):
         _design_joint(x, p, j)
-    _design_hold(x, p)
+    _follow_recent(x, p)
 
 
 def _find_lateness(x: Design, p: DesignLimits, period: float) -> None:
@@ -288,6 +288,7 @@ def _find_lateness(x: Design, p: DesignLimits, period: float) -> None:
     x.answer_time = _known(x.delay + 1.5 / p.nominal_rate + p.velocity_filter, x.answer_time)
     x.feedback_delay = x.answer_time if x.delay != 0.0 else 0.0
     x.late = _known(x.delay + 0.5 * period, x.late)
+    x.held = _known(x.delay + UNSAID + 2.0 * period, x.held)
     x.later = _known(x.late + 0.5 * period + p.velocity_filter, x.later)
     x.ahead = x.late if x.delay != 0.0 and not p.closed_loops > 0.0 else 0.0
     x.unsaid = 0.0
@@ -295,10 +296,14 @@ def _find_lateness(x: Design, p: DesignLimits, period: float) -> None:
         x.unsaid = _known(x.delay - p.delay, 0.0)
 
 
-def _find_paces(x: Design, p: DesignLimits) -> None:
-    """Find how fast laws may be."""
+def _follow_recent(x: Design, p: DesignLimits) -> None:
+    """Find how fast laws and holds may be; each spring has the inertia on which it acts alone."""
     x.joint_pace, x.task_pace = _pace(x, p, p.joint_time), _pace(x, p, p.task_time)
-    x.spring_pace, x.tip_pace = _pace(x, p, p.spring_time), _pace(x, p, p.tip_time)
+    for j in range(len(x.spring_pace)):
+        x.spring_pace[j] = _pace(x, p, p.spring_time[j])
+    for i in range(6):
+        x.tip_pace[i] = _pace(x, p, p.tip_time[i])
+    _design_hold(x, p)
 
 
 def _is_unsaid(delay: float, p: DesignLimits) -> bool:
@@ -342,8 +347,9 @@ def _design_hold(x: Design, p: DesignLimits) -> None:
     n = len(x.hold_damping)
     most = x.safe_rate
     soft = 0
-    if x.feedback_delay > 0.0:
-        most = min(min(most, x.brake_rate), DAMPED / x.feedback_delay)
+    if x.feedback_delay > 0.0 or x.recent > 0.0:
+        late = max(x.recent - x.delay, 0.0) + x.answer_time
+        most = min(min(most, x.brake_rate), DAMPED / late)
         soft = 1
     if not all(p.damping <= most):
         soft = 1

@@ -13,36 +13,35 @@
 # limitations under the License.
 
 """
-What the laws remember, what they are given, and the arrays of their kernels.
+What the laws remember, and what they are given.
 
-A kernel computes one torque from what stands in its inputs and remembers nothing. All that lasts
-from one step to the next is in :class:`Laws`, and all that a user chooses in :class:`LawGains`.
+A kernel computes one torque from its arguments and remembers nothing. All that lasts from one step
+to the next is in :class:`Laws`, all that a user chooses in :class:`LawGains`, and what all laws
+are given of the robot in :class:`Present`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 import enum
 import math
-from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from rbd_ros.compiler import Bound
-from rbd_ros.compiler.procedure import Kernel, Matrix, Vector
+from rbd_ros.compiler.language.whole import clip, maximum, where
+from rbd_ros.compiler.procedure import Matrix, Vector
 from rbd_ros.compiler.records import field, group, Record
-from rbd_ros.control.interface.events import NEVER, NONE
+from rbd_ros.control.interface.events import Joints, NONE
+from rbd_ros.control.laws.design import Design
+from rbd_ros.control.laws.joint_law import JointGains, JointLaw
 from rbd_ros.control.laws.springs import Springs
-from rbd_ros.control.modes.modes import Follows, JOINT_SPRINGS
+from rbd_ros.control.laws.task_law import TaskGains, TaskLaw
+from rbd_ros.control.modes import Follows, JOINT_SPRINGS
 from rbd_ros.control.parameters.settings import Settings
 from rbd_ros.errors import SettingError
 
 __all__ = [
-    'Barriers', 'FreeGains', 'FreeInputs', 'fill_laws', 'ImpedanceGains', 'ImpedanceInputs',
-    'JointGains', 'JointInputs', 'JointLaw',
-    'law_arrays', 'LawArrays', 'LawCode', 'LawGains', 'LawKernel', 'Laws', 'TaskGains',
-    'OwnInputs', 'TaskInputs', 'TaskLaw', 'VALUES']
+    'Barriers', 'FreeGains', 'fill_laws', 'ImpedanceGains', 'LawCode', 'LawGains', 'Laws',
+    'MOST_MODES', 'moved_on', 'Present', 'VALUES']
 
 
 class LawCode(enum.IntEnum):
@@ -57,8 +56,14 @@ class LawCode(enum.IntEnum):
     IMPEDANCE = 6  # springs and dampers at the tip
 
 
+#: more modes there never are
+MOST_MODES = 1e6
+
 #: numbers that the parameters of all law functions have together at most
 VALUES = 256
+
+#: rad or m by which a position is extrapolated at most
+_FARTHEST = 0.3
 
 #: laws by the names of their kernels
 _CODES = {'float': LawCode.FREE, 'damping': LawCode.DAMPING, 'joint': LawCode.JOINT,
@@ -66,30 +71,6 @@ _CODES = {'float': LawCode.FREE, 'damping': LawCode.DAMPING, 'joint': LawCode.JO
 
 
 # -- what lasts -----------------------------------------------------------------------------------
-
-class JointLaw(Record):
-    """Computed torque along a joint reference."""
-
-    time: float = field('', 's', 'control time of the last step of the integral', NEVER)
-    integral: Vector = field('n', 'rad/s^2 or m/s^2', 'integral term')
-    external: Vector = field('n', 'N.m or N', 'observed torque that is compensated')
-    error: Vector = field('n', 'rad or m', 'reference minus position in the last step')
-
-
-class TaskLaw(Record):
-    """Operational-space law of the tip."""
-
-    time: float = field('', 's', 'control time of the last step of the integral', NEVER)
-    entered: float = field('', 's', 'control time at which the law began', NEVER)
-    starting: bool = field('', '', 'true until the motion that it began with has faded')
-    integral: Vector = field('6', 'rad/s^2, m/s^2', 'integral term, angular part first')
-    lead: Vector = field('6', 'rad, m', 'from the robot to its reference in the last step, along '
-                                        'the controlled directions; base axes')
-    error: Vector = field('2', 'rad, m', 'angle and distance of it')
-    drift: Vector = field('n', 'rad/s or m/s', 'joint velocity that is left to fade')
-    posture: Vector = field('n', 'rad or m', 'posture that is kept')
-    start_speed: Vector = field('n', 'rad/s or m/s', 'joint velocity that it began with')
-
 
 class Laws(Record):
     """What the laws of the modes remember, and which one is in force."""
@@ -100,6 +81,33 @@ class Laws(Record):
     joint: JointLaw = group(JointLaw)
     task: TaskLaw = group(TaskLaw)
     springs: Springs = group(Springs)
+
+    def choose(self, p: LawGains) -> bool:
+        """Activate the law of the mode; return whether it is another one. No law is none."""
+        if not p.is_law():
+            return False
+        law, own = self.law, self.own
+        self.law, self.own = math.floor(p.law), math.floor(p.own)
+        return self.law != law or self.own != own
+
+    def tracks(self) -> bool:
+        """Return whether the law in force follows the reference of the joints."""
+        return self.law == LawCode.JOINT or self.law == LawCode.OWN_JOINT
+
+    def leads(self) -> bool:
+        """Return whether the law in force follows the reference of the tip."""
+        return self.law == LawCode.TASK or self.law == LawCode.IMPEDANCE
+
+    def find_side(self, wanted: Vector, saturated: Vector, slewing: Vector) -> None:
+        """
+        Find on which side the last torque was limited, before a law is computed.
+
+        :param wanted: total torque before the limiter, N.m.
+        :param saturated: 1 where a limit in N.m acted, else 0.
+        :param slewing: 1 where a limit in N.m/s acted, else 0.
+        """
+        self.side[:] = maximum(saturated, slewing)
+        self.side[:] = where(wanted > 0.0, self.side, where(wanted < 0.0, -self.side, 0.0))
 
 
 # -- what is chosen -------------------------------------------------------------------------------
@@ -120,33 +128,6 @@ class FreeGains(Record):
 
     scale: Vector = field('n', '', 'share of gravity')
     guided: Vector = field('n', '', 'share of the friction that is compensated')
-
-
-class JointGains(Record):
-    """Computed torque."""
-
-    integrates: bool = field('', '', 'whether any joint has an integral term')
-    stiffness: Vector = field('n', '1/s^2', 'Kp')
-    damping: Vector = field('n', '1/s', 'Kd')
-    integral: Vector = field('n', '1/s^3', 'Ki')
-    integral_limit: Vector = field('n', 'rad/s^2 or m/s^2', 'bound of the integral term')
-
-
-class TaskGains(Record):
-    """Operational space; six numbers have the angular part first."""
-
-    max_condition: float = field('', '', 'condition beyond which directions are bounded', 1.0)
-    integrates: bool = field('', '', 'whether any direction has an integral term')
-    posture_given: bool = field('', '', 'whether a posture is named, else the first is kept')
-    stiffness: Vector = field('6', '1/s^2', 'Kp')
-    damping: Vector = field('6', '1/s', 'Kd')
-    integral: Vector = field('6', '1/s^3', 'Ki')
-    integral_limit: Vector = field('6', 'rad/s^2, m/s^2', 'bound of the integral term')
-    speed: Vector = field('2', 'rad/s, m/s', 'of the frame at which a wrench has faded')
-    joint_speed: Vector = field('n', 'rad/s or m/s', 'that the frame may ask of a joint')
-    posture: Vector = field('n', 'rad or m', 'posture that is named')
-    posture_stiffness: Vector = field('n', '1/s^2', 'Kp of the posture')
-    posture_damping: Vector = field('n', '1/s', 'Kd of the posture')
 
 
 class ImpedanceGains(Record):
@@ -183,6 +164,59 @@ class LawGains(Record):
     task: TaskGains = group(TaskGains)
     impedance: ImpedanceGains = group(ImpedanceGains)
 
+    def is_law(self) -> bool:
+        """Return whether the law of the mode is one."""
+        return LawCode.FREE <= self.law <= LawCode.IMPEDANCE and 0.0 <= self.own < MOST_MODES
+
+
+# -- what all laws are given ----------------------------------------------------------------------
+
+class Present(Record):
+    """The robot when its torque will act, as the kernels of all laws are given it."""
+
+    q: Vector = field('m', 'rad or m', 'positions')
+    qd: Vector = field('m', 'rad/s or m/s', 'velocities')
+    acting: Vector = field('3', 'm/s^2', 'gravity')
+    payload: Vector = field('10', 'kg, kg.m, kg.m^2', 'its ten numbers')
+    barrier: Matrix = field('8 n', '', 'rows of ``kernels.barriers.Barrier``')
+
+    def take(self, joints: Joints, acting: Vector, payload: Vector, p: Barriers,
+             design: Design) -> None:
+        """
+        Take the present state and what acts on it.
+
+        :param joints: the state.
+        :param acting: gravity, m/s^2.
+        :param payload: its ten numbers.
+        :param p: barriers.
+        :param design: their dampers, and by how much the state is later than was said.
+        """
+        self.q[:] = joints.q
+        self.qd[:] = joints.qd
+        self.acting[:] = acting
+        self.payload[:] = payload
+        self.barrier[0] = p.lower
+        self.barrier[1] = p.upper
+        self.barrier[2] = p.margin
+        self.barrier[3] = p.stiffness
+        self.barrier[4] = design.barrier_damping
+        self.barrier[5] = p.speed
+        self.barrier[6] = design.barrier_speed_damping
+        self.barrier[7] = p.limit
+        if design.unsaid > 0.0:
+            self.go_on(design.unsaid)
+
+    def go_on(self, ahead: float) -> None:
+        """Let positions move on for so many s."""
+        self.q[:] = moved_on(self.q, self.qd, ahead)
+
+
+def moved_on(q: Vector, qd: Vector, ahead: float) -> Vector:
+    """Return positions after so many s; what velocities say may be absurd."""
+    return q + clip(ahead * qd, -_FARTHEST, _FARTHEST)
+
+
+# -- from the settings ---------------------------------------------------------------------------
 
 def fill_laws(p: LawGains, settings: Settings) -> None:
     """
@@ -262,159 +296,3 @@ def _fill_task(p: TaskGains, settings: Settings) -> None:
         p.posture[:] = 0.0
     p.posture_stiffness[:] = settings.joints('posture.stiffness')
     p.posture_damping[:] = settings.joints('posture.damping')
-
-
-# -- arrays of the kernels ------------------------------------------------------------------------
-
-class LawKernel(NamedTuple):
-    """What the kernels of all modes take and give."""
-
-    run: Kernel
-    q: Vector
-    qd: Vector
-    acting: Vector  # gravity, m/s^2
-    payload: Vector
-    barrier: Matrix  # rows of ``laws.barriers.Barrier``
-    law: Vector
-    gravity: Vector
-    driver: Vector
-
-
-class FreeInputs(NamedTuple):
-    """What else the kernel of gravity compensation takes."""
-
-    friction: Matrix  # rows of ``laws.joint_space.Friction``
-    scale: Vector
-    damping: Vector
-
-
-class JointInputs(NamedTuple):
-    """What else the kernel of computed torque takes and gives."""
-
-    friction: Matrix
-    reference: Matrix  # position, velocity, acceleration
-    limit: Vector
-    stiffness: Vector
-    damping: Vector
-    integral: Vector
-    external: Vector
-    error: Vector
-
-
-class TaskInputs(NamedTuple):
-    """What else the kernel of the tip takes and gives."""
-
-    R_ref: Matrix
-    p_ref: Vector
-    velocity_ref: Vector
-    acceleration_ref: Vector
-    wrench: Vector
-    limit: Vector
-    task_stiffness: Vector
-    task_damping: Vector
-    task_integral: Vector
-    task_speed: Vector
-    max_condition: Vector
-    joint_speed: Vector
-    drift: Vector
-    posture: Vector
-    posture_stiffness: Vector
-    posture_damping: Vector
-    R: Matrix
-    p: Vector
-    velocity: Vector
-    lead: Vector
-    error: Vector
-
-
-class ImpedanceInputs(NamedTuple):
-    """What else the kernel of springs at the tip takes and gives."""
-
-    R_ref: Matrix
-    p_ref: Vector
-    velocity_ref: Vector
-    wrench: Vector
-    limit: Vector
-    spring: Vector
-    damper: Vector
-    damping_ratio: Vector
-    inertia: Vector
-    external: Vector
-    task_speed: Vector
-    max_condition: Vector
-    joint_speed: Vector
-    drift: Vector
-    posture: Vector
-    posture_stiffness: Vector
-    posture_damping: Vector
-    R: Matrix
-    p: Vector
-    velocity: Vector
-    lead: Vector
-    error: Vector
-
-
-class OwnInputs(NamedTuple):
-    """What else the kernel of law functions takes and gives."""
-
-    choice: Vector
-    values: Vector
-    reference: Matrix
-    friction: Matrix
-    limit: Vector
-    integral: Vector
-    error: Vector
-
-
-class LawArrays(NamedTuple):
-    """The kernels of all modes."""
-
-    free: LawKernel
-    free_inputs: FreeInputs
-    damping: LawKernel
-    damping_gain: Vector
-    joint: LawKernel
-    joint_inputs: JointInputs
-    task: LawKernel
-    task_inputs: TaskInputs
-    impedance: LawKernel
-    impedance_inputs: ImpedanceInputs
-    own: LawKernel
-    own_inputs: OwnInputs
-
-
-def law_arrays(kernels: Mapping[str, Bound]) -> LawArrays:
-    """
-    Return the arrays of the kernels of all modes, for procedures.
-
-    :param kernels: compiled ones by name.
-    """
-    free, damping, joint, task, impedance = (kernels[name] for name in (
-        'float', 'damping', 'joint', 'task', 'impedance'))
-    return LawArrays(
-        _kernel(free), FreeInputs(**_named(FreeInputs, free)),
-        _kernel(damping), damping.inputs['damping'],
-        _kernel(joint), JointInputs(**_named(JointInputs, joint)),
-        _kernel(task), TaskInputs(**_named(TaskInputs, task)),
-        _kernel(impedance), ImpedanceInputs(**_named(ImpedanceInputs, impedance)),
-        *_own_arrays(kernels.get('own'), _kernel(damping)))
-
-
-def _own_arrays(bound: Bound | None, other: LawKernel) -> tuple[LawKernel, OwnInputs]:
-    """Return the arrays of the law functions; without any there are some that nobody uses."""
-    if bound is not None:
-        return _kernel(bound), OwnInputs(**_named(OwnInputs, bound))
-    n = len(other.law)
-    return other, OwnInputs(np.zeros(1), np.zeros(1), *np.zeros((2, 3, n)), *np.zeros((3, n)))
-
-
-def _kernel(bound: Bound) -> LawKernel:
-    x, y = bound.inputs, bound.outputs
-    return LawKernel(bound, x['q'], x['qd'], x['gravity'], x['payload'], x['barrier'],
-                     y['law'], y['gravity'], y['driver'])
-
-
-def _named(kind: type[tuple[object, ...]], bound: Bound) -> dict[str, npt.NDArray[np.float64]]:
-    """Return the arrays of a kernel that a tuple names."""
-    known = {**bound.outputs, **bound.inputs}
-    return {name: known[name] for name in kind.__annotations__}

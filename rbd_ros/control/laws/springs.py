@@ -26,11 +26,12 @@ from __future__ import annotations
 
 import math
 
-from rbd_ros.compiler.procedure import Vector
+from rbd_ros.compiler.language.whole import dot
+from rbd_ros.compiler.procedure import Matrix, Vector
 from rbd_ros.compiler.records import field, Record
 from rbd_ros.control.interface.events import NEVER
 
-__all__ = ['rest_springs', 'Springs', 'stiffen']
+__all__ = ['Springs']
 
 #: s that count at most between two steps: a pause saves nothing up
 _LONGEST = 0.1
@@ -46,42 +47,45 @@ class Springs(Record):
     way: Vector = field('6', 'rad, m', 'deflection of the springs at the tip in the last step; '
                                        'axes of the frame')
 
+    def rest(self) -> None:
+        """Begin at the reference, where a change of stiffness puts no energy in."""
+        self.energy = 0.0
+        self.way[:] = 0.0
 
-def rest_springs(x: Springs) -> None:
-    """
-    Begin at the reference, where a change of stiffness puts no energy in.
+    def note_way(self, R: Matrix, lead: Vector) -> None:
+        """Keep the deflection at the tip, in the axes of the frame."""
+        for k in range(3):
+            turn, way = dot(R[:, k], lead[:3]), dot(R[:, k], lead[3:])
+            if math.isfinite(turn) and math.isfinite(way):
+                self.way[k], self.way[3 + k] = turn, way
 
-    :param x: springs.
-    """
-    x.energy = 0.0
-    x.way[:] = 0.0
+    def stiffen(self, stiffness: Vector, wanted: Vector, at: int, pace: Vector, way: Vector,
+                power: float, now: float) -> None:
+        """
+        Let stiffness become what is wanted at a pace; what rises does so within the power.
 
-
-def stiffen(x: Springs, stiffness: Vector, wanted: Vector, at: int, way: Vector, power: float,
-            now: float) -> None:
-    """
-    Let stiffness become what is wanted; what rises does so within the power.
-
-    :param x: springs.
-    :param stiffness: of ``x`` that changes.
-    :param wanted: numbers that have the wanted one.
-    :param at: where it begins there.
-    :param way: deflection of each spring in the last step.
-    :param power: W; 0: no bound.
-    :param now: control time, s.
-    """
-    dt = min(max(now - x.time, 0.0), _LONGEST) if x.time > NEVER else 0.0
-    if math.isfinite(now):
-        x.time = now
-    needed, share = 0.0, 1.0
-    for j in range(len(stiffness)):
-        needed += 0.5 * max(wanted[at + j] - stiffness[j], 0.0) * way[j] * way[j]
-    if power > 0.0 and needed > power * dt:
-        share = power * dt / needed
-    for j in range(len(stiffness)):
-        rise = wanted[at + j] - stiffness[j]
-        after = stiffness[j] + share * rise if share < 1.0 and rise > 0.0 else wanted[at + j]
-        if math.isfinite(after):
-            stiffness[j] = after
-    if math.isfinite(x.energy + share * needed):
-        x.energy += share * needed
+        :param stiffness: that of the joints or of the tip.
+        :param wanted: numbers that have the wanted one.
+        :param at: where it begins there.
+        :param pace: share of its speed at which each spring acts.
+        :param way: deflection of each spring in the last step.
+        :param power: W; 0: no bound.
+        :param now: control time, s.
+        """
+        dt = min(max(now - self.time, 0.0), _LONGEST) if self.time > NEVER else 0.0
+        if math.isfinite(now):
+            self.time = now
+        needed, part = 0.0, 1.0
+        for j in range(len(stiffness)):
+            rise = pace[j] * pace[j] * wanted[at + j] - stiffness[j]
+            needed += 0.5 * max(rise, 0.0) * way[j] * way[j]
+        if power > 0.0 and needed > power * dt:
+            part = power * dt / needed
+        for j in range(len(stiffness)):
+            goal = pace[j] * pace[j] * wanted[at + j]
+            rise = goal - stiffness[j]
+            after = stiffness[j] + part * rise if part < 1.0 and rise > 0.0 else goal
+            if math.isfinite(after):
+                stiffness[j] = after
+        if math.isfinite(self.energy + part * needed):
+            self.energy += part * needed

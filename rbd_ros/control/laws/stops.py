@@ -34,27 +34,24 @@ than a fraction of the torque limits, and gives way if the robot is pushed furth
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 import math
-from typing import NamedTuple
 
 import numpy as np
 
-from rbd_ros.compiler import Bound
 from rbd_ros.compiler.language.whole import finite, maximum, where
-from rbd_ros.compiler.procedure import Kernel, Matrix, Vector
+from rbd_ros.compiler.procedure import Vector
 from rbd_ros.compiler.records import field, Record
 from rbd_ros.control.interface.events import Joints, NEVER, Result, Structure, tell
+from rbd_ros.control.interface.words import LawWord
+from rbd_ros.control.kernels.declared import JointKernel, StopKernel
 from rbd_ros.control.laws.design import DAMPED, Design
-from rbd_ros.control.laws.law_records import JointInputs, JointLaw, LawGains, LawKernel
-from rbd_ros.control.laws.laws import begin_joint_law, extrapolate, joint_law, moment
-from rbd_ros.control.laws.words import LawWord
+from rbd_ros.control.laws.kept import kept
 from rbd_ros.control.numerics.places import place_of
 from rbd_ros.control.parameters.settings import Settings
+from rbd_ros.control.supervisor.answers import moment
+from rbd_ros.control.torque.torque_records import Computed
 
-__all__ = [
-    'Brake', 'brake', 'enter_brake', 'enter_hold', 'fill_stops', 'gravity_at', 'gravity_of',
-    'Hold', 'hold', 'note_push', 'stop_kernel', 'StopKernel', 'StopLimits']
+__all__ = ['Brake', 'fill_stops', 'find_gravity', 'Hold', 'hold_within', 'StopLimits']
 
 #: s within which the rate rises: the first torques just end what accelerates joints by itself,
 #: which the rate limits would delay otherwise
@@ -82,9 +79,56 @@ class Brake(Record):
     enters: bool = field('', '', 'whether it begins with the next state')
     urgent: bool = field('', '', 'whether something is wrong: then the rate does not rise first')
     begun: float = field('', 's', 'control time at which the rate began to rise', NEVER)
-    load: Vector = field('n', 'N.m or N', 'torque that the robot shows besides g(q)')
     allowed: Vector = field('n', 'rad/s or m/s', 'velocities that the decay leaves')
     speed: Vector = field('n', 'rad/s or m/s', 'velocities at the beginning')
+
+    def enter(self, p: StopLimits, urgent: bool) -> None:
+        """
+        Begin to brake with the next state.
+
+        :param p: limits.
+        :param urgent: whether something is wrong: then the rate does not rise first.
+        """
+        self.enters, self.urgent = True, urgent
+        self.allowed[:] = kept(p.slow, self.allowed)
+
+    def advance(self, p: StopLimits, joints: Joints, structure: Structure, design: Design,
+                now: float) -> tuple[float, float]:
+        """
+        Find the rate, and the share of the measured velocities that is left by now.
+
+        :param p: limits.
+        :param joints: the present state.
+        :param structure: which joints are controlled.
+        :param design: rate and lateness.
+        :param now: control time, s.
+        """
+        if self.enters:
+            self._begin(joints, structure, design, now)
+        since = now - self.begun
+        late = design.later if joints.differenced > 0.0 else design.late
+        decayed = _decay(design.brake_rate, since - late)
+        left = math.exp(min(-decayed, 0.0))
+        self.allowed[:] = kept(maximum(self.speed * left, p.slow), self.allowed)
+        share = math.exp(min(decayed - _decay(design.brake_rate, since), 0.0))
+        return share, design.brake_rate * min(since / _RISE, 1.0)
+
+    def _begin(self, joints: Joints, structure: Structure, design: Design, now: float) -> None:
+        self.enters = False
+        # a late state would be thrown by the hurry
+        urgent = self.urgent and design.late < _BEGUN * _RISE
+        self.begun = moment(now - (1.0 if urgent else _BEGUN) * _RISE, self.begun)
+        for j in range(len(self.speed)):
+            speed = abs(joints.qd[place_of(structure, j)])
+            self.speed[j] = speed * _URGENT if urgent else speed
+
+
+def _decay(rate: float, since: float) -> float:
+    """Return by which power of e velocities have decayed at a time since the beginning."""
+    since = max(since, 0.0)
+    if since > _RISE:
+        return rate * (since - 0.5 * _RISE)
+    return rate * (0.5 * since * since / _RISE)
 
 
 class Hold(Record):
@@ -92,6 +136,40 @@ class Hold(Record):
 
     warned: float = field('', 's', 'control time of the last warning', NEVER)
     way: Vector = field('n', 'rad or m', 'by which the hold has yielded')
+
+    def enter(self, joints: Joints, structure: Structure, allowed: Vector, speed: Vector) -> None:
+        """
+        Begin to hold; then the reference begins at the present position with ``speed``.
+
+        :param joints: the present state.
+        :param structure: which joints are controlled.
+        :param allowed: velocities that braking has left; what shows more is noise, or a load.
+        :param speed: gets the velocities.
+        """
+        self.reset()
+        for j in range(len(self.way)):
+            v = joints.qd[place_of(structure, j)]
+            speed[j] = min(max(v, -allowed[j]), allowed[j])
+
+    def note_push(self, p: StopLimits, moved: Vector, y: Result, now: float) -> None:
+        """
+        Note by how much the reference gave way to a push, and say so now and then.
+
+        :param p: limits.
+        :param moved: by how much it has, per joint.
+        :param y: result.
+        :param now: control time, s.
+        """
+        self.way[:] += where(finite(moved), moved, 0.0)
+        farthest = 0
+        for j in range(len(self.way)):
+            if abs(self.way[j]) > abs(self.way[farthest]):
+                farthest = j
+        if not any(finite(moved) & (moved != 0.0)) or now - self.warned < _QUIET:
+            return
+        self.warned = moment(now, self.warned)
+        tell(y, LawWord.HOLD_YIELDS, farthest, abs(self.way[farthest]) + p.distance[farthest],
+             0.0, 0.0)
 
 
 class StopLimits(Record):
@@ -117,243 +195,49 @@ def fill_stops(p: StopLimits, settings: Settings) -> None:
     p.push[:] = settings.number('hold_torque') * settings.torque_limits
 
 
-class StopKernel(NamedTuple):
-    """What the kernel of the brake takes and gives."""
+# -- g(q) -----------------------------------------------------------------------------------------
 
-    run: Kernel
-    q: Vector
-    qd: Vector
-    acting: Vector  # gravity, m/s^2
-    payload: Vector
-    brake_rate: Vector
-    load: Vector
-    limit: Vector
-    damping: Vector
-    allowed: Vector
-    brake: Vector
-    gravity: Vector
-    driver: Vector
-
-
-def stop_kernel(kernels: Mapping[str, Bound]) -> StopKernel:
+def find_gravity(k: StopKernel, q: Vector, qd: Vector, acting: Vector, payload: Vector) -> None:
     """
-    Return the arrays of the kernel of the brake, for procedures.
-
-    :param kernels: compiled ones by name.
-    """
-    bound = kernels['stop']
-    x, y = bound.inputs, bound.outputs
-    return StopKernel(bound, x['q'], x['qd'], x['gravity'], x['payload'], x['brake_rate'],
-                      x['load'], x['limit'], x['damping'], x['allowed'], y['brake'],
-                      y['gravity'], y['driver'])
-
-
-# -- the brake ------------------------------------------------------------------------------------
-
-def enter_brake(x: Brake, p: StopLimits, urgent: float) -> None:
-    """
-    Begin to brake with the next state.
-
-    :param x: state of the brake.
-    :param p: limits.
-    :param urgent: above 0 if something is wrong: then the rate does not rise first.
-    """
-    x.enters = True
-    x.urgent = urgent > 0.0
-    x.allowed[:] = _kept(p.slow, x.allowed)
-
-
-def brake(x: Brake, p: StopLimits, kernel: StopKernel, joints: Joints, structure: Structure,
-          design: Design, acting: Vector, payload: Vector, now: float) -> None:
-    """
-    Evaluate the brake where the robot is by now, not where it was measured.
-
-    The results are in ``kernel.brake``, ``kernel.gravity`` and ``kernel.driver``.
-
-    :param x: state of the brake.
-    :param p: limits.
-    :param kernel: of the brake.
-    :param joints: the present state.
-    :param structure: which joints are controlled.
-    :param design: rate, dampers and lateness.
-    :param acting: gravity, m/s^2.
-    :param payload: its ten numbers.
-    :param now: control time, s.
-    """
-    if x.enters:
-        _begin(x, joints, structure, design, now)
-    since = now - x.begun
-    late = design.later if joints.differenced > 0.0 else design.late
-    decayed = _decay(design.brake_rate, since - late)
-    share = math.exp(min(decayed - _decay(design.brake_rate, since), 0.0))
-    left = math.exp(min(-decayed, 0.0))
-    _feed_stop(kernel, joints, acting, payload)
-    extrapolate(kernel.q, kernel.qd, 0.5 * (1.0 + share) * design.ahead)
-    kernel.qd[:] = kernel.qd * share
-    x.allowed[:] = _kept(maximum(x.speed * left, p.slow), x.allowed)
-    kernel.brake_rate[0] = design.brake_rate * min(since / _RISE, 1.0)
-    kernel.load[:] = x.load
-    kernel.limit[:] = p.limit
-    kernel.damping[:] = design.brake_damping
-    kernel.allowed[:] = x.allowed
-    kernel.run()
-
-
-def _begin(x: Brake, joints: Joints, structure: Structure, design: Design, now: float) -> None:
-    x.enters = False
-    # a late state would be thrown by the hurry
-    urgent = x.urgent and design.late < _BEGUN * _RISE
-    x.begun = moment(now - (1.0 if urgent else _BEGUN) * _RISE, x.begun)
-    for j in range(len(x.speed)):
-        speed = abs(joints.qd[place_of(structure, j)])
-        x.speed[j] = speed * _URGENT if urgent else speed
-
-
-def _kept(new: Vector, old: Vector) -> Vector:
-    """Return new numbers, where they are some."""
-    return where(finite(new), new, old)
-
-
-def _decay(rate: float, since: float) -> float:
-    """Return by which power of e velocities have decayed at a time since the beginning."""
-    since = max(since, 0.0)
-    if since > _RISE:
-        return rate * (since - 0.5 * _RISE)
-    return rate * (0.5 * since * since / _RISE)
-
-
-def _feed_stop(kernel: StopKernel, joints: Joints, acting: Vector, payload: Vector) -> None:
-    kernel.q[:] = joints.q
-    kernel.qd[:] = joints.qd
-    kernel.acting[:] = acting
-    kernel.payload[:] = payload[:10]
-
-
-def gravity_of(kernel: StopKernel, joints: Joints, acting: Vector, payload: Vector) -> None:
-    """
-    Evaluate g(q) at the present state, which goes into ``kernel.gravity``.
+    Evaluate g(q) and what the driver adds, which the kernel has then.
 
     The checks before a start ask for it, also with unit vectors as gravity.
 
-    :param kernel: of the brake.
-    :param joints: the present state.
+    :param k: of the brake.
+    :param q: positions of all joints.
+    :param qd: velocities.
     :param acting: gravity, m/s^2.
-    :param payload: its ten numbers.
+    :param payload: has its ten numbers first.
     """
-    _feed_stop(kernel, joints, acting, payload)
-    kernel.run()
-
-
-def gravity_at(kernel: StopKernel, joints: Joints, s: Structure, q: Vector, acting: Vector,
-               payload: Vector) -> None:
-    """
-    Evaluate g(q) at positions that were not accepted, which goes into ``kernel.gravity``.
-
-    :param kernel: of the brake.
-    :param joints: positions of joints that nobody measures.
-    :param s: which joints are which.
-    :param q: positions of the others, rad or m.
-    :param acting: gravity, m/s^2.
-    :param payload: its ten numbers.
-    """
-    _feed_stop(kernel, joints, acting, payload)
-    for i in range(len(kernel.q)):
-        if s.measured[i] > 0.0:
-            kernel.q[i] = q[i]
-    kernel.run()
+    k(q=q, qd=qd, acting=acting, payload=payload[:10], brake_rate=0.0, load=0.0, limit=0.0,
+      damping=0.0, allowed=0.0)
 
 
 # -- the hold -------------------------------------------------------------------------------------
 
-def enter_hold(x: Hold, law: JointLaw, joints: Joints, structure: Structure, allowed: Vector,
-               load: Vector, speed: Vector) -> None:
+def hold_within(computed: Computed, p: StopLimits, k: JointKernel, joints: Joints,
+                structure: Structure, design: Design) -> None:
     """
-    Begin to hold.
+    Bound the law of a hold around g(q), and stiffen it.
 
-    Then the reference of the joints must begin at the present position with ``speed``, and come
-    to rest within ``switch_time``.
+    Its gains fit the described inertia. A light wrist with a load that is not described needs
+    more: as stiff as its damper can settle, and no stiffer than reaches the bound at
+    ``hold_distance``.
 
-    :param x: state of the hold.
-    :param law: state of the law of the joints.
+    :param computed: what the law gives, whose torque is changed.
+    :param p: limits of the hold.
+    :param k: of the law of the joints, which has computed.
     :param joints: the present state.
     :param structure: which joints are controlled.
-    :param allowed: velocities that braking has left; what shows more is noise, or a load.
-    :param load: torque that the robot shows besides g(q), N.m.
-    :param speed: gets the velocities.
+    :param design: damping.
     """
-    begin_joint_law(law)
-    x.warned = NEVER
-    for j in range(len(x.way)):
-        v = joints.qd[place_of(structure, j)]
-        speed[j] = min(max(v, -allowed[j]), allowed[j])
-        law.external[j] = load[j]
-        x.way[j] = 0.0
-
-
-def note_push(x: Hold, p: StopLimits, moved: Vector, y: Result, now: float) -> None:
-    """
-    Note by how much the reference gave way to a push, and say so now and then.
-
-    :param x: state of the hold.
-    :param p: limits.
-    :param moved: by how much it has, per joint.
-    :param y: result.
-    :param now: control time, s.
-    """
-    pushed = False
-    farthest = 0
-    for j in range(len(x.way)):
-        if math.isfinite(moved[j]):
-            pushed = pushed or moved[j] != 0.0
-            x.way[j] += moved[j]
-        if abs(x.way[j]) > abs(x.way[farthest]):
-            farthest = j
-    if not pushed or now - x.warned < _QUIET:
-        return
-    x.warned = moment(now, x.warned)
-    tell(y, LawWord.HOLD_YIELDS, farthest, abs(x.way[farthest]) + p.distance[farthest], 0.0, 0.0)
-
-
-def hold(x: JointLaw, p: LawGains, limits: StopLimits, kernel: LawKernel, own: JointInputs,
-         joints: Joints, structure: Structure, design: Design, reference: Matrix, side: Vector,
-         law: Vector, now: float) -> None:
-    """
-    Hold the robot, within bounds around g(q).
-
-    The reference has been advanced before, and has given way where the robot was pushed too far.
-
-    :param x: state of the law of the joints.
-    :param p: gains.
-    :param limits: limits of the hold.
-    :param kernel: of the law of the joints, whose common inputs are filled.
-    :param own: its other arrays.
-    :param joints: the present state.
-    :param structure: which joints are controlled.
-    :param design: gains of the hold.
-    :param reference: position, velocity and acceleration.
-    :param side: per joint 1 or -1 where the last torque was at a limit, else 0.
-    :param law: gets the torque, N.m.
-    :param now: control time, s.
-    """
-    if design.ahead != 0.0:
-        extrapolate(kernel.q, kernel.qd, design.ahead - design.unsaid)
-    joint_law(x, p, kernel, own, design.hold_stiffness, design.hold_damping,
-              design.hold_integral, 1.0, reference, side, now)
-    # The gains of the law fit the described inertia. A light wrist with a load that is not
-    # described needs more: as stiff as its damper can settle, and no stiffer than reaches the
-    # bound at hold_distance.
     settle = max(_SETTLE, 4.0 * design.feedback_delay / DAMPED)
-    for j in range(len(law)):
-        damping, bound = design.brake_damping[j], limits.push[j]
-        distance = limits.distance[j]
+    for j in range(len(computed.law)):
+        damping, bound = design.brake_damping[j], p.push[j]
         stiffness = damping / settle
-        if distance > 0.0:
-            stiffness = min(stiffness, bound / distance)
-        torque = kernel.law[j] + stiffness * own.error[j]
+        if p.distance[j] > 0.0:
+            stiffness = min(stiffness, bound / p.distance[j])
+        torque = computed.law[j] + stiffness * k.error[j]
         torque -= damping * joints.qd[place_of(structure, j)]
-        low, high = kernel.gravity[j] - bound, kernel.gravity[j] + bound
-        if torque < low:  # NaN stays
-            torque = low
-        elif torque > high:
-            torque = high
-        law[j] = torque
+        low, high = computed.gravity[j] - bound, computed.gravity[j] + bound
+        computed.law[j] = low if torque < low else high if torque > high else torque  # NaN stays

@@ -18,7 +18,7 @@ Payload and gravity: both go to a new value over a time, so that no torque jumps
 A payload is the vector of ten numbers (m, m c, I about the origin as xx xy xz yy yz zz) in the
 payload frame, in which inertias add and any mixture of two real ones is a real one; a ramp is
 therefore a straight line. Gravity is a vector in base coordinates, constant, or along a measured
-direction that must not become too old.
+direction that must not become too old: that of an IMU, by its orientation.
 """
 
 from __future__ import annotations
@@ -27,20 +27,20 @@ import math
 
 import numpy as np
 import numpy.typing as npt
-
 from rbd_ros.compiler.language.whole import where
-from rbd_ros.compiler.procedure import Vector
+from rbd_ros.compiler.procedure import Matrix, Vector
 from rbd_ros.compiler.records import field, Record
-from rbd_ros.control.interface.cause_codes import CauseCode
-from rbd_ros.control.interface.events import (
-    accuse, Event, NEVER, NOBODY, NONE, Result, tell)
-from rbd_ros.control.load.payload import about_origin, payload_vector
-from rbd_ros.control.load.words import LoadWord
+from rbd_ros.control.interface.causes import Cause
+from rbd_ros.control.interface.events import accuse, Event, NEVER, NOBODY, NONE, Result, tell
+from rbd_ros.control.interface.payload import about_origin, payload_vector
+from rbd_ros.control.interface.words import LoadWord
+from rbd_ros.control.joint_states.ages import Freshness, observe
+from rbd_ros.control.joint_states.sources import AgeLimits, Sources
 from rbd_ros.control.parameters.settings import Settings
 
-__all__ = ['apply_load', 'check_gravity', 'derive_load', 'fill_load', 'judge_weight', 'Load',
-           'LoadLimits', 'payload_of', 'restart_load', 'share_load', 'take_gravity',
-           'take_payload', 'update_load']
+__all__ = ['apply_load', 'check_gravity', 'derive_load', 'fill_load', 'find_down', 'judge_weight',
+           'Load', 'LoadLimits', 'payload_of', 'restart_load', 'share_load', 'take_gravity',
+           'take_payload', 'Tilt', 'update_load']
 
 
 class Load(Record):
@@ -116,12 +116,7 @@ def payload_of(settings: Settings) -> npt.NDArray[np.float64]:
 
 
 def restart_load(x: Load, p: LoadLimits) -> None:
-    """
-    Begin with the payload and the gravity of the parameters, when the robot is configured.
-
-    :param x: a new record.
-    :param p: parameters.
-    """
+    """Begin with the payload and the gravity of the parameters, when the robot is configured."""
     if _all_usable(p.gravity) and 0.0 <= p.size < NONE and 0.0 <= p.slew <= NONE:
         x.size = p.size
         x.slew = p.slew
@@ -133,13 +128,7 @@ def restart_load(x: Load, p: LoadLimits) -> None:
 
 
 def apply_load(x: Load, p: LoadLimits, now: float) -> None:
-    """
-    Take new parameters; those in force change nothing.
-
-    :param x: load.
-    :param p: parameters.
-    :param now: control time, s.
-    """
+    """Take new parameters; those in force change nothing."""
     changed = 0
     for i in range(10):
         if p.given[i] != x.given[i]:
@@ -167,9 +156,6 @@ def take_payload(x: Load, p: LoadLimits, u: Event, y: Result) -> None:
     """
     Begin a ramp to another payload, the first ten numbers of the event.
 
-    :param x: load.
-    :param p: parameters.
-    :param u: event.
     :param y: result; its answer refuses what is no payload.
     """
     if not _carry(x, u.now, u.numbers, p.ramp_time):
@@ -203,8 +189,6 @@ def take_gravity(x: Load, p: LoadLimits, u: Event, y: Result) -> None:
     """
     Take where down is: a unit vector in base coordinates, and the control time of measuring.
 
-    :param x: load.
-    :param p: parameters.
     :param u: event, with those four as its first numbers.
     :param y: result; its answer refuses what is no direction.
     """
@@ -218,13 +202,7 @@ def take_gravity(x: Load, p: LoadLimits, u: Event, y: Result) -> None:
 
 
 def update_load(x: Load, p: LoadLimits, now: float) -> None:
-    """
-    Advance payload and gravity to now, before a state is checked.
-
-    :param x: load.
-    :param p: parameters.
-    :param now: control time, s.
-    """
+    """Advance payload and gravity to now, before a state is checked."""
     _slew(x, p, now)
     _ramp(x, now)
 
@@ -234,12 +212,10 @@ def check_gravity(x: Load, p: LoadLimits, y: Result) -> bool:
     Return whether the direction of gravity is known; say so if it is not.
 
     :param x: load, just updated.
-    :param p: parameters.
-    :param y: result.
     """
     if x.known:
         return True
-    accuse(y, CauseCode.GRAVITY_STALE, LoadWord.GRAVITY_OLD, NOBODY, p.timeout, 0.0, 0.0)
+    accuse(y, Cause.GRAVITY_STALE, LoadWord.GRAVITY_OLD, NOBODY, p.timeout)
     return False
 
 
@@ -247,7 +223,6 @@ def share_load(x: Load, payload: Vector, gravity: Vector) -> None:
     """
     Copy what counts now to the inputs of a kernel.
 
-    :param x: load.
     :param payload: ten numbers of the kernel.
     :param gravity: three numbers of the kernel.
     """
@@ -326,3 +301,43 @@ def _all_usable(values: Vector) -> bool:
 def _keep(held: Vector, values: Vector) -> None:
     """Keep what was given; what is no number counts as never taken."""
     held[:] = where(abs(values) < NONE, values, NONE)
+
+
+class Tilt(Record):
+    """A message of an IMU, and what it says of gravity."""
+
+    now: float = field('', 's', 'control time of reception')
+    stamp_s: float = field('', 's', 'its stamp, whole seconds')
+    stamp_ns: float = field('', 'ns', 'the rest of it')
+    missing: bool = field('', '', 'whether the IMU reports that it has no orientation')
+    word: float = field('', '', 'what is wrong with it, see LoadWord; 0: nothing')
+    a: float = field('', '', 'number of the sentence')
+    fresh: bool = field('', '', 'whether it may be used: its stream has proved to be fresh')
+    turn: Vector = field('4', '', 'quaternion x, y, z, w from the IMU to the world, whose z is up')
+    axes: Matrix = field('3 3', '', 'axes of the IMU as columns, in the base')
+    down: Vector = field('4', '', 'unit vector in the base, then the control time of measuring, s')
+
+
+def find_down(x: Tilt, sources: Sources, p: AgeLimits) -> None:
+    """
+    Find where down is.
+
+    :param x: message; its ``word`` says what is wrong.
+    :param sources: what was received before, of one kind.
+    :param p: how a stream proves that it is fresh.
+    """
+    x.fresh, x.word, x.a = False, 0.0, 0.0
+    if x.missing:
+        x.word = LoadWord.NO_ORIENTATION
+        return
+    size = math.sqrt(x.turn[0] * x.turn[0] + x.turn[1] * x.turn[1] + x.turn[2] * x.turn[2]
+                     + x.turn[3] * x.turn[3])
+    if not 0.9 < size < 1.1:
+        x.word, x.a = LoadWord.BAD_QUATERNION, size
+        return
+    a, b, c, w = x.turn[0] / size, x.turn[1] / size, x.turn[2] / size, x.turn[3] / size
+    for i in range(3):  # the third row of the rotation is where the world's z is in the IMU
+        x.down[i] = -(x.axes[i, 0] * 2.0 * (a * c - b * w) + x.axes[i, 1] * 2.0 * (b * c + a * w)
+                      + x.axes[i, 2] * (1.0 - 2.0 * (a * a + b * b)))
+    if observe(sources, p, 0, x.now, x.stamp_s, x.stamp_ns) == Freshness.FRESH:
+        x.fresh, x.down[3] = True, x.now - sources.excess[0]

@@ -12,4 +12,4 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Bounds that are watched while torque is sent."""
+"""What is checked before the first torque, and bounds that are watched from then on."""

@@ -15,26 +15,184 @@
 """
 Faults that are detected while the state is good, as procedures.
 
-Too fast, too far from the reference, too slow, not the described robot; and states that are not
-plausible: positions that do not match velocities, or that are outside of the range of their joint.
-What is wrong is an accusation, which the supervisor answers.
+Too fast, too far from the reference, too slow; a joint that runs away while the torque ramps in,
+so that the robot is not the described one; and states that are not plausible: positions that do
+not match velocities, or that are outside of the range of their joint. What is wrong is an
+accusation, which the supervisor answers.
 """
 
 from __future__ import annotations
 
+import numpy as np
 from rbd_ros.compiler.procedure import Vector
 from rbd_ros.compiler.records import field, group, Record
-from rbd_ros.control.interface.cause_codes import CauseCode
+from rbd_ros.control.interface.causes import Cause
 from rbd_ros.control.interface.events import accuse, Joints, NEVER, NOBODY, NONE, Result
-from rbd_ros.control.monitors.monitor_parameters import MonitorParameters
-from rbd_ros.control.monitors.motion_watch import arm_motion, check_motion, MotionWatch
+from rbd_ros.control.interface.words import SupervisorWord
 from rbd_ros.control.numerics.patience import is_calm, Patience, restart_patience, runs_out
 from rbd_ros.control.parameters.robot_values import WINDOW
+from rbd_ros.control.parameters.settings import Settings
 from rbd_ros.control.supervisor.states import StateCode
-from rbd_ros.control.supervisor.words import SupervisorWord
 
-__all__ = ['begin_watch', 'changed_law', 'check_plausible', 'check_watch', 'first_beyond',
-           'Plausible', 'restart_plausible', 'Watch']
+__all__ = ['begin_watch', 'changed_law', 'check_plausible', 'check_watch', 'fill_monitors',
+           'first_beyond', 'MonitorParameters', 'MotionWatch', 'Plausible', 'restart_plausible',
+           'Watch']
+
+
+class MonitorParameters(Record):
+    """What a robot, its sensors and its operators may do."""
+
+    velocity_patience: float = field('', 's', 'for which velocities and positions may be wrong')
+    tracking_patience: float = field('', 's', 'for which a tracking error may be too large')
+    minimum_rate: float = field('', 'Hz', 'of joint states')
+    watch_time: float = field('', 's', 'from the first torque in which a motion is watched')
+    distance: float = field('', 'rad or m', 'that a joint may move by itself in that time')
+    gained: float = field('', 'rad/s or m/s', 'that it may gain, in two states in a row')
+    acceleration: float = field('', 'rad/s^2 or m/s^2', 'that it may show, filtered')
+    dead_man_timeout: float = field('', 's', 'within which the next signal must come; 0: none')
+    refusals: float = field('', '', 'references in a row that are too many if refused; 0: any '
+                                    'number is tolerated')
+    velocity: Vector = field('n', 'rad/s or m/s', 'largest velocities', NONE)
+    tracking: Vector = field('n', 'rad or m', 'largest tracking errors', NONE)
+    task_error: Vector = field('2', 'rad, m', 'largest tracking errors of the tip', NONE)
+    differenced: Vector = field('n', 'rad/s or m/s', 'largest velocities of positions', NONE)
+    middle: Vector = field('n', 'rad or m', 'of the range of each joint')
+    reach: Vector = field('n', 'rad or m', 'largest distance from there', NONE)
+    zone_lower: Vector = field('n', 'rad or m', 'positions below which a barrier pushes up', -NONE)
+    zone_upper: Vector = field('n', 'rad or m', 'positions above which one pushes down', NONE)
+
+
+def fill_monitors(p: MonitorParameters, settings: Settings) -> None:
+    """
+    Take the bounds; ordinary Python.
+
+    :param p: takes them.
+    :param settings: valid set.
+    """
+    number, robot = settings.number, settings.robot
+    p.velocity_patience = min(number('velocity_patience'), NONE)
+    p.tracking_patience = min(number('tracking_patience'), NONE)
+    p.minimum_rate = number('minimum_rate')
+    p.watch_time = max(number('ramp_time'), number('start.watch_time'))
+    p.distance = min(number('start.distance'), NONE)
+    p.gained = min(number('start.velocity'), NONE)
+    p.acceleration = min(number('start.acceleration'), NONE)
+    p.dead_man_timeout = number('dead_man_timeout')
+    p.refusals = settings.integer('reference.refusals')
+    middle, reach = settings.position_range
+    margin = settings.barrier_margins
+    for target, values in (
+            (p.velocity, settings.velocity_limits), (p.tracking, settings.joints(
+                'tracking_limits')), (p.task_error, settings.task_errors),
+            (p.differenced, settings.differenced_limits), (p.middle, middle), (p.reach, reach),
+            (p.zone_lower, np.array(robot.pick(robot.model.lower)) + margin),
+            (p.zone_upper, np.array(robot.pick(robot.model.upper)) - margin)):
+        target[:] = np.clip(values, -NONE, NONE)
+
+
+#: s; time constant of the filter of accelerations
+_FILTER = 0.01
+
+
+class MotionWatch(Record):
+    """What a robot does with its first torques."""
+
+    armed: float = field('', '', '1 while it is watched')
+    begin: float = field('', 's', 'control time of the first torque')
+    time: float = field('', 's', 'control time of the last state')
+    fast: float = field('', '', 'states in a row in which a joint was too fast')
+    joint: float = field('', '', 'that ran away', NOBODY)
+    a: float = field('', '', 'first number about it')
+    b: float = field('', '', 'second number')
+    start: Vector = field('n', 'rad or m', 'positions at the first torque')
+    first: Vector = field('n', 'rad/s or m/s', 'speeds at the first torque')
+    pushed: Vector = field('n', '', '1 or -1 where a barrier pushes a joint up or down')
+    qd: Vector = field('n', 'rad/s or m/s', 'velocities of the last state')
+    qdd: Vector = field('n', 'rad/s^2 or m/s^2', 'accelerations behind a filter')
+
+    def arm(self, p: MonitorParameters, now: float, q: Vector, qd: Vector) -> None:
+        """
+        Begin to watch.
+
+        :param now: control time, s, finite.
+        :param q: positions.
+        :param qd: velocities.
+        """
+        for j in range(len(q)):
+            self.start[j], self.qd[j], self.qdd[j], self.first[j] = q[j], qd[j], 0.0, abs(qd[j])
+            below, above = q[j] < p.zone_lower[j], q[j] > p.zone_upper[j]
+            self.pushed[j] = (1.0 if below else 0.0) - (1.0 if above else 0.0)
+        self.fast = 0.0
+        self.begin, self.time, self.armed = now, now, 1.0
+
+    def check(self, p: MonitorParameters, now: float, q: Vector, qd: Vector, rests: int) -> int:
+        """
+        Check one state; ``joint``, ``a`` and ``b`` are what a sentence says.
+
+        :param now: control time, s, finite.
+        :param q: positions.
+        :param qd: velocities.
+        :param rests: 1 if the law wants no motion; where it does, only accelerations count.
+        :returns: word of what is wrong; 0: nothing.
+        """
+        if now - self.begin > p.watch_time:
+            self.armed = 0.0
+            return 0
+        dt = now - self.time
+        if dt > 0.0:
+            for j in range(len(qd)):
+                change = dt / (dt + _FILTER) * ((qd[j] - self.qd[j]) / dt - self.qdd[j])
+                self.qdd[j] = min(max(self.qdd[j] + change, -NONE), NONE)
+                self.qd[j] = qd[j]
+            self.time = now
+        if rests > 0:
+            word = self._drift(p, now - self.begin, q, qd)
+            if word > 0:
+                return word
+        else:
+            for j in range(len(q)):
+                self.start[j], self.first[j] = q[j], abs(qd[j])
+        return self._jolt(p)
+
+    def _jolt(self, p: MonitorParameters) -> int:
+        """Look for a joint with a large acceleration."""
+        k = 0
+        for j in range(len(self.qdd)):
+            if abs(self.qdd[j]) > abs(self.qdd[k]):
+                k = j
+        if not abs(self.qdd[k]) > p.acceleration:
+            return 0
+        self.joint, self.a, self.b = k, self.qdd[k], 0.0
+        return SupervisorWord.ACCELERATES
+
+    def _drift(self, p: MonitorParameters, spent: float, q: Vector, qd: Vector) -> int:
+        """Look for a joint that moves by itself and is not pushed by a barrier."""
+        k, most = 0, self._moved(q, 0)
+        for j in range(len(q)):
+            if self._moved(q, j) > most:
+                k, most = j, self._moved(q, j)
+        if most > p.distance:
+            self.joint, self.a, self.b = k, min(most, NONE), spent
+            return SupervisorWord.MOVED
+        k, most = 0, self._gained(qd, 0)
+        for j in range(len(qd)):
+            if self._gained(qd, j) > most:
+                k, most = j, self._gained(qd, j)
+        self.fast = self.fast + 1.0 if most > p.gained else 0.0
+        if not self.fast > 1.0:
+            return 0
+        self.joint, self.a, self.b = k, qd[k], spent
+        return SupervisorWord.MOVES
+
+    def _moved(self, q: Vector, j: int) -> float:
+        """Return how far a joint has moved by itself."""
+        way = q[j] - self.start[j]
+        return 0.0 if way * self.pushed[j] > 0.0 else abs(way)
+
+    def _gained(self, qd: Vector, j: int) -> float:
+        """Return the speed that a joint has gained by itself."""
+        return 0.0 if qd[j] * self.pushed[j] > 0.0 else abs(qd[j]) - self.first[j]
+
 
 #: s from the first torque within which a fault names its likely causes
 _EARLY = 5.0
@@ -78,24 +236,18 @@ def begin_watch(x: Watch, p: MonitorParameters, now: float, q: Vector, qd: Vecto
     """
     Record that torque begins.
 
-    :param x: monitors.
-    :param p: their parameters.
     :param now: control time, s, finite.
     :param q: positions of the controlled joints.
     :param qd: their velocities.
     """
-    arm_motion(x.motion, p, now, q, qd)
+    x.motion.arm(p, now, q, qd)
     x.began, x.hint = now, 1.0
     restart_patience(x.speed)
     changed_law(x)
 
 
 def changed_law(x: Watch) -> None:
-    """
-    Forget the tracking error of another law.
-
-    :param x: monitors.
-    """
+    """Forget the tracking error of another law."""
     restart_patience(x.error)
     restart_patience(x.lead)
 
@@ -106,8 +258,6 @@ def check_watch(x: Watch, p: MonitorParameters, joints: Joints, y: Result, now: 
     """
     Check for faults that are detected while the state is good.
 
-    :param x: monitors.
-    :param p: their parameters.
     :param joints: has the rate of states.
     :param y: takes what is wrong.
     :param now: control time, s, finite.
@@ -123,17 +273,17 @@ def check_watch(x: Watch, p: MonitorParameters, joints: Joints, y: Result, now: 
     """
     j = first_beyond(qd, p.velocity)
     if runs_out(x.speed, p.velocity_patience, now, _bad(j)):
-        accuse(y, CauseCode.OVER_SPEED, _fast_word(qd[j], SupervisorWord.TOO_FAST), j, qd[j],
+        accuse(y, Cause.OVER_SPEED, _fast_word(qd[j], SupervisorWord.TOO_FAST), j, qd[j],
                p.velocity[j], _explained(x, now))
     if joints.rate_low > 0.0:
-        accuse(y, CauseCode.LOW_RATE, SupervisorWord.LOW_RATE, NOBODY, joints.rate,
-               p.minimum_rate, 0.0)
+        accuse(y, Cause.LOW_RATE, SupervisorWord.LOW_RATE, NOBODY, joints.rate,
+               p.minimum_rate)
     if state == StateCode.RUNNING:
         _check_error(x, p, y, now, tracks, leads, error, lead)
     if x.motion.armed > 0.0 and StateCode.RAMPING_IN <= state <= StateCode.RUNNING:
-        word = check_motion(x.motion, p, now, q, qd, rests)
+        word = x.motion.check(p, now, q, qd, rests)
         if word > 0:
-            accuse(y, CauseCode.WRONG_MODEL, word, int(x.motion.joint), x.motion.a, x.motion.b,
+            accuse(y, Cause.WRONG_MODEL, word, int(x.motion.joint), x.motion.a, x.motion.b,
                    _explained(x, now))
     return (not joints.rate_low > 0.0 and not x.motion.armed > 0.0 and is_calm(x.speed)
             and is_calm(x.error) and is_calm(x.lead))
@@ -145,13 +295,13 @@ def _check_error(x: Watch, p: MonitorParameters, y: Result, now: float, tracks: 
     if tracks > 0:
         j = first_beyond(error, p.tracking)
         if runs_out(x.error, p.tracking_patience, now, _bad(j)):
-            accuse(y, CauseCode.TRACKING, SupervisorWord.FAR_FROM_REFERENCE, j, error[j],
+            accuse(y, Cause.TRACKING, SupervisorWord.FAR_FROM_REFERENCE, j, error[j],
                    p.tracking[j], _explained(x, now))
     elif leads > 0:
         k = first_beyond(lead, p.task_error)
         if runs_out(x.lead, p.tracking_patience, now, _bad(k)):
             word = SupervisorWord.ORIENTATION_FAR if k == 0 else SupervisorWord.POSITION_FAR
-            accuse(y, CauseCode.TRACKING, word, NOBODY, lead[k], p.task_error[k],
+            accuse(y, Cause.TRACKING, word, NOBODY, lead[k], p.task_error[k],
                    _explained(x, now))
 
 
@@ -170,11 +320,7 @@ def _explained(x: Watch, now: float) -> float:
 # -- its sensors ----------------------------------------------------------------------------------
 
 def restart_plausible(x: Plausible) -> None:
-    """
-    Forget what was seen.
-
-    :param x: monitors.
-    """
+    """Forget what was seen."""
     restart_patience(x.mismatch)
     restart_patience(x.differenced)
     restart_patience(x.outside)
@@ -185,8 +331,6 @@ def check_plausible(x: Plausible, p: MonitorParameters, joints: Joints, y: Resul
     """
     Check whether a state is plausible.
 
-    :param x: monitors.
-    :param p: their parameters.
     :param joints: has what positions have shown against velocities.
     :param y: takes what is wrong.
     :param now: control time, s, finite.
@@ -198,18 +342,17 @@ def check_plausible(x: Plausible, p: MonitorParameters, joints: Joints, y: Resul
     """
     j = first_beyond(joints.mismatch, joints.allowed)
     if runs_out(x.mismatch, p.velocity_patience, now, _bad(j)):
-        accuse(y, CauseCode.IMPLAUSIBLE, SupervisorWord.MISMATCH, j, _shown(joints, qd, j), qd[j],
-               0.0)
+        accuse(y, Cause.IMPLAUSIBLE, SupervisorWord.MISMATCH, j, _shown(joints, qd, j), qd[j])
     j = _too_fast(p, joints, qd)
     if runs_out(x.differenced, p.velocity_patience, now, _bad(j)):
         shown = _shown(joints, qd, j)
-        accuse(y, CauseCode.OVER_SPEED, _fast_word(shown, SupervisorWord.POSITIONS_TOO_FAST), j,
-               shown, p.differenced[j], 0.0)
+        accuse(y, Cause.OVER_SPEED, _fast_word(shown, SupervisorWord.POSITIONS_TOO_FAST), j,
+               shown, p.differenced[j])
     j = _outside(p, q)
     if runs_out(x.outside, p.velocity_patience, now, _bad(j)):
-        accuse(y, CauseCode.IMPLAUSIBLE, SupervisorWord.OUT_OF_RANGE, j, q[j], 0.0, 0.0)
+        accuse(y, Cause.IMPLAUSIBLE, SupervisorWord.OUT_OF_RANGE, j, q[j])
     if stuck != NOBODY:
-        accuse(y, CauseCode.FROZEN, SupervisorWord.REPEATS, stuck, q[stuck], 0.0, 0.0)
+        accuse(y, Cause.FROZEN, SupervisorWord.REPEATS, stuck, q[stuck])
     return (joints.calm > 0.0 and not repeats > 0 and is_calm(x.mismatch)
             and is_calm(x.differenced) and is_calm(x.outside))
 

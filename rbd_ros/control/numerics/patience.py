@@ -56,7 +56,6 @@ def runs_out(x: Patience, most: float, now: float, bad: int) -> bool:
     """
     Take one sample; it counts until the next one.
 
-    :param x: counter.
     :param most: s after which it has run out; 0, or no number: at once.
     :param now: time of the sample, s, finite.
     :param bad: 1 if something is wrong in it, else 0.

@@ -25,7 +25,6 @@ def place_of(s: Structure, j: int) -> int:
     """
     Return the place of a controlled joint among the joints of the model.
 
-    :param s: which joints are which.
     :param j: its place among the controlled ones.
     """
     place = s.index[j]

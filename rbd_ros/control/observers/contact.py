@@ -27,21 +27,22 @@ import math
 
 import numpy as np
 
-from rbd_ros.compiler.procedure import Vector
-from rbd_ros.control.interface.cause_codes import CauseCode
+from rbd_ros.compiler.procedure import Matrix, Vector
+from rbd_ros.control.interface.causes import Cause
 from rbd_ros.control.interface.events import (
     accuse, Joints, NEVER, NOBODY, NONE, Result, Structure, tell)
+from rbd_ros.control.interface.words import ObserverWord
+from rbd_ros.control.kernels.declared import ContactKernel, MomentumKernel
 from rbd_ros.control.numerics.places import place_of
 from rbd_ros.control.observers.contact_records import (
-    Contact, ContactKernel, ContactParameters, ContactRoom, REACTIONS)
+    Contact, ContactParameters, ContactRoom, REACTIONS)
 from rbd_ros.control.observers.frame_contact import find_energy, find_wrench
-from rbd_ros.control.observers.momentum import (
-    is_finite_momentum, is_time, MomentumKernel, reset_momentum, settled, update_momentum)
-from rbd_ros.control.observers.words import ObserverWord
+from rbd_ros.control.observers.momentum import is_time, settled
+from rbd_ros.control.observers.observer import Observer
 from rbd_ros.control.parameters.settings import Settings
 
-__all__ = ['check_contact', 'feel_contact', 'fill_contact', 'is_watched', 'restart_contact',
-           'returns_clear']
+__all__ = ['check_contact', 'fill_contact', 'is_watched', 'locate_contact', 'observe_contact',
+           'restart_contact', 'returns_clear']
 
 #: s without an observation after which what was observed is forgotten
 _GAP = 0.1
@@ -103,50 +104,64 @@ def restart_contact(x: Contact) -> None:
 
 
 def _forget(x: Contact) -> None:
-    reset_momentum(x.momentum)
-    x.excess = 0.0
-    for i in range(len(x.external)):
-        x.external[i] = 0.0
-        x.mean[i] = 0.0
-    for i in range(6):
-        x.wrench[i] = 0.0
-    x.mass, x.speed, x.energy = 0.0, 0.0, 0.0
+    x.momentum.reset()
+    x.external[:] = x.mean[:] = x.wrench[:] = 0.0
+    x.excess, x.mass, x.speed, x.energy = 0.0, 0.0, 0.0, 0.0
 
 
-def feel_contact(x: Contact, p: ContactParameters, room: ContactRoom, momentum: MomentumKernel,
-                 kernel: ContactKernel, joints: Joints, s: Structure, acted: Vector, acts: float,
-                 torque: Vector, now: float) -> None:
+def observe_contact(x: Contact, p: ContactParameters, k: MomentumKernel, joints: Joints,
+                    s: Structure, o: Observer, torque: Vector, now: float) -> bool:
     """
-    Feel a state, after the observer of the load has taken it.
+    Observe torques, and take away what shows without a contact; return whether there is a state.
 
     :param x: contact.
     :param p: thresholds.
-    :param room: for matrices.
-    :param momentum: evaluated at the state.
-    :param kernel: is evaluated there.
+    :param k: evaluated at the state.
     :param joints: the state.
     :param s: which joints are which.
-    :param acted: mean torque that the state answers to, N.m.
-    :param acts: 1 if that is known.
+    :param o: observer of the load, which has taken the state.
     :param torque: total that acts from now on, N.m.
     :param now: control time, s.
     """
     elapsed = now - x.time
     if not is_time(now):
         _forget(x)
-        return
+        return False
     x.time = now
     if not 0.0 < elapsed <= _GAP:
         _forget(x)
-    _observe(x, p, momentum, joints, s, acted, acts, torque, elapsed)
-    for j in range(len(kernel.q)):
-        kernel.q[j] = joints.q[j]
-        kernel.qd[j] = joints.qd[j]
-    kernel.run()
-    find_wrench(x.wrench, room, kernel.J, x.external)
-    find_energy(x, room, momentum.H, kernel.J, kernel.velocity, s)
-    if not (is_finite_momentum(x.momentum) and _are_numbers(x.external)
-            and _are_numbers(x.wrench) and _is_number(x.energy)):
+    fastest = p.bandwidth
+    if joints.differenced > 0.0 and p.velocity_filter > 0.0:
+        fastest = min(fastest, _COARSE / p.velocity_filter)
+    known = x.momentum.known > 0.0
+    x.gain[:] = max(0.0, min(fastest, NONE))  # 0 if that is no number
+    x.momentum.update(k, torque, elapsed, x.gain, o.acted, o.acts)
+    for i in range(len(x.gain)):
+        v = joints.qd[place_of(s, i)]
+        rubs = p.coulomb[i] * _tanh(v / p.friction_speed[i]) + p.viscous[i] * v
+        if known:
+            x.mean[i] += settled(x.gain[i] * elapsed) * (p.offset[i] - rubs - x.mean[i])
+        x.external[i] = x.momentum.torque[i] - x.mean[i]
+    return True
+
+
+def locate_contact(x: Contact, p: ContactParameters, room: ContactRoom, k: ContactKernel,
+                   H: Matrix, joints: Joints, s: Structure) -> None:
+    """
+    Find what the observed torques are at the frame, and compare them with their thresholds.
+
+    :param x: contact, which has observed the state.
+    :param p: thresholds.
+    :param room: for matrices.
+    :param k: evaluated at the state.
+    :param H: inertia matrix there.
+    :param joints: the state.
+    :param s: which joints are which.
+    """
+    find_wrench(x.wrench, room, k.J, x.external)
+    find_energy(x, room, H, k.J, k.velocity, s)
+    if not (x.momentum.is_finite() and all(abs(x.external) <= NONE)
+            and all(abs(x.wrench) <= NONE) and abs(x.energy) <= NONE):
         _forget(x)  # nothing can be learned from an absurd velocity
         return
     _compare(x, p, joints, s)
@@ -181,24 +196,6 @@ def returns_clear(x: Contact, since: float, now: float, y: Result) -> None:
         _say(x, NONE, now, y)
 
 
-def _observe(x: Contact, p: ContactParameters, kernel: MomentumKernel, joints: Joints,
-             s: Structure, acted: Vector, acts: float, torque: Vector, elapsed: float) -> None:
-    """Observe torques, and take away what shows without a contact."""
-    fastest = p.bandwidth
-    if joints.differenced > 0.0 and p.velocity_filter > 0.0:
-        fastest = min(fastest, _COARSE / p.velocity_filter)
-    known = x.momentum.known > 0.0
-    for i in range(len(x.gain)):
-        x.gain[i] = max(0.0, min(fastest, NONE))  # 0 if that is no number
-    update_momentum(x.momentum, kernel, torque, elapsed, x.gain, acted, acts)
-    for i in range(len(x.gain)):
-        v = joints.qd[place_of(s, i)]
-        rubs = p.coulomb[i] * _tanh(v / p.friction_speed[i]) + p.viscous[i] * v
-        if known:
-            x.mean[i] += settled(x.gain[i] * elapsed) * (p.offset[i] - rubs - x.mean[i])
-        x.external[i] = x.momentum.torque[i] - x.mean[i]
-
-
 def _compare(x: Contact, p: ContactParameters, joints: Joints, s: Structure) -> None:
     """Find who feels the largest share of its threshold."""
     x.excess, x.joint, x.axis = 0.0, NOBODY, NOBODY
@@ -228,7 +225,7 @@ def _say(x: Contact, reaction: float, now: float, y: Result) -> None:
     x.found_torque = felt
     about = float(k) if k != NOBODY else abs(felt) / max(x.excess, _TINY)
     if reaction > 1.0:
-        accuse(y, CauseCode.CONTACT, word, i, felt, about, x.found_force)
+        accuse(y, Cause.CONTACT, word, i, felt, about, x.found_force)
     else:
         tell(y, word, i, felt, about, x.found_force)
 
@@ -237,14 +234,3 @@ def _tanh(a: float) -> float:
     """Return the hyperbolic tangent."""
     e = math.exp(2.0 * min(max(a, -_FLAT), _FLAT))
     return (e - 1.0) / (e + 1.0)
-
-
-def _are_numbers(values: Vector) -> bool:
-    for i in range(len(values)):
-        if not _is_number(values[i]):
-            return False
-    return True
-
-
-def _is_number(value: float) -> bool:
-    return abs(value) <= NONE

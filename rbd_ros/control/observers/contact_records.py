@@ -12,20 +12,16 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""What is known of a contact, what counts as one, and the kernel that finds it."""
+"""What is known of a contact, and what counts as one."""
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
-from rbd_ros.compiler import Bound
-from rbd_ros.compiler.procedure import Kernel, Matrix, Vector
+from rbd_ros.compiler.procedure import Matrix, Vector
 from rbd_ros.compiler.records import field, group, Record
 from rbd_ros.control.interface.events import NEVER, NOBODY
 from rbd_ros.control.observers.momentum import Momentum
 
-__all__ = ['Contact', 'contact_kernel', 'ContactKernel', 'ContactParameters', 'ContactRoom',
-           'REACTIONS']
+__all__ = ['Contact', 'ContactParameters', 'ContactRoom', 'REACTIONS']
 
 #: what may follow a contact, in the order of their codes
 REACTIONS = ('off', 'report', 'stop', 'float', 'comply', 'retract')
@@ -79,25 +75,3 @@ class Contact(Record):
     gain: Vector = field('n', '1/s', 'bandwidth of the last observation')
     wrench: Vector = field('6', 'N.m, N', 'at the frame that explains the torque')
     momentum: Momentum = group(Momentum)
-
-
-class ContactKernel(NamedTuple):
-    """The kernel 'contact': where the frame goes."""
-
-    run: Kernel
-    q: Vector
-    qd: Vector
-    acting: Vector
-    payload: Vector
-    J: Matrix
-    velocity: Vector
-
-
-def contact_kernel(bound: Bound) -> ContactKernel:
-    """
-    Return the kernel with its arrays.
-
-    :param bound: kernel 'contact'.
-    """
-    x, y = bound.inputs, bound.outputs
-    return ContactKernel(bound, x['q'], x['qd'], x['gravity'], x['payload'], y['J'], y['velocity'])

@@ -21,8 +21,8 @@ import math
 import numpy as np
 import numpy.typing as npt
 from rbd_ros.compiler import Bound
-from rbd_ros.control.observers.momentum import (
-    Momentum, MomentumKernel, reset_momentum, update_momentum)
+from rbd_ros.control.kernels.declared import MomentumKernel
+from rbd_ros.control.observers.momentum import Momentum
 
 __all__ = ['external_wrench', 'ExternalTorque']
 
@@ -39,16 +39,13 @@ class ExternalTorque:
         :param report: kernel, evaluated at each state before ``update``.
         :param count: number of driven joints.
         """
-        inputs, outputs = report.inputs, report.outputs
-        self._qd = np.zeros(count)
-        self._kernel = MomentumKernel(
-            report, inputs['q'], self._qd, outputs['H'], outputs['bias'], outputs['gravity'],
-            inputs['gravity'], inputs['payload'])
-        self._momentum = Momentum({'n': count, 'm': count})
+        sizes = {'n': count, 'm': count}
+        self._report, self._kernel = report.outputs, MomentumKernel.idle(report, sizes)
+        self._momentum = Momentum(sizes)
 
     def reset(self) -> None:
         """Forget everything, after a gap."""
-        reset_momentum(self._momentum)
+        self._momentum.reset()
 
     def update(self, qd: Array, torque: Array, dt: float, gain: Array) -> Array:
         """
@@ -60,8 +57,9 @@ class ExternalTorque:
         :param gain: bandwidth per joint, 1/s.
         :returns: estimate of the external torque, N.m.
         """
-        self._qd[:] = qd
-        update_momentum(self._momentum, self._kernel, torque, dt, gain, torque, 1.0)
+        self._kernel.qd[:] = qd
+        self._kernel.H[:], self._kernel.bias[:] = self._report['H'], self._report['bias']
+        self._momentum.update(self._kernel, torque, dt, gain, torque, 1.0)
         return self._momentum.torque
 
 

@@ -34,10 +34,9 @@ import math
 from rbd_ros.compiler.procedure import Vector
 from rbd_ros.compiler.records import field, group, Record
 from rbd_ros.control.interface.events import Joints, NOBODY, NONE, Structure
+from rbd_ros.control.kernels.declared import MomentumKernel
 from rbd_ros.control.numerics.places import place_of
-from rbd_ros.control.observers.momentum import (
-    are_finite, is_finite_momentum, Momentum, MomentumKernel, reset_momentum, settled,
-    take_momentum, update_momentum)
+from rbd_ros.control.observers.momentum import are_finite, Momentum, settled
 
 __all__ = ['count_witnesses', 'feel', 'Felt', 'follow_joint', 'forget_suspect',
            'HiddenMotion', 'update_hidden_motion']
@@ -179,8 +178,8 @@ def _has_settled(x: HiddenMotion) -> bool:
 
 def _begin(x: Felt, kernel: MomentumKernel, before: Vector, s: Structure, tau: Vector) -> None:
     """Take the state before the halt: where the robot is, with the velocities that it had."""
-    reset_momentum(x.momentum)
-    take_momentum(x.momentum, kernel, tau)
+    x.momentum.reset()
+    x.momentum.take(kernel, tau)
     for k in range(len(x.change)):
         x.momentum.qd[place_of(s, k)] = before[k]
         x.usual[k] = 0.0
@@ -190,7 +189,7 @@ def _begin(x: Felt, kernel: MomentumKernel, before: Vector, s: Structure, tau: V
 def _update(x: Felt, kernel: MomentumKernel, tau: Vector, dt: float, gain: Vector, learnt: float,
             acted: Vector, acts: float) -> None:
     """Take a state; as many periods have shown what acts anyway, 0: nothing is learnt."""
-    update_momentum(x.momentum, kernel, tau, dt, gain, acted, acts)
+    x.momentum.update(kernel, tau, dt, gain, acted, acts)
     for k in range(len(x.change)):
         found = x.momentum.unexplained[k]
         if learnt > 0.0:
@@ -228,11 +227,11 @@ def _check(x: HiddenMotion) -> None:
 
 
 def _is_finite(x: Felt) -> bool:
-    return is_finite_momentum(x.momentum) and are_finite(x.usual) and are_finite(x.change)
+    return x.momentum.is_finite() and are_finite(x.usual) and are_finite(x.change)
 
 
 def _clear(x: Felt) -> None:
-    reset_momentum(x.momentum)
+    x.momentum.reset()
     for k in range(len(x.change)):
         x.usual[k] = 0.0
         x.change[k] = 0.0

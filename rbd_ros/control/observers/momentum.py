@@ -26,15 +26,13 @@ columns. The observer filters what the model does not explain:
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
 
-from rbd_ros.compiler.kernel import Bound
-from rbd_ros.compiler.procedure import Kernel, Matrix, Vector
+from rbd_ros.compiler.language.whole import dot, total
+from rbd_ros.compiler.procedure import Matrix, Vector
 from rbd_ros.compiler.records import field, Record
+from rbd_ros.control.kernels.declared import MomentumKernel as MomentumKernel
 
-__all__ = ['are_finite', 'is_finite_momentum', 'is_time', 'Momentum', 'momentum_kernel',
-           'MomentumKernel', 'reset_momentum', 'settled', 'take_momentum',
-           'update_momentum']
+__all__ = ['are_finite', 'is_time', 'Momentum', 'settled']
 
 #: s; times beyond are none
 _LATEST = 1e17
@@ -57,76 +55,50 @@ class Momentum(Record):
     bias: Vector = field('n', 'N.m or N', 'C with gravity at the last state')
     tau: Vector = field('n', 'N.m or N', 'torque that acts since then')
 
+    def is_finite(self) -> bool:
+        """Return whether nothing absurd was learned."""
+        found = total(self.torque) + total(self.unexplained) + total(self.bias) + total(self.tau)
+        for i in range(len(self.torque)):
+            found += total(self.H[i])
+        return math.isfinite(found + total(self.qd))
 
-class MomentumKernel(NamedTuple):
-    """
-    The kernel 'momentum' with its arrays.
+    def take(self, k: MomentumKernel, tau: Vector) -> None:
+        """Take a state, where the kernel was evaluated; ``tau`` acts from now on."""
+        self.H[:] = k.H
+        self.qd[:] = k.qd
+        self.bias[:] = k.bias
+        self.tau[:] = tau
+        self.known = 1.0
 
-    :param q: input, positions of all joints of the model.
-    :param qd: input, velocities.
-    :param H: rows of the inertia matrix of the controlled joints.
-    :param bias: C(q, qd) with gravity.
-    :param gravity: g(q).
-    :param acting: input, gravity in base coordinates.
-    :param payload: input, its ten numbers.
-    """
+    def update(self, k: MomentumKernel, tau: Vector, dt: float, gain: Vector, acted: Vector,
+               acts: float) -> None:
+        """
+        Take the state at the end of a period.
 
-    run: Kernel
-    q: Vector
-    qd: Vector
-    H: Matrix
-    bias: Vector
-    gravity: Vector
-    acting: Vector
-    payload: Vector
-
-
-def momentum_kernel(bound: Bound) -> MomentumKernel:
-    """
-    Return the kernel with its arrays.
-
-    :param bound: kernel 'momentum'.
-    """
-    inputs, outputs = bound.inputs, bound.outputs
-    return MomentumKernel(bound, inputs['q'], inputs['qd'], outputs['H'], outputs['bias'],
-                          outputs['gravity'], inputs['gravity'], inputs['payload'])
+        :param k: evaluated at that state.
+        :param tau: torque that acts from now on, N.m; the one given before acted in the period.
+        :param dt: length of the period, s.
+        :param gain: K, bandwidth per joint, 1/s.
+        :param acted: mean torque in the period, where it changed meanwhile.
+        :param acts: 1 if that is known; 0: the torque given before acted.
+        """
+        if self.known > 0.0 and dt > 0.0:
+            for i in range(len(self.torque)):
+                impulse = dot(0.5 * (k.H[i] + self.H[i]), k.qd - self.qd)
+                before = acted[i] if acts > 0.0 else self.tau[i]
+                self.unexplained[i] = impulse / dt + 0.5 * (k.bias[i] + self.bias[i]) - before
+                self.torque[i] += settled(gain[i] * dt) * (self.unexplained[i] - self.torque[i])
+        self.take(k, tau)
 
 
 def is_time(now: float) -> bool:
-    """
-    Return whether a number can be a time.
-
-    :param now: any number.
-    """
+    """Return whether a number can be a time."""
     return abs(now) < _LATEST
 
 
 def are_finite(values: Vector) -> bool:
-    """
-    Return whether there is neither NaN nor infinity; a sum that overflows counts as infinite.
-
-    :param values: any numbers.
-    """
-    total = 0.0
-    for j in range(len(values)):
-        total += values[j]
-    return math.isfinite(total)
-
-
-def is_finite_momentum(x: Momentum) -> bool:
-    """
-    Return whether an observer has learned nothing absurd.
-
-    :param x: the observer.
-    """
-    total = 0.0
-    for i in range(len(x.torque)):
-        total += x.torque[i] + x.unexplained[i] + x.bias[i] + x.tau[i]
-        for j in range(len(x.qd)):
-            total += x.H[i, j]
-    for j in range(len(x.qd)):
-        total += x.qd[j]
-    return math.isfinite(total)
+    """Return whether there is neither NaN nor infinity; a sum that overflows is infinite."""
+    return math.isfinite(total(values))
 
 
 def settled(x: float) -> float:
@@ -152,63 +124,3 @@ def settled(x: float) -> float:
     for _ in range(doubled):
         share = share * (2.0 - share)
     return share
-
-
-def reset_momentum(x: Momentum) -> None:
-    """
-    Forget everything, after a gap.
-
-    :param x: the observer.
-    """
-    for i in range(len(x.torque)):
-        x.torque[i] = 0.0
-        x.unexplained[i] = 0.0
-        x.bias[i] = 0.0
-        x.tau[i] = 0.0
-        for j in range(len(x.qd)):
-            x.H[i, j] = 0.0
-    for j in range(len(x.qd)):
-        x.qd[j] = 0.0
-    x.known = 0.0
-
-
-def take_momentum(x: Momentum, kernel: MomentumKernel, tau: Vector) -> None:
-    """
-    Take a state with which a period begins.
-
-    :param x: the observer.
-    :param kernel: evaluated there.
-    :param tau: torque that acts from now on, N.m.
-    """
-    for i in range(len(x.torque)):
-        for j in range(len(x.qd)):
-            x.H[i, j] = kernel.H[i, j]
-        x.bias[i] = kernel.bias[i]
-        x.tau[i] = tau[i]
-    for j in range(len(x.qd)):
-        x.qd[j] = kernel.qd[j]
-    x.known = 1.0
-
-
-def update_momentum(x: Momentum, kernel: MomentumKernel, tau: Vector, dt: float, gain: Vector,
-                    acted: Vector, acts: float) -> None:
-    """
-    Take the state at the end of a period.
-
-    :param x: the observer.
-    :param kernel: evaluated at that state.
-    :param tau: torque that acts from now on, N.m; the one given before acted in the period.
-    :param dt: length of the period, s.
-    :param gain: K, bandwidth per joint, 1/s.
-    :param acted: mean torque in the period, where it changed meanwhile.
-    :param acts: 1 if that is known; 0: the torque given before acted.
-    """
-    if x.known > 0.0 and dt > 0.0:
-        for i in range(len(x.torque)):
-            impulse = 0.0
-            for j in range(len(x.qd)):
-                impulse += 0.5 * (kernel.H[i, j] + x.H[i, j]) * (kernel.qd[j] - x.qd[j])
-            before = acted[i] if acts > 0.0 else x.tau[i]
-            x.unexplained[i] = impulse / dt + 0.5 * (kernel.bias[i] + x.bias[i]) - before
-            x.torque[i] += settled(gain[i] * dt) * (x.unexplained[i] - x.torque[i])
-    take_momentum(x, kernel, tau)

@@ -24,20 +24,19 @@ from __future__ import annotations
 
 import numpy as np
 
+from rbd_ros.compiler.language.whole import clip, maximum
 from rbd_ros.compiler.procedure import Vector
 from rbd_ros.compiler.records import field, group, Record
 from rbd_ros.control.interface.events import Joints, NEVER, NONE, Structure
+from rbd_ros.control.joint_states.timeliness import AGREES
+from rbd_ros.control.kernels.declared import MomentumKernel
 from rbd_ros.control.numerics.places import place_of
-from rbd_ros.control.observers.momentum import (
-    are_finite, is_finite_momentum, is_time, Momentum, MomentumKernel, reset_momentum,
-    update_momentum)
-from rbd_ros.control.observers.torque_history import (
-    clear_torques, find_mean_torque, note_torque, TorqueHistory)
+from rbd_ros.control.observers.momentum import are_finite, is_time, Momentum
+from rbd_ros.control.observers.torque_history import TorqueHistory
 from rbd_ros.control.parameters.settings import Settings
 from rbd_ros.control.supervisor.states import LoadTrust
 
-__all__ = ['bandwidth', 'drop_load', 'fill_observer', 'forget_load', 'observe', 'Observer',
-           'ObserverParameters', 'reset_observer', 'trusted_load']
+__all__ = ['bandwidth', 'fill_observer', 'Observer', 'ObserverParameters', 'trusted_load']
 
 #: rad/s or m/s above which a joint counts as moving
 _MOVES = 0.05
@@ -70,6 +69,7 @@ class Observer(Record):
     """The observer of one robot; its result is an input of the law, and of every stop."""
 
     time: float = field('', 's', 'control time of the last observation', NEVER)
+    delay: float = field('', 's', 'from its state to the motion that its torque causes')
     acts: float = field('', '', '1 if acted is known; 0: the torque of the step before acted')
     external: Vector = field('n', 'N.m or N', 'observed torque that the law compensates')
     load: Vector = field('n', 'N.m or N', 'what the robot shows besides g(q), bounded for all '
@@ -83,6 +83,138 @@ class Observer(Record):
     momentum: Momentum = group(Momentum)
     sent: TorqueHistory = group(TorqueHistory)
 
+    def restart(self) -> None:
+        """Forget what was observed."""
+        self.momentum.reset()
+        self.sent.clear()
+        self.drive[:] = 0.0
+        self.drop_load()
+
+    def forget_load(self) -> None:
+        """Forget the load that was observed so far."""
+        self.momentum.torque[:] = 0.0
+        self.drop_load()
+
+    def drop_load(self) -> None:
+        """Carry no load any more, whatever is observed."""
+        self.load[:] = self.mean[:] = 0.0
+
+    def observe(self, p: ObserverParameters, k: MomentumKernel, gain: Vector, delay: float,
+                differenced: float, torque: Vector, now: float) -> float:
+        """
+        Observe a state and the torque that was sent, after the limits.
+
+        :param p: parameters.
+        :param k: evaluated at the state.
+        :param gain: bandwidth that suits the delay, 1/s.
+        :param delay: from a state to the motion that its torque causes, s.
+        :param differenced: 1 if velocities are differences.
+        :param torque: total that acts from now on, N.m.
+        :param now: control time, s.
+        :returns: s since the state before; NEVER: nothing can be learned.
+        """
+        if not (is_time(now) and all(abs(torque) <= NONE)):
+            self._start_anew()
+            return NEVER
+        elapsed = now - self.time
+        moved = elapsed - (delay - self.delay)  # between the times at which they were measured
+        if not 0.0 < elapsed <= _GAP:
+            self.restart()
+        elif not (abs(delay - self.delay) <= AGREES and moved > 0.0):
+            self.momentum.known, moved = 0.0, elapsed
+        self.time, self.delay = now, delay
+        for i in range(len(gain)):
+            self.gain[i] = bandwidth(p, gain[i], differenced)
+        self._find_acted(p, k.bias, moved, differenced)
+        self.note_sent(torque, now)
+        self.momentum.update(k, torque, moved, self.gain, self.acted, self.acts)
+        if self.momentum.is_finite() and are_finite(self.acted) and are_finite(self.drive):
+            return elapsed
+        self._start_anew()  # nothing can be learned from an absurd velocity
+        return NEVER
+
+    def share(self, p: ObserverParameters, trust: int, joints: Joints, s: Structure,
+              elapsed: float) -> None:
+        """
+        Take what was observed as what the law compensates, and as the load.
+
+        :param p: parameters.
+        :param trust: how far what the robot shows is its load, see ``LoadTrust``.
+        :param joints: the state.
+        :param s: which joints are which.
+        :param elapsed: s since the state before.
+        """
+        self.external[:] = 0.0
+        if p.observed > 0.0 and trust != LoadTrust.NONE:    # a limit that is no number counts as 0
+            self.external[:] = clip(self.momentum.torque, -maximum(0.0, p.limit),
+                                    maximum(0.0, p.limit))
+        self._update_load(p, trust, joints, s, elapsed)
+        if trust == LoadTrust.NONE:
+            self.drop_load()
+
+    def note_sent(self, torque: Vector, now: float) -> None:
+        """Take a total torque that acts from now on, after the limits."""
+        self.sent.note(now, torque, self.delay + _GAP)
+
+    def _find_acted(self, p: ObserverParameters, bias: Vector, elapsed: float,
+                    differenced: float) -> None:
+        """
+        Find the mean torque that the measured motion is the answer to.
+
+        States are late, and so the torque is one that was sent a delay ago. Differences of
+        positions are filtered: what drives the motion is filtered in the same way. They are also
+        coarse, and their noise is less in a slower observer.
+        """
+        filtered = differenced > 0.0
+        weight = 1.0
+        if filtered and p.velocity_filter > 0.0:
+            weight = elapsed / (elapsed + p.velocity_filter)
+        late = self.time - self.delay
+        known = self.sent.find_mean(late - elapsed, late, self.acted)
+        for i in range(len(bias)):
+            middle = 0.5 * (bias[i] + self.bias[i])
+            self.bias[i] = bias[i]
+            if known and filtered:
+                self.drive[i] += weight * (self.acted[i] - middle - self.drive[i])
+                self.acted[i] = self.drive[i] + middle
+        self.acts = 1.0 if known else 0.0
+        if not known:
+            self.momentum.known = 0.0
+
+    def _update_load(self, p: ObserverParameters, trust: int, joints: Joints, s: Structure,
+                     elapsed: float) -> None:
+        """
+        Take the torque observed while the robot moves as its load.
+
+        A robot that is blocked shows a torque, too: that of the obstacle, or of the person, in its
+        way. To compensate it would be to go on pushing. The same holds for a joint that stands
+        exactly still, by a brake or by a frozen sensor. A joint that is slow for a moment follows
+        the others: what acts on nearly parallel axes accelerates next to no inertia, and an old
+        load of one of them would throw both about.
+        """
+        fastest, excess = 0.0, 1.0
+        for i in range(len(self.load)):
+            fastest = max(fastest, abs(joints.qd[place_of(s, i)]))
+            excess = max(excess, abs(self.momentum.torque[i]) / max(
+                trusted_load(p, trust, i), _TINY))
+        for i in range(len(self.load)):
+            j = place_of(s, i)
+            # without velocities, a slow joint stands between the steps of its encoder
+            stands = (joints.q[j] == self.place[i] and abs(joints.qd[j]) <= _MOVES
+                      and not joints.differenced > 0.0)
+            self.place[i] = joints.q[j]
+            if fastest > _MOVES:
+                if not stands:
+                    self.load[i] = self.momentum.torque[i] / excess
+                if elapsed > 0.0:
+                    self.mean[i] += elapsed / (elapsed + _MEAN) * (self.load[i] - self.mean[i])
+
+    def _start_anew(self) -> None:
+        """Forget what was observed, after numbers that no robot has."""
+        self.restart()
+        self.external[:] = self.acted[:] = self.bias[:] = 0.0
+        self.acts = 0.0
+
 
 def fill_observer(p: ObserverParameters, settings: Settings) -> None:
     """
@@ -95,40 +227,6 @@ def fill_observer(p: ObserverParameters, settings: Settings) -> None:
     p.velocity_filter = settings.number('velocity_filter')
     p.limit[:] = settings.torque_limits
     p.usual_share[:] = np.minimum(settings.number('hold_torque') * settings.torque_limits, NONE)
-
-
-def reset_observer(x: Observer) -> None:
-    """
-    Forget what was observed.
-
-    :param x: the observer.
-    """
-    reset_momentum(x.momentum)
-    clear_torques(x.sent)
-    _clear(x.drive)
-    _clear(x.load)
-    _clear(x.mean)
-
-
-def forget_load(x: Observer) -> None:
-    """
-    Forget the load that was observed so far.
-
-    :param x: the observer.
-    """
-    _clear(x.momentum.torque)
-    _clear(x.load)
-    _clear(x.mean)
-
-
-def drop_load(x: Observer) -> None:
-    """
-    Carry no load any more, whatever is observed.
-
-    :param x: the observer.
-    """
-    _clear(x.load)
-    _clear(x.mean)
 
 
 def trusted_load(p: ObserverParameters, trust: int, j: int) -> float:
@@ -158,124 +256,3 @@ def bandwidth(p: ObserverParameters, gain: float, differenced: float) -> float:
     if differenced > 0.0 and p.velocity_filter > 0.0:
         gain = min(gain, _COARSE / p.velocity_filter)
     return max(0.0, gain)  # 0 if that is no number
-
-
-def observe(x: Observer, p: ObserverParameters, kernel: MomentumKernel, joints: Joints,
-            s: Structure, gain: Vector, delay: float, torque: Vector, trust: int,
-            now: float) -> None:
-    """
-    Observe a state and the torque that was sent, after the limits.
-
-    :param x: the observer.
-    :param p: its parameters.
-    :param kernel: is evaluated at the state.
-    :param joints: the state.
-    :param s: which joints are which.
-    :param gain: bandwidth that suits the delay, 1/s.
-    :param delay: from a state to the motion that its torque causes, s.
-    :param torque: total that acts from now on, N.m.
-    :param trust: how far what the robot shows is its load, see ``LoadTrust``.
-    :param now: control time, s.
-    """
-    if not (is_time(now) and _is_torque(torque)):
-        _start_anew(x)
-        return
-    elapsed = now - x.time
-    x.time = now
-    if not 0.0 < elapsed <= _GAP:
-        reset_observer(x)
-    for j in range(len(kernel.q)):
-        kernel.q[j] = joints.q[j]
-        kernel.qd[j] = joints.qd[j]
-    kernel.run()
-    _find_acted(x, p, kernel.bias, gain, delay, elapsed, joints.differenced)
-    note_torque(x.sent, now, torque, delay + _GAP)
-    update_momentum(x.momentum, kernel, torque, elapsed, x.gain, x.acted, x.acts)
-    if not (is_finite_momentum(x.momentum) and are_finite(x.acted) and are_finite(x.drive)):
-        _start_anew(x)  # nothing can be learned from an absurd velocity
-        return
-    for i in range(len(x.external)):
-        most = 0.0
-        if p.observed > 0.0 and trust != LoadTrust.NONE:
-            most = max(0.0, p.limit[i])  # 0 if that is no number
-        x.external[i] = min(max(x.momentum.torque[i], -most), most)
-    _update_load(x, p, trust, joints, s, elapsed)
-    if trust == LoadTrust.NONE:
-        drop_load(x)
-
-
-def _find_acted(x: Observer, p: ObserverParameters, bias: Vector, gain: Vector, delay: float,
-                elapsed: float, differenced: float) -> None:
-    """
-    Find the mean torque that the measured motion is the answer to.
-
-    States are late, and so the torque is one that was sent a delay ago. Differences of
-    positions are filtered: what drives the motion is filtered in the same way. They are also
-    coarse, and their noise is less in a slower observer.
-    """
-    filtered = differenced > 0.0
-    weight = 1.0
-    if filtered and p.velocity_filter > 0.0:
-        weight = elapsed / (elapsed + p.velocity_filter)
-    late = x.time - delay
-    known = find_mean_torque(x.sent, late - elapsed, late, x.acted)
-    for i in range(len(bias)):
-        x.gain[i] = bandwidth(p, gain[i], differenced)
-        middle = 0.5 * (bias[i] + x.bias[i])
-        x.bias[i] = bias[i]
-        if known and filtered:
-            x.drive[i] += weight * (x.acted[i] - middle - x.drive[i])
-            x.acted[i] = x.drive[i] + middle
-    x.acts = 1.0 if known else 0.0
-    if not known:
-        x.momentum.known = 0.0
-
-
-def _update_load(x: Observer, p: ObserverParameters, trust: int, joints: Joints, s: Structure,
-                 elapsed: float) -> None:
-    """
-    Take the torque observed while the robot moves as its load.
-
-    A robot that is blocked shows a torque, too: that of the obstacle, or of the person, in its
-    way. To compensate it would be to go on pushing. The same holds for a joint that stands
-    exactly still, by a brake or by a frozen sensor. A joint that is slow for a moment follows
-    the others: what acts on nearly parallel axes accelerates next to no inertia, and an old
-    load of one of them would throw both about.
-    """
-    fastest, excess = 0.0, 1.0
-    for i in range(len(x.load)):
-        fastest = max(fastest, abs(joints.qd[place_of(s, i)]))
-        excess = max(excess, abs(x.momentum.torque[i]) / max(trusted_load(p, trust, i), _TINY))
-    for i in range(len(x.load)):
-        j = place_of(s, i)
-        # without velocities, a slow joint stands between the steps of its encoder
-        stands = (joints.q[j] == x.place[i] and abs(joints.qd[j]) <= _MOVES
-                  and not joints.differenced > 0.0)
-        x.place[i] = joints.q[j]
-        if fastest > _MOVES:
-            if not stands:
-                x.load[i] = x.momentum.torque[i] / excess
-            if elapsed > 0.0:
-                x.mean[i] += elapsed / (elapsed + _MEAN) * (x.load[i] - x.mean[i])
-
-
-def _is_torque(torque: Vector) -> bool:
-    """Return whether these are torques of a robot."""
-    for i in range(len(torque)):
-        if not abs(torque[i]) <= NONE:
-            return False
-    return True
-
-
-def _start_anew(x: Observer) -> None:
-    """Forget what was observed, after numbers that no robot has."""
-    reset_observer(x)
-    _clear(x.external)
-    _clear(x.acted)
-    _clear(x.bias)
-    x.acts = 0.0
-
-
-def _clear(values: Vector) -> None:
-    for i in range(len(values)):
-        values[i] = 0.0

@@ -22,7 +22,8 @@ motion.
 
 If nobody feels anything, a brake may hold it, or friction. Then its sensor is accused if the joint
 falls behind after a halt that took more torque than friction has. Whatever the others feel, its
-torque may give it no more than a share of its velocity limit while it stands (``unseen_motion``).
+torque may give it no more than a share of its velocity limit while it stands, and no sensor may
+leap after it (``unseen_motion``).
 """
 
 from __future__ import annotations
@@ -31,8 +32,9 @@ import numpy as np
 
 from rbd_ros.compiler.procedure import Vector
 from rbd_ros.compiler.records import field, group, Record
-from rbd_ros.control.interface.cause_codes import CauseCode
+from rbd_ros.control.interface.causes import Cause
 from rbd_ros.control.interface.events import accuse, Joints, NEVER, NOBODY, NONE, Result, Structure
+from rbd_ros.control.interface.words import ObserverWord
 from rbd_ros.control.numerics.patience import Patience, restart_patience, runs_out
 from rbd_ros.control.numerics.places import place_of
 from rbd_ros.control.observers.hidden_motion import (
@@ -40,9 +42,9 @@ from rbd_ros.control.observers.hidden_motion import (
 from rbd_ros.control.observers.momentum import is_time, MomentumKernel
 from rbd_ros.control.observers.observer import Observer, ObserverParameters
 from rbd_ros.control.observers.unseen_motion import (
-    derive_unseen, fill_unseen, follow_unseen, go_on_unseen, is_touched, restart_unseen, too_fast,
-    UnseenMotion, UnseenParameters)
-from rbd_ros.control.observers.words import ObserverWord
+    follow_unseen, go_on_unseen, is_touched, restart_unseen, speed_shown, too_fast)
+from rbd_ros.control.observers.unseen_records import (
+    derive_unseen, fill_unseen, UnseenMotion, UnseenParameters)
 from rbd_ros.control.parameters.settings import Settings
 
 __all__ = ['check_standstill', 'derive_standstill', 'fill_standstill', 'is_doubtful',
@@ -332,11 +334,17 @@ def replace_frozen(x: Standstill, joints: Joints, s: Structure) -> None:
     :param joints: the state that has just arrived.
     :param s: which joints are which.
     """
+    for k in range(len(joints.doubted)):
+        joints.doubted[k] = 1.0 if k == int(x.blamed) or k == int(x.lost) else 0.0
     i = int(x.lost)
-    if i != NOBODY and not joints.repeated[i] > 0.0:
-        x.lost = NOBODY  # it shows where it is
-    elif i != NOBODY:
-        j = place_of(s, i)
+    if i == NOBODY:
+        return
+    j = place_of(s, i)
+    if not joints.repeated[i] > 0.0:  # it shows where it is
+        if joints.differenced > 0.0:
+            joints.qd[j] = speed_shown(x.unseen, i, joints.q[j] - x.place)
+        x.lost = NOBODY
+    else:
         joints.q[j] = x.place + x.unseen.way[i]
         joints.qd[j] = x.unseen.speed[i]
 
@@ -427,11 +435,16 @@ def _is_halted(x: Standstill, p: StandstillParameters, i: int) -> bool:
 
 def _judge_unseen(x: Standstill, p: StandstillParameters, joints: Joints, s: Structure,
                   y: Result) -> None:
-    """Accuse the sensor of a joint that its torque should have made too fast by now."""
+    """Accuse the sensor of a joint that moved unseen, or that its torque has made too fast."""
+    i = int(x.unseen.leapt)
+    if i != NOBODY:
+        x.blamed = i
+        accuse(y, Cause.FROZEN, ObserverWord.LEAPT, i, x.unseen.leap, 0.0, 0.0)
+        return
     i = too_fast(x.unseen, p.unseen)
     if i != NOBODY:
         x.blamed = i
-        accuse(y, CauseCode.FROZEN, ObserverWord.PUSHED_UNSEEN, i, joints.q[place_of(s, i)],
+        accuse(y, Cause.FROZEN, ObserverWord.PUSHED_UNSEEN, i, joints.q[place_of(s, i)],
                x.unseen.speed[i], 0.0)
 
 
@@ -451,7 +464,7 @@ def _judge_blocked(x: Standstill, p: StandstillParameters, joints: Joints, error
             behind = abs(error[i] - x.error)
         if behind > p.far[i]:
             x.blamed = i
-            accuse(y, CauseCode.FROZEN, ObserverWord.STANDS, i, behind, 0.0, 0.0)
+            accuse(y, Cause.FROZEN, ObserverWord.STANDS, i, behind, 0.0, 0.0)
 
 
 def _judge_frozen(x: Standstill, p: StandstillParameters, now: float, y: Result) -> None:
@@ -466,7 +479,7 @@ def _judge_frozen(x: Standstill, p: StandstillParameters, now: float, y: Result)
            and abs(x.suspect.way) > p.tolerance[i])
     if runs_out(x.patience, p.patience, now, 1 if bad else 0):
         x.blamed = i
-        accuse(y, CauseCode.FROZEN, ObserverWord.MOVES_UNSEEN, i, x.place, 0.0, 0.0)
+        accuse(y, Cause.FROZEN, ObserverWord.MOVES_UNSEEN, i, x.place, 0.0, 0.0)
 
 
 def _is_braked(joints: Joints) -> bool:

@@ -25,7 +25,7 @@ from __future__ import annotations
 from rbd_ros.compiler.procedure import Matrix, Vector
 from rbd_ros.compiler.records import field, Record
 
-__all__ = ['clear_torques', 'find_mean_torque', 'KEPT', 'note_torque', 'TorqueHistory']
+__all__ = ['KEPT', 'TorqueHistory']
 
 #: torques in the ring
 KEPT = 256
@@ -44,78 +44,65 @@ class TorqueHistory(Record):
     impulse: Matrix = field(f'{KEPT} n', 'N.m.s or N.s', 'of all torques until then')
     spare: Vector = field('n', 'N.m.s or N.s', 'of all torques until now')
 
+    def clear(self) -> None:
+        """Forget everything, after a gap."""
+        self.first, self.entries = 0.0, 0.0
 
-def clear_torques(x: TorqueHistory) -> None:
-    """
-    Forget everything, after a gap.
+    def note(self, now: float, torque: Vector, window: float) -> None:
+        """
+        Take a torque that acts from now on.
 
-    :param x: torques that were sent.
-    """
-    x.first = 0.0
-    x.entries = 0.0
+        :param now: control time in s, later than that of the torque before.
+        :param torque: N.m.
+        :param window: s for which torques are kept.
+        """
+        first, count = int(self.first), int(self.entries)
+        last = _wrapped(first + count - 1)
+        for j in range(len(torque)):
+            self.spare[j] = self._impulse(last, j, now) if count > 0 else 0.0
+        if count > 1:
+            before = _wrapped(first + count - 2)
+            lasts = now - self.time[before]
+            if 0.0 < lasts < window / _PAIRS:  # the last entry and the one before it become one
+                self.torque[before] = (self.spare - self.impulse[before]) / lasts
+                count -= 1
+        k = _wrapped(first + count)
+        self.impulse[k] = self.spare
+        self.torque[k] = torque
+        self.time[k] = now
+        if count == KEPT:
+            self.first = _wrapped(first + 1)
+        else:
+            self.entries = count + 1
 
+    def find_mean(self, begin: float, end: float, mean: Vector) -> bool:
+        """
+        Find the mean torque between two times, and forget what was before the first.
 
-def note_torque(x: TorqueHistory, now: float, torque: Vector, window: float) -> None:
-    """
-    Take a torque that acts from now on.
-
-    :param x: torques that were sent.
-    :param now: control time in s, later than that of the torque before.
-    :param torque: N.m.
-    :param window: s for which torques are kept.
-    """
-    first, count = int(x.first), int(x.entries)
-    last = _wrapped(first + count - 1)
-    for j in range(len(torque)):
-        x.spare[j] = _impulse(x, last, j, now) if count > 0 else 0.0
-    if count > 1:
-        before = _wrapped(first + count - 2)
-        lasts = now - x.time[before]
-        if 0.0 < lasts < window / _PAIRS:  # the last entry and the one before it become one
-            for j in range(len(torque)):
-                x.torque[before, j] = (x.spare[j] - x.impulse[before, j]) / lasts
+        :param begin: s.
+        :param end: s, later than that.
+        :param mean: gets it, N.m.
+        :returns: False if nothing is known of a part of this time.
+        """
+        first, count = int(self.first), int(self.entries)
+        if count == 0 or not self.time[first] <= begin < end:
+            return False
+        while count > 1 and self.time[_wrapped(first + 1)] <= begin:
+            first = _wrapped(first + 1)
             count -= 1
-    k = _wrapped(first + count)
-    for j in range(len(torque)):
-        x.impulse[k, j] = x.spare[j]
-        x.torque[k, j] = torque[j]
-    x.time[k] = now
-    if count == KEPT:
-        x.first = _wrapped(first + 1)
-    else:
-        x.entries = count + 1
+        self.first, self.entries = first, count
+        k = count - 1
+        while k > 0 and self.time[_wrapped(first + k)] > end:
+            k -= 1
+        last = _wrapped(first + k)
+        for j in range(len(mean)):
+            mean[j] = (self._impulse(last, j, end)
+                       - self._impulse(first, j, begin)) / (end - begin)
+        return True
 
-
-def find_mean_torque(x: TorqueHistory, begin: float, end: float, mean: Vector) -> bool:
-    """
-    Find the mean torque between two times, and forget what was before the first.
-
-    :param x: torques that were sent.
-    :param begin: s.
-    :param end: s, later than that.
-    :param mean: gets it, N.m.
-    :returns: False if nothing is known of a part of this time.
-    """
-    first, count = int(x.first), int(x.entries)
-    if count == 0 or not x.time[first] <= begin < end:
-        return False
-    while count > 1 and x.time[_wrapped(first + 1)] <= begin:
-        first = _wrapped(first + 1)
-        count -= 1
-    x.first = first
-    x.entries = count
-    k = count - 1
-    while k > 0 and x.time[_wrapped(first + k)] > end:
-        k -= 1
-    last = _wrapped(first + k)
-    for j in range(len(mean)):
-        mean[j] = (_impulse(x, last, j, end) - _impulse(x, first, j, begin)) / (end - begin)
-    return True
-
-
-def _impulse(x: TorqueHistory, k: int, j: int, now: float) -> float:
-    """Return the impulse on a joint until a time, where an entry is the last one before it."""
-    return x.impulse[k, j] + (now - x.time[k]) * x.torque[k, j]
+    def _impulse(self, k: int, j: int, now: float) -> float:
+        """Return the impulse on a joint until a time, where an entry is the last before it."""
+        return self.impulse[k, j] + (now - self.time[k]) * self.torque[k, j]
 
 
 def _wrapped(k: int) -> int:

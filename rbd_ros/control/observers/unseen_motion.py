@@ -16,50 +16,53 @@
 How fast a joint is by now if its sensor is frozen.
 
 While a sensor repeats its position, its joint is driven on by its own row of the equation of
-motion, at the position where it would be, against the friction that it has shown in motion:
+motion, at the position where it would be, against the friction that it has shown:
 
     H_ii qdd_i = tau_i - C_i - sum H_ik qdd_k - friction
 
 That is the speed which the torque has given to the joint if nothing else holds it. What may hold
 it is seen by the other rows: what the other joints feel is due to the hidden motion, to a
-standstill, or to a contact.
+standstill, or to a contact. What a sensor has hidden is known for sure where it leaps to another
+position, further away than a joint can go in one period.
 """
 
 from __future__ import annotations
 
-import enum
-
-import numpy as np
-
-from rbd_ros.compiler.procedure import Matrix, Vector
-from rbd_ros.compiler.records import field, group, Record
+from rbd_ros.compiler.procedure import Vector
 from rbd_ros.control.interface.events import Joints, NOBODY, NONE, Structure
+from rbd_ros.control.kernels.declared import MomentumKernel
+from rbd_ros.control.numerics.angles import turn
 from rbd_ros.control.numerics.places import place_of
-from rbd_ros.control.observers.momentum import (
-    is_finite_momentum, Momentum, MomentumKernel, reset_momentum, settled, update_momentum)
+from rbd_ros.control.observers.momentum import settled
 from rbd_ros.control.observers.observer import bandwidth, ObserverParameters
-from rbd_ros.control.parameters.settings import Settings
+from rbd_ros.control.observers.unseen_records import (
+    Evidence, SHARE, UnseenMotion, UnseenParameters)
 
-__all__ = ['derive_unseen', 'Evidence', 'fill_unseen', 'follow_unseen', 'go_on_unseen',
-           'is_touched', 'restart_unseen', 'too_fast', 'UnseenMotion', 'UnseenParameters']
-
-#: share of its velocity limit that its torque may have given to a joint that stands
-_SHARE = 0.3
+__all__ = ['follow_unseen', 'go_on_unseen', 'is_touched', 'restart_unseen', 'speed_shown',
+           'too_fast']
 
 #: ratio of the friction that a joint may have to what it has shown
 _FRICTION = 1.5
 
-#: rad/s or m/s above which a joint counts as moving, and s of motion that its friction follows
-_MOVES, _LEARNT = 0.01, 1.0
-
-#: share of the torque limits by which errors of the model can hide what others feel
-_HIDDEN = 0.03
+#: rad/s or m/s above which a joint counts as moving, s of motion after which its friction is
+#: known, and which it follows
+_MOVES, _ENOUGH, _LEARNT = 0.01, 0.04, 1.0
 
 #: share of what may be unseen that one step of a sensor without velocities may look like
 _COARSE = 0.5
 
 #: s after which a robot is braked whose joints all stand
 _STANDS = 0.05
+
+#: periods in which friction may stop a joint
+_HALT = 1.0
+
+#: steps of a sensor that a joint may make at once, and how much longer a whole message may repeat
+#: itself, as from a driver that reads slowly
+_STEPS, _WHOLE = 2.0, 5.0
+
+#: ratio of the error of a last speed to that of the mean one: 2 by a torque, 1 by the first speed
+_LAST = 1.5
 
 #: what is left of the torques on other joints, at most, if their cause is known
 _LEFT = 0.5
@@ -71,77 +74,18 @@ _GAP = 0.1
 _TINY = 1e-300
 
 
-class Evidence(enum.IntEnum):
-    """What the other joints feel of one whose sensor repeats itself."""
-
-    NONE = 0  # nothing that friction could not hide, or that it moves
-    STANDS = 1
-    TOUCHED = 2
-
-
-class UnseenParameters(Record):
-    """Bounds of a motion that no sensor shows."""
-
-    patience: float = field('', 's', 'for which a sensor repeats itself at least')
-    most: Vector = field('n', 'rad/s or m/s', 'velocities that a joint may have unseen')
-    coulomb: Vector = field('n', 'N.m or N', 'dry friction that is compensated')
-    friction: Vector = field('n', 'N.m or N', 'that a joint may have which has not moved')
-    hidden: Vector = field('n', 'N.m or N', 'torques that errors of the model can hide')
-
-
-class UnseenMotion(Record):
-    """Motion of each joint whose sensor repeats itself, if it is frozen."""
-
-    still: float = field('', 's', 'for which nothing has moved at all')
-    place: Vector = field('n', 'rad or m', 'last position', NONE)
-    step: Vector = field('n', 'rad or m', 'smallest that a sensor has shown; 0: none')
-    moved: Vector = field('n', 's', 'of motion from which its friction was learnt')
-    friction: Vector = field('n', 'N.m or N', 'that it has shown in motion')
-    gain: Vector = field('n', '1/s', 'bandwidth with which torques are observed')
-    stays: Vector = field('n', 's', 'for which a sensor has repeated its position')
-    first: Vector = field('n', 'rad/s or m/s', 'velocity before the first repeated position')
-    speed: Vector = field('n', 'rad/s or m/s', 'velocity by the model')
-    way: Vector = field('n', 'rad or m', 'since the first repeated position, by the model')
-    evidence: Vector = field('n', '', 'see Evidence')
-    felt: Matrix = field('n n', 'N.m or N', 'torques on all joints that the motion of one leaves '
-                                            'unexplained')
-    seen: Momentum = group(Momentum)
-
-
-def fill_unseen(p: UnseenParameters, settings: Settings) -> None:
-    """
-    Take new bounds.
-
-    :param p: get them.
-    :param settings: valid set.
-    """
-    p.patience = settings.number('velocity_patience')
-    p.most[:] = np.minimum(_SHARE * settings.velocity_limits, NONE)
-    p.hidden[:] = np.minimum(_HIDDEN * settings.torque_limits, NONE)
-
-
-def derive_unseen(p: UnseenParameters, coulomb: Vector, friction: Vector) -> None:
-    """
-    Take the friction of each joint.
-
-    :param p: gets it.
-    :param coulomb: dry friction that is compensated, N.m or N.
-    :param friction: that a joint may have, N.m or N.
-    """
-    for i in range(len(coulomb)):
-        p.coulomb[i], p.friction[i] = min(coulomb[i], NONE), min(friction[i], NONE)
-
-
 def restart_unseen(x: UnseenMotion) -> None:
     """
     Forget what was seen.
 
     :param x: motion.
     """
+    x.leapt, x.still = NOBODY, 0.0
     for i in range(len(x.stays)):
         _show(x, i)
-        x.moved[i], x.friction[i], x.step[i] = 0.0, 0.0, 0.0
-    reset_momentum(x.seen)
+        x.place[i] = NONE
+        x.moved[i], x.friction[i], x.held[i], x.step[i] = 0.0, 0.0, 0.0, 0.0
+    x.seen.reset()
 
 
 def is_touched(x: UnseenMotion, i: int) -> bool:
@@ -163,9 +107,8 @@ def too_fast(x: UnseenMotion, p: UnseenParameters) -> int:
     """
     found, most = NOBODY, 1.0
     for i in range(len(x.stays)):
-        gained = min(abs(x.speed[i] - x.first[i]), abs(x.speed[i]))
-        share = gained / max(p.most[i], _TINY)
-        if x.stays[i] >= p.patience and share > most:
+        share = abs(x.speed[i]) / max(p.most[i], _TINY)
+        if x.stays[i] >= p.patience and share > most and not _may_stand(x, p, i):
             found, most = i, share
     return found
 
@@ -185,19 +128,21 @@ def follow_unseen(x: UnseenMotion, p: UnseenParameters, o: ObserverParameters,
     :param gain: bandwidth that suits the delay, 1/s.
     :param torque: total that acts from now on, N.m.
     """
-    dt = joints.elapsed
+    dt, x.leapt = joints.elapsed, NOBODY
     if not 0.0 < dt <= _GAP:
-        reset_momentum(x.seen)
+        x.seen.reset()
+        for i in range(len(x.stays)):
+            _show(x, i)
+            x.place[i] = NONE
         return
     x.still += dt
-    fast = False
+    fast, stands = False, x.still
     for i in range(len(x.stays)):
         # beyond its limit whoever watches velocities says so
-        fast = fast or not abs(joints.qd[place_of(s, i)]) * _SHARE <= p.most[i]
+        fast = fast or not abs(joints.qd[place_of(s, i)]) * SHARE <= p.most[i]
         if not joints.repeated[i] > 0.0:
-            _show(x, i)
-            _note_step(x, i, abs(joints.q[place_of(s, i)] - x.place[i]))
-            x.place[i], x.still = joints.q[place_of(s, i)], 0.0
+            _look(x, p, joints, s, i, stands)
+            x.still = 0.0
         elif x.stays[i] == 0.0:
             _hide(x, joints, i, dt)
         else:
@@ -214,6 +159,18 @@ def follow_unseen(x: UnseenMotion, p: UnseenParameters, o: ObserverParameters,
             elif x.evidence[i] == Evidence.NONE:
                 _drive(x, i, qdd, _friction(x, p, i) / max(kernel.H[i, place_of(s, i)], _TINY),
                        dt)
+
+
+def speed_shown(x: UnseenMotion, i: int, step: float) -> float:
+    """
+    Return the speed with which a joint has been by the time at which its sensor shows it again.
+
+    :param x: motion, up to then.
+    :param i: the joint.
+    :param step: from the position that its sensor has repeated, rad or m.
+    """
+    missed = (step - x.way[i]) / x.stays[i] if x.stays[i] > 0.0 else 0.0
+    return min(max(x.speed[i] + _LAST * missed, -NONE), NONE)
 
 
 def go_on_unseen(x: UnseenMotion, p: UnseenParameters, kernel: MomentumKernel, joints: Joints,
@@ -233,6 +190,7 @@ def go_on_unseen(x: UnseenMotion, p: UnseenParameters, kernel: MomentumKernel, j
         qdd = _pull(x, kernel, joints, s, torque, i, 0.0)
         known = _known_friction(x, p, i)
         _drive(x, i, qdd, known / max(kernel.H[i, place_of(s, i)], _TINY), joints.elapsed)
+        x.stays[i] += joints.elapsed
 
 
 def _show(x: UnseenMotion, i: int) -> None:
@@ -241,21 +199,57 @@ def _show(x: UnseenMotion, i: int) -> None:
     x.speed[i], x.way[i] = 0.0, 0.0
 
 
-def _note_step(x: UnseenMotion, i: int, step: float) -> None:
-    """Note the smallest step of a sensor."""
-    if step <= NONE and (x.step[i] == 0.0 or step < x.step[i]):
-        x.step[i] = step
+def _look(x: UnseenMotion, p: UnseenParameters, joints: Joints, s: Structure, i: int,
+          stands: float) -> None:
+    """
+    Take the position that a sensor shows.
+
+    If that is further away than a joint can go in one period, it has moved while its sensor has
+    repeated itself.
+    """
+    j, stays = place_of(s, i), x.stays[i]
+    place, x.place[i] = x.place[i], joints.q[j]
+    step = joints.q[j] - place
+    if s.continuous[j] > 0.0:
+        step = turn(step)
+    coarse = _coarse(x, p, i)
+    patience = p.patience if stays > stands else _WHOLE * p.patience
+    speed = speed_shown(x, i, step)
+    _show(x, i)
+    if not abs(place) < NONE:
+        return
+    if x.step[i] == 0.0 or abs(step) < x.step[i]:
+        x.step[i] = abs(step)
+    if stays >= patience and abs(step) > p.most[i] / SHARE * joints.elapsed + coarse:
+        x.leapt, x.leap = i, step
+        x.seen.known = 0.0  # no torque has done that
+        if joints.differenced > 0.0:
+            x.first[i] = speed  # else it is shown
+    elif stays >= patience:
+        x.held[i] = abs(x.seen.torque[i])  # it has stood indeed
 
 
 def _is_coarse(x: UnseenMotion, p: UnseenParameters, o: ObserverParameters, i: int,
                differenced: float) -> bool:
-    """Return whether one step of a sensor looks like a velocity that matters, or is not known."""
-    return differenced > 0.0 and not 0.0 < x.step[i] < _COARSE * p.most[i] * o.velocity_filter
+    """Return whether one step of a sensor looks like a velocity that matters."""
+    return differenced > 0.0 and not x.step[i] < _COARSE * p.most[i] * o.velocity_filter
+
+
+def _coarse(x: UnseenMotion, p: UnseenParameters, i: int) -> float:
+    """Return by how much a sensor may be wrong."""
+    return min(_STEPS * x.step[i], p.tolerance[i]) if x.step[i] > 0.0 else p.tolerance[i]
+
+
+def _may_stand(x: UnseenMotion, p: UnseenParameters, i: int) -> bool:
+    """Return whether a joint is near enough to where its sensor says that it may stand there."""
+    return abs(x.way[i]) <= _coarse(x, p, i) + _HALT * abs(x.first[i]) * p.period
 
 
 def _hide(x: UnseenMotion, joints: Joints, i: int, dt: float) -> None:
     """Let a joint go on whose sensor repeats its position."""
-    x.stays[i], x.first[i] = dt, min(max(joints.speed[i], -NONE), NONE)
+    x.stays[i] = dt
+    if x.first[i] == 0.0:  # else it is known better
+        x.first[i] = min(max(joints.speed[i], -NONE), NONE)
     x.speed[i] = x.first[i]
     for k in range(len(x.stays)):
         x.felt[i, k] = x.seen.torque[k]
@@ -264,14 +258,12 @@ def _hide(x: UnseenMotion, joints: Joints, i: int, dt: float) -> None:
 def _observe(x: UnseenMotion, o: ObserverParameters, kernel: MomentumKernel, joints: Joints,
              s: Structure, gain: Vector, torque: Vector, dt: float) -> None:
     """Observe what acts on all joints where their sensors say; in motion it is friction."""
-    for j in range(len(kernel.q)):
-        kernel.q[j], kernel.qd[j] = joints.q[j], joints.qd[j]
-    kernel.run()
+    kernel(joints, acting=kernel.acting, payload=kernel.payload)
     for i in range(len(gain)):
         x.gain[i] = bandwidth(o, gain[i], joints.differenced)
-    update_momentum(x.seen, kernel, torque, dt, x.gain, torque, 0.0)
-    if not is_finite_momentum(x.seen):
-        reset_momentum(x.seen)
+    x.seen.update(kernel, torque, dt, x.gain, torque, 0.0)
+    if not x.seen.is_finite():
+        x.seen.reset()
     for i in range(len(x.friction)):
         if abs(joints.qd[place_of(s, i)]) > _MOVES and not joints.repeated[i] > 0.0:
             x.moved[i] = min(x.moved[i] + dt, _LEARNT)
@@ -311,14 +303,21 @@ def _unexplained(kernel: MomentumKernel, joints: Joints, s: Structure, torque: V
 
 
 def _known_friction(x: UnseenMotion, p: UnseenParameters, i: int) -> float:
-    """Return the friction that a joint has shown, or is said to have; 0: not known."""
-    return min(max(x.friction[i], p.coulomb[i]), p.friction[i])
+    """Return the friction that a joint has shown, or is said to have."""
+    return min(max(max(x.friction[i], x.held[i]), p.coulomb[i]), p.friction[i])
 
 
 def _friction(x: UnseenMotion, p: UnseenParameters, i: int) -> float:
-    """Return the friction that a joint may have."""
+    """
+    Return the friction that a joint may have.
+
+    If even that has not stopped it where its sensor says, friction is not what holds it: then it
+    gets what it has shown.
+    """
+    if not (x.moved[i] >= _ENOUGH or p.coulomb[i] > 0.0):
+        return p.friction[i]
     known = _known_friction(x, p, i)
-    return _FRICTION * known if known > 0.0 else p.friction[i]
+    return _FRICTION * known if _may_stand(x, p, i) else known
 
 
 def _weigh(x: UnseenMotion, p: UnseenParameters, kernel: MomentumKernel, joints: Joints,
@@ -335,7 +334,7 @@ def _weigh(x: UnseenMotion, p: UnseenParameters, kernel: MomentumKernel, joints:
             found = _unexplained(kernel, joints, s, torque, k, i, qdd)
             if abs(found) <= NONE:
                 x.felt[i, k] += settled(x.gain[k] * joints.elapsed) * (found - x.felt[i, k])
-            shown = max(_FRICTION * x.friction[k], p.hidden[k])
+            shown = max(min(_FRICTION * x.friction[k], p.friction[k]), p.hidden[k])
             least = max(shown if x.moved[k] > 0.0 else p.friction[k], _TINY)
             free, seen = x.felt[i, k] / least, x.seen.torque[k] / least
             moves, stands = max(moves, abs(free)), max(stands, abs(seen))

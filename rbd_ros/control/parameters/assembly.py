@@ -22,12 +22,12 @@ from typing import cast
 
 import numpy as np
 from rbd_ros.compiler import Bound
+from rbd_ros.control.interface.row import Value
 from rbd_ros.control.interface.sentences import effort_unit
 from rbd_ros.control.kernels.kernels import LawKernels
-from rbd_ros.control.modes.mode_file import read_modes
-from rbd_ros.control.modes.modes import Mode
+from rbd_ros.control.modes import Mode
 from rbd_ros.control.parameters.file import check_file
-from rbd_ros.control.parameters.row import Value
+from rbd_ros.control.parameters.mode_file import read_modes
 from rbd_ros.control.parameters.rules import activation_refusals
 from rbd_ros.control.parameters.settings import Settings
 from rbd_ros.control.parameters.table import defaults, with_modes

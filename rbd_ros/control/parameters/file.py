@@ -26,7 +26,7 @@ from dataclasses import dataclass
 from pathlib import Path
 import re
 
-from rbd_ros.control.parameters.row import BOOL, DOUBLE, DOUBLES, INTEGERS, Parameter, STRINGS
+from rbd_ros.control.interface.row import BOOL, DOUBLE, DOUBLES, INTEGERS, Parameter, STRINGS
 from rbd_ros.control.parameters.table import NAMES_OF_MODES, PARAMETERS
 from rbd_ros.control.parameters.validation import refusals
 from rbd_ros.errors import nearest, nearest_file, SettingError, YAML_FILES

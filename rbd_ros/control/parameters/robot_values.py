@@ -23,11 +23,11 @@ from typing import cast
 
 import numpy as np
 import numpy.typing as npt
-from rbd_ros.control.modes.modes import TIP_SPRINGS
-from rbd_ros.control.parameters.row import Value
+from rbd_ros.control.interface.results import Tolerances
+from rbd_ros.control.interface.row import Value
+from rbd_ros.control.modes import TIP_SPRINGS
 from rbd_ros.control.parameters.rules import blind_period, direction
 from rbd_ros.control.parameters.validation import per_joint
-from rbd_ros.control.references.results import Tolerances
 from rbd_ros.control.robot import Robot
 from rbd_ros.control.supervisor.states import Timing
 from rbd_ros.wire.messages import MOTOR_COMMANDS

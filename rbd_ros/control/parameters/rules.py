@@ -20,8 +20,8 @@ from collections.abc import Mapping, Sequence
 import math
 from typing import cast
 
+from rbd_ros.control.interface.payload import payload_vector, PayloadError
 from rbd_ros.control.interface.sentences import effort_unit, unit_of
-from rbd_ros.control.load.payload import payload_vector, PayloadError
 from rbd_ros.control.parameters.gains import gain_reasons
 from rbd_ros.control.supervisor.states import STOP_LIMIT, Timing
 

@@ -21,7 +21,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 from rbd_ros.control.interface.sentences import Sentence
-from rbd_ros.control.modes.modes import Follows, JOINT_SPRINGS, Mode, TIP_SPRINGS
+from rbd_ros.control.modes import Follows, JOINT_SPRINGS, Mode, TIP_SPRINGS
 from rbd_ros.control.parameters.force import AXES, force_reasons
 from rbd_ros.control.parameters.gains import gain_loop
 from rbd_ros.control.parameters.motor_loop import motor_loop_reason, MotorLoop

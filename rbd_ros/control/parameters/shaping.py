@@ -29,7 +29,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 from rbd_ros.control.kernels.impedance import HEAVIER, LIGHTER
-from rbd_ros.control.modes.modes import TIP_SPRINGS
+from rbd_ros.control.modes import TIP_SPRINGS
 from rbd_ros.control.parameters.force import AXES
 
 __all__ = ['inertia_reasons', 'usual_masses']

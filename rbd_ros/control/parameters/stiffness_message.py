@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 import math
 
-from rbd_ros.control.modes.modes import Mode
+from rbd_ros.control.modes import Mode
 from rbd_ros.errors import SettingError
 
 __all__ = ['spring_columns', 'stiffness_changes']

@@ -24,11 +24,11 @@ from collections.abc import Mapping, Sequence
 import copy
 import dataclasses
 
-from rbd_ros.control.modes.modes import (
-    all_modes, DEFAULT, Mode, MODES, Takes, taking, users)
-from rbd_ros.control.parameters.row import (
+from rbd_ros.control.interface.row import (
     axes, BOOL, choice, DOUBLES, INTEGER, INTEGERS, joints, Parameter, scalar, startup, STRINGS,
     switch, text, Value)
+from rbd_ros.control.modes import (
+    all_modes, DEFAULT, Mode, MODES, Takes, taking, users)
 
 __all__ = ['NAMES_OF_MODES', 'PARAMETERS', 'defaults', 'with_modes']
 

@@ -26,8 +26,8 @@ import math
 import re
 import textwrap
 
-from rbd_ros.control.modes.modes import DEFAULT, MODES, users
-from rbd_ros.control.parameters.row import Parameter, Value
+from rbd_ros.control.interface.row import Parameter, Value
+from rbd_ros.control.modes import DEFAULT, MODES, users
 from rbd_ros.control.parameters.table import PARAMETERS
 from rbd_ros.errors import SettingError
 from rbd_ros.quoting import in_comment, yaml_text

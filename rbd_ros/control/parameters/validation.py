@@ -19,8 +19,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import cast
 
+from rbd_ros.control.interface.row import Parameter, Value
 from rbd_ros.control.parameters.gravity import gravity_reasons
-from rbd_ros.control.parameters.row import Parameter, Value
 from rbd_ros.control.parameters.rules import rules
 from rbd_ros.control.parameters.table import defaults, NAMES_OF_MODES, PARAMETERS
 

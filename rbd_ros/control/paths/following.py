@@ -42,16 +42,14 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+from rbd_ros.control.interface.results import GoalError, ResultCode
 from rbd_ros.control.kernels.tip import AXES
-from rbd_ros.control.paths.curve import Curve, PosePoint
-from rbd_ros.control.paths.extrema import first_outside
-from rbd_ros.control.paths.limits import Instant, PathFault, PathLimits
+from rbd_ros.control.paths.curve import Curve, logarithm, PosePoint
+from rbd_ros.control.paths.limits import first_outside, Instant, PathFault, PathLimits
 from rbd_ros.control.paths.postures import Posture, Postures
-from rbd_ros.control.paths.rotations import logarithm
-from rbd_ros.control.references.results import GoalError, ResultCode
 from rbd_ros.control.references.trajectory import Knots
 
-__all__ = ['Following', 'STEP']
+__all__ = ['PathFollowing', 'STEP']
 
 Array = npt.NDArray[np.float64]
 
@@ -89,7 +87,7 @@ class _Motion(NamedTuple):
     qdd: Array
 
 
-class Following:
+class PathFollowing:
     """
     The joints along one curve; the work is done in parts.
 

@@ -18,13 +18,13 @@ from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
+from rbd_ros.control.interface.results import GoalError, ResultCode
 from rbd_ros.control.kernels.tip import AXES
 from rbd_ros.control.paths.curve import WayPoints
-from rbd_ros.control.paths.following import Following
+from rbd_ros.control.paths.following import PathFollowing
 from rbd_ros.control.paths.limits import path_limits
 from rbd_ros.control.paths.postures import Postures
 from rbd_ros.control.paths.way_points import curve_from
-from rbd_ros.control.references.results import GoalError, ResultCode
 from rbd_ros.control.references.trajectory import Knots
 from rbd_ros.control.robot_now import RobotNow
 
@@ -64,7 +64,7 @@ class PathPlan:
                 f'{len(axes)} directions of task.axes: name those that matter'))
         self.curve = curve_from(points, here.p, here.R,
                                 turns=any(AXES.index(axis) < 3 for axis in axes))
-        self._following = Following(
+        self._following = PathFollowing(
             postures, path_limits(settings), axes, self.curve, self._begin,
             len(points.times) - len(self.curve.times))
 
@@ -90,7 +90,6 @@ class PathPlan:
         """
         Return the motion of the joints; in the thread of the controller, before it begins.
 
-        :param now: control time, s.
         :param start: control time at which the path is to begin; None: now.
         :param whole: have its start among the points, for a controller that does not begin where
             its reference is.

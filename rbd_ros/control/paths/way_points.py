@@ -21,12 +21,11 @@ import math
 
 import numpy as np
 import numpy.typing as npt
-from rbd_ros.control.load.payload import rotation
-from rbd_ros.control.paths.curve import Curve, WayPoints
-from rbd_ros.control.paths.rotations import logarithm
-from rbd_ros.control.references.results import GoalError, ResultCode
+from rbd_ros.control.interface.payload import rotation
+from rbd_ros.control.interface.results import GoalError, ResultCode
+from rbd_ros.control.interface.words import PointWord
+from rbd_ros.control.paths.curve import Curve, logarithm, WayPoints
 from rbd_ros.control.references.trajectory import refusal
-from rbd_ros.control.references.words import PointWord
 
 __all__ = ['curve_from', 'LONGEST', 'MOST_POINTS', 'read_way_points', 'too_many']
 
@@ -67,7 +66,6 @@ def read_way_points(names: Sequence[str], tip: str, times: Sequence[float], pose
     :param velocities: linear, then angular, of each, (k, 6); None: not given.
     :param accelerations: the same.
     :param R: axes of the frame of the message, as columns in the base.
-    :param p: its origin.
     :raises GoalError: with the reason why they are refused.
     """
     if list(names) != [tip]:

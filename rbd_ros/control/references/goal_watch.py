@@ -23,14 +23,14 @@ from __future__ import annotations
 
 import enum
 
-from rbd_ros.compiler.procedure import Matrix
+from rbd_ros.compiler.procedure import Matrix, Vector
 from rbd_ros.compiler.records import field, Record
 from rbd_ros.control.interface.events import NOBODY, NONE
+from rbd_ros.control.interface.results import ResultCode
+from rbd_ros.control.interface.words import ReferenceWord
 from rbd_ros.control.references.pieces import Ring, slot_of
-from rbd_ros.control.references.results import ResultCode
-from rbd_ros.control.references.words import ReferenceWord
 
-__all__ = ['abort_goal', 'accept_goal', 'end_goal', 'Goal', 'GoalStatus', 'judge_goal', 'OUTCOMES']
+__all__ = ['Goal', 'GoalStatus', 'OUTCOMES', 'Outcomes', 'take_outcome']
 
 #: goals that have ended and are remembered
 OUTCOMES = 8
@@ -61,62 +61,85 @@ class Goal(Record):
                              'GoalStatus, ResultCode, word, joint, quantity (0 position, '
                              '1 velocity), and two numbers of the word')
 
+    def accept(self, ring: Ring) -> None:
+        """Pursue the goal of the newest trajectory."""
+        self.active, self.start, self.end = ring.goal, ring.start, ring.end
+        self.goal_time = _allowed(ring.goal_time)
+        for j in range(len(ring.final)):
+            for k in range(3):
+                self.path[k, j] = _allowed(ring.path[k, j])
+                self.tolerance[k, j] = _allowed(ring.tolerance[k, j])
 
-def accept_goal(goal: Goal, ring: Ring) -> None:
-    """
-    Pursue the goal of the newest trajectory.
+    def finish(self, status: int, code: int, word: int, joint: int = NOBODY, quantity: int = 0,
+               a: float = 0.0, b: float = 0.0) -> None:
+        """
+        End the active goal, if any.
 
-    :param goal: receives its tolerances.
-    :param ring: where they are.
-    """
-    goal.active, goal.start, goal.end = ring.goal, ring.start, ring.end
-    goal.goal_time = _allowed(ring.goal_time)
-    for j in range(len(ring.final)):
-        for k in range(3):
-            goal.path[k, j] = _allowed(ring.path[k, j])
-            goal.tolerance[k, j] = _allowed(ring.tolerance[k, j])
+        :param status: see ``GoalStatus``.
+        :param code: see ``ResultCode``.
+        :param word: why, see ``ReferenceWord``.
+        :param joint: that has violated a tolerance; ``NOBODY``: none.
+        :param quantity: 0 position, 1 velocity, 2 acceleration.
+        """
+        if self.active == 0.0:
+            return
+        k = slot_of(self.ended, OUTCOMES)
+        self.outcomes[k, 0] = self.active
+        self.outcomes[k, 1], self.outcomes[k, 2] = status, code
+        self.outcomes[k, 3], self.outcomes[k, 4] = word, joint
+        self.outcomes[k, 5] = quantity
+        self.outcomes[k, 6], self.outcomes[k, 7] = a, b
+        self.ended += 1.0
+        self.active = 0.0
+
+    def abort(self, word: int, a: float = 0.0) -> None:
+        """End the active goal, if any, because something else happened."""
+        self.finish(GoalStatus.ABORTED, ResultCode.INVALID_GOAL, word, NOBODY, 0, a)
+
+    def judge(self, now: float, n: int) -> bool:
+        """Judge the error of the active goal; return whether it fails: the reference must hold."""
+        if now < self.end:
+            at = _violation(self.error, self.path, n)
+            if at < 0:
+                return False
+            k = 1 if at >= n else 0
+            j = at - n * k
+            self.finish(GoalStatus.ABORTED, ResultCode.PATH_TOLERANCE_VIOLATED,
+                        ReferenceWord.OFF_PATH, j, k, self.error[k, j], self.path[k, j])
+            return True
+        at = _violation(self.error, self.tolerance, n)
+        if at < 0:
+            self.finish(GoalStatus.SUCCEEDED, ResultCode.SUCCESSFUL, ReferenceWord.REACHED)
+            return False
+        if not now > self.end + self.goal_time:
+            return False
+        k = 1 if at >= n else 0
+        j = at - n * k
+        self.finish(GoalStatus.ABORTED, ResultCode.GOAL_TOLERANCE_VIOLATED,
+                    ReferenceWord.OFF_GOAL, j, k, self.error[k, j], self.tolerance[k, j])
+        return True
+
+
+class Outcomes(Record):
+    """The goals that have ended."""
+
+    taken: float = field('', '', 'how many were taken out')
+    found: bool = field('', '', 'whether there was another one')
+    row: Vector = field('8', '', 'see Goal.outcomes')
+
+
+def take_outcome(outcomes: Outcomes, goal: Goal) -> None:
+    """Take out the oldest goal that has ended; of too many the last ones are remembered."""
+    outcomes.taken = max(outcomes.taken, goal.ended - OUTCOMES)
+    outcomes.found = outcomes.taken < goal.ended
+    if outcomes.found:
+        outcomes.row[:] = goal.outcomes[slot_of(outcomes.taken, OUTCOMES)]
+        outcomes.taken += 1.0
 
 
 def _allowed(tolerance: float) -> float:
     """Return a tolerance; what is no number restricts most, so that such a goal fails."""
     return min(tolerance, NONE) if tolerance >= 0.0 else 0.0
-
-
-def end_goal(goal: Goal, status: int, code: int, word: int, joint: int, quantity: int, a: float,
-             b: float) -> None:
-    """
-    End the active goal, if any.
-
-    :param goal: the goals.
-    :param status: see ``GoalStatus``.
-    :param code: see ``ResultCode``.
-    :param word: why, see ``ReferenceWord``.
-    :param joint: that has violated a tolerance; ``NOBODY``: none.
-    :param quantity: 0 position, 1 velocity, 2 acceleration.
-    :param a: first number of the sentence.
-    :param b: second number.
-    """
-    if goal.active == 0.0:
-        return
-    k = slot_of(goal.ended, OUTCOMES)
-    goal.outcomes[k, 0] = goal.active
-    goal.outcomes[k, 1], goal.outcomes[k, 2] = status, code
-    goal.outcomes[k, 3], goal.outcomes[k, 4] = word, joint
-    goal.outcomes[k, 5] = quantity
-    goal.outcomes[k, 6], goal.outcomes[k, 7] = a, b
-    goal.ended += 1.0
-    goal.active = 0.0
-
-
-def abort_goal(goal: Goal, word: int, a: float) -> None:
-    """
-    End the active goal, if any, because something else happened.
-
-    :param goal: the goals.
-    :param word: what happened.
-    :param a: a number of the sentence.
-    """
-    end_goal(goal, GoalStatus.ABORTED, ResultCode.INVALID_GOAL, word, NOBODY, 0, a, 0.0)
 
 
 def _violation(error: Matrix, tolerance: Matrix, n: int) -> int:
@@ -126,40 +149,3 @@ def _violation(error: Matrix, tolerance: Matrix, n: int) -> int:
             if not abs(error[k, j]) <= tolerance[k, j]:
                 return n * k + j
     return -1
-
-
-def _fail(goal: Goal, code: int, word: int, error: float, tolerance: float, joint: int,
-          quantity: int) -> None:
-    end_goal(goal, GoalStatus.ABORTED, code, word, joint, quantity, error, tolerance)
-
-
-def judge_goal(goal: Goal, now: float, n: int) -> bool:
-    """
-    Judge the present error of the active goal.
-
-    :param goal: has the error.
-    :param now: control time, s.
-    :param n: number of joints.
-    :returns: whether it has failed, so that the reference must hold.
-    """
-    if now < goal.end:
-        at = _violation(goal.error, goal.path, n)
-        if at < 0:
-            return False
-        k = 1 if at >= n else 0
-        j = at - n * k
-        _fail(goal, ResultCode.PATH_TOLERANCE_VIOLATED, ReferenceWord.OFF_PATH, goal.error[k, j],
-              goal.path[k, j], j, k)
-        return True
-    at = _violation(goal.error, goal.tolerance, n)
-    if at < 0:
-        end_goal(goal, GoalStatus.SUCCEEDED, ResultCode.SUCCESSFUL, ReferenceWord.REACHED, NOBODY,
-                 0, 0.0, 0.0)
-        return False
-    if not now > goal.end + goal.goal_time:
-        return False
-    k = 1 if at >= n else 0
-    j = at - n * k
-    _fail(goal, ResultCode.GOAL_TOLERANCE_VIOLATED, ReferenceWord.OFF_GOAL, goal.error[k, j],
-          goal.tolerance[k, j], j, k)
-    return True

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Tolerances of a goal of FollowJointTrajectory, by the rules of control_msgs."""
+"""Goals of FollowJointTrajectory: their tolerances, why none is taken, and how they ended."""
 
 from __future__ import annotations
 
@@ -22,12 +22,16 @@ import numpy as np
 import numpy.typing as npt
 
 from rbd_ros.control.interface.events import NONE
+from rbd_ros.control.interface.results import (
+    GoalError, Outcome, ResultCode, Status, Tolerances)
+from rbd_ros.control.interface.words import ReferenceWord
+from rbd_ros.control.modes import Mode, names_in, Takes, taking
+from rbd_ros.control.references.goal_watch import Goal, Outcomes, take_outcome
 from rbd_ros.control.references.points import PointLimits, Points
 from rbd_ros.control.references.polynomials import Task
-from rbd_ros.control.references.results import GoalError, ResultCode, Tolerances
 from rbd_ros.control.references.trajectory import PointHandler
 
-__all__ = ['read_tolerances', 'Tolerances']
+__all__ = ['EndedGoals', 'other_mode', 'read_tolerances', 'Tolerances']
 
 Array = npt.NDArray[np.float64]
 Entry = tuple[str, float, float, float]  # name, position, velocity, acceleration
@@ -64,3 +68,55 @@ def read_tolerances(joints: Sequence[str], default: Tolerances, path: Iterable[E
 
 def _unlimited(values: Array) -> Array:
     return np.where(values < NONE, values, np.inf)
+
+
+def other_mode(mode: str, own: Sequence[Mode] = ()) -> str:
+    """
+    Return why a goal is refused.
+
+    :param mode: the present one.
+    :param own: modes of the user.
+    """
+    return ReferenceWord.OTHER_MODE.text(
+        mode=mode, modes=names_in(taking(Takes.TRAJECTORY, own), 'or'))
+
+
+class EndedGoals:
+    """Read the goals that end, each once."""
+
+    def __init__(self, goal: Goal, joints: Sequence[str], modes: Sequence[str]) -> None:
+        """
+        Start with what ends from now on.
+
+        :param goal: of the state of the step; only read.
+        :param joints: names of the controlled joints.
+        :param modes: names by their numbers.
+        """
+        self._goal, self._joints, self._modes = goal, tuple(joints), tuple(modes)
+        self._found = Outcomes({})
+        self._found.taken = goal.ended
+
+    @property
+    def seen(self) -> float:
+        """Return how many were read."""
+        return self._found.taken
+
+    def take(self, stopped: str) -> list[tuple[int, Outcome]]:
+        """
+        Return the numbers and outcomes of the goals that have ended since the last call.
+
+        :param stopped: why the controller stopped, for goals that ended by that.
+        """
+        ended = []
+        take_outcome(self._found, self._goal)
+        while self._found.found:
+            ended.append(self._read(stopped))
+            take_outcome(self._found, self._goal)
+        return ended
+
+    def _read(self, stopped: str) -> tuple[int, Outcome]:
+        number, status, code, word, joint, quantity, a, b = self._found.row.tolist()
+        name = self._joints[int(joint)] if joint >= 0.0 else ''
+        mode = self._modes[int(a)] if word == ReferenceWord.MODE_CHANGED else ''
+        text = ReferenceWord(int(word)).text(name, a, b, quantity, mode=mode, faults=stopped)
+        return int(number), Outcome(tuple(Status)[int(status)], ResultCode(int(code)), text)

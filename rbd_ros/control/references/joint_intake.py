@@ -25,16 +25,17 @@ from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
-from rbd_ros.control.interface.events import Event, Kind
+from rbd_ros.control.interface.events import Event
+from rbd_ros.control.interface.results import Tolerances
+from rbd_ros.control.interface.words import PointWord
+from rbd_ros.control.references.asking import ask_pieces, ask_point, ask_stream
 from rbd_ros.control.references.feeder import Feeder
 from rbd_ros.control.references.joint_reference import JointReference
-from rbd_ros.control.references.joint_stream import Streamed
+from rbd_ros.control.references.joint_requests import Streamed
 from rbd_ros.control.references.points import PointLimits, Points, STREAM_HORIZON, Use
 from rbd_ros.control.references.polynomials import Task
-from rbd_ros.control.references.results import Tolerances
 from rbd_ros.control.references.trajectory import (
     Knots, load_points, PointHandler, points_of, refusal)
-from rbd_ros.control.references.words import PointWord
 
 __all__ = ['JointIntake']
 
@@ -76,7 +77,6 @@ class JointIntake:
         Make a streamed set-point.
 
         :param u: receives it.
-        :param now: control time, s.
         :param q: position.
         :param qd: velocity; None: zero.
         :param qdd: acceleration; None: zero.
@@ -90,14 +90,14 @@ class JointIntake:
         one.qd[0] = 0.0 if qd is None else qd
         one.qdd[0] = 0.0 if qdd is None else qdd
         self._one.do(Task.CHECK)
-        self._put(u, now, within)
+        u.now, one.use, one.within = now, Use.SET_POINT, within
+        ask_point(one, u)
 
     def stream(self, u: Event, now: float, numbers: Sequence[float], of: Streamed) -> None:
         """
         Make a message of a stream of numbers.
 
         :param u: receives it.
-        :param now: control time, s.
         :param numbers: one for each joint.
         :param of: what they are.
         :raises GoalError: if they are refused.
@@ -106,23 +106,17 @@ class JointIntake:
         if given != len(self._joints):
             raise refusal(PointWord.COUNT, given, len(self._joints), of)
         one.count, one.rates, one.times[0], one.held[:] = 1.0, of, 0.0, of  # positions or rates
+        one.q[0] = one.qd[0] = 0.0  # what was refused before must not be found again
         (one.qd if of else one.q)[0] = numbers
         self._one.do(Task.CHECK)
-        u.kind, u.now, u.numbers[0], u.joints[int(of)] = Kind.STREAM, now, of, numbers
-
-    def _put(self, u: Event, now: float, within: float) -> None:
-        """Make an event of the only point."""
-        one = self._one.points
-        u.kind, u.now = Kind.SET_POINT, now
-        u.joints[0], u.joints[1], u.joints[2] = one.q[0], one.qd[0], one.qdd[0]
-        u.numbers[0] = within
+        u.now = now
+        ask_stream(one, u)
 
     def take(self, u: Event, now: float, knots: Knots, start_time: float | None) -> None:
         """
         Take the points of a message that is no goal: a trajectory, or one point of a stream.
 
         :param u: receives what it is.
-        :param now: control time, s.
         :param knots: its points.
         :param start_time: control time of its time_from_start 0; None: now, whenever it is taken.
         :raises GoalError: if it is refused.
@@ -136,11 +130,8 @@ class JointIntake:
         if points.use == Use.TRAJECTORY:
             self._follow(u, now, handler, start_time)
             return
-        if points.use == Use.PASSED or knots.qd is None:
-            points.qd[:] = 0.0
-        if points.use == Use.PASSED or knots.qdd is None:
-            points.qdd[:] = 0.0
-        self._put(u, now, points.within)
+        u.now = now
+        ask_point(points, u)
 
     def _handler(self, knots: Knots) -> PointHandler:
         """Return what handles the points of a message; a stream has one point again and again."""
@@ -155,7 +146,6 @@ class JointIntake:
         Begin a trajectory at the present reference.
 
         :param u: receives its beginning.
-        :param now: control time, s.
         :param knots: its points.
         :param start_time: control time of its time_from_start 0; None: now, whenever it is taken.
         :param goal: its number, if it is one; 0: none.
@@ -169,9 +159,9 @@ class JointIntake:
     def _follow(self, u: Event, now: float, handler: PointHandler, start_time: float,
                 goal: int = 0, tolerances: Tolerances | None = None) -> None:
         handler.begin(start_time, now, self._reference.profile.state, linear=self._linear)
-        u.numbers[0] = self._feeder.begin(handler, goal, tolerances)
-        u.numbers[1] = goal
-        u.kind, u.now = Kind.PIECES, now
+        self._feeder.begin(handler, goal, tolerances)
+        u.now = now
+        ask_pieces(self._feeder.progress, handler.points, u)
 
     def check(self, knots: Knots) -> None:
         """

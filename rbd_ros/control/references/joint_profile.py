@@ -76,7 +76,6 @@ def fill_joint_limits(p: JointLimits, settings: Settings) -> None:
     """
     Take the limits from the parameters.
 
-    :param p: what is filled.
     :param settings: valid set.
     """
     robot = settings.robot
@@ -157,8 +156,6 @@ def advance_profile(x: JointProfile, p: JointLimits, dt: float) -> None:
     """
     Move the reference towards the target.
 
-    :param x: the reference.
-    :param p: its limits.
     :param dt: s since the last step; nothing moves unless it is positive.
     """
     if not dt > 0.0:
@@ -178,11 +175,7 @@ def advance_profile(x: JointProfile, p: JointLimits, dt: float) -> None:
 
 
 def arrived(x: JointProfile) -> bool:
-    """
-    Return whether the reference is the target: steps to the same target change nothing.
-
-    :param x: the reference.
-    """
+    """Return whether the reference is the target: steps to the same target change nothing."""
     for j in range(len(x.pace)):
         for k in range(3):
             if x.state[k, j] != x.target[k, j]:

@@ -26,13 +26,13 @@ import math
 from rbd_ros.compiler.procedure import Vector
 from rbd_ros.compiler.records import field, group, Record
 from rbd_ros.control.interface.events import Joints, NEVER, NOBODY, NONE, Result, Structure, tell
+from rbd_ros.control.interface.words import ReferenceWord
 from rbd_ros.control.numerics.places import place_of
-from rbd_ros.control.references.goal_watch import abort_goal, Goal
+from rbd_ros.control.references.goal_watch import Goal
 from rbd_ros.control.references.joint_profile import (
     advance_profile, arrived, clamped, JointLimits, JointProfile, positive)
 from rbd_ros.control.references.pieces import (
     Halt, make_stop, Path, PathKind, Ring, sample, Sampled)
-from rbd_ros.control.references.words import ReferenceWord
 
 __all__ = ['advance_joint_reference', 'distance', 'give_way', 'hold_joint_reference',
            'JointReference', 'leave_path', 'rest_joint_reference', 'Source',
@@ -86,11 +86,7 @@ def _may_rest_at(x: JointReference, p: JointLimits, j: int, end: float) -> float
 
 
 def leave_path(x: JointReference) -> None:
-    """
-    Leave trajectory and stream, at no pace but that of the limits.
-
-    :param x: the reference.
-    """
+    """Leave trajectory and stream, at no pace but that of the limits."""
     x.path.kind, x.source, x.resting = PathKind.NONE, Source.HOLD, False
     x.path.late, x.path.rate, x.path.bend, x.path.halt = 0.0, 1.0, 0.0, Halt.NONE
     x.profile.pace[:] = NONE
@@ -99,12 +95,7 @@ def leave_path(x: JointReference) -> None:
 
 
 def hold_joint_reference(x: JointReference, p: JointLimits) -> None:
-    """
-    Come to rest as fast as the limits allow and stay there; a goal stays active.
-
-    :param x: the reference.
-    :param p: its limits.
-    """
+    """Come to rest as fast as the limits allow and stay there; a goal stays active."""
     for j in range(len(x.profile.pace)):
         q, qd = x.profile.state[0, j], x.profile.state[1, j]
         x.profile.target[0, j] = _may_rest_at(
@@ -118,10 +109,6 @@ def start_joint_reference(x: JointReference, p: JointLimits, joints: Joints, str
     """
     Begin at the present state and come to rest; a goal is aborted.
 
-    :param x: the reference.
-    :param p: its limits.
-    :param joints: the present state.
-    :param structure: which joints are controlled.
     :param speed: velocities of these, from which the reference comes to rest.
     """
     for j in range(len(x.profile.pace)):
@@ -132,7 +119,7 @@ def start_joint_reference(x: JointReference, p: JointLimits, joints: Joints, str
         x.profile.state[1, j] = v if math.isfinite(v) else 0.0
         x.profile.state[2, j] = 0.0
     x.time = NEVER
-    abort_goal(x.goal, ReferenceWord.RESTARTED, 0.0)
+    x.goal.abort(ReferenceWord.RESTARTED)
     hold_joint_reference(x, p)
 
 
@@ -153,12 +140,10 @@ def rest_joint_reference(x: JointReference, p: JointLimits, now: float, duration
     Come to rest from the present reference without a step of the acceleration.
 
     :param x: the reference; its goal is aborted.
-    :param p: its limits.
-    :param now: control time, s.
     :param duration: s in which to stop; less where a joint limit is near, more where the
         acceleration would exceed its limit.
     """
-    abort_goal(x.goal, ReferenceWord.HELD, 0.0)
+    x.goal.abort(ReferenceWord.HELD)
     hold_joint_reference(x, p)
     time = _stop_time(x, p, duration)
     h = (time + now) - now  # as long as the clock can tell
@@ -197,10 +182,6 @@ def give_way(x: JointReference, p: JointLimits, joints: Joints, structure: Struc
     """
     Let a held reference follow a robot that was pushed too far away from it.
 
-    :param x: the reference.
-    :param p: its limits.
-    :param joints: the present state.
-    :param structure: which joints are controlled.
     :param most: distance per joint up to which the reference stays where it is.
     :param moved: receives by how much it moved, per joint.
     :returns: whether any joint of it moved.
@@ -227,7 +208,7 @@ def _run_dry(x: JointReference, p: JointLimits, ring: Ring, y: Result, before: f
     """Come to rest because the next piece has not come; return what the stop gives."""
     gone, pieces = x.path.piece - x.path.first, x.path.last - x.path.first
     tell(y, ReferenceWord.DRY, NOBODY, gone, pieces, x.path.end - now)
-    abort_goal(x.goal, ReferenceWord.DRIED, gone)
+    x.goal.abort(ReferenceWord.DRIED, gone)
     rest_joint_reference(x, p, before, p.rest_time)  # from where the last step has left it
     if x.path.kind == PathKind.NONE:
         return Sampled.MOVING
@@ -290,11 +271,8 @@ def advance_joint_reference(x: JointReference, p: JointLimits, ring: Ring, y: Re
     """
     Advance to now; ``x.profile.state`` is the reference.
 
-    :param x: the reference.
-    :param p: its limits.
     :param ring: pieces of its trajectory.
     :param y: is told of a ring that runs dry.
-    :param now: control time, s.
     """
     if not math.isfinite(now):
         return

@@ -13,29 +13,98 @@
 # limitations under the License.
 
 """
-Requests to the joint reference: set-points, trajectories, goals.
+Requests to the joint reference: set-points, trajectories, goals, streams.
 
-The messages are checked outside, where there are texts; here only what is no number is refused.
+The messages are checked outside, where there are texts; here only what is no number is refused. A
+servoing node sends a stream of positions or velocities, without a word about time, at an even
+rate, which is found from when they come. Each message is good for a while: without the next one
+the reference comes to rest by itself.
 """
 
 from __future__ import annotations
 
+import enum
 import math
 
-from rbd_ros.control.interface.events import Event, Joints, NOBODY, NONE, Result, Structure
+from rbd_ros.control.interface.events import Event, Joints, NONE, Result, Structure
+from rbd_ros.control.interface.results import ResultCode
+from rbd_ros.control.interface.words import ReferenceWord
 from rbd_ros.control.numerics.angles import turn
 from rbd_ros.control.numerics.places import place_of
-from rbd_ros.control.references.goal_watch import (
-    abort_goal, accept_goal, end_goal, GoalStatus, judge_goal)
-from rbd_ros.control.references.joint_profile import JointLimits, positive
+from rbd_ros.control.references.goal_watch import GoalStatus
+from rbd_ros.control.references.joint_profile import clamped, JointLimits, positive
 from rbd_ros.control.references.joint_reference import (
     distance, hold_joint_reference, JointReference, leave_path, Source)
 from rbd_ros.control.references.pieces import Halt, join_late, PathKind, Ring, valid_header
-from rbd_ros.control.references.results import ResultCode
-from rbd_ros.control.references.words import ReferenceWord
+from rbd_ros.control.references.points import LATENESS, STREAM_HORIZON
 
-__all__ = ['cancel_goal', 'check_goal', 'keep_even_speed', 'pause_path', 'take_pieces',
-           'take_set_point']
+__all__ = ['cancel_goal', 'check_goal', 'keep_even_speed', 'pause_path', 'Streamed', 'take_pieces',
+           'take_set_point', 'take_stream']
+
+#: share of its longest gap that a stream keeps with each message
+_KEPT = 0.9
+
+
+class Streamed(enum.IntEnum):
+    """What the numbers of a stream are."""
+
+    POSITIONS = 0
+    VELOCITIES = 1
+
+
+def take_stream(x: JointReference, p: JointLimits, u: Event, y: Result) -> None:
+    """
+    Take a message of a stream; a goal is aborted.
+
+    :param u: ``numbers[0]`` says what the numbers are, see ``Streamed``; they are in the row of
+        ``joints`` for positions or velocities.
+    :param y: says if it is refused: it has numbers that are none.
+    """
+    row = 1 if u.numbers[0] == Streamed.VELOCITIES else 0
+    if not (all(abs(u.joints[row]) <= NONE) and math.isfinite(u.now)):
+        y.answer = ReferenceWord.NO_SET_POINT
+        return
+    x.goal.abort(ReferenceWord.SET_POINT)
+    leave_path(x)
+    _note_gap(x, u.now)
+    x.profile.target[1] = x.profile.target[2] = 0.0
+    if row == 1:
+        _run_on(x, p, u, min(p.timeout, STREAM_HORIZON))
+    else:
+        for j in range(len(x.profile.pace)):
+            q, before = u.joints[0, j], x.profile.state[0, j]
+            x.profile.target[0, j] = before + turn(q - before) if p.continuous[j] > 0.0 else q
+        keep_even_speed(x, p, (1.0 + LATENESS) * x.gap)
+    x.source, x.timed_out = Source.STREAM, False
+    x.received = NONE  # it comes to rest by itself
+
+
+def _note_gap(x: JointReference, now: float) -> None:
+    """Note the time between messages: the longest one, slowly forgotten."""
+    gap = now - x.streamed
+    if 0.0 <= gap <= STREAM_HORIZON:
+        x.gap = max(gap, _KEPT * x.gap)
+    else:  # a stream begins, or the clock has jumped
+        x.gap = STREAM_HORIZON
+    x.streamed = now
+
+
+def _run_on(x: JointReference, p: JointLimits, u: Event, seconds: float) -> None:
+    """Move at a velocity for some time, then come to rest."""
+    for j in range(len(x.profile.pace)):
+        a, q, qd = positive(p.acceleration[j]), x.profile.state[0, j], x.profile.state[1, j]
+        v = clamped(u.joints[1, j], -p.velocity[j], p.velocity[j])
+        slower = 0.0  # the way until it is as slow as wanted
+        if qd * v <= 0.0:
+            slower = qd * abs(qd) / (2.0 * a)
+        elif abs(qd) > abs(v):
+            slower = (qd * abs(qd) - v * abs(v)) / (2.0 * a)
+        end = q + slower + v * seconds + v * abs(v) / (2.0 * a)
+        if not p.continuous[j] > 0.0:
+            end = clamped(end, min(q, p.lower[j]), max(q, p.upper[j]))
+        x.profile.target[0, j] = end if math.isfinite(end) else q
+        x.profile.pace[j] = abs(v) if abs(v) > 0.0 else NONE
+
 
 #: share of a velocity limit at which a joint of a stream that hardly moves goes to its point
 _CREEP = 0.001
@@ -51,8 +120,6 @@ def keep_even_speed(x: JointReference, p: JointLimits, within: float) -> None:
     """
     Set the speeds of which v t + v^2/2a is the way: braking begins after that time.
 
-    :param x: the reference.
-    :param p: its limits.
     :param within: that time, s.
     """
     for j in range(len(x.profile.pace)):
@@ -69,8 +136,6 @@ def take_set_point(x: JointReference, p: JointLimits, u: Event, y: Result) -> No
     """
     Take a streamed set-point, held until the next one or the timeout; a goal is aborted.
 
-    :param x: the reference.
-    :param p: its limits.
     :param u: ``joints`` has position, velocity and acceleration, ``numbers[0]`` the s of motion
         at an even speed before it brakes, or 0: as fast as the limits allow.
     :param y: says if it is refused: it has numbers that are none.
@@ -84,7 +149,7 @@ def take_set_point(x: JointReference, p: JointLimits, u: Event, y: Result) -> No
     if not (within <= _MOST_WITHIN and math.isfinite(u.now)):
         y.answer = ReferenceWord.NO_SET_POINT
         return
-    abort_goal(x.goal, ReferenceWord.SET_POINT, 0.0)
+    x.goal.abort(ReferenceWord.SET_POINT)
     leave_path(x)
     for j in range(n):
         q, before = u.joints[0, j], x.profile.state[0, j]
@@ -101,8 +166,6 @@ def take_pieces(x: JointReference, ring: Ring, u: Event, y: Result) -> None:
     """
     Follow the trajectory whose pieces are in the ring; the goal before is aborted.
 
-    :param x: the reference.
-    :param ring: pieces ahead.
     :param u: ``numbers[0]`` is the number of the trajectory, ``numbers[1]`` that of its goal or 0.
     :param y: says if it is refused: a newer one is in the ring already, or it has no numbers.
     """
@@ -111,7 +174,7 @@ def take_pieces(x: JointReference, ring: Ring, u: Event, y: Result) -> None:
         y.answer = (ReferenceWord.REPLACED if ring.number > u.numbers[0]
                     else ReferenceWord.NO_TRAJECTORY)
         return
-    abort_goal(x.goal, ReferenceWord.NEW_TRAJECTORY, 0.0)
+    x.goal.abort(ReferenceWord.NEW_TRAJECTORY)
     leave_path(x)
     x.path.kind, x.path.number, x.path.end = PathKind.RING, ring.number, ring.end
     x.path.first, x.path.piece, x.path.last = ring.first, ring.first, ring.first + ring.pieces
@@ -120,23 +183,24 @@ def take_pieces(x: JointReference, ring: Ring, u: Event, y: Result) -> None:
     join_late(x.path, ring, x.profile.state, x.time, u.now)
     x.source, x.timed_out = Source.TRAJECTORY, False
     if goal != 0.0:
-        accept_goal(x.goal, ring)
+        x.goal.accept(ring)
 
 
 def cancel_goal(x: JointReference, p: JointLimits, u: Event, y: Result) -> None:
     """
     Cancel the goal and come to rest.
 
-    :param x: the reference.
-    :param p: its limits.
-    :param u: ``numbers[0]`` is the number of the goal; ``numbers[1]`` 1 to rest on its path.
+    :param u: ``numbers[0]`` is the number of the goal; ``numbers[1]`` 1 to rest on its path;
+        ``numbers[2]`` 1 because its client is silent.
     :param y: says if that is not the active one: nothing happens.
     """
     if x.goal.active == 0.0 or not x.goal.active == u.numbers[0]:
         y.answer = ReferenceWord.NO_GOAL
         return
-    end_goal(x.goal, GoalStatus.CANCELED, ResultCode.SUCCESSFUL, ReferenceWord.CANCELED, NOBODY, 0,
-             0.0, 0.0)
+    if u.numbers[2] == 1.0:
+        x.goal.abort(ReferenceWord.SILENT)
+    else:
+        x.goal.finish(GoalStatus.CANCELED, ResultCode.SUCCESSFUL, ReferenceWord.CANCELED)
     if u.numbers[1] == 1.0 and x.path.kind == PathKind.RING:
         x.path.halt = Halt.END
     else:
@@ -147,14 +211,13 @@ def pause_path(x: JointReference, u: Event, y: Result) -> None:
     """
     Let a trajectory come to rest on its way, or go on.
 
-    :param x: the reference.
     :param u: ``numbers[0]`` is 1 to pause, 0 to go on; ``numbers[1]`` 1 to end it at rest.
     :param y: says if there is no trajectory, or one that ends already.
     """
     if x.path.kind != PathKind.RING or x.path.halt == Halt.END:
         y.answer = ReferenceWord.NO_PATH
     elif u.numbers[1] == 1.0:
-        abort_goal(x.goal, ReferenceWord.HELD, 0.0)
+        x.goal.abort(ReferenceWord.HELD)
         x.path.halt = Halt.END
     else:
         x.path.halt = Halt.PAUSE if u.numbers[0] == 1.0 else Halt.NONE
@@ -166,15 +229,7 @@ def _finite(x: float) -> float:
 
 def check_goal(x: JointReference, p: JointLimits, joints: Joints, structure: Structure,
                now: float) -> None:
-    """
-    Check the tolerances of the active goal; the reference holds if the goal fails.
-
-    :param x: the reference.
-    :param p: its limits.
-    :param joints: the present state.
-    :param structure: which joints are controlled.
-    :param now: control time, s.
-    """
+    """Check the tolerances of the active goal; the reference holds if the goal fails."""
     n = len(x.profile.pace)
     if x.goal.active == 0.0 or not math.isfinite(now):
         return
@@ -184,5 +239,5 @@ def check_goal(x: JointReference, p: JointLimits, joints: Joints, structure: Str
         x.goal.actual[0, j], x.goal.actual[1, j] = _finite(q), _finite(qd)
         x.goal.error[0, j] = _finite(distance(p, j, x.profile.target[0, j], q))
         x.goal.error[1, j] = _finite(x.profile.target[1, j] - qd)
-    if judge_goal(x.goal, now - x.path.late, n):
+    if x.goal.judge(now - x.path.late, n):
         hold_joint_reference(x, p)

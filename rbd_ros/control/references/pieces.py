@@ -134,11 +134,7 @@ def slot_of(serial: float, size: int) -> int:
 
 
 def valid_header(ring: Ring) -> bool:
-    """
-    Return whether the newest trajectory can be taken over; never with numbers that are none.
-
-    :param ring: pieces ahead.
-    """
+    """Return whether the newest trajectory can be taken over; never with numbers that are none."""
     if not (0.0 <= ring.first <= _MOST_PIECES and 1.0 <= ring.pieces <= _MOST_PIECES
             and math.floor(ring.first) == ring.first and math.floor(ring.pieces) == ring.pieces):
         return False
@@ -153,8 +149,6 @@ def sample(path: Path, ring: Ring, now: float, target: Matrix) -> int:
     Evaluate position, velocity and acceleration of the trajectory.
 
     :param path: the trajectory.
-    :param ring: its pieces.
-    :param now: control time, s.
     :param target: receives them, 3 x n; no meaning if the ring is dry.
     :returns: what they are, see ``Sampled``.
     """
@@ -190,10 +184,8 @@ def join_late(path: Path, ring: Ring, state: Matrix, time: float, now: float) ->
     that has rested meanwhile it needs no other beginning.
 
     :param path: the trajectory, which was just taken over.
-    :param ring: its pieces.
     :param state: reference position, velocity and acceleration, 3 x n.
     :param time: control time of these, s.
-    :param now: control time, s.
     """
     path.joined = NEVER
     begin = ring.begin[slot_of(path.first, PIECES)]

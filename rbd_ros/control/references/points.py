@@ -27,12 +27,12 @@ import numpy as np
 from rbd_ros.compiler.procedure import Matrix, Vector
 from rbd_ros.compiler.records import field, Record
 from rbd_ros.control.interface.events import NOBODY, NONE
+from rbd_ros.control.interface.words import PointWord
 from rbd_ros.control.parameters.settings import Settings
 from rbd_ros.control.references.joint_profile import clamped, positive
-from rbd_ros.control.references.words import PointWord
 
 __all__ = ['check_points', 'check_speeds', 'fill_point_limits', 'hold_others', 'LATENESS',
-           'merge_tolerances', 'PointLimits', 'Points', 'refuse', 'rest_after', 'sort_points',
+           'merge_tolerances', 'PointLimits', 'Points', 'rest_after', 'sort_points',
            'STREAM_HORIZON', 'Use', 'Verdict']
 
 #: rad/s and rad/s^2 (m/s, m/s^2) that no reference may ask for, whatever the joint can do
@@ -121,12 +121,22 @@ class Verdict(Record):
     b: float = field('', '', 'second number')
     c: float = field('', '', 'third number')
 
+    def refuse(self, word: int, joint: int = NOBODY, a: float = 0.0, b: float = 0.0,
+               c: float = 0.0) -> None:
+        """
+        Say what is wrong.
+
+        :param word: its code.
+        :param joint: that it is about; ``NOBODY``: none.
+        """
+        self.word, self.joint = word, joint
+        self.a, self.b, self.c = a, b, c
+
 
 def fill_point_limits(p: PointLimits, settings: Settings) -> None:
     """
     Take the limits from the parameters.
 
-    :param p: what is filled.
     :param settings: valid set.
     """
     robot = settings.robot
@@ -141,21 +151,6 @@ def fill_point_limits(p: PointLimits, settings: Settings) -> None:
     usual = settings.tolerances()
     p.goal_time = min(usual.goal_time, NONE)
     p.path[:], p.tolerance[:] = np.minimum(usual.path, NONE), np.minimum(usual.goal, NONE)
-
-
-def refuse(verdict: Verdict, word: int, joint: int, a: float, b: float, c: float) -> None:
-    """
-    Say what is wrong.
-
-    :param verdict: gets it.
-    :param word: its code.
-    :param joint: that it is about; ``NOBODY``: none.
-    :param a: first number of the sentence.
-    :param b: second number.
-    :param c: third number.
-    """
-    verdict.word, verdict.joint = word, joint
-    verdict.a, verdict.b, verdict.c = a, b, c
 
 
 def check_points(points: Points, p: PointLimits, verdict: Verdict) -> None:
@@ -179,18 +174,18 @@ def check_points(points: Points, p: PointLimits, verdict: Verdict) -> None:
         for j in range(n):
             q, inside = points.q[i, j], p.continuous[j] > 0.0 or points.held[j] > 0.0
             if not (inside or p.lower[j] - _BEYOND <= q <= p.upper[j] + _BEYOND):
-                refuse(verdict, PointWord.OUTSIDE, j, q, p.lower[j], p.upper[j])
+                verdict.refuse(PointWord.OUTSIDE, j, q, p.lower[j], p.upper[j])
                 return
     for i in range(int(points.count)):
         for j in range(n):
             most = min(_SLACK * p.speed[j], _MAX_SPEED)
             if rates > 0 and not abs(points.qd[i, j]) <= most:
-                refuse(verdict, PointWord.VELOCITY, j, points.qd[i, j], most, i)
+                verdict.refuse(PointWord.VELOCITY, j, points.qd[i, j], most, i)
                 return
     for i in range(int(points.count)):
         for j in range(n):
             if rates > 1 and not abs(points.qdd[i, j]) <= _MAX_ACCELERATION:
-                refuse(verdict, PointWord.ACCELERATION, j, points.qdd[i, j], _MAX_ACCELERATION, i)
+                verdict.refuse(PointWord.ACCELERATION, j, points.qdd[i, j], _MAX_ACCELERATION, i)
                 return
 
 
@@ -198,7 +193,7 @@ def _is_finite(rows: Matrix, points: Points, quantity: int, verdict: Verdict) ->
     for i in range(int(points.count)):
         for j in range(len(points.shift)):
             if not math.isfinite(rows[i, j]):
-                refuse(verdict, PointWord.NOT_FINITE, j, quantity, i, 0.0)
+                verdict.refuse(PointWord.NOT_FINITE, j, quantity, i)
                 return False
     return True
 
@@ -208,7 +203,7 @@ def _in_order(points: Points, verdict: Verdict) -> bool:
     for i in range(int(points.count)):
         time = points.times[i]
         if not (math.isfinite(time) and (time > before or (i == 0 and time >= 0.0))):
-            refuse(verdict, PointWord.TIMES, NOBODY, time, before, i)
+            verdict.refuse(PointWord.TIMES, NOBODY, time, before, i)
             return False
         before = time
     return True
@@ -228,13 +223,13 @@ def check_speeds(points: Points, p: PointLimits, verdict: Verdict) -> None:
             speed = abs(points.q[i, j] - points.q[i - 1, j]) / (
                 points.times[i] - points.times[i - 1])
             if speed > (1.0 + _ROUNDING) * p.pace[j]:
-                refuse(verdict, PointWord.TOO_FAST, j, speed, p.pace[j], 0.0)
+                verdict.refuse(PointWord.TOO_FAST, j, speed, p.pace[j])
                 return
     for i in range(count):
         for j in range(n):
             speed = abs(points.qd[i, j])
             if points.rates > 0.0 and speed > (1.0 + _ROUNDING) * p.pace[j]:
-                refuse(verdict, PointWord.TOO_FAST, j, speed, p.pace[j], 0.0)
+                verdict.refuse(PointWord.TOO_FAST, j, speed, p.pace[j])
                 return
 
 
@@ -245,13 +240,12 @@ def merge_tolerances(points: Points, p: PointLimits, verdict: Verdict) -> None:
     Zero means the usual one, a negative number no restriction.
 
     :param points: have those of a message.
-    :param p: the usual ones.
     :param verdict: says which is no number.
     """
     for k in range(3):
         for j in range(len(points.shift)):
             if not (math.isfinite(points.path[k, j]) and math.isfinite(points.tolerance[k, j])):
-                refuse(verdict, PointWord.TOLERANCE, j, k, 0.0, 0.0)
+                verdict.refuse(PointWord.TOLERANCE, j, k)
                 return
             points.path[k, j] = _merged(points.path[k, j], p.path[k, j])
             points.tolerance[k, j] = _merged(points.tolerance[k, j], p.tolerance[k, j])
@@ -312,7 +306,7 @@ def sort_points(points: Points, p: PointLimits, verdict: Verdict) -> None:
         return
     hold_others(points, p)
     if left < 0.0:
-        refuse(verdict, PointWord.ENDED, NOBODY, -left, 0.0, 0.0)
+        verdict.refuse(PointWord.ENDED, NOBODY, -left)
     elif ahead == 0.0:
         points.use = Use.SET_POINT
     else:

@@ -35,11 +35,11 @@ import enum
 
 from rbd_ros.compiler.procedure import Matrix
 from rbd_ros.control.interface.events import NOBODY
+from rbd_ros.control.interface.words import PointWord
 from rbd_ros.control.numerics.angles import turn
 from rbd_ros.control.references.points import (
-    check_points, check_speeds, hold_others, merge_tolerances, PointLimits, Points, refuse,
+    check_points, check_speeds, hold_others, merge_tolerances, PointLimits, Points,
     rest_after, sort_points, Verdict)
-from rbd_ros.control.references.words import PointWord
 
 __all__ = ['find_coming', 'handle_points', 'knot_time', 'make_piece', 'Task']
 
@@ -149,14 +149,14 @@ def find_coming(points: Points, verdict: Verdict) -> None:
         first = count - 1
         late = points.begin - (points.times[first] + points.offset)
         if not late <= 0.0:
-            refuse(verdict, PointWord.ENDED, NOBODY, late, 0.0, 0.0)
+            verdict.refuse(PointWord.ENDED, NOBODY, late)
             return
     points.first, points.pieces, points.known = first, count - first, 0.0
     before = points.begin
     for k in range(1, count - first + 1):
         time = knot_time(points, k)
         if not time > before:
-            refuse(verdict, PointWord.TOO_CLOSE, NOBODY, 0.0, 0.0, 0.0)
+            verdict.refuse(PointWord.TOO_CLOSE)
             return
         before = time
     points.end = before

@@ -223,8 +223,6 @@ def advance_pose(x: PoseProfile, p: TaskLimits, ahead: float, dt: float) -> None
     """
     Move the reference towards its goal, or along its twist.
 
-    :param x: the reference.
-    :param p: its limits.
     :param ahead: s for which the goal has moved on since it was received.
     :param dt: s, positive.
     """

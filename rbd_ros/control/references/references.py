@@ -21,25 +21,22 @@ The flow calls ``take_reference`` for every event that brings one.
 from __future__ import annotations
 
 from rbd_ros.compiler.records import group, Record
-from rbd_ros.control.interface.cause_codes import CauseCode
+from rbd_ros.control.interface.causes import Cause
 from rbd_ros.control.interface.events import accuse, Event, Joints, Kind, NOBODY, Result, Structure
+from rbd_ros.control.interface.words import ReferenceWord, SupervisorWord
 from rbd_ros.control.laws.law_records import LawCode
-from rbd_ros.control.monitors.guards import accepted, Refusals, refused
-from rbd_ros.control.monitors.monitor_parameters import MonitorParameters
+from rbd_ros.control.monitors.guards import Refusals
+from rbd_ros.control.monitors.monitors import MonitorParameters
 from rbd_ros.control.numerics.places import place_of
 from rbd_ros.control.parameters.settings import Settings
-from rbd_ros.control.references.goal_watch import abort_goal
 from rbd_ros.control.references.joint_profile import fill_joint_limits, JointLimits
 from rbd_ros.control.references.joint_reference import hold_joint_reference, JointReference
-from rbd_ros.control.references.joint_requests import take_pieces, take_set_point
-from rbd_ros.control.references.joint_stream import take_stream
+from rbd_ros.control.references.joint_requests import take_pieces, take_set_point, take_stream
 from rbd_ros.control.references.pieces import Ring
 from rbd_ros.control.references.pose_profile import TaskLimits
 from rbd_ros.control.references.task_reference import (
     fill_task_limits, hold_task_reference, take_pose, take_twist, take_wrench, TaskReference)
-from rbd_ros.control.references.words import ReferenceWord
 from rbd_ros.control.supervisor.states import StateCode
-from rbd_ros.control.supervisor.words import SupervisorWord
 
 __all__ = ['fill_references', 'hold_references', 'moves', 'ReferenceLimits', 'References',
            'take_reference']
@@ -70,7 +67,6 @@ def fill_references(p: ReferenceLimits, settings: Settings) -> None:
     """
     Take the limits from the parameters.
 
-    :param p: what is filled.
     :param settings: valid set.
     """
     fill_joint_limits(p.joint, settings)
@@ -78,13 +74,8 @@ def fill_references(p: ReferenceLimits, settings: Settings) -> None:
 
 
 def hold_references(x: References, p: ReferenceLimits) -> None:
-    """
-    Come to rest and stay there, whatever the reference was; a goal is aborted.
-
-    :param x: the references.
-    :param p: their limits.
-    """
-    abort_goal(x.joint.goal, ReferenceWord.HELD, 0.0)
+    """Come to rest and stay there, whatever the reference was; a goal is aborted."""
+    x.joint.goal.abort(ReferenceWord.HELD)
     hold_joint_reference(x.joint, p.joint)
     hold_task_reference(x.task, p.task)
 
@@ -93,9 +84,6 @@ def moves(x: References, joints: Joints, structure: Structure, law: int) -> bool
     """
     Return whether the robot moves, or is meant to move.
 
-    :param x: the references.
-    :param joints: the present state.
-    :param structure: which joints are controlled.
     :param law: in force, see ``LawCode``.
     """
     for j in range(len(structure.index)):
@@ -124,12 +112,7 @@ def take_reference(x: References, p: ReferenceLimits, limits: MonitorParameters,
     Several in a row that are rejected while the robot moves are a fault. Goals are answered one by
     one and do not count.
 
-    :param x: the references.
-    :param p: their limits.
     :param limits: say how many rejected ones are too many.
-    :param ring: pieces of trajectories.
-    :param joints: the present state.
-    :param structure: which joints are controlled.
     :param u: a set-point, numbers of a stream, pieces, a pose, a twist, a wrench, or what was
         refused outside.
     :param y: gets the answer and an accusation.
@@ -158,7 +141,6 @@ def take_reference(x: References, p: ReferenceLimits, limits: MonitorParameters,
     if _is_goal(u):
         return
     if u.kind != Kind.REFUSED and (y.answer == 0.0 or y.answer == ReferenceWord.REPLACED):
-        accepted(x.refusals)
-    elif refused(x.refusals, limits, u.steady) and moves(x, joints, structure, law):
-        accuse(y, CauseCode.BAD_COMMAND, SupervisorWord.REFUSED_IN_A_ROW, NOBODY, x.refusals.row,
-               0.0, 0.0)
+        x.refusals.accept()
+    elif x.refusals.refuse(limits, u.steady) and moves(x, joints, structure, law):
+        accuse(y, Cause.BAD_COMMAND, SupervisorWord.REFUSED_IN_A_ROW, NOBODY, x.refusals.row)

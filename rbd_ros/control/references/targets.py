@@ -13,25 +13,28 @@
 # limitations under the License.
 
 """
-Targets of the tip as numbers: what is wrong with them, and how fast streamed poses move.
+Targets of the tip: what is wrong with them, how fast streamed poses move, their events.
 
 The velocity is estimated over a time long enough that late messages and bursts do not matter.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 import math
 
+from rbd_ros.compiler import procedure
 from rbd_ros.compiler.language.whole import dot, finite
 from rbd_ros.compiler.procedure import Matrix, Vector
 from rbd_ros.compiler.records import field, Record
-from rbd_ros.control.interface.events import Kind, NOBODY
-from rbd_ros.control.references.points import refuse, Verdict
+from rbd_ros.control.interface.events import Event, Kind, NOBODY
+from rbd_ros.control.interface.words import PointWord, ReferenceWord
+from rbd_ros.control.references.points import Verdict
 from rbd_ros.control.references.pose_profile import TaskLimits, turn_between
 from rbd_ros.control.references.task_reference import LARGE, TaskReference
-from rbd_ros.control.references.words import PointWord, ReferenceWord
+from rbd_ros.control.references.trajectory import refusal
 
-__all__ = ['handle_target', 'Target']
+__all__ = ['ask_target', 'handle_target', 'Target', 'TaskIntake']
 
 #: s within which a pose must be followed by the next one to be a stream
 _STREAM_GAP = 0.25
@@ -98,25 +101,25 @@ def handle_target(x: Target, reference: TaskReference, p: TaskLimits, verdict: V
 
 def _check_six(x: Target, word: int, which: int, verdict: Verdict) -> None:
     if not all(finite(x.numbers[:6])):
-        refuse(verdict, word, NOBODY, 0.0, 0.0, 0.0)
+        verdict.refuse(word)
         return
     largest = max(abs(x.numbers[:6]), default=0.0)
     if largest > LARGE:
-        refuse(verdict, PointWord.TOO_LARGE, NOBODY, largest, LARGE, which)
+        verdict.refuse(PointWord.TOO_LARGE, NOBODY, largest, LARGE, which)
 
 
 def _is_pose(x: Target, reach: float, verdict: Verdict) -> bool:
     """Return whether it is one that can be meant; its goal is then of unit length."""
     if not all(finite(x.numbers[:7])):
-        refuse(verdict, ReferenceWord.NO_POSE, NOBODY, 0.0, 0.0, 0.0)
+        verdict.refuse(ReferenceWord.NO_POSE)
         return False
     far = _distance(x)
     if not far <= min(_MORE * reach + _SLACK, _FAR):
-        refuse(verdict, PointWord.FAR, NOBODY, far, min(reach, _FAR), 1.0 if reach > _FAR else 0.0)
+        verdict.refuse(PointWord.FAR, NOBODY, far, min(reach, _FAR), 1.0 if reach > _FAR else 0.0)
         return False
     size = math.sqrt(dot(x.numbers[:4], x.numbers[:4]))
     if not 0.9 < size < 1.1:
-        refuse(verdict, PointWord.NO_TURN, NOBODY, size, 0.0, 0.0)
+        verdict.refuse(PointWord.NO_TURN, NOBODY, size)
         return False
     x.goal[:4] = x.numbers[:4] / size
     x.goal[4:7] = x.numbers[4:7]
@@ -181,3 +184,74 @@ def _estimate(x: Target, p: TaskLimits) -> None:
 
 def _norm(x: Vector, i: int) -> float:
     return math.sqrt(x[i] * x[i] + x[i + 1] * x[i + 1] + x[i + 2] * x[i + 2])
+
+
+def ask_target(target: Target, u: Event) -> None:
+    """
+    Make the event of a target of the tip.
+
+    :param target: found to be good.
+    :param u: becomes that event.
+    """
+    u.kind = target.kind
+    u.numbers[:14] = target.numbers
+
+
+class TaskIntake:
+    """Poses, twists and wrenches of one robot."""
+
+    def __init__(self, reference: TaskReference, limits: TaskLimits) -> None:
+        """
+        Start without a stream.
+
+        :param reference: of the state of the step; only read.
+        :param limits: in force; a stream that moves faster is none.
+        """
+        self._target, self._verdict = Target(reference.sizes), Verdict(reference.sizes)
+        self._target.stops = reference.stops
+        self._run = procedure.bind(handle_target, self._target, reference, limits, self._verdict)
+
+    def target_pose(self, u: Event, now: float, position: Sequence[float],
+                    quaternion: Sequence[float]) -> None:
+        """
+        Make a pose to go to; poses that are streamed are followed with their own velocity.
+
+        :param u: receives it.
+        :param position: in the base, m.
+        :param quaternion: x, y, z, w.
+        :raises GoalError: if it is refused.
+        """
+        self._take(u, Kind.POSE, now, [*quaternion, *position])
+
+    def target_twist(self, u: Event, now: float, twist: Sequence[float]) -> None:
+        """
+        Make a velocity, to be repeated within the timeout.
+
+        :param u: receives it.
+        :param twist: angular, linear; base axes, at the origin of the frame.
+        :raises GoalError: if it is refused.
+        """
+        if len(twist) != 6:
+            raise refusal(ReferenceWord.NO_TWIST)
+        self._take(u, Kind.TWIST, now, twist)
+
+    def target_wrench(self, u: Event, now: float, wrench: Sequence[float]) -> None:
+        """
+        Make a wrench to be exerted, to be repeated within the timeout.
+
+        :param u: receives it.
+        :param wrench: moment, force; base axes, at the origin of the frame.
+        :raises GoalError: if it is refused.
+        """
+        if len(wrench) != 6:
+            raise refusal(ReferenceWord.NO_WRENCH)
+        self._take(u, Kind.WRENCH, now, wrench)
+
+    def _take(self, u: Event, kind: Kind, now: float, numbers: Sequence[float]) -> None:
+        target, verdict = self._target, self._verdict
+        target.kind, target.now, target.numbers[:len(numbers)] = kind, now, numbers
+        self._run()
+        if verdict.word:
+            raise refusal(int(verdict.word), verdict.a, verdict.b, verdict.c)
+        u.now = now
+        ask_target(target, u)

@@ -16,7 +16,7 @@
 References of the operational-space law: pose, twist and wrench of a frame.
 
 A pose far away is approached with bounded velocity and acceleration, along a straight line and
-about a fixed axis. Streamed poses are followed with their own velocity, which ``task_intake``
+about a fixed axis. Streamed poses are followed with their own velocity, which ``targets``
 estimates; between them the goal moves on. A twist moves the reference pose as long as it is
 repeated; a wrench acts as long as it is repeated. The reference waits for a robot that cannot
 follow (a reference governor as in Garone, Di Cairano and Kolmanovsky 2017, in its simplest form: a
@@ -32,11 +32,11 @@ from rbd_ros.compiler.language.whole import dot, finite, where
 from rbd_ros.compiler.procedure import Matrix, Vector
 from rbd_ros.compiler.records import field, group, Record
 from rbd_ros.control.interface.events import Event, NEVER, NONE, Result
+from rbd_ros.control.interface.words import ReferenceWord
 from rbd_ros.control.parameters.settings import Settings
 from rbd_ros.control.references.joint_profile import positive
 from rbd_ros.control.references.pose_profile import (
     advance_pose, PoseProfile, quaternion_of, rotate, set_axes, TaskLimits)
-from rbd_ros.control.references.words import ReferenceWord
 
 __all__ = ['advance_task_reference', 'fill_task_limits', 'hold_task_reference', 'is_asked',
            'LARGE', 'set_lead', 'start_task_reference', 'take_pose', 'take_twist', 'take_wrench',
@@ -76,7 +76,6 @@ def fill_task_limits(p: TaskLimits, settings: Settings) -> None:
     """
     Take the limits from the parameters.
 
-    :param p: what is filled.
     :param settings: valid set.
     """
     p.timeout = settings.number('task.timeout')
@@ -87,12 +86,7 @@ def fill_task_limits(p: TaskLimits, settings: Settings) -> None:
 
 
 def hold_task_reference(x: TaskReference, p: TaskLimits) -> None:
-    """
-    Come to rest as fast as the limits allow and stay there.
-
-    :param x: the reference.
-    :param p: its limits.
-    """
+    """Come to rest as fast as the limits allow and stay there."""
     x.rest_duration, x.pose.moving, x.pose_time = 0.0, False, NEVER
     x.stops += 1.0
     turn = _brake_time(x, p, 0)
@@ -116,8 +110,6 @@ def start_task_reference(x: TaskReference, p: TaskLimits, R: Matrix, position: V
     """
     Begin at the present pose, come to rest, without wrench.
 
-    :param x: the reference.
-    :param p: its limits.
     :param R: axes of the frame as columns, in the base.
     :param position: origin of the frame in the base, m.
     :param velocity: angular, linear; base axes, at the origin of the frame.
@@ -152,7 +144,6 @@ def set_lead(x: TaskReference, lead: Vector) -> None:
     """
     Set how far the reference leads the robot, before the next step.
 
-    :param x: the reference.
     :param lead: from the robot to the reference along controlled directions; angular, linear;
         base axes.
     """
@@ -163,7 +154,6 @@ def take_pose(x: TaskReference, u: Event, y: Result) -> None:
     """
     Take a pose to go to.
 
-    :param x: the reference.
     :param u: ``numbers`` has its unit quaternion, its position, its velocity (6) and for how many
         s it goes on with that.
     :param y: says if it is refused: it has numbers that are none, or no unit quaternion.
@@ -187,7 +177,6 @@ def take_twist(x: TaskReference, u: Event, y: Result) -> None:
     """
     Take a velocity, to be repeated within the timeout.
 
-    :param x: the reference.
     :param u: ``numbers`` has it: angular, linear; base axes, at the origin of the frame.
     :param y: says if it is refused: it has numbers that are none.
     """
@@ -204,8 +193,6 @@ def take_wrench(x: TaskReference, p: TaskLimits, u: Event, y: Result) -> None:
 
     Moment and force that are too large are shortened; their directions stay.
 
-    :param x: the reference.
-    :param p: its limits.
     :param u: ``numbers`` has it: moment, force; base axes, at the origin of the frame.
     :param y: says if it is refused: it has numbers that are none.
     """
@@ -221,24 +208,12 @@ def take_wrench(x: TaskReference, p: TaskLimits, u: Event, y: Result) -> None:
 
 
 def is_asked(x: TaskReference, p: TaskLimits, now: float) -> int:
-    """
-    Return 1 if somebody asks for a wrench, be it zero; else 0.
-
-    :param x: the reference.
-    :param p: its limits.
-    :param now: control time, s.
-    """
+    """Return 1 if somebody asks for a wrench, be it zero; else 0."""
     return 1 if now - x.wrench_time <= p.timeout else 0
 
 
 def advance_task_reference(x: TaskReference, p: TaskLimits, now: float) -> None:
-    """
-    Advance to now; ``x.pose`` is the reference, ``x.wrench`` what is to be exerted.
-
-    :param x: the reference.
-    :param p: its limits.
-    :param now: control time, s.
-    """
+    """Advance to now; ``x.pose`` is the reference, ``x.wrench`` what is to be exerted."""
     if not math.isfinite(now):
         return
     dt = 0.0 if x.time <= NEVER else now - x.time

@@ -22,10 +22,10 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 from rbd_ros.compiler import procedure
+from rbd_ros.control.interface.results import GoalError, ResultCode
+from rbd_ros.control.interface.words import PointWord, word_of
 from rbd_ros.control.references.points import PointLimits, Points, Verdict
 from rbd_ros.control.references.polynomials import handle_points, Task
-from rbd_ros.control.references.results import GoalError, ResultCode
-from rbd_ros.control.references.words import POINT_CODES, PointWord, TEXTS
 
 __all__ = ['check_speed', 'check_times', 'Knots', 'load_points', 'PointHandler', 'points_of',
            'read_points', 'refusal', 'Trajectory']
@@ -111,13 +111,13 @@ def refusal(word: int, a: float = 0.0, b: float = 0.0, c: float = 0.0, joint: st
     """
     Return the error that a word stands for.
 
-    :param word: see ``PointWord``.
-    :param a: first number of the sentence.
-    :param b: second number.
-    :param c: third number.
+    :param word: see ``PointWord`` and ``ReferenceWord``.
     :param joint: its name.
     """
-    return GoalError(POINT_CODES.get(word, ResultCode.INVALID_GOAL), TEXTS[word](joint, a, b, c))
+    code = (ResultCode.OLD_HEADER_TIMESTAMP if word == PointWord.ENDED else
+            ResultCode.INVALID_GOAL)
+    said = word_of(word)
+    return GoalError(code, said.text(joint, a, b, c) if said else '')
 
 
 class PointHandler:

@@ -21,31 +21,23 @@ step or in the next.
 from __future__ import annotations
 
 from rbd_ros.compiler.procedure import Matrix, Vector
-from rbd_ros.control.force_torque.force_law import begin_force_law
 from rbd_ros.control.interface.events import Event, NOBODY, Result, tell
+from rbd_ros.control.interface.words import FlowWord, ReferenceWord
 from rbd_ros.control.joint_states.diagnosis import diagnose
 from rbd_ros.control.joint_states.timeliness import restart_delays, restart_punctual
 from rbd_ros.control.laws.design import note_filter
-from rbd_ros.control.laws.law_records import LawCode, LawKernel
-from rbd_ros.control.laws.laws import begin_joint_law, feed_law, law_tracks
-from rbd_ros.control.laws.springs import rest_springs
-from rbd_ros.control.laws.stops import enter_brake, enter_hold
-from rbd_ros.control.laws.task_law import begin_task_law
+from rbd_ros.control.laws.law_records import LawCode
 from rbd_ros.control.laws.way_back import begin_return, forget_way
 from rbd_ros.control.monitors.monitors import begin_watch, restart_plausible
+from rbd_ros.control.monitors.start import restart_start
 from rbd_ros.control.numerics.places import place_of
 from rbd_ros.control.observers.contact import restart_contact
-from rbd_ros.control.observers.observer import drop_load, forget_load, reset_observer
 from rbd_ros.control.observers.standstill import restart_standstill
-from rbd_ros.control.references.goal_watch import abort_goal
 from rbd_ros.control.references.joint_reference import rest_joint_reference, start_joint_reference
 from rbd_ros.control.references.task_reference import start_task_reference
-from rbd_ros.control.references.words import ReferenceWord
-from rbd_ros.control.start.start import restart_start
+from rbd_ros.control.step.compute import move_tip, pull_tip
 from rbd_ros.control.step.state import Kernels, Parameters, State, Work
-from rbd_ros.control.step.words import FlowWord
 from rbd_ros.control.supervisor.due import has_touched, is_late, trust_in_load
-from rbd_ros.control.supervisor.latch import only_operator
 from rbd_ros.control.supervisor.states import LoadTrust, StateCode
 from rbd_ros.control.supervisor.supervisor import advance
 from rbd_ros.control.torque.torque import changed
@@ -112,7 +104,7 @@ def announce(x: State, p: Parameters, k: Kernels, w: Work, y: Result) -> None:
     :param y: result.
     """
     if trust_in_load(x.command.supervisor) == LoadTrust.NONE:
-        drop_load(x.observer)
+        x.observer.drop_load()
     if not changed(x.command, p.command):
         return
     state = int(x.command.supervisor.state)
@@ -131,7 +123,7 @@ def announce(x: State, p: Parameters, k: Kernels, w: Work, y: Result) -> None:
           or state == StateCode.RAMPING_DOWN or state == StateCode.FAULT):
         if state == StateCode.BRAKING:
             _enter_braking(x, p)
-        abort_goal(x.references.joint.goal, ReferenceWord.STOPPED, 0.0)
+        x.references.joint.goal.abort(ReferenceWord.STOPPED)
     tell(y, FlowWord.STATE, NOBODY, state, 0.0, 0.0)
 
 
@@ -142,7 +134,7 @@ def _enter_ramping_in(x: State, p: Parameters, k: Kernels, w: Work, y: Result) -
     note_filter(x.design, p.design, x.joints.differenced)
     restart_punctual(x.states.punctual)  # what comes after a loss counts, not what came before
     enter_law(x, p, k, w)
-    reset_observer(x.observer)
+    x.observer.restart()
     restart_contact(x.contact)
     forget_way(x.way_back)
     restart_standstill(x.standstill)
@@ -152,8 +144,9 @@ def _enter_ramping_in(x: State, p: Parameters, k: Kernels, w: Work, y: Result) -
 
 def _enter_holding(x: State, p: Parameters, w: Work) -> None:
     """Hold the robot where it is."""
-    enter_hold(x.hold, x.laws.joint, x.joints, p.structure, x.brake.allowed, x.observer.mean,
-               w.speed)
+    x.laws.joint.reset()
+    x.laws.joint.external[:] = x.observer.mean
+    x.hold.enter(x.joints, p.structure, x.brake.allowed, w.speed)
     start_joint_reference(x.references.joint, p.references.joint, x.joints, p.structure, w.speed)
     rest_joint_reference(x.references.joint, p.references.joint, x.now, p.laws.switch_time)
 
@@ -162,22 +155,21 @@ def _enter_braking(x: State, p: Parameters) -> None:
     """Begin to brake with the next state."""
     restart_delays(x.states.delays, _BRAKES)
     note_filter(x.design, p.design, x.joints.differenced)
-    asked = only_operator(x.command.supervisor.faults)
-    enter_brake(x.brake, p.stops, 0.0 if asked else 1.0)
+    asked = x.command.supervisor.faults.only_operator()
+    x.brake.enter(p.stops, urgent=not asked)
     if asked:
-        forget_load(x.observer)  # a hand that has pushed the robot is no load
+        x.observer.forget_load()  # a hand that has pushed the robot is no load
     elif has_touched(x.command.supervisor):
-        drop_load(x.observer)  # what was in the way is none either, whatever else is wrong
+        x.observer.drop_load()  # what was in the way is none either, whatever else is wrong
 
 
 def _enter_touched(x: State, p: Parameters, k: Kernels, w: Work, state: int) -> None:
     """Float, be held by springs, or go back, after a contact."""
-    abort_goal(x.references.joint.goal, ReferenceWord.STOPPED, 0.0)
+    x.references.joint.goal.abort(ReferenceWord.STOPPED)
     if state == StateCode.COMPLYING:
-        _enter_tip(x, p, k.laws.impedance, k.laws.impedance_inputs.R, k.laws.impedance_inputs.p,
-                   k.laws.impedance_inputs.velocity, w, 0.0)
+        _enter_pulling(x, p, k, w, moves=False)  # what was touched is ahead
     elif state == StateCode.RETRACTING:
-        begin_joint_law(x.laws.joint)
+        x.laws.joint.reset()
         begin_return(x.way_back, x.joints, p.structure, x.now)
 
 
@@ -190,29 +182,40 @@ def enter_law(x: State, p: Parameters, k: Kernels, w: Work) -> None:
     :param k: kernels.
     :param w: room, with the present state.
     """
-    rest_springs(x.laws.springs)
-    if law_tracks(x.laws):
-        begin_joint_law(x.laws.joint)
+    x.laws.springs.rest()
+    if x.laws.tracks():
+        x.laws.joint.reset()
         start_joint_reference(x.references.joint, p.references.joint, x.joints, p.structure, w.qd)
         rest_joint_reference(x.references.joint, p.references.joint, x.now, p.laws.switch_time)
     elif x.laws.law == LawCode.TASK:
-        begin_force_law(x.force)
-        _enter_tip(x, p, k.laws.task, k.laws.task_inputs.R, k.laws.task_inputs.p,
-                   k.laws.task_inputs.velocity, w, 1.0)
+        x.force.reset()
+        _be_present(x, p, w)
+        move_tip(x, x.references.task, p, k, w, x.force.wrench)
+        _start_tip(x, p, w, k.task.R, k.task.p, k.task.velocity, moves=True)
     elif x.laws.law == LawCode.IMPEDANCE:
-        _enter_tip(x, p, k.laws.impedance, k.laws.impedance_inputs.R, k.laws.impedance_inputs.p,
-                   k.laws.impedance_inputs.velocity, w, 1.0)
+        _enter_pulling(x, p, k, w, moves=True)
 
 
-def _enter_tip(x: State, p: Parameters, kernel: LawKernel, R: Matrix, position: Vector,
-               velocity: Vector, w: Work, moves: float) -> None:
-    """Begin a law of the tip at the present pose, which its kernel finds; 0: it is at rest."""
-    feed_law(kernel, x.joints, x.load.gravity, x.load.payload, p.laws.barrier, x.design)
-    begin_task_law(x.laws.task, kernel, R, velocity, x.joints, p.structure, w.twist, x.now)
-    if not moves > 0.0:  # what was touched is ahead
-        x.laws.task.starting = False
-        for i in range(6):
-            w.twist[i] = 0.0
+def _enter_pulling(x: State, p: Parameters, k: Kernels, w: Work, moves: bool) -> None:
+    """Begin the springs of the tip at its present pose."""
+    _be_present(x, p, w)
+    pull_tip(x, x.references.task, p, k, w, 0.0)
+    _start_tip(x, p, w, k.impedance.R, k.impedance.p, k.impedance.velocity, moves)
+
+
+def _be_present(x: State, p: Parameters, w: Work) -> None:
+    w.present.take(x.joints, x.load.gravity, x.load.payload, p.laws.barrier, x.design)
+
+
+def _start_tip(x: State, p: Parameters, w: Work, R: Matrix, position: Vector, velocity: Vector,
+               moves: bool) -> None:
+    """Begin a law of the tip at the pose that its kernel has found, at rest or as it moves."""
+    x.laws.task.begin(x.joints, p.structure, x.now)
+    x.laws.task.starting = moves
+    w.twist[:] = 0.0
+    if moves:
+        w.twist[:3] = R[:, 0] * velocity[0] + R[:, 1] * velocity[1] + R[:, 2] * velocity[2]
+        w.twist[3:6] = R[:, 0] * velocity[3] + R[:, 1] * velocity[4] + R[:, 2] * velocity[5]
     start_task_reference(x.references.task, p.references.task, R, position, w.twist,
                          p.laws.switch_time)
 
@@ -224,5 +227,5 @@ def rest_law(x: State, p: Parameters) -> None:
     :param x: state.
     :param p: parameters.
     """
-    if law_tracks(x.laws):
+    if x.laws.tracks():
         rest_joint_reference(x.references.joint, p.references.joint, x.now, p.laws.switch_time)

@@ -18,7 +18,6 @@ from __future__ import annotations
 
 from rbd_ros.control.interface.events import Event, Kind, Result
 from rbd_ros.control.laws.law_records import LawCode
-from rbd_ros.control.laws.laws import law_tracks
 from rbd_ros.control.numerics.places import place_of
 from rbd_ros.control.step.state import Parameters, State
 from rbd_ros.control.supervisor.due import is_frozen, is_live, is_working
@@ -45,7 +44,7 @@ def command_motors(x: State, u: Event, p: Parameters, y: Result) -> None:
     """
     live = u.kind == Kind.STATE and is_live(x.command.supervisor)
     works = is_working(x.command.supervisor)
-    tracks = works and law_tracks(x.laws)
+    tracks = works and x.laws.tracks()
     share = 0.0 if is_frozen(x.command.supervisor) else 1.0
     if works:
         share = min(max(x.command.supervisor.gain, 0.0), 1.0)

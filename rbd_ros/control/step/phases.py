@@ -20,39 +20,27 @@ finish (fade, limits, observers). A law that is not finite falls back to braking
 
 from __future__ import annotations
 
-from rbd_ros.compiler.procedure import Vector
-from rbd_ros.control.force_torque.force_law import force_law, force_rests
 from rbd_ros.control.force_torque.sensor import check_sensor, update_sensor
-from rbd_ros.control.interface.events import Event, NONE, Result
+from rbd_ros.control.interface.events import Event, NEVER, NONE, Result
+from rbd_ros.control.joint_states.acceptance import repeats_nothing, stuck
 from rbd_ros.control.joint_states.arrival import is_ready
-from rbd_ros.control.joint_states.repeats import repeats_nothing, stuck
 from rbd_ros.control.joint_states.timeliness import in_time_for
 from rbd_ros.control.laws.design import UNSAID
-from rbd_ros.control.laws.law_records import LawCode
-from rbd_ros.control.laws.laws import (
-    damping_law, feed_law, find_saturation, free_law, joint_law, joint_law_rests, law_leads,
-    law_tracks, own_law, take_law)
-from rbd_ros.control.laws.stops import brake, hold, note_push
-from rbd_ros.control.laws.task_law import (
-    go_to_posture, impedance_law, task_law, task_law_rests)
-from rbd_ros.control.laws.way_back import go_back, note_way
+from rbd_ros.control.laws.joint_law import is_at_rest
+from rbd_ros.control.laws.way_back import note_way
 from rbd_ros.control.load.load import check_gravity, share_load, update_load
+from rbd_ros.control.monitors.closed_loops import check_loops
 from rbd_ros.control.monitors.guards import is_alive
 from rbd_ros.control.monitors.monitors import check_plausible, check_watch
+from rbd_ros.control.monitors.start import is_age_known, passes_start
 from rbd_ros.control.observers.contact import (
-    check_contact, feel_contact, is_watched, returns_clear)
+    check_contact, is_watched, locate_contact, observe_contact, returns_clear)
 from rbd_ros.control.observers.frame_contact import energy_share, energy_speed
-from rbd_ros.control.observers.observer import observe
 from rbd_ros.control.observers.standstill import (
     check_standstill, is_doubtful, is_standstill_calm, predict_suspect, predict_unseen,
     replace_frozen, trust_model)
-from rbd_ros.control.references.joint_reference import advance_joint_reference, give_way
-from rbd_ros.control.references.joint_requests import check_goal
 from rbd_ros.control.references.pieces import Ring
-from rbd_ros.control.references.task_reference import (
-    advance_task_reference, is_asked, set_lead, TaskReference)
-from rbd_ros.control.start.closed_loops import check_loops
-from rbd_ros.control.start.start import is_age_known, passes_start
+from rbd_ros.control.step.compute import compute
 from rbd_ros.control.step.entering import advance_all, announce, diagnose_late, pick
 from rbd_ros.control.step.state import Kernels, Parameters, State, Work
 from rbd_ros.control.supervisor.due import is_frozen, is_live, is_working, trust_in_load
@@ -123,7 +111,7 @@ def _loops_are_closed(x: State, u: Event, p: Parameters, k: Kernels, y: Result) 
     if p.design.closed_loops == 0.0:
         return True
     starts = 1 if x.command.supervisor.state == StateCode.PROBING else 0
-    closed = check_loops(x.closed_loops, p.closed_loops, k.closed_loops, x.joints, p.structure, y,
+    closed = check_loops(x.closed_loops, p.closed_loops, k.loops, x.joints, p.structure, y,
                          starts)
     hear(x.command.supervisor, p.command.supervisor, y, u.steady)
     return closed
@@ -144,7 +132,7 @@ def _watch(x: State, u: Event, p: Parameters, w: Work, y: Result) -> None:
     """Watch the bounds of a robot under control, and what its sensors say."""
     calm = check_watch(
         x.watch, p.monitors, x.joints, y, u.now, int(x.command.supervisor.state),
-        1 if law_tracks(x.laws) else 0, 1 if law_leads(x.laws) else 0,
+        1 if x.laws.tracks() else 0, 1 if x.laws.leads() else 0,
         1 if _rests(x, p) else 0, x.laws.joint.error, x.laws.task.error, w.q, w.qd)
     plausible = check_plausible(
         x.plausible, p.monitors, x.joints, y, u.now, w.q, w.qd,
@@ -155,11 +143,11 @@ def _watch(x: State, u: Event, p: Parameters, w: Work, y: Result) -> None:
 
 def _rests(x: State, p: Parameters) -> bool:
     """Return whether the law wants the robot to stay where it is."""
-    if law_tracks(x.laws):
-        return joint_law_rests(x.laws.joint, x.references.joint.profile.state)
-    if law_leads(x.laws):
-        return force_rests(x.force) and task_law_rests(
-            x.laws.task, p.laws.task, x.references.task.pose.velocity, x.references.task.wrench)
+    if x.laws.tracks():
+        return is_at_rest(x.references.joint.profile.state)
+    if x.laws.leads():
+        return x.force.rests() and x.laws.task.rests(
+            p.laws.task, x.references.task.pose.velocity, x.references.task.wrench)
     return True
 
 
@@ -168,7 +156,7 @@ def _rests(x: State, p: Parameters) -> bool:
 def _torque(x: State, u: Event, p: Parameters, ring: Ring, k: Kernels, w: Work, y: Result,
             what: int) -> None:
     """Compute what is due, and send it."""
-    _compute(x, u, p, ring, k, w, y, what)
+    compute(x, u, p, ring, k, w, y, what)
     if not _gravity_is_known(x, u, p, k, w, y):
         return
     computed(x.command.supervisor)
@@ -179,7 +167,7 @@ def _torque(x: State, u: Event, p: Parameters, ring: Ring, k: Kernels, w: Work, 
         law_not_finite(x.command, p.command, u.steady)
         announce(x, p, k, w, y)
         x.command.torque.fade.cancel()
-        _compute(x, u, p, ring, k, w, y, Need.STOP)
+        compute(x, u, p, ring, k, w, y, Need.STOP)
         if not _gravity_is_known(x, u, p, k, w, y):
             return
         if not brake_torque(x.command, w.computed, x.observer.load, w.qd):
@@ -203,134 +191,6 @@ def _go_blind(x: State, u: Event, p: Parameters, w: Work, y: Result) -> None:
     turn_blind(x.command, p.command, w.computed, x.diagnosis, x.observer.load, y, u.now, u.steady)
 
 
-def _compute(x: State, u: Event, p: Parameters, ring: Ring, k: Kernels, w: Work, y: Result,
-             what: int) -> None:
-    """Evaluate a law, the hold or the brake."""
-    if what == Need.STOP:
-        x.brake.load[:] = x.observer.load
-        brake(x.brake, p.stops, k.stop, x.joints, p.structure, x.design, x.load.gravity,
-              x.load.payload, u.now)
-        w.computed.brake[:] = k.stop.brake
-        w.computed.gravity[:] = k.stop.gravity
-        w.computed.driver[:] = k.stop.driver
-        return
-    find_saturation(x.laws.side, x.command.torque.wanted, x.command.torque.limiter.saturated,
-                    x.command.torque.limiter.slewing)
-    if what == Need.HOLD:
-        _hold(x, u, p, ring, k, w, y)
-    elif what == Need.COMPLY:  # passive, whatever was touched
-        _pull_tip(x, x.references.task, u, p, k, w, 0.0)
-    elif what == Need.RETRACT:
-        _go_back(x, u, p, k, w)
-    elif what == Need.FLOAT or x.laws.law == LawCode.FREE:
-        feed_law(k.laws.free, x.joints, x.load.gravity, x.load.payload, p.laws.barrier, x.design)
-        free_law(k.laws.free, k.laws.free_inputs, p.laws, x.design)
-        take_law(k.laws.free, w.computed.law, w.computed.gravity, w.computed.driver)
-    elif x.laws.law == LawCode.DAMPING:
-        feed_law(k.laws.damping, x.joints, x.load.gravity, x.load.payload, p.laws.barrier,
-                 x.design)
-        damping_law(k.laws.damping, k.laws.damping_gain, x.design)
-        take_law(k.laws.damping, w.computed.law, w.computed.gravity, w.computed.driver)
-    elif x.laws.law == LawCode.JOINT:
-        _follow_joints(x, u, p, ring, k, w, y)
-    elif x.laws.law == LawCode.TASK:
-        go_to_posture(x.laws.task, p.laws.task)
-        _move_tip(x, x.references.task, u, p, k, w)
-    elif x.laws.law == LawCode.IMPEDANCE:
-        go_to_posture(x.laws.task, p.laws.task)
-        _pull_tip(x, x.references.task, u, p, k, w, x.sensor.known)
-    else:
-        _evaluate_own(x, u, p, ring, k, w, y)
-    if what == Need.LAW and x.references.joint.goal.active != 0.0:
-        check_goal(x.references.joint, p.references.joint, x.joints, p.structure, u.now)
-
-
-def _follow_joints(x: State, u: Event, p: Parameters, ring: Ring, k: Kernels, w: Work,
-                   y: Result) -> None:
-    """Follow the joint reference; what is observed is compensated only if that is asked for."""
-    if p.observer.observed == 0.0:
-        for j in range(len(x.laws.joint.external)):
-            x.laws.joint.external[j] = 0.0
-    advance_joint_reference(x.references.joint, p.references.joint, ring, y, u.now)
-    feed_law(k.laws.joint, x.joints, x.load.gravity, x.load.payload, p.laws.barrier, x.design)
-    joint_law(x.laws.joint, p.laws, k.laws.joint, k.laws.joint_inputs, p.laws.joint.stiffness,
-              p.laws.joint.damping, p.laws.joint.integral, x.design.joint_pace,
-              x.references.joint.profile.state, x.laws.side, u.now)
-    take_law(k.laws.joint, w.computed.law, w.computed.gravity, w.computed.driver)
-
-
-def _evaluate_own(x: State, u: Event, p: Parameters, ring: Ring, k: Kernels, w: Work,
-                  y: Result) -> None:
-    """Evaluate a law function."""
-    if law_tracks(x.laws):
-        advance_joint_reference(x.references.joint, p.references.joint, ring, y, u.now)
-    feed_law(k.laws.own, x.joints, x.load.gravity, x.load.payload, p.laws.barrier, x.design)
-    own_law(x.laws, p.laws, k.laws.own, k.laws.own_inputs, x.references.joint.profile.state,
-            x.design.spring_pace, u.now)
-    take_law(k.laws.own, w.computed.law, w.computed.gravity, w.computed.driver)
-
-
-def _move_tip(x: State, tip: TaskReference, u: Event, p: Parameters, k: Kernels,
-              w: Work) -> None:
-    """Follow the reference of the tip."""
-    advance_task_reference(tip, p.references.task, u.now)
-    feed_law(k.laws.task, x.joints, x.load.gravity, x.load.payload, p.laws.barrier, x.design)
-    if p.force.used and x.sensor.known > 0.0:
-        force_law(x.force, p.force, tip.wrench, is_asked(tip, p.references.task, u.now),
-                  x.sensor.wrench, x.sensor.axes, k.laws.task_inputs.velocity, x.design.task_pace,
-                  u.now)
-        _follow_tip(x, tip, p, k, x.force.wrench, u.now)
-    else:
-        _follow_tip(x, tip, p, k, tip.wrench, u.now)
-    set_lead(tip, x.laws.task.lead)
-    take_law(k.laws.task, w.computed.law, w.computed.gravity, w.computed.driver)
-
-
-def _follow_tip(x: State, tip: TaskReference, p: Parameters, k: Kernels, wrench: Vector,
-                now: float) -> None:
-    task_law(x.laws.task, p.laws, k.laws.task, k.laws.task_inputs, tip.pose.R, tip.pose.position,
-             tip.pose.velocity, tip.pose.acceleration, wrench, x.laws.side, x.design.task_pace,
-             now)
-
-
-def _pull_tip(x: State, tip: TaskReference, u: Event, p: Parameters, k: Kernels, w: Work,
-              shapes: float) -> None:
-    """Pull the tip to its reference by springs."""
-    advance_task_reference(tip, p.references.task, u.now)
-    feed_law(k.laws.impedance, x.joints, x.load.gravity, x.load.payload, p.laws.barrier, x.design)
-    impedance_law(x.laws.task, x.laws.springs, p.laws, k.laws.impedance, k.laws.impedance_inputs,
-                  tip.pose.R, tip.pose.position, tip.pose.velocity, tip.wrench, x.sensor.wrench,
-                  shapes, x.design.tip_pace, u.now)
-    set_lead(tip, x.laws.task.lead)
-    take_law(k.laws.impedance, w.computed.law, w.computed.gravity, w.computed.driver)
-
-
-def _hold(x: State, u: Event, p: Parameters, ring: Ring, k: Kernels, w: Work,
-          y: Result) -> None:
-    """Hold the robot, and yield to a push."""
-    if give_way(x.references.joint, p.references.joint, x.joints, p.structure, p.stops.distance,
-                w.moved):
-        note_push(x.hold, p.stops, w.moved, y, u.now)
-    advance_joint_reference(x.references.joint, p.references.joint, ring, y, u.now)
-    feed_law(k.laws.joint, x.joints, x.load.gravity, x.load.payload, p.laws.barrier, x.design)
-    take_law(k.laws.joint, w.computed.law, w.computed.gravity, w.computed.driver)
-    hold(x.laws.joint, p.laws, p.stops, k.laws.joint, k.laws.joint_inputs, x.joints, p.structure,
-         x.design, x.references.joint.profile.state, x.laws.side, w.computed.law, u.now)
-    w.computed.gravity[:] = k.laws.joint.gravity
-    w.computed.driver[:] = k.laws.joint.driver
-
-
-def _go_back(x: State, u: Event, p: Parameters, k: Kernels, w: Work) -> None:
-    """Go back along the path, with no more push than a hold has."""
-    if go_back(x.way_back, p.way_back, p.structure, u.now):
-        x.command.supervisor.returned = True
-    feed_law(k.laws.joint, x.joints, x.load.gravity, x.load.payload, p.laws.barrier, x.design)
-    hold(x.laws.joint, p.laws, p.stops, k.laws.joint, k.laws.joint_inputs, x.joints, p.structure,
-         x.design, x.way_back.state, x.laws.side, w.computed.law, u.now)
-    w.computed.gravity[:] = k.laws.joint.gravity
-    w.computed.driver[:] = k.laws.joint.driver
-
-
 # -- finish ---------------------------------------------------------------------------------------
 
 def _finish(x: State, u: Event, p: Parameters, k: Kernels, w: Work, y: Result) -> None:
@@ -338,8 +198,8 @@ def _finish(x: State, u: Event, p: Parameters, k: Kernels, w: Work, y: Result) -
     if y.send == 0.0:
         return
     runs = 1.0 if x.command.supervisor.state == StateCode.RUNNING else 0.0
-    tracks = 1.0 if law_tracks(x.laws) else 0.0
-    leads = 1.0 if law_leads(x.laws) else 0.0
+    tracks = 1.0 if x.laws.tracks() else 0.0
+    leads = 1.0 if x.laws.leads() else 0.0
     if runs > 0.0 or is_frozen(x.command.supervisor):
         share_load(x.load, k.momentum.payload, k.momentum.acting)
         predict_unseen(x.standstill, p.standstill, p.observer, k.momentum, x.joints, p.structure,
@@ -366,15 +226,16 @@ def _finish(x: State, u: Event, p: Parameters, k: Kernels, w: Work, y: Result) -
 
 def _observe(x: State, u: Event, p: Parameters, k: Kernels) -> None:
     """Observe what moves the robot besides the torque, and what moves unseen."""
-    share_load(x.load, k.momentum.payload, k.momentum.acting)
     delay, age = x.design.usual_delay, x.states.delays.age
-    if age > delay + UNSAID:
+    if max(delay, age) > p.design.delay + UNSAID:
         delay = age
-    if x.states.delays.jumped > 0.0:  # it was measured at another distance than it arrived
-        x.observer.momentum.known = 0.0
-    observe(x.observer, p.observer, k.momentum, x.joints, p.structure, x.design.observer_gain,
-            delay, x.command.torque.limiter.last,
-            trust_in_load(x.command.supervisor), u.now)
+    k.momentum(x.joints, acting=x.load.gravity, payload=x.load.payload)
+    elapsed = x.observer.observe(
+        p.observer, k.momentum, x.design.observer_gain, delay, x.joints.differenced,
+        x.command.torque.limiter.last, u.now)
+    if elapsed > NEVER:
+        x.observer.share(p.observer, trust_in_load(x.command.supervisor), x.joints, p.structure,
+                         elapsed)
     predict_suspect(x.standstill, p.standstill, x.observer, k.momentum, x.joints, p.structure,
                     x.design.observer_gain, x.command.torque.limiter.last, u.now)
 
@@ -382,9 +243,11 @@ def _observe(x: State, u: Event, p: Parameters, k: Kernels) -> None:
 def _feel(x: State, u: Event, p: Parameters, k: Kernels, w: Work, y: Result) -> None:
     """Look for contacts of a robot that works or goes back, and keep the path that it comes."""
     state = int(x.command.supervisor.state)
-    share_load(x.load, k.contact.payload, k.contact.acting)
-    feel_contact(x.contact, p.contact, w.contact, k.momentum, k.contact, x.joints, p.structure,
-                 x.observer.acted, x.observer.acts, x.command.torque.limiter.last, u.now)
+    if observe_contact(x.contact, p.contact, k.momentum, x.joints, p.structure, x.observer,
+                       x.command.torque.limiter.last, u.now):
+        k.contact(x.joints, acting=x.load.gravity, payload=x.load.payload)
+        locate_contact(x.contact, p.contact, w.contact, k.contact, k.momentum.H, x.joints,
+                       p.structure)
     x.references.task.pose.most = energy_speed(x.contact, p.contact)
     x.references.joint.share = energy_share(
         x.contact, p.contact, k.contact.J, x.references.joint.profile.target,

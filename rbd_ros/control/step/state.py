@@ -23,30 +23,28 @@ from collections.abc import Mapping, Sequence
 import math
 from typing import NamedTuple
 
-import numpy as np
-
 from rbd_ros.compiler import Bound
 from rbd_ros.compiler.procedure import Vector
 from rbd_ros.compiler.records import field, group, Record
 from rbd_ros.control.force_torque.force_law import fill_force, ForceGains, ForceLaw
-from rbd_ros.control.force_torque.sensor import (
-    fill_sensor, Sensor, sensor_kernel, SensorKernel, SensorLimits)
+from rbd_ros.control.force_torque.sensor import fill_sensor, Sensor, SensorLimits
 from rbd_ros.control.interface.events import Joints, NONE, Structure
 from rbd_ros.control.joint_states.arrival import StateLimits, States
 from rbd_ros.control.joint_states.motion import fill_motion
+from rbd_ros.control.kernels.declared import (
+    ContactKernel, DampingKernel, DECLARED, FreeKernel, ImpedanceKernel, JointKernel, LoopKernel,
+    MomentumKernel, OwnKernel, SensorKernel, StopKernel, TaskKernel)
 from rbd_ros.control.laws.design import Design, DesignLimits, fill_design
-from rbd_ros.control.laws.law_records import fill_laws, law_arrays, LawArrays, LawGains, Laws
-from rbd_ros.control.laws.stops import (
-    Brake, fill_stops, Hold, stop_kernel, StopKernel, StopLimits)
+from rbd_ros.control.laws.law_records import fill_laws, LawGains, Laws, Present
+from rbd_ros.control.laws.stops import Brake, fill_stops, Hold, StopLimits
 from rbd_ros.control.laws.way_back import fill_way_back, WayBack, WayBackLimits
 from rbd_ros.control.load.load import derive_load, fill_load, Load, LoadLimits
+from rbd_ros.control.monitors.closed_loops import ClosedLoops, fill_loops, LoopLimits
 from rbd_ros.control.monitors.guards import DeadMan
-from rbd_ros.control.monitors.monitor_parameters import fill_monitors, MonitorParameters
-from rbd_ros.control.monitors.monitors import Plausible, Watch
+from rbd_ros.control.monitors.monitors import fill_monitors, MonitorParameters, Plausible, Watch
+from rbd_ros.control.monitors.start import fill_start, Start, StartLimits
 from rbd_ros.control.observers.contact import fill_contact
-from rbd_ros.control.observers.contact_records import (
-    Contact, contact_kernel, ContactKernel, ContactParameters, ContactRoom)
-from rbd_ros.control.observers.momentum import momentum_kernel, MomentumKernel
+from rbd_ros.control.observers.contact_records import Contact, ContactParameters, ContactRoom
 from rbd_ros.control.observers.observer import fill_observer, Observer, ObserverParameters
 from rbd_ros.control.observers.standstill import (
     derive_standstill, fill_standstill, Standstill, StandstillParameters)
@@ -54,9 +52,6 @@ from rbd_ros.control.parameters.gains import borne_delay
 from rbd_ros.control.parameters.settings import Settings
 from rbd_ros.control.parameters.springs import fitting_damping
 from rbd_ros.control.references.references import fill_references, ReferenceLimits, References
-from rbd_ros.control.start.closed_loops import (
-    ClosedLoops, fill_loops, loop_kernel, LoopKernel, LoopLimits)
-from rbd_ros.control.start.start import fill_start, Start, StartLimits
 from rbd_ros.control.supervisor.supervisor import Diagnosis
 from rbd_ros.control.torque.motor import fill_motor, MotorParameters
 from rbd_ros.control.torque.torque_records import Command, CommandLimits, Computed, fill_command
@@ -73,6 +68,7 @@ class Work(Record):
     speed: Vector = field('n', 'rad/s or m/s', 'with which a reference begins')
     moved: Vector = field('n', 'rad or m', 'by which a hold has yielded')
     twist: Vector = field('6', 'rad/s, m/s', 'of the tip, with which its reference begins')
+    present: Present = group(Present)
     computed: Computed = group(Computed)
     contact: ContactRoom = group(ContactRoom)
 
@@ -142,11 +138,16 @@ _BORNE = 1.0 / 3.0
 class Kernels(NamedTuple):
     """The compiled dynamics of one robot."""
 
-    laws: LawArrays
+    free: FreeKernel
+    damping: DampingKernel
+    joint: JointKernel
+    task: TaskKernel
+    impedance: ImpedanceKernel
+    own: OwnKernel
     stop: StopKernel
     momentum: MomentumKernel
     contact: ContactKernel
-    closed_loops: LoopKernel
+    loops: LoopKernel
     sensor: SensorKernel
 
 
@@ -215,27 +216,26 @@ def _fit_damping(p: Parameters) -> None:
 
 def _find_times(x: DesignLimits, p: LawGains) -> None:
     """Find how late the states of each law may be before it must be slower."""
-    x.joint_time, x.task_time, x.spring_time = NONE, NONE, NONE
+    x.joint_time, x.task_time = NONE, NONE
     n = len(p.limit)
     for j in range(n):
+        x.spring_time[j] = NONE
         x.joint_time = min(x.joint_time, _BORNE * borne_delay(
             p.joint.stiffness[j], p.joint.damping[j], p.joint.integral[j]))
         x.task_time = min(x.task_time, _BORNE * borne_delay(
             p.task.posture_stiffness[j], p.task.posture_damping[j], 0.0))
-    x.tip_time = x.task_time
     for i in range(6):
         x.task_time = min(x.task_time, _BORNE * borne_delay(
             p.task.stiffness[i], p.task.damping[i], p.task.integral[i]))
         mass, stiffness = x.tip_inertia[i], p.impedance.stiffness[i]
         damping = p.impedance.damping[i] + 2.0 * p.impedance.ratio * math.sqrt(
             max(stiffness * mass, 0.0))
-        x.tip_time = min(x.tip_time, _spring_time(stiffness, damping, mass))
+        x.tip_time[i] = _spring_time(stiffness, damping, mass)
     most = len(p.values) - n
     if 0.0 <= p.spring <= most and 0.0 <= p.damper <= most:
         at, of = int(p.spring), int(p.damper)
         for j in range(n):
-            x.spring_time = min(x.spring_time, _spring_time(
-                p.values[at + j], p.values[of + j], x.inertia[j]))
+            x.spring_time[j] = _spring_time(p.values[at + j], p.values[of + j], x.inertia[j])
 
 
 def _spring_time(stiffness: float, damping: float, inertia: float) -> float:
@@ -248,15 +248,14 @@ def _spring_time(stiffness: float, damping: float, inertia: float) -> float:
 
 def kernels_of(kernels: Mapping[str, Bound], sizes: Mapping[str, int]) -> Kernels:
     """
-    Return the arrays of all kernels, for the step.
+    Return all kernels, for the step.
 
-    :param kernels: compiled ones by name; 'loops' is missing without closed loops,
-        'sensor' without a sensor.
+    :param kernels: compiled ones by name; 'loops' is missing without closed loops, 'sensor'
+        without a sensor, 'own' without law functions.
     :param sizes: numbers of joints.
     """
-    none = np.zeros(sizes['m'])  # room enough, whatever the parameters say
-    loops = (loop_kernel(kernels['loops']) if 'loops' in kernels
-             else LoopKernel(kernels['momentum'], *[none] * 6))
-    return Kernels(law_arrays(kernels), stop_kernel(kernels), momentum_kernel(kernels['momentum']),
-                   contact_kernel(kernels['contact']), loops,
-                   sensor_kernel(kernels.get('sensor'), kernels['momentum'], sizes['m']))
+    room = {**sizes, 'values': sizes['n'], 'gaps': 1, 'pivots': 1}
+    return Kernels._make([
+        DECLARED[name].of(kernels[name]) if name in kernels else
+        DECLARED[name].idle(kernels['momentum'], room)
+        for name in ('float', *Kernels._fields[1:])])

@@ -25,7 +25,8 @@ from __future__ import annotations
 import math
 
 from rbd_ros.control.force_torque.sensor import forget_readings, take_reading, tare
-from rbd_ros.control.interface.events import Event, Kind, NEVER, NOBODY, Result, tell
+from rbd_ros.control.interface.events import Event, Kind, NEVER, NOBODY, NONE, Result, tell
+from rbd_ros.control.interface.words import FlowWord, ReferenceWord, SupervisorWord
 from rbd_ros.control.joint_states.arrival import (
     Arrival, arrive, is_in_time, is_overdue, is_ready, refuse_unreadable, restart_states,
     time_left)
@@ -34,30 +35,26 @@ from rbd_ros.control.joint_states.timeliness import (
     ages_known, lateness, restart_delays, restart_rate)
 from rbd_ros.control.laws.design import (
     follow_lateness, note_delay, redesign, restart_design)
-from rbd_ros.control.laws.laws import choose_law, is_law, MOST_MODES
-from rbd_ros.control.laws.stops import gravity_of
+from rbd_ros.control.laws.law_records import MOST_MODES
+from rbd_ros.control.laws.stops import find_gravity
 from rbd_ros.control.load.load import apply_load, judge_weight, take_gravity, take_payload
+from rbd_ros.control.monitors.closed_loops import restart_loops
 from rbd_ros.control.monitors.guards import check_dead_man, is_alive, press
 from rbd_ros.control.monitors.monitors import changed_law
+from rbd_ros.control.monitors.start import gravity_before, restart_start
 from rbd_ros.control.observers.standstill import restart_standstill
-from rbd_ros.control.references.goal_watch import abort_goal
 from rbd_ros.control.references.joint_requests import cancel_goal, pause_path
 from rbd_ros.control.references.pieces import Ring
 from rbd_ros.control.references.references import hold_references, take_reference
-from rbd_ros.control.references.words import ReferenceWord
-from rbd_ros.control.start.closed_loops import restart_loops
-from rbd_ros.control.start.start import gravity_before, restart_start
 from rbd_ros.control.step.entering import (
     advance_all, diagnose_late, enter_law, pick, rest_law)
 from rbd_ros.control.step.motors import command_motors
 from rbd_ros.control.step.phases import run_phases
 from rbd_ros.control.step.state import Kernels, Parameters, State, Work
-from rbd_ros.control.step.words import FlowWord
 from rbd_ros.control.supervisor.answers import moment
 from rbd_ros.control.supervisor.due import is_live, is_working
 from rbd_ros.control.supervisor.states import StateCode
 from rbd_ros.control.supervisor.supervisor import activate, hear, renewed, reset, take_cause
-from rbd_ros.control.supervisor.words import SupervisorWord
 from rbd_ros.control.torque.torque import after_timer, carry_torque, leave_torque
 
 __all__ = ['step']
@@ -143,7 +140,10 @@ def _go_on_without(x: State, u: Event, p: Parameters, k: Kernels, w: Work, y: Re
 def _take_timer(x: State, u: Event, p: Parameters, k: Kernels, w: Work, y: Result) -> None:
     """Send what needs no state: nothing while states arrive."""
     due = advance_all(x, u, p, k, w, y)
-    after_timer(x.command, p.command, w.computed, x.observer.load, y, due, u.now, u.steady)
+    held = NONE if p.motor.used else x.design.held  # such motors damp by themselves
+    after_timer(x.command, p.command, w.computed, x.observer.load, y, due, held, u.now, u.steady)
+    if y.send > 0.0 and is_live(x.command.supervisor):
+        x.observer.note_sent(x.command.torque.limiter.last, u.now)
 
 
 def _look(x: State, u: Event, p: Parameters, y: Result) -> None:
@@ -209,7 +209,7 @@ def _carry(x: State, u: Event, p: Parameters, k: Kernels, y: Result) -> None:
 def _weigh(x: State, u: Event, p: Parameters, k: Kernels, y: Result) -> None:
     """Refuse a payload that the torque limits cannot hold; without a known pose none is."""
     if is_ready(x.joints, u.now):
-        gravity_of(k.stop, x.joints, x.load.gravity, u.numbers)
+        find_gravity(k.stop, x.joints.q, x.joints.qd, x.load.gravity, u.numbers)
         judge_weight(k.stop.gravity, p.stops.limit, u.numbers[0], y)
 
 
@@ -241,8 +241,8 @@ def _apply(x: State, p: Parameters, k: Kernels, w: Work, y: Result) -> None:
     if p.mode == x.mode or not _is_mode(p):
         return
     x.mode = math.floor(p.mode)
-    other = choose_law(x.laws, p.laws)
-    abort_goal(x.references.joint.goal, ReferenceWord.MODE_CHANGED, x.mode)
+    other = x.laws.choose(p.laws)
+    x.references.joint.goal.abort(ReferenceWord.MODE_CHANGED, x.mode)
     if is_working(x.command.supervisor):
         if other:
             pick(x, p, w)
@@ -256,4 +256,4 @@ def _apply(x: State, p: Parameters, k: Kernels, w: Work, y: Result) -> None:
 
 def _is_mode(p: Parameters) -> bool:
     """Return whether the mode is one; what is none changes nothing."""
-    return 0.0 <= p.mode < p.modes <= MOST_MODES and is_law(p.laws)
+    return 0.0 <= p.mode < p.modes <= MOST_MODES and p.laws.is_law()

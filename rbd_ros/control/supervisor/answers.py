@@ -23,15 +23,13 @@ from __future__ import annotations
 
 from rbd_ros.compiler.procedure import Matrix, Vector
 from rbd_ros.compiler.records import field, group, Record
-from rbd_ros.control.interface.cause_codes import (
-    CauseCode, is_by_operator, is_final, is_good, is_lost)
+from rbd_ros.control.interface.causes import (
+    Cause, is_by_operator, is_final, is_good, is_lost)
 from rbd_ros.control.interface.events import NEVER, NONE
-from rbd_ros.control.supervisor.latch import (
-    clear, copy_latch, is_latched, Latch, only_lost, only_operator)
+from rbd_ros.control.supervisor.latch import Latch
 from rbd_ros.control.supervisor.states import Timing
-from rbd_ros.control.supervisor.transition_rows import (
-    AFTER, BEFORE, COLUMNS, encoded_rows, EVENT, HOLDS, SETS, STATES)
-from rbd_ros.control.supervisor.transitions import Condition, ROWS, Sets
+from rbd_ros.control.supervisor.transitions import (
+    AFTER, BEFORE, COLUMNS, Condition, encoded_rows, EVENT, HOLDS, ROWS, Sets, SETS, STATES)
 
 __all__ = ['answer', 'fill_timing', 'moment', 'Supervisor', 'SupervisorParameters']
 
@@ -93,7 +91,7 @@ class SupervisorParameters(Record):
     retract_time: float = field('', 's', 'of the way back at most')
     longest_ramp: float = field('', 's', 'when a ramp ends at the latest')
     longest_release: float = field('', 's', 'for which the release torque is sent at most')
-    table: Matrix = field(f'{len(ROWS)} {COLUMNS}', '', 'transitions, see transition_rows')
+    table: Matrix = field(f'{len(ROWS)} {COLUMNS}', '', 'transitions, see transitions')
 
 
 def fill_timing(p: SupervisorParameters, timing: Timing) -> None:
@@ -129,9 +127,7 @@ def answer(x: Supervisor, p: SupervisorParameters, event: int, steady: float) ->
     """
     Take the first row of an event whose conditions hold.
 
-    :param x: supervisor.
-    :param p: its parameters.
-    :param event: see ``transitions.Event``.
+    :param event: see ``Trigger``.
     :param steady: steady time, s, finite.
     :returns: whether there is one.
     """
@@ -155,16 +151,16 @@ def _look(x: Supervisor, p: SupervisorParameters) -> None:
     x.held[Condition.LOST_CAUSE] = is_lost(cause)
     x.held[Condition.GOOD_CAUSE] = is_good(cause)
     x.held[Condition.OPERATOR_CAUSE] = is_by_operator(cause)
-    x.held[Condition.DEAD_MAN_CAUSE] = cause == CauseCode.DEAD_MAN
-    x.held[Condition.CONTACT_CAUSE] = cause == CauseCode.CONTACT
+    x.held[Condition.DEAD_MAN_CAUSE] = cause == Cause.DEAD_MAN
+    x.held[Condition.CONTACT_CAUSE] = cause == Cause.CONTACT
     x.held[Condition.DOUBTED] = x.doubted
     x.held[Condition.FINAL] = x.final
-    x.held[Condition.ONLY_LOST] = only_lost(x.faults)
-    x.held[Condition.ONLY_OPERATOR] = only_operator(x.faults)
-    frozen = is_latched(x.faults, CauseCode.FROZEN)
+    x.held[Condition.ONLY_LOST] = x.faults.only_lost()
+    x.held[Condition.ONLY_OPERATOR] = x.faults.only_operator()
+    frozen = x.faults.has(Cause.FROZEN)
     x.held[Condition.HOLD_BARRED] = (
-        frozen or is_latched(x.faults, CauseCode.WRONG_MODEL)
-        or is_latched(x.faults, CauseCode.SECOND_SENDER))
+        frozen or x.faults.has(Cause.WRONG_MODEL)
+        or x.faults.has(Cause.SECOND_SENDER))
     x.held[Condition.RECOVER] = p.recover
     x.held[Condition.STOP_HOLDS] = p.stop_holds > 0.0
     x.held[Condition.FAULT_HOLDS] = p.fault_holds
@@ -211,7 +207,7 @@ def _take(x: Supervisor, p: SupervisorParameters, row: int) -> None:
         x.clock = x.now
         _ramp_in(x)
     elif sets == Sets.RESET:
-        clear(x.faults)
+        x.faults.clear()
         _ramp_in(x)
     elif sets == Sets.RAMP_IN:
         _ramp_in(x)
@@ -232,15 +228,15 @@ def _take(x: Supervisor, p: SupervisorParameters, row: int) -> None:
 
 
 def _begin(x: Supervisor) -> None:
-    clear(x.faults)
+    x.faults.clear()
     x.final = False
     x.expiry = NEVER
     x.clock = x.now
 
 
 def _ramp_in(x: Supervisor) -> None:
-    copy_latch(x.recovered, x.faults)
-    clear(x.faults)
+    x.recovered.copy(x.faults)
+    x.faults.clear()
     x.ramp_start = x.now
     x.gain = 0.0
 

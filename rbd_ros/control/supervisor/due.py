@@ -16,9 +16,8 @@
 
 from __future__ import annotations
 
-from rbd_ros.control.interface.cause_codes import CauseCode
+from rbd_ros.control.interface.causes import Cause
 from rbd_ros.control.supervisor.answers import Supervisor
-from rbd_ros.control.supervisor.latch import is_latched
 from rbd_ros.control.supervisor.states import Due, LoadTrust, StateCode
 
 __all__ = ['due_now', 'has_touched', 'is_blind', 'is_distrusted', 'is_finished', 'is_frozen',
@@ -27,11 +26,7 @@ __all__ = ['due_now', 'has_touched', 'is_blind', 'is_distrusted', 'is_finished',
 
 
 def due_now(x: Supervisor) -> int:
-    """
-    Return the kind of torque that is due in this state, see ``Due``.
-
-    :param x: supervisor.
-    """
+    """Return the kind of torque that is due in this state, see ``Due``."""
     if x.paused:
         return Due.NOTHING
     if is_working(x):
@@ -56,94 +51,53 @@ def due_now(x: Supervisor) -> int:
 
 
 def is_live(x: Supervisor) -> bool:
-    """
-    Return whether the due torque needs the present state: then only states are answered.
-
-    :param x: supervisor.
-    """
+    """Return whether the due torque needs the present state: then only states are answered."""
     due = due_now(x)
     return Due.LAW <= due <= Due.RETRACT or due == Due.RAMP_LIVE
 
 
 def is_blind(x: Supervisor) -> bool:
-    """
-    Return whether the due torque needs no state: the timer sends it.
-
-    :param x: supervisor.
-    """
+    """Return whether the due torque needs no state: the timer sends it."""
     return due_now(x) != Due.NOTHING and not is_live(x)
 
 
 def is_late(x: Supervisor, now: float) -> bool:
-    """
-    Return whether ``advance``, ``fresh`` and ``renewed`` need a diagnosis.
-
-    :param x: supervisor.
-    :param now: control time, s.
-    """
+    """Return whether ``advance``, ``fresh`` and ``renewed`` need a diagnosis."""
     return now > x.expiry and (is_live(x) or x.paused)
 
 
 def is_working(x: Supervisor) -> bool:
-    """
-    Return whether the law acts, its gains ramped or not.
-
-    :param x: supervisor.
-    """
+    """Return whether the law acts, its gains ramped or not."""
     return x.state == StateCode.RUNNING or x.state == StateCode.RAMPING_IN
 
 
 def is_stopping(x: Supervisor) -> bool:
-    """
-    Return whether a stop sequence is under way.
-
-    :param x: supervisor.
-    """
+    """Return whether a stop sequence is under way."""
     return x.state == StateCode.BRAKING or StateCode.LOST <= x.state <= StateCode.RELEASING
 
 
 def is_finished(x: Supervisor) -> bool:
-    """
-    Return whether nothing more will be published without a new request.
-
-    :param x: supervisor.
-    """
+    """Return whether nothing more will be published without a new request."""
     return x.state == StateCode.INACTIVE or x.state >= StateCode.RELEASED
 
 
 def is_distrusted(x: Supervisor) -> bool:
-    """
-    Return whether the robot is not the described one, so that g(q) cannot be trusted.
-
-    :param x: supervisor.
-    """
-    return is_latched(x.faults, CauseCode.WRONG_MODEL)
+    """Return whether the robot is not the described one, so that g(q) cannot be trusted."""
+    return x.faults.has(Cause.WRONG_MODEL)
 
 
 def is_frozen(x: Supervisor) -> bool:
-    """
-    Return whether the sensor of a joint is frozen, so that it cannot be held.
-
-    :param x: supervisor.
-    """
-    return is_latched(x.faults, CauseCode.FROZEN)
+    """Return whether the sensor of a joint is frozen, so that it cannot be held."""
+    return x.faults.has(Cause.FROZEN)
 
 
 def has_touched(x: Supervisor) -> bool:
-    """
-    Return whether the robot has touched something, which must not be taken for a load.
-
-    :param x: supervisor.
-    """
-    return is_latched(x.faults, CauseCode.CONTACT)
+    """Return whether the robot has touched something, which must not be taken for a load."""
+    return x.faults.has(Cause.CONTACT)
 
 
 def trust_in_load(x: Supervisor) -> int:
-    """
-    Return how far the load that the robot shows is trusted, see ``LoadTrust``.
-
-    :param x: supervisor.
-    """
+    """Return how far the load that the robot shows is trusted, see ``LoadTrust``."""
     if is_frozen(x):
         return LoadTrust.NONE  # the motion of a joint is not known
     if is_distrusted(x):
@@ -154,11 +108,7 @@ def trust_in_load(x: Supervisor) -> int:
 
 
 def uses_states(x: Supervisor) -> bool:
-    """
-    Return whether the state is one of work, braking, holding or of what follows a contact.
-
-    :param x: supervisor.
-    """
+    """Return whether the state is one of work, braking, holding or of what follows a contact."""
     return StateCode.RAMPING_IN <= x.state <= StateCode.RETRACTING
 
 

@@ -20,23 +20,12 @@ from typing import NamedTuple
 
 from rbd_ros.compiler.procedure import Matrix, Vector
 from rbd_ros.compiler.records import field, Record
-from rbd_ros.control.interface.cause_codes import CAUSES, is_by_operator, is_lost
-from rbd_ros.control.interface.causes import Cause
+from rbd_ros.control.interface.causes import Cause, CAUSES, is_by_operator, is_lost
 from rbd_ros.control.interface.events import NONE
 
-__all__ = ['clear', 'copy_latch', 'is_latched', 'Latch', 'latch', 'Latched', 'latched',
-           'only_lost', 'only_operator']
+__all__ = ['Latch', 'Latched']
 
 _CAUSES = tuple(Cause)
-
-
-class Latch(Record):
-    """Causes in the order in which they came."""
-
-    causes: float = field('', '', 'how many causes there are')
-    order: Vector = field(f'{CAUSES}', '', 'for each cause: 0, or the place at which it came')
-    details: Matrix = field(f'{CAUSES} 6', '', 'for each cause that came: steady time, word, '
-                                               'joint, three numbers')
 
 
 class Latched(NamedTuple):
@@ -49,102 +38,73 @@ class Latched(NamedTuple):
     numbers: tuple[float, float, float]
 
 
-def clear(x: Latch) -> None:
-    """
-    Forget every cause.
+class Latch(Record):
+    """Causes in the order in which they came."""
 
-    :param x: causes.
-    """
-    x.causes = 0.0
-    x.order[:] = 0.0
+    causes: float = field('', '', 'how many causes there are')
+    order: Vector = field(f'{CAUSES}', '', 'for each cause: 0, or the place at which it came')
+    details: Matrix = field(f'{CAUSES} 6', '', 'for each cause that came: steady time, word, '
+                                               'joint, three numbers')
 
+    def clear(self) -> None:
+        """Forget every cause."""
+        self.causes = 0.0
+        self.order[:] = 0.0
 
-def latch(x: Latch, steady: float, cause: int, word: int, joint: int, a: float, b: float,
-          c: float) -> None:
-    """
-    Keep a cause, unless it has come before: what was seen first counts.
+    def add(self, steady: float, cause: int, word: int, joint: int, a: float, b: float, c: float,
+            ) -> None:
+        """
+        Keep a cause, unless it has come before: what was seen first counts.
 
-    :param x: causes.
-    :param steady: steady time, s.
-    :param cause: its place.
-    :param word: what exactly.
-    :param joint: that it is about.
-    :param a: first number of the sentence.
-    :param b: second number.
-    :param c: third number.
-    """
-    if x.order[cause] > 0.0:
-        return
-    x.causes += 1.0
-    x.order[cause] = x.causes
-    x.details[cause, 0] = steady
-    x.details[cause, 1] = word
-    x.details[cause, 2] = joint
-    x.details[cause, 3] = _kept(a)
-    x.details[cause, 4] = _kept(b)
-    x.details[cause, 5] = _kept(c)
+        :param cause: its code.
+        :param word: what exactly.
+        :param joint: that it is about.
+        """
+        if self.order[cause] > 0.0:
+            return
+        self.causes += 1.0
+        self.order[cause] = self.causes
+        self.details[cause, 0] = steady
+        self.details[cause, 1] = word
+        self.details[cause, 2] = joint
+        self.details[cause, 3] = _kept(a)
+        self.details[cause, 4] = _kept(b)
+        self.details[cause, 5] = _kept(c)
+
+    def copy(self, other: Latch) -> None:
+        """Have the causes of another one."""
+        self.causes = other.causes
+        self.order[:] = other.order
+        self.details[:] = other.details
+
+    def has(self, cause: int) -> bool:
+        """Return whether a cause has come."""
+        return self.order[cause] > 0.0
+
+    def only_lost(self) -> bool:
+        """Return whether each is that the state cannot be trusted; so it is without any."""
+        for k in range(len(self.order)):
+            if self.order[k] > 0.0 and not is_lost(k):
+                return False
+        return True
+
+    def only_operator(self) -> bool:
+        """Return whether each was wanted by the operator; so it is without any."""
+        for k in range(len(self.order)):
+            if self.order[k] > 0.0 and not is_by_operator(k):
+                return False
+        return True
+
+    def listed(self) -> list[Latched]:
+        """Return the causes, first one first; ordinary Python."""
+        if self.causes == 0.0:
+            return []
+        found = sorted((place, k) for k, place in enumerate(self.order) if place > 0.0)
+        rows = [(k, [float(self.details[k, i]) for i in range(6)]) for _, k in found]
+        return [Latched(_CAUSES[k], row[0], int(row[1]), int(row[2]), (row[3], row[4], row[5]))
+                for k, row in rows]
 
 
 def _kept(number: float) -> float:
     """Return a number of a sentence; what is none becomes one that says so."""
     return number if -NONE <= number <= NONE else NONE
-
-
-def copy_latch(to: Latch, x: Latch) -> None:
-    """
-    Take the causes of another one.
-
-    :param to: takes them.
-    :param x: has them.
-    """
-    to.causes = x.causes
-    to.order[:] = x.order
-    to.details[:] = x.details
-
-
-def is_latched(x: Latch, cause: int) -> bool:
-    """
-    Return whether a cause has come.
-
-    :param x: causes.
-    :param cause: its place.
-    """
-    return x.order[cause] > 0.0
-
-
-def only_lost(x: Latch) -> bool:
-    """
-    Return whether each cause is that the state cannot be trusted; so it is without any.
-
-    :param x: causes.
-    """
-    for k in range(len(x.order)):
-        if x.order[k] > 0.0 and not is_lost(k):
-            return False
-    return True
-
-
-def only_operator(x: Latch) -> bool:
-    """
-    Return whether each cause was wanted by the operator; so it is without any.
-
-    :param x: causes.
-    """
-    for k in range(len(x.order)):
-        if x.order[k] > 0.0 and not is_by_operator(k):
-            return False
-    return True
-
-
-def latched(x: Latch) -> list[Latched]:
-    """
-    Return the causes, first one first; ordinary Python.
-
-    :param x: causes.
-    """
-    if x.causes == 0.0:
-        return []
-    found = sorted((place, k) for k, place in enumerate(x.order) if place > 0.0)
-    rows = [(k, [float(x.details[k, i]) for i in range(6)]) for _, k in found]
-    return [Latched(_CAUSES[k], row[0], int(row[1]), int(row[2]), (row[3], row[4], row[5]))
-            for k, row in rows]

@@ -19,13 +19,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 import enum
 
-__all__ = ['Due', 'LoadTrust', 'State', 'StateCode', 'STOP_LIMIT', 'Timing']
+__all__ = ['Due', 'LoadTrust', 'StateCode', 'STOP_LIMIT', 'SupervisorState', 'Timing']
 
 #: s by which the timer that sends the last torques may be late
 _LATE = 0.05
 
 
-class State(enum.Enum):
+class SupervisorState(enum.Enum):
     """Where the supervisor is; the values are what diagnostics print."""
 
     INACTIVE = 'inactive'  # nothing is checked or published
@@ -45,7 +45,7 @@ class State(enum.Enum):
 
 
 class StateCode(enum.IntEnum):
-    """The place of a state in :class:`State`: what procedures know it by."""
+    """The place of a state in :class:`SupervisorState`: what procedures know it by."""
 
     INACTIVE = 0
     PROBING = 1

@@ -26,16 +26,15 @@ number counts as a clock that jumped back; a steady time that is none, as no tim
 from __future__ import annotations
 
 from rbd_ros.compiler.records import field, Record
-from rbd_ros.control.interface.cause_codes import CauseCode, CAUSES, is_cause, is_final, is_good
+from rbd_ros.control.interface.causes import Cause, CAUSES, is_cause, is_final, is_good
 from rbd_ros.control.interface.events import Event, NEVER, NOBODY, NONE, Result
-from rbd_ros.control.supervisor import transitions
+from rbd_ros.control.interface.words import SupervisorWord
 from rbd_ros.control.supervisor.answers import (
     answer, moment, Supervisor, SupervisorParameters)
 from rbd_ros.control.supervisor.due import (
     due_now, is_finished, is_frozen, is_live, is_silent, is_stopping, uses_states)
-from rbd_ros.control.supervisor.latch import latch
 from rbd_ros.control.supervisor.states import StateCode
-from rbd_ros.control.supervisor.words import SupervisorWord
+from rbd_ros.control.supervisor.transitions import Trigger
 
 __all__ = ['activate', 'advance', 'computed', 'Diagnosis', 'fault', 'fresh', 'hear', 'published',
            'renewed', 'reset', 'stop', 'take_cause']
@@ -53,7 +52,7 @@ _HURRY = 0.1
 class Diagnosis(Record):
     """Why the state has become too old, as far as the messages say."""
 
-    cause: float = field('', '', 'see CauseCode')
+    cause: float = field('', '', 'see Cause')
     word: float = field('', '', 'what exactly; 0: nothing but that there was none')
     joint: float = field('', '', 'that it is about', NOBODY)
     a: float = field('', '', 'first number of the sentence')
@@ -67,15 +66,11 @@ def activate(x: Supervisor, p: SupervisorParameters, y: Result, now: float, stea
     """
     Begin to check states; clears every latched fault.
 
-    :param x: supervisor.
-    :param p: its parameters.
     :param y: takes the word of a refusal, whose first number is the state.
-    :param now: control time, s.
-    :param steady: steady time, s.
     :returns: whether it is allowed now.
     """
     x.now = moment(now, NEVER)
-    if answer(x, p, transitions.Event.ACTIVATE, moment(steady, x.steady)):
+    if answer(x, p, Trigger.ACTIVATE, moment(steady, x.steady)):
         return True
     y.answer = SupervisorWord.CANNOT_ACTIVATE
     return False
@@ -85,15 +80,11 @@ def reset(x: Supervisor, p: SupervisorParameters, y: Result, now: float, steady:
     """
     Clear the latched faults and ramp in again.
 
-    :param x: supervisor.
-    :param p: its parameters.
     :param y: takes the word of a refusal, whose first number is the state.
-    :param now: control time, s.
-    :param steady: steady time, s.
     :returns: whether it is allowed now.
     """
     x.now = moment(now, NEVER)
-    if answer(x, p, transitions.Event.RESET, moment(steady, x.steady)):
+    if answer(x, p, Trigger.RESET, moment(steady, x.steady)):
         return True
     y.answer = SupervisorWord.NOTHING_TO_RESET
     if is_stopping(x) or x.state == StateCode.HOLDING or x.state == StateCode.RETRACTING:
@@ -103,23 +94,17 @@ def reset(x: Supervisor, p: SupervisorParameters, y: Result, now: float, steady:
     return False
 
 
-def fault(x: Supervisor, p: SupervisorParameters, steady: float, cause: int, word: int, joint: int,
-          a: float, b: float, c: float) -> None:
+def fault(x: Supervisor, p: SupervisorParameters, steady: float, cause: int, word: int,
+          joint: int = NOBODY, a: float = 0.0, b: float = 0.0, c: float = 0.0) -> None:
     """
     Report a cause; starts its sequence unless one is under way.
 
     A second request never restarts or shortens a sequence; a final one turns a hold into a
     release.
 
-    :param x: supervisor.
-    :param p: its parameters.
-    :param steady: steady time, s.
-    :param cause: what happened, see ``CauseCode``.
+    :param cause: what happened, see ``Cause``.
     :param word: what was seen, for the log; 0: nothing more.
     :param joint: that it is about.
-    :param a: first number of the sentence.
-    :param b: second number.
-    :param c: third number.
     """
     if not is_cause(cause):
         return
@@ -131,26 +116,20 @@ def fault(x: Supervisor, p: SupervisorParameters, steady: float, cause: int, wor
             before == StateCode.RAMPING_DOWN or before == StateCode.RELEASING):
         return  # a robot that is released on request may move: that is no fault
     time = moment(steady, x.steady)
-    taken = answer(x, p, transitions.Event.FAULT, time)
+    taken = answer(x, p, Trigger.FAULT, time)
     if is_silent(before) and not (taken and x.state == StateCode.FAULT):
         return  # nothing was sent, and nothing is refused
-    latch(x.faults, time, cause, word, joint, a, b, c)
+    x.faults.add(time, cause, word, joint, a, b, c)
 
 
-def stop(x: Supervisor, p: SupervisorParameters, steady: float, cause: int, word: int, joint: int,
-         a: float, b: float, c: float) -> None:
+def stop(x: Supervisor, p: SupervisorParameters, steady: float, cause: int, word: int,
+         joint: int = NOBODY, a: float = 0.0, b: float = 0.0, c: float = 0.0) -> None:
     """
     Stop the robot, unless it is stopped already.
 
-    :param x: supervisor.
-    :param p: its parameters.
-    :param steady: steady time, s.
-    :param cause: why, see ``CauseCode``.
+    :param cause: why, see ``Cause``.
     :param word: what exactly.
     :param joint: that it is about.
-    :param a: first number of the sentence.
-    :param b: second number.
-    :param c: third number.
     """
     if not is_finished(x):
         fault(x, p, steady, cause, word, joint, a, b, c)
@@ -160,10 +139,7 @@ def hear(x: Supervisor, p: SupervisorParameters, y: Result, steady: float) -> No
     """
     Answer the accusations of a check, first one first.
 
-    :param x: supervisor.
-    :param p: its parameters.
     :param y: has them; none remains.
-    :param steady: steady time, s.
     """
     for k in range(int(y.accused)):
         stop(x, p, steady, int(y.accusations[k, 0]), int(y.accusations[k, 1]),
@@ -176,8 +152,6 @@ def take_cause(x: Supervisor, p: SupervisorParameters, u: Event) -> None:
     """
     Take a cause from outside; one that ends the activation counts in every state.
 
-    :param x: supervisor.
-    :param p: its parameters.
     :param u: has the cause; its numbers are word, joint and three numbers of the sentence.
     """
     if not 0.0 <= u.cause < CAUSES:
@@ -198,11 +172,7 @@ def fresh(x: Supervisor, p: SupervisorParameters, d: Diagnosis, now: float, stea
     """
     Report a proven fresh state, before ``advance``.
 
-    :param x: supervisor.
-    :param p: its parameters.
     :param d: why the state before it was too old, if ``is_late`` says that it is.
-    :param now: control time, s.
-    :param steady: steady time, s.
     :param expiry: control time until which everything in the state may be used.
     :param ready: whether every joint is known, so that torque may begin.
     """
@@ -214,7 +184,7 @@ def fresh(x: Supervisor, p: SupervisorParameters, d: Diagnosis, now: float, stea
     x.paused = False
     x.now = moment(now, NEVER)
     x.ready = ready and x.now <= x.expiry
-    answer(x, p, transitions.Event.FRESH, time)
+    answer(x, p, Trigger.FRESH, time)
 
 
 def renewed(x: Supervisor, p: SupervisorParameters, d: Diagnosis, now: float, steady: float,
@@ -222,11 +192,7 @@ def renewed(x: Supervisor, p: SupervisorParameters, d: Diagnosis, now: float, st
     """
     Report a message of joints that are not controlled: the state expires later.
 
-    :param x: supervisor.
-    :param p: its parameters.
     :param d: why the state before it was too old, if ``is_late`` says that it is.
-    :param now: control time, s.
-    :param steady: steady time, s.
     :param expiry: control time until which everything in the state may be used.
     """
     if not is_live(x):
@@ -237,11 +203,7 @@ def renewed(x: Supervisor, p: SupervisorParameters, d: Diagnosis, now: float, st
 
 
 def computed(x: Supervisor) -> None:
-    """
-    Report that the gravity torque of the present state is known.
-
-    :param x: supervisor.
-    """
+    """Report that the gravity torque of the present state is known."""
     x.gravity_until = x.expiry
 
 
@@ -249,13 +211,10 @@ def published(x: Supervisor, p: SupervisorParameters, steady: float, reached: bo
     """
     Report that a torque was sent.
 
-    :param x: supervisor.
-    :param p: its parameters.
-    :param steady: steady time, s.
     :param reached: whether it was the wanted torque, not one on the way to it.
     """
     x.reached = reached
-    answer(x, p, transitions.Event.SENT, moment(steady, x.steady))
+    answer(x, p, Trigger.SENT, moment(steady, x.steady))
 
 
 def advance(x: Supervisor, p: SupervisorParameters, d: Diagnosis, now: float, steady: float,
@@ -263,11 +222,7 @@ def advance(x: Supervisor, p: SupervisorParameters, d: Diagnosis, now: float, st
     """
     Advance to the present.
 
-    :param x: supervisor.
-    :param p: its parameters.
     :param d: why the state is too old, if ``is_late`` says that it is.
-    :param now: control time, s.
-    :param steady: steady time, s.
     :returns: what is due, see ``Due``.
     """
     clock, time = moment(now, NEVER), moment(steady, x.steady)
@@ -277,7 +232,7 @@ def advance(x: Supervisor, p: SupervisorParameters, d: Diagnosis, now: float, st
     if x.state == StateCode.RAMPING_IN:
         x.gain = _ramped(clock - x.ramp_start, p.ramp_time)
     if x.state != StateCode.RAMPING_DOWN:
-        answer(x, p, transitions.Event.TIME, time)
+        answer(x, p, Trigger.TIME, time)
     if x.state == StateCode.RAMPING_DOWN:  # it may have begun in the past
         spent = time - x.since
         # the brakes of the driver have to close before what nobody sees is too fast
@@ -285,7 +240,7 @@ def advance(x: Supervisor, p: SupervisorParameters, d: Diagnosis, now: float, st
         x.blend = max(min(spent / max(1e-9, ramp), 1.0), 0.0)
         if spent > ramp + _SETTLE:
             x.blind = True
-        answer(x, p, transitions.Event.TIME, time)
+        answer(x, p, Trigger.TIME, time)
     return due_now(x)
 
 
@@ -300,21 +255,20 @@ def _watch(x: Supervisor, p: SupervisorParameters, d: Diagnosis, now: float, ste
     silent, before = steady - x.last_fresh, x.clock
     x.clock = now
     if now < before:
-        fault(x, p, steady, CauseCode.CLOCK_JUMP, SupervisorWord.CLOCK_BACKWARDS, NOBODY,
-              before - now, 0.0, 0.0)
+        fault(x, p, steady, Cause.CLOCK_JUMP, SupervisorWord.CLOCK_BACKWARDS, NOBODY,
+              before - now)
     elif now > x.expiry and now - before > p.state_timeout > silent:  # the states are not late
-        fault(x, p, steady, CauseCode.CLOCK_JUMP, SupervisorWord.CLOCK_AHEAD, NOBODY,
-              now - before, silent, 0.0)
+        fault(x, p, steady, Cause.CLOCK_JUMP, SupervisorWord.CLOCK_AHEAD, NOBODY,
+              now - before, silent)
     elif now > x.expiry and d.word > 0.0:
         fault(x, p, steady, int(d.cause), int(d.word), int(d.joint), d.a, d.b, d.c)
     elif now > x.expiry:
-        fault(x, p, steady, int(d.cause), SupervisorWord.SILENT, NOBODY, silent, 0.0, 0.0)
+        fault(x, p, steady, int(d.cause), SupervisorWord.SILENT, NOBODY, silent)
     elif p.simulated and silent > p.state_timeout:
         if is_stopping(x):  # a stop must end even if the clock stands still
-            fault(x, p, steady, CauseCode.STATE_STALE, SupervisorWord.SIMULATOR_AT_REST, NOBODY,
-                  silent, 0.0, 0.0)
+            fault(x, p, steady, Cause.STATE_STALE, SupervisorWord.SIMULATOR_AT_REST, NOBODY,
+                  silent)
         elif silent > p.pause_limit:
-            fault(x, p, steady, CauseCode.PAUSE_TOO_LONG, SupervisorWord.PAUSED, NOBODY, silent,
-                  0.0, 0.0)
+            fault(x, p, steady, Cause.PAUSE_TOO_LONG, SupervisorWord.PAUSED, NOBODY, silent)
         else:
             x.paused = True

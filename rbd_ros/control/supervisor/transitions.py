@@ -17,8 +17,9 @@ The transitions of the supervisor, as a table: a transition stands nowhere else.
 
 An event is met by the rows of the present state, from the top; the first one whose conditions all
 hold is taken, and none means that nothing changes. Rows name states, conditions and what they set
-in words, which the page about safety shows as they are;
-:mod:`~rbd_ros.control.supervisor.transition_rows` makes numbers of them.
+in words, which the page about safety shows as they are. For the procedure that takes them each
+becomes a row of a matrix: its event, the state after it, what else it sets, one flag for each
+state before it, and one sign for each condition.
 """
 
 from __future__ import annotations
@@ -26,12 +27,15 @@ from __future__ import annotations
 import enum
 from typing import NamedTuple
 
-from rbd_ros.control.supervisor.states import State
+import numpy as np
+from numpy.typing import NDArray
+from rbd_ros.control.supervisor.states import SupervisorState as State
 
-__all__ = ['Condition', 'Event', 'Row', 'ROWS', 'Sets']
+__all__ = ['AFTER', 'BEFORE', 'COLUMNS', 'Condition', 'condition_of', 'encoded_rows', 'EVENT',
+           'HOLDS', 'Row', 'ROWS', 'Sets', 'SETS', 'STATES', 'Trigger']
 
 
-class Event(enum.IntEnum):
+class Trigger(enum.IntEnum):
     """What the supervisor is told."""
 
     ACTIVATE = 0
@@ -108,7 +112,7 @@ class Row(NamedTuple):
     :param sets: what else is set, see :class:`Sets`; '': nothing.
     """
 
-    event: Event
+    event: Trigger
     before: tuple[State, ...]
     conditions: tuple[str, ...]
     after: State | None
@@ -120,55 +124,94 @@ _WORK = (State.RAMPING_IN, State.RUNNING)
 _TOUCHED = (State.FLOATING, State.COMPLYING, State.RETRACTING)
 
 ROWS = (
-    Row(Event.ACTIVATE, _IDLE, (), State.PROBING, 'begin'),
+    Row(Trigger.ACTIVATE, _IDLE, (), State.PROBING, 'begin'),
 
-    Row(Event.RESET, (State.HOLDING, State.FLOATING, State.COMPLYING), (), State.RAMPING_IN,
+    Row(Trigger.RESET, (State.HOLDING, State.FLOATING, State.COMPLYING), (), State.RAMPING_IN,
         'reset'),
-    Row(Event.RESET, (State.FAULT,), ('output free',), State.PROBING, 'begin'),
+    Row(Trigger.RESET, (State.FAULT,), ('output free',), State.PROBING, 'begin'),
 
-    Row(Event.FAULT, (State.PROBING, State.RELEASED, State.FAULT), ('final cause',),
+    Row(Trigger.FAULT, (State.PROBING, State.RELEASED, State.FAULT), ('final cause',),
         State.INACTIVE),
     # the start just waits for the dead-man switch
-    Row(Event.FAULT, (State.PROBING,), ('good cause', 'not dead man cause'), State.FAULT),
-    Row(Event.FAULT, (*_WORK, State.BRAKING, State.HOLDING, *_TOUCHED), ('lost cause',),
+    Row(Trigger.FAULT, (State.PROBING,), ('good cause', 'not dead man cause'), State.FAULT),
+    Row(Trigger.FAULT, (*_WORK, State.BRAKING, State.HOLDING, *_TOUCHED), ('lost cause',),
         State.LOST, 'count from last gravity'),
     # what may be a sensor that stands still is braked: all other answers believe it
-    Row(Event.FAULT, _WORK, ('contact cause', 'not doubted', 'contact floats'), State.FLOATING),
-    Row(Event.FAULT, _WORK, ('contact cause', 'not doubted', 'contact complies'),
+    Row(Trigger.FAULT, _WORK, ('contact cause', 'not doubted', 'contact floats'), State.FLOATING),
+    Row(Trigger.FAULT, _WORK, ('contact cause', 'not doubted', 'contact complies'),
         State.COMPLYING),
-    Row(Event.FAULT, _WORK, ('contact cause', 'not doubted', 'contact retracts'),
+    Row(Trigger.FAULT, _WORK, ('contact cause', 'not doubted', 'contact retracts'),
         State.RETRACTING),
     # something is on the way back, too
-    Row(Event.FAULT, (State.RETRACTING,), ('contact cause', 'not doubted'), State.FLOATING),
-    Row(Event.FAULT, (*_WORK, *_TOUCHED), (), State.BRAKING),
+    Row(Trigger.FAULT, (State.RETRACTING,), ('contact cause', 'not doubted'), State.FLOATING),
+    Row(Trigger.FAULT, (*_WORK, *_TOUCHED), (), State.BRAKING),
     # a fault of a held robot must not end in another hold
-    Row(Event.FAULT, (State.HOLDING,), ('not operator cause',), State.RAMPING_DOWN, 'ramp down'),
+    Row(Trigger.FAULT, (State.HOLDING,), ('not operator cause',), State.RAMPING_DOWN, 'ramp down'),
     # the ramp goes on from what was last published
-    Row(Event.FAULT, (State.RAMPING_DOWN,), ('lost cause',), None, 'go blind'),
+    Row(Trigger.FAULT, (State.RAMPING_DOWN,), ('lost cause',), None, 'go blind'),
 
     # nothing begins to be sent unless nobody else has the output
-    Row(Event.FRESH, (State.PROBING,), ('ready', 'output free'), State.RAMPING_IN, 'start'),
-    Row(Event.FRESH, (State.LOST, State.RAMPING_DOWN, State.RELEASING),
+    Row(Trigger.FRESH, (State.PROBING,), ('ready', 'output free'), State.RAMPING_IN, 'start'),
+    Row(Trigger.FRESH, (State.LOST, State.RAMPING_DOWN, State.RELEASING),
         ('ready', 'recover', 'only lost', 'output free'), State.RAMPING_IN, 'ramp in'),
 
-    Row(Event.SENT, (State.RAMPING_DOWN,), ('ramp reached',), State.RELEASING, 'count release'),
-    Row(Event.SENT, (State.RELEASING,), (), None, 'count release'),
+    Row(Trigger.SENT, (State.RAMPING_DOWN,), ('ramp reached',), State.RELEASING, 'count release'),
+    Row(Trigger.SENT, (State.RELEASING,), (), None, 'count release'),
 
-    Row(Event.TIME, (State.RAMPING_IN,), ('gains full',), State.RUNNING),
+    Row(Trigger.TIME, (State.RAMPING_IN,), ('gains full',), State.RUNNING),
     # a final cause, a wrong model, a frozen sensor, another sender are none of the operator's
-    Row(Event.TIME, (State.BRAKING,), ('brake time over', 'only operator', 'stop holds'),
+    Row(Trigger.TIME, (State.BRAKING,), ('brake time over', 'only operator', 'stop holds'),
         State.HOLDING),
-    Row(Event.TIME, (State.BRAKING,), (
+    Row(Trigger.TIME, (State.BRAKING,), (
         'brake time over', 'not only operator', 'fault holds', 'not final', 'not hold barred'),
         State.HOLDING),
-    Row(Event.TIME, (State.BRAKING,), ('brake time over',), State.RAMPING_DOWN, 'ramp down'),
-    Row(Event.TIME, (State.RETRACTING,), ('retracted', 'fault holds'), State.HOLDING),
-    Row(Event.TIME, (State.RETRACTING,), ('retracted',), State.RAMPING_DOWN, 'ramp down'),
-    Row(Event.TIME, (State.LOST,), ('hold time over',), State.RAMPING_DOWN, 'ramp down blind'),
+    Row(Trigger.TIME, (State.BRAKING,), ('brake time over',), State.RAMPING_DOWN, 'ramp down'),
+    Row(Trigger.TIME, (State.RETRACTING,), ('retracted', 'fault holds'), State.HOLDING),
+    Row(Trigger.TIME, (State.RETRACTING,), ('retracted',), State.RAMPING_DOWN, 'ramp down'),
+    Row(Trigger.TIME, (State.LOST,), ('hold time over',), State.RAMPING_DOWN, 'ramp down blind'),
     # on a machine too slow for the rate limit
-    Row(Event.TIME, (State.RAMPING_DOWN,), ('ramp overdue',), State.RELEASING),
-    Row(Event.TIME, (State.RELEASING,), ('release sent', 'final'), State.RELEASED),
-    Row(Event.TIME, (State.RELEASING,), ('release sent', 'recover', 'only lost'), State.PROBING,
+    Row(Trigger.TIME, (State.RAMPING_DOWN,), ('ramp overdue',), State.RELEASING),
+    Row(Trigger.TIME, (State.RELEASING,), ('release sent', 'final'), State.RELEASED),
+    Row(Trigger.TIME, (State.RELEASING,), ('release sent', 'recover', 'only lost'), State.PROBING,
         'forget state'),
-    Row(Event.TIME, (State.RELEASING,), ('release sent',), State.FAULT),
+    Row(Trigger.TIME, (State.RELEASING,), ('release sent',), State.FAULT),
 )
+
+
+#: how many states there are
+STATES = len(State)
+
+#: columns of a row: the event, the state after it or -1, what is set; then one for each state, 1
+#: if the row counts there; then one for each condition: 1 if it must hold, -1 if it must not
+EVENT, AFTER, SETS, BEFORE, HOLDS = 0, 1, 2, 3, 3 + STATES
+COLUMNS = HOLDS + len(Condition)
+
+
+def condition_of(words: str) -> tuple[Condition, bool]:
+    """
+    Return the condition that a row asks for, and whether it must hold.
+
+    :param words: in the words of the table.
+    """
+    return Condition[_code(words.removeprefix('not '))], not words.startswith('not ')
+
+
+def encoded_rows() -> NDArray[np.float64]:
+    """Return the table."""
+    states = tuple(State)
+    table = np.zeros((len(ROWS), COLUMNS))
+    for line, row in zip(table, ROWS, strict=True):
+        line[EVENT] = row.event
+        line[AFTER] = -1 if row.after is None else states.index(row.after)
+        line[SETS] = Sets[_code(row.sets or 'nothing')]
+        for state in row.before:
+            line[BEFORE + states.index(state)] = 1.0
+        for words in row.conditions:
+            condition, wanted = condition_of(words)
+            line[HOLDS + condition] = 1.0 if wanted else -1.0
+    return table
+
+
+def _code(words: str) -> str:
+    """Return the name of a member in capital letters."""
+    return words.upper().replace(' ', '_')

@@ -28,8 +28,7 @@ from rbd_ros.compiler.procedure import Vector
 from rbd_ros.compiler.records import field, Record
 from rbd_ros.control.interface.events import NONE
 
-__all__ = ['apply_limits', 'is_finite', 'Limiter', 'LimiterParameters', 'most_of',
-           'release_limits', 'step_time', 'within']
+__all__ = ['is_finite', 'Limiter', 'LimiterParameters', 'most_of', 'within']
 
 #: N.m; keeps a division by zero finite, and no torque changes by so little
 _TINY = 1e-300
@@ -55,7 +54,6 @@ class Limiter(Record):
         """
         Set the memory, at activation; ``driver`` must be known.
 
-        :param p: limits.
         :param torque: finite torque that acts now, N.m; clamped to the limits.
         """
         self.last_sent[:] = within(torque - self.driver, most_of(p.limit))
@@ -70,6 +68,54 @@ class Limiter(Record):
         """Return whether the limit in N.m/s acts on a joint."""
         return any(self.slewing > 0.0)
 
+    def apply(self, p: LimiterParameters, torque: Vector, dt: float) -> None:
+        """
+        Find the torque that may be sent now; ``commit`` once it is sent.
+
+        The limits hold for the total and for what is sent. If they contradict each other, because
+        the driver's part has jumped, those of what is sent win: it is all that we control.
+
+        :param torque: wanted total torque, finite.
+        :param dt: time since the last torque in s.
+        """
+        time = p.time_of(dt)
+        self.end[:] = torque
+        self._aim(p)
+        _along(self.last, self.end, p.rate, time, self.total, self.slewing)
+        self.end[:] = within(self.total - self.driver, most_of(p.limit))
+        _along(self.last_sent, self.end, p.rate, time, self.sent, self.late)
+        self._add_driver()
+
+    def release(self, p: LimiterParameters, torque: Vector, dt: float) -> None:
+        """
+        Find the torque that may be sent now on the way to what remains after release.
+
+        Nothing remains but what the driver adds, and that may be beyond the limits. Limits of the
+        total would then leave a command behind that works against the driver, and whether it is
+        reached would depend on the driver. Here the limits are those of what is sent. If the total
+        begins within its limits, it stays between them and the driver's part.
+
+        :param torque: wanted total torque, finite.
+        :param dt: time since the last torque in s.
+        """
+        time = p.time_of(dt)
+        self.end[:] = torque - self.driver
+        self._aim(p)
+        _along(self.last_sent, self.end, p.rate, time, self.total, self.slewing)
+        self.end[:] = within(self.total, most_of(p.limit))
+        _along(self.last_sent, self.end, p.rate, time, self.sent, self.late)
+        self._add_driver()
+
+    def _aim(self, p: LimiterParameters) -> None:
+        """Cut off the end of the step, and tell where."""
+        self.saturated[:] = (1.0 - _ROUNDING) * most_of(p.limit) <= abs(self.end)
+        self.end[:] = within(self.end, most_of(p.limit))
+
+    def _add_driver(self) -> None:
+        """Complete the results after the step of what is sent."""
+        self.total[:] = self.sent + self.driver
+        self.slewing[:] = maximum(self.slewing, self.late)
+
 
 class LimiterParameters(Record):
     """Limits per joint."""
@@ -79,14 +125,23 @@ class LimiterParameters(Record):
     limit: Vector = field('n', 'N.m or N', 'largest torque')
     rate: Vector = field('n', 'N.m/s or N/s', 'largest change per second')
 
+    def time_of(self, dt: float) -> float:
+        """
+        Return the time allowed for a step: never more than two periods.
+
+        :param dt: time since the last torque in s.
+        """
+        longest = 2.0 * self.period
+        if dt > longest:
+            return longest
+        return dt if dt > 0.0 else 0.0
+
 
 def is_finite(x: Vector) -> bool:
     """
     Return whether a vector holds neither NaN nor infinity.
 
     A sum that overflows counts as infinite: no torque is that large.
-
-    :param x: vector.
     """
     return math.isfinite(total(x))
 
@@ -108,75 +163,6 @@ def within(torque: Vector, most: Vector) -> Vector:
     :param most: largest absolute values.
     """
     return minimum(maximum(torque, -most), most)
-
-
-def step_time(p: LimiterParameters, dt: float) -> float:
-    """
-    Return the time allowed for a step: never more than two periods.
-
-    :param p: limits.
-    :param dt: time since the last torque in s.
-    """
-    longest = 2.0 * p.period
-    if dt > longest:
-        return longest
-    return dt if dt > 0.0 else 0.0
-
-
-def apply_limits(x: Limiter, p: LimiterParameters, torque: Vector, dt: float) -> None:
-    """
-    Find the torque that may be sent now; ``x.commit()`` once it is sent.
-
-    The limits hold for the total and for what is sent. If they contradict each other, because the
-    driver's part has jumped, those of what is sent win: it is all that we control.
-
-    :param x: memory; takes the results.
-    :param p: limits.
-    :param torque: wanted total torque, finite.
-    :param dt: time since the last torque in s.
-    """
-    time = step_time(p, dt)
-    x.end[:] = torque
-    _aim(x, p)
-    _along(x.last, x.end, p.rate, time, x.total, x.slewing)
-    x.end[:] = within(x.total - x.driver, most_of(p.limit))
-    _along(x.last_sent, x.end, p.rate, time, x.sent, x.late)
-    _add_driver(x)
-
-
-def release_limits(x: Limiter, p: LimiterParameters, torque: Vector, dt: float) -> None:
-    """
-    Find the torque that may be sent now on the way to what remains after release.
-
-    Nothing remains but what the driver adds, and that may be beyond the limits. Limits of the
-    total would then leave a command behind that works against the driver, and whether it is
-    reached would depend on the driver. Here the limits are those of what is sent. If the total
-    begins within its limits, it stays between them and the driver's part.
-
-    :param x: memory; takes the results.
-    :param p: limits.
-    :param torque: wanted total torque, finite.
-    :param dt: time since the last torque in s.
-    """
-    time = step_time(p, dt)
-    x.end[:] = torque - x.driver
-    _aim(x, p)
-    _along(x.last_sent, x.end, p.rate, time, x.total, x.slewing)
-    x.end[:] = within(x.total, most_of(p.limit))
-    _along(x.last_sent, x.end, p.rate, time, x.sent, x.late)
-    _add_driver(x)
-
-
-def _aim(x: Limiter, p: LimiterParameters) -> None:
-    """Cut off the end of the step, and tell where."""
-    x.saturated[:] = (1.0 - _ROUNDING) * most_of(p.limit) <= abs(x.end)
-    x.end[:] = within(x.end, most_of(p.limit))
-
-
-def _add_driver(x: Limiter) -> None:
-    """Complete the results after the step of what is sent."""
-    x.total[:] = x.sent + x.driver
-    x.slewing[:] = maximum(x.slewing, x.late)
 
 
 def _along(start: Vector, end: Vector, rate: Vector, dt: float, reached: Vector, slow: Vector,

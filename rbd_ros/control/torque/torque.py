@@ -22,22 +22,26 @@ procedures, by those who know them; what they give may be anything and is no par
 
 from __future__ import annotations
 
+import math
+
 from rbd_ros.compiler.procedure import Vector
-from rbd_ros.control.interface.cause_codes import CauseCode
-from rbd_ros.control.interface.events import NOBODY, Result
+from rbd_ros.control.interface.causes import Cause
+from rbd_ros.control.interface.events import Result
+from rbd_ros.control.interface.words import SupervisorWord
 from rbd_ros.control.supervisor.answers import moment
 from rbd_ros.control.supervisor.due import due_now, is_distrusted, is_live, is_stopping
 from rbd_ros.control.supervisor.states import Due, StateCode
 from rbd_ros.control.supervisor.supervisor import advance, Diagnosis, fault, published
-from rbd_ros.control.supervisor.words import SupervisorWord
-from rbd_ros.control.torque.limiter import (
-    apply_limits, is_finite, most_of, release_limits, within)
+from rbd_ros.control.torque.limiter import is_finite, most_of, within
 from rbd_ros.control.torque.torque_records import (
     Command, CommandLimits, Computed, Need, Torque, TorqueParameters)
 
 __all__ = ['after_timer', 'begin_at', 'brake_torque', 'carry_torque', 'changed',
            'gravity_known', 'law_not_finite', 'leave_torque', 'live_torque', 'need', 'no_brake',
-           'send', 'silence', 'turn_blind', 'wants_state']
+           'relaxes_at', 'send', 'silence', 'turn_blind', 'wants_state']
+
+#: s, time constant with which a torque that no state answers becomes g(q)
+_RELAX = 0.002
 
 
 def need(due: int) -> int:
@@ -61,7 +65,6 @@ def begin_at(x: Torque, known: bool, torque: Vector) -> None:
     """
     Set what acts before the first torque, so that it follows without a step.
 
-    :param x: torque.
     :param known: whether it is known; if not, it is what was sent last.
     :param torque: total torque, N.m.
     """
@@ -73,12 +76,7 @@ def begin_at(x: Torque, known: bool, torque: Vector) -> None:
 # -- the course of a step -------------------------------------------------------------------------
 
 def changed(x: Command, p: CommandLimits) -> bool:
-    """
-    Return whether the supervisor is in another state than when this was asked last.
-
-    :param x: supervisor and torque.
-    :param p: their parameters.
-    """
+    """Return whether the supervisor is in another state than when this was asked last."""
     if x.supervisor.state == x.torque.state:
         return False
     x.torque.state = x.supervisor.state
@@ -94,14 +92,10 @@ def wants_state(x: Command, p: CommandLimits, c: Computed, load: Vector, y: Resu
     """
     Return whether the state that has arrived is to be computed; if not, the step is done.
 
-    :param x: supervisor and torque.
-    :param p: their parameters.
     :param c: place for the torque.
     :param load: torque that the robot showed in addition to g(q).
     :param y: takes what is sent.
     :param due: result of ``advance``.
-    :param now: control time, s.
-    :param steady: steady time, s.
     """
     if due == Due.NOTHING:
         silence(x.torque)
@@ -114,31 +108,36 @@ def wants_state(x: Command, p: CommandLimits, c: Computed, load: Vector, y: Resu
 
 
 def after_timer(x: Command, p: CommandLimits, c: Computed, load: Vector, y: Result, due: int,
-                now: float, steady: float) -> None:
+                held: float, now: float, steady: float) -> None:
     """
     Send what needs no state; nothing while states arrive.
 
-    :param x: supervisor and torque.
-    :param p: their parameters.
     :param c: place for the torque.
     :param load: torque that the robot showed in addition to g(q).
     :param y: takes what is sent.
     :param due: result of ``advance``.
-    :param now: control time, s.
-    :param steady: steady time, s.
+    :param held: s for which a torque may be held that a state has asked for.
     """
     if due == Due.NOTHING and not x.supervisor.paused:
         silence(x.torque)
     if due != Due.NOTHING and not is_live(x.supervisor):
         _blind(x, p, c, load, y, due, now, steady)
+    elif Due.LAW <= due <= Due.RETRACT and now > x.torque.answered + held:
+        _relax(x, p, c, load, y, now - max(x.torque.now, x.torque.answered + held), now, steady)
+
+
+def relaxes_at(x: Torque, held: float) -> float:
+    """
+    Return the steady time from which on the last torque fades, if no state comes.
+
+    :param x: torque.
+    :param held: s for which it may be held.
+    """
+    return x.steady if x.now > x.answered else x.steady + held
 
 
 def silence(x: Torque) -> None:
-    """
-    Record that publishing has ceased: the next start resets the limiter.
-
-    :param x: torque.
-    """
+    """Record that publishing has ceased: the next start resets the limiter."""
     x.sending, x.ramping = False, False
     x.fade.cancel()
 
@@ -147,14 +146,11 @@ def gravity_known(x: Command, p: CommandLimits, c: Computed, steady: float) -> b
     """
     Take g(q) and the driver's part; report a fault without them.
 
-    :param x: supervisor and torque.
-    :param p: their parameters.
     :param c: what was computed.
-    :param steady: steady time, s.
     """
     if not (is_finite(c.gravity) and is_finite(c.driver)):
-        fault(x.supervisor, p.supervisor, steady, CauseCode.BAD_GRAVITY,
-              SupervisorWord.GRAVITY_NOT_FINITE, NOBODY, 0.0, 0.0, 0.0)
+        fault(x.supervisor, p.supervisor, steady, Cause.BAD_GRAVITY,
+              SupervisorWord.GRAVITY_NOT_FINITE)
         return False
     x.torque.gravity[:] = c.gravity
     x.torque.limiter.driver[:] = c.driver
@@ -166,15 +162,13 @@ def live_torque(x: Command, p: CommandLimits, c: Computed, load: Vector, qd: Vec
     """
     Put the wanted torque of the present state together.
 
-    :param x: supervisor and torque.
-    :param p: their parameters.
     :param c: what was computed.
     :param load: torque that the robot showed in addition to g(q).
     :param qd: velocity of the controlled joints.
-    :param now: control time, s.
     :returns: whether it is finite.
     """
     due = due_now(x.supervisor)
+    x.torque.answered = moment(now, x.torque.answered)
     if not x.torque.sending:
         _begin(x.torque, p.torque)
     if Due.LAW <= due <= Due.RETRACT and due != Due.BRAKE:
@@ -191,22 +185,14 @@ def live_torque(x: Command, p: CommandLimits, c: Computed, load: Vector, qd: Vec
 
 
 def law_not_finite(x: Command, p: CommandLimits, steady: float) -> None:
-    """
-    Report a law without a finite torque; what brakes is to be computed in the same step.
-
-    :param x: supervisor and torque.
-    :param p: their parameters.
-    :param steady: steady time, s.
-    """
-    fault(x.supervisor, p.supervisor, steady, CauseCode.BAD_COMMAND,
-          SupervisorWord.LAW_NOT_FINITE, NOBODY, 0.0, 0.0, 0.0)
+    """Report a law without a finite torque; what brakes is to be computed in the same step."""
+    fault(x.supervisor, p.supervisor, steady, Cause.BAD_COMMAND, SupervisorWord.LAW_NOT_FINITE)
 
 
 def brake_torque(x: Command, c: Computed, load: Vector, qd: Vector) -> bool:
     """
     Take the torque that brakes as the wanted one.
 
-    :param x: supervisor and torque.
     :param c: what was computed.
     :param load: torque that the robot showed in addition to g(q).
     :param qd: velocity of the controlled joints.
@@ -217,15 +203,9 @@ def brake_torque(x: Command, c: Computed, load: Vector, qd: Vector) -> bool:
 
 
 def no_brake(x: Command, p: CommandLimits, steady: float) -> None:
-    """
-    Report that there is not even a torque that brakes.
-
-    :param x: supervisor and torque.
-    :param p: their parameters.
-    :param steady: steady time, s.
-    """
-    fault(x.supervisor, p.supervisor, steady, CauseCode.BAD_GRAVITY,
-          SupervisorWord.VELOCITY_NOT_FINITE, NOBODY, 0.0, 0.0, 0.0)
+    """Report that there is not even a torque that brakes."""
+    fault(x.supervisor, p.supervisor, steady, Cause.BAD_GRAVITY,
+          SupervisorWord.VELOCITY_NOT_FINITE)
 
 
 def turn_blind(x: Command, p: CommandLimits, c: Computed, d: Diagnosis, load: Vector, y: Result,
@@ -233,14 +213,10 @@ def turn_blind(x: Command, p: CommandLimits, c: Computed, d: Diagnosis, load: Ve
     """
     Go on without the state, which has turned out to be of no use.
 
-    :param x: supervisor and torque.
-    :param p: their parameters.
     :param c: place for the torque.
     :param d: why the state is too old, if it is.
     :param load: torque that the robot showed in addition to g(q).
     :param y: takes what is sent.
-    :param now: control time, s.
-    :param steady: steady time, s.
     """
     due = advance(x.supervisor, p.supervisor, d, now, steady)
     _blind(x, p, c, load, y, due, now, steady)
@@ -250,11 +226,7 @@ def send(x: Command, p: CommandLimits, y: Result, now: float, steady: float, liv
     """
     Limit the wanted torque and send it.
 
-    :param x: supervisor and torque.
-    :param p: their parameters.
     :param y: takes what is sent.
-    :param now: control time, s.
-    :param steady: steady time, s.
     :param live: whether it needs the state, so that the control clock counts.
     """
     due = due_now(x.supervisor)
@@ -262,9 +234,9 @@ def send(x: Command, p: CommandLimits, y: Result, now: float, steady: float, liv
     if not x.torque.sending:
         dt = p.torque.limits.period
     if Due.RAMP_LIVE <= due <= Due.RELEASE:
-        release_limits(x.torque.limiter, p.torque.limits, x.torque.wanted, dt)
+        x.torque.limiter.release(p.torque.limits, x.torque.wanted, dt)
     else:
-        apply_limits(x.torque.limiter, p.torque.limits, x.torque.wanted, dt)
+        x.torque.limiter.apply(p.torque.limits, x.torque.wanted, dt)
     y.send = 1.0
     y.torque[:] = x.torque.limiter.sent
     x.torque.limiter.commit()
@@ -326,8 +298,6 @@ def leave_torque(x: Command, p: CommandLimits, load: Vector, y: Result) -> None:
     """
     Give at once what remains after release, for whoever takes the motors away without a stop.
 
-    :param x: supervisor and torque.
-    :param p: their limits.
     :param load: that the observer sees.
     :param y: gets the torque, if one was ever sent.
     """
@@ -344,7 +314,6 @@ def carry_torque(x: Torque, p: TorqueParameters, gravity: Vector, driver: Vector
     Give what remains after release before anything was sent: nobody else holds the robot.
 
     :param x: torque, which begins with it.
-    :param p: limits.
     :param gravity: g(q) of the present state, N.m.
     :param driver: what the driver adds, N.m.
     :param y: gets the torque, if g(q) is to remain and is known.
@@ -363,6 +332,24 @@ def _target(x: Command, p: CommandLimits, load: Vector) -> Vector:
     # The load may be a person who pushes: keep it only if g(q) is known to be wrong.
     return (x.torque.limiter.driver if not p.torque.keeps_gravity else
             x.torque.gravity - load if is_distrusted(x.supervisor) else x.torque.gravity[:])
+
+
+def _relax(x: Command, p: CommandLimits, c: Computed, load: Vector, y: Result, since: float,
+           now: float, steady: float) -> None:
+    """
+    Let what a torque adds to g(q) fade: the robot has moved, and nobody knows how far.
+
+    What remains is what a lost state begins with.
+    """
+    if not (x.torque.sending and since > 0.0):
+        return
+    left = math.exp(-min(since / _RELAX, 100.0))
+    c.wanted[:] = x.torque.gravity
+    if is_distrusted(x.supervisor):
+        c.wanted[:] = x.torque.gravity - load
+    c.wanted[:] = c.wanted + left * (x.torque.limiter.last - c.wanted)
+    if _want(x.torque, c):
+        send(x, p, y, now, steady, live=True)
 
 
 def _blind(x: Command, p: CommandLimits, c: Computed, load: Vector, y: Result, due: int,

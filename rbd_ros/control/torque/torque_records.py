@@ -56,6 +56,7 @@ class Torque(Record):
     state: float = field('', '', 'of the supervisor that was announced last')
     sending: bool = field('', '', 'whether a torque was sent since the last silence')
     now: float = field('', 's', 'control time of the last command')
+    answered: float = field('', 's', 'control time of the last one that answers a state')
     steady: float = field('', 's', 'steady time of the last command')
     published: float = field('', '', 'number of torques sent')
     known: bool = field('', '', 'whether start is what acts before the first torque')

@@ -32,15 +32,14 @@ from typing import TYPE_CHECKING
 
 from action_msgs.msg import GoalInfo
 from control_msgs.action import FollowJointTrajectory
-from rbd_ros.control.modes.modes import Takes, taking
+from rbd_ros.control.interface.results import GoalError, Outcome, ResultCode, Status
+from rbd_ros.control.modes import Takes, taking
 from rbd_ros.control.paths.curve import WayPoints
 from rbd_ros.control.paths.plans import PathPlan
-from rbd_ros.control.references.goals import read_tolerances, Tolerances
-from rbd_ros.control.references.pieces import Halt
-from rbd_ros.control.references.results import GoalError, Outcome, ResultCode, Status
-from rbd_ros.control.references.trajectory import check_speed, check_times, Knots
-from rbd_ros.control.references.words import other_mode
-from rbd_ros.control.supervisor.states import State
+from rbd_ros.control.references.goals import other_mode, read_tolerances, Tolerances
+from rbd_ros.control.references.trajectory import Knots
+from rbd_ros.control.step.progress import note_progress, Progress
+from rbd_ros.control.supervisor.states import SupervisorState as State
 from rbd_ros.errors import RbdError
 from rbd_ros.nodes.callback_guard import DEEP, last_line
 from rbd_ros.nodes.controller.bounded_topics import BoundedInput
@@ -116,7 +115,7 @@ class TrajectoryAction:
         self._signs = BoundedInput(
             node, GoalInfo, f'{node.resolve_topic_name(_NAME)}/{ALIVE}', self._leases.take, 10,
             node.get_logger().warning, newest=False)
-        self._silent: set[Hashable] = set()  # goals that end because their clients are silent
+        self._silent: Hashable = None  # goal that ends because its client is silent
         self._feedback = GoalFeedback(node, self._leases.tell)
         self.refused = 0
         self.refusal = ''  # reason of the last one
@@ -196,14 +195,10 @@ class TrajectoryAction:
                 raise GoalError(ResultCode.INVALID_GOAL, other_mode(
                     controller.mode, controller.settings.robot.own_modes))
             return self._read_path(goal, controller)
-        joints = controller.settings.robot.spoken()
         knots = knots_of(goal.trajectory, controller.accepted)
-        controller.check_points(knots)
-        check_speed(knots, controller.p.references.joint.velocity, joints)
         start = start_time(goal.trajectory, self._node.get_clock(),
                            simulated=self._loop_node.simulated)
-        now = self._loop_node.control_time()
-        check_times(knots, now if start is None else start, now)
+        controller.check_goal(knots, start, self._loop_node.control_time())
         return _Plan(goal, knots, _tolerances(goal, controller), start, mode)
 
     def _read_path(self, goal: FollowJointTrajectory.Goal, controller: Controller) -> _Plan:
@@ -337,27 +332,20 @@ class TrajectoryAction:
     def _end_silent(self, controller: Controller) -> None:
         """Bring the robot to rest if the client of the active goal gives no sign of life."""
         key, settings = controller.goal, controller.accepted
-        if key is None or key in self._silent:
+        if key is None or key == self._silent:
             return
-        if controller.x.references.joint.path.halt != Halt.NONE:  # nothing moves
-            self._leases.excuse(key)
-        elif self._leases.is_silent(key, time.monotonic(), settings.number('goal_lease'),
-                                    all_clients=settings.flag('goal_lease_for_all')):
-            self._silent.add(key)
+        progress = Progress({'n': len(settings.robot.joints)})
+        note_progress(progress, controller.x, controller.p)
+        if self._leases.is_silent(progress, time.monotonic(), settings.number('goal_lease'),
+                                  all_clients=settings.flag('goal_lease_for_all')):
+            self._silent = key
             on_path = key in self._paths
             controller.post(lambda now, steady: controller.cancel(
-                now, steady, key, on_path=on_path))
+                now, steady, key, on_path=on_path, silent=True))
 
     def _answer(self, key: Hashable, outcome: Outcome) -> None:
         handle = self._handles.pop(key, None)
         self._paths.discard(key)
-        self._leases.forget(key)
-        if key in self._silent:
-            self._silent.discard(key)
-            if outcome.status is Status.CANCELED:
-                outcome = Outcome(Status.ABORTED, outcome.code, (
-                    'its client has given no sign of life for goal_lease: it has ended, or was '
-                    'suspended'))
         if handle is None:
             return
         self.last = outcome

@@ -28,9 +28,9 @@ import threading
 import time
 from typing import Protocol, TYPE_CHECKING
 
-from rbd_ros.control.advice import missing_states, nobody_listens
 from rbd_ros.control.interface.causes import Cause
-from rbd_ros.control.supervisor.states import State
+from rbd_ros.control.supervisor.states import SupervisorState as State
+from rbd_ros.control.texts import missing_states, nobody_listens
 from rbd_ros.nodes.controller.gravity_input import GravityInput
 from rbd_ros.nodes.controller.loop_node import SENSOR
 from rbd_ros.nodes.controller.outputs import message_type

@@ -27,8 +27,9 @@ import threading
 import time
 
 from rbd_ros.control.controller import Controller
+from rbd_ros.control.step.requests import Starting
 from rbd_ros.loop.native_loop import LoopSilent, NativeLoop
-from rbd_ros.loop.words import Starting, Word
+from rbd_ros.loop.words import Word
 from rbd_ros.nodes.callback_guard import Guard
 
 __all__ = ['Attendant', 'REFRESH']

@@ -34,11 +34,10 @@ from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 import numpy as np
 from rbd_ros.control.interface.events import NEVER
 from rbd_ros.control.interface.sentences import effort_unit
+from rbd_ros.control.interface.words import AXES
 from rbd_ros.control.observers.contact import is_watched
-from rbd_ros.control.observers.words import AXES
 from rbd_ros.control.references.joint_reference import Source
-from rbd_ros.control.supervisor.latch import latched
-from rbd_ros.control.supervisor.states import State
+from rbd_ros.control.supervisor.states import SupervisorState as State
 from rbd_ros.nodes.controller.action import TrajectoryAction
 from rbd_ros.nodes.controller.gravity_input import GravityInput
 from rbd_ros.nodes.controller.loop_node import LoopNode
@@ -249,7 +248,7 @@ def _supervisor(controller: Controller, now: float) -> Part:
         ('state', controller.state.value), ('mode', controller.mode),
         ('gain', f'{supervisor.gain:.3g}'), ('paused', bool(supervisor.paused))]
     wall, texts = time.time() - now, controller.faults()
-    for k, fault in enumerate(latched(supervisor.faults), 1):
+    for k, fault in enumerate(supervisor.faults.listed(), 1):
         when = datetime.fromtimestamp(wall + fault.time, UTC)
         pairs += [(f'fault {k}', texts.get(fault.cause.name, fault.cause.text)),
                   (f'fault {k} cause', fault.cause.name),

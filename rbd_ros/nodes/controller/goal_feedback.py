@@ -22,7 +22,6 @@ the thread of the action, so that it takes no time from the control thread.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping
-from dataclasses import dataclass
 import time
 from typing import TYPE_CHECKING
 
@@ -30,6 +29,7 @@ from builtin_interfaces.msg import Time
 from control_msgs.action import FollowJointTrajectory
 import numpy as np
 import numpy.typing as npt
+from rbd_ros.control.step.progress import note_progress, Progress
 from rclpy.action.server import ServerGoalHandle
 from rclpy.node import Node
 from trajectory_msgs.msg import JointTrajectoryPoint
@@ -45,17 +45,6 @@ Array = npt.NDArray[np.float64]
 _PERIOD = 0.1  # s between two messages
 
 
-@dataclass
-class _Snapshot:
-    """Content of the feedback, copied in the control thread."""
-
-    key: Hashable  # of the goal
-    now: float  # s, control time, less what the trajectory is behind its times
-    start: float  # s, control time at which the goal began
-    desired: Array  # (3, n)
-    actual: Array  # (2, n)
-
-
 class GoalFeedback:
     """Feedback of the active goal."""
 
@@ -67,7 +56,7 @@ class GoalFeedback:
         :param told: gets the goal, stamp and steady time of each message.
         """
         self._node, self._told = node, told
-        self._snapshot: _Snapshot | None = None
+        self._snapshot: tuple[Hashable, Progress] | None = None  # goal, and how far it has come
         self._time = 0.0  # steady time of the last request
 
     def update(self, controller: Controller, handles: Mapping[Hashable, ServerGoalHandle],
@@ -81,12 +70,12 @@ class GoalFeedback:
         """
         snapshot, self._snapshot = self._snapshot, None
         active = controller.goal
-        if snapshot is not None and active is not None and snapshot.key == active:
+        if snapshot is not None and active is not None and snapshot[0] == active:
             handle = handles.get(active)
             if handle is not None and handle.is_active:
-                message = self._message(controller, snapshot)
+                message = self._message(controller, snapshot[1])
                 if planner is not None:
-                    _add_tip(message, planner, snapshot, controller.settings.robot.tip)
+                    _add_tip(message, planner, snapshot[1], controller.settings.robot.tip)
                 handle.publish_feedback(message)
                 self._told(active, message.header.stamp, time.monotonic())
         steady = time.monotonic()
@@ -94,37 +83,32 @@ class GoalFeedback:
             return
         self._time = steady
 
-        def copy(now: float, _: float) -> None:
+        def copy(_now: float, _steady: float) -> None:
             """Run in the control thread."""
-            key, joints = controller.goal, controller.x.joints
-            if key is None:
-                return
-            index, reference = list(controller.settings.robot.index), controller.x.references.joint
-            self._snapshot = _Snapshot(
-                key, now - reference.path.late, reference.goal.start,
-                reference.profile.target.copy(), np.array([joints.q[index], joints.qd[index]]))
+            key = controller.goal
+            if key is not None:
+                progress = Progress({'n': len(controller.settings.robot.joints)})
+                note_progress(progress, controller.x, controller.p)
+                self._snapshot = key, progress
         controller.post(copy)
 
     def _message(self, controller: Controller,
-                 snapshot: _Snapshot) -> FollowJointTrajectory.Feedback:
+                 progress: Progress) -> FollowJointTrajectory.Feedback:
         message = FollowJointTrajectory.Feedback(
             joint_names=list(controller.settings.robot.joints))
         message.header.stamp = self._node.get_clock().now().to_msg()
-        q, qd, qdd = snapshot.desired
-        error = controller.distance(q, snapshot.actual[0])
-        since = max(snapshot.now - snapshot.start, 0.0)
-        message.desired = _point(since, q, qd, qdd)
-        message.actual = _point(since, *snapshot.actual)
-        message.error = _point(since, error, qd - snapshot.actual[1])
+        message.desired = _point(progress.since, *progress.desired)
+        message.actual = _point(progress.since, *progress.actual)
+        message.error = _point(progress.since, *progress.error)
         return message
 
 
-def _add_tip(message: FollowJointTrajectory.Feedback, planner: PathPlanner, snapshot: _Snapshot,
+def _add_tip(message: FollowJointTrajectory.Feedback, planner: PathPlanner, progress: Progress,
              tip: str) -> None:
     """Say where the tip is and where it should be."""
     message.multi_dof_joint_names = [tip]
-    message.multi_dof_desired = planner.point(*snapshot.desired[:2])
-    message.multi_dof_actual = planner.point(*snapshot.actual)
+    message.multi_dof_desired = planner.point(*progress.desired[:2])
+    message.multi_dof_actual = planner.point(*progress.actual)
     for point in (message.multi_dof_desired, message.multi_dof_actual):
         point.time_from_start = message.desired.time_from_start
 

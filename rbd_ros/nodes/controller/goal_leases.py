@@ -12,46 +12,27 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Goals whose clients give signs of life, and those whose clients have gone or stand still."""
+"""Leases of goals, by the messages and the keys of the action."""
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Hashable
-from dataclasses import dataclass, field
 
 from action_msgs.msg import GoalInfo
 from builtin_interfaces.msg import Time
+import numpy as np
+from rbd_ros.control.step.leases import judge_lease, Leases, note_feedback, take_sign
+from rbd_ros.control.step.progress import Progress
 
 __all__ = ['GoalLeases']
 
-#: promises that are kept, of goals that have not come yet among them
-_MOST = 100
-
-#: without an answer that are kept: those of a lease of 60 s
-_FEEDBACKS = 600
-
-
-@dataclass
-class _Lease:
-    """What is known of the client of one goal."""
-
-    promised: bool = False  # whether it has said that it gives signs
-    told: deque[tuple[int, float]] = field(default_factory=lambda: deque(maxlen=_FEEDBACKS))
-    # stamp in ns and steady time in s of each feedback without an answer
-
 
 class GoalLeases:
-    """
-    Know which client is silent.
-
-    An answer names the stamp of its feedback, so that one that was kept back on its way is as old
-    as that: a client is silent once a feedback has waited too long for an answer.
-    """
+    """Know which client is silent."""
 
     def __init__(self) -> None:
         """Begin with no goal."""
-        self._leases: dict[Hashable, _Lease] = {}
+        self._leases = Leases({}).plain()
 
     def take(self, message: GoalInfo) -> None:
         """
@@ -59,10 +40,8 @@ class GoalLeases:
 
         :param message: goal, and stamp of the feedback that it answers.
         """
-        lease, stamp = self._lease(bytes(message.goal_id.uuid)), _ns(message.stamp)
-        lease.promised = True
-        while lease.told and lease.told[0][0] <= stamp:
-            lease.told.popleft()
+        self._mean(bytes(message.goal_id.uuid), message.stamp)
+        take_sign(self._leases)
 
     def tell(self, key: Hashable, stamp: Time, steady: float) -> None:
         """
@@ -72,45 +51,27 @@ class GoalLeases:
         :param stamp: of the message.
         :param steady: steady time, s.
         """
-        self._lease(key).told.append((_ns(stamp), steady))
+        assert isinstance(key, bytes), 'keys of goals are their numbers in the action'
+        self._mean(key, stamp)
+        self._leases.steady = steady
+        note_feedback(self._leases)
 
-    def excuse(self, key: Hashable) -> None:
+    def is_silent(self, progress: Progress, steady: float, most: float, *,
+                  all_clients: bool) -> bool:
         """
-        Let what was told need no answer: the robot rests.
+        Return whether the client of the active goal has been silent for too long.
 
-        :param key: of its goal.
-        """
-        if key in self._leases:
-            self._leases[key].told.clear()
-
-    def is_silent(self, key: Hashable, steady: float, most: float, *, all_clients: bool) -> bool:
-        """
-        Return whether the client of a goal has been silent for too long.
-
-        :param key: of the goal.
+        :param progress: of that goal.
         :param steady: steady time, s.
         :param most: s.
         :param all_clients: whether it counts for those that have promised nothing, too.
         """
-        lease = self._leases.get(key)
-        return (lease is not None and (lease.promised or all_clients) and bool(lease.told)
-                and steady - lease.told[0][1] > most)
+        leases = self._leases
+        leases.steady, leases.most, leases.all_clients = steady, most, all_clients
+        judge_lease(leases, progress)
+        return leases.silent
 
-    def forget(self, key: Hashable) -> None:
-        """
-        Forget a goal that has ended.
-
-        :param key: of it.
-        """
-        self._leases.pop(key, None)
-
-    def _lease(self, key: Hashable) -> _Lease:
-        if key not in self._leases:
-            while len(self._leases) >= _MOST:
-                del self._leases[next(iter(self._leases))]
-            self._leases[key] = _Lease()
-        return self._leases[key]
-
-
-def _ns(stamp: Time) -> int:
-    return stamp.sec * 10**9 + stamp.nanosec
+    def _mean(self, key: bytes, stamp: Time) -> None:
+        """Say which goal and stamp are meant."""
+        self._leases.key[:] = np.frombuffer(key, np.uint32)
+        self._leases.stamp_s, self._leases.stamp_ns = stamp.sec, stamp.nanosec

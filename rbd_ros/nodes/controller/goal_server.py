@@ -22,7 +22,7 @@ put it back while requests wait ended the process (pybind11: no lock of the inte
 from __future__ import annotations
 
 from control_msgs.action import FollowJointTrajectory
-from rbd_ros.control.references.results import Outcome, Status
+from rbd_ros.control.interface.results import Outcome, Status
 from rclpy.action import ActionServer
 from rclpy.action.server import ServerGoalHandle
 

@@ -27,10 +27,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
+from rbd_ros.control.interface.payload import PayloadError, rotation
+from rbd_ros.control.interface.words import LoadWord
 from rbd_ros.control.joint_states.ages import gravity_age
-from rbd_ros.control.load.payload import PayloadError, rotation
-from rbd_ros.control.load.tilt import find_down, Tilt
-from rbd_ros.control.load.words import TEXTS
+from rbd_ros.control.load.load import find_down, Tilt
 from rbd_ros.control.robot_now import ControlledRobot
 from rbd_ros.nodes.controller.bounded_services import NO_TYPE_DESCRIPTIONS
 from rbd_ros.nodes.controller.bounded_topics import BoundedInput
@@ -147,7 +147,7 @@ class GravityInput:
         tilt.turn[:] = q.x, q.y, q.z, q.w
         find_down(tilt, *self._age.records)
         if tilt.word:
-            self._refuse(TEXTS[int(tilt.word)]('', tilt.a, 0.0, 0.0))
+            self._refuse(LoadWord(int(tilt.word)).text('', tilt.a))
             return
         if tilt.fresh:
             self._post_direction(tilt.down[:3].copy(), tilt.down[3])

@@ -26,13 +26,13 @@ from builtin_interfaces.msg import Time
 from geometry_msgs.msg import InertiaStamped, PoseStamped, TwistStamped, Vector3, WrenchStamped
 import numpy as np
 import numpy.typing as npt
-from rbd_ros.control.load.payload import payload_vector, rotation
-from rbd_ros.control.load.payload_check import PayloadCheck
-from rbd_ros.control.modes.modes import names_in, Takes, taking
+from rbd_ros.control.interface.payload import payload_vector, rotation
+from rbd_ros.control.interface.results import GoalError, ResultCode
+from rbd_ros.control.modes import names_in, Takes, taking
 from rbd_ros.control.parameters.stiffness_message import stiffness_changes
 from rbd_ros.control.paths.plans import PathPlan
-from rbd_ros.control.references.joint_stream import Streamed
-from rbd_ros.control.references.results import GoalError, ResultCode
+from rbd_ros.control.payload_check import PayloadCheck
+from rbd_ros.control.references.joint_requests import Streamed
 from rbd_ros.control.references.trajectory import Knots, read_points
 from rbd_ros.control.robot_now import ControlledRobot
 from rbd_ros.control.throttle import Throttle, with_suppressed

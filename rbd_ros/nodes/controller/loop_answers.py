@@ -18,39 +18,48 @@ from __future__ import annotations
 
 from collections.abc import Callable
 import threading
-from typing import TYPE_CHECKING
+from typing import NamedTuple, TYPE_CHECKING
+
+from rbd_ros.control.interface.words import SessionWord
 
 if TYPE_CHECKING:
     from rbd_ros.control.controller import Controller
 
-__all__ = ['ask_loop']
+__all__ = ['ask_loop', 'Reply']
 
 #: s that the control loop may take to answer
 _LIMIT = 2.0
 
 
-def ask_loop(controller: Controller, ask: Callable[[float, float], str]) -> str:
+class Reply(NamedTuple):
+    """What a service answers."""
+
+    success: bool
+    message: str
+
+
+def ask_loop(controller: Controller, ask: Callable[[float, float], str]) -> Reply:
     """
     Have something done in the control thread and wait for it.
 
     :param controller: of the configured robot.
     :param ask: gets control and steady time, and returns the reason of a refusal, or nothing.
-    :returns: that reason.
     """
     done, late = threading.Event(), threading.Event()
-    refused = [f'the control loop has not answered within {_LIMIT:g} s']
+    reply = [Reply(False, SessionWord.NO_ANSWER.text(a=_LIMIT))]
 
     def request(now: float, steady: float) -> None:
         if late.is_set():
             return
         try:
-            refused[0] = ask(now, steady)
+            refused = ask(now, steady)
+            reply[0] = Reply(not refused, refused or controller.answer)
         except Exception as error:
-            refused[0] = repr(error)
+            reply[0] = Reply(False, repr(error))
             raise
         finally:
             done.set()
     controller.post(request)
     if not done.wait(_LIMIT):
         late.set()  # what was said to fail must not happen later
-    return refused[0]
+    return reply[0]

@@ -31,13 +31,15 @@ import numpy as np
 import numpy.typing as npt
 from rbd_ros.control.controller import Controller
 from rbd_ros.control.interface.causes import Cause
+from rbd_ros.control.interface.words import SessionWord
 from rbd_ros.control.parameters.settings import Settings
+from rbd_ros.control.step.requests import Starting, stop_word
 from rbd_ros.control.supervisor.states import STOP_LIMIT
 from rbd_ros.loop.endpoints import Endpoints
 from rbd_ros.loop.native_loop import NativeLoop
 from rbd_ros.loop.rcl import check_callbacks, library, LoopUnavailable
 from rbd_ros.loop.records import Limits
-from rbd_ros.loop.words import Starting, Word
+from rbd_ros.loop.words import Word
 from rbd_ros.machine.findings import Verdict
 from rbd_ros.machine.host import Host
 from rbd_ros.machine.software import check_machine_code
@@ -115,7 +117,7 @@ class LoopNode(GuardedNode):
         #: run first in the thread of each loop, with the arrays that it works on
         self.prepare: Callable[[Iterable[npt.NDArray[np.generic]]], object] = lambda _: None
         #: cancels a start that still waits; returns what was cancelled
-        self.cancel_start: Callable[[], str] = lambda: ''
+        self.cancel_start: Callable[[], Starting] = lambda: Starting.NOTHING
         #: says which start still waits
         self.starting: Callable[[], Starting] = lambda: Starting.NOTHING
         #: called when there is something to announce
@@ -163,7 +165,6 @@ class LoopNode(GuardedNode):
         :param output: its commands.
         """
         self.output, self._controller = output, controller
-        controller.speaker.outside[Cause.OPERATOR_STOP.name] = '~/stop'
         self._sensor = self.create_subscription(
             WrenchStamped, self._owner.resolve_topic_name(SENSOR), _nobody, READINGS, raw=True,
         ) if controller.settings.robot.sensor else None
@@ -272,19 +273,15 @@ class LoopNode(GuardedNode):
 
     def _on_stop(self, _: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
         response.success = True
-        response.message = self.cancel_start() or 'nothing to stop: no torque is published'
+        word = stop_word(self.cancel_start(), stopping=False)
+        response.message = SessionWord(word).text()
         return response
 
     def _on_reset(self, _: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
         controller = self._controller
-
-        def reset(now: float, steady: float) -> str:
-            assert controller is not None
-            refused = controller.reset(now, steady)
-            response.message = f'faults cleared, {controller.state.value}'
-            return refused
-        refused = 'not configured' if controller is None else ask_loop(controller, reset)
-        response.success, response.message = not refused, refused or response.message
+        response.success, response.message = (
+            (False, 'not configured') if controller is None
+            else ask_loop(controller, controller.reset))
         return response
 
 

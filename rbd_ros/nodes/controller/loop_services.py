@@ -41,32 +41,21 @@ class Offer:
     :param name: of the service.
     :param ask: what is done in the control thread for a request, at control and steady time;
         returns the reason of a refusal, or nothing.
-    :param done: what is said when it was not refused.
     """
 
     kind: type
     name: str
     ask: Callable[[Controller, Any, float, float], str]
-    done: Callable[[Controller, Any], str]
-
-
-def _bias(controller: Controller, _: Trigger.Request) -> str:
-    """Return the bias as the parameters have it."""
-    bias = controller.p.sensor.sign * controller.x.sensor.bias
-    force, moment = (', '.join(f'{x:.6g}' for x in part) for part in (bias[3:], bias[:3]))
-    return f'force_torque.force_bias: [{force}], force_torque.moment_bias: [{moment}]'
 
 
 #: lets a trajectory rest on its way, and go on
 PAUSE = Offer(
     SetBool, '~/pause',
-    lambda controller, request, now, steady: controller.pause(now, steady, request.data),
-    lambda _, request: ('the trajectory comes to rest on its path' if request.data
-                        else 'the trajectory goes on'))
+    lambda controller, request, now, steady: controller.pause(now, steady, request.data))
 
 #: finds the bias of the force-torque sensor; nothing moves
 TARE = Offer(Trigger, '~/tare_force_torque',
-             lambda controller, _, now, steady: controller.tare(now, steady), _bias)
+             lambda controller, _, now, steady: controller.tare(now, steady))
 
 
 class LoopService:
@@ -92,10 +81,8 @@ class LoopService:
 
     def _on_request(self, request: Any, response: Any) -> Any:
         controller, offer = self._controller, self._offer
-        refused = ask_loop(controller, lambda now, steady: offer.ask(
-            controller, request, now, steady))
-        response.success = not refused
-        response.message = refused or offer.done(controller, request)
+        response.success, response.message = ask_loop(
+            controller, lambda now, steady: offer.ask(controller, request, now, steady))
         self._node.get_logger().info(f'{offer.name}: {response.message}')
         return response
 

@@ -38,9 +38,9 @@ from rbd_ros.control.parameters.settings import Settings
 from rbd_ros.control.parameters.table import with_modes
 from rbd_ros.control.robot import Robot
 from rbd_ros.control.robot_now import ControlledRobot
+from rbd_ros.control.step.requests import Starting
 from rbd_ros.control.supervisor.states import STOP_LIMIT
 from rbd_ros.errors import RbdError, SettingError
-from rbd_ros.loop.words import Starting
 from rbd_ros.nodes import parameters
 from rbd_ros.nodes.callback_guard import Guard, GuardedNode
 from rbd_ros.nodes.compiling import telling_of_compiling
@@ -298,12 +298,12 @@ class ControllerNode(GuardedNode, LifecycleNode):
         waits = self.autostart.pending and not self.active
         return Starting.AUTOMATIC if waits else Starting.NOTHING
 
-    def _cancel_start(self) -> str:
+    def _cancel_start(self) -> Starting:
         """Cancel any start for ``~/stop``; returns what was cancelled."""
         pending = self.autostart.retire('~/stop')
         if self._cancel_activation('~/stop'):
-            return 'the activation is cancelled'
-        return 'the automatic start is cancelled' if pending else ''
+            return Starting.ACTIVATION
+        return Starting.AUTOMATIC if pending else Starting.NOTHING
 
     @_transition('deactivating')
     def on_deactivate(self, state: LifecycleState) -> TransitionCallbackReturn:

@@ -27,7 +27,7 @@ from typing import Any
 
 from rbd_ros.control.controller import Controller
 from rbd_ros.control.interface.causes import Cause
-from rbd_ros.control.supervisor.states import State
+from rbd_ros.control.supervisor.states import SupervisorState as State
 from rbd_ros.loop import rcl
 from rclpy.clock import Clock, ClockType
 from rclpy.node import Node

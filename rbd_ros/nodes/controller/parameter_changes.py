@@ -20,11 +20,11 @@ from collections.abc import Mapping
 import traceback
 from typing import Protocol, TYPE_CHECKING
 
+from rbd_ros.control.interface.row import Parameter as Row
 from rbd_ros.control.load.load import payload_of
-from rbd_ros.control.load.payload_check import PayloadCheck
-from rbd_ros.control.parameters.row import Parameter as Row
 from rbd_ros.control.parameters.settings import Settings
 from rbd_ros.control.parameters.table import PARAMETERS, with_modes
+from rbd_ros.control.payload_check import PayloadCheck
 from rbd_ros.errors import RbdError
 from rbd_ros.nodes import parameters
 from rbd_ros.nodes.callback_guard import last_line

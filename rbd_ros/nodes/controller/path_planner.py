@@ -29,11 +29,11 @@ from typing import TYPE_CHECKING
 from geometry_msgs.msg import Quaternion, Transform, Twist, Vector3
 import numpy as np
 import numpy.typing as npt
+from rbd_ros.control.interface.results import GoalError, ResultCode
 from rbd_ros.control.paths.curve import Curve, WayPoints
 from rbd_ros.control.paths.plans import PathPlan
 from rbd_ros.control.paths.postures import Posture, Postures
 from rbd_ros.control.paths.way_points import MOST_POINTS, read_way_points, too_many
-from rbd_ros.control.references.results import GoalError, ResultCode
 from rbd_ros.errors import RbdError
 from rbd_ros.nodes.controller.reports import quaternion
 from rbd_ros.nodes.controller.robot_frames import RobotFrames

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
-from rbd_ros.control.references.results import GoalError, ResultCode
+from rbd_ros.control.interface.results import GoalError, ResultCode
 from rbd_ros.control.robot_now import RobotNow
 from rbd_ros.dynamics.robot import Dynamics
 

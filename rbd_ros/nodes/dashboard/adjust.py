@@ -19,8 +19,8 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, NamedTuple, TYPE_CHECKING
 
-from rbd_ros.control.modes.modes import Mode, MODES
-from rbd_ros.control.parameters.row import DOUBLE
+from rbd_ros.control.interface.row import DOUBLE
+from rbd_ros.control.modes import Mode, MODES
 
 if TYPE_CHECKING:
     from rbd_ros.nodes.dashboard.operator import Operator

@@ -20,7 +20,7 @@ import math
 from typing import Any, TYPE_CHECKING
 
 import numpy as np
-from rbd_ros.control.supervisor.states import State
+from rbd_ros.control.supervisor.states import SupervisorState as State
 from rbd_ros.errors import RbdError
 from rbd_ros.nodes.arrows import PER_NEWTON
 from rbd_ros.nodes.dashboard.settings import task_frame

@@ -20,7 +20,7 @@ import math
 import time
 from typing import Any, TYPE_CHECKING
 
-from rbd_ros.control.modes.modes import MODES
+from rbd_ros.control.modes import MODES
 from rbd_ros.nodes.dashboard.adjust import by_hand
 from rbd_ros.nodes.dashboard.joint_drive import JointDrive
 from rbd_ros.nodes.dashboard.pose_file import PoseFile

@@ -25,33 +25,8 @@ from rbd_ros.nodes.diagnostic_names import SUPERVISOR
 if TYPE_CHECKING:
     from rbd_ros.nodes.dashboard.telemetry import Telemetry
 
-__all__ = ['ADVICE', 'advice_for', 'EventWatch']
+__all__ = ['advice_for', 'EventWatch']
 
-_STATES = 'check the driver, the network and the load of the computer, then reset'
-_GRAVITY = 'check what publishes the gravity direction, then reset'
-#: What to do after a fault.
-ADVICE = {
-    Cause.STATE_STALE: _STATES, Cause.PRESCRIBED_STALE: _STATES, Cause.LOW_RATE: _STATES,
-    Cause.CLOCK_JUMP: 'synchronise the clocks, then reset',
-    Cause.PAUSE_TOO_LONG: 'resume the simulated time, then reset',
-    Cause.GRAVITY_STALE: _GRAVITY, Cause.BAD_GRAVITY: _GRAVITY,
-    Cause.IMPLAUSIBLE: 'check the sensors, the units, and who else publishes joint states, then '
-                       'reset',
-    Cause.TRACKING: 'remove what is in the way; if nothing is, the gains are too low for the '
-                    'friction. Then reset',
-    Cause.OVER_SPEED: 'check payload and gains, push less, then reset',
-    Cause.FROZEN: 'check the sensor of the joint, then reset',
-    Cause.BAD_COMMAND: 'correct what was sent, then reset',
-    Cause.OPERATOR_STOP: 'reset to go on',
-    Cause.DEAD_MAN: 'hold the dead-man switch, then reset',
-    Cause.START_CHECK: 'correct what it names, then activate again',
-    Cause.WRONG_MODEL: 'check description, payload and signs of the joints, then reset',
-    Cause.SUPERVISION: 'check the load of the computer, then reset',
-    Cause.FORCE_SENSOR: 'check the force-torque sensor, then reset',
-    Cause.CONTACT: 'free the robot, then reset',
-    Cause.SECOND_SENDER: 'end the other sender, then reset',
-    Cause.DEACTIVATED: 'activate the controller', Cause.SIGNAL: 'start the controller again',
-    Cause.EXCEPTION: 'read its log, then start the controller again'}
 _RANKS = ('OK', 'stale', 'warning', 'error')
 LOST = {'states': ('joint states', 'is the driver or the simulator running, and not paused?'),
         'controller': ('the controller', 'start it again')}
@@ -59,7 +34,7 @@ LOST = {'states': ('joint states', 'is the driver or the simulator running, and 
 
 def advice_for(fault: str) -> str:
     """Return what to do after a fault, by the sentence that it begins with."""
-    return next((advice for cause, advice in ADVICE.items() if fault.startswith(cause.text)),
+    return next((cause.advice for cause in Cause if fault.startswith(cause.text)),
                 'remove the cause, then reset')
 
 

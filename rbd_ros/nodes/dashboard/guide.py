@@ -18,8 +18,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, TYPE_CHECKING
 
-from rbd_ros.control.modes.modes import names_in, Takes, taking
-from rbd_ros.control.supervisor.states import State
+from rbd_ros.control.modes import names_in, Takes, taking
+from rbd_ros.control.supervisor.states import SupervisorState as State
 from rbd_ros.quoting import markup_text
 
 if TYPE_CHECKING:

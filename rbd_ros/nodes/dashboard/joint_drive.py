@@ -23,7 +23,7 @@ import time
 from typing import Any, TYPE_CHECKING
 
 import numpy as np
-from rbd_ros.control.modes.modes import Takes
+from rbd_ros.control.modes import Takes
 from rbd_ros.nodes.dashboard.adjust import by_hand
 from rbd_ros.nodes.dashboard.dead_man import DeadMan, HOLD_RATE, renewing, TIMEOUT
 from rbd_ros.nodes.dashboard.moving_point import MovingPoint

@@ -17,8 +17,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rbd_ros.control.modes.modes import MODES, names_in, Takes, taking
-from rbd_ros.control.supervisor.states import State
+from rbd_ros.control.modes import MODES, names_in, Takes, taking
+from rbd_ros.control.supervisor.states import SupervisorState as State
 from rbd_ros.nodes.dashboard.telemetry import STALE_AFTER
 from rbd_ros.quoting import markdown_text
 

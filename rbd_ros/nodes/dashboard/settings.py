@@ -18,7 +18,7 @@ from __future__ import annotations
 import time
 from typing import Any, TYPE_CHECKING
 
-from rbd_ros.control.modes.modes import MODES
+from rbd_ros.control.modes import MODES
 from rbd_ros.view.stiffness import GAINS
 from rcl_interfaces.srv import GetParameters
 from rclpy.parameter import parameter_value_to_python

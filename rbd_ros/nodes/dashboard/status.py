@@ -19,7 +19,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from rbd_ros.control.interface.causes import Cause
-from rbd_ros.control.supervisor.states import State
+from rbd_ros.control.supervisor.states import SupervisorState as State
 from rbd_ros.nodes.dashboard.telemetry import STALE_AFTER, Telemetry
 from rbd_ros.quoting import markup_text
 

@@ -21,7 +21,7 @@ import time
 from typing import Any, TYPE_CHECKING
 
 import numpy as np
-from rbd_ros.control.modes.modes import names_in, Takes, taking
+from rbd_ros.control.modes import names_in, Takes, taking
 from rbd_ros.model.reach_bound import reach_bound
 from rbd_ros.nodes.dashboard.adjust import by_hand
 from rbd_ros.nodes.dashboard.dead_man import DeadMan, HOLD_RATE, renewing, TIMEOUT

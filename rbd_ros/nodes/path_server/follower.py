@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from action_msgs.msg import GoalStatus
 from builtin_interfaces.msg import Duration, Time
 from control_msgs.action import FollowJointTrajectory
-from rbd_ros.control.references.results import Outcome, ResultCode, Status
+from rbd_ros.control.interface.results import Outcome, ResultCode, Status
 from rbd_ros.nodes.goal_signs import ClientSigns
 from rclpy.action import ActionClient
 from rclpy.action.client import ClientGoalHandle

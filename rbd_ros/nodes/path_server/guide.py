@@ -30,12 +30,11 @@ import numpy as np
 from numpy.polynomial import Chebyshev
 from numpy.polynomial.chebyshev import chebpts1, chebvander
 import numpy.typing as npt
+from rbd_ros.control.interface.results import GoalError, Outcome, ResultCode, Status
 from rbd_ros.control.parameters.settings import Settings
-from rbd_ros.control.paths.curve import Curve, PosePoint
-from rbd_ros.control.paths.extrema import first_beyond
-from rbd_ros.control.paths.rotations import logarithm
-from rbd_ros.control.references.results import GoalError, Outcome, ResultCode, Status
-from rbd_ros.control.supervisor.states import State
+from rbd_ros.control.paths.curve import Curve, logarithm, PosePoint
+from rbd_ros.control.paths.limits import first_beyond
+from rbd_ros.control.supervisor.states import SupervisorState as State
 from rbd_ros.nodes.controller.path_planner import PathPlanner, tip_point
 from rbd_ros.nodes.controller.reports import quaternion
 from rbd_ros.nodes.path_server.robot_elsewhere import RobotElsewhere

@@ -25,9 +25,9 @@ from functools import partial
 
 from control_msgs.action import FollowJointTrajectory
 import numpy as np
+from rbd_ros.control.interface.results import GoalError, Outcome, ResultCode, Status
 from rbd_ros.control.paths.curve import WayPoints
 from rbd_ros.control.paths.plans import PathPlan
-from rbd_ros.control.references.results import GoalError, Outcome, ResultCode, Status
 from rbd_ros.control.references.trajectory import Knots
 from rbd_ros.errors import RbdError
 from rbd_ros.nodes.controller.goal_server import end_goal, GoalServer

@@ -23,10 +23,10 @@ import time
 from control_msgs.msg import JointTrajectoryControllerState
 import numpy as np
 import numpy.typing as npt
+from rbd_ros.control.interface.results import GoalError, ResultCode
 from rbd_ros.control.load.load import payload_of
-from rbd_ros.control.modes.modes import Takes, taking
+from rbd_ros.control.modes import Takes, taking
 from rbd_ros.control.parameters.settings import Settings
-from rbd_ros.control.references.results import GoalError, ResultCode
 from rclpy.node import Node
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 from sensor_msgs.msg import JointState

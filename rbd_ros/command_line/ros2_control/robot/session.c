@@ -26,15 +26,13 @@ typedef ROBOT(Parameters) Parameters;
 typedef ROBOT(PointLimits) PointLimits;
 typedef ROBOT(Points) Points;
 
+static const rbd_robot kRobot;  // at the end
+
 enum {
   PLAIN = 3 * JOINTS,    // numbers of position, velocity and acceleration
   FAULT_ROW = 6,         // time, word, joint, three numbers
-  OUTCOME_ROW = 8,       // number, status, code, word, joint, quantity, two numbers
   WORD_ROW = 5
 };
-
-/// rad or m between reference and robot within which a reference begins to be followed
-static const double kNear = 0.05;
 
 struct rbd_session {
   Memory m;
@@ -45,14 +43,16 @@ struct rbd_session {
   ROBOT(Target) target;          // of the tip
   ROBOT(Verdict) verdict;
   ROBOT(Noted) noted;
+  ROBOT(Session) asked;          // what is asked for, and the answer
+  ROBOT(Seen) seen;              // what others see and are told
+  ROBOT(Progress) progress;      // of the active goal
+  ROBOT(Outcomes) outcomes;      // of those that have ended
+  ROBOT(Following) following;    // of references that come with updates
+  ROBOT(Leases) leases;          // of goals; slower threads alone know it
   ROBOT(Sources) directions;     // of gravity that came
   ROBOT(AgeLimits) freshness;    // that they need
   rbd_host host;
   double ros, steady;            // s, by the two clocks
-  double refused;                // why the last reference was refused
-  double ended;                  // goals that have ended and were told
-  double taken;                  // states that the step had taken when one was noted last
-  int following;                 // whether the references are those of the robot
   int place;                     // of the trajectory that goes into the ring; -1: none
 };
 
@@ -67,12 +67,9 @@ static rbd_word word_of(double code, double joint, double a, double b, double c)
   return word;
 }
 
-static double state_of(const rbd_session *s) {return s->m.x.command.supervisor.state;}
-
-static int is_working(const rbd_session *s)
+static rbd_word word_at(const double *row)
 {
-  const double state = state_of(s);
-  return state == RBD_STATE_CODE_RAMPING_IN || state == RBD_STATE_CODE_RUNNING;
+  return word_of(row[0], row[1], row[2], row[3], row[4]);
 }
 
 static void say(const rbd_session *s, rbd_word word) {s->host.say(s->host.self, &word);}
@@ -100,22 +97,24 @@ static void feed(rbd_session *s, int task)
   }
 }
 
-static void run(rbd_session *s, int kind)
+static void run(rbd_session *s)
 {
-  const int told_most = (int)(sizeof(s->m.y.words) / sizeof(double)) / WORD_ROW;
-  s->m.u.kind = kind;
   feed(s, RBD_TURN_CATCH_UP);
   ROBOT(step)(&s->m);
   feed(s, RBD_TURN_FEED);
   if (s->m.y.send != 0.0) {
     s->host.send(s->host.self, s->m.y.torque);
   }
-  for (int k = 0; k < (int)s->m.y.told && k < told_most; ++k) {
-    const double *const row = s->m.y.words + WORD_ROW * k;
-    if (row[0] != s->m.y.answer) {  // who asked will say that one
-      say(s, word_of(row[0], row[1], row[2], row[3], row[4]));
-    }
+  ROBOT(gather_words)(&s->seen, &s->m.x, &s->m.y);
+  for (int k = 0; k < (int)s->seen.told; ++k) {
+    say(s, word_at(s->seen.words + WORD_ROW * k));
   }
+}
+
+static void happen(rbd_session *s, int kind)
+{
+  s->m.u.kind = kind;
+  run(s);
 }
 
 // -- a life of it --------------------------------------------------------------------------------
@@ -133,6 +132,8 @@ static void init(rbd_session *s, const rbd_host *host)
   ROBOT(init)(&s->m);
   s->base = s->m.p;
   point_limits(&s->limits);
+  s->leases.most = kGoalLease;
+  s->leases.all_clients = kGoalLeaseForAll;
   s->host = *host;
   s->place = -1;
 }
@@ -150,9 +151,11 @@ static void prepare(rbd_session *s, const double *parameters, int fresh, const d
   memset(&s->feed, 0, sizeof(s->feed));
   memset(&s->target, 0, sizeof(s->target));
   memset(&s->noted, 0, sizeof(s->noted));
-  s->noted.divider = STATE_DIVIDER;
-  s->ended = s->taken = 0.0;
-  s->following = 0;
+  memset(&s->outcomes, 0, sizeof(s->outcomes));
+  memset(&s->following, 0, sizeof(s->following));
+  s->seen.causes = s->seen.ended = 0.0;
+  s->seen.period = kHeartbeatPeriod;
+  s->seen.due = s->steady;
   release(s, s->place);
   s->place = -1;
   if (fresh) {
@@ -163,30 +166,35 @@ static void prepare(rbd_session *s, const double *parameters, int fresh, const d
   }
   const double ramp_time = s->m.p.load.ramp_time;
   s->m.p.load.ramp_time = 0.0;  // nothing moves yet: another payload counts at once
-  run(s, RBD_KIND_PARAMETERS);
+  happen(s, RBD_KIND_PARAMETERS);
   if (payload) {
     copy(payload, s->m.u.numbers, RBD_PAYLOAD);
-    run(s, RBD_KIND_PAYLOAD);
+    happen(s, RBD_KIND_PAYLOAD);
   }
   s->m.p.load.ramp_time = ramp_time;
 }
 
 static double activate(rbd_session *s)
 {
-  run(s, RBD_KIND_ACTIVATE);
+  happen(s, RBD_KIND_ACTIVATE);
   return s->m.y.answer;
 }
 
 static void deactivate(rbd_session *s)
 {
-  run(s, RBD_KIND_LEAVE);
-  s->m.u.cause = RBD_CAUSE_CODE_DEACTIVATED;
-  s->m.u.numbers[0] = RBD_FLOW_WORD_OUTSIDE;
-  s->m.u.numbers[1] = -1.0;
-  run(s, RBD_KIND_FAULT);
+  happen(s, RBD_KIND_LEAVE);
+  ROBOT(ask_end)(&s->m.u);
+  run(s);
 }
 
 // -- requests ------------------------------------------------------------------------------------
+
+static void give(const rbd_session *s, rbd_answer *answer)
+{
+  answer->granted = s->asked.answer.granted;
+  answer->count = s->asked.answer.count;
+  memcpy(answer->words, s->asked.answer.words, sizeof(answer->words));
+}
 
 static void end_goal(const rbd_session *s, double goal, rbd_word word)
 {
@@ -195,23 +203,28 @@ static void end_goal(const rbd_session *s, double goal, rbd_word word)
   s->host.end_goal(s->host.self, &outcome);
 }
 
-static rbd_word not_running(const rbd_session *s)
+/// Whether references are taken now; if not, the answer says why.
+static int admits(rbd_session *s)
 {
-  return word_of(RBD_REFERENCE_WORD_NOT_RUNNING, -1.0, state_of(s), 0.0, 0.0);
+  ROBOT(admit_reference)(&s->asked, &s->m.x);
+  return s->asked.due != 0.0;
 }
+
+static rbd_word answered(const rbd_session *s) {return word_at(s->asked.answer.words);}
 
 static void drop(rbd_session *s, const rbd_request *request)
 {
   release(s, request->place);
   if (request->goal != 0.0) {
-    end_goal(s, request->goal, not_running(s));
+    (void)admits(s);
+    end_goal(s, request->goal, answered(s));
   }
 }
 
 static void refuse_reference(rbd_session *s, rbd_word word)
 {
   say(s, word);
-  run(s, RBD_KIND_REFUSED);
+  happen(s, RBD_KIND_REFUSED);
 }
 
 static rbd_word verdict_of(const rbd_session *s)
@@ -220,11 +233,17 @@ static rbd_word verdict_of(const rbd_session *s)
   return word_of(v->word, v->joint, v->a, v->b, v->c);
 }
 
-static int handle(rbd_session *s, Points *points, int task)
+/// Handle points, of which there is room for so many.
+static int handle(Points *points, int task, PointLimits *limits, ROBOT(Verdict) *verdict)
 {
+  if (!(points->count >= 1.0 && points->count <= (double)kRobot.most_points)) {
+    const ROBOT(Verdict) none = {.word = RBD_POINT_WORD_NO_POINTS, .joint = -1.0};
+    *verdict = none;
+    return 0;
+  }
   points->task = task;
-  ROBOT(handle_points)(points, &s->limits, &s->verdict);
-  return s->verdict.word == 0.0;
+  ROBOT(handle_points)(points, limits, verdict);
+  return verdict->word == 0.0;
 }
 
 static void take_points(rbd_session *s, const rbd_request *request)
@@ -232,9 +251,9 @@ static void take_points(rbd_session *s, const rbd_request *request)
   Points *const points = &s->points[request->place];
   const double goal = request->goal;
   int good;
-  if (!is_working(s)) {
+  if (!admits(s)) {
     if (goal == 0.0) {
-      say(s, not_running(s));
+      say(s, answered(s));
     }
     drop(s, request);
     return;
@@ -243,20 +262,14 @@ static void take_points(rbd_session *s, const rbd_request *request)
   points->offset = request->from_now ? s->m.u.now : points->offset;
   copy(s->m.x.references.joint.profile.state, points->start, PLAIN);
   points->use = RBD_USE_TRAJECTORY;
-  good = goal != 0.0 || handle(s, points, RBD_TASK_SORT);
+  good = goal != 0.0 || handle(points, RBD_TASK_SORT, &s->limits, &s->verdict);
   if (good && points->use != RBD_USE_TRAJECTORY) {
-    const int passed = points->use == RBD_USE_PASSED;
-    for (int j = 0; j < JOINTS; ++j) {
-      s->m.u.joints[j] = points->q[j];
-      s->m.u.joints[JOINTS + j] = passed || points->rates < 1.0 ? 0.0 : points->qd[j];
-      s->m.u.joints[2 * JOINTS + j] = passed || points->rates < 2.0 ? 0.0 : points->qdd[j];
-    }
-    s->m.u.numbers[0] = points->within;
+    ROBOT(ask_point)(points, &s->m.u);
     release(s, request->place);
-    run(s, RBD_KIND_SET_POINT);
+    run(s);
     return;
   }
-  if (!good || !handle(s, points, RBD_TASK_BEGIN)) {
+  if (!good || !handle(points, RBD_TASK_BEGIN, &s->limits, &s->verdict)) {
     release(s, request->place);
     if (goal != 0.0) {
       end_goal(s, goal, verdict_of(s));
@@ -268,20 +281,18 @@ static void take_points(rbd_session *s, const rbd_request *request)
   release(s, s->place);  // the trajectory before is not continued
   s->place = request->place;
   feed(s, RBD_TURN_START);
-  s->m.u.numbers[0] = s->feed.number;
-  s->m.u.numbers[1] = goal;
-  run(s, RBD_KIND_PIECES);
+  ROBOT(ask_pieces)(&s->feed, points, &s->m.u);
+  run(s);
   if (s->m.y.answer != 0.0 && goal != 0.0) {
-    end_goal(s, goal, word_of(
-      s->m.y.answer, -1.0, s->m.y.answer == RBD_REFERENCE_WORD_OTHER_MODE ? s->m.x.mode :
-      state_of(s), 0.0, 0.0));
+    ROBOT(answer_request)(&s->asked, &s->m.x, &s->m.u, &s->m.p, &s->m.y);
+    end_goal(s, goal, answered(s));
   }
 }
 
 static void take_target(rbd_session *s, const rbd_request *request)
 {
-  if (!is_working(s)) {
-    say(s, not_running(s));
+  if (!admits(s)) {
+    say(s, answered(s));
     return;
   }
   s->target.kind = request->kind;
@@ -294,104 +305,92 @@ static void take_target(rbd_session *s, const rbd_request *request)
       s->verdict.word, -1.0, s->verdict.a, s->verdict.b, s->verdict.c));
     return;
   }
-  copy(s->target.numbers, s->m.u.numbers, RBD_NUMBERS);
-  run(s, (int)request->kind);
+  ROBOT(ask_target)(&s->target, &s->m.u);
+  run(s);
 }
 
-/// The answer of the last step: the word that explains it has numbers.
-static void answer_of(const rbd_session *s, rbd_word *answer)
+static void request(rbd_session *s, const rbd_request *request, rbd_answer *answer)
 {
-  const double *const row = s->m.y.words;
-  const int explained = s->m.y.answer != 0.0 && s->m.y.told != 0.0 && row[0] == s->m.y.answer;
-  *answer = explained ? word_of(row[0], row[1], row[2], row[3], row[4]) :
-    word_of(s->m.y.answer, -1.0, state_of(s), 0.0, 0.0);
-}
-
-static void request(rbd_session *s, const rbd_request *request, rbd_word *answer)
-{
-  const int kind = (int)request->kind;
-  run(s, RBD_KIND_ADVANCE);
+  const int stands = request->place >= 0 && request->place < RBD_PLACES;
+  const int kind = stands || (request->kind != RBD_KIND_PIECES &&
+    request->kind != RBD_KIND_STREAM) ? request->kind : -1;
+  s->asked.kind = kind;
+  s->asked.before = request->stops;
+  ROBOT(check_request)(&s->asked);
+  if (s->asked.due == 0.0) {
+    give(s, answer);
+    return;
+  }
+  happen(s, RBD_KIND_ADVANCE);
   if (kind == RBD_KIND_PIECES) {
     take_points(s, request);
-  } else if (kind == RBD_KIND_STREAM) {
-    const Points *const points = &s->points[request->place];
-    copy(points->q, s->m.u.joints, JOINTS);
-    copy(points->qd, s->m.u.joints + JOINTS, JOINTS);
-    s->m.u.numbers[0] = request->numbers[0];
+  } else if (kind == RBD_KIND_STREAM && !admits(s)) {
+    say(s, answered(s));
     release(s, request->place);
-    run(s, kind);
+    give(s, answer);
+    return;
+  } else if (kind == RBD_KIND_STREAM) {
+    ROBOT(ask_stream)(&s->points[request->place], &s->m.u);
+    release(s, request->place);
+    run(s);
   } else if (kind == RBD_KIND_POSE || kind == RBD_KIND_TWIST || kind == RBD_KIND_WRENCH) {
     take_target(s, request);
   } else {
     copy(request->numbers, s->m.u.numbers, RBD_NUMBERS);
-    run(s, kind);
+    happen(s, kind);
   }
-  answer_of(s, answer);
+  ROBOT(answer_request)(&s->asked, &s->m.x, &s->m.u, &s->m.p, &s->m.y);
+  give(s, answer);
 }
 
-static void stop(rbd_session *s, rbd_word *answer)
+static void stop(rbd_session *s, double number, rbd_answer *answer)
 {
-  s->m.u.cause = RBD_CAUSE_CODE_OPERATOR_STOP;
-  run(s, RBD_KIND_ADVANCE);
-  memset(s->m.u.numbers, 0, sizeof(s->m.u.numbers));
-  s->m.u.numbers[0] = RBD_SUPERVISOR_WORD_STOP_SERVICE;
-  s->m.u.numbers[1] = -1.0;  // no joint
-  run(s, RBD_KIND_FAULT);
-  answer_of(s, answer);
+  s->asked.stops = number;
+  ROBOT(ask_stop)(&s->asked, &s->m.x, &s->m.u);
+  if (s->asked.due != 0.0) {
+    run(s);
+  }
+  ROBOT(answer_stop)(&s->asked, &s->m.x);
+  give(s, answer);
 }
 
 static void press(rbd_session *s, int pressed)
 {
   s->m.u.pressed = pressed ? 1.0 : 0.0;
-  run(s, RBD_KIND_DEAD_MAN);
+  happen(s, RBD_KIND_DEAD_MAN);
 }
 
 static void set_parameters(rbd_session *s, const double *parameters)
 {
   memcpy(&s->m.p, parameters, sizeof(s->m.p));
-  run(s, RBD_KIND_ADVANCE);
-  run(s, RBD_KIND_PARAMETERS);
+  happen(s, RBD_KIND_ADVANCE);
+  happen(s, RBD_KIND_PARAMETERS);
 }
 
 // -- what every update brings --------------------------------------------------------------------
 
-static void leave(rbd_session *s) {s->following = 0;}
+static void leave(rbd_session *s) {s->following.on = 0.0;}
 
 static void follow(rbd_session *s, const double *references)
 {
-  int near = 1, complete = 1;
-  if (!is_working(s)) {
-    s->following = 0;
+  copy(references, s->following.given, PLAIN);
+  ROBOT(begin_following)(&s->following, &s->m.x, &s->m.u);
+  if (s->following.on == 0.0) {
     return;
   }
-  for (int j = 0; j < JOINTS; ++j) {
-    for (int k = 0; k < 3; ++k) {
-      const double given = references[3 * j + k];
-      // a velocity that nobody gives is 0
-      s->m.u.joints[k * JOINTS + j] = k > 0 && isnan(given) ? 0.0 : given;
-    }
-    complete = complete && isfinite(references[3 * j]);
-    near = near && fabs(
-      references[3 * j] - s->m.x.references.joint.profile.state[j]) < kNear;
+  run(s);
+  ROBOT(end_following)(&s->following, &s->m.y);
+  if (s->following.news != 0.0) {
+    ROBOT(answer_request)(&s->asked, &s->m.x, &s->m.u, &s->m.p, &s->m.y);
+    say(s, answered(s));
   }
-  // After a start or a stop the robot is not drawn to where the references have gone meanwhile.
-  s->following = complete && (s->following || near);
-  if (!s->following) {
-    return;
-  }
-  s->m.u.numbers[0] = 0.0;
-  run(s, RBD_KIND_SET_POINT);
-  if (s->m.y.answer != 0.0 && s->m.y.answer != s->refused) {
-    say(s, word_of(s->m.y.answer, -1.0, 0.0, 0.0, 0.0));
-  }
-  s->refused = s->m.y.answer;
 }
 
 static void reading(rbd_session *s, const double *numbers)
 {
   copy(numbers, s->m.u.numbers, RBD_SENSED);
   s->m.u.numbers[6] = s->m.u.numbers[7] = 0.0;  // interfaces have no stamps: it is one of now
-  run(s, RBD_KIND_READING);
+  happen(s, RBD_KIND_READING);
 }
 
 static void state(rbd_session *s, const double *numbers, int renewed)
@@ -409,81 +408,71 @@ static void state(rbd_session *s, const double *numbers, int renewed)
   s->m.u.stamp_s = s->m.u.stamp_ns = 0.0;  // interfaces have none
   s->m.u.defect = 0.0;
   s->m.u.velocities = s->m.u.efforts = 1.0;
-  run(s, RBD_KIND_STATE);
+  happen(s, RBD_KIND_STATE);
 }
 
 static int carry(rbd_session *s)
 {
-  // A fault before the first torque leaves on the interfaces what was there; a reset begins there.
-  if (state_of(s) == RBD_STATE_CODE_PROBING) {
-    run(s, RBD_KIND_CARRY);
-    return 1;
+  ROBOT(ask_carry)(&s->asked, &s->m.x, &s->m.u);
+  const int goes_on = s->asked.carrying != 0.0;
+  if (s->asked.due != 0.0) {
+    run(s);
   }
-  return state_of(s) == RBD_STATE_CODE_FAULT;
+  return goes_on;
 }
 
-static void timer(rbd_session *s) {run(s, RBD_KIND_TIMER);}
+static void timer(rbd_session *s)
+{
+  happen(s, RBD_KIND_TIMER);
+  ROBOT(beat)(&s->seen, &s->m.u);
+}
 
 // -- what is seen of it --------------------------------------------------------------------------
 
-static void look(const rbd_session *s, rbd_status *status)
+static void look(rbd_session *s, rbd_status *status)
 {
-  const double used = s->m.p.sensor.used, freeze = s->m.p.sensor.freeze_time;
-  status->state = (int)state_of(s);
-  status->mode = (int)s->m.x.mode;
-  status->sensed = used == 0.0 || (s->m.u.now - s->m.x.sensor.received <= s->m.p.sensor.timeout &&
-    (freeze == 0.0 || s->m.u.now - s->m.x.sensor.changed <= freeze));
-  status->measured = s->m.x.sensor.known > 0.0 && status->sensed;
-  copy(s->m.x.sensor.wrench, status->wrench, RBD_SENSED);
+  ROBOT(see)(&s->seen, &s->m.x, &s->m.p);
+  status->state = (int)s->seen.state;
+  status->mode = (int)s->seen.mode;
+  status->sensed = (int)s->seen.sensed;
+  status->measured = (int)s->seen.measured;
+  status->beats = (uint64_t)s->seen.beats;
+  copy(s->seen.wrench, status->wrench, RBD_SENSED);
   status->latched = 0;
   for (size_t k = 0; k < CAUSES; ++k) {
-    status->latched |= (uint64_t)(s->m.x.command.supervisor.faults.order[k] != 0.0) << k;
+    status->latched |= (uint64_t)(s->seen.latched[k] > 0.0) << k;
   }
 }
 
 static void fault(const rbd_session *s, size_t cause, rbd_word *word)
 {
-  const double *const row = s->m.x.command.supervisor.faults.details + FAULT_ROW * cause;
-  *word = word_of(row[1], row[2], row[3], row[4], row[5]);
-}
-
-static void bias(const rbd_session *s, double *numbers)
-{
-  for (int k = 0; k < RBD_SENSED; ++k) {
-    numbers[k] = s->m.p.sensor.sign * s->m.x.sensor.bias[k];
-  }
+  const double *const row = s->m.x.command.supervisor.faults.details +
+    FAULT_ROW * (cause < CAUSES ? cause : 0);
+  *word = word_at(row + 1);
 }
 
 static int goals(rbd_session *s, double *progress)
 {
-  for (; s->ended < s->m.x.references.joint.goal.ended; s->ended += 1.0) {
-    const double *const row = s->m.x.references.joint.goal.outcomes +
-      OUTCOME_ROW * ((long)s->ended % OUTCOMES);
+  const double *const row = s->outcomes.row;  // see goal_watch.py
+  for (;; ) {
+    ROBOT(take_outcome)(&s->outcomes, &s->m.x.references.joint.goal);
+    if (s->outcomes.found == 0.0) {
+      break;
+    }
     const rbd_outcome outcome = {
       row[0], (int)row[1], (int)row[2], {row[3], row[4], row[6], row[7], row[5]}};
     s->host.end_goal(s->host.self, &outcome);
   }
-  if (s->m.x.references.joint.goal.active == 0.0) {
-    return 0;
-  }
-  progress[0] = s->m.x.references.joint.goal.active;
-  progress[1] = fmax(s->m.u.now - s->m.x.references.joint.goal.start, 0.0);
-  progress += 2;
-  copy(s->m.x.references.joint.profile.target, progress, PLAIN);
-  copy(s->m.x.references.joint.goal.actual, progress + PLAIN, 2 * JOINTS);
-  copy(s->m.x.references.joint.goal.error, progress + PLAIN + 2 * JOINTS, 2 * JOINTS);
-  return 1;
+  ROBOT(note_progress)(&s->progress, &s->m.x, &s->m.p);
+  memcpy(progress, &s->progress, sizeof(s->progress));
+  return s->progress.number != 0.0;
 }
 
 static int note(rbd_session *s, int watched, double *row)
 {
-  const int is_new = s->m.x.taken != s->taken;
-  s->taken = s->m.x.taken;
-  if (!is_new || !watched) {
-    return 0;
-  }
+  s->noted.divider = watched ? STATE_DIVIDER : 0.0;
   ROBOT(note_state)(&s->noted, &s->m.x, &s->m.p);
-  if (s->noted.count != 0.0) {
+  if (s->noted.fresh == 0.0) {
     return 0;
   }
   row[0] = s->noted.now;
@@ -516,10 +505,9 @@ static int handle_points(
   PointLimits given;
   memset(&verdict, 0, sizeof(verdict));
   memcpy(&given, limits, sizeof(given));
-  s->points[place].task = task;
-  ROBOT(handle_points)(&s->points[place], &given, &verdict);
+  const int good = handle(&s->points[place], task, &given, &verdict);
   *wrong = word_of(verdict.word, verdict.joint, verdict.a, verdict.b, verdict.c);
-  return verdict.word == 0.0;
+  return good;
 }
 
 static int takes_partial(const double *limits)
@@ -574,6 +562,42 @@ static int body(const rbd_body *given, double *payload, rbd_word *wrong)
   copy(judged.numbers, payload, RBD_PAYLOAD);
   *wrong = word_of(judged.word, -1.0, judged.a, judged.b, judged.c);
   return judged.word == 0.0;
+}
+
+// -- clients of goals ----------------------------------------------------------------------------
+
+static void mean(rbd_session *s, const uint8_t *goal, int32_t seconds, uint32_t nanoseconds)
+{
+  for (int k = 0; k < 4; ++k) {
+    uint32_t part;
+    memcpy(&part, goal + 4 * k, sizeof(part));
+    s->leases.key[k] = part;
+  }
+  s->leases.stamp_s = seconds;
+  s->leases.stamp_ns = nanoseconds;
+}
+
+static void sign(rbd_session *s, const uint8_t *goal, int32_t seconds, uint32_t nanoseconds)
+{
+  mean(s, goal, seconds, nanoseconds);
+  ROBOT(take_sign)(&s->leases);
+}
+
+static void told(
+  rbd_session *s, const uint8_t *goal, int32_t seconds, uint32_t nanoseconds, double steady)
+{
+  mean(s, goal, seconds, nanoseconds);
+  s->leases.steady = steady;
+  ROBOT(note_feedback)(&s->leases);
+}
+
+static int is_silent(rbd_session *s, const double *progress, double steady)
+{
+  ROBOT(Progress) given;
+  memcpy(&given, progress, sizeof(given));
+  s->leases.steady = steady;
+  ROBOT(judge_lease)(&s->leases, &given);
+  return s->leases.silent != 0.0;
 }
 
 // -- parameters ----------------------------------------------------------------------------------
@@ -751,8 +775,9 @@ static const rbd_robot kRobot = {
   .init = init, .prepare = prepare, .activate = activate, .deactivate = deactivate,
   .set_time = set_time, .stop = stop, .press = press, .set_parameters = set_parameters,
   .request = request, .drop = drop, .follow = follow, .leave = leave, .reading = reading,
-  .state = state, .carry = carry, .timer = timer, .look = look, .fault = fault, .bias = bias,
-  .goals = goals, .note = note, .points = points, .handle_points = handle_points,
+  .state = state, .carry = carry, .timer = timer, .look = look, .fault = fault,
+  .goals = goals, .note = note, .sign = sign,
+  .told = told, .is_silent = is_silent, .points = points, .handle_points = handle_points,
   .takes_partial = takes_partial, .forget_directions = forget_directions, .direction = direction,
   .miss_direction = miss_direction, .body = body, .fill = fill, .judge = judge,
   .judge_change = judge_change, .payload = payload};

@@ -124,4 +124,7 @@ def _add_arrays(places: Places, given: object, memory: Memory) -> None:
         places.add_array(given, memory)
     elif isinstance(given, tuple):
         for each in given:
-            _add_arrays(places, each, memory)
+            if isinstance(each, Record):
+                places.add_record(each, memory)
+            else:
+                _add_arrays(places, each, memory)

@@ -27,6 +27,7 @@ from typing import Any, NamedTuple, NoReturn
 
 from rbd_ros.compiler.gpu.dialect import Dialect
 from rbd_ros.compiler.gpu.procedures.places import identity, member, Memory, Place, Places, TILE
+from rbd_ros.compiler.language.kernels import check_sizes
 from rbd_ros.compiler.language.signatures import Function, Kind
 from rbd_ros.compiler.language.statements import read
 from rbd_ros.compiler.language.tree import (
@@ -88,6 +89,7 @@ class DeviceText:
 
     def __init__(self, entry: Function, given: Sequence[object], places: Places,
                  kernels: dict[int, str], dialect: Dialect) -> None:
+        check_sizes(given)
         self.places, self.kernels, self.spaces = places, kernels, Spaces(dialect)
         self._procedures = {each.function: each for each in read(entry)}
         self._names: dict[tuple[object, ...], str] = {}

@@ -16,6 +16,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <stdexcept>
 #include <thread>
 
@@ -273,8 +274,7 @@ CallbackReturn Controller::on_configure(const rclcpp_lifecycle::State &)
   stop_ = serve_trigger("~/stop", [this]() {return stop();});
   reset_ = serve_trigger(
     "~/reset", [this]() {
-      const Reply reply = ask(RBD_KIND_RESET);
-      return reply.granted ? Reply{true, "faults cleared, " + reply.text} : reply;
+      return ask(RBD_KIND_RESET);
     });
   pause_ = node->create_service<SetBool>(
     "~/pause", [this](
@@ -283,16 +283,14 @@ CallbackReturn Controller::on_configure(const rclcpp_lifecycle::State &)
       const double numbers[] = {request->data ? 1.0 : 0.0, 0.0};
       const Reply reply = ask(RBD_KIND_PAUSE, numbers, 2);
       response->success = reply.granted;
-      response->message = !reply.granted ? reply.text : request->data ?
-        "the trajectory comes to rest on its path" : "the trajectory goes on";
+      response->message = reply.text;
     });
   if (robot_->sensed_count > 0) {
     wrench_topic_ = node->create_publisher<geometry_msgs::msg::WrenchStamped>(
       "~/measured_wrench", 10);
     tare_ = serve_trigger(
       "~/tare_force_torque", [this]() {
-        Reply reply = ask(RBD_KIND_TARE);
-        reply.text = reply.granted ? bias() : reply.text;
+        const Reply reply = ask(RBD_KIND_TARE);
         RCLCPP_INFO(get_node()->get_logger(), "~/tare_force_torque: %s", reply.text.c_str());
         return reply;
       });
@@ -406,21 +404,20 @@ void Controller::read_clock(const rclcpp::Time & time)
     session_, time.seconds(), std::chrono::duration<double>(steady).count());
 }
 
-void Controller::reply(unsigned ticket, const rbd_word & word)
+void Controller::reply(unsigned ticket, const rbd_answer & given)
 {
   auto & answer = answers_[ticket % answers_.size()];
-  const double numbers[] = {word.code, word.joint, word.a, word.b, word.c};
-  for (std::size_t k = 0; k < answer.word.size(); ++k) {
-    answer.word[k].store(numbers[k], std::memory_order_relaxed);
-  }
+  std::array<double, sizeof(rbd_answer) / sizeof(double)> numbers;
+  std::memcpy(numbers.data(), &given, sizeof(given));
+  std::copy(numbers.begin(), numbers.end(), answer.numbers.begin());
   answer.ticket.store(ticket, std::memory_order_release);
 }
 
 void Controller::serve()
 {
-  rbd_word answer;
+  rbd_answer answer;
   if (const unsigned ticket = stop_ticket_.exchange(0)) {
-    robot_->stop(session_, &answer);
+    robot_->stop(session_, ticket, &answer);
     reply(ticket, answer);
   }
   const bool released = released_.exchange(false);
@@ -437,11 +434,6 @@ void Controller::serve()
     }
     take_parameters();  // those that were set before it was asked count for it
     robot_->request(session_, &request, &answer);
-    if (request.kind == RBD_KIND_TARE) {
-      std::array<double, RBD_SENSED> found;
-      robot_->bias(session_, found.data());
-      std::copy(found.begin(), found.end(), bias_.begin());
-    }
     if (request.ticket != 0) {
       reply(request.ticket, answer);
     }
@@ -524,7 +516,6 @@ return_type Controller::update_and_write_commands(
   }
   carrying_ = carrying_ && robot_->carry(session_);
   robot_->timer(session_);  // what needs no state: a stop goes on without them
-  updates_.fetch_add(1, std::memory_order_relaxed);
   tell_others();
   sensed_.store(status_.sensed, std::memory_order_relaxed);
   return return_type::OK;
@@ -535,6 +526,7 @@ void Controller::tell_others()
   robot_->look(session_, &status_);
   state_.store(status_.state, std::memory_order_relaxed);
   mode_.store(status_.mode, std::memory_order_relaxed);
+  beats_.store(status_.beats, std::memory_order_relaxed);
   const std::uint64_t fresh = status_.latched & ~latched_.load(std::memory_order_relaxed);
   for (std::size_t k = 0; k < robot_->cause_count; ++k) {
     if (fresh >> k & 1U) {
@@ -572,20 +564,19 @@ double Controller::control_time() const
     std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-Controller::Reply Controller::ask(double kind, const double * numbers, std::size_t count)
+Controller::Reply Controller::ask(int kind, const double * numbers, std::size_t count)
 {
-  rbd_request request{kind, 0, -1, 0, 0.0, {}};
+  rbd_request request{kind, 0.0, 0, -1, 0, 0.0, {}};
   std::copy(numbers, numbers + count, request.numbers);
   {
     const std::lock_guard<std::mutex> lock(asking_);
     if (!serving_ && kind == RBD_KIND_RESET) {
-      return {false, rbd_controller::sentence(
-          *robot_, {RBD_SUPERVISOR_WORD_NOTHING_TO_RESET, -1.0, RBD_STATE_CODE_INACTIVE, 0.0, 0.0},
-          "")};
+      return refusal(RBD_SUPERVISOR_WORD_NOTHING_TO_RESET, RBD_STATE_CODE_INACTIVE);
     }
     request.ticket = ++last_ticket_;
+    request.stops = last_stop_;
     if (!exchange_->requests.push(request)) {
-      return {false, "too many requests wait; is the controller active?"};
+      return refusal(RBD_SESSION_WORD_TOO_MANY, 0.0);
     }
   }
   return wait_for(request.ticket);
@@ -597,11 +588,16 @@ Controller::Reply Controller::stop()
   {
     const std::lock_guard<std::mutex> lock(asking_);
     if (!serving_) {
-      return {true, "nothing to stop: no torque is published"};
+      return {true, refusal(RBD_SESSION_WORD_NOTHING_TO_STOP, 0.0).text};
     }
-    stop_ticket_ = ticket = ++last_ticket_;
+    stop_ticket_ = ticket = last_stop_ = ++last_ticket_;
   }
   return wait_for(ticket);
+}
+
+Controller::Reply Controller::refusal(double word, double a) const
+{
+  return {false, rbd_controller::sentence(*robot_, {word, -1.0, a, 0.0, 0.0}, "")};
 }
 
 Controller::Reply Controller::wait_for(unsigned ticket)
@@ -609,7 +605,8 @@ Controller::Reply Controller::wait_for(unsigned ticket)
   ++waiting_;
   const auto & answer = answers_[ticket % answers_.size()];
   const auto end = std::chrono::steady_clock::now() + kPatience;
-  Reply reply{false, "no update came to answer it: is the controller active?"};
+  Reply reply = refusal(
+    RBD_SESSION_WORD_NO_ANSWER, std::chrono::duration<double>(kPatience).count());
   bool late = false;
   while (!late && answer.ticket.load(std::memory_order_acquire) != ticket) {
     late = closing_ || std::chrono::steady_clock::now() > end;
@@ -618,22 +615,17 @@ Controller::Reply Controller::wait_for(unsigned ticket)
   if (late) {
     given_up_.store(ticket, std::memory_order_release);
   } else {
-    const rbd_word word{
-      answer.word[0], answer.word[1], answer.word[2], answer.word[3], answer.word[4]};
-    reply.granted = word.code == 0.0;  // with the state that it led to
-    reply.text = reply.granted ? robot_->states[static_cast<int>(word.a)] : sentence(word);
+    std::array<double, sizeof(rbd_answer) / sizeof(double)> numbers;
+    rbd_answer given;
+    std::copy(answer.numbers.begin(), answer.numbers.end(), numbers.begin());
+    std::memcpy(&given, numbers.data(), sizeof(given));
+    reply = {given.granted > 0.0, sentence(given.words[0])};
+    if (given.count > 1.0) {
+      reply.text += ", " + sentence(given.words[1]);
+    }
   }
   --waiting_;
   return reply;
-}
-
-std::string Controller::bias() const
-{
-  std::array<double, RBD_SENSED> numbers;
-  std::copy(bias_.begin(), bias_.end(), numbers.begin());
-  const char * const three = "[{a:.6g}, {b:.6g}, {c:.6g}]";
-  return "force_torque.force_bias: " + filled(three, "", numbers.data() + 3) +
-         ", force_torque.moment_bias: " + filled(three, "", numbers.data());
 }
 
 std::string Controller::carry_payload(const double * numbers)
@@ -701,13 +693,9 @@ void Controller::say()
   topics_->look();
   reports_->look();
   say_wrench();
-  const auto now = std::chrono::steady_clock::now();
-  const unsigned updates = updates_.load(std::memory_order_relaxed);
-  const std::chrono::duration<double> beat(1.0 / robot_->heartbeat_rate);
-  if (updates != seen_updates_ && now - last_beat_ > beat - kSaying) {  // no update, no beat
-    seen_updates_ = updates;
-    last_beat_ = now;
-    ++beat_.data;
+  const auto beats = beats_.load(std::memory_order_relaxed);
+  if (beats != beat_.data) {
+    beat_.data = beats;
     heartbeat_->publish(beat_);
   }
 }

@@ -42,6 +42,12 @@ double seconds(const builtin_interfaces::msg::Duration & time)
   return time.sec + 1e-9 * time.nanosec;
 }
 
+double steady_time()
+{
+  return std::chrono::duration<double>(
+    std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
 /// A place that is given back unless somebody keeps it.
 class Reserved
 {
@@ -87,7 +93,7 @@ void write_axes(const rbd_frame * frame, double * axes)
   }
 }
 
-rbd_request request_of(double kind) {return rbd_request{kind, 0, -1, 0, 0.0, {}};}
+rbd_request request_of(int kind) {return rbd_request{kind, 0.0, 0, -1, 0, 0.0, {}};}
 
 }  // namespace
 
@@ -149,6 +155,12 @@ void Topics::open(const rclcpp_lifecycle::LifecycleNode::SharedPtr & node)
         }
       });
   }
+  signs_ = node_->create_subscription<action_msgs::msg::GoalInfo>(
+    "~/follow_joint_trajectory/alive", 10, [this](const action_msgs::msg::GoalInfo & message) {
+      const std::lock_guard<std::mutex> goals(goals_lock_);
+      robot_.sign(
+        session_, message.goal_id.uuid.data(), message.stamp.sec, message.stamp.nanosec);
+    });
   auto options = rcl_action_server_get_default_options();
   options.result_timeout.nanoseconds = RCL_S_TO_NS(10);
   action_ = rclcpp_action::create_server<Follow>(
@@ -173,6 +185,7 @@ void Topics::close()
   }
   unanswered_.clear();
   action_.reset();
+  signs_.reset();
   imu_.reset();
   for (auto & each : guarded_) {
     each->subscription.reset();  // what it refers to stays: a callback may be under way
@@ -278,7 +291,8 @@ void Topics::post(const rbd_request & request)
 {
   if (!host_.post(request)) {
     throw Refused(
-            "too many requests wait; is the controller active?", Follow::Result::INVALID_GOAL);
+            host_.sentence({RBD_SESSION_WORD_TOO_MANY, -1.0, 0.0, 0.0, 0.0}),
+            Follow::Result::INVALID_GOAL);
   }
 }
 
@@ -465,7 +479,7 @@ void Topics::take_stream(const std_msgs::msg::Float64MultiArray & message, int o
 
 // -- targets of the tip --------------------------------------------------------------------------
 
-void Topics::take_target(double kind, const std::string & frame, std::array<double, 7> numbers)
+void Topics::take_target(int kind, const std::string & frame, std::array<double, 7> numbers)
 {
   require(&rbd_mode::takes_targets);
   const rbd_frame * const found = frame_of(
@@ -761,6 +775,7 @@ void Topics::look()
   if (!goals_.empty() && now - fed_back_ > kFeedback) {
     fed_back_ = now;
     publish_feedback();
+    end_silent();
   }
 }
 
@@ -786,10 +801,27 @@ void Topics::publish_feedback()
         fields[k]->assign(numbers + n * k, numbers + n * (k + 1));
       }
     };
-  fill(feedback->desired, progress.data() + 2, 3);
-  fill(feedback->actual, progress.data() + 2 + 3 * n, 2);
-  fill(feedback->error, progress.data() + 2 + 5 * n, 2);
+  fill(feedback->desired, progress.data() + 3, 3);
+  fill(feedback->actual, progress.data() + 3 + 3 * n, 2);
+  fill(feedback->error, progress.data() + 3 + 5 * n, 2);
   found->second->publish_feedback(feedback);
+  const auto & stamp = feedback->header.stamp;
+  robot_.told(
+    session_, found->second->get_goal_id().data(), stamp.sec, stamp.nanosec, steady_time());
+}
+
+void Topics::end_silent()
+{
+  const auto & progress = exchange_.progress.received();
+  if (goals_.count(progress[0]) == 0 || progress[0] == silent_ ||
+    !robot_.is_silent(session_, progress.data(), steady_time()))
+  {
+    return;
+  }
+  rbd_request request = request_of(RBD_KIND_CANCEL);
+  request.numbers[0] = progress[0];
+  request.numbers[2] = 1.0;
+  silent_ = host_.post(request) ? progress[0] : silent_;
 }
 
 }  // namespace rbd_controller

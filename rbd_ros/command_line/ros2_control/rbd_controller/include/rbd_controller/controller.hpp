@@ -70,25 +70,25 @@ private:
   using SetBool = std_srvs::srv::SetBool;
   using Trigger = std_srvs::srv::Trigger;
 
-  /// The answer to a request: a word that refuses it, with its joint and numbers.
+  /// The answer to a request: the numbers of a rbd_answer.
   struct Answer
   {
     std::atomic<unsigned> ticket{0};
-    std::array<std::atomic<double>, 5> word{};
+    std::array<std::atomic<double>, sizeof(rbd_answer) / sizeof(double)> numbers{};
   };
 
   /// What a service answers.
   struct Reply
   {
     bool granted = false;
-    std::string text;  // why not; else the state that it led to
+    std::string text;
   };
 
   // -- in the real-time thread: no allocation, no lock, no system call but the clock
   void read_clock(const rclcpp::Time & time);
   void serve();
   void take_parameters();
-  void reply(unsigned ticket, const rbd_word & word);
+  void reply(unsigned ticket, const rbd_answer & answer);
   void forget_requests();
   void take_references();
   void take_reading();
@@ -111,10 +111,10 @@ private:
   std::string fault_text() const;
   rclcpp::Service<Trigger>::SharedPtr serve_trigger(
     const std::string & name, const std::function<Reply()> & act);
-  Reply ask(double kind, const double * numbers = nullptr, std::size_t count = 0);
+  Reply ask(int kind, const double * numbers = nullptr, std::size_t count = 0);
   Reply stop();
   Reply wait_for(unsigned ticket);
-  std::string bias() const;
+  Reply refusal(double word, double a) const;
   void end_service();
   void say();
   void say_wrench();
@@ -143,6 +143,7 @@ private:
   std::mutex asking_;  // among slower threads; nothing else is waited for with it
   std::mutex saying_;  // while what says something exists
   std::atomic<unsigned> stop_ticket_{0};  // a stop needs no place in a queue
+  unsigned last_stop_ = 0;  // its ticket
   std::atomic<bool> pressed_{false}, released_{false};
   std::atomic<unsigned> given_up_{0};  // what nobody waits for any more
   std::atomic<bool> closing_{false};
@@ -154,7 +155,6 @@ private:
   Numbers wanted_, wanted_limits_;  // numbers that were made of them last
   Numbers started_;                 // with which the robot was activated
   std::array<Answer, 16> answers_;  // by ticket: more than wait at once
-  std::array<std::atomic<double>, RBD_SENSED> bias_{};  // of the sensor, when it was found last
   bool serving_ = false;            // updates take what is asked
   Numbers new_payload_;             // given while they do not
   unsigned last_ticket_ = 0;
@@ -171,10 +171,8 @@ private:
   rclcpp::Publisher<std_msgs::msg::String>::SharedPtr mode_topic_, state_topic_, fault_topic_;
   rclcpp::Publisher<std_msgs::msg::UInt64>::SharedPtr heartbeat_;
   rclcpp::Publisher<geometry_msgs::msg::WrenchStamped>::SharedPtr wrench_topic_;
-  std::atomic<unsigned> updates_{0};
-  unsigned seen_updates_ = 0;
-  std_msgs::msg::UInt64 beat_;
-  std::chrono::steady_clock::time_point last_beat_{};
+  std::atomic<std::uint64_t> beats_{0};
+  std_msgs::msg::UInt64 beat_;  // that was sent last
   rclcpp::TimerBase::SharedPtr timer_;
   rclcpp::node_interfaces::OnSetParametersCallbackHandle::SharedPtr parameters_;
   rclcpp::node_interfaces::PostSetParametersCallbackHandle::SharedPtr after_parameters_;

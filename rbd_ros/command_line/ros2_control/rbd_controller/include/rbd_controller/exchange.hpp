@@ -49,7 +49,7 @@ struct Stamped
 struct Exchange
 {
   explicit Exchange(const rbd_robot & robot)
-  : progress(Numbers(2 + 7 * robot.joint_count)), sensed(Stamped{0, Numbers(RBD_SENSED)}),
+  : progress(Numbers(3 + 7 * robot.joint_count)), sensed(Stamped{0, Numbers(RBD_SENSED)}),
     notes(Stamped{0, Numbers(2 + 6 * robot.joint_count)}), parameters(Numbers(robot.parameters)) {}
 
   Ring<rbd_request, 64> requests;

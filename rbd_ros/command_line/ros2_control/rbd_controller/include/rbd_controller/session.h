@@ -30,7 +30,7 @@ extern "C" {
 #endif
 
 /// Of all that this file and codes.h say. Whoever changes one of them gives it the next number.
-#define RBD_SESSION_VERSION 1
+#define RBD_SESSION_VERSION 2
 
 enum {
   RBD_PLACES = 4,     // for trajectories
@@ -44,9 +44,16 @@ typedef struct {
   double code, joint, a, b, c;
 } rbd_word;
 
+/// What is answered to a request: one word, or two.
+typedef struct {
+  double granted, count;
+  rbd_word words[2];
+} rbd_answer;
+
 /// Something that is asked of the step.
 typedef struct {
-  double kind;
+  int kind;
+  double stops;                  // number of the last stop when it was asked
   unsigned ticket;               // by which the answer is known; 0: nobody waits
   int place;                     // of a trajectory; -1: none
   int from_now;                  // whether that begins when it is taken
@@ -68,6 +75,7 @@ typedef struct {
   int measured;                  // whether wrench holds one
   double wrench[RBD_SENSED];
   uint64_t latched;              // one bit for each cause
+  uint64_t beats;                // number of the last heartbeat
 } rbd_status;
 
 /// Who runs the session: what it calls from the thread of the updates.
@@ -168,7 +176,6 @@ typedef struct {
   size_t parameters, limits;     // numbers of the step, and of what points may ask for
   size_t live_numbers;
   size_t most_points;
-  double heartbeat_rate;         // Hz
   int linear;                    // straight lines between positions
   int state_divider;             // updates for each report; 0: none
   int goal_mode;                 // that a goal switches to; -1: none
@@ -202,10 +209,11 @@ typedef struct {
   void (* set_time)(rbd_session * session, double ros, double steady);
 
   // -- an update
-  void (* stop)(rbd_session * session, rbd_word * answer);
+  /// Stop; its number is larger than that of every stop before.
+  void (* stop)(rbd_session * session, double number, rbd_answer * answer);
   void (* press)(rbd_session * session, int pressed);
   void (* set_parameters)(rbd_session * session, const double * parameters);
-  void (* request)(rbd_session * session, const rbd_request * request, rbd_word * answer);
+  void (* request)(rbd_session * session, const rbd_request * request, rbd_answer * answer);
   void (* drop)(rbd_session * session, const rbd_request * request);  // nobody will carry it out
   /// Follow position, velocity, acceleration of each joint, NaN where nobody gives one.
   void (* follow)(rbd_session * session, const double * references);
@@ -216,15 +224,23 @@ typedef struct {
   /// Carry what another controller held before; 0: that is over.
   int (* carry)(rbd_session * session);
   void (* timer)(rbd_session * session);
-  void (* look)(const rbd_session * session, rbd_status * status);
+  void (* look)(rbd_session * session, rbd_status * status);
   void (* fault)(const rbd_session * session, size_t cause, rbd_word * word);
-  void (* bias)(const rbd_session * session, double * bias);
-  /// Tell of goals that have ended; write the way of the active one: its number, s, then 3 desired,
-  /// 2 actual and 2 errors of each joint. 0: there is none.
+  /// Tell of goals that have ended; write the way of the active one: its number, s, whether it
+  /// rests, then 3 desired, 2 actual and 2 errors of each joint. 0: there is none.
   int (* goals)(rbd_session * session, double * progress);
   /// Write a state for a report, if it is due: s, whether the law tracks a reference, then sent,
   /// q, qd and 3 of the reference of each joint. 0: none is due.
   int (* note)(rbd_session * session, int watched, double * note);
+
+  // -- slow: clients of goals, by their numbers of 16 bytes and the stamps of feedback
+  void (* sign)(
+    rbd_session * session, const uint8_t * goal, int32_t seconds, uint32_t nanoseconds);
+  void (* told)(
+    rbd_session * session, const uint8_t * goal, int32_t seconds, uint32_t nanoseconds,
+    double steady);
+  /// Return whether the client of the active goal, on this way, gives no sign of life.
+  int (* is_silent)(rbd_session * session, const double * progress, double steady);
 
   // -- slow: what messages hold
   void (* points)(rbd_session * session, int place, rbd_points * points);

@@ -26,6 +26,7 @@
 #include <string>
 #include <vector>
 
+#include "action_msgs/msg/goal_info.hpp"
 #include "control_msgs/action/follow_joint_trajectory.hpp"
 #include "geometry_msgs/msg/inertia_stamped.hpp"
 #include "geometry_msgs/msg/pose_stamped.hpp"
@@ -129,7 +130,7 @@ private:
   void take_imu(const sensor_msgs::msg::Imu & message);
   /// Say why a start waits for the direction of gravity.
   void miss_direction();
-  void take_target(double kind, const std::string & frame, std::array<double, 7> numbers);
+  void take_target(int kind, const std::string & frame, std::array<double, 7> numbers);
 
   /// Put the points of a message into a place, checked.
   void read(const Trajectory & message, int place, const rbd_points & points);
@@ -151,6 +152,7 @@ private:
   rclcpp_action::CancelResponse cancel(const std::shared_ptr<Handle> & handle);
   bool answer(double number, int status, int code, const std::string & text);
   void publish_feedback();
+  void end_silent();
 
   rclcpp_lifecycle::LifecycleNode::SharedPtr node_;
   Host & host_;
@@ -163,10 +165,11 @@ private:
   rclcpp::Subscription<sensor_msgs::msg::Imu>::SharedPtr imu_;
   std::vector<std::unique_ptr<Guarded>> guarded_;
   rclcpp_action::Server<Follow>::SharedPtr action_;
+  rclcpp::Subscription<action_msgs::msg::GoalInfo>::SharedPtr signs_;
   std::mutex goals_lock_;
   std::map<double, std::shared_ptr<Handle>> goals_;  // by their numbers
   std::vector<rbd_outcome> unanswered_;
-  double last_goal_ = 0.0;
+  double last_goal_ = 0.0, silent_ = 0.0;
   std::chrono::steady_clock::time_point counted_{}, fed_back_{};
 };
 

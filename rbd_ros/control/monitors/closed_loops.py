@@ -1,0 +1,202 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""
+Closed loops: whether they close, how far from a singularity they are, and where joints are.
+
+Passive joints without a sensor are followed from a closed position that the user gives: each state
+starts from the last one, and a longer distance is covered in pieces, so that the mechanism keeps
+its assembly mode. The kernel takes a fixed number of steps of Newton's method.
+"""
+
+from __future__ import annotations
+
+import math
+
+from rbd_ros.compiler.procedure import Vector
+from rbd_ros.compiler.records import field, Record
+from rbd_ros.control.interface.causes import Cause
+from rbd_ros.control.interface.events import accuse, Joints, NONE, Result, Structure
+from rbd_ros.control.interface.words import LoadWord
+from rbd_ros.control.kernels.declared import LoopKernel
+from rbd_ros.control.numerics.angles import turn
+from rbd_ros.control.numerics.places import place_of
+from rbd_ros.control.parameters.settings import Settings
+
+__all__ = ['check_loops', 'ClosedLoops', 'fill_loops', 'LoopLimits', 'restart_loops']
+
+#: largest number of pieces to try for a distance, before the first torque and afterwards, and by
+#: which factor more each time
+_FIRST, _FIRST_FACTOR = 256, 16
+_LATER, _LATER_FACTOR = 64, 4
+
+
+class ClosedLoops(Record):
+    """Where the passive joints are that are solved."""
+
+    q: Vector = field('m', 'rad or m', 'the last position that closed the loops')
+    trial: Vector = field('m', 'rad or m', 'position on the way to the next one')
+    way: Vector = field('n', 'rad or m', 'from there to the present state')
+
+
+class LoopLimits(Record):
+    """Bounds of the loops."""
+
+    tolerance: float = field('', 'rad or m', 'by which measured loops may be open', NONE)
+    least_pivot: float = field('', '', 'share of its usual size that a pivot has at least')
+    solves: float = field('', '', '1 if passive joints are solved from the driven ones')
+    assembly: Vector = field('m', 'rad or m', 'a closed position, from which they are followed')
+
+
+def fill_loops(p: LoopLimits, settings: Settings) -> None:
+    """
+    Take the bounds.
+
+    :param p: gets them.
+    :param settings: valid set.
+    """
+    assembly = settings.robot.assembly
+    p.tolerance = settings.number('loop_tolerance')
+    p.least_pivot = settings.number('loop_pivot')
+    p.solves = float(bool(assembly))
+    if assembly:
+        p.assembly[:] = assembly
+
+
+def restart_loops(x: ClosedLoops, p: LoopLimits) -> None:
+    """Forget where the robot was: it is followed from the named position again."""
+    for i in range(len(x.q)):
+        if abs(p.assembly[i]) < NONE:
+            x.q[i] = p.assembly[i]
+
+
+def check_loops(x: ClosedLoops, p: LoopLimits, kernel: LoopKernel, joints: Joints, s: Structure,
+                y: Result, starts: int) -> bool:
+    """
+    Return whether a state closes all loops; put solved joints where the driven ones move them.
+
+    :param kernel: of the loops.
+    :param joints: the state; gets the passive joints that are solved.
+    :param starts: 1 if no torque was sent yet.
+    """
+    if p.solves > 0.0:
+        return _follow(x, p, kernel, joints, s, y, starts)
+    kernel(joints, acting=0.0, payload=0.0)
+    row = _widest(kernel.gaps)
+    gap = abs(kernel.gaps[row])
+    if not gap <= p.tolerance:
+        _accuse(y, starts, Cause.IMPLAUSIBLE, LoadWord.LOOP_OPEN, row, gap, p.tolerance)
+        return False
+    return _is_regular(p, kernel, y, starts)
+
+
+def _accuse(y: Result, starts: int, cause: int, word: int, row: int, a: float, b: float) -> None:
+    """Say what is wrong; before the first torque it is the start that fails."""
+    accuse(y, Cause.START_CHECK if starts > 0 else cause, word, row, a, b, 0.0)
+
+
+def _widest(gaps: Vector) -> int:
+    """Return the row with the widest gap; the first that is NaN, if any is."""
+    row = 0
+    for k in range(len(gaps)):
+        if math.isnan(gaps[row]):
+            break
+        if not abs(gaps[k]) <= abs(gaps[row]):
+            row = k
+    return row
+
+
+def _weakest(pivots: Vector) -> int:
+    """Return the row with the smallest pivot; the first that is NaN, if any is."""
+    row = 0
+    for k in range(len(pivots)):
+        if math.isnan(pivots[row]):
+            break
+        if not pivots[k] >= pivots[row]:
+            row = k
+    return row
+
+
+def _is_singular(p: LoopLimits, kernel: LoopKernel) -> bool:
+    """Return whether the last position is near a singularity; NaN is."""
+    return not kernel.pivots[_weakest(kernel.pivots)] >= p.least_pivot
+
+
+def _is_regular(p: LoopLimits, kernel: LoopKernel, y: Result, starts: int) -> bool:
+    """Return whether the last position is not; say so if it is."""
+    if not _is_singular(p, kernel):
+        return True
+    row = _weakest(kernel.pivots)
+    _accuse(y, starts, Cause.BAD_GRAVITY, LoadWord.LOOP_SINGULAR, row, kernel.pivots[row],
+            p.least_pivot)
+    return False
+
+
+# -- passive joints that are solved ---------------------------------------------------------------
+
+def _follow(x: ClosedLoops, p: LoopLimits, kernel: LoopKernel, joints: Joints, s: Structure,
+            y: Result, starts: int) -> bool:
+    """Put the passive joints where the driven ones move them; return whether that succeeds."""
+    for j in range(len(x.way)):
+        i = place_of(s, j)
+        x.way[j] = joints.q[i] - x.q[i]
+        if s.continuous[i] > 0.0:
+            x.way[j] = turn(x.way[j])
+        if not abs(x.way[j]) < NONE:
+            x.way[j] = 0.0
+            _accuse_lost(kernel, y, starts)
+            return False
+    count, most = 1, _FIRST if starts > 0 else _LATER
+    while not _moves(x, p, kernel, joints, s, count):
+        count *= _FIRST_FACTOR if starts > 0 else _LATER_FACTOR
+        if count > most:
+            if _is_regular(p, kernel, y, starts):
+                _accuse_lost(kernel, y, starts)
+            return False
+    for i in range(len(x.q)):
+        if s.controlled[i] > 0.0:
+            x.q[i] = joints.q[i]
+        else:
+            x.q[i] = kernel.closed_q[i]
+            joints.q[i] = kernel.closed_q[i]
+            joints.qd[i] = kernel.closed_qd[i]
+    return _is_regular(p, kernel, y, starts)
+
+
+def _moves(x: ClosedLoops, p: LoopLimits, kernel: LoopKernel, joints: Joints, s: Structure,
+           count: int) -> bool:
+    """Move the driven joints in pieces; return whether the loops stayed closed."""
+    for i in range(len(x.q)):
+        x.trial[i] = x.q[i]
+    for k in range(1, count + 1):
+        for j in range(len(x.way)):
+            i = place_of(s, j)
+            x.trial[i] = x.q[i] + x.way[j] * (float(k) / float(count))
+        kernel(q=x.trial, qd=joints.qd, acting=0.0, payload=0.0)
+        for i in range(len(x.q)):
+            if not (abs(kernel.closed_q[i]) < NONE and abs(kernel.closed_qd[i]) < NONE):
+                return False
+            x.trial[i] = kernel.closed_q[i]
+        if _is_singular(p, kernel):
+            return count == 1  # the caller sees it too; a longer way must not pass through it
+    return True
+
+
+def _accuse_lost(kernel: LoopKernel, y: Result, starts: int) -> None:
+    """Say that the loops could not be followed."""
+    row = _widest(kernel.gaps)
+    for k in range(len(kernel.gaps)):
+        if not math.isfinite(kernel.gaps[k]):
+            row = 0
+    _accuse(y, starts, Cause.IMPLAUSIBLE, LoadWord.LOOP_LOST, row, abs(kernel.gaps[row]), 0.0)
