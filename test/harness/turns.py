@@ -26,9 +26,11 @@ from contextlib import contextmanager
 import fcntl
 import os
 from pathlib import Path
-import tempfile
 
 import pytest
+
+#: not TMPDIR: copies of a checkout have one of their own, and the same processors
+EVERYBODYS = Path('/tmp')
 
 
 class Turns:
@@ -42,7 +44,7 @@ class Turns:
     def __init__(self, folder: Path | None = None) -> None:
         name = f'rbd_ros_launch_tests_{os.getuid()}'
         self._door, self._room = (
-            (folder or Path(tempfile.gettempdir())) / f'{name}.{each}'
+            (folder or EVERYBODYS) / f'{name}.{each}'
             for each in ('door', 'room'))
 
     @contextmanager

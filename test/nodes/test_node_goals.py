@@ -431,8 +431,8 @@ def test_refusals_of_paths(rig):
         rig.publish('controller/cartesian_trajectory', path(T, near, near))
     rig.run(0.1)
     np.testing.assert_allclose(rig.q, START, atol=1e-6)
-    moving = Goal(rig, goal(rig, (1.0, 0.05)))
-    rig.run(0.3)
+    moving = Goal(rig, goal(rig, (60.0, 0.5)))
+    rig.run(3.0)
     refused(rig, path_goal(path(T, near)), 'the reference still moves')
     assert moving.ended == ''
 

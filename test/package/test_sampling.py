@@ -216,6 +216,25 @@ def test_processes_of_the_tests_are_halted(monkeypatch: pytest.MonkeyPatch) -> N
             pass
 
 
+def test_nothing_keeps_the_processors_busy_when_the_run_is_killed() -> None:
+    """However it ends: the processes end by themselves."""
+    run = subprocess.Popen(
+        [sys.executable, '-c', 'from rbd_env import disturbance\n'
+         'with disturbance.busy():\n    print(*disturbance._spinning, flush=True)\n    input()'],
+        text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    assert run.stdin is not None and run.stdout is not None
+    with run.stdin, run.stdout:
+        spinning = [Path(f'/proc/{each}/cmdline') for each in run.stdout.readline().split()]
+        assert len(spinning) == disturbance.BUSY * len(os.sched_getaffinity(0))
+        assert all('getppid' in each.read_text() for each in spinning)
+        run.kill()
+        run.wait()
+    end = time.monotonic() + patient(30.0)
+    while any(each.exists() and each.read_text() for each in spinning):
+        assert time.monotonic() < end
+        time.sleep(0.01)
+
+
 def test_children_of_children_are_found() -> None:
     """What tests start starts others."""
     process = subprocess.Popen(['sh', '-c', 'sleep 600 & echo $!; wait'], text=True,

@@ -41,14 +41,14 @@ BUSY = 2
 HALT, PAUSE = 0.5, 4.0
 
 _spinning: set[int] = set()  # they are no processes of the tests
-_SPIN = 'while True: pass'
+_SPIN = 'import os, sys\nparent = int(sys.argv[1])\nwhile os.getppid() == parent: pass'
 
 
 @contextmanager
 def busy() -> Iterator[None]:
     """Keep the processors busy."""
     count = BUSY * len(os.sched_getaffinity(0))
-    spinning = [subprocess.Popen([sys.executable, '-I', '-S', '-c', _SPIN])
+    spinning = [subprocess.Popen([sys.executable, '-I', '-S', '-c', _SPIN, str(os.getpid())])
                 for _ in range(count)]
     _spinning.update(each.pid for each in spinning)
     try:

@@ -27,6 +27,7 @@ from collections import Counter
 import itertools
 import os
 from pathlib import Path
+import signal
 import sys
 import threading
 import time
@@ -188,6 +189,8 @@ def run(arguments: list[str], root: Path, only: tuple[str, ...] = ()) -> int:
 
 
 if __name__ == '__main__':
+    # A shell that starts it in the background has it ignore SIGINT, and all that tests interrupt.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         sys.exit(run(sys.argv[1:], Path(os.environ['RBD_ROS_ROOT'])))
     except Failure as failure:
