@@ -46,8 +46,8 @@ from rbd_ros.control.kernels.declared import JointKernel, StopKernel
 from rbd_ros.control.laws.design import DAMPED, Design
 from rbd_ros.control.laws.kept import kept
 from rbd_ros.control.numerics.places import place_of
-from rbd_ros.control.supervisor.answers import moment
 from rbd_ros.control.parameters.given import Inputs, torque_limits, velocity_limits
+from rbd_ros.control.supervisor.answers import moment
 from rbd_ros.control.torque.torque_records import Computed
 
 __all__ = ['Brake', 'fill_stops', 'find_gravity', 'Hold', 'hold_within', 'StopLimits']
