@@ -69,8 +69,8 @@ def test_largest_gains_are_those_of_the_poles(delay):
     ({'task.linear_stiffness': 1e5}, 'task.linear_stiffness 100000'),
     ({'task.angular_damping': 5e3}, 'task.angular_damping 5000'),
     ({'posture.stiffness': [1e5]}, 'posture.stiffness 100000'),
-    ({'integral': [2000.0]}, 'integral 2000 1/s^3 with stiffness 100 1/s^2 and damping 20 1/s '
-                             'cannot be stable: give less than their product 2000 1/s^3')])
+    ({'integral': [2000.0]}, 'integral 2000 1/s^3 with stiffness 100 1/s^2 cannot be stable: '
+                             'give less than 2000 1/s^3, the product of stiffness and damping')])
 def test_unstable_gains_are_refused_with_the_largest_ones(values, words):
     """The reason names what is wrong, the loop that it is wrong for, and what would do."""
     reasons = refusals(values)

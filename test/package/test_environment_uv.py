@@ -86,6 +86,9 @@ def test_it_is_fetched_once_and_told_the_settings_of_pip(
                     '--no-build-isolation', 'numpy==2.0']
     assert found.environ['UV_NO_CONFIG'] == '1'
     assert 'UV_INDEX_STRATEGY' not in found.environ  # the first index that has a name decides
+    assert found.install(place, ['--require-hashes', 'numpy==2.0'])  # or that has what is pinned
+    assert Path(os.environ['NOTES']).read_text().split()[-2:] == [
+        '--index-strategy', 'unsafe-first-match']
     monkeypatch.setattr(uv, 'fetch', None)
     assert uv.provide(place, 'x86_64') == found
     found.program.write_text('of another machine')  # it cannot even be started: pip's turn

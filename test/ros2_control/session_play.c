@@ -191,9 +191,20 @@ static void lease(const double *v)
   } else if (v[0] == 1.0) {
     robot->told(session, goal, whole(v[2]), (uint32_t)whole(v[3]), v[4]);
   } else {
-    const double silent = robot->is_silent(session, v + 5, v[4]);
+    const double silent = robot->is_silent(
+      session, v + 5, v[4], robot->values[robot->goal_lease_at]);
     put("silent", &silent, 1);
   }
+}
+
+/// Fill in the parameters of another mode.
+static void fill(int mode)
+{
+  double *const values = malloc(robot->value_count * sizeof(*values));
+  memcpy(values, robot->values, robot->value_count * sizeof(*values));
+  values[robot->mode_at] = mode;
+  robot->fill(session, values, 0, parameters, limits);
+  free(values);
 }
 
 static void call(const char *name, double *v)
@@ -203,7 +214,7 @@ static void call(const char *name, double *v)
   rbd_status status;
   if (strcmp(name, "init") == 0) {
     robot->init(session, &host);
-    robot->fill(session, robot->live_values, (int)v[0], 0, parameters, limits);
+    fill(whole(v[0]));
   } else if (strcmp(name, "prepare") == 0) {
     robot->prepare(session, parameters, v[0] != 0.0, NULL);
   } else if (strcmp(name, "activate") == 0) {
@@ -226,7 +237,7 @@ static void call(const char *name, double *v)
   } else if (strcmp(name, "stream") == 0) {
     stream(v);
   } else if (strcmp(name, "mode") == 0) {
-    robot->fill(session, robot->live_values, whole(v[0]), 0, parameters, limits);
+    fill(whole(v[0]));
     robot->set_parameters(session, parameters);
   } else if (strcmp(name, "follow") == 0) {
     robot->follow(session, v);

@@ -80,6 +80,9 @@ class Uv:
         """Install into the environment of a checkout; return whether that went well."""
         command = [str(self.program), 'pip', 'install', '--python', str(layout.python),
                    '--no-deps', '--no-build-isolation', *arguments]
+        if '--require-hashes' in arguments:
+            # an index that lacks a version need not hide it: the hash says which file it must be
+            command += ['--index-strategy', 'unsafe-first-match']
         try:
             return together.run(command, layout.state / 'uv.log', environ=self.environ,
                                 tick=tick) == 0

@@ -122,8 +122,8 @@ class Place(NamedTuple):
         if self.names:
             given = [direction(each) for each in cast('list[str]', value)]
             return [float(each in given) for each in self.names]
-        entries = [float(each) for each in cast(
-            'list[float]', value if isinstance(value, (list, tuple)) else [value])]
+        entries = [float(each) for each in cast(  # rclpy has arrays of its own kind
+            'list[float]', [value] if isinstance(value, (bool, int, float)) else value)]
         if len(entries) == 1:
             return entries * self.size
         if len(entries) in (0, self.size):
