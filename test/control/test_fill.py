@@ -21,9 +21,10 @@ import pytest
 from random_values import random_values
 from rbd_ros.compiler.procedure import bind
 from rbd_ros.control.joint_states.arrival import fill_states
+from rbd_ros.control.modes import TIP_SPRINGS
 from rbd_ros.control.parameters.judging import judge_values, Judgement
 from rbd_ros.control.parameters.settings import Settings
-from rbd_ros.control.parameters.table import PARAMETERS
+from rbd_ros.control.parameters.table import defaults, PARAMETERS
 from rbd_ros.control.parameters.values import places
 from rbd_ros.control.references.points import fill_point_limits, PointLimits
 from rbd_ros.control.step.state import fill_parameters, Parameters
@@ -99,3 +100,41 @@ def test_every_number_has_its_place() -> None:
             assert held.sum() == len(value)
         else:
             np.testing.assert_array_equal(held, np.resize(value or [np.nan], each.size))
+
+
+def test_springs_of_a_contact_are_judged_in_other_modes() -> None:
+    """They hold the robot after a contact; where they do not, they may be anything."""
+    robot = controlled_robot('free seven')
+    stiff = defaults() | {'cartesian_impedance.angular_stiffness': [1e5] * 3}
+    words = [f'{TIP_SPRINGS.name}.angular_stiffness 100000 N.m/rad of {axis} with' for axis in (
+        'rx', 'ry', 'rz')]
+    for reaction, wrong in (('stop', 0), ('comply', 3)):
+        found = Settings(robot, stiff | {'contact.reaction': reaction},
+                         simulated=False).live_refusals()
+        assert len(found) == wrong
+        assert all(text.startswith(word) for text, word in zip(found, words))
+
+
+def test_one_number_stands_for_all_where_it_may() -> None:
+    """For joints and axes, and not for the places of a vector."""
+    joints, axis, vector = (PARAMETERS[name] for name in (
+        'stiffness', 'contact.force', 'payload.com'))
+    assert not joints.refusal([1.0], 7) and not axis.refusal([1.0])
+    assert not vector.refusal([0.1] * 3)
+    assert 'give one for all, or 7' in joints.refusal([1.0, 2.0], 7)
+    assert 'has 1 entries; give 3' in vector.refusal([0.1])
+    assert 'has 0 entries' in joints.refusal([], 7)
+    assert not PARAMETERS['reference.velocity'].refusal([], 7)
+
+
+def test_what_depends_on_a_choice() -> None:
+    """The sign of the sensor turns its bias, and force control bounds the speed of the tip."""
+    robot, p = controlled_robot('arm'), Parameters({'n': 3, 'm': 3, 's': 8})
+    values = defaults() | {
+        'force_torque.force_bias': [1.0, 2.0, 3.0], 'force_torque.moment_bias': [4.0, 5.0, 6.0],
+        'force_torque.convention': 'support', 'force_control.axes': ['tz'],
+        'force_control.linear_speed': 0.03, 'force_control.angular_speed': 0.2,
+        'task.linear_velocity': 0.5, 'task.angular_velocity': 0.1}
+    fill_parameters(p.plain(), Settings(robot, values, simulated=False).given.plain())
+    assert p.sensor.bias.tolist() == [-4.0, -5.0, -6.0, -1.0, -2.0, -3.0]
+    assert p.laws.task.speed.tolist() == [0.1, 0.03]
