@@ -46,8 +46,9 @@ UNIT = (r'\(?(?:(?:rad|m|N\.m|N)(?:/s(?:\^2)?)?|s|ms|Hz|kg|kg\.m\^2|N\.m(?:\.s)?
 MEASURED = re.compile(rf'{NUMBER}(?:(?:, | and | to ){NUMBER})*\]? {UNIT}')
 #: what is counted, and what has no dimension
 PLAIN = re.compile(
-    rf'{NUMBER} (?:positions|velocities|accelerations|efforts|names|references|pieces|joints|'
-    rf'other kinds|of {NUMBER} pieces|of its usual size)|(?:point|length|loop_pivot) {NUMBER}|, '
+    rf'{NUMBER} (?:degrees|positions|velocities|accelerations|efforts|names|references|pieces|'
+    rf'joints|other kinds|of {NUMBER} pieces|of its usual size)|(?:point|length|loop_pivot) '
+    rf'{NUMBER}|, '
     'not 1$')
 
 WORDS = [word for table in TABLES if table is not FlowWord for word in table]
@@ -57,9 +58,13 @@ ELSEWHERE = (
     LoadWord.START_MISMATCH, LoadWord.GAINS_FOR_DELAY, LoadWord.LOOP_OPEN, LoadWord.LOOP_LOST,
     LoadWord.LOOP_SINGULAR)
 
+#: a value as it is written into a parameter file
+LINE_OF_A_FILE = re.compile(r'^[a-z_.]+: \[.*\]$')
+
 
 def without_units(text: str) -> list[str]:
     """Return the numbers of a text that have none."""
+    text = LINE_OF_A_FILE.sub('', text)
     left = PLAIN.sub('', MEASURED.sub('', text))
     return re.findall(NUMBER, left)
 
