@@ -431,8 +431,10 @@ def test_refusals_of_paths(rig):
         rig.publish('controller/cartesian_trajectory', path(T, near, near))
     rig.run(0.1)
     np.testing.assert_allclose(rig.q, START, atol=1e-6)
-    moving = Goal(rig, goal(rig, (60.0, 0.5)))
-    rig.run(3.0)
+    moving = Goal(rig, goal(rig, (60.0, 0.5)))  # however fast simulated time is
+    rig.run(2.0)
+    rig.wait(lambda: np.abs(rig.planner._robot.reference[1]).max() > 1e-3, 'a look at it',
+             steps=True)
     refused(rig, path_goal(path(T, near)), 'the reference still moves')
     assert moving.ended == ''
 

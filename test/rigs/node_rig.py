@@ -480,6 +480,11 @@ class NodeRig:
 
         Whatever was before: a stop is reset, and the arm is carried to where it stood.
         """
+        self.push = np.zeros(7)
+        if self.said('state') == 'running' and self.lifecycle == 'active' and not self.stuck:
+            # One that stops at once looks as if its sensors were frozen.
+            self.must_set(mode='gravity_compensation')
+            self.run_until(lambda: np.abs(self.qd).max() < 5e-3, 'rest')
         self.block()
         if self.said('state') == 'braking':
             self.run_until(lambda: self.said('state') != 'braking', 'the end of a stop')
