@@ -29,6 +29,9 @@ pytestmark = pytest.mark.sampled('launches', 1, pool='pages')
 
 IIWA = find_resource('package://rbd_ros/urdf/iiwa14.urdf')
 PLACE = 300.0, 500.0  # pixels of the window, within the scene
+#: viser's page applies the updates of a picture behind its removals: on a slow machine both are
+#: of one picture, and it complains of what was right when it was sent
+LATE = 'Tried to update non-existent component'
 
 
 def move(page, kind, *files):
@@ -144,4 +147,4 @@ def test_a_robot_is_dropped_simulated_pushed_stopped_and_ended(page):
         wait(lambda: 'is simulated in the namespace' not in page.text, 'its end on the page')
         wait(lambda: not processes(page), 'the end of its processes')
     assert 'iiwa14' not in page.text and button(page, 'Stop').box[0] > PLACE[0]
-    assert not page.complaints()
+    assert not [each for each in page.complaints() if not each.startswith(LATE)]
