@@ -26,7 +26,7 @@ from rbd_ros.control.controller import Controller
 from rbd_ros.control.interface.events import Kind
 from rbd_ros.control.references.feeder import Feeder
 from rbd_ros.control.references.goals import read_tolerances
-from rbd_ros.control.references.joint_intake import JointIntake
+from rbd_ros.control.references.joint_intake import JointIntake, point_limits
 from rbd_ros.control.references.trajectory import Knots
 from rbd_ros.control.supervisor.states import SupervisorState as State
 from rbd_ros.dynamics.robot import Dynamics
@@ -106,13 +106,9 @@ def test_torques_on_the_way_are_those_of_the_node(sent: Run) -> None:
     laws = law_kernels(settings)
     controller = Controller(settings, {name: laws.compile(name) for name in laws.names},
                             lambda torque: None)
-    reference, robot = controller.x.references.joint, settings.robot
+    reference = controller.x.references.joint
     feeder = Feeder(controller.ring, reference.path)
-    intake = JointIntake(
-        reference, feeder, lower=robot.pick(robot.model.lower), upper=robot.pick(
-            robot.model.upper), continuous=robot.continuous, joints=robot.joints,
-        speed=settings.velocity_limits.tolist(),
-        acceleration=settings.joints('reference.acceleration').tolist())
+    intake = JointIntake(reference, feeder, point_limits(settings), settings.robot.joints)
     u, p, y = controller.u.memory, controller.p.memory, controller.y.memory
     rows = [np.concatenate(row) for row in rows_of(sent, u.size, p.size, y.size)]
     kind = [each.name for each in controller.u.fields].index('kind')

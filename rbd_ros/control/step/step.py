@@ -25,7 +25,9 @@ from __future__ import annotations
 import math
 
 from rbd_ros.control.force_torque.sensor import forget_readings, take_reading, tare
-from rbd_ros.control.interface.events import Event, Kind, NEVER, NOBODY, NONE, Result, tell
+from rbd_ros.control.interface.causes import Cause
+from rbd_ros.control.interface.events import (
+    accuse, Event, Kind, NEVER, NOBODY, NONE, Result, tell)
 from rbd_ros.control.interface.words import FlowWord, ReferenceWord, SupervisorWord
 from rbd_ros.control.joint_states.arrival import (
     Arrival, arrive, is_in_time, is_overdue, is_ready, refuse_unreadable, restart_states,
@@ -45,7 +47,7 @@ from rbd_ros.control.monitors.start import gravity_before, restart_start
 from rbd_ros.control.observers.standstill import restart_standstill
 from rbd_ros.control.references.joint_requests import cancel_goal, pause_path
 from rbd_ros.control.references.pieces import Ring
-from rbd_ros.control.references.references import hold_references, take_reference
+from rbd_ros.control.references.references import hold_references, moves, take_reference
 from rbd_ros.control.step.entering import (
     advance_all, diagnose_late, enter_law, pick, rest_law)
 from rbd_ros.control.step.motors import command_motors
@@ -139,9 +141,9 @@ def _go_on_without(x: State, u: Event, p: Parameters, k: Kernels, w: Work, y: Re
 
 def _take_timer(x: State, u: Event, p: Parameters, k: Kernels, w: Work, y: Result) -> None:
     """Send what needs no state: nothing while states arrive."""
-    due = advance_all(x, u, p, k, w, y)
+    advance_all(x, u, p, k, w, y)
     held = NONE if p.motor.used else x.design.held  # such motors damp by themselves
-    after_timer(x.command, p.command, w.computed, x.observer.load, y, due, held, u.now, u.steady)
+    after_timer(x.command, p.command, w.computed, x.observer.load, y, held, u.now, u.steady)
     if y.send > 0.0 and is_live(x.command.supervisor):
         x.observer.note_sent(x.command.torque.limiter.last, u.now)
 
@@ -192,8 +194,11 @@ def _request(x: State, u: Event, p: Parameters, ring: Ring, k: Kernels, w: Work,
         x.command.supervisor.free_until = moment(u.numbers[0], NEVER)
     elif (Kind.SET_POINT <= u.kind <= Kind.WRENCH or u.kind == Kind.STREAM
           or u.kind == Kind.REFUSED):
-        take_reference(x.references, p.references, p.monitors, ring, x.joints, p.structure, u, y,
-                       int(x.command.supervisor.state), int(x.laws.law))
+        if take_reference(x.references, p.references, p.monitors, ring, u, y,
+                          int(x.command.supervisor.state), int(x.laws.law)) and moves(
+                              x.references, x.joints, p.structure, int(x.laws.law)):
+            accuse(y, Cause.BAD_COMMAND, SupervisorWord.REFUSED_IN_A_ROW, NOBODY,
+                   x.references.refusals.row)
         hear(x.command.supervisor, p.command.supervisor, y, x.steady)
     else:
         y.answer = FlowWord.NO_KIND
