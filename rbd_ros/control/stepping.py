@@ -27,7 +27,6 @@ import numpy as np
 import numpy.typing as npt
 
 from rbd_ros.compiler import Bound, procedure
-from rbd_ros.control.force_torque.sensor import is_fresh, restart_sensor
 from rbd_ros.control.interface.causes import Cause
 from rbd_ros.control.interface.events import Event, Kind, Result
 from rbd_ros.control.interface.results import Outcome
@@ -150,7 +149,7 @@ class Stepping:
         self.x.laws.law, self.x.laws.own = self.p.laws.law, self.p.laws.own
         self.snapshots.divider = settings.report_divider
         restart_load(self.x.load.plain(), self.p.load.plain())
-        restart_sensor(self.x.sensor.plain(), self.p.sensor.plain())
+        self.x.sensor.plain().restart(self.p.sensor.plain())
         design(self.x.design.plain(), self.p.design.plain(), self.p.design.delay, 0.0)
         self._step(Kind.PARAMETERS, 0.0, 0.0)
 
@@ -164,8 +163,8 @@ class Stepping:
     @property
     def sensor_ready(self) -> bool:
         """Return whether the force-torque sensor can be used, or there is none."""
-        return bool(is_fresh(self.x.sensor, self.p.sensor, max(
-            self.x.now, self.x.command.supervisor.clock)))
+        return bool(self.x.sensor.is_fresh(self.p.sensor,
+                                           max(self.x.now, self.x.command.supervisor.clock)))
 
     @property
     def state(self) -> SupervisorState:

@@ -22,8 +22,7 @@ import numpy as np
 import pytest
 from rbd_ros import Dynamics, load_urdf, RbdError
 from rbd_ros.control.interface.events import Joints, NEVER, NONE, Result, Structure
-from rbd_ros.control.laws.way_back import (
-    begin_return, forget_way, go_back, KEPT, note_way, WayBack, WayBackLimits)
+from rbd_ros.control.laws.way_back import KEPT, WayBack, WayBackLimits
 from rbd_ros.control.observers.calibration import (
     calibrated_contact, calibrated_wrench, MARGIN, Observed)
 from rbd_ros.control.observers.contact import check_contact, returns_clear
@@ -155,7 +154,7 @@ def wandered(rng, s, limits, steps=4000):
         v += 0.05 * rng.normal(size=6)
         q = q + 1e-3 * v
         joints.q[:] = q
-        note_way(x, limits, joints, s)
+        x.note(limits, joints, s)
         passed.append(q.copy())
     return x, joints, np.array(passed)
 
@@ -166,11 +165,11 @@ def test_the_way_back_is_the_path_and_bounded(seed):
     rng, s, limits = np.random.default_rng(seed), structure(), WayBackLimits({})
     limits.distance, limits.speed = 0.12, 0.3
     x, joints, passed = wandered(rng, s, limits)
-    begin_return(x, joints, s, 10.0)
+    x.begin(joints, s, 10.0)
     now, dt, states, before = 10.0, 1e-3, [], joints.q.copy()
     while True:
         now += dt
-        ended = go_back(x, limits, s, now)
+        ended = x.advance(limits, s, now)
         states.append(x.state.copy())
         assert np.abs(x.state[1]).max() <= limits.speed * (1 + 1e-9)
         assert np.abs(x.state[0] - before).max() <= limits.speed * dt * (1 + 1e-9)
@@ -192,15 +191,15 @@ def test_a_short_path_ends_early_and_a_forgotten_one_at_once():
     s, limits = structure(), WayBackLimits({})
     limits.distance, limits.speed = 0.5, 0.3
     x, joints, passed = wandered(np.random.default_rng(9), s, limits, steps=60)
-    begin_return(x, joints, s, 0.0)
+    x.begin(joints, s, 0.0)
     now = 0.0
-    while not go_back(x, limits, s, now):
+    while not x.advance(limits, s, now):
         now += 1e-3
         assert now < 2.0
     np.testing.assert_allclose(x.state[0], passed[0], atol=1e-9)
-    forget_way(x)
-    begin_return(x, joints, s, 5.0)
-    assert go_back(x, limits, s, 5.001)
+    x.forget()
+    x.begin(joints, s, 5.0)
+    assert x.advance(limits, s, 5.001)
     np.testing.assert_array_equal(x.state[0], joints.q)
 
 
@@ -211,14 +210,14 @@ def test_a_continuous_joint_goes_back_the_short_way():
     joints = Joints(SIZES)
     for k in range(200):
         joints.q[0] = (np.pi - 0.1 + 1e-3 * k + np.pi) % (2 * np.pi) - np.pi
-        note_way(x, limits, joints, s)
-    begin_return(x, joints, s, 0.0)
+        x.note(limits, joints, s)
+    x.begin(joints, s, 0.0)
     before = x.state[0, 0]
     for now in (np.nan, 5.0, 4.0):
-        go_back(x, limits, s, now)
+        x.advance(limits, s, now)
         assert x.state[0, 0] == before
     for k in range(1, 2000):
-        if go_back(x, limits, s, 4.0 + 1e-3 * k):
+        if x.advance(limits, s, 4.0 + 1e-3 * k):
             break
     assert before - x.state[0, 0] == pytest.approx(0.2, rel=0.05)
 
@@ -230,7 +229,7 @@ def test_the_ring_keeps_the_newest():
     limits.distance = 0.32
     for k in range(5000):
         joints.q[:] = 1e-3 * k
-        note_way(x, limits, joints, s)
+        x.note(limits, joints, s)
     assert x.entries == KEPT
     kept = np.sort(x.path[:, 0])
     np.testing.assert_allclose(np.diff(kept), 0.01, atol=1.1e-3)

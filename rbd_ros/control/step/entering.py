@@ -27,7 +27,6 @@ from rbd_ros.control.joint_states.diagnosis import diagnose
 from rbd_ros.control.joint_states.timeliness import restart_delays, restart_punctual
 from rbd_ros.control.laws.design import note_filter
 from rbd_ros.control.laws.law_records import LawCode
-from rbd_ros.control.laws.way_back import begin_return, forget_way
 from rbd_ros.control.monitors.monitors import begin_watch, restart_plausible
 from rbd_ros.control.monitors.start import restart_start
 from rbd_ros.control.numerics.places import place_of
@@ -136,7 +135,7 @@ def _enter_ramping_in(x: State, p: Parameters, k: Kernels, w: Work, y: Result) -
     enter_law(x, p, k, w)
     x.observer.restart()
     restart_contact(x.contact)
-    forget_way(x.way_back)
+    x.way_back.forget()
     restart_standstill(x.standstill)
     begin_watch(x.watch, p.monitors, x.now, w.doing.q, w.doing.qd)
     restart_plausible(x.plausible)
@@ -170,7 +169,7 @@ def _enter_touched(x: State, p: Parameters, k: Kernels, w: Work, state: int) -> 
         _enter_pulling(x, p, k, w, moves=False)  # what was touched is ahead
     elif state == StateCode.RETRACTING:
         x.laws.joint.reset()
-        begin_return(x.way_back, x.joints, p.structure, x.now)
+        x.way_back.begin(x.joints, p.structure, x.now)
 
 
 def enter_law(x: State, p: Parameters, k: Kernels, w: Work) -> None:

@@ -20,16 +20,13 @@ finish (fade, limits, observers). A law that is not finite falls back to braking
 
 from __future__ import annotations
 
-from rbd_ros.control.force_torque.sensor import check_sensor, update_sensor
 from rbd_ros.control.interface.events import Event, NEVER, NOBODY, NONE, Result
 from rbd_ros.control.joint_states.acceptance import repeats_nothing, stuck
 from rbd_ros.control.joint_states.arrival import is_ready
 from rbd_ros.control.joint_states.timeliness import in_time_for
 from rbd_ros.control.laws.design import UNSAID
 from rbd_ros.control.laws.joint_law import is_at_rest
-from rbd_ros.control.laws.way_back import note_way
 from rbd_ros.control.load.load import check_gravity, share_load, update_load
-from rbd_ros.control.monitors.closed_loops import check_loops
 from rbd_ros.control.monitors.guards import is_alive
 from rbd_ros.control.monitors.monitors import check_plausible, check_watch
 from rbd_ros.control.monitors.start import is_age_known, passes_start
@@ -73,7 +70,7 @@ def run_phases(x: State, u: Event, p: Parameters, ring: Ring, k: Kernels, w: Wor
     x.taken += 1.0
     replace_frozen(x.standstill, x.joints, p.structure)
     update_load(x.load, p.load, u.now)
-    update_sensor(x.sensor, p.sensor, k.sensor, x.joints, x.load.gravity, x.load.payload, u.now)
+    x.sensor.update(p.sensor, k.sensor, x.joints, x.load.gravity, x.load.payload, u.now)
     ready = _decide(x, u, p, k, w, y)
     diagnose_late(x, p, u.now)
     fresh(x.command.supervisor, p.command.supervisor, x.diagnosis, u.now, u.steady,
@@ -102,7 +99,7 @@ def _decide(x: State, u: Event, p: Parameters, k: Kernels, w: Work, y: Result) -
     if not check_gravity(x.load, p.load, y):
         hear(x.command.supervisor, p.command.supervisor, y, u.steady)
         return False
-    if not check_sensor(x.sensor, p.sensor, y, u.now, int(x.command.supervisor.state)):
+    if not x.sensor.check(p.sensor, y, u.now, int(x.command.supervisor.state)):
         hear(x.command.supervisor, p.command.supervisor, y, u.steady)
         ready = False
     return ready
@@ -113,8 +110,7 @@ def _loops_are_closed(x: State, u: Event, p: Parameters, k: Kernels, y: Result) 
     if p.design.closed_loops == 0.0:
         return True
     starts = 1 if x.command.supervisor.state == StateCode.PROBING else 0
-    closed = check_loops(x.closed_loops, p.closed_loops, k.loops, x.joints, p.structure, y,
-                         starts)
+    closed = x.closed_loops.check(p.closed_loops, k.loops, x.joints, p.structure, y, starts)
     hear(x.command.supervisor, p.command.supervisor, y, u.steady)
     return closed
 
@@ -265,7 +261,7 @@ def _feel(x: State, u: Event, p: Parameters, k: Kernels, w: Work, y: Result) -> 
         x.references.joint.path.rate)
     if state == StateCode.RUNNING:
         check_contact(x.contact, p.contact, u.now, y)
-        note_way(x.way_back, p.way_back, x.joints, p.structure)
+        x.way_back.note(p.way_back, x.joints, p.structure)
     elif state == StateCode.RETRACTING:  # one accusation at most: a second one brakes
         returns_clear(x.contact, x.way_back.since, u.now, y)
         check_contact(x.contact, p.contact, u.now, y)

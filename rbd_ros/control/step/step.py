@@ -24,7 +24,6 @@ from __future__ import annotations
 
 import math
 
-from rbd_ros.control.force_torque.sensor import forget_readings, take_reading, tare
 from rbd_ros.control.interface.causes import Cause
 from rbd_ros.control.interface.events import (
     accuse, Event, Kind, NEVER, NOBODY, NONE, Result, tell)
@@ -40,7 +39,6 @@ from rbd_ros.control.laws.design import (
 from rbd_ros.control.laws.law_records import MOST_MODES
 from rbd_ros.control.laws.stops import find_gravity
 from rbd_ros.control.load.load import apply_load, judge_weight, take_gravity, take_payload
-from rbd_ros.control.monitors.closed_loops import restart_loops
 from rbd_ros.control.monitors.guards import check_dead_man, is_alive, press
 from rbd_ros.control.monitors.monitors import changed_law
 from rbd_ros.control.monitors.start import gravity_before, restart_start
@@ -186,10 +184,10 @@ def _request(x: State, u: Event, p: Parameters, ring: Ring, k: Kernels, w: Work,
     elif u.kind == Kind.GRAVITY:
         take_gravity(x.load, p.load, u, y)
     elif u.kind == Kind.READING:
-        take_reading(x.sensor, p.sensor, u, y, int(x.command.supervisor.state))
+        x.sensor.take(p.sensor, u, y, int(x.command.supervisor.state))
         hear(x.command.supervisor, p.command.supervisor, y, u.steady)
     elif u.kind == Kind.TARE:
-        tare(x.sensor, p.sensor, u, y)
+        x.sensor.tare(p.sensor, u, y)
     elif u.kind == Kind.OUTPUT:
         x.command.supervisor.free_until = moment(u.numbers[0], NEVER)
     elif (Kind.SET_POINT <= u.kind <= Kind.WRENCH or u.kind == Kind.STREAM
@@ -223,9 +221,9 @@ def _restart_checks(x: State, p: Parameters) -> None:
     restart_states(x.states, x.joints, p.states)
     restart_start(x.start)
     if p.design.closed_loops > 0.0:
-        restart_loops(x.closed_loops, p.closed_loops)
+        x.closed_loops.restart(p.closed_loops)
     restart_design(x.design, p.design)  # its age is measured again
-    forget_readings(x.sensor)
+    x.sensor.forget()
     restart_standstill(x.standstill)  # the start believes the sensors, not the model
 
 
