@@ -28,7 +28,6 @@ from rbd_ros.control.joint_states.timeliness import restart_delays, restart_punc
 from rbd_ros.control.laws.design import note_filter
 from rbd_ros.control.laws.law_records import LawCode
 from rbd_ros.control.monitors.monitors import begin_watch, restart_plausible
-from rbd_ros.control.monitors.start import restart_start
 from rbd_ros.control.numerics.places import place_of
 from rbd_ros.control.observers.contact import restart_contact
 from rbd_ros.control.observers.standstill import restart_standstill
@@ -109,7 +108,7 @@ def announce(x: State, p: Parameters, k: Kernels, w: Work, y: Result) -> None:
     state = int(x.command.supervisor.state)
     pick(x, p, w)
     if state == StateCode.PROBING:
-        restart_start(x.start)
+        x.start.restart()
     elif state == StateCode.RAMPING_IN:
         _enter_ramping_in(x, p, k, w, y)
     elif state == StateCode.RUNNING:

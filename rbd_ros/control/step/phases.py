@@ -29,7 +29,7 @@ from rbd_ros.control.laws.joint_law import is_at_rest
 from rbd_ros.control.load.load import check_gravity, share_load, update_load
 from rbd_ros.control.monitors.guards import is_alive
 from rbd_ros.control.monitors.monitors import check_plausible, check_watch
-from rbd_ros.control.monitors.start import is_age_known, passes_start
+from rbd_ros.control.monitors.start import is_age_known
 from rbd_ros.control.observers.contact import (
     check_contact, is_watched, locate_contact, observe_contact, returns_clear)
 from rbd_ros.control.observers.frame_contact import energy_share, energy_speed
@@ -119,7 +119,7 @@ def _may_start(x: State, u: Event, p: Parameters, k: Kernels, y: Result) -> bool
     """Return whether torque may begin; every joint is known."""
     if not is_alive(x.dead_man, p.monitors, u.steady):
         return False
-    passed = passes_start(x.start, p.start, k.stop, x.load, x.joints, p.structure, y, u.now)
+    passed = x.start.passes(p.start, k.stop, x.load, x.joints, p.structure, y, u.now)
     if passed:
         passed = is_age_known(x.states.delays, p.states.ages, y)
         begin_at(x.command.torque, x.start.torque_known > 0.0, x.start.torque)

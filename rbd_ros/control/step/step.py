@@ -41,7 +41,7 @@ from rbd_ros.control.laws.stops import find_gravity
 from rbd_ros.control.load.load import apply_load, judge_weight, take_gravity, take_payload
 from rbd_ros.control.monitors.guards import check_dead_man, is_alive, press
 from rbd_ros.control.monitors.monitors import changed_law
-from rbd_ros.control.monitors.start import gravity_before, restart_start
+from rbd_ros.control.monitors.start import gravity_before
 from rbd_ros.control.observers.standstill import restart_standstill
 from rbd_ros.control.references.joint_requests import cancel_goal, pause_path
 from rbd_ros.control.references.pieces import Ring
@@ -107,7 +107,7 @@ def _take_state(x: State, u: Event, p: Parameters, ring: Ring, k: Kernels, w: Wo
     left = 0.0 if working else time_left(x.states, x.joints, p.structure, u.now)
     arrival = arrive(x.states, x.joints, u, p.structure, p.states, y)
     if not working and not is_in_time(x.states, p.states, u, left, arrival):
-        restart_start(x.start)
+        x.start.restart()
         if not is_live(x.command.supervisor):  # a robot that is braked or held needs its rate
             restart_delays(x.states.delays, p.states.ages.state_timeout)
             restart_rate(x.states.rate, x.joints)  # a halt before the start is no low rate
@@ -219,7 +219,7 @@ def _weigh(x: State, u: Event, p: Parameters, k: Kernels, y: Result) -> None:
 def _restart_checks(x: State, p: Parameters) -> None:
     """Forget every message: each stream must prove again that it is fresh."""
     restart_states(x.states, x.joints, p.states)
-    restart_start(x.start)
+    x.start.restart()
     if p.design.closed_loops > 0.0:
         x.closed_loops.restart(p.closed_loops)
     restart_design(x.design, p.design)  # its age is measured again
