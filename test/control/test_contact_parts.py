@@ -25,11 +25,8 @@ from rbd_ros.control.interface.events import Joints, NEVER, NONE, Result, Struct
 from rbd_ros.control.laws.way_back import KEPT, WayBack, WayBackLimits
 from rbd_ros.control.observers.calibration import (
     calibrated_contact, calibrated_wrench, MARGIN, Observed)
-from rbd_ros.control.observers.contact import check_contact, returns_clear
-from rbd_ros.control.observers.contact_records import Contact, ContactParameters, ContactRoom
+from rbd_ros.control.observers.contact import Contact, ContactParameters, ContactRoom, find_wrench
 from rbd_ros.control.observers.external import external_wrench
-from rbd_ros.control.observers.frame_contact import (
-    energy_share, energy_speed, find_energy, find_wrench)
 from rbd_ros.control.observers.standstill import is_doubtful, Standstill
 
 ARM = Path(__file__).parents[2] / 'urdf' / 'seven_joint_arm.urdf'
@@ -77,15 +74,15 @@ def test_the_apparent_mass_is_that_of_lambda(seed):
     J, A, velocity = rng.standard_normal((6, 6)), rng.standard_normal((6, 6)), rng.normal(size=6)
     H = A @ A.T + np.eye(6)
     x, p = Contact(SIZES), ContactParameters(SIZES)
-    find_energy(x, ContactRoom(SIZES), H, J, velocity, structure())
+    x.find_energy(ContactRoom(SIZES), H, J, velocity, structure())
     speed = np.linalg.norm(velocity[3:])
     u = velocity[3:] / speed
     mass = 1.0 / (u @ J[3:] @ np.linalg.inv(H) @ J[3:].T @ u)
     assert x.mass == pytest.approx(mass) and x.speed == pytest.approx(speed)
     assert x.energy == pytest.approx(0.5 * mass * speed * speed)
-    assert energy_speed(x, p) == NONE
+    assert x.energy_speed(p) == NONE
     p.energy = x.energy
-    assert energy_speed(x, p) == pytest.approx(speed)
+    assert x.energy_speed(p) == pytest.approx(speed)
 
 
 @pytest.mark.parametrize('seed', range(5))
@@ -96,22 +93,22 @@ def test_a_trajectory_may_have_the_speed_of_its_energy(seed):
                        ContactParameters(SIZES))
     x.mass, rate = 3.0, rng.uniform(0.1, 1.0)
     speed = np.linalg.norm(J[3:] @ target[1]) / rate  # at its full speed
-    assert energy_share(x, p, J, target, rate) == 1.0  # no bound
+    assert x.energy_share(p, J, target, rate) == 1.0  # no bound
     for bound in (0.01, 0.5, 2.0):
         p.energy = bound * 0.5 * 3.0 * speed * speed
-        assert energy_share(x, p, J, target, rate) == pytest.approx(min(1.0, bound ** 0.5))
+        assert x.energy_share(p, J, target, rate) == pytest.approx(min(1.0, bound ** 0.5))
     p.energy = 1e-3
-    assert energy_share(x, p, J, np.nan * target, rate) == 1.0
+    assert x.energy_share(p, J, np.nan * target, rate) == 1.0
     target[1] = 0.0
-    assert energy_share(x, p, J, target, rate) == 1.0
+    assert x.energy_share(p, J, target, rate) == 1.0
 
 
 def test_a_frame_at_rest_has_no_energy():
     """No direction, no mass, and no speed limit."""
     x, p = Contact(SIZES), ContactParameters(SIZES)
-    find_energy(x, ContactRoom(SIZES), np.eye(6), np.eye(6), np.zeros(6), structure())
+    x.find_energy(ContactRoom(SIZES), np.eye(6), np.eye(6), np.zeros(6), structure())
     p.energy = 1.0
-    assert (x.mass, x.energy, energy_speed(x, p)) == (0.0, 0.0, NONE)
+    assert (x.mass, x.energy, x.energy_speed(p)) == (0.0, 0.0, NONE)
 
 
 # -- events ---------------------------------------------------------------------------------------
@@ -122,11 +119,11 @@ def test_a_contact_is_said_once():
     for reaction, accused, told in ((0.0, 0, 0), (1.0, 0, 1), (2.0, 1, 0)):
         p.reaction, y.accused, y.told, x.touching, x.count = reaction, 0.0, 0.0, 0.0, 0.0
         x.excess, x.joint, x.external[2] = 0.99, 2.0, 5.0
-        check_contact(x, p, 1.0, y)
+        x.check(p, 1.0, y)
         assert (y.accused, y.told) == (0, 0)
         x.excess = 1.01
         for _ in range(3):
-            check_contact(x, p, 2.0, y)
+            x.check(p, 2.0, y)
         assert (y.accused, y.told, x.count) == (accused, told, accused + told)
     assert (x.found, x.found_joint, x.found_torque) == (2.0, 2.0, 5.0)
 
@@ -135,12 +132,12 @@ def test_what_still_presses_on_the_way_back_is_a_second_contact():
     """After a while; one that has ended is none."""
     x, y = Contact(SIZES), Result(SIZES)
     x.touching, x.excess = 1.0, 2.0
-    returns_clear(x, 1.0, 1.29, y)
+    x.check_return(1.0, 1.29, y)
     assert y.accused == 0
-    returns_clear(x, 1.0, 1.31, y)
+    x.check_return(1.0, 1.31, y)
     assert y.accused == 1
     x.touching, y.accused = 0.0, 0.0
-    returns_clear(x, 1.0, 1.31, y)
+    x.check_return(1.0, 1.31, y)
     assert y.accused == 0
 
 

@@ -19,37 +19,37 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from rbd_ros.control.force_torque.force_law import fill_force, ForceGains
-from rbd_ros.control.force_torque.sensor import fill_sensor, SensorLimits
+from rbd_ros.control.force_torque.sensor import SensorLimits
 from rbd_ros.control.interface.row import INTEGERS, Parameter, STRINGS, Value
 from rbd_ros.control.joint_states.arrival import fill_states, StateLimits
 from rbd_ros.control.joint_states.motion import fill_motion, MotionLimits
 from rbd_ros.control.laws.design import DesignLimits, fill_design
 from rbd_ros.control.laws.law_records import fill_laws, LawGains
 from rbd_ros.control.laws.stops import fill_stops, StopLimits
-from rbd_ros.control.laws.way_back import fill_way_back, WayBackLimits
+from rbd_ros.control.laws.way_back import WayBackLimits
 from rbd_ros.control.load.load import fill_load, LoadLimits
-from rbd_ros.control.monitors.closed_loops import fill_loops, LoopLimits
+from rbd_ros.control.monitors.closed_loops import LoopLimits
 from rbd_ros.control.monitors.monitors import fill_monitors, MonitorParameters
-from rbd_ros.control.monitors.start import fill_start, StartLimits
-from rbd_ros.control.observers.contact import fill_contact
-from rbd_ros.control.observers.contact_records import ContactParameters
+from rbd_ros.control.monitors.start import StartLimits
+from rbd_ros.control.observers.contact import ContactParameters
 from rbd_ros.control.observers.observer import fill_observer, ObserverParameters
 from rbd_ros.control.observers.standstill import fill_standstill, StandstillParameters
 from rbd_ros.control.parameters.settings import Settings
 from rbd_ros.control.parameters.table import defaults, PARAMETERS
 from rbd_ros.control.references.references import fill_references, ReferenceLimits
-from rbd_ros.control.torque.motor import fill_motor, MotorParameters
+from rbd_ros.control.torque.motor import MotorParameters
 from rbd_ros.control.torque.torque_records import CommandLimits, fill_command
 from recorded_robots import controlled_robot
 
 #: records of the parts, and what fills them with each change
 PARTS = (
     (MotionLimits, fill_motion), (CommandLimits, fill_command), (MonitorParameters, fill_monitors),
-    (LoadLimits, fill_load), (LoopLimits, fill_loops), (DesignLimits, fill_design),
+    (LoadLimits, fill_load), (LoopLimits, LoopLimits.fill), (DesignLimits, fill_design),
     (LawGains, fill_laws), (StopLimits, fill_stops), (ReferenceLimits, fill_references),
     (ObserverParameters, fill_observer), (StandstillParameters, fill_standstill),
-    (ContactParameters, fill_contact), (WayBackLimits, fill_way_back), (StartLimits, fill_start),
-    (MotorParameters, fill_motor), (SensorLimits, fill_sensor), (ForceGains, fill_force))
+    (ContactParameters, ContactParameters.fill), (WayBackLimits, WayBackLimits.fill),
+    (StartLimits, StartLimits.fill), (MotorParameters, MotorParameters.fill),
+    (SensorLimits, SensorLimits.fill), (ForceGains, fill_force))
 
 #: parameters whose change reaches no number of the step, by who reads them instead
 OUTSIDE = {

@@ -26,7 +26,8 @@ from collections.abc import Sequence
 from rbd_ros.compiler.language.signatures import Function, Kind, NUMBERS, words_of
 from rbd_ros.compiler.language.statements import read
 from rbd_ros.compiler.language.tree import (
-    Assign, Break, Constant, Continue, Do, Element, For, Held, If, Length, Return, Statement, While)
+    Assign, Break, Constant, Continue, Do, Element, For, Held, If, Length, Return, Statement,
+    While)
 from rbd_ros.compiler.native.expression_text import (
     declarations, ExpressionText, symbol, TYPES)
 from rbd_ros.compiler.native.tables import passed, TABLE, Words
@@ -34,6 +35,7 @@ from rbd_ros.compiler.native.target import pointer
 
 #: Lines of a function that is put in the place of its call. A longer one would be compiled for
 #: each of them: a controller took almost twice the time, and solving contacts became no faster.
+
 
 def translate(entry: Function) -> list[str]:
     """
@@ -170,7 +172,8 @@ class ProcedureText(ExpressionText):
             return
         tag, (to, of) = self._name(), copied
         widths = [self._words.word(each, 2) for each in copied]
-        self._branch(self._value(f'icmp eq i64 {", ".join(widths)}'), f'{tag}.whole', f'{tag}.rows')
+        alike = self._value(f'icmp eq i64 {", ".join(widths)}')
+        self._branch(alike, f'{tag}.whole', f'{tag}.rows')
         self._lines.append(f'{tag}.whole:')
         count = self._value(f'mul i64 {self._words.word(to, 1)}, {widths[0]}')
         octets, byte = self._value(f'shl i64 {count}, 3'), pointer('i8')

@@ -41,7 +41,7 @@ from rbd_ros.control.kernels.declared import SensorKernel
 from rbd_ros.control.parameters.given import Inputs
 from rbd_ros.control.supervisor.states import StateCode
 
-__all__ = ['fill_sensor', 'Sensor', 'SensorLimits']
+__all__ = ['Sensor', 'SensorLimits']
 
 #: s per s by which clocks may drift
 _DRIFT = 1e-3
@@ -302,28 +302,29 @@ class SensorLimits(Record):
     bias: Vector = field('6', 'N.m, N', 'with which it begins')
     tool: Vector = field('10', 'kg, kg.m, kg.m^2', 'what the description has behind the sensor')
 
+    def fill(self, g: Inputs) -> None:
+        """
+        Take the parameters.
 
-def fill_sensor(p: SensorLimits, g: Inputs) -> None:
-    """
-    Take the parameters.
-
-    :param p: gets them.
-    :param g: what was given.
-    """
-    p.used = g.robot.sensor
-    p.sign = 1.0 if g.values.force_torque.convention == 0 else -1.0
-    p.timeout, p.freeze_time = g.values.force_torque.timeout, g.values.force_torque.freeze_time
-    p.filter, p.tare_time = g.values.force_torque.filter, g.values.force_torque.tare_time
-    p.range[0] = g.values.force_torque.moment_range
-    p.range[1] = g.values.force_torque.force_range
-    p.jump[0], p.jump[1] = g.values.force_torque.moment_jump, g.values.force_torque.force_jump
-    p.tare[0], p.tare[1] = g.values.force_torque.tare_moment, g.values.force_torque.tare_force
-    p.bias[:3] = p.sign * g.values.force_torque.moment_bias
-    p.bias[3:6] = p.sign * g.values.force_torque.force_bias
-    p.tool[0] = g.values.force_torque.tool_mass
-    p.tool[1:4] = g.values.force_torque.tool_com
-    p.tool[4:10] = g.values.force_torque.tool_inertia
-    about_origin(p.tool)
+        :param g: what was given.
+        """
+        self.used = g.robot.sensor
+        self.sign = 1.0 if g.values.force_torque.convention == 0 else -1.0
+        self.timeout = g.values.force_torque.timeout
+        self.freeze_time = g.values.force_torque.freeze_time
+        self.filter, self.tare_time = g.values.force_torque.filter, g.values.force_torque.tare_time
+        self.range[0] = g.values.force_torque.moment_range
+        self.range[1] = g.values.force_torque.force_range
+        self.jump[0] = g.values.force_torque.moment_jump
+        self.jump[1] = g.values.force_torque.force_jump
+        self.tare[0] = g.values.force_torque.tare_moment
+        self.tare[1] = g.values.force_torque.tare_force
+        self.bias[:3] = self.sign * g.values.force_torque.moment_bias
+        self.bias[3:6] = self.sign * g.values.force_torque.force_bias
+        self.tool[0] = g.values.force_torque.tool_mass
+        self.tool[1:4] = g.values.force_torque.tool_com
+        self.tool[4:10] = g.values.force_torque.tool_inertia
+        about_origin(self.tool)
 
 
 def _blame(y: Result, word: int, a: float, b: float, state: int) -> None:

@@ -36,8 +36,8 @@ from rbd_ros.control.joint_states.sources import AgeLimits, bounded, is_stamped,
 from rbd_ros.control.joint_states.words import mask
 from rbd_ros.control.numerics.places import place_of
 
-__all__ = ['accept', 'count_repeats', 'find_velocities', 'Repeats', 'repeats_nothing', 'restart_repeats', 'store',
-           'stuck', 'tell_accepted']
+__all__ = ['accept', 'count_repeats', 'find_velocities', 'Repeats', 'repeats_nothing',
+           'restart_repeats', 'store', 'stuck', 'tell_accepted']
 
 #: rad or m; smaller changes are rounding errors of a simulation, not noise
 _LEAST = 1e-9

@@ -45,6 +45,7 @@ _DRIFT = 1e-3
 #: directions of gravity after the first one that prove their stream
 _DIRECTIONS = 3
 
+
 class Freshness(enum.IntEnum):
     """How far one received message can be used."""
 
@@ -104,7 +105,7 @@ def _begin_again(x: Sources, p: AgeLimits, k: int, now: float, s: float, ns: flo
     since = now - x.received[k]
     if since < 0.0:
         set_reason(x, k, ArrivalWord.CLOCK_BACK, -since, 0.0)
-    elif not now - x.refused[k] <= timeout_of(x, p, k):  # else messages came that could not be used
+    elif not now - x.refused[k] <= timeout_of(x, p, k):  # else some were of no use
         set_reason(x, k, ArrivalWord.GAP, since, 0.0)
     return _begin(x, p, k, now, s, ns)
 

@@ -31,7 +31,7 @@ from rbd_ros.control.numerics.angles import turn
 from rbd_ros.control.numerics.places import place_of
 from rbd_ros.control.parameters.given import Inputs
 
-__all__ = ['fill_way_back', 'KEPT', 'WayBack', 'WayBackLimits']
+__all__ = ['KEPT', 'WayBack', 'WayBackLimits']
 
 #: positions that are kept
 KEPT = 48
@@ -51,6 +51,15 @@ class WayBackLimits(Record):
 
     distance: float = field('', 'rad or m', 'of the joint that moves farthest')
     speed: float = field('', 'rad/s or m/s', 'of the joint that moves fastest')
+
+    def fill(self, g: Inputs) -> None:
+        """
+        Take limits.
+
+        :param g: what was given.
+        """
+        self.distance = g.values.contact.retract_distance
+        self.speed = g.values.contact.retract_speed
 
 
 class WayBack(Record):
@@ -154,17 +163,6 @@ class WayBack(Record):
         """Return how far a joint is from a position that was kept."""
         way = self.path[k, j] - self.state[0, j]
         return turn(way) if s.continuous[place_of(s, j)] > 0.0 else way
-
-
-def fill_way_back(p: WayBackLimits, g: Inputs) -> None:
-    """
-    Take limits.
-
-    :param p: gets them.
-    :param g: what was given.
-    """
-    p.distance = g.values.contact.retract_distance
-    p.speed = g.values.contact.retract_speed
 
 
 def _bounded(value: float) -> float:

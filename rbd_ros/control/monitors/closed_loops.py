@@ -34,7 +34,7 @@ from rbd_ros.control.numerics.angles import turn
 from rbd_ros.control.numerics.places import place_of
 from rbd_ros.control.parameters.given import Inputs
 
-__all__ = ['ClosedLoops', 'fill_loops', 'LoopLimits']
+__all__ = ['ClosedLoops', 'LoopLimits']
 
 #: largest number of pieces to try for a distance, before the first torque and afterwards, and by
 #: which factor more each time
@@ -131,17 +131,15 @@ class LoopLimits(Record):
     solves: float = field('', '', '1 if passive joints are solved from the driven ones')
     assembly: Vector = field('m', 'rad or m', 'a closed position, from which they are followed')
 
+    def fill(self, g: Inputs) -> None:
+        """
+        Take the bounds.
 
-def fill_loops(p: LoopLimits, g: Inputs) -> None:
-    """
-    Take the bounds.
-
-    :param p: gets them.
-    :param g: what was given.
-    """
-    p.tolerance, p.least_pivot = g.values.loop_tolerance, g.values.loop_pivot
-    p.solves = 1.0 if g.robot.solves else 0.0
-    p.assembly[:] = g.robot.assembly
+        :param g: what was given.
+        """
+        self.tolerance, self.least_pivot = g.values.loop_tolerance, g.values.loop_pivot
+        self.solves = 1.0 if g.robot.solves else 0.0
+        self.assembly[:] = g.robot.assembly
 
 
 def _accuse(y: Result, starts: int, cause: int, word: int, row: int, a: float, b: float) -> None:

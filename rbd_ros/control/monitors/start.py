@@ -41,8 +41,7 @@ from rbd_ros.control.numerics.medians import (
 from rbd_ros.control.numerics.places import place_of
 from rbd_ros.control.parameters.given import Inputs, torque_limits
 
-__all__ = ['BEYOND', 'BEYOND_SHARE', 'fill_start', 'gravity_before', 'is_age_known', 'Start',
-           'StartLimits']
+__all__ = ['BEYOND', 'BEYOND_SHARE', 'gravity_before', 'is_age_known', 'Start', 'StartLimits']
 
 #: rad/s or m/s below which a joint counts as at rest
 _REST_SPEED = 0.02
@@ -304,21 +303,19 @@ class StartLimits(Record):
     upper: Vector = field('n', 'rad or m', 'joint limit', NONE)
     limit: Vector = field('n', 'N.m or N', 'largest torque', 1.0)
 
+    def fill(self, g: Inputs) -> None:
+        """
+        Take the bounds.
 
-def fill_start(p: StartLimits, g: Inputs) -> None:
-    """
-    Take the bounds.
-
-    :param p: gets them.
-    :param g: what was given.
-    """
-    p.tolerance, p.duration = g.values.start.tolerance, g.values.start.time
-    p.wait = max(p.duration, g.values.state_timeout)
-    p.compare = 1.0 if g.values.effort_is_torque else 0.0
-    p.minimum_rate, p.nominal_rate = g.values.minimum_rate, g.values.nominal_rate
-    p.lower[:] = maximum(g.robot.lower, -NONE)
-    p.upper[:] = minimum(g.robot.upper, NONE)
-    p.limit[:] = torque_limits(g)
+        :param g: what was given.
+        """
+        self.tolerance, self.duration = g.values.start.tolerance, g.values.start.time
+        self.wait = max(self.duration, g.values.state_timeout)
+        self.compare = 1.0 if g.values.effort_is_torque else 0.0
+        self.minimum_rate, self.nominal_rate = g.values.minimum_rate, g.values.nominal_rate
+        self.lower[:] = maximum(g.robot.lower, -NONE)
+        self.upper[:] = minimum(g.robot.upper, NONE)
+        self.limit[:] = torque_limits(g)
 
 
 def is_age_known(x: Delays, p: AgeLimits, y: Result) -> bool:

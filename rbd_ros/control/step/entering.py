@@ -29,7 +29,6 @@ from rbd_ros.control.laws.design import note_filter
 from rbd_ros.control.laws.law_records import LawCode
 from rbd_ros.control.monitors.monitors import begin_watch, restart_plausible
 from rbd_ros.control.numerics.places import place_of
-from rbd_ros.control.observers.contact import restart_contact
 from rbd_ros.control.observers.standstill import restart_standstill
 from rbd_ros.control.references.joint_reference import rest_joint_reference, start_joint_reference
 from rbd_ros.control.references.task_reference import start_task_reference
@@ -133,7 +132,7 @@ def _enter_ramping_in(x: State, p: Parameters, k: Kernels, w: Work, y: Result) -
     restart_punctual(x.states.punctual)  # what comes after a loss counts, not what came before
     enter_law(x, p, k, w)
     x.observer.restart()
-    restart_contact(x.contact)
+    x.contact.restart()
     x.way_back.forget()
     restart_standstill(x.standstill)
     begin_watch(x.watch, p.monitors, x.now, w.doing.q, w.doing.qd)

@@ -30,9 +30,6 @@ from rbd_ros.control.load.load import check_gravity, share_load, update_load
 from rbd_ros.control.monitors.guards import is_alive
 from rbd_ros.control.monitors.monitors import check_plausible, check_watch
 from rbd_ros.control.monitors.start import is_age_known
-from rbd_ros.control.observers.contact import (
-    check_contact, is_watched, locate_contact, observe_contact, returns_clear)
-from rbd_ros.control.observers.frame_contact import energy_share, energy_speed
 from rbd_ros.control.observers.hidden_motion import update_hidden_motion
 from rbd_ros.control.observers.standstill import (
     check_standstill, is_doubtful, is_standstill_calm, predict_unseen, replace_frozen,
@@ -215,12 +212,12 @@ def _finish(x: State, u: Event, p: Parameters, k: Kernels, w: Work, y: Result) -
     if is_frozen(x.command.supervisor):
         trust_model(x.standstill, p.standstill, x.joints, p.structure,
                     stuck(x.states.repeats, p.standstill.patience))
-    if p.observer.observed > 0.0 or x.calm == 0.0 or is_watched(p.contact) or (
+    if p.observer.observed > 0.0 or x.calm == 0.0 or p.contact.is_watched() or (
             x.command.supervisor.state != StateCode.RUNNING):
         _observe(x, u, p, k)
     if p.observer.observed > 0.0:
         x.laws.joint.external[:] = x.observer.external
-    if is_watched(p.contact):
+    if p.contact.is_watched():
         _feel(x, u, p, k, w, y)
     else:
         x.references.task.pose.most, x.references.joint.share = NONE, 1.0
@@ -250,20 +247,19 @@ def _observe(x: State, u: Event, p: Parameters, k: Kernels) -> None:
 def _feel(x: State, u: Event, p: Parameters, k: Kernels, w: Work, y: Result) -> None:
     """Look for contacts of a robot that works or goes back, and keep the path that it comes."""
     state = int(x.command.supervisor.state)
-    if observe_contact(x.contact, p.contact, k.momentum, x.joints, p.structure, x.observer,
-                       x.command.torque.limiter.last, u.now):
+    if x.contact.observe(p.contact, k.momentum, x.joints, p.structure, x.observer,
+                         x.command.torque.limiter.last, u.now):
         k.contact(x.joints, acting=x.load.gravity, payload=x.load.payload)
-        locate_contact(x.contact, p.contact, w.contact, k.contact, k.momentum.H, x.joints,
-                       p.structure)
-    x.references.task.pose.most = energy_speed(x.contact, p.contact)
-    x.references.joint.share = energy_share(
-        x.contact, p.contact, k.contact.J, x.references.joint.profile.target,
-        x.references.joint.path.rate)
+        x.contact.locate(p.contact, w.contact, k.contact, k.momentum.H, x.joints, p.structure)
+    x.references.task.pose.most = x.contact.energy_speed(p.contact)
+    x.references.joint.share = x.contact.energy_share(p.contact, k.contact.J,
+                                                      x.references.joint.profile.target,
+                                                      x.references.joint.path.rate)
     if state == StateCode.RUNNING:
-        check_contact(x.contact, p.contact, u.now, y)
+        x.contact.check(p.contact, u.now, y)
         x.way_back.note(p.way_back, x.joints, p.structure)
     elif state == StateCode.RETRACTING:  # one accusation at most: a second one brakes
-        returns_clear(x.contact, x.way_back.since, u.now, y)
-        check_contact(x.contact, p.contact, u.now, y)
+        x.contact.check_return(x.way_back.since, u.now, y)
+        x.contact.check(p.contact, u.now, y)
     x.command.supervisor.doubted = is_doubtful(x.standstill, x.joints)
     hear(x.command.supervisor, p.command.supervisor, y, u.steady)

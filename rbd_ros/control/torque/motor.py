@@ -31,7 +31,7 @@ from rbd_ros.compiler.procedure import Matrix, Vector
 from rbd_ros.compiler.records import field, Record
 from rbd_ros.control.parameters.given import Inputs, motor_blind_damping, motors_close_loops
 
-__all__ = ['fill_motor', 'MotorParameters', 'share_torque']
+__all__ = ['MotorParameters', 'share_torque']
 
 
 class MotorParameters(Record):
@@ -42,18 +42,16 @@ class MotorParameters(Record):
     damping: Vector = field('n', 'N.m.s/rad or N.s/m', 'Kd with states')
     blind_damping: Vector = field('n', 'N.m.s/rad or N.s/m', 'Kd without states')
 
+    def fill(self, g: Inputs) -> None:
+        """
+        Take the gains.
 
-def fill_motor(p: MotorParameters, g: Inputs) -> None:
-    """
-    Take the gains.
-
-    :param p: gets them.
-    :param g: what was given.
-    """
-    p.used = motors_close_loops(g)
-    p.stiffness[:] = g.values.motor.stiffness
-    p.damping[:] = g.values.motor.damping
-    p.blind_damping[:] = motor_blind_damping(g)
+        :param g: what was given.
+        """
+        self.used = motors_close_loops(g)
+        self.stiffness[:] = g.values.motor.stiffness
+        self.damping[:] = g.values.motor.damping
+        self.blind_damping[:] = motor_blind_damping(g)
 
 
 def share_torque(motor: Matrix, j: int, q: float, qd: float, torque: float) -> None:
