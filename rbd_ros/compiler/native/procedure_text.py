@@ -167,24 +167,9 @@ class ProcedureText(ExpressionText):
 
     def _do_for(self, node: For) -> None:
         copied = _copied(node) if self._moves else None
-        if copied is None:
-            self._loop_over(node)
+        if copied is not None:
+            self._move(*copied)
             return
-        tag, (to, of) = self._name(), copied
-        widths = [self._words.word(each, 2) for each in copied]
-        alike = self._value(f'icmp eq i64 {", ".join(widths)}')
-        self._branch(alike, f'{tag}.whole', f'{tag}.rows')
-        self._lines.append(f'{tag}.whole:')
-        count = self._value(f'mul i64 {self._words.word(to, 1)}, {widths[0]}')
-        octets, byte = self._value(f'shl i64 {count}, 3'), pointer('i8')
-        given = [self._value(f'bitcast {pointer("double")} {self._words.word(each, 0)} to {byte}')
-                 for each in (to, of)]
-        self._value(f'call {byte} @memmove({byte} {given[0]}, {byte} {given[1]}, i64 {octets})')
-        self._lines += [f'br label %{tag}.end', f'{tag}.rows:']
-        self._loop_over(node)
-        self._label(f'{tag}.end')
-
-    def _loop_over(self, node: For) -> None:
         first, last = self._of(node.first), self._of(node.last)
         tag, place = self._name(), self._place('int')
         self._lines.append(f'store i64 {first}, {place}')
@@ -198,3 +183,12 @@ class ProcedureText(ExpressionText):
         following = self._value(f'add i64 {k}, {node.step}')
         self._lines += [f'store i64 {following}, {place}', f'br label %{tag}.again',
                         f'{tag}.end:']
+
+    def _move(self, to: Held, of: Held) -> None:
+        """Copy a matrix to one of the same shape."""
+        rows, columns = [self._words.word(to, k) for k in (1, 2)]
+        count, byte = self._value(f'mul i64 {rows}, {columns}'), pointer('i8')
+        given = [self._value(f'bitcast {pointer("double")} {self._words.word(each, 0)} to {byte}')
+                 for each in (to, of)]
+        given.append(self._value(f'shl i64 {count}, 3'))
+        self._value('call {0} @memmove({0} {1}, {0} {2}, i64 {3})'.format(byte, *given))
