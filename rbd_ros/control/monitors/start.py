@@ -119,8 +119,8 @@ class Start(Record):
         least = max(_EFFORTS if compare > 0 else 1, _INTERVALS + 1 if p.duration != 0.0 else 1)
         if not (self.states >= least and now - self.first >= p.wait):
             return False
-        if not self._rate_fits(p, y) or not self._gravity_fits(p, kernel, load, joints, y,
-                                                                compare):
+        if not (self._rate_fits(p, y)
+                and self._gravity_fits(p, kernel, load, joints, y, compare)):
             return False
         self.passed = 1.0
         if not self.torque_known > 0.0 and _rests(joints, s):
