@@ -37,17 +37,19 @@ from once import once
 from rbd_env.pace import patient
 from rbd_ros.command_line.c_controller import controller_of, controller_settings
 from rbd_ros.command_line.ros2_control.package import robot_package
-from rbd_ros.control.controller import Outdated
+from rbd_ros.control.controller import Controller, Outdated
 from rbd_ros.control.interface.events import Kind, Result
 from rbd_ros.control.interface.results import GoalError
 from rbd_ros.control.interface.words import PointWord, ReferenceWord
+from rbd_ros.control.modes import all_modes
 from rbd_ros.control.parameters.settings import Settings
 from rbd_ros.control.references.goals import read_tolerances
 from rbd_ros.control.references.joint_requests import Streamed
 from rbd_ros.control.references.trajectory import Knots
+from rbd_ros.control.step.admission import count_publishers, Publishers
 from rbd_ros.control.step.leases import judge_lease, Leases, note_feedback, take_sign
 from rbd_ros.control.step.progress import note_progress, Progress
-from rbd_ros.control.step.requests import ask_end, check_request
+from rbd_ros.control.step.requests import check_request
 from rbd_ros.control.step.seen import beat, gather_words, see, Seen
 from rbd_ros.control.step.state import State
 from rbd_ros.loop.endpoints import Endpoints
@@ -56,6 +58,7 @@ from rbd_ros.loop.inputs import take_dead_man, take_states, take_stops
 from rbd_ros.loop.native_loop import NativeLoop
 from rbd_ros.loop.records import Handle
 from rbd_ros.loop.serve import serve_python
+from rbd_ros.loop.words import Word
 from rbd_ros.nodes.controller.loop_node import limits_of
 from rbd_ros.wire.messages import joint_state
 from stub_loop import StubLoop
@@ -78,6 +81,7 @@ VALUES = {'mode': 'computed_torque', 'driver_adds': 'none', 'release_torque': 'z
           'task.frame': 'lower', 'start.time': 0.0, 'start.watch_time': 0.0, 'ramp_time': 0.1,
           'brake_time': 0.3, 'release_time': 0.1, 'state_timeout': 0.05}
 JOINTS = ('shoulder', 'elbow')
+MODES = tuple(all_modes())
 
 FLAGS = ('-std=c99', '-O1', '-ffp-contract=off', '-Wall', '-Wextra', '-Wconversion', '-Werror')
 #: of what nobody has written by hand, and is large: to optimise it takes minutes
@@ -90,10 +94,11 @@ Row = tuple[str, tuple[float, ...]]
 Call = tuple[str, tuple[float, ...]]
 
 
-def settings() -> Settings:
-    """Return those of the robot."""
+def settings(mode: str = VALUES['mode'], goal_mode: str = '') -> Settings:
+    """Return those of the robot, in a mode."""
     with NamedTemporaryFile('w', suffix='.yaml') as file:
-        json.dump({'/controller': {'ros__parameters': VALUES}}, file)
+        json.dump({'/controller': {'ros__parameters': {
+            **VALUES, 'mode': mode, 'goal_mode': goal_mode}}}, file)
         file.flush()
         return controller_settings(URDF, file.name, lambda _: None)
 
@@ -167,13 +172,15 @@ class FakeClock:
 
     def __init__(self) -> None:
         """Configure."""
-        self.controller, _ = controller_of(settings())
+        self.settings = settings()
+        self.controller, _ = controller_of(self.settings)
         self.now = self.steady = self.stops = self.before = 0.0
         self.rows: list[Row] = []
         self.leases = Leases({}).plain()
         self.leases.most = self.controller.settings.number('goal_lease')
         self.seen, self.told = Seen({}), Seen({})
         self.seen.period = 1.0 / self.controller.settings.number('heartbeat_rate')
+        self.publishers = [Publishers({}) for _ in range(3)]
         self._attend()
 
     def _attend(self) -> None:
@@ -214,26 +221,50 @@ class FakeClock:
 
     # -- calls --------------------------------------------------------------------------------
 
-    def _init(self, mode: float) -> None:
-        del mode
+    def _init(self, mode: float, goal_mode: float) -> None:
+        self.settings = settings(*(MODES[int(each)] if each >= 0.0 else ''
+                                   for each in (mode, goal_mode)))
 
     def _prepare(self, fresh: float) -> None:
-        del fresh
+        before, after = self.controller, Controller(self.settings, self.controller.kernels)
+        ages = after.p.states.ages
+        ages.clock_offset = ages.asked = 0.0  # as in the library of a robot
+        if not fresh:
+            after.x.load.memory[:] = before.x.load.memory
+            after.x.sensor.bias[:] = before.x.sensor.bias
+            after.p.load.ramp_time = 0.0
+            after._step(Kind.PARAMETERS, self.now, self.steady)
+            after.apply(self.settings, self.now, self.steady)
+        self.controller = after
+        self._attend()
         self.seen.due = self.steady
+
+    def _mode(self, mode: float, goal_mode: float) -> None:
+        self._init(mode, goal_mode)
+        self.controller.accepted = self.settings
+        self.ask(lambda now, steady: self.controller.apply(self.settings, now, steady))
+
+    def _crowd(self, topic: float, count: float) -> None:
+        publishers = self.publishers[int(topic)]
+        publishers.count = count
+        count_publishers(publishers)
+        self.rows.append(('crowded', (float(publishers.crowded) + float(publishers.news),)))
+        if publishers.news:
+            self.ask(self.controller.hold)
 
     def _time(self, ros: float, steady: float) -> None:
         del ros
         self.now = self.steady = steady
 
     def _activate(self) -> None:
+        self.before = self.stops
+        self.controller.stops_before = int(self.stops)
         refused = self.controller.activate(self.now, self.steady)
         self.rows.append(('refused', (float(bool(refused)),)))
 
     def _deactivate(self) -> None:
         controller = self.controller
         controller._step(Kind.LEAVE, self.now, self.steady)
-        ask_end(controller.u)
-        controller._step(Kind.FAULT, self.now, self.steady)
 
     def _state(self, renewed: float, *numbers: float) -> None:
         del renewed
@@ -341,7 +372,8 @@ class FakeClock:
         see(seen, controller.x, controller.p)
         latched = sum(1 << k for k, each in enumerate(seen.latched.tolist()) if each)
         self.rows.append(('seen', (seen.state, seen.mode, float(seen.sensed),
-                                   float(seen.measured), float(latched), seen.beats)))
+                                   float(seen.measured), float(latched), seen.beats,
+                                   seen.gate.word, seen.gate.a, float(seen.gate.switches))))
         while controller.ended:
             key, outcome = controller.ended.popleft()
             self.rows.append(('end', (float(key), float(
@@ -377,8 +409,10 @@ class NodeLoop(FakeClock):
         serve_python(self.loop)
 
     def _prepare(self, fresh: float) -> None:
-        del fresh
-        self.loop.seen.due = self.steady
+        super()._prepare(fresh)
+        self.loop.seen.due, self.loop.seen.beats = self.steady, self.seen.beats
+        self.native._store(Word.STOPS, int(self.stops))
+        self.stub.steady = self.steady
 
     def _time(self, ros: float, steady: float) -> None:
         super()._time(ros, steady)
@@ -403,6 +437,7 @@ class NodeLoop(FakeClock):
         self.look()
 
     def _stop(self, number: float) -> None:
+        self.stops = number
         self.stub.send(Handle.STOP, b'who')
         take_stops(self.loop)
         self.controller.session.answer.memory[:] = self.loop.session.answer.memory
