@@ -153,6 +153,17 @@ def let_in(found: Found) -> set[tuple[float, bool]]:
     return {(row[6], row[8] > 0.0) for rows in found.rows for name, row in rows if name == 'seen'}
 
 
+def crowds(calls: list[Call]) -> list[float]:
+    """Return what has to follow from each count of publishers."""
+    before, found = dict.fromkeys(range(3), 1), []
+    for name, numbers in calls:
+        if name == 'crowd':
+            topic, count = map(int, numbers)
+            found.append(0.0 if count < 2 else 1.0 if before[topic] > 1 else 2.0)
+            before[topic] = count
+    return found
+
+
 class Doorkeeper(FakeClock):
     """Ask whether a goal is taken before each one, and note what becomes of it."""
 
@@ -189,6 +200,8 @@ def test_hosts_do_the_same(seed: int) -> None:
     assert told(calls, one) >= {'send', 'say', 'answer', 'because', 'seen', 'progress', 'end',
                                 'rejected', 'silent', 'crowded'}
     assert len(let_in(one)) >= 4
+    assert [row[0] for rows in one.rows for name, row in rows if name == 'crowded'] == crowds(
+        calls)
     plugin = play(program('plain'), calls)
     assert not plugin.errors
     for name, other in ('loop', NodeLoop().play(calls)), ('plugin', plugin):
