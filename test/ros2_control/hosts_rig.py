@@ -88,7 +88,11 @@ FLAGS = ('-std=c99', '-O1', '-ffp-contract=off', '-Wall', '-Wextra', '-Wconversi
 GENERATED = ('-std=c99', '-O0', '-ffp-contract=off')
 
 #: words of the session itself about references
-REFUSALS = {*PointWord, ReferenceWord.NOT_RUNNING, ReferenceWord.NO_TWIST}
+REFUSALS = {*PointWord, ReferenceWord.NOT_RUNNING, ReferenceWord.NO_POSE,
+            ReferenceWord.NO_TWIST, ReferenceWord.NO_WRENCH}
+
+#: requests that the node does not answer
+TARGETS = (Kind.POSE, Kind.TWIST, Kind.WRENCH)
 
 Row = tuple[str, tuple[float, ...]]
 Call = tuple[str, tuple[float, ...]]
@@ -112,15 +116,16 @@ class Found(NamedTuple):
 
 # -- the C interface ------------------------------------------------------------------------------
 
-def program(name: str, options: Sequence[str] = ()) -> Path:
+def program(name: str, options: Sequence[str] = (), given: Settings | None = None) -> Path:
     """
     Return the program that runs a session by its C interface.
 
     :param name: of the kind of it.
     :param options: of the compiler besides the usual ones, such as sanitizers.
+    :param given: settings that it is made for; None: the usual ones.
     """
     files = {**{each.rpartition('/')[2]: text for each, text in robot_package(
-        settings(), 'pair').items() if each.startswith('src/')},
+        given or settings(), 'pair').items() if each.startswith('src/')},
              **{each: (HERE / each).read_text() for each in ('session_play.c',)}}
 
     def make(folder: Path) -> None:
@@ -170,9 +175,14 @@ def play(made: Path, script: Sequence[Call]) -> Found:
 class FakeClock:
     """The controller as tests have it; subclasses let events happen in other ways."""
 
-    def __init__(self) -> None:
-        """Configure."""
-        self.settings = settings()
+    def __init__(self, given: Settings | None = None) -> None:
+        """
+        Configure.
+
+        :param given: settings; None: the usual ones.
+        """
+        self.settings = given or settings()
+        self.joints = self.settings.robot.joints
         self.controller, _ = controller_of(self.settings)
         self.now = self.steady = self.stops = self.before = 0.0
         self.rows: list[Row] = []
@@ -259,8 +269,8 @@ class FakeClock:
     def _activate(self) -> None:
         self.before = self.stops
         self.controller.stops_before = int(self.stops)
-        refused = self.controller.activate(self.now, self.steady)
-        self.rows.append(('refused', (float(bool(refused)),)))
+        self.controller.activate(self.now, self.steady)
+        self.rows.append(('refused', (float(self.controller.y.answer),)))
 
     def _deactivate(self) -> None:
         controller = self.controller
@@ -273,7 +283,7 @@ class FakeClock:
 
     def take_state(self, q: list[float], qd: list[float], effort: list[float]) -> None:
         """Take a joint state without a stamp."""
-        self.controller.take_state(self.now, self.steady, JOINTS, q, qd, effort, (0, 0))
+        self.controller.take_state(self.now, self.steady, self.joints, q, qd, effort, (0, 0))
 
     def _timer(self) -> None:
         controller = self.controller
@@ -307,8 +317,8 @@ class FakeClock:
             self.ask(controller.reset)
         elif kind == Kind.PAUSE:
             self.ask(lambda now, steady: controller.pause(now, steady, numbers[0] > 0.0))
-        elif kind == Kind.TWIST:
-            self.ask(lambda now, steady: controller.take_twist(now, steady, numbers[:6]))
+        elif kind in TARGETS:
+            self.ask(lambda now, steady: self._lead(kind, now, steady, numbers))
             return
         else:
             def request(now: float, steady: float) -> None:
@@ -318,14 +328,23 @@ class FakeClock:
             self.ask(request)
         self.answer()
 
+    def _lead(self, kind: float, now: float, steady: float, numbers: Sequence[float]) -> None:
+        controller = self.controller
+        if kind == Kind.POSE:
+            controller.take_pose(now, steady, numbers[4:7], numbers[:4])
+        elif kind == Kind.TWIST:
+            controller.take_twist(now, steady, numbers[:6])
+        else:
+            controller.take_wrench(now, steady, numbers[:6])
+
     def _points(self, place: float, goal: float, from_now: float, rates: float, offset: float,
                 count: float, goal_time: float, *numbers: float) -> None:
-        del place, from_now
-        width = 1 + 2 * (1 + int(rates))
-        rows = np.reshape(numbers, (int(count), width))
-        knots = Knots(rows[:, 0], *[rows[:, 1 + 2 * k:3 + 2 * k] if k <= rates else None
+        del place
+        n = len(self.joints)
+        rows = np.reshape(numbers, (int(count), 1 + n * (1 + int(rates))))
+        knots = Knots(rows[:, 0], *[rows[:, 1 + n * k:1 + n * (k + 1)] if k <= rates else None
                                     for k in range(3)])
-        controller, start = self.controller, None
+        controller, start = self.controller, None if from_now else offset
         if goal:
             try:
                 controller.check_goal(knots, start, self.now)
@@ -333,7 +352,7 @@ class FakeClock:
                 self.rows.append(('rejected', ()))
                 return
             tolerances = read_tolerances(
-                JOINTS, controller.accepted.tolerances(), (), (), goal_time)
+                self.joints, controller.accepted.tolerances(), (), (), goal_time)
             controller._last_goal = int(goal) - 1
 
             def request(now: float, steady: float) -> None:
@@ -379,7 +398,7 @@ class FakeClock:
             self.rows.append(('end', (float(key), float(
                 ('succeeded', 'aborted', 'canceled').index(outcome.status.value)),
                 float(outcome.code))))
-        progress = Progress({'n': 2})
+        progress = Progress({'n': len(self.joints)})
         note_progress(progress, controller.x, controller.p)
         if progress.number:
             self.rows.append(('progress', tuple(progress.memory.tolist())))

@@ -264,6 +264,9 @@ static void call(const char *name, double *v)
   } else if (strcmp(name, "mode") == 0) {
     fill(whole(v[0]), whole(v[1]));
     robot->set_parameters(session, parameters);
+  } else if (strcmp(name, "values") == 0) {
+    robot->fill(session, v + 1, 0, parameters, limits);
+    robot->set_parameters(session, parameters);
   } else if (strcmp(name, "follow") == 0) {
     robot->follow(session, v);
   } else if (strcmp(name, "leave") == 0) {
