@@ -27,7 +27,7 @@ from rbd_ros.compiler import Bound
 from rbd_ros.control.interface.causes import Cause
 from rbd_ros.control.interface.events import Kind, NOBODY
 from rbd_ros.control.interface.results import GoalError, ResultCode
-from rbd_ros.control.interface.words import FlowWord, ReferenceWord, SessionWord
+from rbd_ros.control.interface.words import FlowWord, SessionWord
 from rbd_ros.control.parameters.settings import Settings
 from rbd_ros.control.references.goals import Tolerances
 from rbd_ros.control.references.joint_intake import JointIntake

@@ -44,7 +44,8 @@ from rbd_ros.control.supervisor.states import LoadTrust, StateCode
 from rbd_ros.control.supervisor.supervisor import advance
 from rbd_ros.control.torque.torque import changed
 
-__all__ = ['advance_all', 'announce', 'begin_state', 'diagnose_late', 'enter_law', 'pick', 'rest_law']
+__all__ = ['advance_all', 'announce', 'begin_state', 'diagnose_late', 'enter_law', 'pick',
+           'rest_law']
 
 #: s over which the first ages of states are compared while a robot brakes
 _BRAKES = 0.02

@@ -180,8 +180,8 @@ class ReferenceInputs:
         publishers.count = self._node.count_publishers(topic)
         count_publishers(publishers)
         if publishers.crowded:
-            self._warn(f'{topic} has {publishers.count:.0f} publishers: their messages are dropped '
-                       f'and the robot holds')
+            self._warn(f'{topic} has {publishers.count:.0f} publishers: their messages are '
+                       f'dropped and the robot holds')
         if publishers.news:
             self._controller.post(self._controller.hold)
         return bool(publishers.crowded)
