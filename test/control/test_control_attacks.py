@@ -237,7 +237,7 @@ def test_a_tip_that_is_far_from_its_reference_is_a_fault():
                                (6, 0.6, 'orientation of the tip: tracking error 0.8')):
         arm = Arm(POSES['forward'], mode='operational_space', tracking_limits=[100.0])
         arm.start()
-        arm.qd = np.zeros(7)
+        arm.qd = np.full(7, 0.01)  # a joint that stood against the torque would look frozen
         arm.qd[joint] = speed
         arm.run(3.0)
         assert arm.causes[0] is Cause.TRACKING
