@@ -91,10 +91,10 @@ def test_the_dynamics_are_those_of_the_arm(rig, heard):
     def moves():
         found.update((name, each[-1]) for name, each in heard.items() if each)
         return len(found) == len(heard) and all(
-            np.any(each) for each in (found['dynamics/joint_state'].velocity,
-                                      found['controller_state'].feedback.velocities,
-                                      found['dynamics/coriolis'].data,
-                                      to_six(found['frame_twist'].twist)))
+            np.abs(each).max() > 1e-9 for each in (
+                found['dynamics/joint_state'].velocity,
+                found['controller_state'].feedback.velocities, found['dynamics/coriolis'].data,
+                to_six(found['frame_twist'].twist)))
     found = {}
     rig.run_until(moves, 'all reports of an arm that moves', 100.0)
     state = found['dynamics/joint_state']
