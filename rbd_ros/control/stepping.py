@@ -35,8 +35,6 @@ from rbd_ros.control.joint_states.diagnosis import missing_joints
 from rbd_ros.control.joint_states.forms import MOST_NAMES, ROOM
 from rbd_ros.control.joint_states.intake import fill_structure
 from rbd_ros.control.joint_states.sources import Reason, SOURCES
-from rbd_ros.control.laws.design import design
-from rbd_ros.control.load.load import restart_load
 from rbd_ros.control.monitors.guards import is_alive
 from rbd_ros.control.parameters.given import Inputs
 from rbd_ros.control.parameters.settings import Settings
@@ -45,6 +43,7 @@ from rbd_ros.control.references.goals import EndedGoals
 from rbd_ros.control.references.pieces import Ring
 from rbd_ros.control.snapshots import Snapshots
 from rbd_ros.control.speaker import FaultSentences, Speaker
+from rbd_ros.control.step.entering import begin_state
 from rbd_ros.control.step.exchange import exchange, Mail, Notes
 from rbd_ros.control.step.seen import gather_words, Seen
 from rbd_ros.control.step.state import (
@@ -93,6 +92,7 @@ class Stepping:
         #: makes sentences
         self.speaker = Speaker(settings, intake, x, p, modes)
         self._fault_sentences = FaultSentences(x.command.supervisor.faults, self.speaker)
+        self.speaker.faults = self.fault_text
         #: set in force
         self.settings = settings
         self.kernels, self._publish = kernels, publish
@@ -145,12 +145,8 @@ class Stepping:
         fill_table(self.p.command.supervisor)
         fill_states(self.p.states.plain(), settings.given.plain())
         self._fill(settings)
-        self.x.mode = self.p.mode
-        self.x.laws.law, self.x.laws.own = self.p.laws.law, self.p.laws.own
         self.snapshots.divider = settings.report_divider
-        restart_load(self.x.load.plain(), self.p.load.plain())
-        self.x.sensor.plain().restart(self.p.sensor.plain())
-        design(self.x.design.plain(), self.p.design.plain(), self.p.design.delay, 0.0)
+        begin_state(self.x.plain(), self.p.plain())
         self._step(Kind.PARAMETERS, 0.0, 0.0)
 
     def _fill(self, settings: Settings) -> None:
