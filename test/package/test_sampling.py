@@ -196,7 +196,7 @@ DISTURBED = """
 import subprocess, sys
 from rbd_env import disturbance
 disturbance.PAUSE, disturbance.HALT = 0.05, float(sys.argv[1])
-child = subprocess.Popen(['sleep', '600'])
+child = subprocess.Popen(['sleep', '600'], stdout=subprocess.DEVNULL)
 print(child.pid, flush=True)
 with disturbance.disturbed('stops', '7'):
     input()
