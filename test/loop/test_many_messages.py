@@ -48,7 +48,7 @@ from sensor_msgs.msg import JointState
 COUNT, PERIOD = examples('simulations', 20_000), 1_000_000
 #: ns of simulated time at first
 BEGIN = 1000 * 10**9
-#: of these, those that are judged at once; those after which memory must not grow, and bytes that it may
+#: messages that are judged at once; those after which memory must not grow, and bytes that it may
 PART, SETTLED, GROWTH = 50, COUNT // 4, 200_000
 
 

@@ -161,13 +161,15 @@ def test_what_waits_for_a_processor_takes_no_time(program: str, least: float,
 
 def test_what_takes_long_comes_last(small: Path) -> None:
     """Of the files that run together, what is known to take a second comes after all others."""
-    (small / 'test' / 'heavy.csv').write_text('test,seconds\ntest/sums/test_add.py::test_broken,2\n')
+    (small / 'test' / 'heavy.csv').write_text(
+        'test,seconds\ntest/sums/test_add.py::test_broken,2\n')
     copy = Copy(small, small.parent / 'copy', small.parent / 'cache', '')
     copy.make()
     began: list[str] = []
     outcome = copy.run(['test/sums/test_add.py', 'test/waits/test_slow.py'], set(), patient(60.0),
                        patient(60.0), began.append)
-    assert [name.partition('::')[2] for name in began] == ['test_total', 'test_slow', 'test_broken']
+    assert [name.partition('::')[2] for name in began] == [
+        'test_total', 'test_slow', 'test_broken']
     assert outcome.failed == 'test/sums/test_add.py::test_broken'
 
 

@@ -16,9 +16,9 @@
 Disturb a run of the tests: what they say may not depend on the machine.
 
 ``./run test --disturb busy`` keeps two processes per processor busy beside it, ``--disturb stops``
-halts processes of the tests for half a second at random moments, which ``--seed N`` chooses,
-``--disturb busy,stops`` does both. A test that fails then and not otherwise judges the machine, not
-the program.
+halts processes of the tests for half a second at random moments, which ``--seed N`` chooses, and
+``--disturb busy,stops`` does both. A test that fails then and not otherwise judges the machine,
+not the program.
 """
 
 from __future__ import annotations
