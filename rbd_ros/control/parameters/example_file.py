@@ -41,9 +41,9 @@ def config_text(urdf: str, origin: str, *, joints: list[str] | None = None, rate
     robot = make_robot(model, joints or ())
     described = Described(
         model.name, robot.joints, robot.pick(model.effort_limit),
-        robot.pick(model.velocity_limit), robot.tip, origin,
+        robot.pick(model.velocity_limit), robot.tip, origin, rate,
         _closed(robot) if model.loops else None, doubts)
-    return parameter_file(described, rate=rate, choices=choices, everything=everything)
+    return parameter_file(described, choices=choices, everything=everything)
 
 
 def _closed(robot: Robot) -> dict[str, float]:

@@ -62,7 +62,7 @@ CHOICES: Mapping[str, tuple[str, Mapping[str, str]]] = {
 
 class Described(NamedTuple):
     """
-    What a description says of a robot.
+    What is known of a robot, nearly all of it from its description.
 
     :param robot: its name.
     :param joints: controlled joints, in the order of the commands.
@@ -70,6 +70,7 @@ class Described(NamedTuple):
     :param velocity: velocity limit of each, rad/s; 0 or infinite: not described.
     :param tip: last frame of the chain.
     :param origin: where the description came from.
+    :param rate: of joint_states, Hz.
     :param assembly: of a robot with closed loops, a position that closes them, by joint.
     :param doubts: what is doubtful.
     """
@@ -80,17 +81,17 @@ class Described(NamedTuple):
     velocity: Sequence[float]
     tip: str
     origin: str
+    rate: float
     assembly: Mapping[str, float] | None = None
     doubts: Sequence[str] = ()
 
 
-def parameter_file(of: Described, *, rate: float = 500.0,
-                   choices: Mapping[str, str] | None = None, everything: bool = False) -> str:
+def parameter_file(of: Described, *, choices: Mapping[str, str] | None = None,
+                   everything: bool = False) -> str:
     """
     Return the text of a parameter file for a real robot.
 
-    :param of: what is described.
-    :param rate: of joint_states, Hz.
+    :param of: what is known of it.
     :param choices: answers that are known already, by parameter.
     :param everything: whether every other parameter follows, as a comment with its default.
     :raises SettingError: for an answer that does not exist, or a rate out of bounds.
@@ -100,13 +101,13 @@ def parameter_file(of: Described, *, rate: float = 500.0,
         if answer not in CHOICES[name][1]:
             raise SettingError(f'{name} must be one of {", ".join(CHOICES[name][1])}, got '
                                f'"{answer}"')
-    reason = PARAMETERS['nominal_rate'].refusal(rate)
+    reason = PARAMETERS['nominal_rate'].refusal(of.rate)
     if reason:
         raise SettingError(reason)
     parts = [_header(of.robot, of.origin, of.doubts),
              *(_choice(name, chosen.get(name)) for name in CHOICES),
              _joints(of.joints, of.effort, of.velocity),
-             *([_assembly(of.assembly)] if of.assembly else []), _rates(rate), _rest(of.tip)]
+             *([_assembly(of.assembly)] if of.assembly else []), _rates(of.rate), _rest(of.tip)]
     text = '\n'.join(parts)
     return text + _others(text) if everything else text
 
