@@ -81,6 +81,9 @@ def test_every_replacement_is_continuous_and_answered_once(seed, goals):
         if then == CANCEL:
             story.cancel()
             story.run(pause)
+            if pause > 0.1:  # else the next one comes while it brakes
+                story.run(0.2)
+                assert not story.rig.state[1].any()
             expected.append((Status.CANCELED, ResultCode.SUCCESSFUL))
         elif then == PREEMPT:
             expected.append((Status.ABORTED, ResultCode.INVALID_GOAL))
