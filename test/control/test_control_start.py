@@ -27,7 +27,7 @@ from rbd_ros.control.interface.causes import Cause
 from rbd_ros.control.interface.events import Joints, Kind, NONE, Result, Structure
 from rbd_ros.control.interface.words import LoadWord
 from rbd_ros.control.load.load import Load
-from rbd_ros.control.monitors.start import passes_start, Start, StartLimits
+from rbd_ros.control.monitors.start import Start, StartLimits
 from rbd_ros.control.texts import gravity_that_fits, load_text
 
 pytestmark = pytest.mark.slow
@@ -160,8 +160,7 @@ class Checked:
 
     def take(self, now):
         """Take one state; returns whether torque may begin."""
-        return passes_start(self.x, self.p, None, self.load, self.joints, self.structure, self.y,
-                            now)
+        return self.x.passes(self.p, None, self.load, self.joints, self.structure, self.y, now)
 
     def refusal(self, *q):
         """Return what is said against positions."""

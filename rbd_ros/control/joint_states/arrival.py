@@ -29,10 +29,10 @@ from rbd_ros.compiler.records import group, Record
 from rbd_ros.control.interface.events import Event, Joints, NEVER, NOBODY, Result, Structure, tell
 from rbd_ros.control.interface.words import ArrivalWord
 from rbd_ros.control.joint_states.acceptance import (
-    accept, Repeats, restart_repeats, store, tell_accepted)
+    accept, count_repeats, find_velocities, Repeats, restart_repeats, store, tell_accepted)
 from rbd_ros.control.joint_states.ages import Freshness, observe
 from rbd_ros.control.joint_states.motion import (
-    fill_motion, is_refused, JointMotion, MotionLimits, restart_motion)
+    collect_mismatch, fill_motion, is_refused, JointMotion, MotionLimits, restart_motion)
 from rbd_ros.control.joint_states.sources import (
     AgeLimits, bounded, fill_ages, forget_ages, gather, give_reason, is_moment, is_time, reject,
     restart_source, Sources)
@@ -155,7 +155,7 @@ def arrive(x: States, joints: Joints, u: Event, structure: Structure, p: StateLi
         return Arrival.REJECTED
     arrival = _check_age(x, joints, u, structure, p.ages, y, k)
     if arrival != Arrival.REJECTED:
-        accept(x.sources, x.motion, x.repeats, joints, u, structure, p.ages, p.motion, k)
+        _accept(x, joints, u, structure, p, k)
         tell_accepted(x.sources, x.motion, y)
     if arrival > Arrival.PROBE:
         store(x.sources, x.motion, joints, u, structure)
@@ -288,6 +288,17 @@ def _check_age(x: States, joints: Joints, u: Event, structure: Structure, p: Age
         return Arrival.PRESCRIBED
     _count_state(x, joints, u, structure, p)
     return Arrival.STATE
+
+
+def _accept(x: States, joints: Joints, u: Event, structure: Structure, p: StateLimits,
+            k: int) -> None:
+    """Take what a plausible message says of the motion."""
+    silent = find_velocities(x.sources, x.motion, u, structure, p.ages, k)
+    collect_mismatch(x.motion, x.sources, joints, structure, p.motion, k)
+    if x.sources.driven > 0.0:
+        joints.differenced = 1.0 if silent else 0.0
+        count_repeats(x.repeats, joints, x.motion.moved, x.motion.step, x.motion.elapsed)
+    accept(x.sources, x.motion, joints, u, structure, k)
 
 
 def _tell_leaps(x: Sources, p: AgeLimits, y: Result, k: int) -> None:
