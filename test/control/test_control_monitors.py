@@ -277,6 +277,27 @@ def test_motion_watch_bears_a_motion_that_is_wanted():
     assert watch.check(0.6, (0.39, 0.0)).startswith('a moved 0.51 rad within 0.6 s')
 
 
+@pytest.mark.parametrize('way, wrong', [(-1.0, False), (1.0, True)])
+@pytest.mark.parametrize('bounds', [{'distance': 0.3}, {'gained': 0.2}])
+def test_a_barrier_may_push_a_joint_out_of_its_zone(bounds, way, wrong):
+    """A joint that starts in the zone of a limit is pushed inside; the other way is a fault."""
+    watch = FirstMotion(**{'distance': 1e9, 'acceleration': 1e9} | bounds)
+    watch.p.zone_lower[:], watch.p.zone_upper[:] = -1.0, 1.0
+    watch.x.arm(watch.p, 0.0, [1.05, 0.0], [0.0, 0.0])
+    found = [watch.check(0.01 * k, (1.05 + 0.01 * k * way, 0.0), (way, 0.0))
+             for k in range(1, 40)]
+    assert any(found) is wrong
+
+
+def test_what_moved_at_the_start_may_go_on_moving():
+    """Velocity counts as far as it is gained; one state alone is noise."""
+    watch = FirstMotion(gained=0.2, acceleration=1e9)
+    watch.x.arm(watch.p, 0.0, [0.0, 0.0], [0.5, 0.0])
+    said = [watch.check(0.01 * k, qd=(speed, 0.0))
+            for k, speed in enumerate([0.65, 0.75, 0.65, 0.75, 0.75], 1)]
+    assert said[:4] == [''] * 4 and 'by itself' in said[4]
+
+
 def test_motion_watch_ends():
     """After its duration the robot may move as it likes."""
     watch = FirstMotion(watch_time=0.5)
