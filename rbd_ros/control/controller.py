@@ -30,10 +30,11 @@ from rbd_ros.control.interface.results import GoalError, ResultCode
 from rbd_ros.control.interface.words import FlowWord, SessionWord
 from rbd_ros.control.parameters.settings import Settings
 from rbd_ros.control.references.goals import Tolerances
-from rbd_ros.control.references.joint_intake import JointIntake
+from rbd_ros.control.references.joint_intake import JointIntake, point_limits
 from rbd_ros.control.references.joint_requests import Streamed
 from rbd_ros.control.references.targets import TaskIntake
 from rbd_ros.control.references.trajectory import check_speed, check_times, Knots
+from rbd_ros.control.step.admission import admit_goal, Gate
 from rbd_ros.control.step.requests import (
     admit_reference, answer_request, answer_stop, ask_stop, blame, Session)
 from rbd_ros.control.stepping import Array, Stepping
@@ -69,6 +70,7 @@ class Controller(Stepping):
                  ) -> None:
         super().__init__(settings, kernels, publish, backend)
         robot, references = settings.robot, self.x.references
+        self._point_limits = point_limits(settings)
         #: set that will be in force once the posted requests have run
         self.accepted = settings
         #: what was asked for last, and its answer
@@ -79,10 +81,7 @@ class Controller(Stepping):
         self.changes = 0
         #: makes messages trajectories and set-points
         self.joint_intake = JointIntake(
-            references.joint, self.feeder, lower=robot.pick(robot.model.lower),
-            upper=robot.pick(robot.model.upper), continuous=robot.continuous,
-            joints=robot.spoken(), speed=settings.velocity_limits.tolist(),
-            acceleration=settings.joints('reference.acceleration').tolist(),
+            references.joint, self.feeder, self._point_limits, robot.spoken(),
             linear=settings.flag('reference.linear'))
         self._task_intake = TaskIntake(references.task, self.p.references.task)
         #: s by which a trajectory may come too late to the loop
@@ -147,8 +146,7 @@ class Controller(Stepping):
         self.changes += 1
         self.settings = self.speaker.settings = settings.with_structure_of(self.settings)
         self._fill(self.settings)
-        self.joint_intake.speed[:] = self.settings.velocity_limits
-        self.joint_intake.acceleration[:] = self.settings.joints('reference.acceleration')
+        self._point_limits.memory[:] = point_limits(self.settings).memory
         self.snapshots.divider = self.settings.report_divider
         self._step(Kind.PARAMETERS, now, steady)
 
@@ -212,6 +210,19 @@ class Controller(Stepping):
     def goal(self) -> Hashable | None:
         """Return the key of the active goal; None: there is none."""
         return self._goals.get(int(self.x.references.joint.goal.active))
+
+    def admit_goal(self) -> str:
+        """
+        Return the mode to which a goal has to switch; nothing: it is taken as things are.
+
+        :raises GoalError: if none is taken.
+        """
+        gate = Gate({})
+        admit_goal(gate, self.x, self.p)
+        if gate.word:
+            raise GoalError(ResultCode.INVALID_GOAL, self.speaker.text(
+                int(gate.word), NOBODY, gate.a, 0.0, 0.0))
+        return self._modes[int(self.p.goal_mode)] if gate.switches else ''
 
     def check_points(self, knots: Knots) -> None:
         """
