@@ -29,8 +29,8 @@ from rbd_ros.control.interface.words import SupervisorWord
 from rbd_ros.control.monitors.guards import check_dead_man, DeadMan, is_alive, press, Refusals
 from rbd_ros.control.monitors.monitors import (
     begin_watch, changed_law, check_plausible, check_watch, first_beyond, MonitorParameters,
-    MotionWatch, Plausible, restart_plausible, Watch)
-from rbd_ros.control.numerics.patience import is_calm, Patience, runs_out
+    MotionWatch, Plausible, Watch)
+from rbd_ros.control.numerics.patience import Patience
 from rbd_ros.control.parameters.given import WINDOW
 from rbd_ros.control.supervisor.states import StateCode
 from rbd_ros.control.torque.torque_records import Doing
@@ -63,7 +63,7 @@ def spoken(word, joint, a, b, c):
 def test_good_samples_among_bad_ones_reset_nothing(pattern, expected):
     """Three of four, two of four and one of four bad samples are all found; noise is not."""
     patience = Patience({}).plain()
-    found = [runs_out(patience, 0.02, 50.0 + k * PERIOD, pattern[k % len(pattern)])
+    found = [patience.runs_out(0.02, 50.0 + k * PERIOD, pattern[k % len(pattern)])
              for k in range(4000)]
     assert (found.index(True) if any(found) else None) == expected
 
@@ -71,11 +71,11 @@ def test_good_samples_among_bad_ones_reset_nothing(pattern, expected):
 def test_calm_comes_back_when_all_is_forgotten():
     """What looks no more while all is calm may begin only when nothing is left in the counter."""
     patience = Patience({}).plain()
-    assert is_calm(patience)
+    assert patience.is_calm()
     for k in range(10):
-        runs_out(patience, 0.02, k * PERIOD, 1)
-    assert not is_calm(patience)
-    calm = [not runs_out(patience, 0.02, k * PERIOD, 0) and is_calm(patience)
+        patience.runs_out(0.02, k * PERIOD, 1)
+    assert not patience.is_calm()
+    calm = [not patience.runs_out(0.02, k * PERIOD, 0) and patience.is_calm()
             for k in range(10, 60)]
     assert calm.index(True) in (40, 41)  # 10 ms of excess drain in 40 ms
     assert all(calm[41:])
@@ -93,7 +93,7 @@ def test_what_a_counter_remembers(story, spent):
     """A gap counts for the sample before it, and no more than the patience is remembered."""
     patience = Patience({}).plain()
     for now, bad, wrong in story:
-        assert runs_out(patience, 0.05, now, bad) is wrong, now
+        assert patience.runs_out(0.05, now, bad) is wrong, now
     assert patience.spent == pytest.approx(spent)
 
 
@@ -223,7 +223,7 @@ def test_sensors_that_are_not_plausible(what):
     assert watched.look(**state) == (False, [])
     assert watched.look(dt=0.049, **state) == (False, [])
     assert (cause, text) in watched.look(dt=0.001, **state)[1]
-    restart_plausible(watched.plausible)
+    watched.plausible.reset()
     assert watched.look(**state) == (False, [])
 
 
