@@ -14,40 +14,17 @@
 
 """Barriers before joint limits: what they add, and where their zones are."""
 
-import math
 from pathlib import Path
 
 import numpy as np
-import pytest
 
 from rbd_ros import load_urdf
 from rbd_ros.control.kernels.barriers import Barrier, guard
 from rbd_ros.control.laws.notices import notices
+from rbd_ros.control.monitors.monitors import fill_monitors, MonitorParameters, MotionWatch
 from rbd_ros.control.parameters.settings import Settings
 from rbd_ros.control.parameters.table import defaults
 from rbd_ros.control.robot import make_robot
-
-DAMPER = Barrier(lower=[-1.0], upper=[1.0], margin=[0.1], stiffness=[0.0], damping=[5.0],
-                 speed=[math.inf], speed_damping=[0.0], limit=[50.0])
-
-
-@pytest.mark.parametrize('q, qd, expected', [
-    (0.95, 2.0, -5.0), (0.95, -2.0, 0.0),        # half way into the zone: 5 * 0.5 * 2
-    (-0.95, -2.0, 5.0), (-0.95, 2.0, 0.0),
-    (1.2, 2.0, -10.0), (-1.2, -2.0, 10.0),       # beyond the limit the depth stays 1
-    (1.2, -2.0, 0.0), (-1.2, 2.0, 0.0),
-    (0.89, 2.0, 0.0), (-0.89, -2.0, 0.0)])       # before the zone
-def test_barrier_damps_motion_into_a_limit_only(q, qd, expected):
-    """The damper acts on the way in, in proportion to the depth, and lets the way out free."""
-    torque, = guard([q], [qd], [3.0], [3.0], DAMPER)
-    assert torque - 3.0 == pytest.approx(expected, abs=1e-12)
-
-
-def test_barrier_spring_pushes_back_from_both_limits():
-    """Half way into the zone of 0.1 rad, 100 N.m/rad push with 5 N.m, outwards never."""
-    spring = DAMPER._replace(stiffness=[100.0], damping=[0.0])
-    assert guard([0.95], [0.0], [3.0], [3.0], spring)[0] - 3.0 == pytest.approx(-5.0)
-    assert guard([-0.95], [0.0], [3.0], [3.0], spring)[0] - 3.0 == pytest.approx(5.0)
 
 
 def settings_of(name, **values):
@@ -82,3 +59,17 @@ def test_zones_never_meet():
                           np.full(n, np.inf), np.full(n, 10.0), np.full(n, 100.0))
         torque = guard(middle, np.zeros(n), np.ones(n), np.full(n, 3.0), barrier)
         np.testing.assert_array_equal(torque, 3.0)
+
+
+def test_the_watch_of_a_start_knows_the_same_zones():
+    """Where a barrier pushes a joint as it starts, its motion inside is wanted."""
+    settings = settings_of('mimic_gripper.urdf')
+    model, margins = settings.robot.model, settings.barrier_margins
+    lower, upper = (np.array(settings.robot.pick(x)) for x in (model.lower, model.upper))
+    sizes = {'n': len(lower), 'm': len(lower)}
+    watch, bounds = MotionWatch(sizes).plain(), MonitorParameters(sizes).plain()
+    fill_monitors(bounds, settings.given)
+    for q, pushed in ((lower + 0.9 * margins, 1.0), (lower + 1.1 * margins, 0.0),
+                      (upper - 1.1 * margins, 0.0), (upper - 0.9 * margins, -1.0)):
+        watch.arm(bounds, 0.0, q, np.zeros_like(q))
+        np.testing.assert_array_equal(watch.pushed, pushed)

@@ -71,11 +71,8 @@ def restart_repeats(x: Repeats, joints: Joints) -> None:
 
     :param joints: none of which repeats itself from now on.
     """
-    x.learning = 1.0
-    for c in range(len(x.last)):
-        joints.repeated[c], joints.unusual[c] = 0.0, 0.0
-        x.last[c], x.time[c], x.turns[c] = 0.0, 0.0, 0.0
-        x.times[c], x.alone[c], x.coarse[c] = 0.0, 0.0, 0.0
+    x.reset()
+    joints.repeated[:] = joints.unusual[:] = 0.0
 
 
 def count_repeats(x: Repeats, joints: Joints, moved: Vector, step: Vector,

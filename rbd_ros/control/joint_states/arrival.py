@@ -37,8 +37,7 @@ from rbd_ros.control.joint_states.sources import (
     AgeLimits, bounded, fill_ages, forget_ages, gather, give_reason, is_moment, is_time, reject,
     restart_source, Sources)
 from rbd_ros.control.joint_states.timeliness import (
-    comes_in_time, count_state, Delays, Punctual, Rate, restart_delays, restart_punctual,
-    restart_rate)
+    comes_in_time, count_state, Delays, Punctual, Rate, restart_delays, restart_rate)
 from rbd_ros.control.joint_states.words import mask
 from rbd_ros.control.numerics.places import place_of
 from rbd_ros.control.parameters.given import Inputs
@@ -100,16 +99,13 @@ def restart_states(x: States, joints: Joints, p: StateLimits) -> None:
     give_reason(x.sources.reason, 0, NOBODY, 0.0, 0.0, 0.0)
     x.sources.told_unstamped, x.sources.told_ahead, x.sources.told_doubled = 0.0, 0.0, 0.0
     x.sources.told_unreadable, x.sources.told_too_many = 0.0, 0.0
-    for j in range(len(joints.until)):
-        x.sources.told_velocity[j] = 0.0
-    for c in range(len(x.sources.seen)):
-        x.sources.seen[c] = 0.0
+    x.sources.told_velocity[:] = x.sources.seen[:] = 0.0
     forget_ages(x.sources, joints)
     joints.effort_known = 0.0
     restart_rate(x.rate, joints)
     restart_motion(x.motion, joints)
     restart_repeats(x.repeats, joints)
-    restart_punctual(x.punctual)
+    x.punctual.reset()
     restart_delays(x.delays, p.ages.state_timeout)
 
 

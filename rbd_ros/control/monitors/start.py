@@ -37,7 +37,7 @@ from rbd_ros.control.kernels.declared import StopKernel
 from rbd_ros.control.laws.stops import find_gravity
 from rbd_ros.control.load.load import Load
 from rbd_ros.control.numerics.medians import (
-    halve, is_full, is_wanted, median, restart_samples, ROOM, row_median, SampleCount, thin_out)
+    halve, is_full, is_wanted, median, ROOM, row_median, SampleCount, thin_out)
 from rbd_ros.control.numerics.places import place_of
 from rbd_ros.control.parameters.given import Inputs, torque_limits
 
@@ -96,8 +96,8 @@ class Start(Record):
         self.passed = 0.0
         self.states = 0.0
         self.torque_known = 0.0
-        restart_samples(self.interval_count)
-        restart_samples(self.effort_count)
+        self.interval_count.reset()
+        self.effort_count.reset()
 
     def passes(self, p: StartLimits, kernel: StopKernel, load: Load, joints: Joints, s: Structure,
                y: Result, now: float) -> bool:

@@ -76,7 +76,6 @@ class RobotNumbers(Record):
     loops: bool = field('', '', 'whether it has closed loops')
     solves: bool = field('', '', 'whether its passive joints are solved from the others')
     sensor: bool = field('', '', 'whether it has a force-torque sensor')
-    sensor_at_tip: bool = field('', '', 'whether that is fixed to the link of the tip')
     reach: float = field('', 'm', 'that no posture takes the tip beyond')
     modes: int = field('', '', 'how many modes there are')
     comply: int = field('', '', 'mode of the springs at the tip')
@@ -119,9 +118,7 @@ def numbers_of(robot: Robot) -> RobotNumbers:
     """
     model, pick = robot.model, robot.pick
     x = RobotNumbers({'n': len(robot.joints), 'm': model.nv})
-    frame = model.frame
     x.loops, x.solves, x.sensor = bool(model.loops), bool(robot.assembly), bool(robot.sensor)
-    x.sensor_at_tip = x.sensor and frame(robot.sensor).body == frame(robot.tip).body
     x.reach = min(robot.reach, NONE)
     x.continuous[:], x.inertia[:] = robot.continuous, robot.damped_inertia
     x.usual_inertia[:], x.tip_inertia[:] = robot.usual_inertia, robot.tip_inertia

@@ -24,11 +24,11 @@ from rbd_ros.compiler.procedure import Matrix, Vector
 from rbd_ros.control.interface.events import Event, NOBODY, Result, tell
 from rbd_ros.control.interface.words import FlowWord, ReferenceWord
 from rbd_ros.control.joint_states.diagnosis import diagnose
-from rbd_ros.control.joint_states.timeliness import restart_delays, restart_punctual
+from rbd_ros.control.joint_states.timeliness import restart_delays
 from rbd_ros.control.laws.design import design, note_filter
 from rbd_ros.control.laws.law_records import LawCode
 from rbd_ros.control.load.load import restart_load
-from rbd_ros.control.monitors.monitors import begin_watch, restart_plausible
+from rbd_ros.control.monitors.monitors import begin_watch
 from rbd_ros.control.numerics.places import place_of
 from rbd_ros.control.observers.standstill import restart_standstill
 from rbd_ros.control.references.joint_reference import rest_joint_reference, start_joint_reference
@@ -144,14 +144,14 @@ def _enter_ramping_in(x: State, p: Parameters, k: Kernels, w: Work, y: Result) -
     if x.command.supervisor.recovered.causes > 0.0:  # it may have been lost between two states
         tell(y, FlowWord.RECOVERS, NOBODY, 0.0, 0.0, 0.0)
     note_filter(x.design, p.design, x.joints.differenced)
-    restart_punctual(x.states.punctual)  # what comes after a loss counts, not what came before
+    x.states.punctual.reset()  # what comes after a loss counts, not what came before
     enter_law(x, p, k, w)
     x.observer.restart()
     x.contact.restart()
     x.way_back.forget()
     restart_standstill(x.standstill)
     begin_watch(x.watch, p.monitors, x.now, w.doing.q, w.doing.qd)
-    restart_plausible(x.plausible)
+    x.plausible.reset()
 
 
 def _enter_holding(x: State, p: Parameters, w: Work) -> None:
