@@ -30,7 +30,7 @@ from rbd_ros.compiler.language.whole import finite, maximum, minimum, where
 from rbd_ros.compiler.procedure import Vector
 from rbd_ros.compiler.records import field, group, Record
 from rbd_ros.control.interface.events import NONE
-from rbd_ros.control.modes import Follows, JOINT_SPRINGS, Mode, TIP_SPRINGS
+from rbd_ros.control.modes import Follows, JOINT_SPRINGS, Mode, Takes, TIP_SPRINGS
 from rbd_ros.control.parameters.shaping import usual_masses
 from rbd_ros.control.parameters.springs import fitting_damping, SpringCase, usual_stiffness
 from rbd_ros.control.parameters.table import PARAMETERS
@@ -85,6 +85,7 @@ class RobotNumbers(Record):
     law: Vector = field(str(MODES_AT_MOST), '', 'of each mode, see LawCode')
     own: Vector = field(str(MODES_AT_MOST), '', 'which law function it has, from 0')
     follows: Vector = field(str(MODES_AT_MOST), '', '1 if it follows references of the joints')
+    takes: Vector = field(str(MODES_AT_MOST), '', '1 if these are taken from outside')
     spring: Vector = field(str(MODES_AT_MOST), '', 'place in own of its stiffness; -1: none', -1.0)
     damper: Vector = field(str(MODES_AT_MOST), '', 'place in own of its damping', -1.0)
     continuous: Vector = field('n', '', '1 for joints that turn without end')
@@ -146,6 +147,7 @@ def _take_modes(x: RobotNumbers, modes: dict[str, Mode], joints: int) -> None:
     x.fitting = list(modes).index(JOINT_SPRINGS.name)
     for k, mode in enumerate(modes.values()):
         x.law[k], x.follows[k] = mode.code, mode.follows is Follows.JOINTS
+        x.takes[k] = Takes.TRAJECTORY in mode.takes
         x.own[k] = own.index(mode) if mode in own else 0
         if mode.spring is not None:
             x.spring[k], x.damper[k] = (

@@ -55,7 +55,7 @@ def admit_goal(gate: Gate, x: State, p: Parameters) -> None:
     gate.word, gate.a, gate.switches = 0.0, state, False
     if not is_working(x.command.supervisor):
         gate.word = _idle_word(x.command.supervisor)
-    elif not x.laws.tracks():
+    elif not (p.takes and x.laws.tracks()):
         gate.a = x.mode
         gate.switches = p.goal_mode >= 0.0 and state == StateCode.RUNNING
         if not p.goal_mode >= 0.0:

@@ -108,6 +108,7 @@ class Parameters(Record):
 
     mode: float = field('', '', 'place of the mode among all modes')
     modes: float = field('', '', 'how many modes there are')
+    takes: bool = field('', '', 'whether the mode takes references of the joints from outside')
     goal_mode: float = field('', '', 'place of the mode to which goals switch; -1: none')
     structure: Structure = group(Structure)
     states: StateLimits = group(StateLimits)
@@ -157,6 +158,7 @@ def fill_parameters(p: Parameters, g: Inputs) -> None:
     :param g: what was given.
     """
     p.mode, p.modes, p.goal_mode = g.values.mode, g.robot.modes, g.values.goal_mode
+    p.takes = g.robot.takes[int(g.values.mode)] > 0.0
     fill_motion(p.states.motion, g)
     fill_command(p.command, g)
     fill_monitors(p.monitors, g)
