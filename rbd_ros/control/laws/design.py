@@ -65,6 +65,11 @@ _OBSERVED = 0.6
 #: the same for the brake, which extrapolates velocities by the delay
 _BRAKED = 0.45
 
+#: largest stiffness of a barrier times the delay of its loop over its damping: a spring that
+#: answers later than damping over stiffness gives more than its damper takes, whatever it pushes;
+#: before a quarter of its depth, where the damper has no more than that share
+_SOFT = 0.25
+
 #: share of the product of its stiffness and damping that the integral of a soft hold may have
 _INTEGRAL = 0.25
 
@@ -97,6 +102,7 @@ class Design(Record):
     ahead: float = field('', 's', 'by which stops and holds extrapolate positions; 0: they do not')
     free_damping: Vector = field('n', 'N.m.s/rad or N.s/m', 'damping of a robot that is guided')
     brake_damping: Vector = field('n', 'N.m.s/rad or N.s/m', 'damping of a stop')
+    barrier_stiffness: Vector = field('n', 'N.m/rad or N/m', 'stiffness before a joint limit')
     barrier_damping: Vector = field('n', 'N.m.s/rad or N.s/m', 'damping before a joint limit')
     barrier_speed_damping: Vector = field('n', 'N.m.s/rad or N.s/m',
                                           'damping before a velocity limit')
@@ -126,6 +132,7 @@ class DesignLimits(Record):
                                                  'stable')
     free_damping: Vector = field('n', 'N.m.s/rad or N.s/m', 'damping of a robot that is guided')
     brake_damping: Vector = field('n', 'N.m.s/rad or N.s/m', 'damping of a stop')
+    barrier_stiffness: Vector = field('n', 'N.m/rad or N/m', 'stiffness before a joint limit')
     barrier_damping: Vector = field('n', 'N.m.s/rad or N.s/m', 'damping before a joint limit')
     barrier_speed_damping: Vector = field('n', 'N.m.s/rad or N.s/m',
                                           'damping before a velocity limit')
@@ -150,6 +157,7 @@ def fill_design(p: DesignLimits, g: Inputs) -> None:
     p.tip_inertia[:] = g.robot.tip_inertia
     p.free_damping[:] = g.values.free_damping
     p.brake_damping[:] = g.values.brake_damping
+    p.barrier_stiffness[:] = g.values.barrier.stiffness
     p.barrier_damping[:] = g.values.barrier.damping
     p.barrier_speed_damping[:] = g.values.barrier.velocity_damping
     p.stiffness[:] = g.values.stiffness
@@ -334,6 +342,10 @@ def _design_joint(x: Design, p: DesignLimits, j: int) -> None:
     x.barrier_damping[j] = _known(min(p.barrier_damping[j], most), x.barrier_damping[j])
     x.barrier_speed_damping[j] = _known(min(p.barrier_speed_damping[j], most),
                                         x.barrier_speed_damping[j])
+    most = p.barrier_stiffness[j]
+    if x.feedback_delay > 0.0:
+        most = min(most, _SOFT * x.barrier_damping[j] / x.feedback_delay)
+    x.barrier_stiffness[j] = _known(most, x.barrier_stiffness[j])
     gain = p.observer_gain[j]
     if x.feedback_delay > 0.0:
         gain = min(gain, _OBSERVED / x.feedback_delay)
