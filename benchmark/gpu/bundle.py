@@ -90,7 +90,8 @@ def pack(file: Path, robots: Sequence[str] = ()) -> None:
         arrays[f'code {number}'] = np.frombuffer(code, np.uint8)
         print(f'{" ".join(map(str, job))}: {len(about["entries"])} kernels, {about["slots"]} '
               f'slots, {len(code)} bytes, {listed[-1][-1]:.1f} s', flush=True)
-    np.savez_compressed(file, jobs=np.array(json.dumps(listed)), **arrays)
+    with file.open('wb') as written:  # of that name: NumPy would add an ending to another one
+        np.savez_compressed(written, jobs=np.array(json.dumps(listed)), **arrays)
     print(f'written: {file}, {file.stat().st_size} bytes')
 
 

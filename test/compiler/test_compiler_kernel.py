@@ -14,14 +14,12 @@
 
 """The checked call that all backends share, and the choice of a backend."""
 
-import math
 import pickle
 import warnings
 
 import numpy as np
 import pytest
 from rbd_ros.compiler import backends, compile as compile_graph, sin, trace
-from rbd_ros.errors import ShapeError
 
 
 def both(q, m):
@@ -33,40 +31,6 @@ def both(q, m):
 def kernel():
     """Return a kernel with two inputs and two outputs."""
     return compile_graph(trace(both, {'q': 2, 'm': (2, 2)}, name='both'), backend='python')
-
-
-@pytest.fixture
-def square():
-    """Return a kernel with one input and one output."""
-    return compile_graph(trace(lambda x: [a * a for a in x[::-1]], {'x': 3}), backend='python')
-
-
-@pytest.mark.parametrize('out, message', [
-    (np.zeros(2), r'out for out must be a writable float64 array of shape \(3,\), got a float64'),
-    (np.zeros(3, dtype=np.float32), r'got a float32 array of shape \(3,\)'),
-    (np.broadcast_to(0.0, 3), 'got a read-only float64 array'),
-    ([0.0, 0.0, 0.0], 'out holds 3 arrays, expected 1'),
-    ([[0.0, 0.0, 0.0]], 'must be a writable float64 array.*got list'),
-])
-def test_unfit_out_is_refused(square, out, message):
-    """An output that cannot hold the result is refused with what it is."""
-    with pytest.raises(ShapeError, match=message):
-        square([1.0, 2.0, 3.0], out=out)
-
-
-def test_bound_kernel_works_on_its_own_buffers(kernel):
-    """A bound kernel reads and writes its buffers, checks nothing, and is independent."""
-    bound, other = kernel.bind(), kernel.bind()
-    bound.inputs['q'][:] = [3.0, 4.0]
-    bound.inputs['m'][:] = np.eye(2)
-    bound()
-    other()
-    assert float(bound.outputs['e']) == 12.0
-    assert float(other.outputs['e']) == 0.0
-    assert all(a.flags.c_contiguous and a.flags.owndata for a in bound.inputs.values())
-    bound.inputs['q'][:] = math.nan
-    bound()
-    assert np.isnan(bound.outputs['tau']).all()
 
 
 def test_kernel_says_what_it_is(kernel):

@@ -33,7 +33,7 @@ from rbd_ros.compiler.native.constant_table import in_memory
 from rbd_ros.compiler.native.instructions import Lanes
 from rbd_ros.compiler.native.loader import Code
 from rbd_ros.compiler.native.modules import in_parts, PART, part_size, scalar_modules, UNROLLED
-from rbd_ros.compiler.native.target import host, Target
+from rbd_ros.compiler.native.target import host
 from sampling import examples
 
 pytest.importorskip('llvmlite', reason='llvmlite is not installed')
@@ -276,28 +276,3 @@ def test_leaves_as_results():
     graph = trace(lambda x: [x[1], 3.0, x[0], x[0] + x[1], x[1], x[0] + x[1]], {'x': 2})
     assert run(graph, [4.0, 5.0]).tolist() == [5.0, 3.0, 4.0, 9.0, 5.0, 9.0]
     assert run(graph, [4.0, 5.0], size=1).tolist() == [5.0, 3.0, 4.0, 9.0, 5.0, 9.0]
-
-
-@pytest.mark.parametrize('triple, cpu, features', [
-    ('aarch64-unknown-linux-gnu', 'neoverse-n1', '+neon'),
-    ('aarch64-unknown-linux-gnu', '', ''),
-    ('x86_64-unknown-linux-gnu', 'x86-64', '+sse2'),
-    ('x86_64-unknown-linux-gnu', 'haswell', '+avx,+avx2,+fma'),
-    ('x86_64-unknown-linux-gnu', 'skylake-avx512', '+avx,+avx2,+fma,+avx512f,+avx512dq'),
-])
-def test_code_for_other_processors(triple, cpu, features):
-    """Scalar kernel, gate and batch lower to object code for each kind of processor."""
-    from rbd_ros.compiler.native import gate
-    from rbd_ros.compiler.native.batch import batch_modules
-    program = random_program(random.Random(8), EVERY, 120)
-    graph = trace(lambda x, t: [*program(x)['y'], t, *map(sin, x)], {'x': 4, 't': ()})
-    processor = Target(triple, cpu, features)
-    assert processor.lanes == (2 if 'avx' not in features else 8 if 'avx512' in features else 4)
-    assert processor.table == triple.startswith('aarch64')
-    texts = scalar_modules(graph, gate.module(graph.inputs, graph.outputs),
-                           table=processor.table)
-    for text in [*texts, *batch_modules(graph, processor.lanes, table=processor.table)[0]]:
-        try:
-            assert processor.emit(text)[:4] == b'\x7fELF'
-        except RuntimeError:
-            pytest.skip(f'this llvmlite makes no code for {triple}')

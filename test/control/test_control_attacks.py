@@ -75,31 +75,6 @@ def test_a_burst_of_set_points_keeps_the_velocity_limits(burst):
     assert fastest(arm) < 1.08
 
 
-@pytest.mark.sampled('simulations', 2)
-@pytest.mark.parametrize('acceleration', [10.0, 20.0])
-@pytest.mark.parametrize('every', [30, 100])
-def test_random_set_points_throw_no_joint(every, acceleration):
-    """
-    Set-points all over the range, some 10 or 30 a second, on joints that are nearly parallel.
-
-    The rate limit acts at each of them. A limit per joint threw joints 1 and 3 against each
-    other at 1.5 times their velocity limits.
-    """
-    arm = Arm(mode='computed_torque', **{'reference.acceleration': [acceleration]})
-    arm.release()
-    arm.forget()
-    random, count = np.random.default_rng(1), [0]
-
-    def each(_time):
-        if count[0] % every == 0:
-            arm.set_point(LOWER + (UPPER - LOWER) * random.uniform(size=7))
-        count[0] += 1
-    arm.each = each
-    arm.run(5.0)
-    assert arm.state == 'running', arm.fault
-    assert fastest(arm) < 1.0
-
-
 @pytest.mark.parametrize('name, every, seed, acceleration', [
     ('panda', 150, 0, None), ('ur10', 400, 1, 20.0)])
 def test_far_set_points_throw_no_joint_of_known_robots(name, every, seed, acceleration):
@@ -179,18 +154,6 @@ def test_who_is_in_the_way_is_no_load():
     assert arm.state == 'holding'
     assert 'tracking error' in arm.fault
     np.testing.assert_allclose(arm.sent[-1], arm.dynamics.gravity(arm.q), atol=1e-6)
-
-
-def test_absurd_velocities_teach_no_load():
-    """A velocity at which every product overflows leaves no trace in what a stop carries."""
-    arm = Arm()
-    arm.start()
-    arm.qd = np.full(7, 1e200)
-    arm.run(0.03)
-    arm.qd = np.zeros(7)
-    arm.run(0.01)
-    assert np.isfinite(arm.load).all()
-    assert all(np.isfinite(torque).all() for torque in arm.sent)
 
 
 # -- what the torque limits cannot hold -------------------------------------------------------
@@ -274,7 +237,7 @@ def test_a_tip_that_is_far_from_its_reference_is_a_fault():
                                (6, 0.6, 'orientation of the tip: tracking error 0.8')):
         arm = Arm(POSES['forward'], mode='operational_space', tracking_limits=[100.0])
         arm.start()
-        arm.qd = np.zeros(7)
+        arm.qd = np.full(7, 0.01)  # a joint that stood against the torque would look frozen
         arm.qd[joint] = speed
         arm.run(3.0)
         assert arm.causes[0] is Cause.TRACKING

@@ -25,15 +25,6 @@ from rbd_ros.errors import ModelError
 PERIOD = 0.001
 
 
-def test_gravity_is_sent():
-    """At rest the command is g(q) once the ramp is over."""
-    arm = Arm()
-    arm.activate()
-    arm.run(1.5)
-    assert arm.state == 'running'
-    np.testing.assert_allclose(arm.sent[-1], arm.dynamics.gravity(arm.q), rtol=0, atol=1e-11)
-
-
 def test_drivers_gravity_is_not_sent():
     """A driver that adds gravity gets nothing at rest."""
     arm = Arm(driver_adds='gravity')
@@ -56,41 +47,6 @@ def test_constant_disturbance_is_observed_away():
     np.testing.assert_allclose(arm.controller.x.observer.external, arm.external, rtol=0, atol=1e-6)
 
 
-def test_a_refused_activation_leaves_a_running_robot_alone():
-    """Who activates what is active gets a reason, and no state is checked anew for that."""
-    arm = Arm()
-    arm.start()
-    before = arm.controller.x.states.sources.memory.copy()
-    assert arm.controller.activate(arm.now, arm.time)
-    np.testing.assert_array_equal(arm.controller.x.states.sources.memory, before)
-    arm.run(0.2)
-    assert arm.state == 'running' and not arm.fault
-
-
-def test_activation_meets_no_older_judgement():
-    """Re-activation begins with probes, also where the stream never stopped."""
-    arm = Arm()
-    arm.activate()
-    arm.run(1.5)
-    arm.stop(Cause.DEACTIVATED)
-    arm.run(2.0)
-    assert arm.state == 'released'
-    sent = len(arm.sent)
-    arm.activate()
-    arm.run(2 * PERIOD)
-    assert arm.state == 'probing' and len(arm.sent) == sent
-
-
-def test_reversed_effort_refuses_the_start():
-    """Measured effort of the wrong sign is a fault before any torque leaves."""
-    arm = Arm(effort_is_torque=True)
-    arm.effort = -arm.dynamics.gravity(arm.q)
-    arm.activate()
-    arm.run(0.5)
-    assert arm.state == 'fault' and not arm.sent
-    assert 'sign reversed' in arm.fault
-
-
 def test_stamps_that_jump_an_hour_ahead_are_told():
     """The clock of a driver was set: it is logged, the states are checked anew, nothing stops."""
     arm = Arm()
@@ -105,65 +61,6 @@ def test_stamps_that_jump_an_hour_ahead_are_told():
     assert told == ['stamps of joint states are 3600 s ahead: the clock that stamps was set, or '
                     'is another one. The states are checked anew']
     assert arm.controller.x.states.sources.leaps == 1
-
-
-# -- dead-man switch -------------------------------------------------------------------------
-
-
-def test_dead_man_must_be_held_before_and_while():
-    """Without the signal nothing starts; when it ends the robot brakes and holds."""
-    arm = Arm(dead_man_timeout=0.2)
-    arm.activate()
-    arm.run(0.5)
-    assert arm.state == 'probing' and not arm.sent
-    arm.controller.press(arm.time, True)
-    arm.run(0.15)
-    assert arm.state == 'ramping in'
-    arm.run(0.9)
-    assert arm.state == 'holding'
-    assert 'dead-man' in arm.fault
-
-
-def test_any_false_of_the_dead_man_stops():
-    """A switch that was let go for an instant stops, though it is pressed again at once."""
-    arm = Arm(dead_man_timeout=0.2)
-    arm.activate()
-    arm.each = lambda time: arm.controller.press(time, True)
-    arm.run(1.2)
-    assert arm.state == 'running'
-    for pressed in (True, False, True, True):
-        arm.controller.press(arm.time, pressed)
-    assert arm.state == 'braking'
-    arm.run(1.0)
-    assert arm.state == 'holding'
-    assert 'the switch was released' in arm.fault
-    assert not arm.reset()
-
-
-def test_dead_man_without_a_timeout_means_nothing():
-    """Where no switch is configured its messages change nothing."""
-    arm = Arm()
-    arm.start()
-    arm.controller.press(arm.time, False)
-    arm.run(0.1)
-    assert arm.state == 'running'
-
-
-def test_reset_needs_the_dead_man():
-    """Nothing is cleared while nobody holds the switch."""
-    arm = Arm(dead_man_timeout=0.2, ramp_time=0.02)
-    arm.controller.press(arm.time, True)
-    arm.activate()
-    arm.run(0.08)
-    assert arm.state == 'running'
-    arm.run(0.08)
-    assert arm.state == 'braking' and 'no message for 0.2 s' in arm.fault
-    arm.run(0.6)
-    assert arm.state == 'holding'
-    assert arm.reset() == 'the dead-man signal is missing'
-    assert arm.state == 'holding' and arm.causes
-    arm.controller.press(arm.time, True)
-    assert arm.reset() == '' and arm.state == 'ramping in'
 
 
 # -- bad commands -----------------------------------------------------------------------------
@@ -230,19 +127,6 @@ def test_reference_that_the_loop_refuses_counts_too():
     assert 'outside' in arm.fault
 
 
-def test_law_without_finite_torque_brakes_at_once():
-    """Velocities whose square overflows: no such torque leaves, the robot is braked."""
-    arm = Arm(mode='computed_torque')
-    arm.start()
-    before = len(arm.sent)
-    arm.qd = np.full(7, 1e200)
-    arm.run(PERIOD)
-    assert arm.state == 'braking'
-    assert arm.causes[0] is Cause.BAD_COMMAND
-    assert 'the torque of the control law is not finite' in arm.fault
-    assert np.isfinite(arm.sent[before:]).all()
-
-
 # -- robots that cannot be driven --------------------------------------------------------------
 
 
@@ -253,22 +137,6 @@ def test_a_robot_without_a_joint_to_control_is_refused_in_words():
         make_robot(load_urdf(table))
     with pytest.raises(ModelError, match='fixed_positions holds every movable joint'):
         make_robot(MODEL, fixed=dict.fromkeys(MODEL.independent_joint_names, 0.0))
-
-
-def test_a_recovery_names_what_was_lost():
-    """A gap that the state after it ends is reported with its cause, before the ramp-in."""
-    arm = Arm(ramp_time=0.1, recover_lost_state=True)
-    arm.release()
-    arm.run(0.5)
-    assert arm.state == 'running'
-    arm.controller.events.clear()
-    arm.time += 0.4                      # no message and no tick of the timer
-    arm.run(0.5)
-    events = list(arm.controller.events)
-    assert arm.state == 'running'
-    before = events[:events.index(('state', 'ramping in'))]
-    [warning] = [text for kind, text in before if kind == 'warning']
-    assert warning.startswith('recovers by itself: no fresh joint state within state_timeout')
 
 
 def test_a_recovery_is_named_before_anybody_has_looked(monkeypatch):

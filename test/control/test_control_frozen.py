@@ -217,24 +217,6 @@ def test_a_brake_that_closes_in_motion(joint, causes):
 # -- sensors with and without noise ---------------------------------------------------------------
 
 
-def test_a_joint_of_a_noisy_arm_that_repeats_itself_is_frozen():
-    """The third joint repeats its position exactly while noise was seen: the arm brakes."""
-    arm = Arm(tracking_limits=[10.0], ramp_time=0.2)
-    rng, start = np.random.default_rng(5), arm.q.copy()
-    arm.controller.post(arm.controller.activate)
-    for k in range(700):
-        q = start + 1e-5 * rng.standard_normal(7)
-        if k >= 600:
-            q[2] = start[2]
-        arm.give(q, 1e-4 * rng.standard_normal(7))
-        if k == 599:
-            assert arm.state == 'running'
-    (cause, text), = arm.controller.faults().items()
-    assert cause == Cause.FROZEN.name
-    assert 'joint_3 repeats the position 0.3 rad exactly' in text
-    assert arm.state == 'braking'
-
-
 def test_one_repeated_position_of_a_moving_joint_is_no_standstill():
     """A coarse encoder repeats itself now and then."""
     arm = Arm(mode='computed_torque', ramp_time=0.1)

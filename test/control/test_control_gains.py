@@ -20,40 +20,8 @@ from controller_rig import Arm
 import numpy as np
 import pytest
 from rbd_ros.control.laws.notices import designed, notices
-from rbd_ros.control.parameters.gains import largest_damping, largest_stiffness
 from rbd_ros.control.parameters.table import defaults
 from rbd_ros.control.parameters.validation import refusals
-
-
-def growth(stiffness: float, damping: float, period: float, delay: int) -> float:
-    """Return by how much x'' = -Kd x' - Kp x grows per period, answered some periods later."""
-    h, n = period, 2 + delay
-    A = np.eye(n, k=1)                                   # torques that wait
-    A[:2, :] = 0.0
-    A[:2, :2] = [[1.0, h], [0.0, 1.0]]
-    answer = np.zeros(n)
-    answer[:2] = -stiffness, -damping
-    if delay:
-        A[:2, 2] = 0.5 * h * h, h
-        A[-1] = answer
-    else:
-        A[:2] += np.outer([0.5 * h * h, h], answer)
-    return float(np.abs(np.linalg.eigvals(A)).max())
-
-
-@pytest.mark.parametrize('delay', [0, 1, 3, 20])
-def test_largest_gains_are_those_of_the_poles(delay):
-    """Below the bound a sampled loop settles, beyond it it grows, at any rate and delay."""
-    rng = np.random.default_rng(delay)
-    for _ in range(100):
-        h = 10.0 ** rng.uniform(-3.5, -1.5)
-        most = largest_damping(h, delay * h)
-        damping = most * rng.uniform(0.02, 0.7)
-        stiffness = largest_stiffness(damping, h, delay * h)
-        assert growth(0.9 * stiffness, damping, h, delay) < 1.0
-        assert growth(1.35 * stiffness, damping, h, delay) > 1.0
-        assert growth(1e-9 / h, 0.9 * most, h, delay) < 1.0
-        assert growth(1e-9 / h, 1.2 * most, h, delay) > 1.0
 
 
 @pytest.mark.parametrize(('values', 'words'), [
@@ -85,8 +53,8 @@ def test_gains_that_need_velocities_are_told():
     assert told.startswith('if joint states have no velocities: stiffness 30000 1/s^2 with '
                            'damping 20 1/s cannot be stable at nominal_rate 1000 Hz with '
                            'velocity_filter 0.01 s: with this damping give less than ')
-    bound = float(told.split()[-2])
-    assert growth(0.9 * bound, 20.0, 0.001, 10) < 1.0 < growth(1.35 * bound, 20.0, 0.001, 10)
+    (refused,) = refusals(stiff | {'delay': 0.01, 'velocity_filter': 0.0})
+    assert refused.split()[-2] == told.split()[-2]
     assert not any('velocities:' in text for text in notices(Arm().settings()))
 
 

@@ -16,7 +16,6 @@
 
 import math
 
-from controller_rig import Arm
 from hypothesis import given, settings, strategies as st
 import numpy as np
 import pytest
@@ -31,7 +30,7 @@ from rbd_ros.control.references.pieces import PathKind, PIECES
 from rbd_ros.control.references.references import (
     hold_references, moves, ReferenceLimits, References)
 from rbd_ros.control.references.trajectory import Knots, Trajectory
-from reference_rig import ADVANCE, JointRig, sampled, SIZES, STOP
+from reference_rig import JointRig, sampled, SIZES, STOP
 from sampling import examples
 
 DT = 0.001
@@ -240,68 +239,6 @@ def test_reversed_stream_comes_back():
     np.testing.assert_allclose(record[-1, 0], 0.0, atol=1e-9)
 
 
-def path(rng):
-    """Return a gentle path of two joints as position and velocity at a time."""
-    w, size = 2.0 * math.pi * rng.uniform(0.1, 0.4, 2), rng.uniform(0.02, 0.25, 2)
-    return lambda t: (size * (1.0 - np.cos(w * t)), size * w * np.sin(w * t))
-
-
-def demanded(send, sends, duration):
-    """
-    Return accelerations asked of joints under computed torque, and where they were.
-
-    With a right model a joint is a double integrator, and what is asked is torque by inertia.
-    """
-    rig = ready(acceleration=10.0)
-    q, qd, asked, went, k = np.zeros(2), np.zeros(2), [], [], 0
-    for step in range(round(duration / DT)):
-        now = step * DT
-        while k < len(sends) and sends[k] <= now:
-            rig.take(now, *send(now, k))
-            k += 1
-        x, v, a = rig.update(now)
-        asked.append(a + 40.0 * (v - qd) + 400.0 * (x - q))
-        qd = qd + DT * asked[-1]
-        q = q + DT * qd
-        went.append(q)
-    return np.array(asked), np.array(went)
-
-
-@pytest.mark.parametrize('seed', range(12))
-def test_stream_of_short_trajectories_is_as_smooth_as_set_points(seed):
-    """
-    At 20 to 100 Hz, with jitter, peaks and steps are at most 1.2 times those of set-points.
-
-    What is below 6 % of the acceleration limit is not compared.
-    """
-    rng = np.random.default_rng(seed)
-    at, rate, velocities = path(rng), rng.uniform(20.0, 100.0), seed % 2 == 0
-    horizon = rng.uniform(1.0, 1.7) / rate
-    stamped = bool(rng.random() < 0.5) and not velocities
-    regular = np.arange(0.0, 1.5, 1.0 / rate)
-    # A stamped message is on its way for some time.
-    jitter = rng.uniform(0.0, 0.4) / rate
-    late = min(jitter, 0.5 * horizon) if stamped else jitter
-    sends, times = regular + late * rng.random(len(regular)), regular + horizon
-    ahead = min(horizon, 0.099)
-
-    def knots(k, time):
-        q, qd = at(times[k])
-        return Knots(np.array([time]), q[None], qd[None] if velocities else None, None)
-
-    asked, went = demanded(lambda now, k: (knots(k, ahead), times[k] - ahead if stamped else now),
-                           sends, 1.5)
-    usual, _ = demanded(lambda now, k: (knots(k, 0.0), now), sends, 1.5)
-    for j in range(2):
-        assert np.abs(asked[:, j]).max() <= max(1.2 * np.abs(usual[:, j]).max(), 0.6)
-        step, usual_step = (np.abs(np.diff(x[:, j])).max() for x in (asked, usual))
-        assert step <= max(1.2 * usual_step, 0.6)
-    wanted = np.array([at(t)[0] for t in np.arange(len(went)) * DT])
-    speed = max(np.abs(at(t)[1]).max() for t in np.linspace(0.0, 1.5, 100))
-    # late by the message before, by what the next may be late, by braking, and by the law
-    assert np.abs(went - wanted).max() <= speed * (horizon + 1.0 / rate + jitter + 0.15)
-
-
 @pytest.mark.parametrize(('q', 'qd', 'qdd', 'word'), [
     (3.0000009, 0.0, 0.0, ''), (3.000002, 0.0, 0.0, 'position 3 rad of joint a is outside'),
     (-3.000002, 0.0, 0.0, 'outside'), (math.nan, 0.0, 0.0, 'finite'), (0.0, 2.0199, 0.0, ''),
@@ -448,21 +385,6 @@ def test_a_pause_longer_than_the_ring_is_caught_up(seed):
         np.testing.assert_allclose(rig.x.profile.target, sampled(trajectory, [now])[0],
                                    rtol=1e-9, atol=1e-6)
     assert rig.x.goal.active == 3.0
-
-
-def test_the_controller_goes_on_after_a_pause():
-    """Nothing runs for 90 ms amid points that are 1 ms apart; the goal is pursued all the same."""
-    arm = Arm(mode='computed_torque', state_timeout=0.15)
-    arm.start()
-    times = np.arange(1, 601) * 1e-3
-    way = np.outer(1.0 - np.cos(3.0 * times), np.full(7, 0.01))
-    ends = Tolerances(np.full((3, 7), np.inf), np.full((3, 7), np.inf), np.inf)
-    arm.controller.pursue(arm.now, arm.time, Knots(times, arm.q + way, None, None), arm.now, 'go',
-                          ends)
-    arm.run(0.1)
-    arm.time += 0.09
-    arm.run(0.05)
-    assert arm.state == 'running' and arm.controller.goal == 'go', list(arm.controller.ended)
 
 
 @pytest.mark.sampled('sweeps', 2)
@@ -628,15 +550,6 @@ def drive(rig, until, begin=0.0, offset=(0.0, 0.0)):
     return rig.goals.take('')
 
 
-def test_goal_succeeds_at_its_end():
-    """A goal that is tracked succeeds at the end of the trajectory and not before."""
-    rig = ready()
-    pursue(rig)
-    assert not drive(rig, 0.999)
-    (goal, outcome), = drive(rig, 1.001, 0.999)
-    assert (goal, outcome.status, outcome.code) == (1, Status.SUCCEEDED, 0)
-
-
 def test_path_tolerance_aborts_and_holds():
     """An error beyond the path tolerance aborts with its code and the joint's name."""
     rig = ready()
@@ -660,59 +573,6 @@ def test_goal_tolerance_waits_for_goal_time(late):
     else:
         (_, outcome), = drive(rig, 1.21, 1.2)
         assert outcome.status is Status.SUCCEEDED
-
-
-def test_cancel_holds_smoothly():
-    """A cancelled goal brakes within the reference limits and stays."""
-    rig = ready()
-    pursue(rig)
-    drive(rig, 0.5)
-    for goal, answer in ((2, ReferenceWord.NO_GOAL), (1, 0.0)):
-        rig.u.numbers[0] = goal
-        assert rig.do(Kind.CANCEL, 0.5) == answer
-    (_, outcome), = rig.goals.take('')
-    assert outcome.status is Status.CANCELED
-    record = rig.run(0.3, 0.5)
-    assert np.abs(record[:, 2]).max() <= 20.0 + 1e-9
-    np.testing.assert_array_equal(record[-1, 1], [0.0, 0.0])
-
-
-def test_new_goal_pre_empts_without_a_step():
-    """A second goal aborts the first, and the reference goes on; a set-point ends that one."""
-    rig = ready()
-    pursue(rig)
-    drive(rig, 0.5)
-    before = rig.state.copy()
-    pursue(rig, 2, now=0.5)
-    (goal, outcome), = rig.goals.take('')
-    assert goal == 1 and 'pre-empted' in outcome.text
-    assert np.abs(rig.update(0.501)[1] - before[1]).max() <= 20.0 * DT
-    with pytest.raises(GoalError, match='ended') as info:  # one that is over does not disturb
-        rig.take(10.0, Knots(np.array([1.0, 2.0]), np.zeros((2, 2)), None, None), 0.5)
-    assert info.value.code is ResultCode.OLD_HEADER_TIMESTAMP
-    assert rig.x.goal.active == 2.0
-    rig.set_point(0.6, [0.0, 0.0])
-    (goal, outcome), = rig.goals.take('')
-    assert goal == 2 and 'set-point' in outcome.text
-
-
-@pytest.mark.parametrize('bad', [math.nan, math.inf, -math.inf, 1e308, -1e308])
-def test_bad_numbers_in_the_ring_leave_the_reference_finite(bad):
-    """Whatever stands in the ring, the reference stays finite and within its limits."""
-    rig, knots = JointRig(), Knots(np.array([0.1, 0.2, 0.4]), np.full((3, 2), 0.1), None, None)
-    for path, _, view in rig.ring.walk():
-        for at in range(min(view.size, 14)):
-            rig.x.reset()
-            rig.start(0.0)
-            rig.intake.follow(rig.u, 0.0, knots, 0.0, 1, ENDLESS)
-            view.flat[at] = bad
-            rig.do(Kind.PIECES, 0.0)
-            for k in range(6):
-                rig.do(ADVANCE, 0.1 * k)
-                rig.check(0.1 * k, 0.0)
-                assert np.isfinite(rig.x.memory).all(), (path, at)
-                assert (np.abs(rig.state[1:]) <= [[2.0], [20.0]]).all(), (path, at)
-            assert 0 <= rig.x.path.first <= rig.x.path.piece <= rig.x.path.last, (path, at)
 
 
 def moving(x: References, p: ReferenceLimits, j: Joints, s: Structure, y: Result,
@@ -739,15 +599,6 @@ def test_what_moves():
         assert bool(y.answer) == expected
         assert (joints.goal.active, joints.source, tip.moving, x.task.pose_time) == (
             0, Source.HOLD, 0, NEVER)
-
-
-def test_time_that_is_none_moves_nothing():
-    """Neither NaN nor infinity as the time changes the reference."""
-    rig = ready(0.0, [1.0, 0.0])
-    before = rig.x.memory.copy()
-    for now in (math.nan, math.inf, -math.inf):
-        rig.do(ADVANCE, now)
-        np.testing.assert_array_equal(rig.x.memory, before)
 
 
 @pytest.mark.sampled('sweeps', 5)

@@ -378,11 +378,3 @@ def _hard_task():
                 joint_speed=0.5 * np.array(model.velocity_limit))
     set_barrier(task.bound, lower=model.lower, upper=model.upper, margin=0.05)
     return task
-
-
-def test_every_kernel_compiles(case):
-    """No kernel is left for the time when the controller is active."""
-    robot = case[0]
-    for name in KERNELS:
-        found = kernels(robot).compile(name).outputs['J' if name == 'contact' else 'gravity']
-        assert found.shape[-1] == len(robot.joints)

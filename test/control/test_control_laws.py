@@ -21,7 +21,6 @@ from hypothesis import given, strategies as st
 import numpy as np
 import pytest
 import rbd_ros
-from rbd_ros import compiler
 from rbd_ros.control.kernels.barriers import Barrier, guard
 from rbd_ros.control.kernels.joint_space import (
     computed_torque, damping, Friction, friction_torque, gravity_compensation, integrate_error,
@@ -80,21 +79,6 @@ def test_error_of_a_continuous_joint_is_the_short_way(q, wanted):
     assert abs(error[1]) <= math.pi + 1e-12
 
 
-def test_computed_torque_gives_linear_error_dynamics(robot):
-    """With the right model the error obeys e'' + Kd e' + Kp e = 0 at every state."""
-    n = robot.model.nv
-    for seed in range(5):
-        q, qd, qdd_ref = state(robot, seed)
-        q_ref, qd_ref, _ = state(robot, seed + 100)
-        kp, kd = np.linspace(50, 200, n), np.linspace(10, 30, n)
-        torque = computed_torque(robot.inverse_dynamics, q, qd, (q_ref, qd_ref, qdd_ref),
-                                 stiffness=kp, damping=kd, integral=np.zeros(n),
-                                 continuous=[False] * n)
-        qdd = robot.forward_dynamics(q, qd, np.array(torque))
-        residual = (qdd_ref - qdd) + kd * (qd_ref - qd) + kp * (q_ref - q)
-        np.testing.assert_allclose(residual, 0.0, atol=1e-8)  # scale of Kp e is 1e2
-
-
 def test_integral_stops_at_its_bound_and_at_saturation():
     """The integral keeps its bound and only unwinds while the torque is at a limit."""
     z = [0.0] * 4
@@ -116,28 +100,6 @@ def test_integral_removes_a_constant_error():
         qd += 1e-3 * (torque - 9.81 * math.sin(q))
         q += 1e-3 * qd
     assert q == pytest.approx(0.5, abs=1e-9)
-
-
-def test_laws_trace_to_the_same_numbers():
-    """Traced and run as straight-line code, a law gives what it gives on floats."""
-
-    def law(q, qd, ref, z):
-        torque = computed_torque(lambda q, qd, qdd: [3.0 * a + b * b for a, b in zip(qdd, qd)],
-                                 q, qd, ref, stiffness=[10.0, 20.0], damping=[1.0, 2.0],
-                                 integral=z, continuous=[True, False])
-        z = integrate_error(z, torque, gain=[1.0, 2.0], dt=0.01, limit=[0.2, 0.3],
-                            saturation=[1.0, 0.0])
-        return {'tau': gravity_compensation(qd, torque, scale=[0.5, 2.0], friction=FRICTION,
-                                            damping=[0.1, 0.2]), 'z': z}
-
-    shapes = {'q': (2,), 'qd': (2,), 'ref': (3, 2), 'z': (2,)}
-    kernel = compiler.compile(compiler.trace(law, shapes), backend='python', cache=False)
-    rng = np.random.default_rng(4)
-    for _ in range(5):
-        values = [rng.normal(size=s) for s in shapes.values()]
-        plain = law(*(v.tolist() for v in values))
-        for traced, expected in zip(kernel(*values), (plain['tau'], plain['z'])):
-            np.testing.assert_allclose(traced, expected, rtol=1e-14)
 
 
 # -- barriers ---------------------------------------------------------------------------------

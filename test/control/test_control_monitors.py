@@ -277,15 +277,6 @@ def test_motion_watch_bears_a_motion_that_is_wanted():
     assert watch.check(0.6, (0.39, 0.0)).startswith('a moved 0.51 rad within 0.6 s')
 
 
-def test_motion_watch_bears_the_push_of_a_barrier():
-    """A joint that starts near its limit is pushed away from there, and only from there."""
-    for way, wrong in ((0.9, False), (-0.9, True)):
-        watch = FirstMotion()
-        watch.p.zone_lower[0] = 0.1  # it begins at 0
-        watch.x.arm(watch.p, 0.0, [0.0, 0.0], [0.0, 0.0])
-        assert bool(watch.check(0.1, (way, 0.0))) is wrong
-
-
 def test_motion_watch_ends():
     """After its duration the robot may move as it likes."""
     watch = FirstMotion(watch_time=0.5)
@@ -312,7 +303,8 @@ def test_dead_man():
             assert said(y) == (expected if state == StateCode.RUNNING else []), time
         assert is_alive(x, p, time) is alive, time
     p.dead_man_timeout = 0.0
-    assert is_alive(x, p, 1e9)
+    press(x, p, y.plain(), 1e9, 0, StateCode.RUNNING)
+    assert is_alive(x, p, 1e9) and not said(y)
 
 
 def test_refused_references_in_a_row_are_counted():

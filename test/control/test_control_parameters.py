@@ -71,6 +71,12 @@ def test_what_ctrl_c_leaves_must_be_chosen_where_nobody_else_holds_the_robot(
     ({'realtime.cores': [2, -1]}, 'realtime.cores = -1'), ({'realtime.priority': 100}, 'outside'),
     ({'realtime.cores': [2], 'realtime.cpu': 2}, 'leave realtime.cpu out'),
     ({'gravity': [0.0, 9.81]}, '2 entries; give 3'), ({'task.axes': ['x', 'x']}, 'each once'),
+    ({'joint_impedance.stiffness': [-1.0]}, 'joint_impedance.stiffness'),
+    ({'joint_impedance.damping': [math.nan]}, 'joint_impedance.damping'),
+    ({'cartesian_impedance.linear_stiffness': []}, 'cartesian_impedance.linear_stiffness'),
+    ({'cartesian_impedance.angular_stiffness': [math.inf]}, 'impedance.angular_stiffness'),
+    ({'cartesian_impedance.damping_ratio': -0.1}, 'cartesian_impedance.damping_ratio'),
+    ({'cartesian_impedance.angular_damping': 3.0}, 'cartesian_impedance.angular_damping'),
     ({'task.axes': ['tx', 'x']}, 'each once'), ({'task.axes': [True]}, 'type string'),
     ({'payload.mass': 1.0, 'payload.inertia': [1.0, 0, 0, 1.0, 0, 9.0]}, 'for a rigid body')])
 def test_invalid_sets_are_refused_with_a_reason(changes, word):

@@ -26,7 +26,6 @@ from rbd_ros.control.interface.causes import Cause
 
 PERIOD = 0.001
 EVERY = 5  # periods between two messages
-TIMEOUT = 0.1
 
 Fields = dict[str, object]
 
@@ -231,14 +230,6 @@ def test_jump_of_the_simulated_clock_is_named(step, text):
     arm.tick()
     assert not arm.controller.working
     assert arm.fault == text
-
-
-def test_silence_under_simulated_time_is_no_jump():
-    """While the clock runs as the steady one does, missing states are missing states."""
-    arm = Arm(simulated=True)
-    arm.start()
-    arm.silence(0.2)
-    assert arm.causes == [Cause.STATE_STALE]
 
 
 def test_clock_that_jumps_back_is_seen_at_the_first_message(arm):

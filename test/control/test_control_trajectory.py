@@ -22,7 +22,7 @@ from rbd_ros.control.interface.results import GoalError, ResultCode
 from rbd_ros.control.references.goals import read_tolerances, Tolerances
 from rbd_ros.control.references.trajectory import Knots, read_points, Trajectory
 from reference_rig import NAMES as JOINTS, sampled
-from scipy.interpolate import CubicHermiteSpline, CubicSpline
+from scipy.interpolate import CubicHermiteSpline
 
 REST = (np.zeros(2), np.zeros(2), np.zeros(2))
 
@@ -68,18 +68,6 @@ def test_velocities_alone_give_hermite_cubics():
     np.testing.assert_allclose(sampled(subject, 5.0 + times), expected, atol=1e-10)
 
 
-def test_positions_alone_give_the_clamped_spline():
-    """Points without velocities are joined by the spline with continuous acceleration."""
-    rng = np.random.default_rng(3)
-    t = np.array([0.0, 0.3, 1.0, 1.4, 2.0])
-    q, start = rng.normal(size=(5, 2)), rng.normal(size=2)
-    subject = Trajectory(Knots(t[1:], q[1:], None, None), 0.0, 0.0, (q[0], start, np.zeros(2)))
-    oracle = CubicSpline(t, q, bc_type=((1, start), (1, np.zeros(2))))
-    times = np.linspace(0.0, 1.999, 50)
-    expected = np.stack([oracle(times, k) for k in range(3)], axis=1)
-    np.testing.assert_allclose(sampled(subject, times), expected, atol=1e-9)
-
-
 def test_straight_lines_if_asked():
     """The linear option draws the straight lines of joint_trajectory_controller."""
     knots = Knots(np.array([1.0, 2.0]), np.array([[1.0, 2.0], [3.0, 2.0]]), None, None)
@@ -121,18 +109,6 @@ def test_points_are_reordered_by_name():
     knots = read_points(('b', 'a'), JOINTS, [1.0], [[2.0, 1.0]], [[20.0, 10.0]], [[]])
     assert knots.q.tolist() == [[1.0, 2.0]]
     assert knots.qd.tolist() == [[10.0, 20.0]]
-
-
-@pytest.mark.parametrize(('names', 'text'), [
-    (('a', 'x'), '(unknown: x; missing: b)'), (
-        ('b',), '(missing: a); allow_partial_joints_goal lets a message leave joints out'),
-    (('a', 'b', 'b'), '(given twice: b)'), (('a', 'b', 'y', 'x'), '(unknown: y, x)')])
-def test_names_that_differ_are_told(names, text):
-    """Each kind of difference is named with its joints, and nothing else."""
-    with pytest.raises(GoalError) as info:
-        read_points(names, JOINTS, [1.0], [[0.0] * len(names)], [[]], [[]])
-    assert str(info.value).endswith(text)
-    assert info.value.code is ResultCode.INVALID_JOINTS
 
 
 DEFAULT = Tolerances(*(np.array([[x, x], [np.inf] * 2, [np.inf] * 2]) for x in (0.1, 0.01)), 0.5)

@@ -38,7 +38,7 @@ import pytest
 from rbd_ros.compiler.procedure import bind, Vector
 from rbd_ros.control.interface.causes import (
     Cause, CAUSES, is_by_operator, is_cause, is_final, is_good, is_lost, Reaction)
-from rbd_ros.control.interface.events import accuse, Event as Happening, NOBODY, NONE, Result
+from rbd_ros.control.interface.events import Event as Happening, NOBODY, NONE, Result
 from rbd_ros.control.interface.row import ContactReaction
 from rbd_ros.control.parameters.given import Inputs
 from rbd_ros.control.supervisor import answers, supervisor as procedures
@@ -47,7 +47,7 @@ from rbd_ros.control.supervisor.answers import (
 from rbd_ros.control.supervisor.due import due_now, is_finished, is_live, is_stopping
 from rbd_ros.control.supervisor.states import Due, StateCode, SupervisorState as State, Timing
 from rbd_ros.control.supervisor.supervisor import (
-    activate, advance, computed, Diagnosis, fault, fresh, hear, published, renewed, reset,
+    activate, advance, computed, Diagnosis, fault, fresh, published, reset,
     take_cause)
 from rbd_ros.control.supervisor.transitions import Condition, condition_of, Row, ROWS, Trigger
 from rbd_ros.control.torque.torque_records import fill_timing
@@ -581,59 +581,6 @@ def test_a_control_time_that_is_no_number_stops_the_robot(bad):
     assert subject.state is State.RAMPING_IN
     advance(subject.x, subject.p, subject.d, bad, subject.steady + 0.001)
     assert subject.state is State.LOST and subject.causes == {Cause.CLOCK_JUMP}
-
-
-# -- as machine code ------------------------------------------------------------------------------
-
-def any_event(x: Supervisor, p: SupervisorParameters, d: Diagnosis, u: Vector, y: Result) -> None:
-    """Call the procedure with a number: a procedure itself."""
-    if u[0] == 0.0:
-        activate(x, p, y, u[1], u[2])
-    elif u[0] == 1.0:
-        reset(x, p, y, u[1], u[2])
-    elif u[0] == 2.0:
-        accuse(y, int(u[3]), 7, 1, u[4], u[1], 0.0)
-        if u[5] > 0.0:
-            accuse(y, int(u[3]), 8, 2, u[4], u[1], 0.0)
-        hear(x, p, y, u[2])
-    elif u[0] == 3.0:
-        renewed(x, p, d, u[1], u[2], u[4])
-    elif u[0] == 4.0:
-        published(x, p, u[2], u[5] > 0.0)
-    else:
-        fresh(x, p, d, u[1], u[2], u[4], u[5] > 0.0)
-        computed(x)
-    u[6] = advance(x, p, d, u[1], u[2])
-
-
-def test_machine_code_does_what_python_does():
-    """Both have the same memory after each of many events; whatever comes, it is legal."""
-    rng, seen = random.Random(5), set()
-    for k in range(24):
-        runs = []
-        for backend in ('python', 'llvm'):
-            records = (Supervisor({}), filled(CHOICES[3 * k % len(CHOICES)]), Diagnosis({}),
-                       np.zeros(7), Result({'n': 1}))
-            runs.append((bind(any_event, *records, backend=backend), records))
-        now = 100.0
-        for _ in range(150):
-            now += rng.choice([0.001, 0.01, 0.3]) * rng.random()
-            event = [rng.choice([0, 1, 2, 3, 4, 4, *[5] * 9]), now, now,
-                     rng.choice([rng.randrange(CAUSES), Cause.OPERATOR_STOP,
-                                 *[Cause.CONTACT] * 3]),
-                     now + rng.choice([0.1, 10.0, 10.0, 10.0, -1.0]), rng.randrange(2)]
-            if rng.random() < 0.03:
-                event[rng.choice([1, 2, 4])] = rng.choice([math.nan, math.inf, -1e308])
-            for run, records in runs:
-                records[3][:6] = event
-                run()
-            for python, native in zip(*(records for _, records in runs), strict=True):
-                a, b = (getattr(each, 'memory', each) for each in (python, native))
-                np.testing.assert_array_equal(a, b, str((k, event)))
-            x = runs[0][1][0]
-            assert np.isfinite(x.memory).all() and 0.0 <= x.gain <= 1.0
-            seen.add(StateCode(int(x.state)))
-    assert seen == set(StateCode)
 
 
 # -- what is written about it ---------------------------------------------------------------------

@@ -13,10 +13,8 @@
 # limitations under the License.
 """Everything that the controller says has one code and one sentence, and stands in the docs."""
 
-import ast
 from collections import Counter
 from pathlib import Path
-import re
 
 import pytest
 
@@ -28,8 +26,6 @@ ROOT = Path(__file__).parents[2]
 WORDS = [word for table in TABLES for word in table]
 #: codes that each table may take, so that the next word of a room has a place
 RANGES = dict(zip(TABLES, (1, 100, 200, 300, 350, 370, 400, 450, 500, 600)))
-#: what no line of the step names: the other one of two, chosen by adding
-BY_PLACE = {'BEYOND_MOMENT', 'JUMPED_MOMENT', 'VELOCITIES', 'EFFORTS', 'POSITION_FAR'}
 
 
 def test_each_code_has_one_sentence():
@@ -54,30 +50,6 @@ def test_each_cause_has_its_row():
     assert not any(a != b and a.startswith(b) for a in texts for b in texts)
     order = [list(Reaction).index(cause.reaction) for cause in Cause]
     assert order == sorted(order)  # a comparison of codes tells the family
-
-
-def named_in_sources() -> dict[str, set[str]]:
-    """Return the names that the sources take from each table."""
-    found: dict[str, set[str]] = {}
-    for path in (ROOT / 'rbd_ros').rglob('*.py'):
-        if path.name not in ('words.py', 'causes.py'):
-            for node in ast.walk(ast.parse(path.read_text())):
-                if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
-                    found.setdefault(node.value.id, set()).add(node.attr)
-    for path in (ROOT / 'rbd_ros' / 'command_line' / 'ros2_control').rglob('*.c*'):
-        for table in (*TABLES, Cause):
-            prefix = re.sub('(?<!^)(?=[A-Z])', '_', table.__name__).upper()
-            names = re.findall(rf'RBD_{prefix}_([A-Z_]+)', path.read_text())
-            found.setdefault(table.__name__, set()).update(names)
-    return found
-
-
-def test_each_can_be_said():
-    """What no line of the sources names is never told: such a word or cause goes."""
-    named = named_in_sources()
-    for table in (*TABLES, Cause):
-        left = {each.name for each in table} - named[table.__name__]
-        assert left <= BY_PLACE, (table.__name__, left)
 
 
 def test_each_stands_in_the_reference():

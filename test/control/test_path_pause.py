@@ -60,43 +60,6 @@ def lead(arm, rng):
     return curve, knots, Trajectory(knots, 0.0, 0.0, (q, STILL, STILL))
 
 
-@pytest.mark.sampled('properties', 2)
-@pytest.mark.parametrize('seed', range(8))
-def test_what_is_accepted_is_followed(arm, seed):
-    """Way-points some milliseconds apart, rounded to a millimetre: the joints pass all of them."""
-    rng, c = np.random.default_rng(seed), arm.controller
-    postures, q = Postures(c.kernels['report'], arm.robot), arm.reference[0].copy()
-    here = postures.at(q)
-    times = np.cumsum(10.0**rng.uniform(-2.0, -0.7, 5))
-    path = None
-    for size in 0.3 * 0.8**np.arange(60):  # the largest that is accepted
-        p = here.p + np.round(size * rng.uniform(-1.0, 1.0, (5, 3)), 3 if size > 2e-3 else 4)
-        points = WayPoints(times, p, np.array([here.R] * 5)).after(here.p, here.R)
-        curve = Curve(points)
-        following = PathFollowing(
-            postures, path_limits(c.settings), c.settings.task_axes, curve, q)
-        try:
-            assert following.work(600.0)
-        except ValueError:
-            continue
-        path = Trajectory(following.knots, 0.0, 0.0, (q, STILL, STILL))
-        break
-    assert path is not None
-    c.take_points(arm.now, arm.time, following.knots, arm.now)
-    begin, state, off = arm.now, c.x.references.joint, []
-
-    def look(time):
-        t = time - arm.period - begin - state.path.late
-        if 0.0015 < t < curve.end:
-            off.append((np.abs(arm.reference[0] - sampled(path, t)).max(), np.linalg.norm(
-                postures.at(arm.reference[0]).p - curve.at(t).p)))
-    arm.each = look
-    arm.run(curve.end + 0.2)
-    joints, tip = np.max(off, axis=0)
-    assert joints < 1e-7 and tip < 2e-4
-    np.testing.assert_allclose(arm.reference[0], following.knots.q[-1], atol=1e-9)
-
-
 def sampled(path, t):
     """Return position of the joints at a time of a trajectory."""
     times = np.array(path.times)

@@ -18,38 +18,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from rbd_ros.control.force_torque.force_law import fill_force, ForceGains
-from rbd_ros.control.force_torque.sensor import fill_sensor, SensorLimits
 from rbd_ros.control.interface.row import INTEGERS, Parameter, STRINGS, Value
-from rbd_ros.control.joint_states.arrival import fill_states, StateLimits
-from rbd_ros.control.joint_states.motion import fill_motion, MotionLimits
-from rbd_ros.control.laws.design import DesignLimits, fill_design
-from rbd_ros.control.laws.law_records import fill_laws, LawGains
-from rbd_ros.control.laws.stops import fill_stops, StopLimits
-from rbd_ros.control.laws.way_back import fill_way_back, WayBackLimits
-from rbd_ros.control.load.load import fill_load, LoadLimits
-from rbd_ros.control.monitors.closed_loops import fill_loops, LoopLimits
-from rbd_ros.control.monitors.monitors import fill_monitors, MonitorParameters
-from rbd_ros.control.monitors.start import fill_start, StartLimits
-from rbd_ros.control.observers.contact import fill_contact
-from rbd_ros.control.observers.contact_records import ContactParameters
-from rbd_ros.control.observers.observer import fill_observer, ObserverParameters
-from rbd_ros.control.observers.standstill import fill_standstill, StandstillParameters
+from rbd_ros.control.joint_states.arrival import fill_states
 from rbd_ros.control.parameters.settings import Settings
 from rbd_ros.control.parameters.table import defaults, PARAMETERS
-from rbd_ros.control.references.references import fill_references, ReferenceLimits
-from rbd_ros.control.torque.motor import fill_motor, MotorParameters
-from rbd_ros.control.torque.torque_records import CommandLimits, fill_command
+from rbd_ros.control.step.state import fill_parameters, Parameters
 from recorded_robots import controlled_robot
-
-#: records of the parts, and what fills them with each change
-PARTS = (
-    (MotionLimits, fill_motion), (CommandLimits, fill_command), (MonitorParameters, fill_monitors),
-    (LoadLimits, fill_load), (LoopLimits, fill_loops), (DesignLimits, fill_design),
-    (LawGains, fill_laws), (StopLimits, fill_stops), (ReferenceLimits, fill_references),
-    (ObserverParameters, fill_observer), (StandstillParameters, fill_standstill),
-    (ContactParameters, fill_contact), (WayBackLimits, fill_way_back), (StartLimits, fill_start),
-    (MotorParameters, fill_motor), (SensorLimits, fill_sensor), (ForceGains, fill_force))
 
 #: parameters whose change reaches no number of the step, by who reads them instead
 OUTSIDE = {
@@ -104,7 +78,7 @@ def test_every_parameter_reaches_the_step(structural: bool,
                                           monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Settings, 'clock_offset', 5.0)  # else it changes all the time
     robot = controlled_robot('measured five-bar')
-    sizes = {'n': len(robot.joints), 'm': robot.model.nq}
+    sizes = {'n': len(robot.joints), 'm': robot.model.nq, 's': 8}
     # some count only where others have these values
     usual = defaults() | {
         'payload.mass': 1.0, 'payload.com': [0.0, 0.0, 0.1],
@@ -117,13 +91,12 @@ def test_every_parameter_reaches_the_step(structural: bool,
         'force_torque.force_bias': [1.0] * 3, 'force_torque.moment_bias': [1.0] * 3}
 
     def numbers(**values: Value) -> np.ndarray:
-        settings, found = Settings(robot, usual | values, simulated=False), []
-        # ages are filled once: the offset of the clocks is measured then
-        for kind, fill in (*PARTS, *[(StateLimits, fill_states)] * structural):
-            p = kind(sizes)
-            fill(p.plain(), settings.given.plain())
-            found.append(p.memory)
-        return np.concatenate(found)
+        given = Settings(robot, usual | values, simulated=False).given.plain()
+        p = Parameters(sizes)
+        if structural:  # ages are filled once: the offset of the clocks is measured then
+            fill_states(p.states.plain(), given)
+        fill_parameters(p.plain(), given)
+        return p.memory
     before = numbers()
     assert np.array_equal(before, numbers())  # nothing else makes a difference
     assert np.isfinite(before).all()

@@ -30,8 +30,7 @@ _TIMEOUT = patient(LIMIT)
 _LONGEST = (
     'stalls', 'robot_launch', 'make_config', 'safety_endings', 'safety_faults', 'excite_launch',
     'mujoco_arm_launch', 'mujoco_panda_launch', 'quadruped_launch', 'teach_launch',
-    'simulator_launch', 'safety_callbacks', 'mujoco_ur_launch', 'my_robot_example',
-    'dashboard_launch')
+    'simulator_launch', 'safety_callbacks', 'my_robot_example', 'dashboard_launch')
 
 #: files whose tests come last, one at a time: floods take all processors, and others beside them
 #: would measure that

@@ -15,22 +15,17 @@
 """
 The driver of an arm that MuJoCo simulates: a ROS process without any code of rbd_ros.
 
-It publishes ``joint_states`` and takes torques on ``commands``. The brakes hold until the first
-command, and do again what ``after_commands`` says when none has come for ``command_timeout``:
-'brake' closes them, 'zero' lets go, 'last' keeps the last torque. Beside what a robot tells it
-publishes the truth, every ``truth_divider`` states: ``~/truth`` (JointState: without noise, the
-velocity being the largest since the last truth, the effort that of the motors), ``~/tip``
-(PoseStamped) and ``~/force`` (WrenchStamped: what the tip exerts on the plate), all in the base.
-``~/brake`` (SetBool) closes the brakes until told otherwise, ``~/push`` (WrenchStamped, in the
-base, at the tip) pushes until the next one. Every parameter is a field of ``Options`` or of
-``PlantOptions``; an empty list means the default.
+It publishes ``joint_states`` and takes torques on ``commands``, as joint states. The brakes hold
+until the first command; when none comes any more the last torque is kept. Beside what a robot
+tells it publishes the truth, every ``truth_divider`` states: ``~/truth`` (JointState: without
+noise, the velocity being the largest since the last truth), ``~/tip`` (PoseStamped) and
+``~/force`` (WrenchStamped: what the tip exerts on the plate), all in the base. Every parameter is
+a field of ``Options`` or of ``PlantOptions``; an empty list means the default.
 
-Simulated time never runs faster than real time, and a late step is not made up for: where the
-machine stalls, the robot stands still. With ``answer_wait`` the robot also waits for a command to
-each state, for so many seconds at most, as long as the last one came: then the load of the
-machine does not look like a slow controller. With ``lockstep`` its time is that of ``/clock`` and
-of the stamps, it waits for the command that has the stamp of the state, and goes on as soon as
-that has come: the motion is the same on any machine.
+Its time is that of ``/clock`` and of the stamps. It waits for the command that has the stamp of
+the state, for ``answer_wait`` s at most as long as the last one came within ``command_timeout``,
+and goes on as soon as that has come: the motion is the same on any machine. It never runs faster
+than real time without an answer.
 """
 
 from __future__ import annotations
@@ -55,10 +50,6 @@ from rclpy.parameter import Parameter
 from rclpy.signals import SignalHandlerOptions
 from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import JointState
-from std_msgs.msg import Float64MultiArray
-from std_srvs.srv import SetBool
-
-Array = np.ndarray
 
 _SECOND = 1_000_000_000  # ns
 _ALL = 5000  # messages that are kept for who is held up
@@ -71,19 +62,13 @@ class Options:
     urdf: str = ''  # file
     rate: float = 500.0  # Hz of joint_states
     truth_divider: int = 5  # states per truth
-    command_type: str = 'float64_multi_array'  # or joint_state
-    adds: str = 'none'  # or gravity, of the robot as described
-    effort: str = 'joint'  # what sensors at the links feel; motor: zero behind brakes; none
     position_noise: float = 0.0  # rad
     position_resolution: float = 0.0  # rad
     velocity_noise: float = 0.0  # rad/s
     effort_noise: float = 0.0  # N.m
-    publish_locked: bool = True  # whether joints that are not commanded are in joint_states
     brake_delay: float = 0.0  # s from the first command until the brakes open
     command_timeout: float = 0.1  # s
-    after_commands: str = 'brake'  # or zero, last
     answer_wait: float = 0.0  # s
-    lockstep: bool = False  # commands are joint states then
     seed: int = 0
 
 
@@ -98,27 +83,17 @@ class Driver(Node):
         self._substeps = max(1, round(1.0 / (self.options.rate * plant.step)))
         self._random = np.random.default_rng(self.options.seed)
         n = len(plant.joints)
-        self._names = list(plant.joints)
-        if self.options.publish_locked:
-            self._names += self.plant.locked
+        self._names = [*plant.joints, *self.plant.locked]
         self._arrived = threading.Condition()
         self._command, self._commanded_at, self._fresh = np.zeros(n), 0.0, False
         self._opens_at = np.inf
-        self._brake_requested, self._push = False, np.zeros(6)
-        self._peak, self._ended = np.zeros(n), False
-        depth = _ALL if self.options.lockstep else 100
-        self._states = self.create_publisher(
-            JointState, 'joint_states', _ALL if self.options.lockstep else 10)
-        self._truth = self.create_publisher(JointState, '~/truth', depth)
-        self._tip = self.create_publisher(PoseStamped, '~/tip', depth)
-        self._force = self.create_publisher(WrenchStamped, '~/force', depth)
-        self._ticks = self.create_publisher(
-            Clock, '/clock', 10) if self.options.lockstep else None
-        self._stamp = Time()
-        kind = JointState if self.options.command_type == 'joint_state' else Float64MultiArray
-        self.create_subscription(kind, 'commands', self._on_command, 1)
-        self.create_subscription(WrenchStamped, '~/push', self._on_push, 1)
-        self.create_service(SetBool, '~/brake', self._on_brake)
+        self._peak, self._ended, self._stamp = np.zeros(n), False, Time()
+        self._states, self._truth = (self.create_publisher(JointState, name, _ALL)
+                                     for name in ('joint_states', '~/truth'))
+        self._tip = self.create_publisher(PoseStamped, '~/tip', _ALL)
+        self._force = self.create_publisher(WrenchStamped, '~/force', _ALL)
+        self._ticks = self.create_publisher(Clock, '/clock', 10)
+        self.create_subscription(JointState, 'commands', self._on_command, 1)
 
     def _declare(self, kind: type, **required: object) -> dict[str, object]:
         """Return the parameters of a dataclass; those that are not given keep their defaults."""
@@ -139,14 +114,11 @@ class Driver(Node):
 
     # -- what comes -----------------------------------------------------------------------------
 
-    def _on_command(self, message: Float64MultiArray | JointState) -> None:
-        if isinstance(message, JointState):
-            by_name = dict(zip(message.name, message.effort, strict=True))
-            torque = np.array([by_name[name] for name in self.plant.options.joints])
-            if self.options.lockstep and message.header.stamp != self._stamp:
-                return  # it answers a state of the past
-        else:
-            torque = np.array(message.data)
+    def _on_command(self, message: JointState) -> None:
+        by_name = dict(zip(message.name, message.effort, strict=True))
+        torque = np.array([by_name[name] for name in self.plant.options.joints])
+        if message.header.stamp != self._stamp:
+            return  # it answers a state of the past
         if torque.shape != self._command.shape or not np.isfinite(torque).all():
             self.get_logger().error(f'a command that no driver takes: {torque}')
             return
@@ -156,14 +128,6 @@ class Driver(Node):
                 self._opens_at = now + self.options.brake_delay
             self._command, self._commanded_at, self._fresh = torque, now, True
             self._arrived.notify()
-
-    def _on_push(self, message: WrenchStamped) -> None:
-        f, m = message.wrench.force, message.wrench.torque
-        self._push = np.array([f.x, f.y, f.z, m.x, m.y, m.z])
-
-    def _on_brake(self, request: SetBool.Request, answer: SetBool.Response) -> SetBool.Response:
-        self._brake_requested, answer.success = request.data, True
-        return answer
 
     # -- what the robot does --------------------------------------------------------------------
 
@@ -178,43 +142,31 @@ class Driver(Node):
                 self._publish_truth()
             count += 1
             due = max(due + period, time.monotonic() - period)  # no bursts
-            answered = self._wait_for_answer(due)
-            if answered and self.options.lockstep:
+            if self._wait_for_answer(due):
                 due = time.monotonic()
             time.sleep(max(due - time.monotonic(), 0.0))
-            self._advance(answered)
+            self._advance()
 
     def end(self) -> None:
         """End after this step."""
         self._ended = True
 
     def _wait_for_answer(self, due: float) -> bool:
-        """Wait for a command until the state's time is over, and longer if that is asked for."""
+        """Wait for a command until the state's time is over, and longer while commands come."""
         with self._arrived:
-            flowing = self.options.answer_wait > 0.0 and self._flows(time.monotonic())
-            end = due + (self.options.answer_wait if flowing else 0.0)
+            flows = time.monotonic() - self._commanded_at < self.options.command_timeout
+            end = due + (self.options.answer_wait if flows else 0.0)
             while not (self._fresh or self._ended) and (left := end - time.monotonic()) > 0.0:
                 self._arrived.wait(min(left, 0.1))  # a signal that ends the driver wakes nobody
             answered, self._fresh = self._fresh, False
             return answered
 
-    def _flows(self, now: float) -> bool:
-        return now - self._commanded_at < self.options.command_timeout
-
-    def _advance(self, answered: bool) -> None:
-        now = time.monotonic()
+    def _advance(self) -> None:
         with self._arrived:
-            torque, flows = self._command, answered or self._flows(now)
-            if not flows and self.options.after_commands == 'brake':
-                self._opens_at = np.inf  # the next command opens them again
-            opened = now >= self._opens_at
-        if not flows and self.options.after_commands == 'zero':
-            torque = np.zeros_like(torque)
-        if self.options.adds == 'gravity':
-            torque = torque + self.plant.described_gravity()
-        self.plant.brake(self._brake_requested or not opened)
+            torque = self._command
+            self.plant.brake(time.monotonic() < self._opens_at)
         for _ in range(self._substeps):
-            self.plant.step(torque, self._push)
+            self.plant.step(torque, np.zeros(6))
             self._peak = np.maximum(self._peak, np.abs(self.plant.velocity))
 
     # -- what it sends --------------------------------------------------------------------------
@@ -222,8 +174,7 @@ class Driver(Node):
     def _publish_state(self) -> None:
         o, draw = self.options, self._random.standard_normal
         q, qd = self.plant.position, self.plant.velocity
-        effort = {'joint': self.plant.joint_torque, 'motor': self.plant.motor_torque,
-                  'none': lambda: np.zeros(0)}[o.effort]()
+        effort = self.plant.joint_torque()
         q += o.position_noise * draw(q.shape)
         if o.position_resolution > 0.0:
             q = o.position_resolution * np.round(q / o.position_resolution)
@@ -231,25 +182,16 @@ class Driver(Node):
         effort = effort + o.effort_noise * draw(effort.shape)
         rest = [0.0] * (len(self._names) - len(q))
         message = JointState(name=self._names, position=[*q.tolist(), *rest],
-                             velocity=[*qd.tolist(), *rest])
-        if o.effort != 'none':
-            message.effort = [*effort.tolist(), *rest]
-        message.header.stamp = self._stamp = self._now()
-        if self._ticks is not None:
-            self._ticks.publish(Clock(clock=self._stamp))
+                             velocity=[*qd.tolist(), *rest], effort=[*effort.tolist(), *rest])
+        seconds, ns = divmod(_SECOND + round(_SECOND * self.plant.data.time), _SECOND)
+        message.header.stamp = self._stamp = Time(sec=seconds, nanosec=ns)
+        self._ticks.publish(Clock(clock=self._stamp))
         self._states.publish(message)
 
-    def _now(self) -> Time:
-        if not self.options.lockstep:
-            return self.get_clock().now().to_msg()
-        seconds, rest = divmod(_SECOND + round(_SECOND * self.plant.data.time), _SECOND)
-        return Time(sec=seconds, nanosec=rest)
-
     def _publish_truth(self) -> None:
-        stamp, tip = self._stamp, self.plant.tip()
+        tip = self.plant.tip()
         truth = JointState(name=self._names[:len(self._peak)], velocity=self._peak.tolist(),
-                           position=self.plant.position.tolist(),
-                           effort=self.plant.motor_torque().tolist())
+                           position=self.plant.position.tolist())
         self._peak[:] = 0.0
         pose, force, turn = PoseStamped(), WrenchStamped(), np.zeros(4)
         mujoco.mju_mat2Quat(turn, tip.rotation.ravel())
@@ -258,7 +200,7 @@ class Driver(Node):
         q.w, q.x, q.y, q.z = turn.tolist()
         f.x, f.y, f.z = tip.force.tolist()
         for message, publisher in ((truth, self._truth), (pose, self._tip), (force, self._force)):
-            message.header.stamp = stamp
+            message.header.stamp = self._stamp
             publisher.publish(message)
 
 

@@ -59,25 +59,15 @@ class Arm:
     more: dict[str, object] = field(default_factory=dict)  # parameters of the driver
 
 
-def _example(file: str) -> Path:
-    return robots_folder() / file
-
-
-_UR = ('shoulder_pan_joint', 'shoulder_lift_joint', 'elbow_joint', 'wrist_1_joint',
-       'wrist_2_joint', 'wrist_3_joint')
-_UR_START = (0.3, -1.2, 1.4, -1.77, -1.57, 0.3)
-
-PANDA = Arm(_example('panda_description/urdf/panda.urdf'),
+PANDA = Arm(robots_folder() / 'panda_description/urdf/panda.urdf',
             tuple(f'panda_joint{k}' for k in range(1, 8)), 'panda_hand',
             (0.2, -0.5, 0.3, -2.1, 0.2, 1.7, 0.6), (0.0, -0.3, 0.0, -2.2, 0.0, 1.9, 0.785),
             (0.45, 0.0, 0.456), {
                 'armature': [0.1] * 7, 'damping': [0.5] * 7,
                 'friction': [0.5, 0.5, 0.4, 0.4, 0.2, 0.2, 0.15]})
-UR5 = Arm(_example('ur_description/urdf/ur5_robot.urdf'), _UR, 'tool0', _UR_START)
 #: of a driver that waits for the answer to each state, on the clock of the simulation; it does so
 #: no longer when the controller has gone, and keeps the last torque
-LOCKSTEP = {'lockstep': True, 'command_type': 'joint_state', 'answer_wait': 3.0,
-            'command_timeout': 0.5, 'after_commands': 'last', 'brake_delay': 0.05}
+LOCKSTEP = {'answer_wait': 3.0, 'command_timeout': 0.5, 'brake_delay': 0.05}
 
 BUILT_IN = Arm(_ROOT / 'urdf' / 'seven_joint_arm.urdf',
                tuple(f'joint_{k}' for k in range(1, 8)), 'tool0',
@@ -136,9 +126,9 @@ class Truth:
         f = message.wrench.force
         self.forces.append((_seconds(message), np.array([f.x, f.y, f.z])))
 
-    def peak(self, since: float, until: float = np.inf) -> Array:
-        """Return the largest speed of each joint between two times."""
-        rows = [v for t, v in zip(self.times, self.peaks) if since <= t <= until]
+    def peak(self, since: float) -> Array:
+        """Return the largest speed of each joint since a time."""
+        rows = [v for t, v in zip(self.times, self.peaks) if since <= t]
         return np.max(rows, axis=0)
 
     def drop(self, since: float) -> float:

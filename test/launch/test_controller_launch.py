@@ -25,9 +25,7 @@ import launch_testing.markers
 import pytest
 from rbd_env.pace import patient
 import rclpy
-from rclpy.qos import qos_profile_sensor_data
 import rig
-from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 
 DOCS = Path(__file__).parents[2] / 'docs'
@@ -73,21 +71,6 @@ class TestController(unittest.TestCase):
         """Leave ROS as it was."""
         self.node.destroy_node()
         rclpy.shutdown()
-
-    def test_state_goes_in_and_command_comes_out(self) -> None:
-        """A JointState is published and a Float64MultiArray of its size answers it."""
-        states: list[JointState] = []
-        commands: list[Float64MultiArray] = []
-        self.node.create_subscription(
-            JointState, 'joint_states', states.append, qos_profile_sensor_data)
-        self.node.create_subscription(
-            Float64MultiArray, 'controller/commands', commands.append, 10)
-        end = time.monotonic() + patient(60.0)
-        while time.monotonic() < end and not (states and commands):
-            rclpy.spin_once(self.node, timeout_sec=0.1)
-        self.assertTrue(states, 'no joint state within a minute')
-        self.assertTrue(commands, 'no command within a minute')
-        self.assertEqual(len(commands[-1].data), len(states[-1].name))
 
     def test_names_are_those_of_the_documents(self) -> None:
         """Topics and services of the nodes are in the reference, and what is there exists."""

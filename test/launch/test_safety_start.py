@@ -26,11 +26,10 @@ from collections.abc import Iterable
 import time
 
 import arm
-from arm import GRAVITY, JOINTS, LIMIT, Q, RATE
+from arm import GRAVITY, JOINTS, Q
 from launch import LaunchDescription
 from launch_testing.actions import ReadyToTest
 import launch_testing.markers
-import numpy as np
 import pytest
 import rclpy
 import rig
@@ -95,14 +94,6 @@ class TestStart(rig.LockstepCase):
 
     # -- refusals -----------------------------------------------------------------------------
 
-    def test_a_driver_adds_is_missing(self) -> None:
-        """Without word of what the driver adds there is no configuration."""
-        client = self.client
-        self.assertEqual(client.get('driver_adds'), '')
-        client.must_set({'robot_description_file': str(arm.URDF)})
-        self.refuse(rig.CONFIGURE, 'driver_adds must be given')
-        self.assertEqual(client.lifecycle(), 'unconfigured')
-
     def test_joint_never_published(self) -> None:
         """A joint of the model that nobody publishes refuses activation, or is given."""
         def mangle(message: JointState) -> Iterable[JointState]:
@@ -118,23 +109,6 @@ class TestStart(rig.LockstepCase):
                            fixed_positions__values=[float(Q[6])])
         self.activate()
         self.wait_torque(GRAVITY[:6])
-
-    def test_effort_is_that_of_another_robot(self) -> None:
-        """A measured effort that is not the gravity of this robot refuses activation."""
-        self.driver.effort[:] = -GRAVITY
-        self.prepare_robot(effort_is_torque=True)
-        self.refuse(rig.ACTIVATE, 'sign reversed')
-
-    def test_effort_is_taken_over(self) -> None:
-        """Where the effort is a torque, the first command takes it over: the arm never drops."""
-        self.driver.effort[:] = 0.95 * GRAVITY
-        self.prepare_robot(effort_is_torque=True)
-        before = len(self.client.commands)
-        self.activate()
-        first = self.client.commands[before].effort
-        self.assertTrue((np.abs(first - 0.95 * GRAVITY) <= 2.0 * 10.0 * LIMIT / RATE).all())
-        self.client.wait_text('log', 'measured effort agrees', self.begin)
-        self.wait_torque(GRAVITY)
 
     # -- while activation waits -----------------------------------------------------------------
 

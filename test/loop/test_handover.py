@@ -21,18 +21,14 @@ and release allow; then machine code does the same in threads. Faults are plante
 
 from __future__ import annotations
 
-import ctypes
 import inspect
 from itertools import combinations
-import threading
-import time
 from types import SimpleNamespace
 
 from interleavings import Explorer, FUNCTIONS, Violation
 import numpy as np
 import pytest
-from rbd_ros.compiler.language.shared import load_acquire, store_release
-from rbd_ros.compiler.procedure import bind, bind_free, Bytes, Foreign, Matrix, Vector
+from rbd_ros.compiler.procedure import bind
 from rbd_ros.compiler.shared_words import Words
 from rbd_ros.loop import handover
 
@@ -250,199 +246,6 @@ def test_without_order_each_is_found_out(make, weak):
     """A strong processor would hide it."""
     with pytest.raises(AssertionError, match='race'):
         explore(make, weak=[weak])
-
-
-_COPY = """    for i in range(len(row)):
-        rows[k, i] = row[i]
-"""
-_TAKE = """    for i in range(len(row)):
-        row[i] = rows[k, i]
-"""
-_ADDED = '    store_release(words, _WRITTEN, written + 1)\n'
-_TAKEN = '    store_release(words, _READ, read + 1)\n'
-_OLD = '    former = exchange_acq_rel(words, _BETWEEN, ((k - _MIDDLE) & _ROW) + _FRESH)\n'
-
-
-@pytest.mark.parametrize(('make', 'changes'), [
-    (mailbox, [('store_release(words, _POSTED', 'put_i64(words, _POSTED')]),
-    (mailbox, [('store_release(words, _ANSWERED', 'put_i64(words, _ANSWERED')]),
-    (mailbox, [('load_acquire(words, _POSTED)', 'get_i64(words, _POSTED)')]),
-    (mailbox, [('load_acquire(words, _ANSWERED)', 'get_i64(words, _ANSWERED)')]),
-    (mailbox, [('load_acquire(words, _ANSWERED) ==', 'load_acquire(words, _ANSWERED) <=')]),
-    (mailbox, [('load_acquire(words, _POSTED) !=', 'load_acquire(words, _POSTED) >=')]),
-    (mailbox, [('get_i64(words, _POSTED) + 1', 'get_i64(words, _POSTED) + 2')]),
-    (mailbox, [('_POSTED, _ANSWERED = 0, 64', '_POSTED, _ANSWERED = 0, 0')]),
-    (ring, [(_ADDED, _ADDED.replace('store_release', 'put_i64'))]),
-    (ring, [(_TAKEN, _TAKEN.replace('store_release', 'put_i64'))]),
-    (ring, [('load_acquire(words, _READ)', 'get_i64(words, _READ)')]),
-    (ring, [('load_acquire(words, _WRITTEN)', 'get_i64(words, _WRITTEN)')]),
-    (ring, [(_COPY + _ADDED, _ADDED + _COPY)]),
-    (ring, [(_TAKE + _TAKEN, _TAKEN + _TAKE)]),
-    (ring, [('>= len(rows)', '> len(rows)')]),
-    (ring, [('>= len(rows)', '>= len(rows) - 1')]),
-    (ring, [('k = written & (len(rows) - 1)', 'k = (written + 1) & (len(rows) - 1)')]),
-    (ring, [('k = read & (len(rows) - 1)', 'k = read & len(rows)')]),
-    (ring, [('read + 1)', 'read + 2)')]),
-    (ring, [('get_i64(words, _LOST) + 1', 'get_i64(words, _LOST)')]),
-    (ring, [('store_release(words, _LOST', 'put_i64(words, _WRITTEN')]),
-    (latest, [(_COPY + _OLD, _OLD + _COPY)]),
-    (latest, [('former = exchange_acq_rel(words, _BETWEEN, ((k',
-               'former = load_acquire(words, _BETWEEN); store_release(words, _BETWEEN, ((k')]),
-    (latest, [('    put_i64(words, _BACK, (former + _MIDDLE) & _ROW)\n', '')]),
-    (latest, [('put_i64(words, _BACK, (former + _MIDDLE)', 'put_i64(words, _BACK, (former + 2)')]),
-    (latest, [('_MIDDLE, _LAST, _ROW = 1, 2, 3', '_MIDDLE, _LAST, _ROW = 1, 1, 3')]),
-    (latest, [('    if load_acquire(words, _BETWEEN) < _FRESH:\n        return\n', '')]),
-    (latest, [('& _ROW) + _FRESH)', '& _ROW))')]),
-    (latest, [('    put_i64(words, _FRONT, (k - _LAST) & _ROW)\n', '')]),
-    (latest, [('(own - _MIDDLE) & _ROW)\n', '((own - _MIDDLE) & _ROW) + _FRESH)\n')])])
-def test_planted_faults_are_found(make, changes):
-    """A lost order, lines in the wrong order, a wrong index or a wrong bound."""
-    with pytest.raises(AssertionError):
-        explore(make, *changes)
-
-
-# --- threads ----------------------------------------------------------------------------------
-
-# END is written by the test, DONE by the writer
-END, DONE = 0, 64
-
-
-def fill(row: Vector, k: float) -> None:
-    """Make a row that shows whether it is whole."""
-    for i in range(len(row)):
-        row[i] = k * (i + 1)
-
-
-def check(row: Vector, seen: Vector) -> None:
-    """Count rows, those that are not whole, and those that are not newer than the last."""
-    seen[0] += 1.0
-    for i in range(len(row)):
-        if row[i] != row[0] * (i + 1):
-            seen[1] += 1.0
-    if row[0] <= seen[3]:
-        seen[2] += 1.0
-    seen[3] = row[0]
-
-
-def push_all(words: Bytes, rows: Matrix, row: Vector, end: Bytes) -> None:
-    """Add rows until told to end."""
-    k = 0.0
-    while load_acquire(end, END) == 0:
-        k += 1.0
-        fill(row, k)
-        handover.push(words, rows, row)
-    store_release(end, DONE, 1)
-
-
-def pop_all(words: Bytes, rows: Matrix, row: Vector, found: Vector, seen: Vector,
-            end: Bytes) -> None:
-    """Take rows until there will be none."""
-    last = 0
-    while last == 0:
-        last = load_acquire(end, DONE)      # then once more
-        handover.pop_row(words, rows, row, found)
-        while found[0] > 0.0:
-            check(row, seen)
-            handover.pop_row(words, rows, row, found)
-
-
-def publish_all(words: Bytes, rows: Matrix, row: Vector, end: Bytes) -> None:
-    """Publish until told to end."""
-    k = 0.0
-    while load_acquire(end, END) == 0:
-        k += 1.0
-        fill(row, k)
-        handover.publish(words, rows, row)
-    store_release(end, DONE, 1)
-
-
-def take_all(words: Bytes, rows: Matrix, row: Vector, found: Vector, seen: Vector,
-             end: Bytes) -> None:
-    """Take the newest until there will be none."""
-    last = 0
-    while last == 0:
-        last = load_acquire(end, DONE)
-        handover.take_latest(words, rows, row, found)
-        if found[0] > 0.0:
-            check(row, seen)
-
-
-def ask_all(words: Bytes, letters: Vector, seen: Vector, end: Bytes, pause: Foreign) -> None:
-    """Post letters, and look at the answers, until told to end."""
-    k = 0.0
-    while load_acquire(end, END) == 0:
-        k += 1.0
-        fill(letters, k)
-        handover.post(words)
-        while not handover.is_answered(words):
-            pause()
-        if letters[0] != k + 1.0:
-            seen[2] += 1.0
-        for i in range(len(letters)):
-            letters[i] = letters[i] - (i + 1)
-        check(letters, seen)
-    store_release(end, DONE, 1)
-
-
-def answer_all(words: Bytes, letters: Vector, end: Bytes, pause: Foreign) -> None:
-    """Answer letters until there will be none."""
-    while load_acquire(end, DONE) == 0:
-        if handover.is_posted(words):
-            for i in range(len(letters)):
-                letters[i] = letters[i] + (i + 1)
-            handover.answer(words)
-        else:
-            pause()
-
-
-def run_both(first, second, end, words, k):
-    """Run two procedures without the interpreter's lock, for a while once a word has changed."""
-    threads = [threading.Thread(target=each) for each in (first, second)]
-    for each in threads:
-        each.start()
-    for _ in range(6000):
-        if words.load(k):
-            break
-        time.sleep(0.01)
-    time.sleep(0.4)
-    end.store(END // 8, 1)
-    for each in threads:
-        each.join(60.0)
-        assert not each.is_alive()
-
-
-def test_ring_in_threads():
-    """All rows whole, in order, and each taken or counted."""
-    words, end, rows, seen = Words(handover.WORDS), Words(16), np.zeros((8, 5)), np.zeros(4)
-    given = np.zeros(5)
-    run_both(bind_free(push_all, words.memory, rows, given, end.memory),
-             bind_free(pop_all, words.memory, rows, np.zeros(5), np.zeros(1), seen, end.memory),
-             end, words, 0)
-    lost = np.zeros(1)
-    bind(handover.lost_rows, words.memory, lost)()
-    assert seen[0] > 0.0 and seen[1:3].tolist() == [0.0, 0.0]
-    assert seen[0] + lost[0] == given[0]
-
-
-def test_latest_in_threads():
-    """All vectors whole, each newer than the one before, and the last one seen."""
-    words, end, seen = Words(handover.WORDS), Words(16), np.zeros(4)
-    rows, given = np.zeros((handover.LATEST_ROWS, 5)), np.zeros(5)
-    run_both(bind_free(publish_all, words.memory, rows, given, end.memory),
-             bind_free(take_all, words.memory, rows, np.zeros(5), np.zeros(1), seen, end.memory),
-             end, words, 0)
-    assert seen[0] > 0.0 and seen[1:3].tolist() == [0.0, 0.0]
-    assert seen[3] == given[0]
-
-
-def test_mailbox_in_threads():
-    """Every request is answered once, and the letters have one owner."""
-    words, end, seen, letters = Words(handover.WORDS), Words(16), np.zeros(4), np.zeros(5)
-    pause = Foreign.of(ctypes.CDLL(None).sched_yield)
-    run_both(bind_free(ask_all, words.memory, letters, seen, end.memory, pause),
-             bind_free(answer_all, words.memory, letters, end.memory, pause), end, words, 8)
-    assert seen[0] > 0.0 and seen[1:3].tolist() == [0.0, 0.0]
-    assert seen[3] == seen[0]
 
 
 @pytest.mark.parametrize('backend', ['python', 'llvm'])

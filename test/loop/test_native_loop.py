@@ -24,7 +24,6 @@ import sys
 import threading
 import time
 
-from controller_rig import ARM, MODEL
 from native_rig import activate, make_controller, Q, Robot
 import numpy as np
 import pytest
@@ -40,7 +39,6 @@ from rbd_ros.loop.words import STOP_AND_END, Word
 from rbd_ros.nodes.callback_guard import Guard
 from rbd_ros.nodes.controller import attendant
 from rbd_ros.nodes.controller.realtime import prefault
-from rbd_ros.peers.pinocchio_robot import PinocchioRobot
 import rclpy
 from sensor_msgs.msg import JointState
 from std_msgs.msg import UInt64
@@ -60,39 +58,6 @@ def robot():
     made = Robot()
     yield made
     made.close()
-
-
-def test_torques_are_those_of_another_library(robot):
-    """Every command is g(q) of Pinocchio of the state whose stamp it has."""
-    rng = np.random.default_rng(3)
-    controller = make_controller(mode='gravity_compensation',
-                                 torque_rate_limits=[1e7])  # states may come in bursts
-    loop = robot.loop(controller)
-    loop.start()
-    try:
-        activate(robot, controller, loop)
-        robot.move = lambda q: q + 0.01 * (rng.uniform(-1.0, 1.0, 7) + 0.3 * (Q - q))
-        time.sleep(0.2)
-        robot.received()
-        before, found = loop.count(Word.STATES), []
-        # on a busy machine one torque may answer several states
-        robot.wait(lambda: found.extend(robot.received()) or (
-            len(found) > 300 and loop.count(Word.STATES) > before + 400))
-    finally:
-        assert loop.close(stop=True)
-    times = loop.times
-    peer = PinocchioRobot(MODEL, ARM.read_text())
-    stamps = [each.header.stamp.sec * 10**9 + each.header.stamp.nanosec for each in found]
-    assert stamps == sorted(set(stamps))
-    for stamp, command in zip(stamps, found):
-        np.testing.assert_allclose(command.effort, peer.gravity(robot.sent[stamp]), rtol=0,
-                                   atol=1e-9)
-    kept = min(before + 300, len(times.begin))
-    assert (times.begin[:kept] < times.end[:kept]).all()
-    assert (np.diff(times.stamp[:kept]) > 0.0).all()
-    given = 1e-9 * np.array(sorted(robot.sent))
-    nearest = [np.abs(given - stamp).min() for stamp in times.stamp[:kept]]
-    assert max(nearest) < 1e-6  # the precision of stamps near 1e9 s
 
 
 def states_come(robot, loop):

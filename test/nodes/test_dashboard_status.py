@@ -24,11 +24,10 @@ from page_rig import MODEL, page, START
 import pytest
 from rbd_ros.control.interface.causes import Cause
 from rbd_ros.control.modes import MODES
-from rbd_ros.nodes.dashboard.event_watch import advice_for
 from rbd_ros.nodes.dashboard.operator import ANSWER_TIMEOUT
 from rbd_ros.nodes.dashboard.simulated import PUSH_DURATION
 from rbd_ros.nodes.dashboard.telemetry import LATCHED
-from rbd_ros.nodes.dashboard.timeline import COLOURS, KEPT, Timeline
+from rbd_ros.nodes.dashboard.timeline import KEPT, Timeline
 from rbd_ros.nodes.diagnostic_names import (
     CONTACT, CONTACT_COUNT, CONTACT_FORCE, CONTACT_PLACE, CONTACT_REACTION, CONTACT_TIME,
     CONTACT_TORQUE, JOINT_STATES, LAST_GOAL, LATENCY, RATE, REFERENCE)
@@ -192,14 +191,6 @@ def test_a_fault_a_stop_and_a_reset(desk):
     assert told(desk) == [('reset', 'the faults are cleared')]
 
 
-def test_every_cause_has_its_advice():
-    """A fault without one would leave its reader alone."""
-    assert all(cause.advice for cause in Cause)
-    for cause in Cause:
-        assert advice_for(f'{cause.text}: more') == cause.advice
-    assert 'cause' in advice_for('something else')
-
-
 def contact(desk, count, place='joint_4', when='2026-03-01T12:00:00.250+00:00'):
     """Have the controller tell of contacts."""
     desk.robot.report(CONTACT, **{
@@ -270,16 +261,6 @@ def test_the_list_of_events_is_escaped_and_bounded():
     for k in range(2 * KEPT):
         timeline.add('goal', str(k))
     assert [event.text for event in timeline] == [str(2 * KEPT - 1 - k) for k in range(KEPT)]
-
-
-@pytest.mark.parametrize('colour', COLOURS.values())
-def test_the_name_of_a_kind_can_be_read(colour):
-    """White on its ground has a contrast of 4.5 or more (WCAG 2.1, AA), on a dark page too."""
-    def linear(part):
-        return part / 12.92 if part <= 0.03928 else ((part + 0.055) / 1.055) ** 2.4
-    light = sum(weight * linear(part / 255.0) for weight, part in zip(
-        (0.2126, 0.7152, 0.0722), bytes.fromhex(colour[1:])))
-    assert 1.05 / (light + 0.05) >= 4.5
 
 
 # -- what is asked for ------------------------------------------------------------------------

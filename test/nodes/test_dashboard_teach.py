@@ -201,37 +201,6 @@ def test_a_lesson_on_the_page(make: Any, tmp_path: Path) -> None:
     np.testing.assert_allclose(way.q[0], HOME - 0.2)
 
 
-def test_joints_that_the_controller_does_not_move(make: Any, tmp_path: Path,
-                                                  monkeypatch: pytest.MonkeyPatch) -> None:
-    """A lesson leaves them out: they are not sent, and stand where they are with their weight."""
-    mine = (JOINTS[3], JOINTS[1])  # in the order of the controller, not in that of the robot
-    panel, gui, here = make(joints=mine)
-    assert panel.lesson.joints == (JOINTS[1], JOINTS[3])
-    for k in range(2):
-        here.q = HOME + 0.1 * k
-        gui.made['Add a point'].click()
-    assert [point.positions for point in panel.lesson.points] == [
-        (HOME[1], HOME[3]), (HOME[1] + 0.1, HOME[3] + 0.1)]
-    gui.made['Save'].click()
-    gui.made['Load'].click()
-    planned = []
-
-    def seen(*words: Any) -> Any:
-        planned.append(repeated(*words))
-        return planned[-1]
-    monkeypatch.setattr(teach_panel, 'repeated', seen)
-    monkeypatch.setattr(Driven, 'position', lambda self: HOME[[1, 3]] - 0.2)
-    gui.made[PLAY].click()
-    assert ended(panel) == 'Played.'
-    still = [k for k, name in enumerate(JOINTS) if name not in mine]
-    np.testing.assert_array_equal(planned[0].once.q[:, still], np.tile(
-        here.q[still], (len(planned[0].once.t), 1)))
-    way, once = Driven.legs
-    assert way.joints == once.joints == panel.lesson.joints
-    np.testing.assert_allclose(way.q[0], HOME[[1, 3]] - 0.2)
-    np.testing.assert_allclose(once.q[[0, -1]], [HOME[[1, 3]], HOME[[1, 3]] + 0.1])
-
-
 def test_a_real_robot_is_asked_for_twice(make: Any) -> None:
     """The first press warns; the second one, soon after, moves it. Another one stops it."""
     panel, gui, here = make(simulated=False)

@@ -100,3 +100,21 @@ def test_quick_goals_one_after_another(rig):
         sent = Goal(rig, quick(rig, rng.uniform(0.005, 0.03)))
         end = ('succeeded', 'canceled') if rng.random() < 0.3 and sent.cancel() else ('succeeded',)
         assert sent.end() in end, k
+
+
+def test_goals_in_close_succession(rig):
+    """Goals that are replaced have their results while others come, not after the last one."""
+    client = ActionClient(rig.client, FollowJointTrajectory, 'controller/follow_joint_trajectory',
+                          goal_service_qos_profile=ROOM, result_service_qos_profile=ROOM)
+    rig.wait(client.server_is_ready, 'the action')
+    sent, results = [], []
+
+    def accepted(future):
+        future.result().get_result_async().add_done_callback(results.append)
+    while not results:
+        assert len(sent) < 150, 'none has ended'
+        sent.append(client.send_goal_async(quick(rig, 1.0)))
+        sent[-1].add_done_callback(accepted)
+        rig.wait(lambda: sum(not each.done() for each in sent) < 9, 'an answer to a goal')
+    rig.run_until(lambda: len(results) == len(sent), 'a result of each goal')
+    client.destroy()

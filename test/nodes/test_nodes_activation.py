@@ -102,23 +102,6 @@ def test_another_controller_that_sends_ends_the_start(monkeypatch):
             in start.logged[-1])
 
 
-def test_another_controller_that_sends_all_the_time_is_told_alone(monkeypatch):
-    """Nothing is said of waiting: it ends the start at once."""
-    start = Start(monkeypatch)
-    start.others, start.each = 1, lambda: start.hear and start.hear(b'a command')
-    assert not start.made.output_is_free() and start.made.latched
-    [told] = start.logged
-    assert told.startswith('cannot activate: somebody else sends commands')
-
-
-def test_activation_ends_with_torque(monkeypatch):
-    """States that come bring the controller to torque; nothing is stopped or said."""
-    start = Start(monkeypatch)
-    start.each = lambda: start.arm.run(0.01)
-    assert start.made.run() and start.arm.sent
-    assert not (start.stopped or start.logged or start.made.latched)
-
-
 @pytest.mark.parametrize(('takes', 'said'), [
     ((), 'nobody listens to /arm/commands (std_msgs/msg/Float64MultiArray), so the robot gets no '
          'torque: start the driver, or name its topic with commands:=/its/topic'),
@@ -174,24 +157,6 @@ def test_activation_waits_by_the_clock_of_the_states(monkeypatch, pace):
         assert comes or arm.time - begin == pytest.approx(2.0, abs=max(0.02, 0.011 * pace))
 
 
-def test_activation_ends_with_a_fault(monkeypatch):
-    """A robot that fails its checks is named with the fault; only a person may try again."""
-    start = Start(monkeypatch)
-    start.arm.q = np.full(7, 20.0)               # beyond all limits
-    start.each = lambda: start.arm.run(0.01)
-    assert not start.made.run() and start.made.latched
-    assert start.clock < 101.0 and 'limits are' in start.logged[-1]
-    assert start.stopped == [Cause.DEACTIVATED]
-
-
-def test_activation_waits_for_the_dead_man(monkeypatch):
-    """Good states do not suffice while nobody holds the switch."""
-    start = Start(monkeypatch, dead_man_timeout=0.1)
-    start.each = lambda: start.arm.run(0.01)
-    assert not start.made.run()
-    assert start.logged[-1] == 'cannot activate: the dead-man signal is missing'
-
-
 def test_activation_with_late_states_says_how_late(monkeypatch):
     """States that come, but with gaps, are named as the reason."""
     start = Start(monkeypatch)
@@ -231,14 +196,6 @@ def test_activation_names_the_input_it_waits_for(monkeypatch):
     assert refusal('one was late') == 'no direction of gravity from topic /imu: too old'
     start.gravity_input.reason = 'its covariance is -1'
     assert refusal() == 'no direction of gravity from topic /imu: its covariance is -1'
-
-
-def test_cancelled_activation(monkeypatch):
-    """Whoever cancels it is named, and nobody tries again."""
-    start = Start(monkeypatch)
-    start.each = lambda: start.made.cancel('~/stop')
-    assert not start.made.run() and start.clock < 100.1
-    assert start.made.latched and start.logged[-1].endswith('it was cancelled by ~/stop')
 
 
 def test_output_must_be_free(monkeypatch):

@@ -14,9 +14,8 @@
 
 """Parameters as they are declared, and what cannot be read of those that are given."""
 
-from array import array
 import os
-from types import SimpleNamespace
+import re
 from unittest.mock import Mock
 
 import numpy as np
@@ -25,68 +24,48 @@ from rbd_ros.control.interface.row import DOUBLE, DOUBLES, INTEGER, INTEGERS
 from rbd_ros.control.parameters.table import defaults, PARAMETERS
 from rbd_ros.errors import SettingError
 from rbd_ros.nodes import parameters, process_start
-from rclpy.exceptions import InvalidParameterTypeException, ParameterUninitializedException
+import rclpy
 from rclpy.parameter import Parameter
 
 
-def test_values_given_at_the_start_that_cannot_be_taken():
+@pytest.fixture
+def given(node):
+    """Return what makes a node to which some values are given at its start."""
+    made = []
+
+    def make(**values):
+        made.append(rclpy.create_node(f'given_{len(made)}', parameter_overrides=[
+            Parameter(name, value=value) for name, value in values.items()]))
+        return made[-1]
+    yield make
+    for each in made:
+        each.destroy_node()
+
+
+def value(node, name):
+    """Return the value of a parameter as Python has it."""
+    found = node.get_parameter(name).value
+    return list(found) if hasattr(found, 'tolist') else found
+
+
+def warned(capfd):
+    """Return what parameters are warned of."""
+    return re.findall('parameter (\\S+) is unknown and has no effect', capfd.readouterr().err)
+
+
+def test_values_given_at_the_start_that_cannot_be_taken(given):
     """The text has what was given, what is wanted, and how to write it."""
-    node = SimpleNamespace(_parameter_overrides={
-        'a': Parameter('a', value=3), 'b': Parameter('b', value='x'),
-        'qos_overrides./x': Parameter('c', value=1)}, has_parameter=lambda name: name == 'a')
-    text = parameters.refusal_text(node, 'a', 'double', SettingError('no'))
-    assert text == 'parameter a must be of type double, got 3; write numbers with a decimal point'
-    assert parameters.refusal_text(node, 'b', 'double', SettingError('no')).endswith("got 'x'")
-    text = parameters.refusal_text(node, 'a', 'integer_array', SettingError('no'))
-    assert text == 'parameter a must be of type integer_array, got 3; write [3]'
-    text = parameters.refusal_text(node, 'b', 'string_array', SettingError('no'))
-    assert text == "parameter b must be of type string_array, got 'x'; write [x]"
-    text = parameters.refusal_text(node, 'a', 'string', SettingError('no'))
-    assert text == 'parameter a must be of type string, got 3; put it in quotes'
-    assert parameters.refusal_text(node, 'z', 'double', SettingError('no')) == 'parameter z: no'
+    node = given(a=3, b='x', **{'qos_overrides./x': 1})
+    node.declare_parameter('a', 1)
+    for name, kind, text in (
+            ('a', 'double', 'a must be of type double, got 3; write numbers with a decimal point'),
+            ('a', 'integer_array', 'a must be of type integer_array, got 3; write [3]'),
+            ('b', 'string_array', "b must be of type string_array, got 'x'; write [x]"),
+            ('a', 'string', 'a must be of type string, got 3; put it in quotes'),
+            ('z', 'double', 'z: no')):
+        assert parameters.refusal_text(node, name, kind, SettingError('no')) == f'parameter {text}'
     text, = parameters.unknown_warnings(node, ['bb'])
     assert text.startswith('parameter b is unknown and has no effect') and 'bb' in text
-
-
-class Declared:
-    """A node without values, except those that are given."""
-
-    def __init__(self, **given):
-        self.rows, self.values, self.logged = {}, given, []
-        self._parameter_overrides = {
-            name: Parameter(name, value=value) for name, value in given.items()}
-
-    def declare_parameter(self, name, start, row):
-        """Declare as rclpy does: a type alone leaves it without a value."""
-        self.rows[name] = (start, row)
-        if not isinstance(start, Parameter.Type):
-            self.values.setdefault(name, start)
-
-    def get_parameter(self, name):
-        """Return a value, or complain that there is none."""
-        if name not in self.values:
-            raise ParameterUninitializedException(name)
-        return SimpleNamespace(value=self.values[name])
-
-    def set_parameters(self, parameters):
-        """Take values."""
-        self.values |= {each.name: each.value for each in parameters}
-
-    def has_parameter(self, name):
-        """Return whether it is declared."""
-        return name in self.rows
-
-    def undeclare_parameter(self, name):
-        """Forget one."""
-        del self.rows[name], self.values[name]
-
-    def set_descriptor(self, name, row):
-        """Describe one anew."""
-        self.rows[name] = (self.rows[name][0], row)
-
-    def get_logger(self):
-        """Return a log that keeps its lines."""
-        return SimpleNamespace(warning=self.logged.append)
 
 
 _FILE = """
@@ -97,42 +76,45 @@ MODES = (own_mode('soft', lambda terms, inputs: terms.gravity, 'gravity alone', 
 """
 
 
-def test_parameters_of_modes_of_the_user(tmp_path):
-    """They are declared when the file is read; what was set stays, unless its row has changed."""
+def test_parameters_of_modes_of_the_user(tmp_path, given, capfd):
+    """They are declared when the file is read; what was set stays while its row does."""
     file = tmp_path / 'modes.py'
     file.write_text(_FILE.format(most=5.0, name='b'))
-    node = Declared(**{'mode_file': str(file), 'soft.a': 2.0, 'soft.x': 1.0})
+    node = given(**{'mode_file': str(file), 'soft.a': 2.0, 'soft.x': 1.0})
     parameters.declare(node)
-    assert not node.logged and 'soft.a' not in node.rows  # nothing is known of them yet
+    assert not warned(capfd) and not node.has_parameter('soft.a')  # nothing is known of them yet
     own = parameters.OwnModes(node)
     mode, = own.read()
     assert mode.name == 'soft' and mode.file == str(file)
-    assert [text.split(' has')[0] for text in node.logged] == ['parameter soft.x is unknown and']
-    assert node.rows['mode'][1].additional_constraints.endswith(
+    assert warned(capfd) == ['soft.x']
+    assert node.describe_parameter('mode').additional_constraints.endswith(
         ', damping, joint_impedance, cartesian_impedance, soft')
-    assert (node.values['soft.a'], node.values['soft.b']) == (2.0, [1.0])
-    node.values |= {'soft.a': 3.0, 'soft.b': [0.5]}
+    assert (value(node, 'soft.a'), value(node, 'soft.b')) == (2.0, [1.0])
+    node.set_parameters([Parameter('soft.a', value=3.0), Parameter('soft.b', value=[0.5])])
     own.read()
-    assert (node.values['soft.a'], node.values['soft.b']) == (3.0, [0.5])
+    assert (value(node, 'soft.a'), value(node, 'soft.b')) == (3.0, [0.5])
     file.write_text(_FILE.format(most=4.0, name='c'))
     own.read()
-    assert (node.values['soft.a'], node.values['soft.c']) == (1.0, [1.0])
-    assert 'soft.b' not in node.rows
-    node.values['mode_file'] = ''
-    assert own.read() == () and not any(name.startswith('soft.') for name in node.rows)
+    assert (value(node, 'soft.a'), value(node, 'soft.c')) == (2.0, [1.0])  # as given
+    assert not node.has_parameter('soft.b')
 
 
-def test_parameters_are_declared_as_the_table_has_them():
-    """Type, unit, bounds and when they may change; a list without a default is empty."""
-    node = Declared(damping=array('d', [3.0]), dampng=2.0)
+def test_without_a_file_there_are_no_modes_of_the_user(given):
+    """Nor parameters of them."""
+    node = given()
     parameters.declare(node)
-    assert set(node.rows) == set(PARAMETERS)
-    values = parameters.read(node)
-    assert values == defaults() | {'damping': [3.0]}
-    assert [text.split(' has')[0] for text in node.logged] == [
-        'parameter dampng is unknown and']
+    assert parameters.OwnModes(node).read() == ()
+    assert set(node.get_parameters_by_prefix('')) >= set(PARAMETERS)
+
+
+def test_parameters_are_declared_as_the_table_has_them(given, capfd):
+    """Type, unit, bounds and when they may change; a list without a default is empty."""
+    node = given(damping=[3.0], dampng=2.0)
+    parameters.declare(node)
+    assert parameters.read(node) == defaults() | {'damping': [3.0]}
+    assert warned(capfd) == ['dampng']
     for name, row in PARAMETERS.items():
-        start, found = node.rows[name]
+        found = node.describe_parameter(name)
         assert found.name == name and found.description.startswith(row.description)
         assert found.description.endswith(f'[{row.unit}]' if row.unit else row.description)
         limits = found.additional_constraints
@@ -149,21 +131,13 @@ def test_parameters_are_declared_as_the_table_has_them():
             assert span.step == (row.kind == INTEGER)
         if row.kind in (DOUBLES, INTEGERS):
             assert (f'each between {row.lower:g} and {row.upper:g}' in limits) == bounded
-        assert found.type == (start.value if isinstance(start, Parameter.Type)
-                              else Parameter.Type.from_parameter_value(start).value)
+        assert found.type == Parameter.Type[row.kind.upper()].value
 
 
-def test_value_of_a_wrong_type_is_refused_with_its_name():
+def test_value_of_a_wrong_type_is_refused_with_its_name(given):
     """What rclpy raises becomes one line."""
-    node = Declared(damping=3)
-
-    def declare(name, *_):
-        if name == 'damping':
-            raise InvalidParameterTypeException(Parameter(name, value=3), 'double array')
-    node.declare_parameter = declare
-    node.get_parameter = lambda _: SimpleNamespace(value=[])
     with pytest.raises(SettingError, match='parameter damping must be of type .*, got 3; write'):
-        parameters.declare(node)
+        parameters.declare(given(damping=3))
 
 
 def test_arguments_that_rcl_cannot_read(monkeypatch, tmp_path):

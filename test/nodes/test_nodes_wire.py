@@ -115,34 +115,3 @@ def test_refused_states_stamp_no_torque(spoil):
     sent = [read(message).stamp for message in wire.messages[count:]]
     assert len(sent) > 50 and wire.arm.state != 'running'
     assert max(sent) <= good + (0.1 if spoil == 'late' else 1e-6)  # 1e-6: rounding of the sum
-
-
-def test_what_is_sent_keeps_the_rate_beside_a_driver():
-    """A state that jumps moves the driver's part, not the command beyond its rate."""
-    wire = Wire(driver_adds='gravity', mode='gravity_compensation', torque_rate_limits=[80.0],
-                stop_time=3.0, velocity_limits=[100.0], state_tolerance=[100.0],
-                **{'payload.mass': 2.0})
-    wire.start()
-    q, qd = wire.path()
-    steps, jumps = [], []
-    limiter = wire.controller.x.command.torque.limiter
-    for k in range(200):
-        before, driver = limiter.sent.copy(), limiter.driver.copy()
-        wire.state(q + (0.7 if k % 20 < 10 else 0.0), 0.0 * qd)
-        steps.append(np.abs(limiter.sent - before).max())
-        jumps.append(np.abs(limiter.driver - driver).max())
-    assert max(steps) <= 80.0 * PERIOD * (1.0 + 1e-9)
-    assert max(jumps) > 20.0 * max(steps)  # the driver's part did jump
-
-
-@pytest.mark.parametrize('apart', [0.0, 0.4])
-def test_a_second_source_is_seen(apart):
-    """Two publishers send the joints in another order each; if they disagree, it is a fault."""
-    wire = Wire(mode='gravity_compensation')
-    wire.start()
-    order = wire.order
-    for k in range(100):
-        wire.order = order[::-1] if k % 2 else order
-        q, qd = wire.path()
-        wire.state(q + apart * (k % 2), 0.97 * qd)  # velocities that are a little wrong
-    assert ('two sources that disagree' in wire.controller.fault_text()) is bool(apart)

@@ -20,19 +20,12 @@ They change hands, are led by a trajectory, press on a plate, and neither fall n
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 
-from benchmark.mujoco_plant import Plant, PlantOptions
-from benchmark.robots import robot_file
-import mujoco
 import numpy as np
-import pinocchio
 import pytest
-from rbd_ros.control.interface.events import Kind
 from rbd_ros.control.supervisor.states import StateCode
-from ros2_control_rig import Arm, arm_of, compiled, reason_to_skip, Run, run, settings_of, steps_of
+from ros2_control_rig import Arm, arm_of, compiled, reason_to_skip, Run, run, settings_of
 
 pytestmark = [pytest.mark.slow, pytest.mark.sampled('simulations', 1, pool='plugins'),
               pytest.mark.skipif(bool(reason_to_skip()), reason=reason_to_skip() or 'none')]
@@ -45,10 +38,6 @@ RUNNING = f'+0 until {StateCode.RUNNING.value} 6000'
 #: cycles after which a motion of 1.5 s has ended, although its message came by the clock, not by
 #: the time of the hurried cycles
 ARRIVED = '+8000'
-#: m by which a trajectory leads the tip into the plate
-DEEP = 0.04
-#: m, radius of the tip
-BALL = PlantOptions.ball
 
 
 def _leader(arm: Arm) -> dict[str, object]:
@@ -117,65 +106,3 @@ def test_chained_while_it_runs(name: str, tmp_path: Path) -> None:
     assert _moved(ran, begun[7], done[-1]) < 0.01  # unchained, and chained again
     assert np.abs(ran.motion[:, :, 1]).max() < 0.5
     assert ran.states() == ['inactive', *['probing', 'ramping in', 'running'] * 4]
-
-
-@pytest.mark.parametrize('name', ROBOTS)
-def test_press(name: str, tmp_path: Path) -> None:
-    """
-    Led into a plate, the arm presses with what its torques say, and comes back.
-
-    At rest the force of the contact is that of the torques less gravity, within dry friction.
-    """
-    arm = replace(arm_of(name), plate_below=0.01, friction=0.05)
-    down = np.array([0.0, 0.0, -0.01 - DEEP, 0.0, 0.0, 0.0])
-    goal = np.array(arm.start) + np.linalg.pinv(_looked_at(arm, arm.start)[1]) @ down
-    leader = 'follow /leader/joint_trajectory 1.0 '
-    ran = run(compiled(name), arm, tmp_path, [
-        '+100 load rbd_controller', '+0 load leader', '+50 switch +rbd_controller +leader',
-        RUNNING, f'+200 {leader}{_target(arm, goal)}',
-        f'{ARRIVED} {leader}{_target(arm, np.array(arm.start))}', f'{ARRIVED} see'], cycles=0,
-        parameters={'mode': 'computed_torque'}, controllers={'leader': _leader(arm)})
-    assert ran.answers() == ['ok'] * 7, ran.output[-4000:]
-    pressed = ran.begun()[5]
-    # the contact hums: its mean is what the torques hold
-    position, _, effort = ran.motion[pressed - 500:pressed].mean(axis=0).T
-    force = ran.force[pressed - 500:pressed].mean(axis=0)
-    assert force[2] < -10.0
-    gravity, J = _looked_at(arm, position)
-    wrench = np.concatenate([force, np.cross([0.0, 0.0, -BALL], force)])
-    np.testing.assert_allclose(effort - gravity, J.T @ wrench, atol=0.05 * np.abs(wrench[2]))
-    assert ran.states()[-1] == 'running'
-    assert np.abs(ran.force[-1]).max() == 0.0
-    np.testing.assert_allclose(ran.motion[-1, :, 0], arm.start, atol=0.01)
-
-
-def _looked_at(arm: Arm, position: Sequence[float]) -> tuple[np.ndarray, np.ndarray]:
-    """Return gravity, N.m, and the velocity of the tip, translation first, for that of joints."""
-    plant = Plant(arm.urdf, PlantOptions(
-        joints=arm.joints, start=position, tip=arm.tip, brakes_hold=False))
-    J = np.zeros((6, plant.model.nv))
-    mujoco.mj_jacBody(plant.model, plant.data, J[:3], J[3:], plant.model.body(arm.tip).id)
-    order = [plant.model.joint(name).dofadr[0] for name in arm.joints]
-    return plant.described_gravity(), J[:, order]
-
-
-def test_hardware_that_stays_where_it_is(tmp_path: Path) -> None:
-    """On mock_components, in gravity compensation, the effort becomes g(q), and comes back."""
-    arm = arm_of('panda')
-    ran = run(compiled('panda'), arm, tmp_path, [
-        '+100 load rbd_controller', '+50 switch +rbd_controller', RUNNING, '+100 see'], cycles=0,
-        parameters={'mode': 'gravity_compensation'}, mock=True)
-    assert ran.answers() == ['ok'] * 4, ran.output[-4000:]
-    model = pinocchio.buildModelFromUrdf(str(robot_file('panda')))
-    model.gravity.linear[:] = 0.0, 0.0, -9.81
-    q = np.zeros(model.nq)
-    q[:7] = arm.start
-    gravity = pinocchio.computeGeneralizedGravity(model, model.createData(), q)[:7]
-    sent, shown = [], []
-    for u, _, y in steps_of(ran, settings_of('panda')):
-        if y.send:
-            sent.append(y.torque.copy())
-        if u.kind == Kind.STATE:
-            shown.append(u.effort[:7].copy())
-    np.testing.assert_allclose(sent[-1], gravity, atol=1e-9)
-    np.testing.assert_array_equal(shown[-1], sent[-2])

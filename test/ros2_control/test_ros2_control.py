@@ -18,28 +18,23 @@ from __future__ import annotations
 
 import math
 import re
-from xml.etree import ElementTree
 
 from benchmark.robots import robot_file
 import numpy as np
 import pinocchio
 import pytest
 from rbd_ros.command_line.c_controller import law_kernels
-from rbd_ros.command_line.ros2_control.package import ros2_control_package
 from rbd_ros.control.controller import Controller
 from rbd_ros.control.interface.events import Kind
 from rbd_ros.control.modes import MODES
 from rbd_ros.control.supervisor.states import StateCode, SupervisorState as State
-from rbd_ros.errors import SettingError
 from ros2_control_rig import (
     arm_of, compiled, reason_to_skip, Run, run, settings_of, worst_difference)
-import yaml
 
 pytestmark = [pytest.mark.slow, pytest.mark.sampled('simulations', 1, pool='plugins'),
               pytest.mark.skipif(bool(reason_to_skip()), reason=reason_to_skip() or 'none')]
 
 ARM = arm_of('panda')
-JOINTS = list(ARM.joints)
 
 
 @pytest.fixture(scope='module', params=[
@@ -104,24 +99,6 @@ def test_updates_allocate_nothing(life: Run) -> None:
     assert re.search(r'^updates allocated 0 times', life.output, re.MULTILINE), life.output[-2000:]
 
 
-def test_chain(tmp_path) -> None:
-    """A joint_trajectory_controller in front moves the arm; without it the arm stays there."""
-    goal = [start + 0.2 for start in ARM.start]
-    target = ' '.join(f'{joint} {q}' for joint, q in zip(JOINTS, goal, strict=True))
-    jtc = {'type': 'joint_trajectory_controller/JointTrajectoryController', 'joints': JOINTS,
-           'command_joints': [f'rbd_controller/{joint}' for joint in JOINTS],
-           'command_interfaces': ['position', 'velocity'],
-           'state_interfaces': ['position', 'velocity']}
-    ran = run(compiled('panda'), ARM, tmp_path, [
-        '+100 load rbd_controller', '+50 load jtc', '+250 switch +rbd_controller +jtc',
-        f'+0 until {StateCode.RUNNING.value} 6000',
-        f'+500 follow /jtc/joint_trajectory 2.0 {target}', '+5000 see'], cycles=0,
-        parameters={'mode': 'computed_torque'}, controllers={'jtc': jtc})
-    assert ran.answers() == ['ok'] * 6, ran.output[-4000:]
-    np.testing.assert_allclose(ran.motion[-1, :, 0], goal, atol=0.03)
-    assert np.abs(ran.motion[:, :, 1]).max() < 1.0
-
-
 def test_what_the_driver_adds_is_not_left_behind() -> None:
     """A controller that is taken away leaves what release_torque says, less what is added."""
     settings = settings_of('panda', driver_adds='gravity')
@@ -137,19 +114,6 @@ def test_what_the_driver_adds_is_not_left_behind() -> None:
     controller.run()
     assert controller.y.send == 1.0
     assert controller.y.torque.tolist() == [0.0, 0.0, 5.0, 0.0, -10.0, 12.0, 0.0]
-
-
-def test_names_are_escaped() -> None:
-    """XML and YAML are read as what was meant."""
-    settings = settings_of('panda')
-    files = ros2_control_package(settings, 'panda')
-    for name in ('panda_rbd_robot/package.xml', 'rbd_controller/package.xml',
-                 'rbd_controller/rbd_controller_plugins.xml'):
-        ElementTree.fromstring(files[name])
-    config = yaml.safe_load(files['panda_rbd_robot/config/controllers.yaml'])
-    assert config['joint_trajectory_controller']['ros__parameters']['joints'] == JOINTS
-    with pytest.raises(SettingError, match='prefix "_x"'):
-        ros2_control_package(settings, '_x')
 
 
 @pytest.mark.parametrize('release', ['gravity', 'zero'])

@@ -16,24 +16,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
 import re
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pytest
 from rbd_ros.command_line.ros2_control.package import ros2_control_package
-from rbd_ros.command_line.ros2_control.parameter_tables import live_places
 from rbd_ros.control.controller import Controller
 from rbd_ros.control.interface.events import Kind
-from rbd_ros.control.interface.row import BOOL, DOUBLE, DOUBLES, INTEGER, STRING
 from rbd_ros.control.interface.words import SensorWord
-from rbd_ros.control.parameters.settings import Settings
-from rbd_ros.control.parameters.validation import refusals
 from rbd_ros.control.supervisor.states import StateCode
 from rbd_ros.errors import SettingError
 from ros2_control_rig import (
@@ -262,76 +257,3 @@ def test_half_of_a_sensor_is_refused(name: str, message: str) -> None:
     given = {name: PACKAGE[name]}
     with pytest.raises(SettingError, match=message):
         ros2_control_package(settings_of('panda', **given), 'panda')
-
-
-class Changes:
-    """Changes of live parameters one after another, and what the node says to each."""
-
-    def __init__(self) -> None:
-        self.settings = settings_of('panda', **PACKAGE)
-        self.values = {**self.settings.values, 'mode': 'computed_torque'}
-        self.started = self.settings.numbers('gravity')
-        self.rows = [each for each in live_places(self.settings)
-                     if not each.row.name.startswith('payload.')
-                     and each.row.kind not in (INTEGER, STRING)]
-        self.lines: list[str] = []
-        self.refused: list[str] = []  # why the node does not take each; empty: it does
-
-    def change(self, name: str, numbers: Sequence[float]) -> None:
-        """Set a parameter, if the node takes it."""
-        row = next(each.row for each in self.rows if each.row.name == name)
-        value: Any = [float(each) for each in numbers]
-        if row.kind == BOOL:
-            value = bool(numbers[0])
-            self.lines.append(f'+1 flag rbd_controller {name} {str(value).lower()}')
-        else:
-            value = value if row.kind == DOUBLES else value[0]
-            text = ' '.join(repr(float(each)) for each in numbers)
-            self.lines.append(f'+1 set rbd_controller {name} {text}'
-                              + (',' if row.kind == DOUBLES and len(numbers) == 1 else ''))
-        merged = {**self.values, name: value}
-        reasons = refusals({name: value}, self.values, active=True, started=self.started,
-                           joints=7) or Settings(
-                               self.settings.robot, merged, simulated=False).refusals()
-        self.refused.append(reasons[0] if reasons else '')
-        self.values = self.values if reasons else merged
-
-    def draw(self, rng: np.random.Generator) -> None:
-        """Set a parameter to something: near to what it is, or anywhere within its bounds."""
-        each = self.rows[rng.integers(len(self.rows))]
-        size = each.size if rng.random() < 0.7 or not each.row.each_joint else 1
-        low, high = max(each.row.lower, -50.0), min(each.row.upper, 1e6)
-        drawn = low + (high - low) * 10.0 ** rng.uniform(-5.0, 0.0, size)
-        now = self.values[each.row.name]
-        if each.row.kind in (DOUBLE, DOUBLES) and now and rng.random() < 0.5:
-            near = np.resize(np.array(now, dtype=float), size) * rng.uniform(0.3, 2.0, size)
-            drawn = np.clip(near, low, high)
-        self.change(each.row.name, drawn.tolist())
-
-
-@needs_ros
-def test_live_values_are_judged_as_by_the_node(tmp_path: Path) -> None:
-    """Whatever is set while the robot runs, one after another: the plugin takes what it takes."""
-    changes, rng = Changes(), np.random.default_rng(5)
-    for gravity in ((0.0, 0.0, 0.0), (0.0, 0.0, 9.81), (0.0, 0.0, -98.1), (0.4, 0.0, -9.8),
-                    (9.81,), (2.4, 0.0, -9.5), (4.5, 0.0, -8.7), (0.0, 0.0, -9.81)):
-        changes.change('gravity', gravity)
-    spring = 'cartesian_impedance.angular_stiffness'
-    changes.change(spring, [1e5] * next(
-        each.size for each in changes.rows if each.row.name == spring))
-    for damping in (10.0, 1.0):
-        for part in ('linear', 'angular'):
-            changes.change(f'task.{part}_stiffness', [damping])
-            changes.change(f'task.{part}_damping', [damping])
-    for _ in range(250):
-        changes.draw(rng)
-    ran = run(compiled('panda', **PACKAGE), ARM, tmp_path, [
-        '+100 load rbd_controller', '+50 switch +rbd_controller', RUNNING, *changes.lines],
-        cycles=0, parameters={'mode': 'computed_torque'})
-    found = ran.answers()[3:]
-    assert len(found) == len(changes.lines) and ran.answers()[:3] == ['ok'] * 3
-    for line, refused, answer in zip(changes.lines, changes.refused, found, strict=True):
-        assert (answer == 'ok') == (not refused), (line, refused, answer)
-    counts = [sum(word in each for each in changes.refused) for word in (
-        'deactivate first', 'angular_stiffness', 'force_control.gain', 'cannot be stable')]
-    assert min(counts) > 0 and sum(map(bool, changes.refused)) > 15, counts

@@ -138,21 +138,6 @@ def test_answers(tilted: Run) -> None:
         'releasing', 'fault', 'probing', *['ramping in', 'running', 'braking', 'holding'] * 2]
 
 
-def test_torques_follow_what_the_imu_says(tilted: Run) -> None:
-    """In gravity compensation they are those of Pinocchio, with gravity along that direction."""
-    settings = settings_of('panda', **PACKAGE)
-    model, q, places = peer()
-    torques = np.array([y.torque.copy() for u, _, y in steps_of(tilted, settings) if y.send])
-    sent = np.cumsum([bool(y.send) for _, _, y in steps_of(tilted, settings)])
-    timers = np.flatnonzero([u.kind == Kind.TIMER for u, _, _ in steps_of(tilted, settings)])
-    for down, after in zip(DOWN, ('along the first', 'along the second'), strict=True):
-        model.gravity.linear[:] = 9.81 * down
-        expected = pin.computeGeneralizedGravity(model, model.createData(), q)[places]
-        found = torques[sent[timers[step_of(tilted, after)]] - 1]
-        assert np.abs(expected).max() > 15.0
-        np.testing.assert_allclose(found, expected, atol=1e-6)
-
-
 def test_directions_are_those_of_the_base(tilted: Run) -> None:
     """An IMU that is mounted askew gives unit vectors in the base; nothing else reaches a step."""
     found = [u.numbers[:3].copy() for u, _, _ in steps_of(

@@ -21,17 +21,11 @@ import re
 
 import numpy as np
 import pytest
-from rbd_ros.command_line.c_controller import law_kernels
-from rbd_ros.control.controller import Controller
-from rbd_ros.control.interface.events import Kind
-from rbd_ros.control.references.feeder import Feeder
-from rbd_ros.control.references.goals import read_tolerances
-from rbd_ros.control.references.joint_intake import JointIntake
 from rbd_ros.control.references.trajectory import Knots
 from rbd_ros.control.supervisor.states import SupervisorState as State
 from rbd_ros.dynamics.robot import Dynamics
 from ros2_control_rig import (
-    arm_of, compiled, reason_to_skip, rows_of, Run, run, settings_of, written)
+    arm_of, compiled, reason_to_skip, Run, run, settings_of, written)
 from scipy.spatial.transform import Rotation
 
 pytestmark = [pytest.mark.slow, pytest.mark.sampled('simulations', 1, pool='plugins'),
@@ -98,51 +92,6 @@ def test_the_arm_goes_there(sent: Run) -> None:
     np.testing.assert_allclose(position[cycles[8]], AWAY.q[-1], atol=0.03)
     np.testing.assert_allclose(position[cycles[13] - 1], BACK.q[-1], atol=0.03)
     assert np.abs(sent.motion[:, :, 1]).max() < 1.0
-
-
-def test_torques_on_the_way_are_those_of_the_node(sent: Run) -> None:
-    """The pieces that the plugin makes of the messages are those that the node makes."""
-    settings = settings_of('panda')
-    laws = law_kernels(settings)
-    controller = Controller(settings, {name: laws.compile(name) for name in laws.names},
-                            lambda torque: None)
-    reference, robot = controller.x.references.joint, settings.robot
-    feeder = Feeder(controller.ring, reference.path)
-    intake = JointIntake(
-        reference, feeder, lower=robot.pick(robot.model.lower), upper=robot.pick(
-            robot.model.upper), continuous=robot.continuous, joints=robot.joints,
-        speed=settings.velocity_limits.tolist(),
-        acceleration=settings.joints('reference.acceleration').tolist())
-    u, p, y = controller.u.memory, controller.p.memory, controller.y.memory
-    rows = [np.concatenate(row) for row in rows_of(sent, u.size, p.size, y.size)]
-    kind = [each.name for each in controller.u.fields].index('kind')
-    usual = read_tolerances(JOINTS, settings.tolerances(), [], [], 0.0)
-    wide = read_tolerances(JOINTS, settings.tolerances(), [], [
-        (joint, 0.03, 0.0, 0.0) for joint in JOINTS], 0.0)
-    expected = type(controller.y)(controller.y.sizes)
-    begin, worst, limit = controller.x.memory.copy(), 0.0, np.asarray(settings.torque_limits)
-    ways = iter([AWAY, BACK, BACK, AWAY])
-    for row, after in zip(rows, [*rows[1:], rows[-1]]):
-        if after[kind] == Kind.ACTIVATE:
-            controller.x.memory[:] = begin
-        p[:], expected.memory[:] = row[u.size:u.size + p.size], row[u.size + p.size:]
-        u[:] = row[:u.size]
-        now, goal = controller.u.now, int(controller.u.numbers[1])
-        feeder.catch_up(now)
-        if row[kind] == Kind.PIECES:
-            intake.follow(
-                controller.u, now, next(ways), now, goal, {0: None, 3: wide}.get(
-                    goal, usual))
-            u[:] = row[:u.size]
-        controller.run()
-        feeder.feed()
-        assert controller.y.send == expected.send
-        assert controller.y.answer == expected.answer
-        if expected.send:
-            worst = max(worst, float((np.abs(
-                controller.y.torque - expected.torque) / limit).max()))
-    assert next(ways, None) is None
-    assert worst < 1e-12
 
 
 def test_no_update_allocates(sent: Run) -> None:

@@ -221,7 +221,8 @@ class TrajectoryAction:
         try:
             with self._lock:
                 self._handles[key] = handle
-                self._timer.reset()
+                if self._timer.is_canceled():  # to reset one that runs would put it off
+                    self._timer.reset()
                 handle.execute()
                 self._start_goal(key, handle)
         except GoalError as error:
