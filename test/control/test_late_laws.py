@@ -267,7 +267,7 @@ def test_weight_is_held_up_to_the_delay_that_it_bears(length, mass, share, uprig
     late = round(share * bears, 3)
     chosen = pendulum(length, mass, delay=late, stiffness=[1.0], damping=[1.0])
     assert not chosen.refusals()
-    assert swings(9.81 / length, late, chosen, upright) < 0.7
+    assert swings(9.81 / length, late, chosen, upright) < 1.0
     late = round(1.05 * bears, 3)
     chosen = pendulum(length, mass, delay=late, stiffness=[1.0], damping=[1.0])
     refusal, = chosen.refusals()
