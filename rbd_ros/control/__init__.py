@@ -53,7 +53,7 @@ Configure
     ``publish(torque)`` must send the buffer at once: the next call overwrites it.
 
 Activate
-    Wait with ``OutputGuard`` until the output is free, then post ``controller.activate``.
+    Wait until nobody else has the output, then post ``controller.activate``.
 
 Each joint state
     ``controller.take_state(...)`` runs one step: checks, law, limits, publish. It serves posted

@@ -34,6 +34,7 @@ from rbd_ros.control.references.joint_intake import JointIntake
 from rbd_ros.control.references.joint_requests import Streamed
 from rbd_ros.control.references.targets import TaskIntake
 from rbd_ros.control.references.trajectory import check_speed, check_times, Knots
+from rbd_ros.control.step.admission import admit_goal, Gate
 from rbd_ros.control.step.requests import (
     admit_reference, answer_request, answer_stop, ask_stop, blame, Session)
 from rbd_ros.control.stepping import Array, Stepping
@@ -212,6 +213,19 @@ class Controller(Stepping):
     def goal(self) -> Hashable | None:
         """Return the key of the active goal; None: there is none."""
         return self._goals.get(int(self.x.references.joint.goal.active))
+
+    def admit_goal(self) -> str:
+        """
+        Return the mode to which a goal has to switch; nothing: it is taken as things are.
+
+        :raises GoalError: if none is taken.
+        """
+        gate = Gate({})
+        admit_goal(gate, self.x, self.p)
+        if gate.word:
+            raise GoalError(ResultCode.INVALID_GOAL, self.speaker.text(
+                int(gate.word), NOBODY, gate.a, 0.0, 0.0))
+        return self._modes[int(self.p.goal_mode)] if gate.switches else ''
 
     def check_points(self, knots: Knots) -> None:
         """

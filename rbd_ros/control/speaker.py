@@ -19,7 +19,7 @@ Sentences of faults are made while the records still say what was seen.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from rbd_ros.control.interface.causes import Cause
 from rbd_ros.control.interface.words import (
@@ -59,6 +59,8 @@ class Speaker:
         self.outside: dict[str, str] = {}
         #: why the last reference was refused
         self.refused = ''
+        #: says which faults are latched
+        self.faults: Callable[[], str] = str
         self._told: dict[Cause, tuple[Latched, str]] = {}  # sentences of faults that have come
 
     def sentences(self, rows: Sequence[Sequence[float]]) -> list[tuple[str, str]]:
@@ -105,6 +107,8 @@ class Speaker:
             return self._modes[int(x.mode if said == ReferenceWord.OTHER_MODE else a)]
         if place == 'modes':
             return names_in(taking(Takes.TRAJECTORY, self.settings.robot.own_modes), 'or')
+        if place == 'faults':
+            return self.faults()
         if place == 'causes':
             return f'. {likely_causes(self.settings)}' if c > 0.0 else ''
         if place == 'recovered':

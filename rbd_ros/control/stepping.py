@@ -27,7 +27,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rbd_ros.compiler import Bound, procedure
-from rbd_ros.control.force_torque.sensor import is_fresh, restart_sensor
+from rbd_ros.control.force_torque.sensor import is_fresh
 from rbd_ros.control.interface.causes import Cause
 from rbd_ros.control.interface.events import Event, Kind, Result
 from rbd_ros.control.interface.results import Outcome
@@ -36,8 +36,6 @@ from rbd_ros.control.joint_states.diagnosis import missing_joints
 from rbd_ros.control.joint_states.forms import MOST_NAMES, ROOM
 from rbd_ros.control.joint_states.intake import fill_structure
 from rbd_ros.control.joint_states.sources import Reason, SOURCES
-from rbd_ros.control.laws.design import design
-from rbd_ros.control.load.load import restart_load
 from rbd_ros.control.monitors.guards import is_alive
 from rbd_ros.control.parameters.given import Inputs
 from rbd_ros.control.parameters.settings import Settings
@@ -46,6 +44,7 @@ from rbd_ros.control.references.goals import EndedGoals
 from rbd_ros.control.references.pieces import Ring
 from rbd_ros.control.snapshots import Snapshots
 from rbd_ros.control.speaker import FaultSentences, Speaker
+from rbd_ros.control.step.entering import begin_state
 from rbd_ros.control.step.exchange import exchange, Mail, Notes
 from rbd_ros.control.step.seen import gather_words, Seen
 from rbd_ros.control.step.state import (
@@ -94,6 +93,7 @@ class Stepping:
         #: makes sentences
         self.speaker = Speaker(settings, intake, x, p, modes)
         self._fault_sentences = FaultSentences(x.command.supervisor.faults, self.speaker)
+        self.speaker.faults = self.fault_text
         #: set in force
         self.settings = settings
         self.kernels, self._publish = kernels, publish
@@ -146,12 +146,8 @@ class Stepping:
         fill_table(self.p.command.supervisor)
         fill_states(self.p.states.plain(), settings.given.plain())
         self._fill(settings)
-        self.x.mode = self.p.mode
-        self.x.laws.law, self.x.laws.own = self.p.laws.law, self.p.laws.own
         self.snapshots.divider = settings.report_divider
-        restart_load(self.x.load.plain(), self.p.load.plain())
-        restart_sensor(self.x.sensor.plain(), self.p.sensor.plain())
-        design(self.x.design.plain(), self.p.design.plain(), self.p.design.delay, 0.0)
+        begin_state(self.x.plain(), self.p.plain())
         self._step(Kind.PARAMETERS, 0.0, 0.0)
 
     def _fill(self, settings: Settings) -> None:

@@ -27,6 +27,7 @@ from rbd_ros.loop.happenings import control_time, happen, read_steady, stop_for,
 from rbd_ros.loop.records import Handle, Loop, STATES_KEPT
 from rbd_ros.loop.responder import keep_answer
 from rbd_ros.loop.words import Word
+from rbd_ros.wire.joint_state import HEAD, seconds_at
 from rbd_ros.wire.wrench import read_wrench
 
 __all__ = ['take_clock', 'take_dead_man', 'take_readings', 'take_signals', 'take_states',
@@ -68,12 +69,9 @@ def _take_short(loop: Loop, handle: int) -> int:
 
 
 def _stamp(data: Bytes) -> float:
-    """Return the time at the beginning of a message, s; its seconds have a sign."""
+    """Return the time at the beginning of a message, s."""
     big = 1 if get_u8(data, 1) == 0 else 0
-    seconds = get_u32(data, 4, big)
-    if seconds >= 2147483648:
-        seconds -= 4294967296
-    return float(seconds) + 1e-9 * float(get_u32(data, 8, big))
+    return float(seconds_at(data, HEAD, big)) + 1e-9 * float(get_u32(data, HEAD + 4, big))
 
 
 def take_clock(loop: Loop) -> None:

@@ -25,7 +25,8 @@ from __future__ import annotations
 from rbd_ros.compiler.language.octets import Bytes, get_u32, get_u8
 from rbd_ros.compiler.records import field, Record
 
-__all__ = ['find_head', 'find_numbers', 'names_end', 'Parts', 'same_bytes', 'string_end']
+__all__ = ['find_head', 'find_numbers', 'names_end', 'Parts', 'same_bytes', 'seconds_at',
+           'string_end']
 
 #: bytes of the encapsulation, and where the frame begins, after the stamp
 HEAD, FRAME = 4, 12
@@ -77,6 +78,18 @@ def string_end(data: Bytes, size: int, at: int, big: int) -> int:
     return end
 
 
+def seconds_at(data: Bytes, at: int, big: int) -> int:
+    """
+    Return the whole seconds of a stamp, which have a sign.
+
+    :param data: bytes.
+    :param at: where the stamp begins.
+    :param big: order of bytes.
+    """
+    seconds = get_u32(data, at, big)
+    return seconds if seconds < 2147483648 else seconds - 4294967296
+
+
 def find_head(data: Bytes, size: int, parts: Parts) -> bool:
     """
     Find all that comes before the names; False if this is no plain joint state.
@@ -88,9 +101,8 @@ def find_head(data: Bytes, size: int, parts: Parts) -> bool:
     if size > len(data) or size < FRAME or get_u8(data, 0) != 0 or get_u8(data, 1) > 1:
         return False
     big = 1 - get_u8(data, 1)
-    seconds = get_u32(data, HEAD, big)
     parts.size, parts.big = size, big
-    parts.stamp_s = seconds if seconds < 2147483648 else seconds - 4294967296
+    parts.stamp_s = seconds_at(data, HEAD, big)
     parts.stamp_ns = get_u32(data, HEAD + 4, big)
     end = string_end(data, size, FRAME, big)
     at = aligned(end, 4)

@@ -27,8 +27,10 @@ from rbd_ros.compiler import procedure
 from rbd_ros.compiler.language.octets import Bytes, get_f64
 from rbd_ros.compiler.procedure import Matrix, Vector
 from rbd_ros.wire.joint_state import find_head, find_numbers, names_end, Parts
+from rbd_ros.wire.wrench import read_wrench
 
-__all__ = ['JointStateReader', 'MOST_BYTES', 'read_plain_array', 'ReadState', 'strings_in']
+__all__ = ['JointStateReader', 'MOST_BYTES', 'places_in', 'read_force', 'read_plain_array',
+           'ReadState', 'strings_in']
 
 Array = npt.NDArray[np.float64]
 
@@ -58,7 +60,12 @@ class ReadState(NamedTuple):
 
 
 class JointStateReader:
-    """Read serialized sensor_msgs/JointState in either order of bytes."""
+    """
+    Read serialized sensor_msgs/JointState in either order of bytes.
+
+    A control_msgs/JointTrajectoryControllerState begins with the same parts: names, and positions,
+    velocities and accelerations of the reference, the last in the place of efforts.
+    """
 
     def __init__(self) -> None:
         self._message: Bytes = np.zeros(MOST_BYTES, np.uint8)
@@ -93,6 +100,34 @@ class JointStateReader:
         if len(self._lists) > _MOST_LISTS:
             del self._lists[next(iter(self._lists))]  # the oldest one
         return names
+
+
+def places_in(data: bytes) -> tuple[int, int, int]:
+    """
+    Return where the first position, velocity and effort of a joint state are; 0: there is none.
+
+    :param data: serialized sensor_msgs/JointState, as :mod:`rbd_ros.wire.messages` makes it.
+    """
+    content, parts = np.frombuffer(data, np.uint8), Parts({})
+    find_head(content, len(data), parts)
+    parts.names_end = names_end(content, parts)
+    find_numbers(content, parts)
+    return (int(parts.positions_at) if parts.positions else 0,
+            int(parts.velocities_at) if parts.velocities else 0,
+            int(parts.efforts_at) if parts.efforts else 0)
+
+
+def read_force(data: bytes) -> tuple[float, float, float] | None:
+    """
+    Return the force of a serialized geometry_msgs/WrenchStamped, N; None: it is no plain one.
+
+    :param data: as the middleware delivers it.
+    """
+    numbers = np.zeros(8)
+    if not read_wrench(np.frombuffer(data, np.uint8), len(data), numbers):
+        return None
+    x, y, z = numbers[3:6].tolist()
+    return x, y, z
 
 
 def read_plain_array(data: bytes) -> Array | None:

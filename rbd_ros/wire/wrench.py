@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from rbd_ros.compiler.language.octets import Bytes, get_f64, get_u32, get_u8
 from rbd_ros.compiler.procedure import Vector
-from rbd_ros.wire.joint_state import aligned, FRAME, HEAD, string_end
+from rbd_ros.wire.joint_state import aligned, FRAME, HEAD, seconds_at, string_end
 
 __all__ = ['read_wrench']
 
@@ -41,7 +41,6 @@ def read_wrench(data: Bytes, size: int, numbers: Vector) -> bool:
     for i in range(3):
         numbers[3 + i] = get_f64(data, at + 8 * i, big)
         numbers[i] = get_f64(data, at + 24 + 8 * i, big)
-    seconds = get_u32(data, HEAD, big)
-    numbers[6] = seconds if seconds < 2147483648 else seconds - 4294967296
+    numbers[6] = seconds_at(data, HEAD, big)
     numbers[7] = get_u32(data, HEAD + 4, big)
     return True

@@ -228,6 +228,17 @@ def test_torque(planar: Path) -> None:
     assert 'inf%' in text and 'nan' not in text
 
 
+def test_positions_beside_a_free_body_have_their_own_names(tmp_path: Path) -> None:
+    """It has one number more for its position than for its velocity."""
+    file, urdf = tmp_path / 'free.urdf', Path(__file__).parents[1] / 'urdf/floating_joint.urdf'
+    file.write_text(urdf.read_text().replace('"continuous"', '"revolute"').replace(
+        'effort="5"', 'effort="5" lower="-1" upper="1"'))
+    for angle, outside in ((0.9, []), (1.1, ['wheel_joint'])):
+        found = data('torque', file, '--q', f'wheel_joint={angle} fly.0=2')
+        assert (found['q'][0], found['q'][-1]) == (2.0, angle)
+        assert found['outside_position_limits'] == outside
+
+
 def test_closed_loops_are_not_passed_over(tmp_path: Path) -> None:
     """Torques of the tree are named as such; libraries that open the loops are no comparison."""
     file = tmp_path / 'closed.urdf'

@@ -206,7 +206,7 @@ def test_parameter_files(robot: str, joints: list[str], tip: str) -> None:
     def made(robot: str, joints: list[str], tip: str) -> dict[str, object]:
         text = parameter_file(
             robot=robot, joints=joints, effort=[0.0, *(len(joints) - 1) * [2.0]],
-            velocity=len(joints) * [1.0], tip=tip, origin=robot, doubts=[robot],
+            velocity=len(joints) * [1.0], tip=tip, origin=robot, rate=500.0, doubts=[robot],
             assembly=dict.fromkeys(joints, 0.5), everything=False)
         return yaml.safe_load(text)['/**']['controller']['ros__parameters']
     found = made(robot, joints, tip)

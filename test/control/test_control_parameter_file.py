@@ -33,7 +33,7 @@ from rbd_ros.control.parameters.file import check_file, read_file  # noqa: E402,
 ROOT = Path(__file__).parents[2]
 HEAD = '/**:\n  controller:\n    ros__parameters:\n'
 ROBOT = {'robot': 'arm', 'joints': ('shoulder', 'elbow', 'y'), 'effort': (87.0, 40.0, 12.0),
-         'velocity': (2.0, 2.0, 3.0), 'tip': 'tool0', 'origin': 'arm.urdf'}
+         'velocity': (2.0, 2.0, 3.0), 'tip': 'tool0', 'origin': 'arm.urdf', 'rate': 500.0}
 ANSWERS = {'driver_adds': 'none', 'release_torque': 'gravity', 'effort_is_torque': 'true'}
 
 
@@ -174,7 +174,7 @@ def test_a_made_file_with_answers_is_complete(tmp_path, answers):
 @pytest.mark.parametrize('rate', [10.0, 125.0, 1000.0, 4000.0])
 def test_rates_of_a_made_file(tmp_path, rate):
     """Limits of age and rate follow the rate of the driver and pass the rules."""
-    given = checked(tmp_path, parameter_file(**ROBOT, rate=rate, choices=ANSWERS))
+    given = checked(tmp_path, parameter_file(**{**ROBOT, 'rate': rate}, choices=ANSWERS))
     assert given['nominal_rate'] == rate and given['minimum_rate'] == 0.5 * rate
     assert given['state_timeout'] >= 2.0 / rate
 
@@ -216,7 +216,7 @@ def test_wrong_answers_are_refused():
     with pytest.raises(SettingError, match='driver_adds must be one of none, gravity'):
         parameter_file(**ROBOT, choices={'driver_adds': 'all'})
     with pytest.raises(SettingError, match='nominal_rate = 9 Hz is outside'):
-        parameter_file(**ROBOT, rate=9)
+        parameter_file(**{**ROBOT, 'rate': 9})
 
 
 def test_lines_fit_a_screen():

@@ -210,7 +210,7 @@ def test_what_motors_can_add_is_bounded() -> None:
     ({'motor.stiffness': [90.0], 'motor.timeout': 0.0}, 'without a time-out'),
     ({'motor.stiffness': [1.0], 'motor.timeout': 5e-4}, 'give up between two commands'),
     ({'motor.stiffness': [-1.0]}, 'outside'), ({'motor.damping': [float('nan')]}, 'outside'),
-    ({'motor.stiffness': [1.0, 2.0]}, 'one for each of the 7 joints')])
+    ({'motor.stiffness': [1.0, 2.0]}, 'give one for all, or 7')])
 def test_refusals_say_what_is_wrong(values: dict[str, object], words: str) -> None:
     """Each of them names the parameter."""
     assert words in refused(**values)

@@ -259,6 +259,7 @@ class Rig:
         self.ask(Kind.ADVANCE)
         self.ask(Kind.LEAVE)
         self.ask(Kind.CARRY)
+        self.restore(running)
         c.fault(self.now, Cause.OPERATOR_STOP)
         self.until(State.BRAKING)
         self.take_state()

@@ -42,7 +42,7 @@ OUTSIDE = {
     'reports': ('dynamics_divider', 'state_divider'),
     'controller inside ros2_control': ('force_torque.sensor_name',),
     'node': (
-        'goal_mode', 'goal_lease', 'goal_lease_for_all',
+        'goal_lease', 'goal_lease_for_all',
         'activation_timeout', 'command_type', 'executor',
         'realtime.lock_memory', 'supervision_timeout',
         'realtime.priority', 'realtime.cores', 'realtime.cpu', 'realtime.prefault',

@@ -94,7 +94,7 @@ CHANGES = {
     Kind.LOOK: ('now', 'steady', 'command.supervisor'),
     Kind.DEAD_MAN: ('dead_man', 'command.supervisor'),
     Kind.FAULT: ('command.supervisor',), Kind.HOLD: ('references',), Kind.WEIGH: (),
-    Kind.SET_POINT: ('references', 'command.supervisor'), Kind.LEAVE: (),
+    Kind.SET_POINT: ('references', 'command.supervisor'), Kind.LEAVE: ('command.supervisor',),
     Kind.STREAM: ('references', 'command.supervisor'), Kind.CANCEL: ('references.joint',),
     Kind.PIECES: ('references.joint', 'references.refusals'), Kind.PAYLOAD: ('load',),
     Kind.POSE: ('references', 'command.supervisor'), Kind.PAUSE: ('references.joint',),

@@ -28,6 +28,7 @@ from rbd_ros.algorithms.kinematics import Conditions
 from rbd_ros.algorithms.rnea import rnea
 from rbd_ros.compiler import jacobian, sin, trace
 from rbd_ros.errors import SingularError
+from rbd_ros.gradients.functions import Function, pulled, pushed
 from rbd_ros.joints import Prescribed, Revolute
 from rbd_ros.model import positions
 from rbd_ros.model.model import Frame
@@ -346,3 +347,26 @@ def test_what_has_no_derivative_is_refused(geared):
     nothing = rbd_ros.Dynamics(rbd_ros.ModelBuilder('nothing').build(), backend='reference')
     for name in ('inverse_dynamics_derivatives', 'forward_dynamics_derivatives'):
         assert {x.shape for x in getattr(nothing, name)([], [], [])} == {(0, 0)}
+
+
+@pytest.mark.parametrize('name, target', [
+    ('inverse_dynamics', None), ('forward_dynamics', None), ('pose', 'tool0')])
+def test_what_libraries_that_differentiate_are_given(name, target):
+    """Changes are those of differences, an input that is left out stands; gradients fit them."""
+    rng = np.random.default_rng(3)
+    function = Function(rbd_ros.Dynamics(rbd_ros.load_urdf(ARM)), name, target)
+    inputs, steps = ([rng.normal(size=shape) for shape in function.shapes] for _ in range(2))
+    matrices = function.derivatives(*inputs)
+    for left_out in ('', *function.inputs[1:]):
+        changes = {each: step for each, step in zip(function.inputs, steps) if each != left_out}
+        found = pushed(function.slopes, matrices, changes, np.matmul)
+        wanted = derivative(lambda t, changes=changes: function.value(*(
+            x + t * changes.get(each, 0.0) for each, x in zip(function.inputs, inputs))))
+        assert_near(found, wanted, limit=1e-7)
+    gradient = rng.normal(size=function.output)
+    slopes = pulled(function.slopes, matrices, gradient,
+                    lambda A, v: np.tensordot(v, A, v.ndim))
+    whole = pushed(function.slopes, matrices, dict(zip(function.inputs, steps)), np.matmul)
+    assert slopes.keys() == set(function.inputs)
+    assert np.sum(gradient * whole) == pytest.approx(
+        sum(slopes[each] @ step for each, step in zip(function.inputs, steps)), rel=1e-9)

@@ -115,16 +115,13 @@ def saboteur(folder: Path, namespace: str = '', **parameters: object) -> NodeAct
                       additional_env={'SABOTAGE': str(folder / 'sabotage')})
 
 
-def break_it(folder: Path, kind: str) -> None:
+def break_it(client: Client, folder: Path, kind: str) -> None:
     """Let a saboteur raise the next time it comes to a place."""
     file = folder / 'sabotage'
     made = file.with_suffix('.new')
     made.write_text(kind)
     made.rename(file)
-    end = time.monotonic() + PATIENCE
-    while file.exists():
-        assert time.monotonic() < end, 'nobody takes the sabotage'
-        time.sleep(0.01)
+    client.wait(lambda: not file.exists(), 'somebody who takes the sabotage')
 
 
 def to_time(ns: int) -> Time:
@@ -167,6 +164,8 @@ class Client:
         :param kind: of the commands: with joints and stamps, or plain numbers.
         """
         self._kind = kind
+        #: says how all processes that could answer have ended; empty while one of them runs
+        self.ended: Callable[[], str] = lambda: ''
         #: gets each command as it came, in the thread of the executor
         self.take_command: Callable[[JointState], None] = lambda _: None
         self.node: Node = rclpy.create_node(name, namespace=namespace)
@@ -319,15 +318,20 @@ class Client:
         """
         Wait until a condition holds; fail with what was awaited.
 
+        Where nobody is left who could bring it about, what is under way may still arrive.
+
         :param seconds: at the usual pace; a slow machine gets more.
         """
         seconds = patient(seconds)
         end = time.monotonic() + seconds
         with self._arrived:
             while not condition():
+                if ended := self.ended():
+                    end = min(end, time.monotonic() + MARGIN)
                 if time.monotonic() > end:
                     raise AssertionError(
-                        f'{what}: not within {seconds:g} s; state {self.last("state")!r}, '
+                        f'{what}: {ended or f"not within {seconds:g} s"}; '
+                        f'state {self.last("state")!r}, '
                         f'fault {self.last("fault")!r}, {len(self.commands)} commands, last '
                         f'{self.commands[-1:]}{self._failure}')
                 self._told.wait(0.02)

@@ -60,6 +60,8 @@ class Standing:
                          *given]
         self._environment = {**os.environ, **(environment or {})}
         self.process = subprocess.Popen(self._command, env=self._environment, **pipes)
+        self._processes = [self.process]
+        self.client.ended = self._ended
         kind = rig.Lockstep if values.get('use_sim_time') else rig.Driver
         self.driver = kind(self.client, arm.JOINTS, arm.Q, float(values['nominal_rate']))
 
@@ -70,7 +72,21 @@ class Standing:
         :param arguments: of ROS, in addition to those of the first one.
         :param pipes: of the process, as subprocess has them.
         """
-        return subprocess.Popen([*self._command, *arguments], env=self._environment, **pipes)
+        self._processes.append(
+            subprocess.Popen([*self._command, *arguments], env=self._environment, **pipes))
+        return self._processes[-1]
+
+    @property
+    def log(self) -> str:
+        """Return what the process has written, where that is kept."""
+        return ''
+
+    def _ended(self) -> str:
+        """Return how the processes have ended; empty while one runs."""
+        codes = [process.poll() for process in self._processes]
+        if None in codes:
+            return ''
+        return f'the controller has ended with {codes}, and said last:\n{self.log[-3000:]}\n'
 
     def run(self) -> None:
         """Bring the controller to where the law runs."""

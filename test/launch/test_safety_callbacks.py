@@ -122,7 +122,7 @@ class TestCallbacks(rig.LockstepCase):
                      'graph'):
             with self.subTest(kind):
                 self.setUp()
-                rig.break_it(FOLDER, kind)
+                rig.break_it(self.client, FOLDER, kind)
                 self.expect_release(kind)
 
     def test_messages(self) -> None:
@@ -136,7 +136,7 @@ class TestCallbacks(rig.LockstepCase):
         for kind, provoke in provocations.items():
             with self.subTest(kind):
                 self.setUp()
-                rig.break_it(FOLDER, kind)
+                rig.break_it(self.client, FOLDER, kind)
                 if kind == 'reference':
                     self.client.must_set({'mode': 'operational_space'})
                 provoke()
@@ -144,7 +144,7 @@ class TestCallbacks(rig.LockstepCase):
 
     def test_services(self) -> None:
         """A service that raises answers with a refusal, and the robot is stopped."""
-        rig.break_it(FOLDER, 'reset')
+        rig.break_it(self.client, FOLDER, 'reset')
         answer = self.client.trigger('reset')
         self.assertFalse(answer.success)
         self.assertIn('sabotage of reset', answer.message)
@@ -152,7 +152,7 @@ class TestCallbacks(rig.LockstepCase):
 
     def test_stop(self) -> None:
         """The loop answers ~/stop itself, whatever Python makes of it afterwards."""
-        rig.break_it(FOLDER, 'stop')
+        rig.break_it(self.client, FOLDER, 'stop')
         answer = self.client.trigger('stop')
         self.assertTrue(answer.success)
         self.assertEqual(answer.message, 'braking')
@@ -160,7 +160,7 @@ class TestCallbacks(rig.LockstepCase):
 
     def test_parameters_not_applied(self) -> None:
         """Parameters that were taken but cannot be handed over stop the robot."""
-        rig.break_it(FOLDER, 'parameters')
+        rig.break_it(self.client, FOLDER, 'parameters')
         self.assertFalse(self.client.set({'stiffness': [90.0]})[0])
         self.expect_release('parameters')
 
@@ -169,7 +169,7 @@ class TestCallbacks(rig.LockstepCase):
         goal = self.goal()
         self.assertTrue(goal.accepted)
         result = goal.get_result_async()
-        rig.break_it(FOLDER, 'cancellation')
+        rig.break_it(self.client, FOLDER, 'cancellation')
         cancelled = goal.cancel_goal_async()
         self.client.wait(cancelled.done, 'an answer to the cancellation')
         self.expect_release('cancellation')
@@ -180,7 +180,7 @@ class TestCallbacks(rig.LockstepCase):
 
     def test_goal(self) -> None:
         """A goal that raises while it is judged is aborted; the robot runs on."""
-        rig.break_it(FOLDER, 'goal')
+        rig.break_it(self.client, FOLDER, 'goal')
         result = self.goal().get_result_async()
         self.client.wait(result.done, 'the result')
         self.assertEqual(result.result().status, GoalStatus.STATUS_ABORTED)
@@ -190,7 +190,7 @@ class TestCallbacks(rig.LockstepCase):
 
     def test_acceptance(self) -> None:
         """A goal that raises after it was accepted is aborted; the robot runs on."""
-        rig.break_it(FOLDER, 'acceptance')
+        rig.break_it(self.client, FOLDER, 'acceptance')
         goal = self.goal()
         result = goal.get_result_async()
         self.client.wait(result.done, 'the result')
@@ -201,7 +201,7 @@ class TestCallbacks(rig.LockstepCase):
     def test_judgement(self) -> None:
         """A change of parameters that raises is refused with the reason; the robot runs on."""
         before = self.client.get('stiffness')
-        rig.break_it(FOLDER, 'judgement')
+        rig.break_it(self.client, FOLDER, 'judgement')
         taken, reason = self.client.set({'stiffness': [90.0]})
         self.assertFalse(taken)
         self.assertIn('sabotage of judgement', reason)
@@ -213,7 +213,7 @@ class TestCallbacks(rig.LockstepCase):
     def expect_failure(self, kind: str, transition: int, doing: str) -> None:
         """Expect: a transition that raises fails with a word, and nothing is left of it."""
         self.begin = time.monotonic()
-        rig.break_it(FOLDER, kind)
+        rig.break_it(self.client, FOLDER, kind)
         self.assertFalse(self.client.transition(transition))
         said = self.client.wait_text('log', f'exception while {doing}', self.begin)
         self.assertIn(f'RuntimeError: sabotage of {kind}', said.text)

@@ -23,7 +23,7 @@ answers.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, ExitStack
+from contextlib import contextmanager, ExitStack, suppress
 import os
 from pathlib import Path
 import signal
@@ -98,7 +98,7 @@ class Harmed(Standing):
 
     def harm(self, kind: str) -> float:
         """Have it do harm; return when it was told so."""
-        rig.break_it(self.folder, kind)
+        rig.break_it(self.client, self.folder, kind)
         return time.monotonic()
 
     @contextmanager
@@ -108,7 +108,14 @@ class Harmed(Standing):
         client.lifecycle()  # finds the service
         os.mkfifo(pipe)
         self.harm(f'hold: {pipe}')
-        with pipe.open('wb') as end:  # returns when it has the lock
+        ends: list[int] = []
+
+        def has_the_lock() -> bool:
+            with suppress(OSError):  # while nobody reads
+                ends.append(os.open(pipe, os.O_WRONLY | os.O_NONBLOCK))
+            return bool(ends)
+        client.wait(has_the_lock, 'the lock of the interpreter')
+        with open(ends[0], 'wb') as end:
             begin = time.monotonic()
             future = client.ask(GetState, 'get_state', GetState.Request())
             yield begin

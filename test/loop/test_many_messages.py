@@ -12,17 +12,21 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Joint states of many kinds at once, and of many joints, through the native loop."""
+"""
+Joint states of many kinds at once, and of many joints, through the native loop.
+
+Time is simulated and waits for the loop: every message is taken, and none is ever late.
+"""
 
 import ctypes
 import gc
-import threading
 import time
 from typing import NamedTuple
 from xml.etree import ElementTree
 
+from builtin_interfaces.msg import Time
 from controller_rig import ARM, MODEL
-from native_rig import activate, make_controller, Q, Robot
+from native_rig import make_controller, Q, Robot
 import numpy as np
 import pytest
 from rbd_env.pace import patient
@@ -36,16 +40,16 @@ from rbd_ros.loop.words import Word
 from rbd_ros.nodes.controller.loop_node import STATES
 from rbd_ros.peers.pinocchio_robot import PinocchioRobot
 from rbd_ros.wire.messages import joint_state
+from rosgraph_msgs.msg import Clock
 from sampling import examples
 from sensor_msgs.msg import JointState
 
-#: messages, one each millisecond where the machine can
-COUNT, PERIOD = examples('simulations', 20_000), 1e-3
-#: of these, those after which memory must not grow, and bytes that it may
-SETTLED, GROWTH = COUNT // 4, 200_000
-#: s by which states may be late, the most that can be given: torques of later ones are those of
-#: extrapolated states, which the loop tells
-LATE = 0.5
+#: messages, and ns of simulated time between two of them
+COUNT, PERIOD = examples('simulations', 20_000), 1_000_000
+#: ns of simulated time at first
+BEGIN = 1000 * 10**9
+#: messages that are judged at once; those after which memory must not grow, and bytes that it may
+PART, SETTLED, GROWTH = 50, COUNT // 4, 200_000
 
 
 @pytest.fixture
@@ -91,25 +95,26 @@ def kinds_of(own):
 
 class Stream:
     """
-    Joint states in turn of all kinds, from a thread.
+    Joint states in turn of all kinds, each after the one before was taken.
 
     :param robot: gets them.
+    :param loop: takes them; it has begun.
     :param own: names of its joints.
     :param kinds: of messages.
     :param rest: where the joints stand at first.
     """
 
-    def __init__(self, robot, own, kinds, rest):
+    def __init__(self, robot, loop, own, kinds, rest):
         self.own, self.kinds, self.rest = own, kinds, rest
         self.count, self.moving = 0, None
-        self.stamps, self.q = np.zeros(4 * COUNT, np.int64), np.zeros((4 * COUNT, len(own)))
+        self.q = np.zeros((4 * COUNT, len(own)))
+        self._loop = loop
+        self._clock = robot.driver.create_publisher(Clock, 'clock', 1)
         self._publishers = [robot.driver.create_publisher(JointState, 'joint_states', STATES)
                             for _ in range(2)]
-        robot.wait(lambda: all(each.get_subscription_count() for each in self._publishers))
+        robot.wait(lambda: all(each.get_subscription_count()
+                               for each in (self._clock, *self._publishers)))
         self._phase = np.arange(len(own))
-        self._end = threading.Event()
-        self._thread = threading.Thread(target=self._run, daemon=True)
-        self._thread.start()
 
     def _state(self, now):
         """Return positions and velocities at a time in ns."""
@@ -121,43 +126,52 @@ class Stream:
         speed = -0.3 * np.sin(self._phase + angle) * ease + swing * np.exp(-angle)
         return self.rest + swing * ease, 1.5 * speed
 
-    def _run(self):
-        due = time.monotonic()
-        while self.count < len(self.stamps) and not self._end.is_set():
-            due = max(due + PERIOD, time.monotonic() - 10.0 * PERIOD)
-            time.sleep(max(due - time.monotonic(), 0.0))
+    def run(self, count):
+        """Send so many messages."""
+        for _ in range(count):
             self._send(self.kinds[self.count % len(self.kinds)])
+            end = time.monotonic() + patient(20.0)
+            while self._loop.count(Word.STATES) < self.count:
+                assert time.monotonic() < end, 'a message is not taken'
+                time.sleep(1e-4)
+
+    def activate(self, controller):
+        """Have the law run, and begin to move."""
+        self.run(20)
+        assert controller.activate(1e-9 * self.now, time.monotonic()) == ''
+        while controller.state.value != 'running':
+            assert self.count < COUNT, controller.fault_text()
+            self.run(1)
+            self._loop.look()
+        self.moving = self.now
+
+    @property
+    def now(self):
+        """Simulated time, ns: the stamp of the next message."""
+        return BEGIN + PERIOD * self.count
 
     def _send(self, kind):
-        stamp, i = time.time_ns(), self.count
-        q, qd = self._state(stamp)  # not of a later time, which would look like a higher speed
-        self.stamps[i], self.q[i] = stamp, q
+        stamp = divmod(self.now, 10**9)
+        q, qd = self._state(self.now)
+        self.q[self.count] = q
         # the last entry is what is said of others
         message = joint_state(kind.names, np.append(q, 7.7)[kind.joints],
                               np.append(qd, 8.8)[kind.joints] if kind.velocities else (), (),
-                              divmod(stamp, 10**9))
+                              stamp)
+        self._clock.publish(Clock(clock=Time(sec=stamp[0], nanosec=stamp[1])))
         self.count += 1
         self._publishers[kind.publisher].publish(message)
 
     def number(self, command):
         """Return which message a command answers."""
         stamp = command.header.stamp.sec * 10**9 + command.header.stamp.nanosec
-        i = int(np.searchsorted(self.stamps[:self.count], stamp))
-        assert self.stamps[i] == stamp, 'a command has the stamp of no message'
+        i, rest = divmod(stamp - BEGIN, PERIOD)
+        assert rest == 0 <= i < self.count, 'a command has the stamp of no message'
         return i
 
     def kind(self, i):
         """Return the kind of a message."""
         return self.kinds[i % len(self.kinds)]
-
-    def move(self):
-        """Begin to move."""
-        self.moving = time.time_ns()
-
-    def close(self):
-        """End it."""
-        self._end.set()
-        self._thread.join()
 
 
 class Judge:
@@ -169,45 +183,35 @@ class Judge:
 
     def __init__(self, stream, gravity):
         self._stream, self._gravity = stream, gravity
-        self._known = stream.rest.copy()
+        self._known, self._first, self._next = stream.rest.copy(), stream.count, stream.count
         self.judged = np.zeros(len(stream.kinds), int)
-        self.expected = 0  # of them, those whose last messages before were known
-        self.late = 0  # commands that were not judged
-        self._extrapolates = False
 
-    def judge_all(self, commands, controller):
-        """Judge commands that came before the last look, unless states were late by then."""
-        before, self._extrapolates = self._extrapolates, controller.x.design.recent > LATE
-        if before or self._extrapolates:
-            self.late += len(commands)
-            return
+    def judge_all(self, commands):
+        """Judge what has come; return whether nothing is missing."""
         for command in commands:
-            self.judge(command)
+            i = self._stream.number(command)
+            if i >= self._first:
+                self._judge(command, i)
+        return self._skipped() == self._stream.count
 
-    def judge(self, command):
-        """Expect: it is the torque of the right state, to 1e-9."""
+    def _judge(self, command, i):
+        """Expect: the next message that has joints of the robot is answered, to 1e-9."""
         stream = self._stream
-        i = stream.number(command)
+        assert i == self._skipped(), 'a message without joints, or a torque is missing'
         part = stream.kind(i).joints
         part = part[part >= 0]
-        assert part.size, 'a message without joints of the robot has a torque'
         self.judged[i % len(stream.kinds)] += 1
         self._known[part] = stream.q[i, part]
-        if self._fits(command, self._known):
-            self.expected += 1
-            return
-        # Some message has given no torque, or its command was lost.
-        for k in range(i - 1, -1, -1):
-            q = stream.q[k].copy()
-            q[part] = stream.q[i, part]
-            if part.size < q.size and self._fits(command, q):
-                self._known = q
-                return
-        raise AssertionError(f'{stream.kind(i).names}: {np.array(command.effort)}, not '
-                             f'{self._gravity(self._known)}')
+        np.testing.assert_allclose(command.effort, self._gravity(self._known), rtol=0.0, atol=1e-9,
+                                   err_msg=str(stream.kind(i).names))
+        self._next = i + 1
 
-    def _fits(self, command, q):
-        return np.allclose(command.effort, self._gravity(q), rtol=0.0, atol=1e-9)
+    def _skipped(self):
+        """Return the next message that has joints of the robot, among those that were sent."""
+        stream = self._stream
+        while self._next < stream.count and (stream.kind(self._next).joints < 0).all():
+            self._next += 1
+        return self._next
 
 
 class _Mallinfo(ctypes.Structure):
@@ -245,37 +249,26 @@ def test_many_kinds_of_messages(robot):
     parts from two publishers. No message counts as unreadable, and no memory is kept.
     """
     controller = make_controller(
-        mode='gravity_compensation', torque_rate_limits=[1e7], delay=LATE)
+        mode='gravity_compensation', torque_rate_limits=[1e7], simulated=True)
     own = list(MODEL.independent_joint_names)
-    stream = Stream(robot, own, kinds_of(own), Q)
-    loop = robot.loop(controller)
+    loop = robot.loop(controller, simulated_time=1e-9 * BEGIN)
     loop.start()
-    try:
-        activate(robot, controller, loop)
-        attend(controller, loop)  # the start has told everything once
-        robot.received()
-        stream.move()
-        judge = Judge(stream, PinocchioRobot(MODEL, ARM.read_text()).gravity)
-        first, begin, settled, said = stream.count, time.monotonic(), None, []
-        while stream.count < first + COUNT:
-            assert time.monotonic() - begin < patient(120.0), f'{stream.count - first} messages'
-            commands = robot.received()
-            said += attend(controller, loop)
-            assert controller.state.value == 'running', controller.fault_text()
-            judge.judge_all(commands, controller)
-            commands.clear()  # nor are they memory that is kept
-            if settled is None and stream.count > first + SETTLED:
-                settled = allocated()
-            time.sleep(0.05)
-        growth = allocated() - settled
-    finally:
-        stream.close()
-        assert loop.close(stop=True)
-    print(f'{COUNT / (time.monotonic() - begin):.0f} messages per second, commands by kind '
-          f'{judge.judged.tolist()}, {judge.expected} as expected; {growth} bytes more')
-    assert judge.judged[-1] == 0
-    assert judge.judged[:-1].min() > 0.5 * (COUNT - 1.2 * judge.late) / len(stream.kinds)
-    assert judge.expected > 0.9 * judge.judged.sum()
+    stream = Stream(robot, loop, own, kinds_of(own), Q)
+    stream.activate(controller)
+    attend(controller, loop)  # the start has told everything once
+    judge = Judge(stream, PinocchioRobot(MODEL, ARM.read_text()).gravity)
+    settled, said = 0, []
+    for k in range(COUNT // PART):
+        if k == SETTLED // PART:
+            settled = allocated()
+        stream.run(PART)
+        robot.wait(lambda: judge.judge_all(robot.received()))
+        said += attend(controller, loop)
+        assert controller.state.value == 'running', controller.fault_text()
+    growth = allocated() - settled
+    assert loop.close()
+    print(f'commands by kind {judge.judged.tolist()}; {growth} bytes more')
+    assert judge.judged.sum() >= COUNT * 6 // 7
     assert loop.count(Word.UNREADABLE) == loop.count(Word.FAILED) == loop.count(Word.UNSENT) == 0
     assert controller.x.states.sources.rejected == 0.0
     assert len(said) < 10, said  # each thing once, not once for each message
@@ -316,32 +309,23 @@ def test_many_joints(robot, joints):
     text = tree_urdf(joints, np.random.default_rng(50))
     model = load_urdf(text)
     settings = Settings(make_robot(model), defaults() | {
-        'driver_adds': 'none', 'nominal_rate': 1.0 / PERIOD, 'start.time': 0.0,
+        'driver_adds': 'none', 'nominal_rate': 1e9 / PERIOD, 'start.time': 0.0,
         'start.watch_time': 0.0, 'ramp_time': 0.05, 'free_damping': [0.0],
         'mode': 'gravity_compensation', 'torque_rate_limits': [1e7], 'state_tolerance': [100.0],
-        'delay': LATE,
         'minimum_rate': 10.0, 'state_timeout': 0.8, 'stop_action': 'release',
-        'release_torque': 'zero', 'command_type': 'joint_state'}, simulated=False)
+        'release_torque': 'zero', 'command_type': 'joint_state'}, simulated=True)
     controller = Controller(settings, compile_kernels(settings), lambda torque: None)
     own = list(settings.robot.joints)
-    stream = Stream(robot, own, kinds_of(own), np.random.default_rng(1).uniform(-1.0, 1.0, joints))
-    loop = robot.loop(controller)
+    loop = robot.loop(controller, simulated_time=1e-9 * BEGIN)
     loop.start()
-    try:
-        activate(robot, controller, loop)
-        robot.received()
-        stream.move()
-        judge = Judge(stream, PinocchioRobot(model, text).gravity)
-        begin = time.monotonic()
-        while judge.judged.sum() < 1000:
-            assert time.monotonic() - begin < patient(60.0), judge.judged
-            commands = robot.received()
-            attend(controller, loop)
-            assert controller.state.value == 'running', controller.fault_text()
-            judge.judge_all(commands, controller)
-            time.sleep(0.05)
-    finally:
-        stream.close()
-        assert loop.close(stop=True)
-    assert judge.judged[:-1].all() and judge.expected > 0.9 * judge.judged.sum()
-    assert loop.count(Word.UNREADABLE) == 0
+    stream = Stream(robot, loop, own, kinds_of(own),
+                    np.random.default_rng(1).uniform(-1.0, 1.0, joints))
+    stream.activate(controller)
+    judge = Judge(stream, PinocchioRobot(model, text).gravity)
+    for _ in range(1200 // PART):
+        stream.run(PART)
+        robot.wait(lambda: judge.judge_all(robot.received()))
+        attend(controller, loop)
+        assert controller.state.value == 'running', controller.fault_text()
+    assert loop.close()
+    assert judge.judged.sum() > 1000 and loop.count(Word.UNREADABLE) == 0

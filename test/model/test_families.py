@@ -70,9 +70,11 @@ def test_general_chain_is_general(n):
 
 @pytest.mark.parametrize('branching', [1, 2, 3])
 def test_regular_tree_branches_as_told(branching):
-    """Every body that has children has the given number of them, but for one at most."""
+    """Bodies that have children have the given number of them, but for one, and lighter ones."""
     tree = families.regular_tree(20, branching)
     counts = [len(children) for children in tree.children[1:] if children]
     assert len([count for count in counts if count != branching]) <= 1
     assert max(counts) == branching
     assert tree.children[0] == (1,)
+    assert all(tree.inertia[k].m < tree.inertia[above].m
+               for k, above in enumerate(tree.parent) if above > 0)

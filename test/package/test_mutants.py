@@ -25,6 +25,7 @@ import textwrap
 import time
 
 from linted import ROOT
+from mutants.clock import Clock
 from mutants.command import at, draw, Trial
 from mutants.copies import Copy
 from mutants.faults import differs, places
@@ -130,6 +131,46 @@ def test_a_test_that_does_not_end_kills(small: Path) -> None:
         trial.run([copy], bar)
     assert [(each.word, each.hung, each.test) for each in trial.verdicts] == [
         ('killed', True, 'test/waits/test_slow.py::test_slow')]
+
+
+SPIN = 'while True: pass'
+SLEEP = 'import time; time.sleep(600)'
+
+
+@pytest.mark.parametrize('program, least, most', [(SPIN, 0.0, 0.75), (SLEEP, 0.75, 1.0)])
+def test_what_waits_for_a_processor_takes_no_time(program: str, least: float,
+                                                  most: float) -> None:
+    """Of two processes on one processor each takes half of the time; what sleeps takes all."""
+    processor = min(os.sched_getaffinity(0))
+    both = [subprocess.Popen(
+        [sys.executable, '-c', each], start_new_session=True, stdout=subprocess.DEVNULL,
+        preexec_fn=lambda: os.sched_setaffinity(0, {processor})) for each in (program, SPIN)]
+    try:
+        time.sleep(1.0)  # they have started
+        clock, begin = Clock(both[0].pid), time.monotonic()
+        clock.now()
+        while (passed := time.monotonic() - begin) < 4.0:
+            found = clock.now()
+            time.sleep(0.1)
+        assert least * passed < found < most * passed + 1.0
+    finally:
+        for each in both:
+            each.kill()
+            each.wait()
+
+
+def test_what_takes_long_comes_last(small: Path) -> None:
+    """Of the files that run together, what is known to take a second comes after all others."""
+    (small / 'test' / 'heavy.csv').write_text(
+        'test,seconds\ntest/sums/test_add.py::test_broken,2\n')
+    copy = Copy(small, small.parent / 'copy', small.parent / 'cache', '')
+    copy.make()
+    began: list[str] = []
+    outcome = copy.run(['test/sums/test_add.py', 'test/waits/test_slow.py'], set(), patient(60.0),
+                       patient(60.0), began.append)
+    assert [name.partition('::')[2] for name in began] == [
+        'test_total', 'test_slow', 'test_broken']
+    assert outcome.failed == 'test/sums/test_add.py::test_broken'
 
 
 def test_an_interrupt_ends_all_of_it(small: Path) -> None:

@@ -17,9 +17,11 @@
 from __future__ import annotations
 
 import csv
+import itertools
 import json
 import os
 from pathlib import Path
+import signal
 import subprocess
 import sys
 import time
@@ -190,27 +192,53 @@ def test_whole_runs_are_noted_by_kind(tmp_path: Path, monkeypatch: pytest.Monkey
     assert whole_runs.last(tmp_path)['walks'].endswith(', 2 cases')
 
 
-def test_processes_of_the_tests_are_halted(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A child is halted and continued, again and again, and goes on at the end."""
-    monkeypatch.setattr(disturbance, 'HALT', 0.05)
-    monkeypatch.setattr(disturbance, 'PAUSE', 0.05)
-    child = subprocess.Popen(['sleep', '600'])
+DISTURBED = """
+import subprocess, sys
+from rbd_env import disturbance
+disturbance.PAUSE, disturbance.HALT = 0.05, float(sys.argv[1])
+child = subprocess.Popen(['sleep', '600'], stdout=subprocess.DEVNULL)
+print(child.pid, flush=True)
+with disturbance.disturbed('stops', '7'):
+    input()
+"""
 
-    def status() -> str:
-        return Path(f'/proc/{child.pid}/stat').read_text().rpartition(')')[2].split()[0]
-    monkeypatch.setattr(disturbance, 'descendants', lambda _: [child.pid])
-    try:
-        with disturbance.disturbed('stops'):
-            for wanted in ('T', 'S', 'T', 'S'):
-                end = time.monotonic() + patient(30.0)
-                while status() != wanted:
-                    assert time.monotonic() < end
-        end = time.monotonic() + patient(30.0)
-        while status() != 'S':
-            assert time.monotonic() < end
-    finally:
-        child.kill()
-        child.wait()
+
+def await_state(process: int, wanted: str) -> None:
+    """Wait until a process sleeps (S) or is halted (T)."""
+    end = time.monotonic() + patient(30.0)
+    while Path(f'/proc/{process}/stat').read_text().rpartition(')')[2].split()[0] != wanted:
+        assert time.monotonic() < end
+        time.sleep(0.005)
+
+
+@pytest.mark.parametrize('ending', [None, signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+def test_processes_of_the_tests_are_halted(ending: signal.Signals | None) -> None:
+    """A child is halted and continued, again and again; however the run ends, it goes on."""
+    for seconds, states in ((0.2, 'TSTS'), (1e5, 'T')):
+        run = subprocess.Popen([sys.executable, '-c', DISTURBED, str(seconds)], text=True,
+                               stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                               stderr=subprocess.DEVNULL)
+        assert run.stdin is not None and run.stdout is not None
+        child = int(run.stdout.readline())
+        try:
+            for wanted in states:
+                await_state(child, wanted)
+            if ending is None:
+                run.communicate('\n')
+            else:
+                run.send_signal(ending)
+                run.communicate()
+            await_state(child, 'S')
+        finally:
+            os.kill(child, signal.SIGKILL)
+            run.kill()
+            run.communicate()
+
+
+def test_a_seed_always_halts_at_the_same_moments() -> None:
+    """A disturbed run can be repeated; another seed halts at other moments."""
+    one, again, other = (list(itertools.islice(disturbance.moments(seed), 9)) for seed in '778')
+    assert one == again and not set(one) & set(other)
     with pytest.raises(Failure, match='knows "busy" and "stops", not "load"'):
         with disturbance.disturbed('load'):
             pass

@@ -32,6 +32,7 @@ from rbd_ros.loop.words import Word
 from rbd_ros.nodes.controller.loop_node import STATES
 import rclpy
 from rclpy.serialization import deserialize_message
+from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Bool, UInt64
 from std_srvs.srv import Trigger
@@ -54,6 +55,7 @@ class Robot:
                                   for name in ('loop', 'driver'))
         create = self.node.create_subscription
         self.states = create(JointState, 'joint_states', lambda _: None, STATES, raw=True)
+        self.clock = create(Clock, 'clock', lambda _: None, 1, raw=True)
         self.dead_man = create(Bool, 'dead_man', lambda _: None, 1, raw=True)
         self.output = self.node.create_publisher(JointState, 'commands', 50)
         self.heartbeat = self.node.create_publisher(UInt64, 'heartbeat', 1)
@@ -87,7 +89,7 @@ class Robot:
 
     def loop(self, controller, supervision: float = 0.0,
              simulated_time: float | None = None, sensor: int = 0) -> NativeLoop:
-        """Return a loop that has not begun; of a clock that stands, if a time is given."""
+        """Return a loop that has not begun; on simulated time, if one is given."""
         limits = Limits({})
         limits.simulated = float(simulated_time is not None)
         limits.period, limits.watch, limits.beat = 2e-3, 2e-2, 0.1
@@ -96,8 +98,9 @@ class Robot:
         loop = NativeLoop(controller, Endpoints(
             states=self.states.handle.pointer, dead_man=self.dead_man.handle.pointer,
             stop=self.stop.handle.pointer, output=self.output.handle.pointer,
-            heartbeat=self.heartbeat.handle.pointer, clock=0, signals=self.signals.fileno(),
-            sensor=sensor),
+            heartbeat=self.heartbeat.handle.pointer,
+            clock=self.clock.handle.pointer if limits.simulated else 0,
+            signals=self.signals.fileno(), sensor=sensor),
             limits, simulated_time or 0.0)
         self.loops.append(weakref.ref(loop))
         return loop

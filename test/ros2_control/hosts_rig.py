@@ -37,17 +37,19 @@ from once import once
 from rbd_env.pace import patient
 from rbd_ros.command_line.c_controller import controller_of, controller_settings
 from rbd_ros.command_line.ros2_control.package import robot_package
-from rbd_ros.control.controller import Outdated
+from rbd_ros.control.controller import Controller, Outdated
 from rbd_ros.control.interface.events import Kind, Result
 from rbd_ros.control.interface.results import GoalError
 from rbd_ros.control.interface.words import PointWord, ReferenceWord
+from rbd_ros.control.modes import all_modes
 from rbd_ros.control.parameters.settings import Settings
 from rbd_ros.control.references.goals import read_tolerances
 from rbd_ros.control.references.joint_requests import Streamed
 from rbd_ros.control.references.trajectory import Knots
+from rbd_ros.control.step.admission import count_publishers, Publishers
 from rbd_ros.control.step.leases import judge_lease, Leases, note_feedback, take_sign
 from rbd_ros.control.step.progress import note_progress, Progress
-from rbd_ros.control.step.requests import ask_end, check_request
+from rbd_ros.control.step.requests import check_request
 from rbd_ros.control.step.seen import beat, gather_words, see, Seen
 from rbd_ros.control.step.state import State
 from rbd_ros.loop.endpoints import Endpoints
@@ -56,6 +58,7 @@ from rbd_ros.loop.inputs import take_dead_man, take_states, take_stops
 from rbd_ros.loop.native_loop import NativeLoop
 from rbd_ros.loop.records import Handle
 from rbd_ros.loop.serve import serve_python
+from rbd_ros.loop.words import Word
 from rbd_ros.nodes.controller.loop_node import limits_of
 from rbd_ros.wire.messages import joint_state
 from stub_loop import StubLoop
@@ -78,22 +81,28 @@ VALUES = {'mode': 'computed_torque', 'driver_adds': 'none', 'release_torque': 'z
           'task.frame': 'lower', 'start.time': 0.0, 'start.watch_time': 0.0, 'ramp_time': 0.1,
           'brake_time': 0.3, 'release_time': 0.1, 'state_timeout': 0.05}
 JOINTS = ('shoulder', 'elbow')
+MODES = tuple(all_modes())
 
 FLAGS = ('-std=c99', '-O1', '-ffp-contract=off', '-Wall', '-Wextra', '-Wconversion', '-Werror')
 #: of what nobody has written by hand, and is large: to optimise it takes minutes
 GENERATED = ('-std=c99', '-O0', '-ffp-contract=off')
 
 #: words of the session itself about references
-REFUSALS = {*PointWord, ReferenceWord.NOT_RUNNING, ReferenceWord.NO_TWIST}
+REFUSALS = {*PointWord, ReferenceWord.NOT_RUNNING, ReferenceWord.NO_POSE,
+            ReferenceWord.NO_TWIST, ReferenceWord.NO_WRENCH}
+
+#: requests that the node does not answer
+TARGETS = (Kind.POSE, Kind.TWIST, Kind.WRENCH)
 
 Row = tuple[str, tuple[float, ...]]
 Call = tuple[str, tuple[float, ...]]
 
 
-def settings() -> Settings:
-    """Return those of the robot."""
+def settings(mode: str = VALUES['mode'], goal_mode: str = '') -> Settings:
+    """Return those of the robot, in a mode."""
     with NamedTemporaryFile('w', suffix='.yaml') as file:
-        json.dump({'/controller': {'ros__parameters': VALUES}}, file)
+        json.dump({'/controller': {'ros__parameters': {
+            **VALUES, 'mode': mode, 'goal_mode': goal_mode}}}, file)
         file.flush()
         return controller_settings(URDF, file.name, lambda _: None)
 
@@ -107,15 +116,16 @@ class Found(NamedTuple):
 
 # -- the C interface ------------------------------------------------------------------------------
 
-def program(name: str, options: Sequence[str] = ()) -> Path:
+def program(name: str, options: Sequence[str] = (), given: Settings | None = None) -> Path:
     """
     Return the program that runs a session by its C interface.
 
     :param name: of the kind of it.
     :param options: of the compiler besides the usual ones, such as sanitizers.
+    :param given: settings that it is made for; None: the usual ones.
     """
     files = {**{each.rpartition('/')[2]: text for each, text in robot_package(
-        settings(), 'pair').items() if each.startswith('src/')},
+        given or settings(), 'pair').items() if each.startswith('src/')},
              **{each: (HERE / each).read_text() for each in ('session_play.c',)}}
 
     def make(folder: Path) -> None:
@@ -165,15 +175,22 @@ def play(made: Path, script: Sequence[Call]) -> Found:
 class FakeClock:
     """The controller as tests have it; subclasses let events happen in other ways."""
 
-    def __init__(self) -> None:
-        """Configure."""
-        self.controller, _ = controller_of(settings())
+    def __init__(self, given: Settings | None = None) -> None:
+        """
+        Configure.
+
+        :param given: settings; None: the usual ones.
+        """
+        self.settings = given or settings()
+        self.joints = self.settings.robot.joints
+        self.controller, _ = controller_of(self.settings)
         self.now = self.steady = self.stops = self.before = 0.0
         self.rows: list[Row] = []
         self.leases = Leases({}).plain()
         self.leases.most = self.controller.settings.number('goal_lease')
         self.seen, self.told = Seen({}), Seen({})
         self.seen.period = 1.0 / self.controller.settings.number('heartbeat_rate')
+        self.publishers = [Publishers({}) for _ in range(3)]
         self._attend()
 
     def _attend(self) -> None:
@@ -214,26 +231,50 @@ class FakeClock:
 
     # -- calls --------------------------------------------------------------------------------
 
-    def _init(self, mode: float) -> None:
-        del mode
+    def _init(self, mode: float, goal_mode: float) -> None:
+        self.settings = settings(*(MODES[int(each)] if each >= 0.0 else ''
+                                   for each in (mode, goal_mode)))
 
     def _prepare(self, fresh: float) -> None:
-        del fresh
+        before, after = self.controller, Controller(self.settings, self.controller.kernels)
+        ages = after.p.states.ages
+        ages.clock_offset = ages.asked = 0.0  # as in the library of a robot
+        if not fresh:
+            after.x.load.memory[:] = before.x.load.memory
+            after.x.sensor.bias[:] = before.x.sensor.bias
+            after.p.load.ramp_time = 0.0
+            after._step(Kind.PARAMETERS, self.now, self.steady)
+            after.apply(self.settings, self.now, self.steady)
+        self.controller = after
+        self._attend()
         self.seen.due = self.steady
+
+    def _mode(self, mode: float, goal_mode: float) -> None:
+        self._init(mode, goal_mode)
+        self.controller.accepted = self.settings
+        self.ask(lambda now, steady: self.controller.apply(self.settings, now, steady))
+
+    def _crowd(self, topic: float, count: float) -> None:
+        publishers = self.publishers[int(topic)]
+        publishers.count = count
+        count_publishers(publishers)
+        self.rows.append(('crowded', (float(publishers.crowded) + float(publishers.news),)))
+        if publishers.news:
+            self.ask(self.controller.hold)
 
     def _time(self, ros: float, steady: float) -> None:
         del ros
         self.now = self.steady = steady
 
     def _activate(self) -> None:
-        refused = self.controller.activate(self.now, self.steady)
-        self.rows.append(('refused', (float(bool(refused)),)))
+        self.before = self.stops
+        self.controller.stops_before = int(self.stops)
+        self.controller.activate(self.now, self.steady)
+        self.rows.append(('refused', (float(self.controller.y.answer),)))
 
     def _deactivate(self) -> None:
         controller = self.controller
         controller._step(Kind.LEAVE, self.now, self.steady)
-        ask_end(controller.u)
-        controller._step(Kind.FAULT, self.now, self.steady)
 
     def _state(self, renewed: float, *numbers: float) -> None:
         del renewed
@@ -242,7 +283,7 @@ class FakeClock:
 
     def take_state(self, q: list[float], qd: list[float], effort: list[float]) -> None:
         """Take a joint state without a stamp."""
-        self.controller.take_state(self.now, self.steady, JOINTS, q, qd, effort, (0, 0))
+        self.controller.take_state(self.now, self.steady, self.joints, q, qd, effort, (0, 0))
 
     def _timer(self) -> None:
         controller = self.controller
@@ -276,8 +317,8 @@ class FakeClock:
             self.ask(controller.reset)
         elif kind == Kind.PAUSE:
             self.ask(lambda now, steady: controller.pause(now, steady, numbers[0] > 0.0))
-        elif kind == Kind.TWIST:
-            self.ask(lambda now, steady: controller.take_twist(now, steady, numbers[:6]))
+        elif kind in TARGETS:
+            self.ask(lambda now, steady: self._lead(kind, now, steady, numbers))
             return
         else:
             def request(now: float, steady: float) -> None:
@@ -287,14 +328,23 @@ class FakeClock:
             self.ask(request)
         self.answer()
 
+    def _lead(self, kind: float, now: float, steady: float, numbers: Sequence[float]) -> None:
+        controller = self.controller
+        if kind == Kind.POSE:
+            controller.take_pose(now, steady, numbers[4:7], numbers[:4])
+        elif kind == Kind.TWIST:
+            controller.take_twist(now, steady, numbers[:6])
+        else:
+            controller.take_wrench(now, steady, numbers[:6])
+
     def _points(self, place: float, goal: float, from_now: float, rates: float, offset: float,
                 count: float, goal_time: float, *numbers: float) -> None:
-        del place, from_now
-        width = 1 + 2 * (1 + int(rates))
-        rows = np.reshape(numbers, (int(count), width))
-        knots = Knots(rows[:, 0], *[rows[:, 1 + 2 * k:3 + 2 * k] if k <= rates else None
+        del place
+        n = len(self.joints)
+        rows = np.reshape(numbers, (int(count), 1 + n * (1 + int(rates))))
+        knots = Knots(rows[:, 0], *[rows[:, 1 + n * k:1 + n * (k + 1)] if k <= rates else None
                                     for k in range(3)])
-        controller, start = self.controller, None
+        controller, start = self.controller, None if from_now else offset
         if goal:
             try:
                 controller.check_goal(knots, start, self.now)
@@ -302,7 +352,7 @@ class FakeClock:
                 self.rows.append(('rejected', ()))
                 return
             tolerances = read_tolerances(
-                JOINTS, controller.accepted.tolerances(), (), (), goal_time)
+                self.joints, controller.accepted.tolerances(), (), (), goal_time)
             controller._last_goal = int(goal) - 1
 
             def request(now: float, steady: float) -> None:
@@ -341,13 +391,14 @@ class FakeClock:
         see(seen, controller.x, controller.p)
         latched = sum(1 << k for k, each in enumerate(seen.latched.tolist()) if each)
         self.rows.append(('seen', (seen.state, seen.mode, float(seen.sensed),
-                                   float(seen.measured), float(latched), seen.beats)))
+                                   float(seen.measured), float(latched), seen.beats,
+                                   seen.gate.word, seen.gate.a, float(seen.gate.switches))))
         while controller.ended:
             key, outcome = controller.ended.popleft()
             self.rows.append(('end', (float(key), float(
                 ('succeeded', 'aborted', 'canceled').index(outcome.status.value)),
                 float(outcome.code))))
-        progress = Progress({'n': 2})
+        progress = Progress({'n': len(self.joints)})
         note_progress(progress, controller.x, controller.p)
         if progress.number:
             self.rows.append(('progress', tuple(progress.memory.tolist())))
@@ -377,8 +428,10 @@ class NodeLoop(FakeClock):
         serve_python(self.loop)
 
     def _prepare(self, fresh: float) -> None:
-        del fresh
-        self.loop.seen.due = self.steady
+        super()._prepare(fresh)
+        self.loop.seen.due, self.loop.seen.beats = self.steady, self.seen.beats
+        self.native._store(Word.STOPS, int(self.stops))
+        self.stub.steady = self.steady
 
     def _time(self, ros: float, steady: float) -> None:
         super()._time(ros, steady)
@@ -403,6 +456,7 @@ class NodeLoop(FakeClock):
         self.look()
 
     def _stop(self, number: float) -> None:
+        self.stops = number
         self.stub.send(Handle.STOP, b'who')
         take_stops(self.loop)
         self.controller.session.answer.memory[:] = self.loop.session.answer.memory

@@ -29,6 +29,7 @@ static const rbd_robot *robot;
 static rbd_session *session;
 static double *parameters, *limits;
 static double last_now;
+static int carries;
 
 /// Numbers of scripts may be any.
 static int whole(double number) {return fabs(number) < 1e6 ? (int)number : -7;}
@@ -197,12 +198,36 @@ static void lease(const double *v)
   }
 }
 
-/// Fill in the parameters of another mode.
-static void fill(int mode)
+/// Count the publishers of a topic; hold if there are several from now on.
+static void crowd(int topic, int count)
+{
+  const rbd_request request = {RBD_KIND_HOLD, 0.0, 0, -1, 0, 0.0, {0.0}};
+  rbd_answer answer;
+  const int follows = robot->count_publishers(session, (size_t)topic, (size_t)count);
+  const double number = follows;
+  put("crowded", &number, 1);
+  if (follows == 2) {
+    robot->request(session, &request, &answer);
+  }
+}
+
+/// Return where the value of a parameter is.
+static size_t place_of(const char *name)
+{
+  size_t k = 0;
+  while (strcmp(robot->live[k].name, name) != 0) {
+    ++k;
+  }
+  return robot->live[k].at;
+}
+
+/// Fill in the parameters of other modes: of the robot, and of goals (-1: none).
+static void fill(int mode, int goal_mode)
 {
   double *const values = malloc(robot->value_count * sizeof(*values));
   memcpy(values, robot->values, robot->value_count * sizeof(*values));
   values[robot->mode_at] = mode;
+  values[place_of("goal_mode")] = goal_mode;
   robot->fill(session, values, 0, parameters, limits);
   free(values);
 }
@@ -214,11 +239,11 @@ static void call(const char *name, double *v)
   rbd_status status;
   if (strcmp(name, "init") == 0) {
     robot->init(session, &host);
-    fill(whole(v[0]));
+    fill(whole(v[0]), whole(v[1]));
   } else if (strcmp(name, "prepare") == 0) {
     robot->prepare(session, parameters, v[0] != 0.0, NULL);
   } else if (strcmp(name, "activate") == 0) {
-    const double refused = robot->activate(session);
+    const double refused = robot->activate(session, carries);
     put("refused", &refused, 1);
   } else if (strcmp(name, "deactivate") == 0) {
     robot->deactivate(session);
@@ -237,7 +262,10 @@ static void call(const char *name, double *v)
   } else if (strcmp(name, "stream") == 0) {
     stream(v);
   } else if (strcmp(name, "mode") == 0) {
-    fill(whole(v[0]));
+    fill(whole(v[0]), whole(v[1]));
+    robot->set_parameters(session, parameters);
+  } else if (strcmp(name, "values") == 0) {
+    robot->fill(session, v + 1, 0, parameters, limits);
     robot->set_parameters(session, parameters);
   } else if (strcmp(name, "follow") == 0) {
     robot->follow(session, v);
@@ -246,7 +274,9 @@ static void call(const char *name, double *v)
   } else if (strcmp(name, "state") == 0) {
     robot->state(session, v + 1, v[0] != 0.0);
   } else if (strcmp(name, "carry") == 0) {
-    (void)robot->carry(session);
+    carries = v[0] != 0.0;
+  } else if (strcmp(name, "crowd") == 0) {
+    crowd(whole(v[0]), whole(v[1]));
   } else if (strcmp(name, "lease") == 0) {
     lease(v);
   } else if (strcmp(name, "timer") == 0) {
@@ -258,8 +288,9 @@ static void call(const char *name, double *v)
   } else if (strcmp(name, "look") == 0) {
     robot->look(session, &status);
     const double seen[] = {status.state, status.mode, status.sensed, status.measured,
-      (double)status.latched, (double)status.beats};
-    put("seen", seen, 6);
+      (double)status.latched, (double)status.beats, status.gate.code, status.gate.a,
+      status.switches};
+    put("seen", seen, 9);
     if (robot->goals(session, v)) {
       put("progress", v, 3 + 7 * robot->joint_count);
     }

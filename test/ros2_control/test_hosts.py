@@ -25,13 +25,16 @@ from collections.abc import Iterator
 import shutil
 import subprocess
 
-from hosts_rig import Call, FakeClock, Found, HERE, NodeLoop, play, program
+from hosts_rig import (
+    Call, FakeClock, Found, HERE, MODES, NodeLoop, play, program, TARGETS)
 import numpy as np
 from once import once
 import pytest
 from rbd_env.pace import patient
 from rbd_ros.command_line.ros2_control.package import PLUGIN, plugin_package
 from rbd_ros.control.interface.events import Kind
+from rbd_ros.control.interface.words import ReferenceWord
+from rbd_ros.control.step.admission import admit_goal, Gate
 
 pytestmark = pytest.mark.slow
 
@@ -50,9 +53,11 @@ def script(seed: int, states: int = 1500) -> list[Call]:
 
 def _calls(rng: np.random.Generator, states: int) -> Iterator[Call]:
     now, q, stops, goal = 1000.0, rng.uniform(-0.5, 0.5, 2), 0, 0
-    yield 'init', (1,)
+    follows = MODES.index('computed_torque')
+    yield 'init', (follows, -1)
     yield 'time', (now, now)
     yield 'prepare', (1,)
+    yield 'look', ()
     yield 'activate', ()
     moving, place = 0.0, 0
     for k in range(states):
@@ -108,6 +113,16 @@ def _calls(rng: np.random.Generator, states: int) -> Iterator[Call]:
             yield 'lease', (rng.integers(3), 1 + (rng.random() < 0.02), int(sent),
                             int(1e6 * (sent % 1.0)), now + rng.exponential(1.0), 1, 0.0,
                             rng.random() < 0.02)
+        elif event < 0.31:
+            yield 'mode', (rng.integers(len(MODES)) if rng.random() < 0.5 else follows,
+                           rng.choice([-1, follows]))
+        elif event < 0.33:
+            yield 'crowd', (rng.integers(3), rng.integers(4))
+        elif event < 0.3315:
+            yield 'deactivate', ()
+            yield 'look', ()
+            yield 'prepare', (rng.integers(2),)
+            yield 'activate', ()
         yield 'look', ()
     yield 'deactivate', ()
 
@@ -116,7 +131,7 @@ def differences(calls: list[Call], one: Found, other: Found) -> list[str]:
     """Return what two hosts made different."""
     found = []
     for k, (call, a, b) in enumerate(zip(calls, one.rows, other.rows, strict=True)):
-        if call[0] == 'request' and call[1][0] == Kind.TWIST:
+        if call[0] == 'request' and call[1][0] in TARGETS:
             a, b = ([row for row in rows if row[0] not in ('answer', 'because')]
                     for rows in (a, b))
         if [name for name, _ in a] != [name for name, _ in b] or not all(
@@ -134,6 +149,60 @@ def told(calls: list[Call], found: Found) -> set[str]:
     return {name for rows in found.rows for name, _ in rows}
 
 
+def let_in(found: Found) -> set[tuple[float, bool]]:
+    """Return what was said of goals: why none is taken, and whether one is in another mode."""
+    return {(row[6], row[8] > 0.0) for rows in found.rows for name, row in rows if name == 'seen'}
+
+
+def crowds(calls: list[Call]) -> list[float]:
+    """Return what has to follow from each count of publishers."""
+    before, found = dict.fromkeys(range(3), 1), []
+    for name, numbers in calls:
+        if name == 'crowd':
+            topic, count = map(int, numbers)
+            found.append(0.0 if count < 2 else 1.0 if before[topic] > 1 else 2.0)
+            before[topic] = count
+    return found
+
+
+class Doorkeeper(FakeClock):
+    """Ask whether a goal is taken before each one, and note what becomes of it."""
+
+    def __init__(self) -> None:
+        """Begin with no goal."""
+        super().__init__()
+        self.judged: list[tuple[bool, bool]] = []
+        self.others = self.looks = 0  # goals in other modes; looks
+
+    def _look(self) -> None:
+        """Send a goal of its own now and then, to where the reference is."""
+        super()._look()
+        self.looks += 1
+        if self.looks % 25 == 0:
+            here = self.controller.x.references.joint.profile.state[0].tolist()
+            self._points(0, 1000 + self.looks, 1, 0, self.now, 1, 0.5, 0.3, *here)
+
+    def _points(self, place: float, goal: float, *numbers: float) -> None:
+        self.ask(lambda now, steady: None)  # time has passed since the last event
+        controller, gate = self.controller, Gate({})
+        admit_goal(gate, controller.x, controller.p)
+        super()._points(place, goal, *numbers)
+        if goal and ('rejected', ()) not in self.rows:
+            other = controller.y.answer == ReferenceWord.OTHER_MODE
+            self.others += controller.session.due and other
+            self.judged.append((not gate.word and not gate.switches,
+                                bool(controller.session.due and not other)))
+
+
+@pytest.mark.parametrize('seed', range(2))
+def test_a_goal_is_let_in_where_it_is_followed(seed: int) -> None:
+    """What is said of a goal beforehand is what the step does with it."""
+    host = Doorkeeper()
+    host.play(script(seed))
+    assert {said for said, _ in host.judged} == {False, True} and host.others
+    assert all(said == done for said, done in host.judged)
+
+
 @pytest.mark.sampled('simulations', 1)
 @pytest.mark.parametrize('seed', range(12))
 def test_hosts_do_the_same(seed: int) -> None:
@@ -141,7 +210,10 @@ def test_hosts_do_the_same(seed: int) -> None:
     calls = script(seed)
     one = FakeClock().play(calls)
     assert told(calls, one) >= {'send', 'say', 'answer', 'because', 'seen', 'progress', 'end',
-                                'rejected', 'silent'}
+                                'rejected', 'silent', 'crowded'}
+    assert len(let_in(one)) >= 4
+    assert [row[0] for rows in one.rows for name, row in rows if name == 'crowded'] == crowds(
+        calls)
     plugin = play(program('plain'), calls)
     assert not plugin.errors
     for name, other in ('loop', NodeLoop().play(calls)), ('plugin', plugin):
@@ -155,13 +227,14 @@ def test_hosts_do_the_same(seed: int) -> None:
 HOSTILE = (np.nan, np.inf, -np.inf, 0.0, -0.0, -1.0, 1.0, 2.0, 0.3, 5e-324, 1e300, -1e300, 1e9,
            7.0)
 NAMES = ('prepare', 'activate', 'deactivate', 'time', 'stop', 'press', 'request', 'points',
-         'stream', 'mode', 'follow', 'leave', 'state', 'carry', 'timer', 'note', 'look', 'lease')
+         'stream', 'mode', 'follow', 'leave', 'state', 'carry', 'timer', 'note', 'look', 'lease',
+         'crowd')
 
 
 def hostile(seed: int, count: int = 3000) -> list[Call]:
     """Return calls in any order with any numbers, among them some that make the robot work."""
     rng = np.random.default_rng(seed)
-    usual, calls = script(seed, 300), [('init', (1,))]
+    usual, calls = script(seed, 300), [('init', (1, -1))]
     for call in usual[1:]:
         calls.append(call)
         while rng.random() < 0.7 and len(calls) < count:

@@ -31,7 +31,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.sampled('simulations', 1, pool='plug
 needs_ros = pytest.mark.skipif(bool(reason_to_skip()), reason=reason_to_skip() or 'none')
 
 #: What the version stands for: code of the interface, without comments and spaces.
-VERSION, MEANS = 3, '666788601327da70'
+VERSION, MEANS = 4, '6358823631089a34'
 LOAD = '+10 load rbd_controller'
 #: A library with nothing but a version and a size.
 OTHER = """
@@ -52,8 +52,10 @@ def test_a_changed_interface_has_another_version() -> None:
 
 @needs_ros
 @pytest.mark.parametrize('version, size, said', [
-    ('RBD_SESSION_VERSION + 6', 'sizeof(rbd_robot)', 'has version 9 .* this controller 3 '),
-    ('RBD_SESSION_VERSION', '16', r'\(16 bytes\) of the interface, this controller 3 \(\d+ b')])
+    ('RBD_SESSION_VERSION + 6', 'sizeof(rbd_robot)',
+     f'has version {VERSION + 6} .* this controller {VERSION} '),
+    ('RBD_SESSION_VERSION', '16',
+     rf'\(16 bytes\) of the interface, this controller {VERSION} \(\d+ b')])
 def test_another_version_is_refused(tmp_path: Path, version: str, size: str, said: str) -> None:
     """Both numbers are said, and nothing of the library is used."""
     source, library = tmp_path / 'other.c', tmp_path / 'libother.so'

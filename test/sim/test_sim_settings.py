@@ -59,6 +59,9 @@ def test_defaults_of_the_table_are_those_of_the_library(model):
     settings, none = Settings({}), [0.0]
     assert settings.schedule() == Schedule(period_ns=2_000_000, substeps=2)
     assert settings.imperfections() == Imperfections(none, none, none, none)
+    empty = {name: [] for name in ('position_noise', 'velocity_noise', 'effort_noise',
+                                   'position_resolution')}
+    assert Settings(empty).imperfections() == settings.imperfections()
     given, own = settings.physics(model), Physics.of(model)
     for name in ('restitution', 'mass_scale', 'integrator'):
         assert getattr(given, name) == getattr(own, name)

@@ -25,6 +25,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 from rbd_ros import Dynamics, load_urdf, RbdError
+from rbd_ros.control.parameters.table import defaults
 from rbd_ros.teaching.demonstration import shown_points
 from rbd_ros.teaching.lesson import Lesson, Point
 from rbd_ros.teaching.lesson_file import (
@@ -78,10 +79,10 @@ def between(motion: Motion) -> Motion:
     return Motion(motion.joints, t, curve(t), curve.derivative(1)(t), curve.derivative(2)(t))
 
 
-def within(motion: Motion) -> None:
+def within(motion: Motion, low: Array = LOW, high: Array = HIGH) -> None:
     """Expect that a motion keeps all limits."""
     fine = between(motion)
-    assert (fine.q >= LOW - 1e-6).all() and (fine.q <= HIGH + 1e-6).all()
+    assert (fine.q >= low - 1e-6).all() and (fine.q <= high + 1e-6).all()
     assert (np.abs(fine.qd) <= BOUNDS.speed * (1.0 + 1e-6)).all()
     assert (np.abs(fine.qdd) <= BOUNDS.acceleration * (1.0 + 1e-6)).all()
     assert (np.abs(torques(ROBOT, fine)) <= 1.01 * BOUNDS.torque).all()
@@ -119,6 +120,25 @@ def test_a_loop_closes(seed: int) -> None:
     assert (steps <= np.outer(np.diff(fine.t), BOUNDS.speed) * (1.0 + 1e-6) + 1e-9).all()
     assert (np.abs(way.qd) <= 0.2501 * BOUNDS.speed).all()
     assert approach(ROBOT, cycle.q[0], cycle, BOUNDS) is None
+
+
+def test_full_speed_is_what_the_controller_takes() -> None:
+    """Where nobody sets reference.velocity."""
+    np.testing.assert_allclose(
+        BOUNDS.speed, defaults()['barrier.velocity'] * np.array(MODEL.velocity_limit), rtol=1e-12)
+
+
+@pytest.mark.parametrize('bound', [LOW - 0.02, HIGH + 0.02], ids=['lower', 'upper'])
+def test_the_way_back_from_beyond_a_limit(bound: Array) -> None:
+    """A robot that stands a little beyond its limits gets to the motion, and no further out."""
+    once = repeated(ROBOT, random_lesson(0), BOUNDS).once
+    for joint in range(7):
+        here = once.q[0].copy()
+        here[joint] = bound[joint]
+        way = approach(ROBOT, here, once, BOUNDS)
+        assert way is not None
+        np.testing.assert_allclose(way.q[[0, -1]], [here, once.q[0]], rtol=0.0, atol=1e-12)
+        within(way, np.minimum(LOW, here), np.maximum(HIGH, here))
 
 
 @pytest.mark.parametrize('seed', SEEDS)

@@ -17,7 +17,7 @@ What ``./run mutants`` does: draw faults, share them out among copies, tell what
 
 A fault is killed if a test fails with it that passes without it, or does not end with it. It
 survives if all tests pass that run in the sample of ``./run test``; it is timed out if its time
-ended before that.
+ended before that. Time that tests wait for a processor does not count.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ import argparse
 from collections import Counter
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 import os
 from pathlib import Path
 import queue
@@ -36,7 +36,6 @@ import signal
 import sys
 import tempfile
 import threading
-import time
 
 from mutants.copies import Copy, Outcome, Stopped
 from mutants.faults import differs, Fault, places
@@ -135,7 +134,6 @@ class Trial:
 
     def _try(self, copy: Copy, fault: Fault, number: int, bar: progress.Bar) -> Verdict:
         """Run tests, the likeliest first, until one fails because of the fault."""
-        begin = time.monotonic()
         verdict = Verdict(fault)
         order = self.suite.order(fault)
         near, size = [str(test) for test, sees in order if sees], FIRST
@@ -154,9 +152,9 @@ class Trial:
                           for is_launch in (False, True)):
                 if not group or verdict.word != 'survived':
                     continue
-                left = self.budget - (time.monotonic() - begin)
-                outcome = self._kills(copy, fault, group, left, tell)
+                outcome = self._kills(copy, fault, group, self.budget - verdict.seconds, tell)
                 verdict.passed += outcome.passed
+                verdict.seconds += outcome.seconds
                 verdict.test, verdict.hung = outcome.failed, outcome.hung
                 if outcome.failed:
                     verdict.word = 'killed'
@@ -164,23 +162,23 @@ class Trial:
                     verdict.word = 'timed out'
                 seen |= outcome.files
         verdict.near = (len(seen.intersection(near)), len(near))
-        verdict.seconds = time.monotonic() - begin
         return verdict
 
     def _kills(self, copy: Copy, fault: Fault, tests: list[str], seconds: float,
                tell: Callable[[str], None]) -> Outcome:
         """Run tests with a fault until one fails that passes without it."""
-        end, passed, files = time.monotonic() + seconds, 0, set[str]()
+        total = Outcome()
         while True:
             unsound = {test for test, sound in self._sound.items() if not sound}
             with copy.planted(fault):
                 outcome = copy.run([each for each in tests if each not in unsound], unsound,
-                                   end - time.monotonic(), self.longest, tell)
-            passed += outcome.passed
-            files |= outcome.files
+                                   seconds - total.seconds, self.longest, tell)
+            total.passed += outcome.passed
+            total.seconds += outcome.seconds
+            total.files |= outcome.files
             if not outcome.failed or self._passes(copy, outcome.failed, tests):
-                outcome.passed, outcome.files = passed, files
-                return outcome
+                return replace(outcome, passed=total.passed, seconds=total.seconds,
+                               files=total.files)
 
     def _passes(self, copy: Copy, test: str, tests: list[str]) -> bool:
         """Return whether a test passes without a fault, a file whether it can be read."""

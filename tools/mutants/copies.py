@@ -30,6 +30,7 @@ import sys
 import threading
 import time
 
+from mutants.clock import Clock
 from mutants.faults import Fault
 from rbd_env.failure import Failure
 from rbd_env.layout import made_folder
@@ -56,6 +57,7 @@ class Outcome:
     :param hung: whether it did not fail, but did not end.
     :param complete: whether all were run, or one failed.
     :param files: of which a test began.
+    :param seconds: that it took, without what it waited for a processor.
     """
 
     passed: int = 0
@@ -63,6 +65,7 @@ class Outcome:
     failed: str = ''
     hung: bool = False
     complete: bool = True
+    seconds: float = 0.0
 
 
 @dataclass
@@ -142,6 +145,7 @@ class Copy:
         :param left_out: ids that are not run.
         :param seconds: for all of them; what runs then is ended.
         :param longest: a test that takes longer than this, in seconds, counts as one that fails.
+            Neither counts what tests wait for a processor.
         :param tell: gets the id of each test that begins.
         """
         said = self.place / 'said.jsonl'
@@ -149,7 +153,6 @@ class Copy:
         launch = any(Path(test).parts[1] == 'launch' for test in tests)
         environ = {**self.environ(), 'RBD_ROS_MUTANTS': json.dumps({
             'order': tests, 'left_out': sorted(left_out), 'said': str(said)})}
-        begin = time.monotonic()
         with (self.place / 'output').open('wb') as output:
             self._process = subprocess.Popen(
                 [sys.executable, '-m', 'pytest', '-p', 'mutants.watch', '-x', '-q', '--tb=no',
@@ -158,16 +161,18 @@ class Copy:
                 cwd=self.folder, env=environ, stdin=subprocess.DEVNULL, stdout=output,
                 stderr=subprocess.STDOUT, start_new_session=True)
             try:
-                return self._watch(said, begin + seconds, longest, tell)
+                return self._watch(said, seconds, longest, tell)
             finally:
                 self.end()
 
-    def _watch(self, said: Path, end: float, longest: float,
+    def _watch(self, said: Path, seconds: float, longest: float,
                tell: Callable[[str], None]) -> Outcome:
         """Follow what the tests say, until they end or are ended."""
-        outcome, running, since, place = Outcome(), '', time.monotonic(), 0
+        clock = Clock(self._process.pid)
+        outcome, running, since, place = Outcome(), '', 0.0, 0
         while True:
-            code, now = self._process.poll(), time.monotonic()
+            code, now = self._process.poll(), clock.now()
+            outcome.seconds = now
             with contextlib.suppress(FileNotFoundError), said.open() as file:
                 file.seek(place)
                 for line in iter(file.readline, ''):
@@ -193,7 +198,7 @@ class Copy:
             if running and now - since > longest:
                 outcome.failed, outcome.hung = running, True
                 return outcome
-            if now > end:
+            if now > seconds:
                 outcome.complete = False
                 return outcome
             time.sleep(LOOK)

@@ -39,6 +39,8 @@ LINTERS = tuple(f'test_{name}.py' for name in ('copyright', 'layout', 'mypy', 'r
 #: names that say nothing of what a test is about
 COMMON = {'__init__', 'run', 'main', 'close', 'open', 'read', 'write', 'name', 'node', 'test',
           'make', 'start', 'stop', 'step', 'init', 'nodes', 'control'}
+#: letters that tell a word: identification, identify
+STEM = 6
 NAMED = re.compile(rf'{PACKAGE}(?:\.\w+)+')
 
 
@@ -152,6 +154,6 @@ def _name(path: Path) -> str:
 
 
 def _words(names: Iterable[str]) -> set[str]:
-    """Return the words of some names, without those that many have."""
-    return {word.removesuffix('s') for name in names for word in name.split('_')
+    """Return the stems of the words of some names, without those that many have."""
+    return {word.removesuffix('s')[:STEM] for name in names for word in name.split('_')
             if word not in COMMON}

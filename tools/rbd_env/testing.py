@@ -149,7 +149,8 @@ def run(arguments: list[str], root: Path, only: tuple[str, ...] = ()) -> int:
     disturb = [word for word in arguments if word.startswith('--disturb=')]
     if disturb:
         rest = [word for word in arguments if word not in disturb]
-        with disturbance.disturbed(disturb[-1].partition('=')[2]):
+        seed = [word.partition('=')[2] for word in rest if word.startswith('--seed=')]
+        with disturbance.disturbed(disturb[-1].partition('=')[2], ''.join(seed[-1:])):
             return run(rest, root, only)
     named, options = stages.split_paths(root, arguments)
     everything = not named and not only and all(

@@ -27,7 +27,7 @@ from rbd_ros.compiler.records import Record
 from rbd_ros.control.controller import Controller
 from rbd_ros.control.interface.entries import Entries, take_entries
 from rbd_ros.control.interface.payload import Body, judge_body
-from rbd_ros.control.load.load import find_down, restart_load, Tilt
+from rbd_ros.control.load.load import find_down, Tilt
 from rbd_ros.control.parameters.judging import judge_turn, judge_values, Judgement
 from rbd_ros.control.parameters.settings import Settings
 from rbd_ros.control.references.asking import ask_pieces, ask_point, ask_stream
@@ -38,11 +38,13 @@ from rbd_ros.control.references.points import (
 from rbd_ros.control.references.polynomials import handle_points
 from rbd_ros.control.references.targets import ask_target, handle_target, Target
 from rbd_ros.control.snapshots import note_state, Noted
+from rbd_ros.control.step.admission import count_publishers, Publishers
+from rbd_ros.control.step.entering import begin_state
 from rbd_ros.control.step.following import begin_following, end_following, Following
 from rbd_ros.control.step.leases import judge_lease, Leases, note_feedback, take_sign
 from rbd_ros.control.step.progress import note_progress, Progress
 from rbd_ros.control.step.requests import (
-    admit_reference, answer_request, answer_stop, ask_carry, ask_end, ask_stop, check_request,
+    admit_reference, answer_request, answer_stop, ask_carry, ask_stop, check_request,
     Session)
 from rbd_ros.control.step.seen import beat, gather_words, see, Seen
 from rbd_ros.control.step.state import fill_parameters
@@ -211,7 +213,7 @@ def _intake(controller: Controller) -> dict[Callable[..., object], Sequence[Reco
             handle_feed: (Feed(sizes), points, controller.ring, x.joint.path),
             handle_target: (Target(sizes), x.task, p.task, verdict),
             find_down: (Tilt(sizes), controller.x.states.sources, controller.p.states.ages),
-            judge_body: (Body(sizes),), restart_load: (controller.x.load, controller.p.load),
+            judge_body: (Body(sizes),), begin_state: (controller.x, controller.p),
             fill_parameters: (controller.p, given), fill_point_limits: (limits, given),
             judge_values: (Judgement(sizes), given), judge_turn: (Judgement(sizes),),
             take_entries: (Entries({'e': max(x.sizes['n'], 6)}),),
@@ -228,11 +230,11 @@ def _session(controller: Controller, points: Points,
     leases, progress = Leases(sizes), Progress(sizes)
     return {check_request: (session,), admit_reference: (session, x),
             answer_request: (session, x, u, p, y), answer_stop: (session, x),
-            ask_stop: (session, x, u), ask_carry: (session, x, u), ask_end: (u,),
+            ask_stop: (session, x, u), ask_carry: (session, x, u),
             ask_point: (points, u), ask_stream: (points, u),
             ask_pieces: (Feed(sizes), points, u), ask_target: (Target(sizes), u),
             begin_following: (following, x, u), end_following: (following, y),
             see: (seen, x, p), gather_words: (seen, x, y), beat: (seen, u),
             note_progress: (progress, x, p), take_sign: (leases,), note_feedback: (leases,),
-            judge_lease: (leases, progress),
+            judge_lease: (leases, progress), count_publishers: (Publishers(sizes),),
             take_outcome: (Outcomes(sizes), x.references.joint.goal)}

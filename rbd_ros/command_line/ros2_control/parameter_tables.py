@@ -81,7 +81,7 @@ class ParameterTables:
         return {'value_count': str(g.values.memory.size), 'values': f'kGiven + {begin}',
                 'live': 'kLive', 'live_count': 'sizeof(kLive) / sizeof(kLive[0])',
                 **{f'{name}_at': str(at[name]) for name in (
-                    'mode', 'goal_mode', 'goal_lease', 'state_divider')}}
+                    'mode', 'goal_lease', 'state_divider')}}
 
     def lines(self) -> list[str]:
         """Return the tables of those that may change."""

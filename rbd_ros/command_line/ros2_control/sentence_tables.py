@@ -28,12 +28,13 @@ __all__ = ['sentence_rows']
 
 #: what the place ``{joint}`` of a sentence of the plugin is, by the name that it has here
 _ABOUT = {'model_joint': 'RBD_MODEL_JOINT', 'joints': 'RBD_BITS', 'state': 'RBD_STATE',
-          'mode': 'RBD_MODE', 'faults': 'RBD_FAULTS'}
+          'mode': 'RBD_MODE'}
 
 #: what the plugin has no name for: there are no kinds of messages
 _UNNAMED = {'twice': 'a joint', 'first': 'one kind', 'second': 'another kind', 'kind': 'one kind',
             'refused': 'other kinds', 'unreadable': 'other bytes', 'outside': 'from outside',
-            'recovered': 'what was lost has come back', 'refusal': 'see the log'}
+            'recovered': 'what was lost has come back', 'refusal': 'see the log',
+            'faults': '{faults}'}  # it has these
 
 
 def sentence_rows(controller: Controller) -> list[str]:

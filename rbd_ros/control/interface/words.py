@@ -137,6 +137,8 @@ class SupervisorWord(Saying):
     OUTPUT_NOT_FREE = (
         210, 'the command topic is not known to be free: another node publishes there, or '
              'discovery goes on after a halt. End the other one, or try again in some seconds')
+    NOT_BRAKED = (211, 'deactivated while the robot was driven: it is not braked. Call ~/stop '
+                       'first')
     # the torque
     LAW_NOT_FINITE = 221, 'the torque of the control law is not finite'
     GRAVITY_NOT_FINITE = 223, 'not finite'
@@ -204,6 +206,11 @@ class ReferenceWord(Saying):
     OTHER_MODE = (338, 'the mode is {mode}; set the parameter mode to {modes}, or goal_mode, so '
                        'that goals switch to it')
     NO_PATH = 339, 'no trajectory is being followed'
+    # why no goal is taken
+    NOT_ACTIVE = 340, 'the controller is {state}: activate it'
+    FAULTY = 341, 'the controller is {state} ({faults}): when it has come to rest, call ~/reset'
+    SWITCHES_LATER = (342, 'the mode is {mode}: a goal switches it (goal_mode) only while the '
+                           'controller is running')
 
 
 class LawWord(Saying):

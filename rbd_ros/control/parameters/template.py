@@ -60,7 +60,7 @@ CHOICES: Mapping[str, tuple[str, Mapping[str, str]]] = {
 
 
 def parameter_file(*, robot: str, joints: Sequence[str], effort: Sequence[float],
-                   velocity: Sequence[float], tip: str, origin: str, rate: float = 500.0,
+                   velocity: Sequence[float], tip: str, origin: str, rate: float,
                    choices: Mapping[str, str] | None = None, everything: bool = False,
                    assembly: Mapping[str, float] | None = None,
                    doubts: Sequence[str] = ()) -> str:

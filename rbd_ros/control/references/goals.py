@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Goals of FollowJointTrajectory: their tolerances, why none is taken, and how they ended."""
+"""Goals of FollowJointTrajectory: their tolerances, and how they ended."""
 
 from __future__ import annotations
 
@@ -25,13 +25,12 @@ from rbd_ros.control.interface.events import NONE
 from rbd_ros.control.interface.results import (
     GoalError, Outcome, ResultCode, Status, Tolerances)
 from rbd_ros.control.interface.words import ReferenceWord
-from rbd_ros.control.modes import Mode, names_in, Takes, taking
 from rbd_ros.control.references.goal_watch import Goal, Outcomes, take_outcome
 from rbd_ros.control.references.points import PointLimits, Points
 from rbd_ros.control.references.polynomials import Task
 from rbd_ros.control.references.trajectory import PointHandler
 
-__all__ = ['EndedGoals', 'other_mode', 'read_tolerances', 'Tolerances']
+__all__ = ['EndedGoals', 'read_tolerances', 'Tolerances']
 
 Array = npt.NDArray[np.float64]
 Entry = tuple[str, float, float, float]  # name, position, velocity, acceleration
@@ -68,17 +67,6 @@ def read_tolerances(joints: Sequence[str], default: Tolerances, path: Iterable[E
 
 def _unlimited(values: Array) -> Array:
     return np.where(values < NONE, values, np.inf)
-
-
-def other_mode(mode: str, own: Sequence[Mode] = ()) -> str:
-    """
-    Return why a goal is refused.
-
-    :param mode: the present one.
-    :param own: modes of the user.
-    """
-    return ReferenceWord.OTHER_MODE.text(
-        mode=mode, modes=names_in(taking(Takes.TRAJECTORY, own), 'or'))
 
 
 class EndedGoals:

@@ -21,13 +21,15 @@ step or in the next.
 from __future__ import annotations
 
 from rbd_ros.compiler.procedure import Matrix, Vector
+from rbd_ros.control.force_torque.sensor import restart_sensor
 from rbd_ros.control.interface.events import Event, NOBODY, Result, tell
 from rbd_ros.control.interface.words import FlowWord, ReferenceWord
 from rbd_ros.control.joint_states.diagnosis import diagnose
 from rbd_ros.control.joint_states.timeliness import restart_delays, restart_punctual
-from rbd_ros.control.laws.design import note_filter
+from rbd_ros.control.laws.design import design, note_filter
 from rbd_ros.control.laws.law_records import LawCode
 from rbd_ros.control.laws.way_back import begin_return, forget_way
+from rbd_ros.control.load.load import restart_load
 from rbd_ros.control.monitors.monitors import begin_watch, restart_plausible
 from rbd_ros.control.monitors.start import restart_start
 from rbd_ros.control.numerics.places import place_of
@@ -42,10 +44,24 @@ from rbd_ros.control.supervisor.states import LoadTrust, StateCode
 from rbd_ros.control.supervisor.supervisor import advance
 from rbd_ros.control.torque.torque import changed
 
-__all__ = ['advance_all', 'announce', 'diagnose_late', 'enter_law', 'pick', 'rest_law']
+__all__ = ['advance_all', 'announce', 'begin_state', 'diagnose_late', 'enter_law', 'pick',
+           'rest_law']
 
 #: s over which the first ages of states are compared while a robot brakes
 _BRAKES = 0.02
+
+
+def begin_state(x: State, p: Parameters) -> None:
+    """
+    Put a state in which nothing has happened yet in accord with parameters.
+
+    :param x: state.
+    :param p: parameters.
+    """
+    x.mode, x.laws.law, x.laws.own = p.mode, p.laws.law, p.laws.own
+    restart_load(x.load, p.load)
+    restart_sensor(x.sensor, p.sensor)
+    design(x.design, p.design, p.design.delay, 0.0)
 
 
 def pick(x: State, p: Parameters, w: Work) -> None:

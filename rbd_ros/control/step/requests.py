@@ -22,13 +22,13 @@ from rbd_ros.compiler.procedure import Matrix
 from rbd_ros.compiler.records import field, group, Record
 from rbd_ros.control.interface.causes import Cause
 from rbd_ros.control.interface.events import Event, Kind, NOBODY, Result
-from rbd_ros.control.interface.words import FlowWord, ReferenceWord, SessionWord, SupervisorWord
+from rbd_ros.control.interface.words import ReferenceWord, SessionWord, SupervisorWord
 from rbd_ros.control.step.state import Parameters, State
 from rbd_ros.control.supervisor.due import is_finished, is_working
 from rbd_ros.control.supervisor.states import StateCode
 
 __all__ = ['admit_reference', 'Answer', 'answer_request', 'answer_stop', 'ask_carry',
-           'ask_end', 'ask_stop', 'blame', 'check_request', 'Session',
+           'ask_stop', 'blame', 'check_request', 'Session',
            'Starting', 'stop_word']
 
 
@@ -139,15 +139,6 @@ def blame(u: Event, cause: int, word: int) -> None:
     u.kind, u.cause = Kind.FAULT, cause
     u.numbers[:] = 0.0
     u.numbers[0], u.numbers[1] = word, NOBODY
-
-
-def ask_end(u: Event) -> None:
-    """
-    Make the event of an end without a stop sequence: nothing runs any more.
-
-    :param u: becomes that event.
-    """
-    blame(u, Cause.DEACTIVATED, FlowWord.OUTSIDE)
 
 
 def ask_carry(s: Session, x: State, u: Event) -> None:

@@ -18,10 +18,11 @@ from __future__ import annotations
 
 from rbd_ros.compiler.language.whole import where
 from rbd_ros.compiler.procedure import Matrix, Vector
-from rbd_ros.compiler.records import field, Record
+from rbd_ros.compiler.records import field, group, Record
 from rbd_ros.control.force_torque.sensor import is_fresh
 from rbd_ros.control.interface.causes import Cause
 from rbd_ros.control.interface.events import Event, Result, WORDS
+from rbd_ros.control.step.admission import admit_goal, Gate
 from rbd_ros.control.step.state import Parameters, State
 
 __all__ = ['beat', 'gather_words', 'see', 'Seen']
@@ -44,6 +45,7 @@ class Seen(Record):
     beating: bool = field('', '', 'whether it is to be sent')
     wrench: Vector = field('6', 'N.m, N', 'what the surroundings exert on the tool')
     latched: Vector = field(f'{len(Cause)}', '', '1 for each latched cause')
+    gate: Gate = group(Gate)
     words: Matrix = field(f'{WORDS} 5', '', 'to be said: word, joint, and three numbers each')
 
 
@@ -60,6 +62,7 @@ def see(seen: Seen, x: State, p: Parameters) -> None:
     # the last wrench of a sensor that has fallen silent is no measurement of now
     seen.measured = x.sensor.known > 0.0 and seen.sensed
     seen.wrench[:] = x.sensor.wrench
+    admit_goal(seen.gate, x, p)
     seen.latched[:] = where(x.command.supervisor.faults.order > 0.0, 1.0, 0.0)
 
 

@@ -109,6 +109,7 @@ class Parameters(Record):
 
     mode: float = field('', '', 'place of the mode among all modes')
     modes: float = field('', '', 'how many modes there are')
+    goal_mode: float = field('', '', 'place of the mode to which goals switch; -1: none')
     structure: Structure = group(Structure)
     states: StateLimits = group(StateLimits)
     command: CommandLimits = group(CommandLimits)
@@ -156,7 +157,7 @@ def fill_parameters(p: Parameters, g: Inputs) -> None:
     :param p: gets it.
     :param g: what was given.
     """
-    p.mode, p.modes = g.values.mode, g.robot.modes
+    p.mode, p.modes, p.goal_mode = g.values.mode, g.robot.modes, g.values.goal_mode
     fill_motion(p.states.motion, g)
     fill_command(p.command, g)
     fill_monitors(p.monitors, g)

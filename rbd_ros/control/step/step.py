@@ -25,6 +25,7 @@ from __future__ import annotations
 import math
 
 from rbd_ros.control.force_torque.sensor import forget_readings, take_reading, tare
+from rbd_ros.control.interface.causes import Cause
 from rbd_ros.control.interface.events import Event, Kind, NEVER, NOBODY, NONE, Result, tell
 from rbd_ros.control.interface.words import FlowWord, ReferenceWord, SupervisorWord
 from rbd_ros.control.joint_states.arrival import (
@@ -54,7 +55,8 @@ from rbd_ros.control.step.state import Kernels, Parameters, State, Work
 from rbd_ros.control.supervisor.answers import moment
 from rbd_ros.control.supervisor.due import is_live, is_working
 from rbd_ros.control.supervisor.states import StateCode
-from rbd_ros.control.supervisor.supervisor import activate, hear, renewed, reset, take_cause
+from rbd_ros.control.supervisor.supervisor import (
+    activate, fault, hear, renewed, reset, take_cause)
 from rbd_ros.control.torque.torque import after_timer, carry_torque, leave_torque
 
 __all__ = ['step']
@@ -170,7 +172,7 @@ def _request(x: State, u: Event, p: Parameters, ring: Ring, k: Kernels, w: Work,
     elif u.kind == Kind.HOLD:
         hold_references(x.references, p.references)
     elif u.kind == Kind.LEAVE:
-        leave_torque(x.command, p.command, x.observer.load, y)
+        _leave(x, u, p, y)
     elif u.kind == Kind.CARRY:
         _carry(x, u, p, k, y)
     elif u.kind == Kind.CANCEL:
@@ -197,6 +199,15 @@ def _request(x: State, u: Event, p: Parameters, ring: Ring, k: Kernels, w: Work,
         hear(x.command.supervisor, p.command.supervisor, y, x.steady)
     else:
         y.answer = FlowWord.NO_KIND
+
+
+def _leave(x: State, u: Event, p: Parameters, y: Result) -> None:
+    """End without a stop sequence: who takes the motors away lets nothing follow."""
+    if is_working(x.command.supervisor):
+        tell(y, SupervisorWord.NOT_BRAKED, NOBODY, 0.0, 0.0, 0.0)
+    leave_torque(x.command, p.command, x.observer.load, y)
+    fault(x.command.supervisor, p.command.supervisor, u.steady, Cause.DEACTIVATED,
+          FlowWord.OUTSIDE)
 
 
 def _carry(x: State, u: Event, p: Parameters, k: Kernels, y: Result) -> None:

@@ -32,14 +32,14 @@ from typing import TYPE_CHECKING
 
 from action_msgs.msg import GoalInfo
 from control_msgs.action import FollowJointTrajectory
+from rbd_ros.control.interface.events import NOBODY
 from rbd_ros.control.interface.results import GoalError, Outcome, ResultCode, Status
-from rbd_ros.control.modes import Takes, taking
+from rbd_ros.control.interface.words import ReferenceWord
 from rbd_ros.control.paths.curve import WayPoints
 from rbd_ros.control.paths.plans import PathPlan
-from rbd_ros.control.references.goals import other_mode, read_tolerances, Tolerances
+from rbd_ros.control.references.goals import read_tolerances, Tolerances
 from rbd_ros.control.references.trajectory import Knots
 from rbd_ros.control.step.progress import note_progress, Progress
-from rbd_ros.control.supervisor.states import SupervisorState as State
 from rbd_ros.errors import RbdError
 from rbd_ros.nodes.callback_guard import DEEP, last_line
 from rbd_ros.nodes.controller.bounded_topics import BoundedInput
@@ -192,8 +192,8 @@ class TrajectoryAction:
         controller, mode = _ready(self._controller)
         if goal.multi_dof_trajectory.points or goal.multi_dof_trajectory.joint_names:
             if mode:  # it is planned from the reference that the joints follow
-                raise GoalError(ResultCode.INVALID_GOAL, other_mode(
-                    controller.mode, controller.settings.robot.own_modes))
+                raise GoalError(ResultCode.INVALID_GOAL, controller.speaker.text(
+                    ReferenceWord.OTHER_MODE, NOBODY, 0.0, 0.0, 0.0))
             return self._read_path(goal, controller)
         knots = knots_of(goal.trajectory, controller.accepted)
         start = start_time(goal.trajectory, self._node.get_clock(),
@@ -370,27 +370,8 @@ def _ready(controller: Controller | None) -> tuple[Controller, str]:
     """
     if controller is None:
         raise GoalError(ResultCode.INVALID_GOAL, 'the controller is not configured')
-    if not controller.working:
-        raise GoalError(ResultCode.INVALID_GOAL, _not_working(controller))
-    own, mode = controller.settings.robot.own_modes, controller.accepted.text('goal_mode')
-    if controller.mode in taking(Takes.TRAJECTORY, own):
-        return controller, ''
-    if not mode:
-        raise GoalError(ResultCode.INVALID_GOAL, other_mode(controller.mode, own))
-    if controller.state is not State.RUNNING:
-        raise GoalError(ResultCode.INVALID_GOAL, f'the mode is {controller.mode}, and the '
-                        f'controller is {controller.state.value}: a goal switches to {mode} '
-                        f'(goal_mode) only while it is {State.RUNNING.value}')
-    return controller, mode
-
-
-def _not_working(controller: Controller) -> str:
-    """Return the state of a controller that does not work, why, and what to do."""
-    text, fault = f'the controller is {controller.state.value}', controller.fault_text()
-    if fault:
-        return f'{text} ({fault}): when it has come to rest, call ~/reset'
-    return f'{text}: activate it' if controller.state in (
-        State.INACTIVE, State.RELEASED) else text
+    controller.refresh()
+    return controller, controller.admit_goal()
 
 
 def _tolerances(goal: FollowJointTrajectory.Goal, controller: Controller) -> Tolerances:

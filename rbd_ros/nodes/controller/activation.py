@@ -23,6 +23,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import ExitStack
+import enum
 import math
 import threading
 import time
@@ -34,7 +35,6 @@ from rbd_ros.control.texts import missing_states, nobody_listens
 from rbd_ros.nodes.controller.gravity_input import GravityInput
 from rbd_ros.nodes.controller.loop_node import SENSOR
 from rbd_ros.nodes.controller.outputs import message_type
-from rbd_ros.nodes.controller.publisher_guards import Access, OutputGuard
 from rclpy.node import Node
 from rclpy.qos import QoSProfile, ReliabilityPolicy
 
@@ -51,6 +51,48 @@ _JUMP = 1.0  # s from one look at the simulated clock to the next that are no ti
 _HEARING = 0.5  # s within which somebody who sends is heard
 _ANY = QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT)  # matches every publisher
 _WAITING = (State.INACTIVE, State.PROBING, State.RELEASED)
+
+
+class Access(enum.Enum):
+    """Whether the output topic is ours."""
+
+    FREE = 'free'
+    WAIT = 'wait'
+    REFUSED = 'refused'
+
+
+class OutputGuard:
+    """Wait for a second publisher on our output to vanish, then refuse."""
+
+    def __init__(self, patience: float = 25.0) -> None:
+        """
+        Set how long to wait.
+
+        :param patience: s; a killed process stays in the graph for 10 to 20 s.
+        """
+        self.patience = patience
+        self._begin: float | None = None
+
+    def check(self, steady: float, others: int) -> tuple[Access, str]:
+        """
+        Check the number of other publishers.
+
+        :param steady: steady time, s.
+        :param others: publishers on the topic besides ours.
+        """
+        if others <= 0:
+            self._begin = None
+            return Access.FREE, ''
+        if self._begin is None:
+            self._begin = steady
+        waited = steady - self._begin
+        if waited < self.patience:
+            return Access.WAIT, (f'{others} other publisher(s) on the command topic; one that '
+                                 f'was killed stays visible for 10-20 s: waiting '
+                                 f'{self.patience - waited:.0f} s more')
+        self._begin = None
+        return Access.REFUSED, (f'{others} other publisher(s) on the command topic after '
+                                f'{self.patience:.0f} s: two controllers must not drive one robot')
 
 
 class Host(Protocol):

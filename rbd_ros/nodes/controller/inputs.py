@@ -35,11 +35,11 @@ from rbd_ros.control.payload_check import PayloadCheck
 from rbd_ros.control.references.joint_requests import Streamed
 from rbd_ros.control.references.trajectory import Knots, read_points
 from rbd_ros.control.robot_now import ControlledRobot
+from rbd_ros.control.step.admission import count_publishers, Publishers
 from rbd_ros.control.throttle import Throttle, with_suppressed
 from rbd_ros.errors import RbdError, SettingError
 from rbd_ros.nodes.controller.bounded_topics import BoundedInput
 from rbd_ros.nodes.controller.path_planner import PathPlanner
-from rbd_ros.nodes.controller.publisher_guards import ReferenceGuard
 from rbd_ros.nodes.controller.reports import quaternion
 from rbd_ros.nodes.controller.robot_frames import RobotFrames
 from rclpy.clock import Clock, ClockType
@@ -127,7 +127,7 @@ class ReferenceInputs:
         """
         self._node, self._controller, self._planner = node, controller, planner
         self._joints = controller.settings.robot.joints
-        self._guards: dict[str, ReferenceGuard] = {}
+        self._publishers: dict[str, Publishers] = {}
         self._inputs: list[BoundedInput] = []
         self._frames = RobotFrames(ControlledRobot(controller))
         self._payload_check = PayloadCheck(controller)
@@ -152,13 +152,10 @@ class ReferenceInputs:
 
     def _listen(self, kind: type, name: str, callback: Callable[..., None]) -> None:
         topic = self._node.resolve_topic_name(name)
-        guard = self._guards[topic] = ReferenceGuard()
+        self._publishers[topic] = Publishers({})
 
         def guarded(message: object) -> None:
-            self._count_publishers(topic, guard)
-            if not guard.accept():
-                self._warn(f'{topic} has {guard.count} publishers: their messages are dropped '
-                           f'and the robot holds')
+            if self._is_crowded(topic):
                 return
             try:
                 callback(message)
@@ -174,14 +171,20 @@ class ReferenceInputs:
         self._controller.post(lambda now, steady: self._controller.refuse(now, steady, text))
 
     def _check_publishers(self) -> None:
-        for topic, guard in self._guards.items():
-            self._count_publishers(topic, guard)
+        for topic in self._publishers:
+            self._is_crowded(topic)
 
-    def _count_publishers(self, topic: str, guard: ReferenceGuard) -> None:
-        if guard.publishers(self._node.count_publishers(topic)):
-            self._warn(f'{topic} has {guard.count} publishers: their messages are dropped and '
-                       f'the robot holds')
+    def _is_crowded(self, topic: str) -> bool:
+        """Return whether messages of a topic are dropped; the robot holds then."""
+        publishers = self._publishers[topic]
+        publishers.count = self._node.count_publishers(topic)
+        count_publishers(publishers)
+        if publishers.crowded:
+            self._warn(f'{topic} has {publishers.count:.0f} publishers: their messages are '
+                       f'dropped and the robot holds')
+        if publishers.news:
             self._controller.post(self._controller.hold)
+        return bool(publishers.crowded)
 
     def _warn(self, text: str) -> None:
         # What differs by a number only is the same text: a stream of it is told once a second.

@@ -98,10 +98,10 @@ class RobotTab:
                     self.page = self._make(text)
                 self.problem = ''
                 self._notice.visible = False  # removed, it would leave an update behind
-                return
-            self._tried = None
-            if time.monotonic() > self._begin + DESCRIPTION_TIMEOUT:
-                self._notice.content = MISSING.format(self._topic)
+            else:
+                self._tried = None
+                if time.monotonic() > self._begin + DESCRIPTION_TIMEOUT:
+                    self._notice.content = MISSING.format(self._topic)
         except RbdError as error:
             self.problem = str(error)
             self._node.get_logger().error(self.problem)

@@ -29,13 +29,12 @@ import numpy as np
 from rbd_ros.model.positions import neutral
 from rbd_ros.nodes.dashboard.event_reports import ContactReports, GoalReports
 from rbd_ros.nodes.dashboard.mailbox import Mailroom
-from rbd_ros.nodes.dashboard.short_read import read_force, Reference, ReferenceReader
 from rbd_ros.nodes.dashboard.timeline import Timeline
 from rbd_ros.nodes.diagnostic_names import (
     BALANCE, CONTACT, JOINT_STATES, LATENCY, RATE, REFERENCE, SUPERVISOR)
 from rbd_ros.quoting import one_line
 from rbd_ros.view.torques import Motion
-from rbd_ros.wire.reading import JointStateReader, read_plain_array
+from rbd_ros.wire.reading import JointStateReader, read_force, read_plain_array
 from rclpy.qos import DurabilityPolicy, QoSProfile
 from rclpy.serialization import deserialize_message
 from sensor_msgs.msg import JointState
@@ -43,7 +42,7 @@ from std_msgs.msg import Float64MultiArray, String, UInt8MultiArray
 from visualization_msgs.msg import Marker, MarkerArray
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from numpy.typing import NDArray
     from rbd_ros.model.model import Model
@@ -160,7 +159,6 @@ class Telemetry:
         self._states = room.open(JointState, f'{within}joint_states', MOST_WAITING)
         self._command_topic = f'{controller}/commands'
         self._commands = room.open(Float64MultiArray, self._command_topic)
-        self._references = ReferenceReader()
         self._newest = [
             (room.open(kind, topic), self._sound(topic, read)) for kind, topic, read in (
                 (WrenchStamped, f'{controller}/external_wrench', self._read_wrench),
@@ -280,22 +278,22 @@ class Telemetry:
         self.saturation = tuple(message.data)
 
     def _read_reference(self, data: bytes) -> None:
-        found = self._references.read(data)
+        found = self._reader.read(data)  # both begin alike
         if found is None:
             self.on_reference(deserialize_message(data, JointTrajectoryControllerState))
         else:
-            self._follow(found)
+            self._follow(found.names, found.position.tolist(), found.velocity.tolist())
 
     def on_reference(self, message: JointTrajectoryControllerState) -> None:
         """Keep what the controller follows."""
         reference = message.reference
-        self._follow(Reference(tuple(message.joint_names), tuple(reference.positions),
-                               tuple(reference.velocities)))
+        self._follow(message.joint_names, reference.positions, reference.velocities)
 
-    def _follow(self, reference: Reference) -> None:
+    def _follow(self, names: Sequence[str], positions: Sequence[float],
+                velocities: Sequence[float]) -> None:
         self._received['reference'] = time.monotonic()
-        self.reference_positions = dict(zip(reference.names, reference.positions))
-        self.reference_velocities = dict(zip(reference.names, reference.velocities))
+        self.reference_positions = dict(zip(names, positions))
+        self.reference_velocities = dict(zip(names, velocities))
 
     def _read_wrench(self, data: bytes) -> None:
         force = read_force(data)

@@ -29,10 +29,10 @@ from rbd_ros.control.interface.results import GoalError, Outcome, ResultCode, St
 from rbd_ros.control.paths.curve import WayPoints
 from rbd_ros.control.paths.plans import PathPlan
 from rbd_ros.control.references.trajectory import Knots
+from rbd_ros.control.step.admission import count_publishers, Publishers
 from rbd_ros.errors import RbdError
 from rbd_ros.nodes.controller.goal_server import end_goal, GoalServer
 from rbd_ros.nodes.controller.path_planner import PathPlanner
-from rbd_ros.nodes.controller.publisher_guards import ReferenceGuard
 from rbd_ros.nodes.path_server.follower import Errand, Follower
 from rbd_ros.nodes.path_server.guide import check_tip_speed, Guide
 from rbd_ros.nodes.path_server.robot_elsewhere import RobotElsewhere
@@ -68,7 +68,7 @@ class PathGoals:
         self._joints, self._tip = list(robot.settings.robot.joints), robot.settings.robot.tip
         self._handles: dict[Hashable, ServerGoalHandle] = {}
         self._cancels: dict[Hashable, Callable[[], None]] = {}  # of goals that are followed
-        self._guard, self._leaving = ReferenceGuard(), False
+        self._publishers, self._leaving = Publishers({}), False
         self._topic = node.resolve_topic_name(_TOPIC)
         node.create_subscription(MultiDOFJointTrajectory, self._topic, self._on_message, 1)
         self._server = GoalServer(
@@ -80,13 +80,15 @@ class PathGoals:
     # -- a path arrives ------------------------------------------------------------------------
 
     def _on_message(self, message: MultiDOFJointTrajectory) -> None:
-        crowded = self._guard.publishers(self._node.count_publishers(self._topic))
-        if crowded or not message.points:  # whoever asks for it
+        publishers = self._publishers
+        publishers.count = self._node.count_publishers(self._topic)
+        count_publishers(publishers)
+        if publishers.news or not message.points:  # whoever asks for it
             self.stop('stopped by an empty message' if not message.points else
                       f'somebody else publishes {self._topic}')
-        if not self._guard.accept():
+        if publishers.crowded:
             self._node.get_logger().warning(
-                f'{self._topic} has {self._guard.count} publishers: their paths are dropped',
+                f'{self._topic} has {publishers.count:.0f} publishers: their paths are dropped',
                 throttle_duration_sec=1.0)
         elif message.points and not self._leaving:
             self._check(None, FollowJointTrajectory.Goal(multi_dof_trajectory=message))

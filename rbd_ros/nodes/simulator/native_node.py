@@ -77,8 +77,8 @@ class NativeSimulator(Simulator):
         why = obstacle(self._simulation)
         if self._settings.text('loop') != 'native':
             why = 'loop is executor'
-        elif not self._writer.fast:
-            why = why or 'joint states have no fixed form'
+        elif not self._simulation.sensors.names:
+            why = why or 'no joint is measured'
         if not why:
             try:
                 self._make_loop(kind, callback, quality)

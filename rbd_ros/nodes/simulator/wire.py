@@ -15,22 +15,21 @@
 """
 Joint states and commands as bytes on the wire, without a message object for each.
 
-A serialized JointState always has its numbers at the same places as long as its names do not
-change: they are looked up once in a message that rclpy serialized, and overwritten.
+A message always has its numbers at the same places as long as its names do not change: they are
+looked up once, and overwritten.
 """
 
 from __future__ import annotations
 
-from array import array
 import struct
 from typing import TYPE_CHECKING
 
 from nav_msgs.msg import Odometry
 import numpy as np
 from rbd_ros.sim.native.loop import StateMessage
-from rbd_ros.wire.reading import read_plain_array
+from rbd_ros.wire.messages import joint_state
+from rbd_ros.wire.reading import places_in, read_plain_array
 from rclpy.serialization import deserialize_message, serialize_message
-from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 
 if TYPE_CHECKING:
@@ -39,9 +38,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from rbd_ros.sim import Sample
+    from sensor_msgs.msg import JointState
 
 _STAMP = struct.Struct('<iI')
-_LITTLE_ENDIAN = b'\x00\x01'
 
 
 class StateWriter:
@@ -54,42 +53,27 @@ class StateWriter:
     """
 
     def __init__(self, names: Sequence[str], *, velocity: bool, effort: bool) -> None:
-        self._names = list(names)
-        count = len(self._names)
-        self._fields = [name for name, given in (
-            ('position', True), ('velocity', velocity), ('effort', effort)) if given]
-        marks = [array('d', [1e150 * (k + 1) + j * 1e140 for j in range(count)])
-                 for k in range(len(self._fields))]
-        message = JointState(name=self._names, **dict(zip(self._fields, marks)))
-        self._bytes = bytearray(serialize_message(message))
-        starts = [self._bytes.find(mark.tobytes()) for mark in marks]
-        self._views = [np.frombuffer(self._bytes, '<f8', count, start) for start in starts]
-        at = dict(zip(self._fields, starts))
-        #: bytes of a message, and where the first position, velocity and effort are; 0: none is
-        self.message = StateMessage(
-            bytes(self._bytes), (at['position'], at.get('velocity', 0), at.get('effort', 0)))
-        self.fast = bool(count) and min(starts) > 0 and self._bytes[:2] == _LITTLE_ENDIAN
+        zeros, none = np.zeros(len(names)), np.empty(0)
+        content = joint_state(tuple(names), zeros, zeros if velocity else none,
+                              zeros if effort else none, (0, 0))
+        #: bytes of a message, and where its numbers are
+        self.message = StateMessage(content, places_in(content))
+        self._bytes = bytearray(content)
+        fields = zip(('position', 'velocity', 'effort'), self.message.places, strict=True)
+        self._views = [(name, np.frombuffer(self._bytes, '<f8', len(names), at))
+                       for name, at in fields if at]
 
-    def write(self, stamp_ns: int, sample: Sample) -> bytes | JointState:
+    def write(self, stamp_ns: int, sample: Sample) -> bytes:
         """
         Return what a publisher of JointState takes.
 
         :param stamp_ns: time of the state.
         :param sample: the state; must have the fields that were announced.
         """
-        if not self.fast:
-            return self._message(stamp_ns, sample)
         _STAMP.pack_into(self._bytes, 4, *divmod(stamp_ns, 1_000_000_000))
-        for name, view in zip(self._fields, self._views):
+        for name, view in self._views:
             view[:] = getattr(sample, name)
         return bytes(self._bytes)
-
-    def _message(self, stamp_ns: int, sample: Sample) -> JointState:
-        fields = {name: array('d', getattr(sample, name)) for name in self._fields}
-        message = JointState(name=self._names, **fields)
-        stamp = message.header.stamp
-        stamp.sec, stamp.nanosec = divmod(stamp_ns, 1_000_000_000)
-        return message
 
 
 class BaseWriter:
@@ -104,26 +88,19 @@ class BaseWriter:
         marks = [1e150 * (k + 1) for k in range(13)]
         self._bytes = bytearray(serialize_message(_odometry(world, base, marks)))
         at = [self._bytes.find(struct.pack('<d', mark)) for mark in marks]
-        self.fast = min(at) > 0 and self._bytes[:2] == _LITTLE_ENDIAN
         #: places of x, y, z, quaternion; linear velocity; angular velocity
         self._views = [np.frombuffer(self._bytes, '<f8', count, start) for start, count in (
             (at[0], 7), (at[10], 3), (at[7], 3))]
-        self._names = (world, base)
 
-    def write(self, stamp_ns: int, sample: Sample) -> bytes | Odometry:
+    def write(self, stamp_ns: int, sample: Sample) -> bytes:
         """
         Return what a publisher of Odometry takes.
 
         :param stamp_ns: time of the state.
         :param sample: of a robot with a floating base.
         """
-        seconds = divmod(stamp_ns, 1_000_000_000)
         base = sample.base
-        if not self.fast:
-            message = _odometry(*self._names, base.tolist())
-            message.header.stamp.sec, message.header.stamp.nanosec = seconds
-            return message
-        _STAMP.pack_into(self._bytes, 4, *seconds)
+        _STAMP.pack_into(self._bytes, 4, *divmod(stamp_ns, 1_000_000_000))
         for view, part in zip(self._views, (base[:7], base[10:], base[7:10])):
             view[:] = part
         return bytes(self._bytes)

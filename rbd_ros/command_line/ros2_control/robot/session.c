@@ -49,6 +49,7 @@ struct rbd_session {
   ROBOT(Outcomes) outcomes;      // of those that have ended
   ROBOT(Following) following;    // of references that come with updates
   ROBOT(Leases) leases;          // of goals; slower threads alone know it
+  ROBOT(Publishers) publishers[RBD_TOPICS];  // slower threads alone know them
   ROBOT(Sources) directions;     // of gravity that came
   ROBOT(AgeLimits) freshness;    // that they need
   rbd_host host;
@@ -159,9 +160,8 @@ static void prepare(rbd_session *s, const double *parameters, int fresh, const d
   s->seen.due = s->steady;
   release(s, s->place);
   s->place = -1;
-  if (fresh) {
-    ROBOT(restart_load)(&s->m.x.load, &s->m.p.load);
-  } else {
+  ROBOT(begin_state)(&s->m.x, &s->m.p);
+  if (!fresh) {
     s->m.x.load = load;
     copy(kept, s->m.x.sensor.bias, RBD_SENSED);
   }
@@ -175,8 +175,9 @@ static void prepare(rbd_session *s, const double *parameters, int fresh, const d
   s->m.p.load.ramp_time = ramp_time;
 }
 
-static double activate(rbd_session *s)
+static double activate(rbd_session *s, int carried)
 {
+  s->asked.carrying = carried;
   happen(s, RBD_KIND_ACTIVATE);
   return s->m.y.answer;
 }
@@ -184,8 +185,6 @@ static double activate(rbd_session *s)
 static void deactivate(rbd_session *s)
 {
   happen(s, RBD_KIND_LEAVE);
-  ROBOT(ask_end)(&s->m.u);
-  run(s);
 }
 
 // -- requests ------------------------------------------------------------------------------------
@@ -412,18 +411,20 @@ static void state(rbd_session *s, const double *numbers, int renewed)
   happen(s, RBD_KIND_STATE);
 }
 
-static int carry(rbd_session *s)
+/// Carry what another controller held before the start.
+static void carry(rbd_session *s)
 {
   ROBOT(ask_carry)(&s->asked, &s->m.x, &s->m.u);
-  const int goes_on = s->asked.carrying != 0.0;
   if (s->asked.due != 0.0) {
     run(s);
   }
-  return goes_on;
 }
 
 static void timer(rbd_session *s)
 {
+  if (s->asked.carrying != 0.0) {
+    carry(s);
+  }
   happen(s, RBD_KIND_TIMER);
   ROBOT(beat)(&s->seen, &s->m.u);
 }
@@ -439,6 +440,8 @@ static void look(rbd_session *s, rbd_status *status)
   status->measured = (int)s->seen.measured;
   status->beats = (uint64_t)s->seen.beats;
   copy(s->seen.wrench, status->wrench, RBD_SENSED);
+  status->gate = word_of(s->seen.gate.word, -1.0, s->seen.gate.a, 0.0, 0.0);
+  status->switches = s->seen.gate.switches != 0.0;
   status->latched = 0;
   for (size_t k = 0; k < CAUSES; ++k) {
     status->latched |= (uint64_t)(s->seen.latched[k] > 0.0) << k;
@@ -602,6 +605,14 @@ static int is_silent(rbd_session *s, const double *progress, double steady, doub
   return s->leases.silent != 0.0;
 }
 
+static int count_publishers(rbd_session *s, size_t topic, size_t count)
+{
+  ROBOT(Publishers) *const publishers = &s->publishers[topic < RBD_TOPICS ? topic : 0];
+  publishers->count = (double)count;
+  ROBOT(count_publishers)(publishers);
+  return publishers->news != 0.0 ? 2 : publishers->crowded != 0.0;
+}
+
 // -- parameters ----------------------------------------------------------------------------------
 
 static int take(
@@ -684,9 +695,9 @@ static const rbd_robot kRobot = {
   .init = init, .prepare = prepare, .activate = activate, .deactivate = deactivate,
   .set_time = set_time, .stop = stop, .press = press, .set_parameters = set_parameters,
   .request = request, .drop = drop, .follow = follow, .leave = leave, .reading = reading,
-  .state = state, .carry = carry, .timer = timer, .look = look, .fault = fault,
+  .state = state, .timer = timer, .look = look, .fault = fault,
   .goals = goals, .note = note, .sign = sign,
-  .told = told, .is_silent = is_silent, .points = points, .handle_points = handle_points,
+  .told = told, .is_silent = is_silent, .count_publishers = count_publishers, .points = points, .handle_points = handle_points,
   .takes_partial = takes_partial, .forget_directions = forget_directions, .direction = direction,
   .miss_direction = miss_direction, .body = body, .take = take, .fill = fill,
   .judge = judge, .payload = payload};

@@ -308,7 +308,6 @@ CallbackReturn Controller::on_activate(const rclcpp_lifecycle::State &)
   pressed_ = released_ = false;
   renewed_ = true;
   sensed_ = true;
-  carrying_ = is_taken_over();
   references_.assign(references_.size(), kNothing);
   for (const auto & exported : ordered_exported_reference_interfaces_) {
     (void)exported->set_value(kNothing);
@@ -324,7 +323,7 @@ CallbackReturn Controller::on_activate(const rclcpp_lifecycle::State &)
     new_payload_.clear();
     serving_ = true;  // what comes from here on waits for the first update
   }
-  const double refused = robot_->activate(session_);
+  const double refused = robot_->activate(session_, is_taken_over());
   tell_others();
   if (refused != 0.0) {
     end_service();
@@ -340,11 +339,6 @@ CallbackReturn Controller::on_deactivate(const rclcpp_lifecycle::State &)
 {
   // No update follows: what is written here is what stays. Who wants a braked end calls ~/stop
   // first and waits for the state that it leads to.
-  if (status_.state == RBD_STATE_CODE_RAMPING_IN || status_.state == RBD_STATE_CODE_RUNNING) {
-    RCLCPP_WARN(
-      get_node()->get_logger(), "deactivated while the robot was driven: it is not braked. Call "
-      "~/stop first");
-  }
   read_clock(get_node()->now());
   robot_->deactivate(session_);
   tell_others();
@@ -490,7 +484,6 @@ return_type Controller::update_and_write_commands(
     note_.stamp = stamp_;
     (void)exchange_->notes.push(note_);
   }
-  carrying_ = carrying_ && robot_->carry(session_);
   robot_->timer(session_);  // what needs no state: a stop goes on without them
   tell_others();
   sensed_.store(status_.sensed, std::memory_order_relaxed);
@@ -503,6 +496,9 @@ void Controller::tell_others()
   state_.store(status_.state, std::memory_order_relaxed);
   mode_.store(status_.mode, std::memory_order_relaxed);
   beats_.store(status_.beats, std::memory_order_relaxed);
+  gate_.store(status_.gate.code, std::memory_order_relaxed);
+  gate_a_.store(status_.gate.a, std::memory_order_relaxed);
+  switches_.store(status_.switches, std::memory_order_relaxed);
   const std::uint64_t fresh = status_.latched & ~latched_.load(std::memory_order_relaxed);
   for (std::size_t k = 0; k < robot_->cause_count; ++k) {
     if (fresh >> k & 1U) {
@@ -781,9 +777,7 @@ void Controller::apply(const std::vector<rclcpp::Parameter> & changed)
 
 void Controller::tell_topics()
 {
-  topics_->set_limits(
-    wanted_limits_, static_cast<int>(values_[robot_->goal_mode_at]),
-    values_[robot_->goal_lease_at]);
+  topics_->set_limits(wanted_limits_, values_[robot_->goal_lease_at]);
 }
 
 bool Controller::take(const std::vector<rclcpp::Parameter> & changed)

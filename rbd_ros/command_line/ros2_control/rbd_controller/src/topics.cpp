@@ -102,37 +102,35 @@ rbd_request request_of(int kind) {return rbd_request{kind, 0.0, 0, -1, 0, 0.0, {
 template<typename Message>
 void Topics::listen(const std::string & name, void (Topics::* take)(const Message &), As as)
 {
-  auto guarded = std::make_unique<Guarded>();
-  auto & guard = *guarded;
-  guard.topic = node_->get_node_topics_interface()->resolve_topic_name(name);
-  guard.subscription = node_->create_subscription<Message>(
-    name, rclcpp::QoS(1), [this, take, as, &guard](const Message & message) {
-      std::unique_lock<std::mutex> lock(reading_, std::defer_lock);
-      if (as != As::kSprings) {
-        lock.lock();
-      }
-      count_publishers(guard);
-      if (guard.publishers > 1) {
+  const std::size_t topic = topics_++;
+  guarded_[topic].topic = node_->get_node_topics_interface()->resolve_topic_name(name);
+  guarded_[topic].subscription = node_->create_subscription<Message>(
+    name, rclcpp::QoS(1), [this, take, as, topic](const Message & message) {
+      std::unique_lock<std::mutex> lock(reading_);
+      if (is_crowded(topic)) {
         return;
+      }
+      if (as == As::kSprings) {
+        lock.unlock();
       }
       try {
         (this->*take)(message);
       } catch (const Refused & error) {
         RCLCPP_WARN_THROTTLE(
           node_->get_logger(), *node_->get_clock(), kWarnings, "%s: rejected, %s",
-          guard.topic.c_str(), error.what());
+          guarded_[topic].topic.c_str(), error.what());
         if (as == As::kReference && error.code != kOtherMode) {
           (void)host_.post(request_of(RBD_KIND_REFUSED));
         }
       }
     });
-  guarded_.push_back(std::move(guarded));
 }
 
 void Topics::open(const rclcpp_lifecycle::LifecycleNode::SharedPtr & node)
 {
   const std::lock_guard<std::mutex> lock(reading_);
   node_ = node;
+  topics_ = 0;
   listen("~/joint_trajectory", &Topics::take_trajectory, As::kReference);
   listen("~/target_positions", &Topics::take_positions, As::kReference);
   listen("~/target_velocities", &Topics::take_velocities, As::kReference);
@@ -188,31 +186,32 @@ void Topics::close()
   signs_.reset();
   imu_.reset();
   for (auto & each : guarded_) {
-    each->subscription.reset();  // what it refers to stays: a callback may be under way
+    each.subscription.reset();  // its name stays: a callback may be under way
   }
 }
 
-void Topics::set_limits(const Numbers & limits, int goal_mode, double goal_lease)
+void Topics::set_limits(const Numbers & limits, double goal_lease)
 {
-  goal_mode_ = goal_mode;
   goal_lease_ = goal_lease;
   const std::lock_guard<std::mutex> lock(reading_);
   limits_ = limits;
 }
 
-void Topics::count_publishers(Guarded & guarded)
+bool Topics::is_crowded(std::size_t topic)
 {
-  const auto before = guarded.publishers.exchange(node_->count_publishers(guarded.topic));
-  if (guarded.publishers <= 1) {
-    return;
+  const auto & name = guarded_[topic].topic;
+  const auto count = node_->count_publishers(name);
+  const int follows = robot_.count_publishers(session_, topic, count);
+  if (follows == 0) {
+    return false;
   }
   RCLCPP_WARN_THROTTLE(
     node_->get_logger(), *node_->get_clock(), kWarnings,
-    "%s has %zu publishers: their messages are dropped and the robot holds",
-    guarded.topic.c_str(), guarded.publishers.load());
-  if (before <= 1) {
+    "%s has %zu publishers: their messages are dropped and the robot holds", name.c_str(), count);
+  if (follows == 2) {
     (void)host_.post(request_of(RBD_KIND_HOLD));
   }
+  return true;
 }
 
 /// Whether the names of a message are controlled joints, each once, but not all of them.
@@ -654,12 +653,11 @@ void Topics::start(const std::shared_ptr<Handle> & handle)
   goals_[number] = handle;  // before anybody can end it
   try {
     const auto goal = handle->get_goal();
-    const int state = host_.supervisor_state();
-    if (state != RBD_STATE_CODE_RAMPING_IN && state != RBD_STATE_CODE_RUNNING) {
-      refuse(
-        rbd_word{RBD_REFERENCE_WORD_NOT_RUNNING, -1.0, static_cast<double>(state), 0.0, 0.0});
+    const rbd_word gate = host_.gate();
+    if (gate.code != 0.0) {
+      refuse(gate);
     }
-    const bool switches = must_switch(state);
+    const bool switches = host_.switches();
     if (!goal->multi_dof_trajectory.points.empty() ||
       !goal->multi_dof_trajectory.joint_names.empty())
     {
@@ -670,13 +668,14 @@ void Topics::start(const std::shared_ptr<Handle> & handle)
         if (switches) {  // who changes parameters waits for these locks
           goals.unlock();
           lock.unlock();
-          const auto result = node_->set_parameter(rclcpp::Parameter("mode", goal_mode()));
+          const std::string mode = node_->get_parameter("goal_mode").as_string();
+          const auto result = node_->set_parameter(rclcpp::Parameter("mode", mode));
           lock.lock();
           goals.lock();
           if (!result.successful) {
             throw Refused(
-                    "the mode cannot be switched to " + goal_mode() + ": " +
-                    result.reason, Follow::Result::INVALID_GOAL);
+                    "the mode cannot be switched to " + mode + ": " + result.reason,
+                    Follow::Result::INVALID_GOAL);
           }
           if (goals_.count(number) == 0 || handle->is_canceling()) {  // meanwhile
             throw Refused("canceled before it began", Follow::Result::INVALID_GOAL);
@@ -688,26 +687,6 @@ void Topics::start(const std::shared_ptr<Handle> & handle)
       number, RBD_GOAL_STATUS_ABORTED,
       error.code == kOtherMode ? Follow::Result::INVALID_GOAL : error.code, error.what());
   }
-}
-
-bool Topics::must_switch(int state) const
-{
-  const int mode = host_.mode();
-  if (robot_.modes[mode].takes_trajectories) {
-    return false;
-  }
-  if (goal_mode_ < 0) {
-    refuse(
-      rbd_word{RBD_REFERENCE_WORD_OTHER_MODE, -1.0, static_cast<double>(mode), 0.0, 0.0});
-  }
-  if (state != RBD_STATE_CODE_RUNNING) {
-    throw Refused(
-            "the mode is " + std::string(robot_.modes[mode].name) + ", and the controller is " +
-            robot_.states[state] + ": a goal switches to " + goal_mode() +
-            " (goal_mode) only while it is " + robot_.states[RBD_STATE_CODE_RUNNING],
-            Follow::Result::INVALID_GOAL);
-  }
-  return true;
 }
 
 rclcpp_action::CancelResponse Topics::cancel(const std::shared_ptr<Handle> & handle)
@@ -757,9 +736,9 @@ void Topics::look()
   if (now - counted_ > kCounting) {
     counted_ = now;
     const std::lock_guard<std::mutex> lock(reading_);
-    for (auto & each : guarded_) {
-      if (each->subscription) {
-        count_publishers(*each);
+    for (std::size_t topic = 0; topic < topics_; ++topic) {
+      if (guarded_[topic].subscription) {
+        (void)is_crowded(topic);
       }
     }
     miss_direction();

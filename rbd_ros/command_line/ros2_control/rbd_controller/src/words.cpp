@@ -74,7 +74,7 @@ std::string listed(const std::vector<std::string> & names)
 
 std::string filled(
   const std::string & pattern, const std::string & joint, const double * numbers,
-  const std::string & unit)
+  const std::string & unit, const std::string & faults)
 {
   std::string text;
   for (std::size_t at = 0; at < pattern.size(); ) {
@@ -84,7 +84,7 @@ std::string filled(
       continue;
     }
     const std::string place = pattern.substr(at + 1, end - at - 1);
-    text += place == "joint" ? joint : place == "unit" ? unit :
+    text += place == "joint" ? joint : place == "unit" ? unit : place == "faults" ? faults :
       place != "effort" ? number_in(place, numbers) :
       unit == "rad" ? "N.m" : unit == "m" ? "N" : "(N.m or N)";
     at = end + 1;
@@ -105,8 +105,6 @@ std::string sentence(const rbd_robot & robot, const rbd_word & word, const std::
       about = robot.states[static_cast<int>(word.a)];
     } else if (each.about == RBD_MODE) {
       about = robot.modes[static_cast<int>(word.a)].name;
-    } else if (each.about == RBD_FAULTS) {
-      about = faults;
     } else if (each.about == RBD_BITS) {
       about = joints_of(robot, word.a);
     } else if (each.about == RBD_LIVE) {
@@ -122,7 +120,7 @@ std::string sentence(const rbd_robot & robot, const rbd_word & word, const std::
         unit = joint.unit;
       }
     }
-    return filled(each.pattern, about, numbers, unit);
+    return filled(each.pattern, about, numbers, unit, faults);
   }
   return "word " + std::to_string(static_cast<int>(word.code));
 }

@@ -103,6 +103,8 @@ private:
   bool is_simulated() const override {return simulated_;}
   int supervisor_state() const override {return state_.load(std::memory_order_relaxed);}
   int mode() const override {return mode_.load(std::memory_order_relaxed);}
+  rbd_word gate() const override {return {gate_, -1.0, gate_a_, 0.0, 0.0};}
+  bool switches() const override {return switches_;}
   std::string carry_payload(const double * numbers) override;
   std::string load_robot();
   std::string read_parameters();
@@ -132,7 +134,6 @@ private:
   std::unique_ptr<Reports> reports_;
 
   bool renewed_ = true;             // the next state is the first of its kind
-  bool carrying_ = false;           // the robot was taken over from a controller that held it
   Numbers measured_, references_;   // as they were read last
   std::int64_t stamp_ = 0;          // ns, of the update
   Stamped note_;                    // of the last states
@@ -158,6 +159,8 @@ private:
   Numbers new_payload_;             // given while they do not
   unsigned last_ticket_ = 0;
   std::atomic<int> state_{0}, mode_{0};
+  std::atomic<double> gate_{0.0}, gate_a_{0.0};  // why no goal is taken
+  std::atomic<bool> switches_{false};
   std::atomic<std::uint64_t> latched_{0};
   std::atomic<bool> sensed_{true};  // the force-torque sensor can be used
   int told_state_ = -1, told_mode_ = -1;

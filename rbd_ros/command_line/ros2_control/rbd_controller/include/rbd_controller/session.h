@@ -30,12 +30,13 @@ extern "C" {
 #endif
 
 /// Of all that this file and codes.h say. Whoever changes one of them gives it the next number.
-#define RBD_SESSION_VERSION 3
+#define RBD_SESSION_VERSION 4
 
 enum {
   RBD_PLACES = 4,     // for trajectories
   RBD_NUMBERS = 14,   // that a request has
   RBD_PAYLOAD = 10,   // mass, first moment, inertia
+  RBD_TOPICS = 8,     // with references
   RBD_SENSED = 6      // moment, force
 };
 
@@ -76,6 +77,8 @@ typedef struct {
   double wrench[RBD_SENSED];
   uint64_t latched;              // one bit for each cause
   uint64_t beats;                // number of the last heartbeat
+  rbd_word gate;                 // why no goal is taken; its code is 0: one is
+  int switches;                  // whether it is once the mode is goal_mode
 } rbd_status;
 
 /// Who runs the session: what it calls from the thread of the updates.
@@ -113,9 +116,9 @@ typedef struct {
   int takes_trajectories, takes_targets, takes_stiffness;
 } rbd_mode;
 
-enum {RBD_JOINT, RBD_MODEL_JOINT, RBD_BITS, RBD_STATE, RBD_MODE, RBD_FAULTS, RBD_LIVE};
+enum {RBD_JOINT, RBD_MODEL_JOINT, RBD_BITS, RBD_STATE, RBD_MODE, RBD_LIVE};
 
-/// The sentence of a word: {joint}, {unit}, {effort}, numbers as {a}, {b:.3g}, {a|one|two}.
+/// The sentence of a word: {joint}, {unit}, {effort}, {faults}, numbers as {a}, {b:.3g}, {a|one|two}.
 typedef struct {
   int word;
   int about;                     // what {joint} is
@@ -170,7 +173,7 @@ typedef struct {
   size_t value_count;            // numbers of all parameters that may change, and of others
   size_t most_points;
   int linear;                    // straight lines between positions
-  size_t mode_at, goal_mode_at, goal_lease_at, state_divider_at;  // among the values
+  size_t mode_at, goal_lease_at, state_divider_at;  // among the values
   int gravity_from_imu;
   const char * tip;
 
@@ -195,7 +198,9 @@ typedef struct {
   /// Begin anew; fresh: also with what is carried. A payload that is not null counts at once.
   void (* prepare)(
     rbd_session * session, const double * parameters, int fresh, const double * payload);
-  double (* activate)(rbd_session * session);  // 0, or the word that refuses it
+  /// Begin to check states; carried: another controller holds the robot. Return 0, or the word
+  /// that refuses it.
+  double (* activate)(rbd_session * session, int carried);
   void (* deactivate)(rbd_session * session);
   /// Set the time of all that follows, s: of ROS, which counts if that is simulated, and steady.
   void (* set_time)(rbd_session * session, double ros, double steady);
@@ -213,8 +218,6 @@ typedef struct {
   void (* reading)(rbd_session * session, const double * numbers);
   /// Take position, velocity, effort of each measured joint; renewed: the first of their kind.
   void (* state)(rbd_session * session, const double * numbers, int renewed);
-  /// Carry what another controller held before; 0: that is over.
-  int (* carry)(rbd_session * session);
   void (* timer)(rbd_session * session);
   void (* look)(rbd_session * session, rbd_status * status);
   void (* fault)(const rbd_session * session, size_t cause, rbd_word * word);
@@ -234,6 +237,10 @@ typedef struct {
   /// Return whether the client of the active goal, on this way, gives no sign of life.
   int (* is_silent)(
     rbd_session * session, const double * progress, double steady, double lease);
+
+  /// Take the number of publishers of a reference. 0: its messages are good, 1: they are dropped,
+  /// 2: so they are from now on, and the robot has to hold.
+  int (* count_publishers)(rbd_session * session, size_t topic, size_t count);
 
   // -- slow: what messages hold
   void (* points)(rbd_session * session, int place, rbd_points * points);

@@ -73,6 +73,8 @@ public:
   virtual double control_time() const = 0;  // s
   virtual bool is_simulated() const = 0;
   virtual int supervisor_state() const = 0;
+  virtual rbd_word gate() const = 0;     // why no goal is taken; its code is 0: one is,
+  virtual bool switches() const = 0;     // once the mode is switched
   virtual int mode() const = 0;
 };
 
@@ -94,8 +96,8 @@ public:
   /// Answer what has ended, publish feedback, look for other publishers; to be called often.
   void look();
 
-  /// Take other limits of points, and mode and lease of goals, of parameters that have changed.
-  void set_limits(const Numbers & limits, int goal_mode, double goal_lease);
+  /// Take other limits of points, and the lease of goals, of parameters that have changed.
+  void set_limits(const Numbers & limits, double goal_lease);
 
 private:
   using Follow = control_msgs::action::FollowJointTrajectory;
@@ -107,7 +109,6 @@ private:
   {
     std::string topic;
     rclcpp::SubscriptionBase::SharedPtr subscription;
-    std::atomic<std::size_t> publishers{1};
   };
 
   /// What a message is: springs are parameters, which are set without a lock of this class.
@@ -116,7 +117,7 @@ private:
   /// Subscribe; messages that are refused count as such if they are references.
   template<typename Message>
   void listen(const std::string & name, void (Topics::* take)(const Message &), As as);
-  void count_publishers(Guarded & guarded);
+  bool is_crowded(std::size_t topic);
 
   void take_trajectory(const Trajectory & message);
   void take_positions(const std_msgs::msg::Float64MultiArray & message);
@@ -140,12 +141,10 @@ private:
     const std::function<void()> & before);
   void handle(int task, int place);
   std::size_t place_of(const std::string & joint) const;  // their count: it is none of them
-  std::string goal_mode() const {return robot_.modes[goal_mode_].name;}
   bool leaves_out(const std::vector<std::string> & names) const;
   std::string difference(const std::vector<std::string> & names) const;
   [[noreturn]] void refuse(const rbd_word & word) const;
   void require(int rbd_mode::* takes) const;
-  bool must_switch(int state) const;
   void post(const rbd_request & request);
 
   void start(const std::shared_ptr<Handle> & handle);
@@ -161,11 +160,11 @@ private:
   rbd_session * const session_;
   std::mutex reading_;  // among slower threads
   Numbers limits_;  // of what points may ask for
-  std::atomic<int> goal_mode_{-1};  // that a goal switches to; -1: none
   std::atomic<double> goal_lease_{0.0};  // s
   const std::vector<std::string> joints_;
   rclcpp::Subscription<sensor_msgs::msg::Imu>::SharedPtr imu_;
-  std::vector<std::unique_ptr<Guarded>> guarded_;
+  std::array<Guarded, RBD_TOPICS> guarded_;
+  std::size_t topics_ = 0;  // of them that are used
   rclcpp_action::Server<Follow>::SharedPtr action_;
   rclcpp::Subscription<action_msgs::msg::GoalInfo>::SharedPtr signs_;
   std::mutex goals_lock_;

@@ -23,10 +23,11 @@
 namespace rbd_controller
 {
 
-/// Fill the places of a pattern: {joint}, {unit}, {effort}, {a:.3g}, {a+1:.0f}, {a|one|two}.
+/// Fill the places of a pattern: {joint}, {unit}, {effort}, {faults}, {a:.3g}, {a+1:.0f},
+/// {a|one|two}.
 std::string filled(
   const std::string & pattern, const std::string & joint, const double * numbers,
-  const std::string & unit = "(rad or m)");
+  const std::string & unit = "(rad or m)", const std::string & faults = "");
 
 /// A list of names, as every form of the controller writes it.
 std::string listed(const std::vector<std::string> & names);
