@@ -23,11 +23,12 @@ What does a robot do on a machine that gets loaded? Its states become 20 to 200 
 A case is a robot with or without rotors in a mode, simulated by MuJoCo without friction, that is
 moved while the ages of its states change by steps, ramps and jitter; then it is stopped, and held.
 States arrive in order, and of several that wait the newest counts. The stamps show the ages, and
-``delay`` is not given; where it is, gains are as low as the node asks. Without rotors ages are 100 ms at most: from 150 ms on, what gravity does
-to a light wrist meanwhile is not known by its position and velocity. Measured are the largest
-speed of a joint over its limit, the largest kinetic energy of the stop over that until its first
-torque acts, the largest speed of a joint from then on over the larger of its speed until then and
-10 % of its limit, and what moves in the last half second that the robot is held.
+``delay`` is not given; where it is, gains are as low as the node asks. Without rotors ages are
+100 ms at most: from 150 ms on, what gravity does to a light wrist meanwhile is not known by its
+position and velocity. Measured are the largest speed of a joint over its limit, the largest
+kinetic energy of the stop over that until its first torque acts, the largest speed of a joint from
+then on over the larger of its speed until then and 10 % of its limit, and what moves in the last
+half second that the robot is held.
 """
 
 from __future__ import annotations

@@ -316,7 +316,7 @@ def test_a_barrier_throws_no_joint_back(late, speed, heavier, joint):
 @given(delay=st.floats(0.005, 0.08), mode=st.sampled_from(['gravity_compensation', 'damping']))
 def test_gravity_is_that_of_where_the_robot_is(delay, mode):
     """A late g(q) pushes on a robot that moves; positions move on for the delay that is given."""
-    arm = Arm(mode=mode, delay=delay, **{'stiffness': [1.0], 'damping': [1.0]})
+    arm = Arm(mode=mode, delay=delay, stiffness=[1.0], damping=[1.0])
     arm.activate()
     arm.run(0.6)
     arm.qd = np.full(7, 0.1)

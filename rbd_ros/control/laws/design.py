@@ -67,7 +67,7 @@ _BRAKED = 0.45
 
 #: rate of both dampers of a hold times their delay, for what its weight leaves of an inertia; the
 #: share of their usual rates that they keep at least
-_TOGETHER, _LEAST = 1.0, 0.1
+_TOGETHER, _LEAST = 1.25, 0.1
 
 #: largest stiffness of a barrier times the delay of its loop over its damping: a spring that
 #: answers later than damping over stiffness gives more than its damper takes, whatever it pushes;
