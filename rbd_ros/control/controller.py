@@ -30,7 +30,7 @@ from rbd_ros.control.interface.results import GoalError, ResultCode
 from rbd_ros.control.interface.words import FlowWord, SessionWord
 from rbd_ros.control.parameters.settings import Settings
 from rbd_ros.control.references.goals import Tolerances
-from rbd_ros.control.references.joint_intake import JointIntake
+from rbd_ros.control.references.joint_intake import JointIntake, point_limits
 from rbd_ros.control.references.joint_requests import Streamed
 from rbd_ros.control.references.targets import TaskIntake
 from rbd_ros.control.references.trajectory import check_speed, check_times, Knots
@@ -70,6 +70,7 @@ class Controller(Stepping):
                  ) -> None:
         super().__init__(settings, kernels, publish, backend)
         robot, references = settings.robot, self.x.references
+        self._point_limits = point_limits(settings)
         #: set that will be in force once the posted requests have run
         self.accepted = settings
         #: what was asked for last, and its answer
@@ -80,10 +81,7 @@ class Controller(Stepping):
         self.changes = 0
         #: makes messages trajectories and set-points
         self.joint_intake = JointIntake(
-            references.joint, self.feeder, lower=robot.pick(robot.model.lower),
-            upper=robot.pick(robot.model.upper), continuous=robot.continuous,
-            joints=robot.spoken(), speed=settings.velocity_limits.tolist(),
-            acceleration=settings.joints('reference.acceleration').tolist(),
+            references.joint, self.feeder, self._point_limits, robot.spoken(),
             linear=settings.flag('reference.linear'))
         self._task_intake = TaskIntake(references.task, self.p.references.task)
         #: s by which a trajectory may come too late to the loop
@@ -148,8 +146,7 @@ class Controller(Stepping):
         self.changes += 1
         self.settings = self.speaker.settings = settings.with_structure_of(self.settings)
         self._fill(self.settings)
-        self.joint_intake.speed[:] = self.settings.velocity_limits
-        self.joint_intake.acceleration[:] = self.settings.joints('reference.acceleration')
+        self._point_limits.memory[:] = point_limits(self.settings).memory
         self.snapshots.divider = self.settings.report_divider
         self._step(Kind.PARAMETERS, now, steady)
 

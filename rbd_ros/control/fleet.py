@@ -45,7 +45,6 @@ from rbd_ros.control.interface.events import Event, Kind, Result
 from rbd_ros.control.kernels.kernels import LawKernels
 from rbd_ros.control.laws.law_records import LawCode
 from rbd_ros.control.numerics.places import place_of
-from rbd_ros.control.observers.contact import is_watched
 from rbd_ros.control.parameters.settings import Settings
 from rbd_ros.control.references.pieces import Ring
 from rbd_ros.control.step.state import Kernels, Parameters, State, Work
@@ -205,7 +204,7 @@ def bindings_of(controller: Controller, plant: tuple[Bound, Graph]) -> Bindings:
     """
     settings = controller.settings
     needed = {*_ALWAYS, _OF_LAW[LawCode(int(controller.x.laws.law))]}
-    if is_watched(controller.p.contact):
+    if controller.p.contact.is_watched():
         needed |= {'contact', 'float', 'impedance'}
     kernels: list[tuple[Bound, Graph | None]] = [*law_graphs(settings, {
         name: bound for name, bound in controller.kernels.items() if name in needed})]

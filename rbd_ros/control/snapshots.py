@@ -23,7 +23,6 @@ import numpy.typing as npt
 
 from rbd_ros.compiler.procedure import Matrix, Vector
 from rbd_ros.compiler.records import field, Record
-from rbd_ros.control.force_torque.sensor import is_fresh
 from rbd_ros.control.step.state import Parameters, State
 from rbd_ros.control.supervisor.due import due_now
 from rbd_ros.control.supervisor.states import Due
@@ -84,7 +83,7 @@ def note_state(noted: Noted, x: State, p: Parameters) -> None:
     noted.gravity[:] = x.load.gravity
     noted.payload[:] = x.load.payload
     # the last wrench of a sensor that has fallen silent is no measurement of now
-    noted.sensed = x.sensor.known > 0.0 and is_fresh(x.sensor, p.sensor, x.now)
+    noted.sensed = x.sensor.known > 0.0 and x.sensor.is_fresh(p.sensor, x.now)
     noted.wrench[:] = x.sensor.wrench
     noted.count, noted.fresh = 0.0, True
 

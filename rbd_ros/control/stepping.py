@@ -27,7 +27,6 @@ import numpy as np
 import numpy.typing as npt
 
 from rbd_ros.compiler import Bound, procedure
-from rbd_ros.control.force_torque.sensor import is_fresh
 from rbd_ros.control.interface.causes import Cause
 from rbd_ros.control.interface.events import Event, Kind, Result
 from rbd_ros.control.interface.results import Outcome
@@ -160,8 +159,8 @@ class Stepping:
     @property
     def sensor_ready(self) -> bool:
         """Return whether the force-torque sensor can be used, or there is none."""
-        return bool(is_fresh(self.x.sensor, self.p.sensor, max(
-            self.x.now, self.x.command.supervisor.clock)))
+        return bool(self.x.sensor.is_fresh(self.p.sensor,
+                                           max(self.x.now, self.x.command.supervisor.clock)))
 
     @property
     def state(self) -> SupervisorState:

@@ -22,7 +22,7 @@ follows the end. Every length in a message is checked against its size before it
 
 from __future__ import annotations
 
-from rbd_ros.compiler.language.octets import Bytes, get_u32, get_u8
+from rbd_ros.compiler.language.octets import Bytes, get_i64, get_u32, get_u8
 from rbd_ros.compiler.records import field, Record
 
 __all__ = ['find_head', 'find_numbers', 'names_end', 'Parts', 'same_bytes', 'seconds_at',
@@ -169,10 +169,10 @@ def same_bytes(a: Bytes, i: int, b: Bytes, j: int, count: int) -> bool:
     :param count: how many.
     """
     k = 0
-    while k + 4 <= count:
-        if get_u32(a, i + k, 0) != get_u32(b, j + k, 0):
+    while k + 8 <= count:
+        if get_i64(a, i + k) != get_i64(b, j + k):
             return False
-        k += 4
+        k += 8
     while k < count:
         if get_u8(a, i + k) != get_u8(b, j + k):
             return False

@@ -40,7 +40,7 @@ from rbd_ros.command_line.embedded.firmware import firmware_project
 from rbd_ros.command_line.prefixes import check_prefix, usual_prefix
 from rbd_ros.command_line.ros2_control.package import ros2_control_package
 from rbd_ros.compiler.embedded.processors import processor
-from rbd_ros.control.parameters.template import parameter_file
+from rbd_ros.control.parameters.template import Described, parameter_file
 from rbd_ros.errors import SettingError
 from rbd_ros.quoting import (
     c_text, filled, in_comment, js_value, markdown_code, markdown_text, markup_text, one_line,
@@ -204,10 +204,10 @@ def test_no_address_is_a_link(text: str) -> None:
 def test_parameter_files(robot: str, joints: list[str], tip: str) -> None:
     """Whatever the names are, the parameters are those of the plain names."""
     def made(robot: str, joints: list[str], tip: str) -> dict[str, object]:
-        text = parameter_file(
+        text = parameter_file(Described(
             robot=robot, joints=joints, effort=[0.0, *(len(joints) - 1) * [2.0]],
             velocity=len(joints) * [1.0], tip=tip, origin=robot, rate=500.0, doubts=[robot],
-            assembly=dict.fromkeys(joints, 0.5), everything=False)
+            assembly=dict.fromkeys(joints, 0.5)))
         return yaml.safe_load(text)['/**']['controller']['ros__parameters']
     found = made(robot, joints, tip)
     assert found.pop('joints') == joints and found.pop('task.frame') == tip

@@ -159,6 +159,17 @@ class Bag(Record):
     square: Matrix = field('n n', '', 'of n and n')
 
 
+class Tables(Record):
+    """Matrices with something between them."""
+
+    before: Vector = field('1', '', 'of them')
+    wide: Matrix = field('n m', '', 'of n and m')
+    between: Vector = field('1', '', 'them')
+    tall: Matrix = field('m n', '', 'of m and n')
+    none: Matrix = field('0 m', '', 'of no rows')
+    after: Vector = field('1', '', 'them')
+
+
 def shifts(x: Bag) -> None:
     """Read what is changed before."""
     x.a[1:] = x.a[:2]
@@ -357,6 +368,27 @@ def test_what_cannot_be_translated_is_refused(function, reason):
     """With the place, the reason and what to do."""
     with pytest.raises(TypeError, match=reason):
         translate(function)
+
+
+def copies(x: Tables, y: Tables) -> None:
+    """Copy whole matrices, one to its own place."""
+    x.wide[:] = y.wide
+    y.tall[:] = x.tall
+    x.none[:] = y.none
+    x.wide[:] = x.wide
+
+
+@pytest.mark.parametrize('backend', ['python', 'llvm'])
+def test_whole_matrices_are_copied_and_nothing_beside_them(backend):
+    """Matrices of any shape, of no rows too, end where they end."""
+    x, y = (Tables({'n': 2, 'm': 5}) for _ in range(2))
+    x.memory[:], y.memory[:] = np.arange(x.memory.size), 100.0 + np.arange(x.memory.size)
+    y.wide[1, 2] = np.nan
+    one, other = (Tables(each.sizes, each.memory.copy()) for each in (x, y))
+    one.wide[...], other.tall[...] = y.wide, x.tall
+    bind(copies, x, y, backend=backend)()
+    np.testing.assert_array_equal(x.memory, one.memory)
+    np.testing.assert_array_equal(y.memory, other.memory)
 
 
 def test_arrays_that_are_apart_may_be_shifted():

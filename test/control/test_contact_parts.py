@@ -22,15 +22,11 @@ import numpy as np
 import pytest
 from rbd_ros import Dynamics, load_urdf, RbdError
 from rbd_ros.control.interface.events import Joints, NEVER, NONE, Result, Structure
-from rbd_ros.control.laws.way_back import (
-    begin_return, forget_way, go_back, KEPT, note_way, WayBack, WayBackLimits)
+from rbd_ros.control.laws.way_back import KEPT, WayBack, WayBackLimits
 from rbd_ros.control.observers.calibration import (
     calibrated_contact, calibrated_wrench, MARGIN, Observed)
-from rbd_ros.control.observers.contact import check_contact, returns_clear
-from rbd_ros.control.observers.contact_records import Contact, ContactParameters, ContactRoom
+from rbd_ros.control.observers.contact import Contact, ContactParameters, ContactRoom, find_wrench
 from rbd_ros.control.observers.external import external_wrench
-from rbd_ros.control.observers.frame_contact import (
-    energy_share, energy_speed, find_energy, find_wrench)
 from rbd_ros.control.observers.standstill import is_doubtful, Standstill
 
 ARM = Path(__file__).parents[2] / 'urdf' / 'seven_joint_arm.urdf'
@@ -78,15 +74,15 @@ def test_the_apparent_mass_is_that_of_lambda(seed):
     J, A, velocity = rng.standard_normal((6, 6)), rng.standard_normal((6, 6)), rng.normal(size=6)
     H = A @ A.T + np.eye(6)
     x, p = Contact(SIZES), ContactParameters(SIZES)
-    find_energy(x, ContactRoom(SIZES), H, J, velocity, structure())
+    x.find_energy(ContactRoom(SIZES), H, J, velocity, structure())
     speed = np.linalg.norm(velocity[3:])
     u = velocity[3:] / speed
     mass = 1.0 / (u @ J[3:] @ np.linalg.inv(H) @ J[3:].T @ u)
     assert x.mass == pytest.approx(mass) and x.speed == pytest.approx(speed)
     assert x.energy == pytest.approx(0.5 * mass * speed * speed)
-    assert energy_speed(x, p) == NONE
+    assert x.energy_speed(p) == NONE
     p.energy = x.energy
-    assert energy_speed(x, p) == pytest.approx(speed)
+    assert x.energy_speed(p) == pytest.approx(speed)
 
 
 @pytest.mark.parametrize('seed', range(5))
@@ -97,22 +93,22 @@ def test_a_trajectory_may_have_the_speed_of_its_energy(seed):
                        ContactParameters(SIZES))
     x.mass, rate = 3.0, rng.uniform(0.1, 1.0)
     speed = np.linalg.norm(J[3:] @ target[1]) / rate  # at its full speed
-    assert energy_share(x, p, J, target, rate) == 1.0  # no bound
+    assert x.energy_share(p, J, target, rate) == 1.0  # no bound
     for bound in (0.01, 0.5, 2.0):
         p.energy = bound * 0.5 * 3.0 * speed * speed
-        assert energy_share(x, p, J, target, rate) == pytest.approx(min(1.0, bound ** 0.5))
+        assert x.energy_share(p, J, target, rate) == pytest.approx(min(1.0, bound ** 0.5))
     p.energy = 1e-3
-    assert energy_share(x, p, J, np.nan * target, rate) == 1.0
+    assert x.energy_share(p, J, np.nan * target, rate) == 1.0
     target[1] = 0.0
-    assert energy_share(x, p, J, target, rate) == 1.0
+    assert x.energy_share(p, J, target, rate) == 1.0
 
 
 def test_a_frame_at_rest_has_no_energy():
     """No direction, no mass, and no speed limit."""
     x, p = Contact(SIZES), ContactParameters(SIZES)
-    find_energy(x, ContactRoom(SIZES), np.eye(6), np.eye(6), np.zeros(6), structure())
+    x.find_energy(ContactRoom(SIZES), np.eye(6), np.eye(6), np.zeros(6), structure())
     p.energy = 1.0
-    assert (x.mass, x.energy, energy_speed(x, p)) == (0.0, 0.0, NONE)
+    assert (x.mass, x.energy, x.energy_speed(p)) == (0.0, 0.0, NONE)
 
 
 # -- events ---------------------------------------------------------------------------------------
@@ -123,11 +119,11 @@ def test_a_contact_is_said_once():
     for reaction, accused, told in ((0.0, 0, 0), (1.0, 0, 1), (2.0, 1, 0)):
         p.reaction, y.accused, y.told, x.touching, x.count = reaction, 0.0, 0.0, 0.0, 0.0
         x.excess, x.joint, x.external[2] = 0.99, 2.0, 5.0
-        check_contact(x, p, 1.0, y)
+        x.check(p, 1.0, y)
         assert (y.accused, y.told) == (0, 0)
         x.excess = 1.01
         for _ in range(3):
-            check_contact(x, p, 2.0, y)
+            x.check(p, 2.0, y)
         assert (y.accused, y.told, x.count) == (accused, told, accused + told)
     assert (x.found, x.found_joint, x.found_torque) == (2.0, 2.0, 5.0)
 
@@ -136,12 +132,12 @@ def test_what_still_presses_on_the_way_back_is_a_second_contact():
     """After a while; one that has ended is none."""
     x, y = Contact(SIZES), Result(SIZES)
     x.touching, x.excess = 1.0, 2.0
-    returns_clear(x, 1.0, 1.29, y)
+    x.check_return(1.0, 1.29, y)
     assert y.accused == 0
-    returns_clear(x, 1.0, 1.31, y)
+    x.check_return(1.0, 1.31, y)
     assert y.accused == 1
     x.touching, y.accused = 0.0, 0.0
-    returns_clear(x, 1.0, 1.31, y)
+    x.check_return(1.0, 1.31, y)
     assert y.accused == 0
 
 
@@ -155,7 +151,7 @@ def wandered(rng, s, limits, steps=4000):
         v += 0.05 * rng.normal(size=6)
         q = q + 1e-3 * v
         joints.q[:] = q
-        note_way(x, limits, joints, s)
+        x.note(limits, joints, s)
         passed.append(q.copy())
     return x, joints, np.array(passed)
 
@@ -166,11 +162,11 @@ def test_the_way_back_is_the_path_and_bounded(seed):
     rng, s, limits = np.random.default_rng(seed), structure(), WayBackLimits({})
     limits.distance, limits.speed = 0.12, 0.3
     x, joints, passed = wandered(rng, s, limits)
-    begin_return(x, joints, s, 10.0)
+    x.begin(joints, s, 10.0)
     now, dt, states, before = 10.0, 1e-3, [], joints.q.copy()
     while True:
         now += dt
-        ended = go_back(x, limits, s, now)
+        ended = x.advance(limits, s, now)
         states.append(x.state.copy())
         assert np.abs(x.state[1]).max() <= limits.speed * (1 + 1e-9)
         assert np.abs(x.state[0] - before).max() <= limits.speed * dt * (1 + 1e-9)
@@ -192,15 +188,15 @@ def test_a_short_path_ends_early_and_a_forgotten_one_at_once():
     s, limits = structure(), WayBackLimits({})
     limits.distance, limits.speed = 0.5, 0.3
     x, joints, passed = wandered(np.random.default_rng(9), s, limits, steps=60)
-    begin_return(x, joints, s, 0.0)
+    x.begin(joints, s, 0.0)
     now = 0.0
-    while not go_back(x, limits, s, now):
+    while not x.advance(limits, s, now):
         now += 1e-3
         assert now < 2.0
     np.testing.assert_allclose(x.state[0], passed[0], atol=1e-9)
-    forget_way(x)
-    begin_return(x, joints, s, 5.0)
-    assert go_back(x, limits, s, 5.001)
+    x.forget()
+    x.begin(joints, s, 5.0)
+    assert x.advance(limits, s, 5.001)
     np.testing.assert_array_equal(x.state[0], joints.q)
 
 
@@ -211,14 +207,14 @@ def test_a_continuous_joint_goes_back_the_short_way():
     joints = Joints(SIZES)
     for k in range(200):
         joints.q[0] = (np.pi - 0.1 + 1e-3 * k + np.pi) % (2 * np.pi) - np.pi
-        note_way(x, limits, joints, s)
-    begin_return(x, joints, s, 0.0)
+        x.note(limits, joints, s)
+    x.begin(joints, s, 0.0)
     before = x.state[0, 0]
     for now in (np.nan, 5.0, 4.0):
-        go_back(x, limits, s, now)
+        x.advance(limits, s, now)
         assert x.state[0, 0] == before
     for k in range(1, 2000):
-        if go_back(x, limits, s, 4.0 + 1e-3 * k):
+        if x.advance(limits, s, 4.0 + 1e-3 * k):
             break
     assert before - x.state[0, 0] == pytest.approx(0.2, rel=0.05)
 
@@ -230,7 +226,7 @@ def test_the_ring_keeps_the_newest():
     limits.distance = 0.32
     for k in range(5000):
         joints.q[:] = 1e-3 * k
-        note_way(x, limits, joints, s)
+        x.note(limits, joints, s)
     assert x.entries == KEPT
     kept = np.sort(x.path[:, 0])
     np.testing.assert_allclose(np.diff(kept), 0.01, atol=1.1e-3)

@@ -14,11 +14,9 @@
 
 """Barriers before joint limits: what they add, and where their zones are."""
 
-import math
 from pathlib import Path
 
 import numpy as np
-import pytest
 
 from rbd_ros import load_urdf
 from rbd_ros.control.kernels.barriers import Barrier, guard
@@ -26,28 +24,6 @@ from rbd_ros.control.laws.notices import notices
 from rbd_ros.control.parameters.settings import Settings
 from rbd_ros.control.parameters.table import defaults
 from rbd_ros.control.robot import make_robot
-
-DAMPER = Barrier(lower=[-1.0], upper=[1.0], margin=[0.1], stiffness=[0.0], damping=[5.0],
-                 speed=[math.inf], speed_damping=[0.0], limit=[50.0])
-
-
-@pytest.mark.parametrize('q, qd, expected', [
-    (0.95, 2.0, -5.0), (0.95, -2.0, 0.0),        # half way into the zone: 5 * 0.5 * 2
-    (-0.95, -2.0, 5.0), (-0.95, 2.0, 0.0),
-    (1.2, 2.0, -10.0), (-1.2, -2.0, 10.0),       # beyond the limit the depth stays 1
-    (1.2, -2.0, 0.0), (-1.2, 2.0, 0.0),
-    (0.89, 2.0, 0.0), (-0.89, -2.0, 0.0)])       # before the zone
-def test_barrier_damps_motion_into_a_limit_only(q, qd, expected):
-    """The damper acts on the way in, in proportion to the depth, and lets the way out free."""
-    torque, = guard([q], [qd], [3.0], [3.0], DAMPER)
-    assert torque - 3.0 == pytest.approx(expected, abs=1e-12)
-
-
-def test_barrier_spring_pushes_back_from_both_limits():
-    """Half way into the zone of 0.1 rad, 100 N.m/rad push with 5 N.m, outwards never."""
-    spring = DAMPER._replace(stiffness=[100.0], damping=[0.0])
-    assert guard([0.95], [0.0], [3.0], [3.0], spring)[0] - 3.0 == pytest.approx(-5.0)
-    assert guard([-0.95], [0.0], [3.0], [3.0], spring)[0] - 3.0 == pytest.approx(5.0)
 
 
 def settings_of(name, **values):

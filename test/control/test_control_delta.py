@@ -22,8 +22,7 @@ from rbd_ros.compiler.procedure import bind
 from rbd_ros.control.interface.events import Joints, Result, Structure
 from rbd_ros.control.kernels.declared import LoopKernel
 from rbd_ros.control.kernels.kernels import LawKernels
-from rbd_ros.control.monitors.closed_loops import (
-    check_loops, ClosedLoops, LoopLimits, restart_loops)
+from rbd_ros.control.monitors.closed_loops import ClosedLoops, LoopLimits
 from rbd_ros.control.robot import make_robot
 from rbd_ros.samples import mechanisms
 
@@ -36,8 +35,8 @@ NEAR = {**dict.fromkeys(SHOULDERS, 0.4), 'wrist_2': -2.16,
 def follow(kernel: LoopKernel, x: ClosedLoops, p: LoopLimits, joints: Joints, s: Structure,
            y: Result) -> None:
     """Follow the driven joints from the named position, before the first torque."""
-    restart_loops(x, p)
-    y.answer = 1.0 if check_loops(x, p, kernel, joints, s, y, 1) else 0.0
+    x.restart(p)
+    y.answer = 1.0 if x.check(p, kernel, joints, s, y, 1) else 0.0
 
 
 def test_solved_delta_is_that_of_universal_joints():

@@ -21,7 +21,7 @@ from rbd_ros.control.interface.events import Joints, Result, Structure
 from rbd_ros.control.interface.words import LoadWord
 from rbd_ros.control.kernels.declared import StopKernel
 from rbd_ros.control.load.load import Load
-from rbd_ros.control.monitors.start import passes_start, restart_start, Start, StartLimits
+from rbd_ros.control.monitors.start import Start, StartLimits
 
 TWO = {'n': 2, 'm': 2}
 LIMIT = np.array([80.0, 40.0])
@@ -40,12 +40,12 @@ def started(effort=None, gravity=(20.0, -5.0), *, q=(0.0, 0.0), qd=(0.0, 0.0), r
     for name, value in limits.items():
         setattr(p, name, value)
     joints.q[:], joints.qd[:], rng = q, qd, np.random.default_rng(1)
-    restart_start(x)
+    x.restart()
     passed = False
     for k in range(round(0.2 * rate)):
         joints.effort_known = float(effort is not None)
         joints.effort[:] = 0.0 if effort is None else effort + noise * rng.uniform(-1.0, 1.0, 2)
-        passed = passes_start(x, p, kernel, load, joints, s, y, 10.0 + k / rate)
+        passed = x.passes(p, kernel, load, joints, s, y, 10.0 + k / rate)
         if passed or y.accused:
             break
     said = [int(word) for word in y.words[:int(y.told), 0]]

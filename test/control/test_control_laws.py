@@ -119,6 +119,20 @@ def test_barrier_is_absent_inside():
     assert guard([50.0], [90.0], [3.0], [7.0], free) == [7.0]
 
 
+@pytest.mark.parametrize('q, qd, expected', [
+    (0.95, 2.0, -5.0), (0.95, -2.0, 0.0),        # half way into the zone: 5 * 0.5 * 2
+    (-0.95, -2.0, 5.0), (-0.95, 2.0, 0.0),
+    (1.2, 2.0, -8.0), (-1.2, -2.0, 8.0),         # beyond the limit the depth stays 1, and 10 is 8
+    (1.2, -2.0, 0.0), (-1.2, 2.0, 0.0),
+    (0.89, 2.0, 0.0), (-0.89, -2.0, 0.0)])       # before the zone
+def test_barrier_damps_motion_into_a_limit_only(q, qd, expected):
+    """The damper acts on the way in, in proportion to the depth, and lets the way out free."""
+    damper = barrier(stiffness=[0.0], speed=[math.inf])
+    assert guard([q], [qd], [3.0], [3.0], damper)[0] - 3.0 == pytest.approx(expected, abs=1e-12)
+    spring = guard([math.copysign(0.95, q)], [0.0], [3.0], [3.0], barrier(damping=[0.0]))[0]
+    assert spring - 3.0 == pytest.approx(math.copysign(5.0, -q))  # half of the zone of 0.1 rad
+
+
 def test_gravity_support_is_never_cut_at_a_stop():
     """At a stop a law of gravity alone keeps all of it, plus the push off the stop."""
     for q, side in ((1.0, -1.0), (-1.0, 1.0)):

@@ -29,8 +29,8 @@ from rbd_ros.control.interface.words import SupervisorWord
 from rbd_ros.control.monitors.guards import check_dead_man, DeadMan, is_alive, press, Refusals
 from rbd_ros.control.monitors.monitors import (
     begin_watch, changed_law, check_plausible, check_watch, first_beyond, MonitorParameters,
-    MotionWatch, Plausible, restart_plausible, Watch)
-from rbd_ros.control.numerics.patience import is_calm, Patience, runs_out
+    MotionWatch, Plausible, Watch)
+from rbd_ros.control.numerics.patience import Patience
 from rbd_ros.control.parameters.given import WINDOW
 from rbd_ros.control.supervisor.states import StateCode
 from rbd_ros.control.torque.torque_records import Doing
@@ -63,7 +63,7 @@ def spoken(word, joint, a, b, c):
 def test_good_samples_among_bad_ones_reset_nothing(pattern, expected):
     """Three of four, two of four and one of four bad samples are all found; noise is not."""
     patience = Patience({}).plain()
-    found = [runs_out(patience, 0.02, 50.0 + k * PERIOD, pattern[k % len(pattern)])
+    found = [patience.runs_out(0.02, 50.0 + k * PERIOD, pattern[k % len(pattern)])
              for k in range(4000)]
     assert (found.index(True) if any(found) else None) == expected
 
@@ -71,11 +71,11 @@ def test_good_samples_among_bad_ones_reset_nothing(pattern, expected):
 def test_calm_comes_back_when_all_is_forgotten():
     """What looks no more while all is calm may begin only when nothing is left in the counter."""
     patience = Patience({}).plain()
-    assert is_calm(patience)
+    assert patience.is_calm()
     for k in range(10):
-        runs_out(patience, 0.02, k * PERIOD, 1)
-    assert not is_calm(patience)
-    calm = [not runs_out(patience, 0.02, k * PERIOD, 0) and is_calm(patience)
+        patience.runs_out(0.02, k * PERIOD, 1)
+    assert not patience.is_calm()
+    calm = [not patience.runs_out(0.02, k * PERIOD, 0) and patience.is_calm()
             for k in range(10, 60)]
     assert calm.index(True) in (40, 41)  # 10 ms of excess drain in 40 ms
     assert all(calm[41:])
@@ -93,7 +93,7 @@ def test_what_a_counter_remembers(story, spent):
     """A gap counts for the sample before it, and no more than the patience is remembered."""
     patience = Patience({}).plain()
     for now, bad, wrong in story:
-        assert runs_out(patience, 0.05, now, bad) is wrong, now
+        assert patience.runs_out(0.05, now, bad) is wrong, now
     assert patience.spent == pytest.approx(spent)
 
 
@@ -223,7 +223,7 @@ def test_sensors_that_are_not_plausible(what):
     assert watched.look(**state) == (False, [])
     assert watched.look(dt=0.049, **state) == (False, [])
     assert (cause, text) in watched.look(dt=0.001, **state)[1]
-    restart_plausible(watched.plausible)
+    watched.plausible.reset()
     assert watched.look(**state) == (False, [])
 
 
@@ -275,6 +275,27 @@ def test_motion_watch_bears_a_motion_that_is_wanted():
     assert 'moves at 3.21 rad/s by itself' in watch.check(0.4, (1.39, 0.0), (3.21, 0.0))
     assert watch.check(0.5, (0.41, 0.0)) == ''
     assert watch.check(0.6, (0.39, 0.0)).startswith('a moved 0.51 rad within 0.6 s')
+
+
+@pytest.mark.parametrize('way, wrong', [(-1.0, False), (1.0, True)])
+@pytest.mark.parametrize('bounds', [{'distance': 0.3}, {'gained': 0.2}])
+def test_a_barrier_may_push_a_joint_out_of_its_zone(bounds, way, wrong):
+    """A joint that starts in the zone of a limit is pushed inside; the other way is a fault."""
+    watch = FirstMotion(**{'distance': 1e9, 'acceleration': 1e9} | bounds)
+    watch.p.zone_lower[:], watch.p.zone_upper[:] = -1.0, 1.0
+    watch.x.arm(watch.p, 0.0, [1.05, 0.0], [0.0, 0.0])
+    found = [watch.check(0.01 * k, (1.05 + 0.01 * k * way, 0.0), (way, 0.0))
+             for k in range(1, 40)]
+    assert any(found) is wrong
+
+
+def test_what_moved_at_the_start_may_go_on_moving():
+    """Velocity counts as far as it is gained; one state alone is noise."""
+    watch = FirstMotion(gained=0.2, acceleration=1e9)
+    watch.x.arm(watch.p, 0.0, [0.0, 0.0], [0.5, 0.0])
+    said = [watch.check(0.01 * k, qd=(speed, 0.0))
+            for k, speed in enumerate([0.65, 0.75, 0.65, 0.75, 0.75], 1)]
+    assert said[:4] == [''] * 4 and 'by itself' in said[4]
 
 
 def test_motion_watch_ends():

@@ -24,7 +24,7 @@ import numpy as np
 import pytest
 from rbd_ros.control.numerics.angles import turn
 from rbd_ros.control.numerics.medians import (
-    halve, is_full, is_wanted, restart_samples, ROOM, SampleCount, select, thin_out)
+    halve, is_full, is_wanted, ROOM, SampleCount, select, thin_out)
 
 
 def test_turn_is_the_exact_remainder() -> None:
@@ -122,5 +122,5 @@ def test_more_samples_than_there_is_room_for_are_thinned_out(total: int) -> None
     assert min(total, ROOM // 2) <= kept <= ROOM
     assert np.array_equal(values[0, :kept], np.arange(0, total, int(x.stride)))
     assert np.array_equal(values[1, :kept], -values[0, :kept])
-    restart_samples(count)
+    count.reset()
     assert is_wanted(count) and is_wanted(count) and x.kept == 0.0

@@ -12,51 +12,13 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""What the robot shows besides g(q): the momentum observer, and the load that a stop carries."""
-
-import math
+"""The load that a robot shows besides g(q), and what a stop carries of it."""
 
 from controller_rig import Arm
 import numpy as np
 import pytest
 
 from rbd_ros.control.interface.causes import Cause
-from rbd_ros.control.kernels.declared import MomentumKernel
-from rbd_ros.control.observers.momentum import Momentum
-
-GAIN, DT = 20.0, 0.01
-SHARE = 1.0 - math.exp(-GAIN * DT)
-
-
-def observe(x, *, inertia, qd, bias=0.0, tau=0.0, acted=math.nan):
-    """Let one joint be seen at the end of a period; returns the observed torque."""
-    def numbers(*values):
-        return np.array(values)
-    kernel = MomentumKernel.idle(lambda: 0, {'n': 1, 'm': 1})
-    kernel.H[:], kernel.qd[:], kernel.bias[:] = inertia, qd, bias
-    x.update(kernel, numbers(tau), DT, numbers(GAIN), numbers(acted),
-             0.0 if math.isnan(acted) else 1.0)
-    return x.torque[0]
-
-
-def test_observer_takes_the_mean_torque_of_the_period():
-    """A torque that changed within a period acts by its mean; the next one by what was sent."""
-    x = Momentum({'n': 1, 'm': 1})
-    observe(x, inertia=2.0, qd=0.0, bias=1.0, tau=5.0)
-    # 5 N.m was said, 4 N.m on average acted; bias 1 then 3; external 1.5 N.m
-    qd = (4.0 + 1.5 - 2.0) * DT / 2.0
-    first = observe(x, inertia=2.0, qd=qd, bias=3.0, tau=6.0, acted=4.0)
-    assert first == pytest.approx(SHARE * 1.5, rel=1e-12)
-    qd += (6.0 + 1.5 - 3.0) * DT / 2.0      # 6 N.m acts for the whole period
-    second = observe(x, inertia=2.0, qd=qd, bias=3.0)
-    assert second == pytest.approx(first + SHARE * (1.5 - first), rel=1e-12)
-
-
-def test_observer_uses_the_mean_inertia():
-    """Momentum of a joint whose inertia changes: H at the middle of the period counts."""
-    x = Momentum({'n': 1, 'm': 1})
-    observe(x, inertia=1.0, qd=0.0)
-    assert observe(x, inertia=3.0, qd=0.5) == pytest.approx(SHARE * 2.0 * 0.5 / DT, rel=1e-12)
 
 
 @pytest.mark.parametrize('gap, kept', [(0.09, True), (0.11, False)])

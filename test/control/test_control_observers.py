@@ -41,11 +41,11 @@ def kernel_of_one():
     return MomentumKernel.idle(lambda: 0, ONE)
 
 
-def observed(x, kernel, inertia, qd, bias, tau, dt, gain):
-    """Take a state of one joint; return the estimate."""
+def observed(x, kernel, inertia, qd, bias, tau, dt, gain, acted=math.nan):
+    """Take a state of one joint; return the estimate. What acted is known where it is given."""
     kernel.H[:], kernel.qd[:], kernel.bias[:] = inertia, qd, bias
-    torque = np.array([tau])
-    x.update(kernel, torque, dt, np.array([gain]), torque, 0.0)
+    x.update(kernel, np.array([tau]), dt, np.array([gain]), np.array([acted]),
+             0.0 if math.isnan(acted) else 1.0)
     return x.torque[0]
 
 
@@ -60,6 +60,25 @@ def test_observer_follows_a_first_order_lag_exactly():
         assert found == pytest.approx(external * (1 - math.exp(-gain * t)), abs=1e-9)
     x.reset()
     assert not x.torque.any() and not x.known
+
+
+def test_observer_takes_means_of_the_period():
+    """Of a torque that changed, the next one being what was sent; and H of its middle."""
+    gain, dt = 20.0, 0.01
+    share = 1.0 - math.exp(-gain * dt)
+    x, kernel = Momentum(ONE), kernel_of_one()
+    observed(x, kernel, 2.0, 0.0, 1.0, 5.0, dt, gain)
+    # 5 N.m was said, 4 N.m on average acted; bias 1 then 3; external 1.5 N.m
+    qd = (4.0 + 1.5 - 2.0) * dt / 2.0
+    first = observed(x, kernel, 2.0, qd, 3.0, 6.0, dt, gain, acted=4.0)
+    assert first == pytest.approx(share * 1.5, rel=1e-12)
+    qd += (6.0 + 1.5 - 3.0) * dt / 2.0      # 6 N.m acts for the whole period
+    second = observed(x, kernel, 2.0, qd, 3.0, 0.0, dt, gain)
+    assert second == pytest.approx(first + share * (1.5 - first), rel=1e-12)
+    x.reset()
+    observed(x, kernel, 1.0, 0.0, 0.0, 0.0, dt, gain)
+    assert observed(x, kernel, 3.0, 0.5, 0.0, 0.0, dt, gain) == pytest.approx(
+        share * 2.0 * 0.5 / dt, rel=1e-12)
 
 
 def torque_at(t):

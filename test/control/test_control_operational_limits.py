@@ -139,18 +139,3 @@ def test_through_the_straight_wrist(q5):
     there = start.copy()
     there[4:6] = 0.0, -0.5
     np.testing.assert_allclose(arm.pose, arm.dynamics.pose(there, 'tool0'), atol=2e-3)
-
-
-def test_selected_axes_leave_the_rest_to_the_posture():
-    """With x, y, z alone the place is reached while somebody turns the wrist."""
-    arm = Arm(POSES['up'], period=0.004, mode='operational_space', ramp_time=0.1,
-              **{'posture.stiffness': [0.0], 'task.axes': ['tx', 'ty', 'tz']})
-    arm.release()
-    start = arm.pose
-    arm.external = np.array([0.0, 0.0, 0.0, 0.0, 0.0, 0.05, 0.0])
-    arm.aim(start[:3, 3] + [0.0, 0.1, -0.05], [0.0, 0.0, 0.0, 1.0])  # the turn does not count
-    arm.run(2.0)
-    assert arm.state == 'running', arm.fault
-    turned = Rotation.from_matrix(start[:3, :3].T @ arm.pose[:3, :3]).magnitude()
-    assert turned > 0.3
-    np.testing.assert_allclose(arm.pose[:3, 3], start[:3, 3] + [0.0, 0.1, -0.05], atol=0.01)

@@ -23,7 +23,7 @@ from rbd_ros.control.parameters import template
 from rbd_ros.control.parameters.example_file import config_text
 from rbd_ros.control.parameters.rules import activation_refusals
 from rbd_ros.control.parameters.table import defaults
-from rbd_ros.control.parameters.template import CHOICES, parameter_file
+from rbd_ros.control.parameters.template import CHOICES, Described, parameter_file
 from rbd_ros.control.parameters.validation import refusals
 from rbd_ros.errors import SettingError
 
@@ -32,8 +32,8 @@ from rbd_ros.control.parameters.file import check_file, read_file  # noqa: E402,
 
 ROOT = Path(__file__).parents[2]
 HEAD = '/**:\n  controller:\n    ros__parameters:\n'
-ROBOT = {'robot': 'arm', 'joints': ('shoulder', 'elbow', 'y'), 'effort': (87.0, 40.0, 12.0),
-         'velocity': (2.0, 2.0, 3.0), 'tip': 'tool0', 'origin': 'arm.urdf', 'rate': 500.0}
+ROBOT = Described('arm', ('shoulder', 'elbow', 'y'), (87.0, 40.0, 12.0), (2.0, 2.0, 3.0), 'tool0',
+                  'arm.urdf', 500.0)
 ANSWERS = {'driver_adds': 'none', 'release_torque': 'gravity', 'effort_is_torque': 'true'}
 
 
@@ -143,7 +143,7 @@ def test_our_own_files_pass(name):
 
 def test_a_made_file_leaves_the_choices_open(tmp_path):
     """Without answers it can be read, gives no choice, and the controller refuses it."""
-    given = checked(tmp_path, parameter_file(**ROBOT))
+    given = checked(tmp_path, parameter_file(ROBOT))
     assert not set(CHOICES) & set(given)
     assert 'driver_adds must be given' in activation_refusals(defaults() | given)[0]
     assert given['joints'] == ['shoulder', 'elbow', 'y']
@@ -159,8 +159,8 @@ def test_a_made_file_leaves_the_choices_open(tmp_path):
     {**ANSWERS, 'release_torque': 'zero'}])
 def test_a_made_file_with_answers_is_complete(tmp_path, answers):
     """Answered on the command line, or by taking one # away, it passes every judgement."""
-    text = parameter_file(**ROBOT, choices=answers)
-    by_hand = parameter_file(**ROBOT)
+    text = parameter_file(ROBOT, choices=answers)
+    by_hand = parameter_file(ROBOT)
     for name, answer in answers.items():
         by_hand = re.sub(rf'# ({name}: {answer} )', r'\1', by_hand)
     for each in (text, by_hand):
@@ -174,7 +174,7 @@ def test_a_made_file_with_answers_is_complete(tmp_path, answers):
 @pytest.mark.parametrize('rate', [10.0, 125.0, 1000.0, 4000.0])
 def test_rates_of_a_made_file(tmp_path, rate):
     """Limits of age and rate follow the rate of the driver and pass the rules."""
-    given = checked(tmp_path, parameter_file(**{**ROBOT, 'rate': rate}, choices=ANSWERS))
+    given = checked(tmp_path, parameter_file(ROBOT._replace(rate=rate), choices=ANSWERS))
     assert given['nominal_rate'] == rate and given['minimum_rate'] == 0.5 * rate
     assert given['state_timeout'] >= 2.0 / rate
 
@@ -188,7 +188,7 @@ def test_rate_that_nobody_names_is_500_hz(tmp_path):
 
 def test_limits_that_are_not_described(tmp_path):
     """A limit that the description lacks is left open and named."""
-    text = parameter_file(**{**ROBOT, 'effort': (87.0, 0.0, float('inf'))})
+    text = parameter_file(ROBOT._replace(effort=(87.0, 0.0, float('inf'))))
     assert '# torque_limits: [87.0, ?, ?]' in text
     assert 'none for elbow, y' in ' '.join(text.replace('#', '').split())
     assert 'torque_limits' not in checked(tmp_path, text)
@@ -206,29 +206,29 @@ def test_doubts_about_the_description_stand_in_the_file(tmp_path):
 
 def test_names_are_quoted_alike():
     """One short name, which YAML might take for something else, puts all into quotes."""
-    assert 'joints: ["shoulder", "elbow", "y"]' in parameter_file(**ROBOT)
-    long = {**ROBOT, 'joints': ('shoulder', 'elbow_1', 'wrist_1')}
-    assert 'joints: [shoulder, elbow_1, wrist_1]' in parameter_file(**long)
+    assert 'joints: ["shoulder", "elbow", "y"]' in parameter_file(ROBOT)
+    long = ROBOT._replace(joints=('shoulder', 'elbow_1', 'wrist_1'))
+    assert 'joints: [shoulder, elbow_1, wrist_1]' in parameter_file(long)
 
 
 def test_wrong_answers_are_refused():
     """An answer or a rate that does not exist is named."""
     with pytest.raises(SettingError, match='driver_adds must be one of none, gravity'):
-        parameter_file(**ROBOT, choices={'driver_adds': 'all'})
+        parameter_file(ROBOT, choices={'driver_adds': 'all'})
     with pytest.raises(SettingError, match='nominal_rate = 9 Hz is outside'):
-        parameter_file(**{**ROBOT, 'rate': 9})
+        parameter_file(ROBOT._replace(rate=9))
 
 
 def test_lines_fit_a_screen():
     """No line of a made file is longer than the lines of the project."""
-    assert max(map(len, parameter_file(**ROBOT).splitlines())) < 100
+    assert max(map(len, parameter_file(ROBOT).splitlines())) < 100
     for count in range(60, 90):                                  # words stay whole
         assert '-\n' not in template._comment('x' * count + ' dead-man')
 
 
 def test_defaults_in_comments_are_those_of_the_table():
     """Whoever takes the mark of a comment away has the default, as ROS reads it."""
-    text, whole = (parameter_file(**ROBOT, everything=each) for each in (False, True))
+    text, whole = (parameter_file(ROBOT, everything=each) for each in (False, True))
     assert whole.startswith(text)
     found = dict(re.findall(r'^ +# ([a-z_.]+): (.+)$', whole[len(text):], re.M))
     others = {name: value for name, value in found.items() if name in defaults()}

@@ -25,10 +25,9 @@ import numpy as np
 import pytest
 from rbd_ros.control.interface.causes import Cause
 from rbd_ros.control.interface.events import Joints, Kind, NONE, Result, Structure
-from rbd_ros.control.interface.words import LoadWord, SupervisorWord
+from rbd_ros.control.interface.words import LoadWord
 from rbd_ros.control.load.load import Load
-from rbd_ros.control.monitors.monitors import MonitorParameters, MotionWatch
-from rbd_ros.control.monitors.start import passes_start, Start, StartLimits
+from rbd_ros.control.monitors.start import Start, StartLimits
 from rbd_ros.control.texts import gravity_that_fits, load_text
 
 pytestmark = pytest.mark.slow
@@ -161,8 +160,7 @@ class Checked:
 
     def take(self, now):
         """Take one state; returns whether torque may begin."""
-        return passes_start(self.x, self.p, None, self.load, self.joints, self.structure, self.y,
-                            now)
+        return self.x.passes(self.p, None, self.load, self.joints, self.structure, self.y, now)
 
     def refusal(self, *q):
         """Return what is said against positions."""
@@ -345,36 +343,6 @@ def test_a_reference_may_move_the_robot_while_it_ramps_in():
         driven.run(0.01)
     assert driven.drift > 0.5
     assert driven.state == 'running', driven.fault
-
-
-def watched(q, qd, **bounds):
-    """Return a watch of two joints whose zones begin at 1 rad, and its bounds."""
-    sizes = {'n': 2}
-    x, p = MotionWatch(sizes), MonitorParameters(sizes)
-    p.zone_lower[:], p.zone_upper[:] = -1.0, 1.0
-    p.distance = p.gained = p.acceleration = p.watch_time = NONE
-    for name, value in bounds.items():
-        setattr(p, name, value)
-    x.arm(p, 0.0, np.array(q), np.array(qd))
-    return x, p
-
-
-@pytest.mark.parametrize('way, wrong', [(-1.0, False), (1.0, True)])
-@pytest.mark.parametrize('bounds', [{'distance': 0.3}, {'gained': 0.2}])
-def test_a_barrier_may_push_a_joint_out_of_its_zone(bounds, way, wrong):
-    """A joint that starts in the zone of a limit is pushed inside; the other way is a fault."""
-    x, p = watched([1.05, 0.0], [0.0, 0.0], **bounds)
-    found = [x.check(p, 0.01 * k, np.array([1.05 + 0.01 * k * way, 0.0]),
-                     np.array([way, 0.0]), 1) for k in range(1, 40)]
-    assert any(found) is wrong
-
-
-def test_what_moved_at_the_start_may_go_on_moving():
-    """Velocity counts as far as it is gained; one state alone is noise."""
-    x, p = watched([0.0, 0.0], [0.5, 0.0], gained=0.2)
-    assert [x.check(p, 0.01 * k, np.zeros(2), np.array([speed, 0.0]), 1)
-            for k, speed in enumerate([0.65, 0.75, 0.65, 0.75, 0.75], 1)] == [
-        0, 0, 0, 0, SupervisorWord.MOVES]
 
 
 def test_a_late_fault_names_no_causes_of_the_start():

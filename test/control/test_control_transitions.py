@@ -38,7 +38,7 @@ import pytest
 from rbd_ros.compiler.procedure import bind, Vector
 from rbd_ros.control.interface.causes import (
     Cause, CAUSES, is_by_operator, is_cause, is_final, is_good, is_lost, Reaction)
-from rbd_ros.control.interface.events import Event as Happening, NOBODY, NONE, Result
+from rbd_ros.control.interface.events import Event as Happening, NONE, Result
 from rbd_ros.control.interface.row import ContactReaction
 from rbd_ros.control.parameters.given import Inputs
 from rbd_ros.control.supervisor import answers, supervisor as procedures
@@ -169,7 +169,7 @@ class Subject:
     def fault(self, cause: Cause, doubted: float = 0.0) -> None:
         """Report a cause."""
         self.x.doubted = doubted
-        fault(self.x, self.p, self.steady, tuple(Cause).index(cause), 0, NOBODY, 0.0, 0.0, 0.0)
+        fault(self.x, self.p, self.steady, tuple(Cause).index(cause), 0)
 
     def fresh(self, ready: int, valid: float = VALID) -> None:
         """Report a fresh state, and advance as a cycle does."""
@@ -351,6 +351,7 @@ def test_each_part_of_a_condition_decides_alone(condition, base, changes):
         subject = Subject(Timing())
         for name, value in (base | numbers).items():
             setattr(subject.x, name, value)
+        subject.x.state = StateCode.BRAKING  # in which conditions are asked for
         answers.answer(subject.x, subject.p, Trigger.TIME, 100.0)
         return subject.x.held[condition]
     for name, value in changes.items():

@@ -69,7 +69,7 @@ QUIET = (State.INACTIVE, State.PROBING, State.HOLDING, State.FLOATING, State.COM
          State.RELEASED, State.FAULT)
 
 #: numbers of the parameters of which only some are tried: many rows of one kind
-LONG = ('command.supervisor.table', 'laws.values')
+LONG = ('command.supervisor.table', 'command.supervisor.first', 'laws.values')
 
 #: codes and counts, and what they are below; all are whole and at least -1
 BELOW = {

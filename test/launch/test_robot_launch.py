@@ -212,18 +212,9 @@ class TestSources(Case):
     def test_refusals(self) -> None:
         """What cannot be read is refused with its name and what to do."""
         client = self.client
-        for file, reason in (
-                ('/no/such/robot.urdf', 'cannot read the robot description "/no/such/robot.urdf"'),
-                ('/no/such/robot.xacro', 'description "/no/such/robot.xacro" does not exist'),
-                ('package://no_such/robot.urdf', 'file "package://no_such/robot.urdf" not found'),
-                (self.file('b.xacro', XACRO.replace('name="part"', 'name="bit"')),
-                 'b.xacro": unknown macro name: xacro:part'),
-                (self.file('c.xacro', '<robot'), 'xacro cannot expand'),
-                (self.file('d.urdf', XACRO), 'expand it first'),
-                (self.file('e.urdf', '<robot name="e"/>'), 'the robot has no link')):
-            with self.subTest(file):
-                client.must_set({'robot_description_file': file})
-                self.refuse(client, rig.CONFIGURE, reason)
+        client.must_set({'robot_description_file': self.file(
+            'b.xacro', XACRO.replace('name="part"', 'name="bit"'))})
+        self.refuse(client, rig.CONFIGURE, 'b.xacro": unknown macro name: xacro:part')
         client.must_set({'robot_description': arm.URDF.read_text()})
         self.refuse(client, rig.CONFIGURE, 'are both given: choose one')
         client.must_set({'robot_description': '', 'robot_description_file': str(arm.URDF)})

@@ -16,7 +16,7 @@
 
 from controller_rig import Arm, MODEL, SOFT, SPEED
 import numpy as np
-from page_rig import HOLD, page, PERIOD
+from page_rig import HOLD, PERIOD
 import pytest
 from rbd_ros.control.modes import Takes, taking
 from rbd_ros.nodes.dashboard.dead_man import TIMEOUT
@@ -34,11 +34,10 @@ SETTINGS = {'as it is': {}, 'slow reference': {'reference.velocity': [0.1]},
             'slow start': {'reference.acceleration': [0.1]}}
 
 
-@pytest.fixture(scope='module')
-def desk(tmp_path_factory):
+@pytest.fixture
+def desk(made):
     """Give the page of the arm."""
-    with page(tmp_path_factory.mktemp('state')) as made:
-        yield made
+    return made
 
 
 class Led:

@@ -18,7 +18,7 @@ import math
 import time
 
 import numpy as np
-from page_rig import HOLD, MODEL, page, PERIOD, START
+from page_rig import HOLD, MODEL, PERIOD, START
 import pytest
 from rbd_ros.control.modes import MODES, Takes, taking
 from rbd_ros.nodes.dashboard.dead_man import TIMEOUT
@@ -34,11 +34,10 @@ SPEED = np.array(MODEL.velocity_limit)
 NAMES = MODEL.joint_names
 
 
-@pytest.fixture(scope='module')
-def desk(tmp_path_factory):
+@pytest.fixture
+def desk(made):
     """Give the page of the arm."""
-    with page(tmp_path_factory.mktemp('state')) as made:
-        yield made
+    return made
 
 
 @pytest.fixture

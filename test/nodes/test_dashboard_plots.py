@@ -19,7 +19,7 @@ import io
 import re
 
 import numpy as np
-from page_rig import MODEL, page, PERIOD, ROBOT, START
+from page_rig import MODEL, PERIOD, ROBOT, START
 import pytest
 from rbd_ros.nodes.dashboard.guide import COMMANDS
 from rbd_ros.nodes.dashboard.joint_plots import NOBODY, POINTS
@@ -27,13 +27,6 @@ from std_msgs.msg import Float64MultiArray, UInt8MultiArray
 
 K, NAME = 3, 'joint_4'
 TIME, UPPER, LOWER, EVENT, MEASURED, SECOND, EXPECTED = range(7)  # lines of a plot
-
-
-@pytest.fixture(scope='module')
-def made(tmp_path_factory):
-    """Give the page of the arm."""
-    with page(tmp_path_factory.mktemp('state')) as made:
-        yield made
 
 
 @pytest.fixture

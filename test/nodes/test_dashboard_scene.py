@@ -20,7 +20,7 @@ from types import SimpleNamespace
 from geometry_msgs.msg import WrenchStamped
 from nav_msgs.msg import Odometry
 import numpy as np
-from page_rig import MODEL, page, ROBOT, START
+from page_rig import MODEL, ROBOT, START
 import pytest
 from rbd_ros.model.collision_shapes import Box
 from rbd_ros.nodes.arrows import PER_NEWTON
@@ -42,13 +42,6 @@ from visualization_msgs.msg import MarkerArray
 REACH, SPRINGS = 'Manipulability', 'Stiffness at the tool'
 LINEAR = 'cartesian_impedance.linear_stiffness'
 PULL = 'Pull at the links with the mouse'
-
-
-@pytest.fixture(scope='module')
-def made(tmp_path_factory):
-    """Give the page of the arm."""
-    with page(tmp_path_factory.mktemp('state')) as made:
-        yield made
 
 
 @pytest.fixture

@@ -20,7 +20,7 @@ import re
 from action_msgs.msg import GoalStatus, GoalStatusArray
 from diagnostic_msgs.msg import DiagnosticStatus
 import numpy as np
-from page_rig import MODEL, page, START
+from page_rig import MODEL, START
 import pytest
 from rbd_ros.control.interface.causes import Cause
 from rbd_ros.control.modes import MODES
@@ -36,13 +36,6 @@ from sensor_msgs.msg import JointState
 
 STOP = f'{Cause.OPERATOR_STOP.text}: ~/stop'
 SPEED = f'{Cause.OVER_SPEED.text}: joint_2 at 3 rad/s'
-
-
-@pytest.fixture(scope='module')
-def made(tmp_path_factory):
-    """Give the page of the arm."""
-    with page(tmp_path_factory.mktemp('state')) as made:
-        yield made
 
 
 @pytest.fixture

@@ -16,7 +16,7 @@
 
 from geometry_msgs.msg import PoseStamped
 import numpy as np
-from page_rig import MODEL, page, PERIOD, ROBOT, START
+from page_rig import MODEL, PERIOD, ROBOT, START
 import pytest
 from rbd_ros.control.modes import MODES, Takes, taking
 from rbd_ros.model.reach_bound import reach_bound
@@ -32,11 +32,10 @@ MODE = taking(Takes.TARGET)[0]
 TOPIC = '/controller/target_pose'
 
 
-@pytest.fixture(scope='module')
-def desk(tmp_path_factory):
+@pytest.fixture
+def desk(made):
     """Give the page of the arm."""
-    with page(tmp_path_factory.mktemp('state')) as made:
-        yield made
+    return made
 
 
 @pytest.fixture

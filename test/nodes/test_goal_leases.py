@@ -26,7 +26,7 @@ import time
 from action_msgs.msg import GoalInfo
 from builtin_interfaces.msg import Time
 from control_msgs.action import FollowJointTrajectory
-from node_rig import Goal, JOINTS, NodeRig, START
+from node_rig import Goal, JOINTS, START
 import numpy as np
 import pytest
 from rbd_ros.control.step.progress import Progress
@@ -94,14 +94,6 @@ def test_clients_that_have_promised_nothing():
     leases.tell(key, Time(sec=1), 1.0)
     assert not leases.is_silent(progress, 9.0, 1.0, all_clients=False)
     assert leases.is_silent(progress, 9.0, 1.0, all_clients=True)
-
-
-@pytest.fixture(scope='module')
-def started():
-    """Return a node that serves all tests of this file."""
-    rig = NodeRig()
-    yield rig
-    rig.close()
 
 
 @pytest.fixture

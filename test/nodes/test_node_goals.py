@@ -57,14 +57,6 @@ def test_too_many_goals():
         rig.close()
 
 
-@pytest.fixture(scope='module')
-def started():
-    """Return a node that serves all tests of this file."""
-    rig = NodeRig()
-    yield rig
-    rig.close()
-
-
 @pytest.fixture
 def rig(started):
     """Return the rig, whose arm runs in computed torque at rest where it began."""

@@ -23,6 +23,8 @@ from rbd_ros.nodes.controller import node as controller
 from rcl_interfaces.srv import SetParametersAtomically
 from rclpy.parameter import Parameter
 
+VALUES = {'realtime.freeze_gc': True, 'realtime.lock_memory': True}
+
 
 def sent_from_now(rig):
     """Return the commands that come within half a second of simulated time."""
@@ -67,14 +69,6 @@ def test_after_a_fault_at_the_start_nobody_tries_again_by_himself():
         rig.activate()
     finally:
         rig.close()
-
-
-@pytest.fixture(scope='module')
-def started():
-    """Return a node that serves most tests of this file."""
-    rig = NodeRig(**{'realtime.freeze_gc': True, 'realtime.lock_memory': True})
-    yield rig
-    rig.close()
 
 
 @pytest.fixture

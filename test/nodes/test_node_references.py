@@ -12,7 +12,6 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-
 """References and payloads, by topics of a real node."""
 
 from collections.abc import Callable
@@ -22,7 +21,7 @@ from builtin_interfaces.msg import Duration
 from geometry_msgs.msg import (
     Inertia, InertiaStamped, Point, PoseStamped, Quaternion, TwistStamped, Vector3,
     WrenchStamped)
-from node_rig import JOINTS, NodeRig, START, to_time
+from node_rig import JOINTS, START, to_time
 import numpy as np
 import pytest
 from rbd_ros.nodes.controller.reports import quaternion
@@ -30,14 +29,7 @@ from std_msgs.msg import Float64MultiArray, MultiArrayDimension, MultiArrayLayou
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 GRAVITY = 9.81
-
-
-@pytest.fixture(scope='module')
-def started():
-    """Return a node that serves all tests of this file."""
-    rig = NodeRig(**{'payload.ramp_time': 0.1})
-    yield rig
-    rig.close()
+VALUES = {'payload.ramp_time': 0.1}
 
 
 @pytest.fixture

@@ -19,7 +19,7 @@
 from control_msgs.msg import JointTrajectoryControllerState
 from controller_rig import Arm
 from geometry_msgs.msg import PoseStamped, TwistStamped, WrenchStamped
-from node_rig import JOINTS, LATCHED, NodeRig, START
+from node_rig import JOINTS, LATCHED, START
 import numpy as np
 import pytest
 from rbd_ros.control.interface.payload import rotation
@@ -35,14 +35,6 @@ OK, WARN, ERROR = b'\0', b'\1', b'\2'
 MATRICES = ('dynamics/mass_matrix', 'dynamics/gravity', 'dynamics/coriolis', 'dynamics/jacobian',
             'operational_space/inertia', 'operational_space/bias', 'operational_space/condition',
             'operational_space/lost')
-
-
-@pytest.fixture(scope='module')
-def started():
-    """Return a node that serves all tests of this file."""
-    rig = NodeRig()
-    yield rig
-    rig.close()
 
 
 @pytest.fixture

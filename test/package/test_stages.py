@@ -216,36 +216,21 @@ def test_{name}():
                for line in capfd.readouterr().out.splitlines())
 
 
-def test_summary_ends_with_the_counts(
-        tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The last line adds up the stages, and a crash of pytest shows."""
-    monkeypatch.delenv('RBD_ROS_FOLDER', raising=False)  # the results of this very run
-    for name, outcomes in (('unit tests', 'passed passed failed'), ('launch tests', 'skipped')):
-        file = stages.results_file(tmp_path, name)
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text('{' + ','.join(
-            f'"{n}": {{"outcome": "{word}"}}'
-            for n, word in enumerate(outcomes.split())) + '}')
-    done = [stages.Stage('unit tests', [], 1), stages.Stage('launch tests', [], 0),
-            stages.Stage('linters', [], 3)]
-    lines, _ = testing.summary(done, tmp_path)
-    assert lines[-1] == 'tests: 2 passed, 1 failed, 1 skipped'
-    assert any('pytest ended with code 3' in line for line in lines)
-
-
 def test_summary_says_what_was_skipped(
         tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """With the reasons, below the stage; a stage that cannot run is one line."""
+    """With the reasons; a stage that cannot run is one line; a crash of pytest shows."""
     monkeypatch.delenv('RBD_ROS_FOLDER', raising=False)
     file = stages.results_file(tmp_path, 'launch tests')
     file.parent.mkdir(parents=True)
     file.write_text(json.dumps({
         'a': {'outcome': 'passed', 'seconds': 12.3}, 'b': {'outcome': 'failed'},
         'c': {'outcome': 'skipped', 'reason': 'no arm'}, 'd': {'outcome': 'passed'}}))
-    done = [stages.Stage('launch tests', [], 1),
+    done = [stages.Stage('linters', [], 3), stages.Stage('launch tests', [], 1),
             stages.Stage('browser tests', [], skipped='no browser')]
     lines, total = testing.summary(done, tmp_path)
-    assert not done[1].failed
+    assert not done[2].failed
+    assert any('pytest ended with code 3' in line for line in lines)
+    assert lines[-1] == 'tests: 2 passed, 1 failed, 1 skipped'
     assert [line.strip() for line in lines[-5:-1]] == [
         'launch tests   FAILED  2 passed, 1 failed, 1 skipped in 0 s', 'longest: a 12 s',
         'skipped 1: no arm', 'browser tests  skipped no browser']

@@ -23,7 +23,6 @@ from rbd_ros.control.controller import Controller
 from rbd_ros.control.interface.causes import Cause
 from rbd_ros.control.kernels.declared import LoopKernel
 from rbd_ros.control.kernels.kernels import LawKernels
-from rbd_ros.control.monitors.closed_loops import check_loops
 from rbd_ros.control.parameters.settings import Settings
 from rbd_ros.control.parameters.table import defaults
 from rbd_ros.control.references.trajectory import Knots
@@ -119,8 +118,7 @@ class Rig:
         x, p, y = controller.x, controller.p, controller.y
         x.joints.q[INDEX], y.accused = driven, 0.0
         kernel = LoopKernel.of(controller.kernels['loops'])
-        if check_loops(x.closed_loops, p.closed_loops, kernel, x.joints, p.structure, y,
-                       int(starts)):
+        if x.closed_loops.check(p.closed_loops, kernel, x.joints, p.structure, y, int(starts)):
             return None, ''
         cause, word, row, *numbers = y.accusations[0]
         return tuple(Cause)[int(cause)], controller.speaker.text(int(word), int(row), *numbers)

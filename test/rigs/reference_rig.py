@@ -35,6 +35,7 @@ from rbd_ros.control.references.joint_reference import (
 from rbd_ros.control.references.joint_requests import (
     cancel_goal, check_goal, Streamed, take_pieces, take_set_point, take_stream)
 from rbd_ros.control.references.pieces import Ring
+from rbd_ros.control.references.points import PointLimits
 from rbd_ros.control.references.pose_profile import TaskLimits
 from rbd_ros.control.references.targets import TaskIntake
 from rbd_ros.control.references.task_reference import (
@@ -137,10 +138,10 @@ class JointRig:
         if continuous:
             p.lower[1], p.upper[1] = -NONE, NONE
         self.feeder = Feeder(self.ring, self.x.path)
-        self.intake = JointIntake(
-            self.x, self.feeder, lower=[-limit] * 2, upper=[limit] * 2, joints=NAMES,
-            continuous=[False, continuous], speed=np.broadcast_to(speed, 2).tolist(),
-            acceleration=np.broadcast_to(acceleration, 2).tolist())
+        limits = PointLimits(SIZES)
+        limits.lower[:], limits.upper[:], limits.continuous[1] = -limit, limit, continuous
+        limits.speed[:], limits.acceleration[:] = speed, acceleration
+        self.intake = JointIntake(self.x, self.feeder, limits, NAMES)
         self.goals = EndedGoals(self.x.goal, NAMES, ())
         self._run = bind(use_joints, self.x, p, self.ring, self.u, self.y, self.joints, structure,
                          self.given)

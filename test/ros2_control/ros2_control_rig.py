@@ -68,7 +68,7 @@ _LIBRARIES = (
     'rcl_action libstatistics_collector statistics_msgs__rosidl_typesupport_cpp '
     'action_msgs__rosidl_typesupport_cpp realtime_tools pal_statistics tracetools_status '
     'rcl_lifecycle pthread dl').split()
-_PLAIN = ('gcc', '-std=c99', '-O2', '-fPIC', '-Wall', '-Wextra', '-Werror')
+_PLAIN = ('gcc', '-std=c99', '-O1', '-fPIC', '-Wall', '-Wextra', '-Werror')
 #: before the name of a step whose calls are watched
 WRAP = '-Wl,--wrap='
 _PACKAGE_XML = ('<package format="3"><name>{}</name><version>0.0.0</version><description>for a '

@@ -32,9 +32,11 @@ from once import once
 import pytest
 from rbd_env.pace import patient
 from rbd_ros.command_line.ros2_control.package import PLUGIN, plugin_package
+from rbd_ros.control.interface.causes import Cause
 from rbd_ros.control.interface.events import Kind
-from rbd_ros.control.interface.words import ReferenceWord
+from rbd_ros.control.interface.words import ReferenceWord, SupervisorWord
 from rbd_ros.control.step.admission import admit_goal, Gate
+from rbd_ros.control.supervisor.states import StateCode
 
 pytestmark = pytest.mark.slow
 
@@ -119,6 +121,7 @@ def _calls(rng: np.random.Generator, states: int) -> Iterator[Call]:
         elif event < 0.33:
             yield 'crowd', (rng.integers(3), rng.integers(4))
         elif event < 0.3315:
+            yield 'look', ()
             yield 'deactivate', ()
             yield 'look', ()
             yield 'prepare', (rng.integers(2),)
@@ -163,6 +166,22 @@ def crowds(calls: list[Call]) -> list[float]:
             found.append(0.0 if count < 2 else 1.0 if before[topic] > 1 else 2.0)
             before[topic] = count
     return found
+
+
+def leaves(calls: list[Call], found: Found) -> int:
+    """Return how often a driven robot was left; whoever leaves is accused, and told of that."""
+    seen, count = [(0.0,)], 0
+    for call, rows in zip(calls, found.rows, strict=True):
+        looked = [row for name, row in rows if name == 'seen']
+        if call[0] == 'deactivate':
+            driven = seen[-1][0] in (StateCode.RAMPING_IN, StateCode.RUNNING)
+            assert driven == any(row[0] == SupervisorWord.NOT_BRAKED for _, row in rows if row)
+            count += driven
+        if looked:
+            seen.append(looked[0])
+        if call[0] == 'prepare' and len(seen) > 1:
+            assert int(seen[-1][4]) >> Cause.DEACTIVATED & 1
+    return count
 
 
 class Doorkeeper(FakeClock):
@@ -214,6 +233,7 @@ def test_hosts_do_the_same(seed: int) -> None:
     assert len(let_in(one)) >= 4
     assert [row[0] for rows in one.rows for name, row in rows if name == 'crowded'] == crowds(
         calls)
+    leaves(calls, one)
     plugin = play(program('plain'), calls)
     assert not plugin.errors
     for name, other in ('loop', NodeLoop().play(calls)), ('plugin', plugin):

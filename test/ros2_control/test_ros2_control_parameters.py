@@ -45,7 +45,7 @@ needs_ros = pytest.mark.skipif(bool(reason_to_skip()), reason=reason_to_skip() o
 ARM = arm_of('panda')
 RUNNING = f'until {StateCode.RUNNING.value} 6000'
 #: what is filled in once, when the robot is configured
-ONCE = ('states.ages', 'structure', 'command.supervisor.table')
+ONCE = ('states.ages', 'structure', 'command.supervisor.table', 'command.supervisor.first')
 #: an update that lasts longer than services wait for it, s; nothing else is asked meanwhile
 STUCK = f'amid {Kind.STATE.value} 5000'
 

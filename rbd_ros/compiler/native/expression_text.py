@@ -50,8 +50,10 @@ def declarations() -> list[str]:
     """
     def given(count: int) -> str:
         return ', '.join(['double'] * count)
+    byte = pointer('i8')
     return [*[f'declare double @llvm.{name}.f64({given(n)})' for name, n in _INTRINSIC.items()],
             'declare i64 @llvm.fptosi.sat.i64.f64(double)',
+            f'declare {byte} @memmove({byte}, {byte}, i64) nounwind',
             *[f'declare double @{name}({given(n)}) nounwind readnone nobuiltin'
               for name, n in _LIBRARY.items()], *octet_functions()]
 

@@ -26,7 +26,8 @@ from collections.abc import Sequence
 from rbd_ros.compiler.language.signatures import Function, Kind, NUMBERS, words_of
 from rbd_ros.compiler.language.statements import read
 from rbd_ros.compiler.language.tree import (
-    Assign, Break, Continue, Do, For, Held, If, Return, Statement, While)
+    Assign, Break, Constant, Continue, Do, Element, For, Held, If, Length, Return, Statement,
+    While)
 from rbd_ros.compiler.native.expression_text import (
     declarations, ExpressionText, symbol, TYPES)
 from rbd_ros.compiler.native.tables import passed, TABLE, Words
@@ -34,7 +35,6 @@ from rbd_ros.compiler.native.target import pointer
 
 #: Lines of a function that is put in the place of its call. A longer one would be compiled for
 #: each of them: a controller took almost twice the time, and solving contacts became no faster.
-_INLINED = 20
 
 
 def translate(entry: Function) -> list[str]:
@@ -65,6 +65,17 @@ def _entry(entry: Function, kinds: Sequence[Kind]) -> list[str]:
             call, 'ret void', '}']
 
 
+def _copied(node: For) -> tuple[Held, Held] | None:
+    """Return the matrices, of which a loop copies all of the second to the first."""
+    match node:
+        case For(i, Constant('int', 0), Length(to, 0), 1, (
+                For(j, Constant('int', 0), Length(columns_of, 1), 1, (
+                    Assign((Element(target, to_places),), (Element(source, places),)),)),)):
+            if to == columns_of == target and to_places == places == (i, j):
+                return to, source
+    return None
+
+
 class ProcedureText(ExpressionText):
     """How statements add to the lines of a procedure."""
 
@@ -84,7 +95,7 @@ class ProcedureText(ExpressionText):
         result = self._procedure.result
         self._lines.append('ret void' if result == 'None' else 'unreachable')
         body = [*self._words.lines, *self._first, *self._lines, '}']
-        alone = self._long if len(body) > _INLINED else 'alwaysinline'
+        alone = self._long if len(body) > self._short else 'alwaysinline'
         head = (f'define internal {TYPES[result]} {self._symbol()}({", ".join(given)}) nounwind '
                 f'{alone} {{')
         return [head, *body]
@@ -93,6 +104,11 @@ class ProcedureText(ExpressionText):
     _first_parameters: tuple[str, ...] = ()
     #: What LLVM is told of a long function.
     _long = 'noinline'
+    #: Lines of a function that takes the place of its calls. With as many as these there is less
+    #: code than with fewer or more.
+    _short = 90
+    #: Whether whole matrices are copied by the C library.
+    _moves = True
 
     def _symbol(self) -> str:
         return symbol(self._procedure.function)
@@ -150,6 +166,10 @@ class ProcedureText(ExpressionText):
         self._loops.pop()
 
     def _do_for(self, node: For) -> None:
+        copied = _copied(node) if self._moves else None
+        if copied is not None:
+            self._move(*copied)
+            return
         first, last = self._of(node.first), self._of(node.last)
         tag, place = self._name(), self._place('int')
         self._lines.append(f'store i64 {first}, {place}')
@@ -163,3 +183,12 @@ class ProcedureText(ExpressionText):
         following = self._value(f'add i64 {k}, {node.step}')
         self._lines += [f'store i64 {following}, {place}', f'br label %{tag}.again',
                         f'{tag}.end:']
+
+    def _move(self, to: Held, of: Held) -> None:
+        """Copy a matrix to one of the same shape."""
+        rows, columns = [self._words.word(to, k) for k in (1, 2)]
+        count, byte = self._value(f'mul i64 {rows}, {columns}'), pointer('i8')
+        given = [self._value(f'bitcast {pointer("double")} {self._words.word(each, 0)} to {byte}')
+                 for each in (to, of)]
+        given.append(self._value(f'shl i64 {count}, 3'))
+        self._value('call {0} @memmove({0} {1}, {0} {2}, i64 {3})'.format(byte, *given))

@@ -41,8 +41,7 @@ from rbd_ros.control.kernels.declared import SensorKernel
 from rbd_ros.control.parameters.given import Inputs
 from rbd_ros.control.supervisor.states import StateCode
 
-__all__ = ['check_sensor', 'fill_sensor', 'forget_readings', 'is_fresh', 'restart_sensor',
-           'Sensor', 'SensorLimits', 'take_reading', 'tare', 'update_sensor']
+__all__ = ['Sensor', 'SensorLimits']
 
 #: s per s by which clocks may drift
 _DRIFT = 1e-3
@@ -81,6 +80,212 @@ class Sensor(Record):
     mean: Vector = field('6', 'N.m, N', 'of readings without the tool, at rest')
     spread: Vector = field('2', 'N.m, N', 'standard deviation of moment and force')
 
+    def restart(self, p: SensorLimits) -> None:
+        """
+        Begin without a reading, with the bias of the parameters, when the robot is configured.
+
+        :param p: parameters.
+        """
+        self.bias[:] = where(abs(p.bias) < NONE, p.bias, 0.0)
+
+    def forget(self) -> None:
+        """Forget every reading: the stream must prove again that it is fresh."""
+        self.received, self.changed, self.stamp, self.offset = NEVER, NEVER, 0.0, NONE
+        self.known, self.count, self.settled = 0.0, 0.0, False
+
+    # -- readings ---------------------------------------------------------------------------------
+
+    def take(self, p: SensorLimits, u: Event, y: Result, state: int) -> None:
+        """
+        Take a reading: moment and force in the axes of the sensor, and s and ns of its stamp.
+
+        A reading whose stamp does not advance is none. One that comes later after its stamp than
+        others was measured before: by that much. A stamp of zero says nothing.
+
+        :param p: parameters.
+        :param u: event, with those eight as its first numbers.
+        :param y: result; a reading that cannot be is a fault while the robot is driven.
+        :param state: of the supervisor, see ``StateCode``.
+        """
+        if not p.used:
+            y.answer = SensorWord.NO_SENSOR
+            return
+        for i in range(8):
+            if not (abs(u.numbers[i]) < NONE and abs(p.sign * u.numbers[i]) < NONE):
+                _blame(y, SensorWord.NOT_FINITE, 0.0, 0.0, state)
+                return
+        for k in range(2):
+            size = _size(u.numbers[3 * k], u.numbers[3 * k + 1], u.numbers[3 * k + 2])
+            if not size <= p.range[k]:
+                _blame(y, SensorWord.BEYOND_FORCE if k == 1 else SensorWord.BEYOND_MOMENT, size,
+                       p.range[k], state)
+                return
+        when = self._measured(p, u)
+        if not abs(when) < NONE:
+            return
+        same = self.received > NEVER
+        for k in range(2):
+            i = 3 * k
+            way = _size(p.sign * u.numbers[i] - self.reading[i],
+                        p.sign * u.numbers[i + 1] - self.reading[i + 1],
+                        p.sign * u.numbers[i + 2] - self.reading[i + 2])
+            same = same and way == 0.0
+            if when - self.received <= p.timeout and not way <= p.jump[k]:
+                _blame(y, SensorWord.JUMPED_FORCE if k == 1 else SensorWord.JUMPED_MOMENT, way,
+                       p.jump[k], state)
+        self.reading[:] = p.sign * u.numbers[:6]
+        self.received = when
+        if not same:
+            self.changed = when
+
+    def _measured(self, p: SensorLimits, u: Event) -> float:
+        """
+        Return the control time of measuring; NEVER: the stamp does not advance.
+
+        A clock that was set back counts anew once the sensor counts as silent.
+        """
+        stamp = u.numbers[6] + 1e-9 * u.numbers[7]
+        if stamp == 0.0:
+            return u.now
+        if not stamp > self.stamp:
+            if stamp < self.stamp and u.now - self.received > p.timeout:  # its clock was set back
+                self.stamp, self.offset = stamp, NONE
+            return NEVER
+        late = u.now - stamp
+        if not abs(late) < NONE:
+            return NEVER
+        # clocks drift: the least offset is forgotten slowly
+        least = self.offset + _DRIFT * max(stamp - self.stamp, 0.0)
+        self.offset = min(late, least if self.stamp != 0.0 else late)
+        self.stamp = stamp
+        return u.now - (late - self.offset)
+
+    def is_fresh(self, p: SensorLimits, now: float) -> bool:
+        """
+        Return whether the last reading can be used, or there is no sensor.
+
+        :param p: parameters.
+        :param now: control time, s.
+        """
+        return not p.used or (now - self.received <= p.timeout and (
+            not p.freeze_time > 0.0 or now - self.changed <= p.freeze_time))
+
+    def check(self, p: SensorLimits, y: Result, now: float, state: int) -> bool:
+        """
+        Return whether the sensor can be used, or there is none; say why it cannot.
+
+        :param p: parameters.
+        :param y: result.
+        :param now: control time, s.
+        :param state: of the supervisor, see ``StateCode``.
+        """
+        if self.is_fresh(p, now):
+            return True
+        if not now - self.received <= p.timeout:
+            _blame(y, SensorWord.SILENT, min(now - self.received, NONE), p.timeout, state)
+            return False
+        _blame(y, SensorWord.REPEATS, min(now - self.changed, NONE), p.freeze_time, state)
+        return False
+
+    # -- without the tool -------------------------------------------------------------------------
+
+    def update(self, p: SensorLimits, k: SensorKernel, joints: Joints, gravity: Vector,
+               payload: Vector, now: float) -> None:
+        """
+        Find what the surroundings exert on the tool at the state that has just come.
+
+        :param p: parameters.
+        :param k: kernel.
+        :param joints: the state.
+        :param gravity: in the base, m/s^2.
+        :param payload: its ten numbers.
+        :param now: control time, s.
+        """
+        if not p.used or not abs(now) < NONE:
+            return
+        dt = now - self.time
+        self.time = now
+        goes_on = 0.0 < dt <= _GAP
+        rests = all(abs(joints.qd) < _REST)
+        k(joints, p, acting=gravity, payload=payload, before=self.velocity,
+          rate=1.0 / dt if goes_on and dt > 1e-6 else 0.0)
+        if not _is_usable(k):
+            self.known, self.count, self.settled = 0.0, 0.0, False
+            return
+        share = dt / (dt + p.filter) if goes_on and self.known > 0.0 and p.filter >= 0.0 else 1.0
+        self.velocity[:] = k.velocity
+        self.external[:] += share * (self.reading - k.load - self.bias - self.external)
+        self.axes[:] = k.axes
+        self.known = 1.0
+        self._turn(k)
+        self._note_rest(p, k, now,
+                        1 if rests and goes_on and now - self.received <= p.timeout else 0)
+
+    def _turn(self, k: SensorKernel) -> None:
+        """Find the wrench at the tip."""
+        for i in range(3):
+            self.wrench[i] = dot(k.turn[i], self.external[:3])
+            self.wrench[3 + i] = dot(k.turn[i], self.external[3:])
+        self.wrench[0] += k.arm[1] * self.wrench[5] - k.arm[2] * self.wrench[4]
+        self.wrench[1] += k.arm[2] * self.wrench[3] - k.arm[0] * self.wrench[5]
+        self.wrench[2] += k.arm[0] * self.wrench[4] - k.arm[1] * self.wrench[3]
+
+    # -- bias -------------------------------------------------------------------------------------
+
+    def _note_rest(self, p: SensorLimits, k: SensorKernel, now: float, rests: int) -> None:
+        """Add a state at rest to the mean; motion and gaps begin it anew."""
+        if rests == 0 or self.count == 0.0:
+            self.count = 0.0
+            self.begun = now
+            self.sums[:] = self.squares[:] = 0.0
+        if rests == 0:
+            self.settled = False
+            return
+        self.count += 1.0
+        self.sums[:] += self.reading - k.load
+        self.squares[:] += (self.reading - k.load) * (self.reading - k.load)
+        if now - self.begun < p.tare_time:
+            return
+        self.mean[:] = self.sums / self.count
+        for n in range(2):
+            i = 3 * n
+            self.spread[n] = math.sqrt(total(maximum(
+                self.squares[i:i + 3] / self.count
+                - self.mean[i:i + 3] * self.mean[i:i + 3], 0.0)))
+        self.settled = True
+        self.count = 0.0
+
+    def tare(self, p: SensorLimits, u: Event, y: Result) -> None:
+        """
+        Take what the sensor reads at rest, without the tool, as its bias; nothing moves.
+
+        :param p: parameters.
+        :param u: event.
+        :param y: result; its answer refuses a robot that moves or touches something.
+        """
+        if not p.used or not u.now - self.received <= p.timeout or not self.known > 0.0:
+            y.answer = SensorWord.NO_SENSOR
+            return
+        if not self.settled:
+            y.answer = SensorWord.MOVES
+            rested = max(u.now - self.begun, 0.0) if self.begun > NEVER else 0.0
+            tell(y, SensorWord.MOVES, NOBODY, rested, p.tare_time, 0.0)
+            return
+        if not (self.spread[1] <= _SPREAD * p.tare[1] and self.spread[0] <= _SPREAD * p.tare[0]):
+            y.answer = SensorWord.UNSTEADY
+            tell(y, SensorWord.UNSTEADY, NOBODY, self.spread[1], self.spread[0], 0.0)
+            return
+        moment = _size(self.mean[0] - self.bias[0], self.mean[1] - self.bias[1],
+                       self.mean[2] - self.bias[2])
+        force = _size(self.mean[3] - self.bias[3], self.mean[4] - self.bias[4],
+                      self.mean[5] - self.bias[5])
+        if not (force <= p.tare[1] and moment <= p.tare[0]):
+            y.answer = SensorWord.TOO_MUCH
+            tell(y, SensorWord.TOO_MUCH, NOBODY, force, moment, 0.0 if force > p.tare[1] else 1.0)
+            return
+        self.external[:] += self.bias - self.mean
+        self.bias[:] = self.mean
+
 
 class SensorLimits(Record):
     """What is chosen of the sensor."""
@@ -97,148 +302,29 @@ class SensorLimits(Record):
     bias: Vector = field('6', 'N.m, N', 'with which it begins')
     tool: Vector = field('10', 'kg, kg.m, kg.m^2', 'what the description has behind the sensor')
 
+    def fill(self, g: Inputs) -> None:
+        """
+        Take the parameters.
 
-def fill_sensor(p: SensorLimits, g: Inputs) -> None:
-    """
-    Take the parameters.
-
-    :param p: gets them.
-    :param g: what was given.
-    """
-    p.used = g.robot.sensor
-    p.sign = 1.0 if g.values.force_torque.convention == 0 else -1.0
-    p.timeout, p.freeze_time = g.values.force_torque.timeout, g.values.force_torque.freeze_time
-    p.filter, p.tare_time = g.values.force_torque.filter, g.values.force_torque.tare_time
-    p.range[0] = g.values.force_torque.moment_range
-    p.range[1] = g.values.force_torque.force_range
-    p.jump[0], p.jump[1] = g.values.force_torque.moment_jump, g.values.force_torque.force_jump
-    p.tare[0], p.tare[1] = g.values.force_torque.tare_moment, g.values.force_torque.tare_force
-    p.bias[:3] = p.sign * g.values.force_torque.moment_bias
-    p.bias[3:6] = p.sign * g.values.force_torque.force_bias
-    p.tool[0] = g.values.force_torque.tool_mass
-    p.tool[1:4] = g.values.force_torque.tool_com
-    p.tool[4:10] = g.values.force_torque.tool_inertia
-    about_origin(p.tool)
-
-
-def restart_sensor(x: Sensor, p: SensorLimits) -> None:
-    """
-    Begin without a reading, with the bias of the parameters, when the robot is configured.
-
-    :param x: a new record.
-    :param p: parameters.
-    """
-    x.bias[:] = where(abs(p.bias) < NONE, p.bias, 0.0)
-
-
-def forget_readings(x: Sensor) -> None:
-    """
-    Forget every reading: the stream must prove again that it is fresh.
-
-    :param x: sensor.
-    """
-    x.received, x.changed, x.stamp, x.offset = NEVER, NEVER, 0.0, NONE
-    x.known, x.count, x.settled = 0.0, 0.0, False
-
-
-# -- readings -------------------------------------------------------------------------------------
-
-def take_reading(x: Sensor, p: SensorLimits, u: Event, y: Result, state: int) -> None:
-    """
-    Take a reading: moment and force in the axes of the sensor, and s and ns of its stamp.
-
-    A reading whose stamp does not advance is none. One that comes later after its stamp than
-    others was measured before: by that much. A stamp of zero says nothing.
-
-    :param x: sensor.
-    :param p: parameters.
-    :param u: event, with those eight as its first numbers.
-    :param y: result; a reading that cannot be is a fault while the robot is driven.
-    :param state: of the supervisor, see ``StateCode``.
-    """
-    if not p.used:
-        y.answer = SensorWord.NO_SENSOR
-        return
-    for i in range(8):
-        if not (abs(u.numbers[i]) < NONE and abs(p.sign * u.numbers[i]) < NONE):
-            _blame(y, SensorWord.NOT_FINITE, 0.0, 0.0, state)
-            return
-    for k in range(2):
-        size = _size(u.numbers[3 * k], u.numbers[3 * k + 1], u.numbers[3 * k + 2])
-        if not size <= p.range[k]:
-            _blame(y, SensorWord.BEYOND_FORCE if k == 1 else SensorWord.BEYOND_MOMENT, size,
-                   p.range[k], state)
-            return
-    when = _measured(x, p, u)
-    if not abs(when) < NONE:
-        return
-    same = x.received > NEVER
-    for k in range(2):
-        i = 3 * k
-        way = _size(p.sign * u.numbers[i] - x.reading[i],
-                    p.sign * u.numbers[i + 1] - x.reading[i + 1],
-                    p.sign * u.numbers[i + 2] - x.reading[i + 2])
-        same = same and way == 0.0
-        if when - x.received <= p.timeout and not way <= p.jump[k]:
-            _blame(y, SensorWord.JUMPED_FORCE if k == 1 else SensorWord.JUMPED_MOMENT, way,
-                   p.jump[k], state)
-    x.reading[:] = p.sign * u.numbers[:6]
-    x.received = when
-    if not same:
-        x.changed = when
-
-
-def _measured(x: Sensor, p: SensorLimits, u: Event) -> float:
-    """
-    Return the control time of measuring; NEVER: the stamp does not advance.
-
-    A clock that was set back counts anew once the sensor counts as silent.
-    """
-    stamp = u.numbers[6] + 1e-9 * u.numbers[7]
-    if stamp == 0.0:
-        return u.now
-    if not stamp > x.stamp:
-        if stamp < x.stamp and u.now - x.received > p.timeout:  # its clock was set back
-            x.stamp, x.offset = stamp, NONE
-        return NEVER
-    late = u.now - stamp
-    if not abs(late) < NONE:
-        return NEVER
-    # clocks drift: the least offset is forgotten slowly
-    x.offset = min(late, x.offset + _DRIFT * max(stamp - x.stamp, 0.0) if x.stamp != 0.0 else late)
-    x.stamp = stamp
-    return u.now - (late - x.offset)
-
-
-def is_fresh(x: Sensor, p: SensorLimits, now: float) -> bool:
-    """
-    Return whether the last reading can be used, or there is no sensor.
-
-    :param x: sensor.
-    :param p: parameters.
-    :param now: control time, s.
-    """
-    return not p.used or (now - x.received <= p.timeout and (
-        not p.freeze_time > 0.0 or now - x.changed <= p.freeze_time))
-
-
-def check_sensor(x: Sensor, p: SensorLimits, y: Result, now: float, state: int) -> bool:
-    """
-    Return whether the sensor can be used, or there is none; say why it cannot.
-
-    :param x: sensor.
-    :param p: parameters.
-    :param y: result.
-    :param now: control time, s.
-    :param state: of the supervisor, see ``StateCode``.
-    """
-    if is_fresh(x, p, now):
-        return True
-    if not now - x.received <= p.timeout:
-        _blame(y, SensorWord.SILENT, min(now - x.received, NONE), p.timeout, state)
-        return False
-    _blame(y, SensorWord.REPEATS, min(now - x.changed, NONE), p.freeze_time, state)
-    return False
+        :param g: what was given.
+        """
+        self.used = g.robot.sensor
+        self.sign = 1.0 if g.values.force_torque.convention == 0 else -1.0
+        self.timeout = g.values.force_torque.timeout
+        self.freeze_time = g.values.force_torque.freeze_time
+        self.filter, self.tare_time = g.values.force_torque.filter, g.values.force_torque.tare_time
+        self.range[0] = g.values.force_torque.moment_range
+        self.range[1] = g.values.force_torque.force_range
+        self.jump[0] = g.values.force_torque.moment_jump
+        self.jump[1] = g.values.force_torque.force_jump
+        self.tare[0] = g.values.force_torque.tare_moment
+        self.tare[1] = g.values.force_torque.tare_force
+        self.bias[:3] = self.sign * g.values.force_torque.moment_bias
+        self.bias[3:6] = self.sign * g.values.force_torque.force_bias
+        self.tool[0] = g.values.force_torque.tool_mass
+        self.tool[1:4] = g.values.force_torque.tool_com
+        self.tool[4:10] = g.values.force_torque.tool_inertia
+        about_origin(self.tool)
 
 
 def _blame(y: Result, word: int, a: float, b: float, state: int) -> None:
@@ -247,113 +333,12 @@ def _blame(y: Result, word: int, a: float, b: float, state: int) -> None:
         accuse(y, Cause.FORCE_SENSOR, word, NOBODY, a, b, 0.0)
 
 
-# -- without the tool -----------------------------------------------------------------------------
-
-def update_sensor(x: Sensor, p: SensorLimits, k: SensorKernel, joints: Joints, gravity: Vector,
-                  payload: Vector, now: float) -> None:
-    """
-    Find what the surroundings exert on the tool at the state that has just come.
-
-    :param x: sensor.
-    :param p: parameters.
-    :param k: kernel.
-    :param joints: the state.
-    :param gravity: in the base, m/s^2.
-    :param payload: its ten numbers.
-    :param now: control time, s.
-    """
-    if not p.used or not abs(now) < NONE:
-        return
-    dt = now - x.time
-    x.time = now
-    goes_on = 0.0 < dt <= _GAP
-    rests = all(abs(joints.qd) < _REST)
-    k(joints, p, acting=gravity, payload=payload, before=x.velocity,
-      rate=1.0 / dt if goes_on and dt > 1e-6 else 0.0)
-    if not _is_usable(k):
-        x.known, x.count, x.settled = 0.0, 0.0, False
-        return
-    share = dt / (dt + p.filter) if goes_on and x.known > 0.0 and p.filter >= 0.0 else 1.0
-    x.velocity[:] = k.velocity
-    x.external[:] += share * (x.reading - k.load - x.bias - x.external)
-    x.axes[:] = k.axes
-    x.known = 1.0
-    _turn(x, k)
-    _note_rest(x, p, k, now, 1 if rests and goes_on and now - x.received <= p.timeout else 0)
-
-
 def _is_usable(k: SensorKernel) -> bool:
     """Return whether the kernel gave numbers."""
     for i in range(3):
         if not all((abs(k.axes[i]) < NONE) & (abs(k.turn[i]) < NONE)):
             return False
     return all((abs(k.velocity) < NONE) & (abs(k.load) < NONE)) and all(abs(k.arm) < NONE)
-
-
-def _turn(x: Sensor, k: SensorKernel) -> None:
-    """Find the wrench at the tip."""
-    for i in range(3):
-        x.wrench[i] = dot(k.turn[i], x.external[:3])
-        x.wrench[3 + i] = dot(k.turn[i], x.external[3:])
-    x.wrench[0] += k.arm[1] * x.wrench[5] - k.arm[2] * x.wrench[4]
-    x.wrench[1] += k.arm[2] * x.wrench[3] - k.arm[0] * x.wrench[5]
-    x.wrench[2] += k.arm[0] * x.wrench[4] - k.arm[1] * x.wrench[3]
-
-
-# -- bias -----------------------------------------------------------------------------------------
-
-def _note_rest(x: Sensor, p: SensorLimits, k: SensorKernel, now: float, rests: int) -> None:
-    """Add a state at rest to the mean; motion and gaps begin it anew."""
-    if rests == 0 or x.count == 0.0:
-        x.count = 0.0
-        x.begun = now
-        x.sums[:] = x.squares[:] = 0.0
-    if rests == 0:
-        x.settled = False
-        return
-    x.count += 1.0
-    x.sums[:] += x.reading - k.load
-    x.squares[:] += (x.reading - k.load) * (x.reading - k.load)
-    if now - x.begun < p.tare_time:
-        return
-    x.mean[:] = x.sums / x.count
-    for n in range(2):
-        i = 3 * n
-        x.spread[n] = math.sqrt(total(maximum(
-            x.squares[i:i + 3] / x.count - x.mean[i:i + 3] * x.mean[i:i + 3], 0.0)))
-    x.settled = True
-    x.count = 0.0
-
-
-def tare(x: Sensor, p: SensorLimits, u: Event, y: Result) -> None:
-    """
-    Take what the sensor reads at rest, without the tool, as its bias; nothing moves.
-
-    :param x: sensor.
-    :param p: parameters.
-    :param u: event.
-    :param y: result; its answer refuses a robot that moves or touches something.
-    """
-    if not p.used or not u.now - x.received <= p.timeout or not x.known > 0.0:
-        y.answer = SensorWord.NO_SENSOR
-        return
-    if not x.settled:
-        y.answer = SensorWord.MOVES
-        tell(y, SensorWord.MOVES, NOBODY, max(u.now - x.begun, 0.0) if x.begun > NEVER else 0.0,
-             p.tare_time, 0.0)
-        return
-    if not (x.spread[1] <= _SPREAD * p.tare[1] and x.spread[0] <= _SPREAD * p.tare[0]):
-        y.answer = SensorWord.UNSTEADY
-        tell(y, SensorWord.UNSTEADY, NOBODY, x.spread[1], x.spread[0], 0.0)
-        return
-    moment = _size(x.mean[0] - x.bias[0], x.mean[1] - x.bias[1], x.mean[2] - x.bias[2])
-    force = _size(x.mean[3] - x.bias[3], x.mean[4] - x.bias[4], x.mean[5] - x.bias[5])
-    if not (force <= p.tare[1] and moment <= p.tare[0]):
-        y.answer = SensorWord.TOO_MUCH
-        tell(y, SensorWord.TOO_MUCH, NOBODY, force, moment, 0.0 if force > p.tare[1] else 1.0)
-        return
-    x.external[:] += x.bias - x.mean
-    x.bias[:] = x.mean
 
 
 def _size(a: float, b: float, c: float) -> float:

@@ -31,13 +31,13 @@ from rbd_ros.compiler.procedure import Vector
 from rbd_ros.compiler.records import field, Record
 from rbd_ros.control.interface.events import Event, Joints, NEVER, NOBODY, Result, Structure, tell
 from rbd_ros.control.interface.words import ArrivalWord
-from rbd_ros.control.joint_states.motion import change, collect_mismatch, JointMotion, MotionLimits
+from rbd_ros.control.joint_states.motion import change, JointMotion
 from rbd_ros.control.joint_states.sources import AgeLimits, bounded, is_stamped, Sources, span
 from rbd_ros.control.joint_states.words import mask
 from rbd_ros.control.numerics.places import place_of
 
-__all__ = ['accept', 'count_repeats', 'Repeats', 'repeats_nothing', 'restart_repeats', 'store',
-           'stuck', 'tell_accepted']
+__all__ = ['accept', 'count_repeats', 'find_velocities', 'Repeats', 'repeats_nothing',
+           'restart_repeats', 'store', 'stuck', 'tell_accepted']
 
 #: rad or m; smaller changes are rounding errors of a simulation, not noise
 _LEAST = 1e-9
@@ -71,11 +71,8 @@ def restart_repeats(x: Repeats, joints: Joints) -> None:
 
     :param joints: none of which repeats itself from now on.
     """
-    x.learning = 1.0
-    for c in range(len(x.last)):
-        joints.repeated[c], joints.unusual[c] = 0.0, 0.0
-        x.last[c], x.time[c], x.turns[c] = 0.0, 0.0, 0.0
-        x.times[c], x.alone[c], x.coarse[c] = 0.0, 0.0, 0.0
+    x.reset()
+    joints.repeated[:] = joints.unusual[:] = 0.0
 
 
 def count_repeats(x: Repeats, joints: Joints, moved: Vector, step: Vector,
@@ -149,24 +146,17 @@ def stuck(x: Repeats, patience: float) -> int:
 _SWAPS = 10.0
 
 
-def accept(sources: Sources, x: JointMotion, repeats: Repeats, joints: Joints, u: Event,
-           structure: Structure, ages: AgeLimits, p: MotionLimits, k: int) -> None:
+def accept(sources: Sources, x: JointMotion, joints: Joints, u: Event, structure: Structure,
+           k: int) -> None:
     """
-    Accept a message: its velocities, or differences of positions where they are missing.
+    Accept a message as the one that the next is compared with.
 
     :param sources: kinds of messages.
-    :param x: messages before; gets the velocities.
-    :param repeats: repetitions of positions.
+    :param x: messages before, with the velocities of this one.
     :param joints: get what is plausible next.
     :param u: the message, which is plausible.
-    :param ages: limits of ages.
     :param k: kind of the message.
     """
-    silent = _find_velocities(sources, x, u, structure, ages, k)
-    collect_mismatch(x, sources, joints, structure, p, k)
-    if sources.driven > 0.0:
-        joints.differenced = 1.0 if silent else 0.0
-        count_repeats(repeats, joints, x.moved, x.step, x.elapsed)
     last = NEVER
     for c in range(len(x.moved)):
         if x.moved[c] > 0.0:
@@ -190,9 +180,16 @@ def _moment_s(u: Event) -> float:
     return u.stamp_s if is_stamped(u.stamp_s, u.stamp_ns) else u.now
 
 
-def _find_velocities(sources: Sources, x: JointMotion, u: Event, structure: Structure,
-                     p: AgeLimits, k: int) -> bool:
-    """Take the velocities, or difference the positions; return whether any was missing."""
+def find_velocities(sources: Sources, x: JointMotion, u: Event, structure: Structure,
+                    p: AgeLimits, k: int) -> bool:
+    """
+    Take the velocities, or difference the positions where they are missing.
+
+    :param x: messages before; gets the velocities.
+    :param u: the message, which is plausible.
+    :param k: kind of the message.
+    :returns: whether any was missing.
+    """
     dt = span(_moment_s(u), u.stamp_ns, sources.moved_s[k], sources.moved_ns[k])
     share = dt / (dt + max(0.0, p.velocity_filter)) if dt > 0.0 else 0.0
     silent = False

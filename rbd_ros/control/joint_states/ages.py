@@ -45,9 +45,6 @@ _DRIFT = 1e-3
 #: directions of gravity after the first one that prove their stream
 _DIRECTIONS = 3
 
-#: in the place of a word: the one before stays
-_SAME = -1
-
 
 class Freshness(enum.IntEnum):
     """How far one received message can be used."""
@@ -72,7 +69,8 @@ def observe(x: Sources, p: AgeLimits, k: int, now: float, s: float, ns: float) -
     :returns: see :class:`Freshness`.
     """
     if x.probed[k] < 0.0:
-        return _begin(x, p, k, now, s, ns, ArrivalWord.NOT_PROVEN, 0.0, 0.0)
+        set_reason(x, k, ArrivalWord.NOT_PROVEN, 0.0, 0.0)
+        return _begin(x, p, k, now, s, ns)
     since, timeout = now - x.received[k], timeout_of(x, p, k)
     if not 0.0 <= since <= timeout:
         return _begin_again(x, p, k, now, s, ns)
@@ -80,7 +78,8 @@ def observe(x: Sources, p: AgeLimits, k: int, now: float, s: float, ns: float) -
         x.unstamped[k], x.excess[k] = 1.0, 0.0
     else:
         if x.unstamped[k] > 0.0:
-            return _begin(x, p, k, now, s, ns, ArrivalWord.STAMPS_APPEARED, 0.0, 0.0)
+            set_reason(x, k, ArrivalWord.STAMPS_APPEARED, 0.0, 0.0)
+            return _begin(x, p, k, now, s, ns)
         step = span(s, ns, x.stamp_s[k], x.stamp_ns[k])
         if not step > 0.0:
             refuse(x, k, now, ArrivalWord.STAMP_BACK if step < 0.0 else ArrivalWord.STAMP_STANDS,
@@ -105,10 +104,10 @@ def _begin_again(x: Sources, p: AgeLimits, k: int, now: float, s: float, ns: flo
     """Begin to check a stream anew, and say why."""
     since = now - x.received[k]
     if since < 0.0:
-        return _begin(x, p, k, now, s, ns, ArrivalWord.CLOCK_BACK, -since, 0.0)
-    if now - x.refused[k] <= timeout_of(x, p, k):  # messages came, but none that could be used
-        return _begin(x, p, k, now, s, ns, _SAME, 0.0, 0.0)
-    return _begin(x, p, k, now, s, ns, ArrivalWord.GAP, since, 0.0)
+        set_reason(x, k, ArrivalWord.CLOCK_BACK, -since, 0.0)
+    elif not now - x.refused[k] <= timeout_of(x, p, k):  # else some were of no use
+        set_reason(x, k, ArrivalWord.GAP, since, 0.0)
+    return _begin(x, p, k, now, s, ns)
 
 
 def _measure(x: Sources, p: AgeLimits, k: int, now: float, s: float, ns: float) -> None:
@@ -146,7 +145,7 @@ def _leap(x: Sources, p: AgeLimits, k: int, now: float, s: float, ns: float, lea
         x.excess[k] = 0.0
         refuse(x, k, now, ArrivalWord.LEAD, lead)
         return Freshness.AHEAD
-    return _begin(x, p, k, now, s, ns, ArrivalWord.LEAP, lead, 0.0)
+    return _begin(x, p, k, now, s, ns)
 
 
 def _note_lead(x: Sources, k: int, lead: float) -> None:
@@ -154,21 +153,18 @@ def _note_lead(x: Sources, k: int, lead: float) -> None:
     x.lead[k] = bounded(lead)
 
 
-def _begin(x: Sources, p: AgeLimits, k: int, now: float, s: float, ns: float, word: int, a: float,
-           b: float) -> int:
-    """Take a message as the first probe; the words say why."""
+def _begin(x: Sources, p: AgeLimits, k: int, now: float, s: float, ns: float) -> int:
+    """Take a message as the first probe."""
     if not is_stamped(s, ns):
         x.excess[k] = 0.0
     else:
         lead = _lead(x, p, k, now, s, ns)
         if not p.same_clock > 0.0 and lead > timeout_of(x, p, k):
             _note_lead(x, k, lead)
-            word, a = ArrivalWord.LEAP, lead
+            set_reason(x, k, ArrivalWord.LEAP, lead, 0.0)
         _measure(x, p, k, now, s, ns)
     x.proven[k], x.unstamped[k] = 0.0, 0.0 if is_stamped(s, ns) else 1.0
     x.probed[k] = 0.0
-    if word != _SAME:
-        set_reason(x, k, word, a, b)
     x.received[k], x.stamp_s[k], x.stamp_ns[k] = now, s, ns
     x.first[k], x.first_s[k], x.first_ns[k] = now, s, ns
     return Freshness.PROBE
@@ -184,13 +180,16 @@ def _prove(x: Sources, p: AgeLimits, k: int, now: float, s: float, ns: float) ->
     took = now - x.first[k]
     made = span(s, ns, x.first_s[k], x.first_ns[k])
     if driven and not took >= 0.5 * count * p.period:
-        _begin(x, p, k, now, s, ns, ArrivalWord.BURST, 0.0, 0.0)
+        set_reason(x, k, ArrivalWord.BURST, 0.0, 0.0)
+        _begin(x, p, k, now, s, ns)
         return False
     if x.unstamped[k] == 0.0 and not 0.5 * made <= took <= 2.0 * made:
-        _begin(x, p, k, now, s, ns, ArrivalWord.STAMP_RATE, made, took)
+        set_reason(x, k, ArrivalWord.STAMP_RATE, made, took)
+        _begin(x, p, k, now, s, ns)
         return False
     if driven and not count >= p.minimum_rate * took * (1.0 - 1e-9):
-        _begin(x, p, k, now, s, ns, ArrivalWord.LOW_RATE, count / max(took, 1e-9), p.minimum_rate)
+        set_reason(x, k, ArrivalWord.LOW_RATE, count / max(took, 1e-9), p.minimum_rate)
+        _begin(x, p, k, now, s, ns)
         return False
     x.proven[k] = 1.0
     set_reason(x, k, 0, 0.0, 0.0)

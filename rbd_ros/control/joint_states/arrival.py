@@ -29,16 +29,15 @@ from rbd_ros.compiler.records import group, Record
 from rbd_ros.control.interface.events import Event, Joints, NEVER, NOBODY, Result, Structure, tell
 from rbd_ros.control.interface.words import ArrivalWord
 from rbd_ros.control.joint_states.acceptance import (
-    accept, Repeats, restart_repeats, store, tell_accepted)
+    accept, count_repeats, find_velocities, Repeats, restart_repeats, store, tell_accepted)
 from rbd_ros.control.joint_states.ages import Freshness, observe
 from rbd_ros.control.joint_states.motion import (
-    fill_motion, is_refused, JointMotion, MotionLimits, restart_motion)
+    collect_mismatch, fill_motion, is_refused, JointMotion, MotionLimits, restart_motion)
 from rbd_ros.control.joint_states.sources import (
     AgeLimits, bounded, fill_ages, forget_ages, gather, give_reason, is_moment, is_time, reject,
     restart_source, Sources)
 from rbd_ros.control.joint_states.timeliness import (
-    comes_in_time, count_state, Delays, Punctual, Rate, restart_delays, restart_punctual,
-    restart_rate)
+    comes_in_time, count_state, Delays, Punctual, Rate, restart_delays, restart_rate)
 from rbd_ros.control.joint_states.words import mask
 from rbd_ros.control.numerics.places import place_of
 from rbd_ros.control.parameters.given import Inputs
@@ -100,16 +99,13 @@ def restart_states(x: States, joints: Joints, p: StateLimits) -> None:
     give_reason(x.sources.reason, 0, NOBODY, 0.0, 0.0, 0.0)
     x.sources.told_unstamped, x.sources.told_ahead, x.sources.told_doubled = 0.0, 0.0, 0.0
     x.sources.told_unreadable, x.sources.told_too_many = 0.0, 0.0
-    for j in range(len(joints.until)):
-        x.sources.told_velocity[j] = 0.0
-    for c in range(len(x.sources.seen)):
-        x.sources.seen[c] = 0.0
+    x.sources.told_velocity[:] = x.sources.seen[:] = 0.0
     forget_ages(x.sources, joints)
     joints.effort_known = 0.0
     restart_rate(x.rate, joints)
     restart_motion(x.motion, joints)
     restart_repeats(x.repeats, joints)
-    restart_punctual(x.punctual)
+    x.punctual.reset()
     restart_delays(x.delays, p.ages.state_timeout)
 
 
@@ -155,7 +151,7 @@ def arrive(x: States, joints: Joints, u: Event, structure: Structure, p: StateLi
         return Arrival.REJECTED
     arrival = _check_age(x, joints, u, structure, p.ages, y, k)
     if arrival != Arrival.REJECTED:
-        accept(x.sources, x.motion, x.repeats, joints, u, structure, p.ages, p.motion, k)
+        _accept(x, joints, u, structure, p, k)
         tell_accepted(x.sources, x.motion, y)
     if arrival > Arrival.PROBE:
         store(x.sources, x.motion, joints, u, structure)
@@ -288,6 +284,17 @@ def _check_age(x: States, joints: Joints, u: Event, structure: Structure, p: Age
         return Arrival.PRESCRIBED
     _count_state(x, joints, u, structure, p)
     return Arrival.STATE
+
+
+def _accept(x: States, joints: Joints, u: Event, structure: Structure, p: StateLimits,
+            k: int) -> None:
+    """Take what a plausible message says of the motion."""
+    silent = find_velocities(x.sources, x.motion, u, structure, p.ages, k)
+    collect_mismatch(x.motion, x.sources, joints, structure, p.motion, k)
+    if x.sources.driven > 0.0:
+        joints.differenced = 1.0 if silent else 0.0
+        count_repeats(x.repeats, joints, x.motion.moved, x.motion.step, x.motion.elapsed)
+    accept(x.sources, x.motion, joints, u, structure, k)
 
 
 def _tell_leaps(x: Sources, p: AgeLimits, y: Result, k: int) -> None:

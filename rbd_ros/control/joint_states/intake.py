@@ -174,11 +174,6 @@ class Intake:
         self._reader[1]()
         self.look(u)
 
-    def last_names(self) -> tuple[str, ...]:
-        """Return the names in the message that was read."""
-        parts = self.parts
-        return tuple(strings_in(self.message, int(parts.names_at), int(parts.names), parts.big))
-
     def look(self, u: Event) -> None:
         """
         Announce the names of the message that was read, if they are new.

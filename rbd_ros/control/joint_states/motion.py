@@ -37,7 +37,7 @@ from rbd_ros.control.interface.words import ArrivalWord
 from rbd_ros.control.joint_states.sources import (
     AgeLimits, bounded, give_reason, is_stamped, Reason, Sources, span)
 from rbd_ros.control.numerics.angles import turn
-from rbd_ros.control.numerics.patience import is_calm, Patience, restart_patience, runs_out
+from rbd_ros.control.numerics.patience import Patience
 from rbd_ros.control.numerics.places import place_of
 
 from rbd_ros.control.parameters.given import Inputs, STRAY, velocity_limits, WINDOW
@@ -121,15 +121,8 @@ def restart_motion(x: JointMotion, joints: Joints) -> None:
 
     :param joints: whose mismatch begins anew.
     """
-    give_reason(x.reason, 0, NOBODY, 0.0, 0.0, 0.0)
-    x.wrong = 0.0
-    x.messages, x.errors, x.erred, x.swaps = 0.0, 0.0, 0.0, 0.0
-    x.carrier, x.paced = NOBODY, NOBODY
-    for c in range(len(x.source)):
-        x.source[c], x.moved[c], x.step[c], x.elapsed[c] = NOBODY, 0.0, 0.0, 0.0
-        x.pace[c], x.late[c], x.fast[c] = 0.0, 0.0, 0.0
-        joints.mismatch[c], joints.doubted[c] = 0.0, 0.0
-    restart_patience(x.patience)
+    x.reset()
+    joints.mismatch[:] = joints.doubted[:] = 0.0
     joints.calm = 1.0
 
 
@@ -233,13 +226,13 @@ def _disagree(x: JointMotion, sources: Sources, u: Event, k: int, i: int, j: int
 def _judge(x: JointMotion, joints: Joints, p: MotionLimits, now: float, bad: int) -> None:
     """Count messages, not time: one that disagrees may come right before one that does not."""
     x.messages += 1.0
-    late = runs_out(x.patience, p.patience, bounded(x.messages * p.message_time), bad)
+    late = x.patience.runs_out(p.patience, bounded(x.messages * p.message_time), bad)
     if bad > 0:
         forgotten = _FORGOTTEN * max(now - x.erred, 0.0)
         x.errors, x.erred = max(x.errors - forgotten, 0.0) + 1.0, now
         late = late or x.errors > _ERRORS
     x.wrong = 1.0 if late else 0.0
-    joints.calm = 1.0 if is_calm(x.patience) else 0.0
+    joints.calm = 1.0 if x.patience.is_calm() else 0.0
 
 
 def accuse_implausible(x: JointMotion, y: Result) -> None:

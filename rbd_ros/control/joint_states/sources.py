@@ -267,10 +267,7 @@ def forget_ages(x: Sources, joints: Joints) -> None:
     :param joints: which expire.
     """
     joints.expiry, joints.controlled_expiry = NEVER, NEVER
-    for j in range(len(joints.until)):
-        joints.until[j] = NEVER
-    for k in range(len(x.until)):
-        x.until[k] = NEVER
+    joints.until[:] = x.until[:] = NEVER
 
 
 def restart_source(x: Sources, k: int) -> None:
@@ -282,5 +279,4 @@ def restart_source(x: Sources, k: int) -> None:
     x.offset[k], x.measured[k], x.until[k] = NONE, 0.0, NEVER
     x.moved[k], x.moved_s[k], x.moved_ns[k] = 0.0, 0.0, 0.0
     set_reason(x, k, 0, 0.0, 0.0)
-    for j in range(len(x.told_velocity)):
-        x.carries[k, j], x.last_q[k, j], x.last_qd[k, j] = 0.0, 0.0, 0.0
+    x.carries[k] = x.last_q[k] = x.last_qd[k] = 0.0

@@ -39,8 +39,7 @@ from rbd_ros.control.joint_states.sources import (
 from rbd_ros.control.numerics.medians import select
 
 __all__ = ['age_of', 'ages_known', 'AGREES', 'comes_in_time', 'count_state', 'Delays',
-           'in_time_for', 'lateness', 'Punctual', 'Rate', 'restart_delays', 'restart_punctual',
-           'restart_rate']
+           'in_time_for', 'lateness', 'Punctual', 'Rate', 'restart_delays', 'restart_rate']
 
 #: s in which states are counted; a hair less, so that a state that is due at the end closes it
 _COUNTED = 0.5 * (1.0 - 1e-9)
@@ -80,7 +79,7 @@ def restart_rate(x: Rate, joints: Joints) -> None:
 
     :param joints: whose rate becomes unknown.
     """
-    x.start, x.end, x.states = NONE, NEVER, 0.0
+    x.reset()
     joints.rate, joints.rate_low = 0.0, 0.0
 
 
@@ -216,12 +215,6 @@ class Punctual(Record):
     runs: float = field('', '', '1 if the last state came in time')
     since: float = field('', 's', 'control time of the first state of the run')
     late: Reason = group(Reason)  # what was late last
-
-
-def restart_punctual(x: Punctual) -> None:
-    """Begin with the next state."""
-    x.runs, x.since = 0.0, 0.0
-    give_reason(x.late, 0, NOBODY, 0.0, 0.0, 0.0)
 
 
 def comes_in_time(x: Punctual, p: AgeLimits, now: float, left: float, excess: float,

@@ -31,8 +31,7 @@ from rbd_ros.control.numerics.angles import turn
 from rbd_ros.control.numerics.places import place_of
 from rbd_ros.control.parameters.given import Inputs
 
-__all__ = ['begin_return', 'fill_way_back', 'forget_way', 'go_back', 'KEPT', 'note_way', 'WayBack',
-           'WayBackLimits']
+__all__ = ['KEPT', 'WayBack', 'WayBackLimits']
 
 #: positions that are kept
 KEPT = 48
@@ -53,6 +52,15 @@ class WayBackLimits(Record):
     distance: float = field('', 'rad or m', 'of the joint that moves farthest')
     speed: float = field('', 'rad/s or m/s', 'of the joint that moves fastest')
 
+    def fill(self, g: Inputs) -> None:
+        """
+        Take limits.
+
+        :param g: what was given.
+        """
+        self.distance = g.values.contact.retract_distance
+        self.speed = g.values.contact.retract_speed
+
 
 class WayBack(Record):
     """The path that the joints have come, and how far they have gone back."""
@@ -66,124 +74,100 @@ class WayBack(Record):
     path: Matrix = field(f'{KEPT} n', 'rad or m', 'positions, at even distances')
     state: Matrix = field('3 n', 'rad or m, /s, /s^2', 'reference')
 
+    def forget(self) -> None:
+        """Forget the path."""
+        self.entries = 0.0
 
-def fill_way_back(p: WayBackLimits, g: Inputs) -> None:
-    """
-    Take limits.
+    def note(self, p: WayBackLimits, joints: Joints, s: Structure) -> None:
+        """
+        Keep a position, if it is far enough from the last one.
 
-    :param p: gets them.
-    :param g: what was given.
-    """
-    p.distance = g.values.contact.retract_distance
-    p.speed = g.values.contact.retract_speed
-
-
-def forget_way(x: WayBack) -> None:
-    """
-    Forget the path.
-
-    :param x: the way back.
-    """
-    x.entries = 0.0
-
-
-def note_way(x: WayBack, p: WayBackLimits, joints: Joints, s: Structure) -> None:
-    """
-    Keep a position, if it is far enough from the last one.
-
-    :param x: the way back.
-    :param p: limits.
-    :param joints: the present state.
-    :param s: which joints are which.
-    """
-    n, far = len(s.index), NEVER
-    if x.entries > 0.0:
-        far = 0.0
+        :param p: limits.
+        :param joints: the present state.
+        :param s: which joints are which.
+        """
+        n, far = len(s.index), NEVER
+        if self.entries > 0.0:
+            far = 0.0
+            for j in range(n):
+                i = place_of(s, j)
+                way = joints.q[i] - self.path[int(self.first), j]
+                far = max(far, abs(turn(way) if s.continuous[i] > 0.0 else way))
+        if far > NEVER and not far >= p.distance / _PARTS:
+            return
+        self.first = _place(self.first + 1.0)
+        self.entries = min(self.entries + 1.0, float(KEPT))
         for j in range(n):
-            i = place_of(s, j)
-            way = joints.q[i] - x.path[int(x.first), j]
-            far = max(far, abs(turn(way) if s.continuous[i] > 0.0 else way))
-    if far > NEVER and not far >= p.distance / _PARTS:
-        return
-    x.first = _place(x.first + 1.0)
-    x.entries = min(x.entries + 1.0, float(KEPT))
-    for j in range(n):
-        q = joints.q[place_of(s, j)]
-        x.path[int(x.first), j] = q if math.isfinite(q) else 0.0
+            q = joints.q[place_of(s, j)]
+            self.path[int(self.first), j] = q if math.isfinite(q) else 0.0
 
+    def begin(self, joints: Joints, s: Structure, now: float) -> None:
+        """
+        Begin the way back at the present position, at rest.
 
-def begin_return(x: WayBack, joints: Joints, s: Structure, now: float) -> None:
-    """
-    Begin the way back at the present position, at rest.
+        :param joints: the present state.
+        :param s: which joints are which.
+        :param now: control time, s.
+        """
+        self.since, self.time, self.gone, self.speed = now, now, 0.0, 0.0
+        for j in range(len(s.index)):
+            q = joints.q[place_of(s, j)]
+            self.state[0, j] = q if math.isfinite(q) else 0.0
+            self.state[1, j] = 0.0
+            self.state[2, j] = 0.0
 
-    :param x: the way back.
-    :param joints: the present state.
-    :param s: which joints are which.
-    :param now: control time, s.
-    """
-    x.since, x.time, x.gone, x.speed = now, now, 0.0, 0.0
-    for j in range(len(s.index)):
-        q = joints.q[place_of(s, j)]
-        x.state[0, j] = q if math.isfinite(q) else 0.0
-        x.state[1, j] = 0.0
-        x.state[2, j] = 0.0
+    def advance(self, p: WayBackLimits, s: Structure, now: float) -> bool:
+        """
+        Move the reference on its way back; return whether it has come to its end.
 
+        :param p: limits.
+        :param s: which joints are which.
+        :param now: control time, s.
+        """
+        n, elapsed = len(s.index), now - self.time
+        self.time = now if math.isfinite(now) else self.time
+        if not 0.0 < elapsed <= _GAP:
+            elapsed = 0.0
+        distance, speed = _bounded(p.distance), _bounded(p.speed)
+        left = max(distance - self.gone, 0.0)
+        rate = speed / _RISE
+        self.speed = min(min(self.speed + rate * elapsed, speed), math.sqrt(2.0 * rate * left))
+        step = min(self.speed * elapsed, left)
+        for j in range(n):
+            self.state[1, j] = 0.0
+        while step > 0.0 and self.entries > 0.0:
+            step = self._towards(s, step)
+        return not (self.entries > 0.0 and left > 1e-6 * distance)
 
-def go_back(x: WayBack, p: WayBackLimits, s: Structure, now: float) -> bool:
-    """
-    Move the reference on its way back; return whether it has come to its end.
+    def _towards(self, s: Structure, step: float) -> float:
+        """Go to the last position that was kept, or part of the way; return what is left."""
+        n, k, far = len(s.index), int(self.first), 0.0
+        for j in range(n):
+            far = max(far, abs(self._way(s, k, j)))
+        if not far <= NONE:  # no robot was there
+            self.entries = 0.0
+            return 0.0
+        share = min(step / far, 1.0) if far > 0.0 else 1.0
+        for j in range(n):
+            way = self._way(s, k, j)
+            self.state[0, j] += share * way
+            if far > 0.0:
+                self.state[1, j] = self.speed * way / far
+        if share >= 1.0:
+            self.entries -= 1.0
+            self.first = _place(self.first - 1.0)
+        self.gone += share * far
+        return step - share * far
 
-    :param x: the way back.
-    :param p: limits.
-    :param s: which joints are which.
-    :param now: control time, s.
-    """
-    n, elapsed = len(s.index), now - x.time
-    x.time = now if math.isfinite(now) else x.time
-    if not 0.0 < elapsed <= _GAP:
-        elapsed = 0.0
-    distance, speed = _bounded(p.distance), _bounded(p.speed)
-    left = max(distance - x.gone, 0.0)
-    rate = speed / _RISE
-    x.speed = min(min(x.speed + rate * elapsed, speed), math.sqrt(2.0 * rate * left))
-    step = min(x.speed * elapsed, left)
-    for j in range(n):
-        x.state[1, j] = 0.0
-    while step > 0.0 and x.entries > 0.0:
-        step = _towards(x, s, step)
-    return not (x.entries > 0.0 and left > 1e-6 * distance)
-
-
-def _towards(x: WayBack, s: Structure, step: float) -> float:
-    """Go to the last position that was kept, or part of the way; return what is left."""
-    n, k, far = len(s.index), int(x.first), 0.0
-    for j in range(n):
-        far = max(far, abs(_way(x, s, k, j)))
-    if not far <= NONE:  # no robot was there
-        x.entries = 0.0
-        return 0.0
-    share = min(step / far, 1.0) if far > 0.0 else 1.0
-    for j in range(n):
-        way = _way(x, s, k, j)
-        x.state[0, j] += share * way
-        if far > 0.0:
-            x.state[1, j] = x.speed * way / far
-    if share >= 1.0:
-        x.entries -= 1.0
-        x.first = _place(x.first - 1.0)
-    x.gone += share * far
-    return step - share * far
+    def _way(self, s: Structure, k: int, j: int) -> float:
+        """Return how far a joint is from a position that was kept."""
+        way = self.path[k, j] - self.state[0, j]
+        return turn(way) if s.continuous[place_of(s, j)] > 0.0 else way
 
 
 def _bounded(value: float) -> float:
     """Return a bound; one that is no number allows nothing."""
     return value if 0.0 <= value <= NONE else 0.0
-
-
-def _way(x: WayBack, s: Structure, k: int, j: int) -> float:
-    """Return how far a joint is from a position that was kept."""
-    way = x.path[k, j] - x.state[0, j]
-    return turn(way) if s.continuous[place_of(s, j)] > 0.0 else way
 
 
 def _place(k: float) -> float:

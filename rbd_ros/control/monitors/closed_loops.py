@@ -34,7 +34,7 @@ from rbd_ros.control.numerics.angles import turn
 from rbd_ros.control.numerics.places import place_of
 from rbd_ros.control.parameters.given import Inputs
 
-__all__ = ['check_loops', 'ClosedLoops', 'fill_loops', 'LoopLimits', 'restart_loops']
+__all__ = ['ClosedLoops', 'LoopLimits']
 
 #: largest number of pieces to try for a distance, before the first torque and afterwards, and by
 #: which factor more each time
@@ -49,6 +49,79 @@ class ClosedLoops(Record):
     trial: Vector = field('m', 'rad or m', 'position on the way to the next one')
     way: Vector = field('n', 'rad or m', 'from there to the present state')
 
+    def restart(self, p: LoopLimits) -> None:
+        """Forget where the robot was: it is followed from the named position again."""
+        for i in range(len(self.q)):
+            if abs(p.assembly[i]) < NONE:
+                self.q[i] = p.assembly[i]
+
+    def check(self, p: LoopLimits, kernel: LoopKernel, joints: Joints, s: Structure, y: Result,
+              starts: int) -> bool:
+        """
+        Return whether a state closes all loops; put solved joints where the driven ones move them.
+
+        :param kernel: of the loops.
+        :param joints: the state; gets the passive joints that are solved.
+        :param starts: 1 if no torque was sent yet.
+        """
+        if p.solves > 0.0:
+            return self._follow(p, kernel, joints, s, y, starts)
+        kernel(joints, acting=0.0, payload=0.0)
+        row = _widest(kernel.gaps)
+        gap = abs(kernel.gaps[row])
+        if not gap <= p.tolerance:
+            _accuse(y, starts, Cause.IMPLAUSIBLE, LoadWord.LOOP_OPEN, row, gap, p.tolerance)
+            return False
+        return _is_regular(p, kernel, y, starts)
+
+    # -- passive joints that are solved -----------------------------------------------------------
+
+    def _follow(self, p: LoopLimits, kernel: LoopKernel, joints: Joints, s: Structure, y: Result,
+                starts: int) -> bool:
+        """Put the passive joints where the driven ones move them; return whether that succeeds."""
+        for j in range(len(self.way)):
+            i = place_of(s, j)
+            self.way[j] = joints.q[i] - self.q[i]
+            if s.continuous[i] > 0.0:
+                self.way[j] = turn(self.way[j])
+            if not abs(self.way[j]) < NONE:
+                self.way[j] = 0.0
+                _accuse_lost(kernel, y, starts)
+                return False
+        count, most = 1, _FIRST if starts > 0 else _LATER
+        while not self._moves(p, kernel, joints, s, count):
+            count *= _FIRST_FACTOR if starts > 0 else _LATER_FACTOR
+            if count > most:
+                if _is_regular(p, kernel, y, starts):
+                    _accuse_lost(kernel, y, starts)
+                return False
+        for i in range(len(self.q)):
+            if s.controlled[i] > 0.0:
+                self.q[i] = joints.q[i]
+            else:
+                self.q[i] = kernel.closed_q[i]
+                joints.q[i] = kernel.closed_q[i]
+                joints.qd[i] = kernel.closed_qd[i]
+        return _is_regular(p, kernel, y, starts)
+
+    def _moves(self, p: LoopLimits, kernel: LoopKernel, joints: Joints, s: Structure,
+               count: int) -> bool:
+        """Move the driven joints in pieces; return whether the loops stayed closed."""
+        for i in range(len(self.q)):
+            self.trial[i] = self.q[i]
+        for k in range(1, count + 1):
+            for j in range(len(self.way)):
+                i = place_of(s, j)
+                self.trial[i] = self.q[i] + self.way[j] * (float(k) / float(count))
+            kernel(q=self.trial, qd=joints.qd, acting=0.0, payload=0.0)
+            for i in range(len(self.q)):
+                if not (abs(kernel.closed_q[i]) < NONE and abs(kernel.closed_qd[i]) < NONE):
+                    return False
+                self.trial[i] = kernel.closed_q[i]
+            if _is_singular(p, kernel):
+                return count == 1  # the caller sees it too; a longer way must not pass through it
+        return True
+
 
 class LoopLimits(Record):
     """Bounds of the loops."""
@@ -58,44 +131,15 @@ class LoopLimits(Record):
     solves: float = field('', '', '1 if passive joints are solved from the driven ones')
     assembly: Vector = field('m', 'rad or m', 'a closed position, from which they are followed')
 
+    def fill(self, g: Inputs) -> None:
+        """
+        Take the bounds.
 
-def fill_loops(p: LoopLimits, g: Inputs) -> None:
-    """
-    Take the bounds.
-
-    :param p: gets them.
-    :param g: what was given.
-    """
-    p.tolerance, p.least_pivot = g.values.loop_tolerance, g.values.loop_pivot
-    p.solves = 1.0 if g.robot.solves else 0.0
-    p.assembly[:] = g.robot.assembly
-
-
-def restart_loops(x: ClosedLoops, p: LoopLimits) -> None:
-    """Forget where the robot was: it is followed from the named position again."""
-    for i in range(len(x.q)):
-        if abs(p.assembly[i]) < NONE:
-            x.q[i] = p.assembly[i]
-
-
-def check_loops(x: ClosedLoops, p: LoopLimits, kernel: LoopKernel, joints: Joints, s: Structure,
-                y: Result, starts: int) -> bool:
-    """
-    Return whether a state closes all loops; put solved joints where the driven ones move them.
-
-    :param kernel: of the loops.
-    :param joints: the state; gets the passive joints that are solved.
-    :param starts: 1 if no torque was sent yet.
-    """
-    if p.solves > 0.0:
-        return _follow(x, p, kernel, joints, s, y, starts)
-    kernel(joints, acting=0.0, payload=0.0)
-    row = _widest(kernel.gaps)
-    gap = abs(kernel.gaps[row])
-    if not gap <= p.tolerance:
-        _accuse(y, starts, Cause.IMPLAUSIBLE, LoadWord.LOOP_OPEN, row, gap, p.tolerance)
-        return False
-    return _is_regular(p, kernel, y, starts)
+        :param g: what was given.
+        """
+        self.tolerance, self.least_pivot = g.values.loop_tolerance, g.values.loop_pivot
+        self.solves = 1.0 if g.robot.solves else 0.0
+        self.assembly[:] = g.robot.assembly
 
 
 def _accuse(y: Result, starts: int, cause: int, word: int, row: int, a: float, b: float) -> None:
@@ -138,56 +182,6 @@ def _is_regular(p: LoopLimits, kernel: LoopKernel, y: Result, starts: int) -> bo
     _accuse(y, starts, Cause.BAD_GRAVITY, LoadWord.LOOP_SINGULAR, row, kernel.pivots[row],
             p.least_pivot)
     return False
-
-
-# -- passive joints that are solved ---------------------------------------------------------------
-
-def _follow(x: ClosedLoops, p: LoopLimits, kernel: LoopKernel, joints: Joints, s: Structure,
-            y: Result, starts: int) -> bool:
-    """Put the passive joints where the driven ones move them; return whether that succeeds."""
-    for j in range(len(x.way)):
-        i = place_of(s, j)
-        x.way[j] = joints.q[i] - x.q[i]
-        if s.continuous[i] > 0.0:
-            x.way[j] = turn(x.way[j])
-        if not abs(x.way[j]) < NONE:
-            x.way[j] = 0.0
-            _accuse_lost(kernel, y, starts)
-            return False
-    count, most = 1, _FIRST if starts > 0 else _LATER
-    while not _moves(x, p, kernel, joints, s, count):
-        count *= _FIRST_FACTOR if starts > 0 else _LATER_FACTOR
-        if count > most:
-            if _is_regular(p, kernel, y, starts):
-                _accuse_lost(kernel, y, starts)
-            return False
-    for i in range(len(x.q)):
-        if s.controlled[i] > 0.0:
-            x.q[i] = joints.q[i]
-        else:
-            x.q[i] = kernel.closed_q[i]
-            joints.q[i] = kernel.closed_q[i]
-            joints.qd[i] = kernel.closed_qd[i]
-    return _is_regular(p, kernel, y, starts)
-
-
-def _moves(x: ClosedLoops, p: LoopLimits, kernel: LoopKernel, joints: Joints, s: Structure,
-           count: int) -> bool:
-    """Move the driven joints in pieces; return whether the loops stayed closed."""
-    for i in range(len(x.q)):
-        x.trial[i] = x.q[i]
-    for k in range(1, count + 1):
-        for j in range(len(x.way)):
-            i = place_of(s, j)
-            x.trial[i] = x.q[i] + x.way[j] * (float(k) / float(count))
-        kernel(q=x.trial, qd=joints.qd, acting=0.0, payload=0.0)
-        for i in range(len(x.q)):
-            if not (abs(kernel.closed_q[i]) < NONE and abs(kernel.closed_qd[i]) < NONE):
-                return False
-            x.trial[i] = kernel.closed_q[i]
-        if _is_singular(p, kernel):
-            return count == 1  # the caller sees it too; a longer way must not pass through it
-    return True
 
 
 def _accuse_lost(kernel: LoopKernel, y: Result, starts: int) -> None:

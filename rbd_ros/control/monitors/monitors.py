@@ -29,14 +29,13 @@ from rbd_ros.compiler.records import field, group, Record
 from rbd_ros.control.interface.causes import Cause
 from rbd_ros.control.interface.events import accuse, Joints, NEVER, NOBODY, NONE, Result
 from rbd_ros.control.interface.words import SupervisorWord
-from rbd_ros.control.numerics.patience import is_calm, Patience, restart_patience, runs_out
+from rbd_ros.control.numerics.patience import Patience
 from rbd_ros.control.parameters.given import barrier_margins, Inputs, velocity_limits, WINDOW
 from rbd_ros.control.supervisor.states import StateCode
 from rbd_ros.control.torque.torque_records import Doing
 
 __all__ = ['begin_watch', 'changed_law', 'check_plausible', 'check_watch', 'fill_monitors',
-           'first_beyond', 'MonitorParameters', 'MotionWatch', 'Plausible', 'restart_plausible',
-           'Watch']
+           'first_beyond', 'MonitorParameters', 'MotionWatch', 'Plausible', 'Watch']
 
 
 #: share of the range of a joint, and rad or m, by which it may be outside
@@ -244,14 +243,14 @@ def begin_watch(x: Watch, p: MonitorParameters, now: float, q: Vector, qd: Vecto
     """
     x.motion.arm(p, now, q, qd)
     x.began, x.hint = now, 1.0
-    restart_patience(x.speed)
+    x.speed.reset()
     changed_law(x)
 
 
 def changed_law(x: Watch) -> None:
     """Forget the tracking error of another law."""
-    restart_patience(x.error)
-    restart_patience(x.lead)
+    x.error.reset()
+    x.lead.reset()
 
 
 def check_watch(x: Watch, p: MonitorParameters, joints: Joints, doing: Doing, y: Result,
@@ -266,7 +265,7 @@ def check_watch(x: Watch, p: MonitorParameters, joints: Joints, doing: Doing, y:
     :returns: whether all is calm.
     """
     j = first_beyond(doing.qd, p.velocity)
-    if runs_out(x.speed, p.velocity_patience, doing.now, _bad(j)):
+    if x.speed.runs_out(p.velocity_patience, doing.now, _bad(j)):
         accuse(y, Cause.OVER_SPEED, _fast_word(doing.qd[j], SupervisorWord.TOO_FAST), j,
                doing.qd[j], p.velocity[j], _explained(x, doing.now))
     if joints.rate_low > 0.0:
@@ -279,20 +278,20 @@ def check_watch(x: Watch, p: MonitorParameters, joints: Joints, doing: Doing, y:
         if word > 0:
             accuse(y, Cause.WRONG_MODEL, word, int(x.motion.joint), x.motion.a, x.motion.b,
                    _explained(x, doing.now))
-    return (not joints.rate_low > 0.0 and not x.motion.armed > 0.0 and is_calm(x.speed)
-            and is_calm(x.error) and is_calm(x.lead))
+    return (not joints.rate_low > 0.0 and not x.motion.armed > 0.0 and x.speed.is_calm()
+            and x.error.is_calm() and x.lead.is_calm())
 
 
 def _check_error(x: Watch, p: MonitorParameters, doing: Doing, y: Result) -> None:
     """Check the tracking error of the joints, or of the tip."""
     if doing.tracks:
         j = first_beyond(doing.error, p.tracking)
-        if runs_out(x.error, p.tracking_patience, doing.now, _bad(j)):
+        if x.error.runs_out(p.tracking_patience, doing.now, _bad(j)):
             accuse(y, Cause.TRACKING, SupervisorWord.FAR_FROM_REFERENCE, j, doing.error[j],
                    p.tracking[j], _explained(x, doing.now))
     elif doing.leads:
         k = first_beyond(doing.lead, p.task_error)
-        if runs_out(x.lead, p.tracking_patience, doing.now, _bad(k)):
+        if x.lead.runs_out(p.tracking_patience, doing.now, _bad(k)):
             word = SupervisorWord.ORIENTATION_FAR if k == 0 else SupervisorWord.POSITION_FAR
             accuse(y, Cause.TRACKING, word, NOBODY, doing.lead[k], p.task_error[k],
                    _explained(x, doing.now))
@@ -312,13 +311,6 @@ def _explained(x: Watch, now: float) -> float:
 
 # -- its sensors ----------------------------------------------------------------------------------
 
-def restart_plausible(x: Plausible) -> None:
-    """Forget what was seen."""
-    restart_patience(x.mismatch)
-    restart_patience(x.differenced)
-    restart_patience(x.outside)
-
-
 def check_plausible(x: Plausible, p: MonitorParameters, joints: Joints, doing: Doing, y: Result,
                     stuck: int, repeats: int) -> bool:
     """
@@ -332,21 +324,21 @@ def check_plausible(x: Plausible, p: MonitorParameters, joints: Joints, doing: D
     :returns: whether nothing was wrong lately.
     """
     j = first_beyond(joints.mismatch, joints.allowed)
-    if runs_out(x.mismatch, p.velocity_patience, doing.now, _bad(j)):
+    if x.mismatch.runs_out(p.velocity_patience, doing.now, _bad(j)):
         accuse(y, Cause.IMPLAUSIBLE, SupervisorWord.MISMATCH, j, _shown(joints, doing.qd, j),
                doing.qd[j])
     j = _too_fast(p, joints, doing.qd)
-    if runs_out(x.differenced, p.velocity_patience, doing.now, _bad(j)):
+    if x.differenced.runs_out(p.velocity_patience, doing.now, _bad(j)):
         shown = _shown(joints, doing.qd, j)
         accuse(y, Cause.OVER_SPEED, _fast_word(shown, SupervisorWord.POSITIONS_TOO_FAST), j,
                shown, p.differenced[j])
     j = _outside(p, doing.q)
-    if runs_out(x.outside, p.velocity_patience, doing.now, _bad(j)):
+    if x.outside.runs_out(p.velocity_patience, doing.now, _bad(j)):
         accuse(y, Cause.IMPLAUSIBLE, SupervisorWord.OUT_OF_RANGE, j, doing.q[j])
     if stuck != NOBODY:
         accuse(y, Cause.FROZEN, SupervisorWord.REPEATS, stuck, doing.q[stuck])
-    return (joints.calm > 0.0 and not repeats > 0 and is_calm(x.mismatch)
-            and is_calm(x.differenced) and is_calm(x.outside))
+    return (joints.calm > 0.0 and not repeats > 0 and x.mismatch.is_calm()
+            and x.differenced.is_calm() and x.outside.is_calm())
 
 
 def _fast_word(speed: float, word: int) -> int:

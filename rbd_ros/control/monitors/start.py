@@ -37,12 +37,11 @@ from rbd_ros.control.kernels.declared import StopKernel
 from rbd_ros.control.laws.stops import find_gravity
 from rbd_ros.control.load.load import Load
 from rbd_ros.control.numerics.medians import (
-    halve, is_full, is_wanted, median, restart_samples, ROOM, row_median, SampleCount, thin_out)
+    halve, is_full, is_wanted, median, ROOM, row_median, SampleCount, thin_out)
 from rbd_ros.control.numerics.places import place_of
 from rbd_ros.control.parameters.given import Inputs, torque_limits
 
-__all__ = ['BEYOND', 'BEYOND_SHARE', 'fill_start', 'gravity_before', 'is_age_known',
-           'passes_start', 'restart_start', 'Start', 'StartLimits']
+__all__ = ['BEYOND', 'BEYOND_SHARE', 'gravity_before', 'is_age_known', 'Start', 'StartLimits']
 
 #: rad/s or m/s below which a joint counts as at rest
 _REST_SPEED = 0.02
@@ -92,6 +91,204 @@ class Start(Record):
     predictions: Matrix = field(f'n {ROOM}', 'N.m or N', 'gravity torques at the same time')
     spare: Vector = field(f'{ROOM}', '', 'room for finding a median')
 
+    def restart(self) -> None:
+        """Forget what was measured before; what a refusal was about is kept for its text."""
+        self.passed = 0.0
+        self.states = 0.0
+        self.torque_known = 0.0
+        self.interval_count.reset()
+        self.effort_count.reset()
+
+    def passes(self, p: StartLimits, kernel: StopKernel, load: Load, joints: Joints, s: Structure,
+               y: Result, now: float) -> bool:
+        """
+        Take one state before the first torque; return whether torque may begin.
+
+        :param kernel: computes g(q).
+        :param load: payload and gravity that count now.
+        :param joints: the state, every joint of it known.
+        """
+        if self.passed > 0.0:
+            return True
+        if not abs(now) < NONE or (self.states < 1.0 and not self._positions_fit(p, joints, s, y)):
+            return False
+        self._count(now)
+        compare = 1 if p.compare > 0.0 and joints.effort_known > 0.0 else 0
+        if compare > 0:
+            self._add_effort(kernel, load, joints, s)
+        least = max(_EFFORTS if compare > 0 else 1, _INTERVALS + 1 if p.duration != 0.0 else 1)
+        if not (self.states >= least and now - self.first >= p.wait):
+            return False
+        if not (self._rate_fits(p, y)
+                and self._gravity_fits(p, kernel, load, joints, y, compare)):
+            return False
+        self.passed = 1.0
+        if not self.torque_known > 0.0 and _rests(joints, s):
+            # at rest this torque acts, whatever holds the robot
+            self._begin_with_gravity(kernel, load, joints)
+        return True
+
+    def _positions_fit(self, p: StartLimits, joints: Joints, s: Structure, y: Result) -> bool:
+        """Refuse positions that cannot be those of the robot; NaN is none."""
+        wrong = NOBODY
+        for j in range(len(p.lower)):
+            if wrong == NOBODY and not _is_within(p, j, joints.q[place_of(s, j)]):
+                wrong = j
+        if wrong == NOBODY:
+            return True
+        for j in range(len(self.q)):
+            q = joints.q[place_of(s, j)]
+            self.q[j] = q if abs(q) < NONE else NONE
+        accuse(y, Cause.START_CHECK, LoadWord.START_POSITIONS, wrong, self.q[wrong], 0.0, 0.0)
+        return False
+
+    def _count(self, now: float) -> None:
+        """Count a state, and keep its distance from the one before."""
+        if self.states < 1.0:
+            self.first = now
+        elif is_wanted(self.interval_count):
+            if is_full(self.interval_count):
+                thin_out(self.intervals)
+                halve(self.interval_count)
+            self.intervals[0, int(self.interval_count.kept)] = now - self.last
+            self.interval_count.kept += 1.0
+        self.last = now
+        self.states += 1.0
+
+    def _add_effort(self, kernel: StopKernel, load: Load, joints: Joints, s: Structure) -> None:
+        """Keep effort and g(q) of a robot at rest."""
+        if not _rests(joints, s):
+            return
+        for j in range(len(s.index)):
+            if not abs(joints.effort[place_of(s, j)]) < NONE:
+                return
+        if not _find_gravity(kernel, load, joints) or not is_wanted(self.effort_count):
+            return
+        if is_full(self.effort_count):
+            thin_out(self.efforts)
+            thin_out(self.predictions)
+            halve(self.effort_count)
+        k = int(self.effort_count.kept)
+        for j in range(len(s.index)):
+            self.efforts[j, k] = joints.effort[place_of(s, j)]
+            self.predictions[j, k] = kernel.gravity[j]
+        self.effort_count.kept += 1.0
+
+    def _rate_fits(self, p: StartLimits, y: Result) -> bool:
+        """Refuse a rate that would soon be a fault; tell one that is far from nominal."""
+        if self.states <= _INTERVALS:
+            return True
+        interval = row_median(self.intervals, 0, int(self.interval_count.kept), self.spare)
+        rate = 1.0 / max(interval, _SHORTEST)
+        if p.minimum_rate > 0.0 and rate < p.minimum_rate + _ROOM:
+            accuse(y, Cause.START_CHECK, LoadWord.START_RATE_LOW, NOBODY, rate, p.minimum_rate,
+                   p.nominal_rate)
+            return False
+        if p.nominal_rate > 0.0 and not 1.0 / _FAR <= rate / p.nominal_rate <= _FAR:
+            tell(y, LoadWord.START_RATE_FAR, NOBODY, rate, p.minimum_rate, p.nominal_rate)
+        return True
+
+    def _gravity_fits(self, p: StartLimits, kernel: StopKernel, load: Load, joints: Joints,
+                      y: Result, compare: int) -> bool:
+        """Compare the medians of effort and g(q); find the torque that acts already."""
+        if compare < 1:
+            word = LoadWord.START_NO_EFFORT if p.compare > 0.0 else LoadWord.START_NOT_COMPARED
+            tell(y, word, NOBODY, 0.0, 0.0, 0.0)
+            return True
+        count = int(self.effort_count.kept)
+        if count < 1:
+            tell(y, LoadWord.START_UNMEASURED, NOBODY, 0.0, 0.0, 0.0)
+            return True
+        for j in range(len(self.effort)):
+            self.effort[j] = row_median(self.efforts, j, count, self.spare)
+            self.predicted[j] = row_median(self.predictions, j, count, self.spare)
+        if self._is_held(p):
+            most = self._most_loaded(p)
+            tell(y, LoadWord.START_BRAKED, most, self.predicted[most], 0.0, 0.0)
+            self._begin_with_gravity(kernel, load, joints)
+            return True
+        worst = 0.0
+        far = 0
+        wrong = NOBODY
+        for j in range(len(self.effort)):
+            if abs(self.effort[j] - self.predicted[j]) > worst:
+                worst = abs(self.effort[j] - self.predicted[j])
+                far = j
+            if wrong == NOBODY and not (
+                    abs(self.effort[j] - self.predicted[j]) <= p.tolerance * p.limit[j]):
+                wrong = j
+        if wrong != NOBODY:
+            self._find_columns(kernel, load, joints)
+            accuse(y, Cause.START_CHECK, LoadWord.START_MISMATCH, wrong, self.effort[wrong],
+                   self.predicted[wrong], 0.0)
+            return False
+        tell(y, LoadWord.START_MATCH, far, worst, 0.0, 0.0)
+        self._begin_with_effort(p, kernel, load, joints, count)
+        return True
+
+    def _is_held(self, p: StartLimits) -> bool:
+        """Return whether nothing is measured where gravity acts: something else holds it."""
+        measured = 0.0
+        missing = 0.0
+        for j in range(len(self.effort)):
+            if not p.limit[j] > 0.0:
+                return False
+            share = abs(self.effort[j] / p.limit[j])
+            if not share <= _NOTHING:
+                return False
+            lacks = (self.effort[j] - self.predicted[j]) / p.limit[j]
+            measured += share * share
+            missing += lacks * lacks
+        return measured < missing
+
+    def _most_loaded(self, p: StartLimits) -> int:
+        """Return the joint that gravity loads most, of those with a limit."""
+        most = 0
+        for j in range(len(self.predicted)):
+            if abs(self.predicted[j] / p.limit[j]) > abs(self.predicted[most] / p.limit[most]):
+                most = j
+        return most
+
+    def _begin_with_gravity(self, kernel: StopKernel, load: Load, joints: Joints) -> None:
+        """Begin with g(q): a robot that is held by brakes needs it at the moment they open."""
+        if not _find_gravity(kernel, load, joints):
+            return
+        for j in range(len(self.torque)):
+            self.torque[j] = kernel.gravity[j]
+        self.torque_known = 1.0
+
+    def _begin_with_effort(self, p: StartLimits, kernel: StopKernel, load: Load, joints: Joints,
+                           count: int) -> None:
+        """
+        Begin with the torque that acts, as far as it can be known.
+
+        It is the measured effort where it differs from g(q) by more than its noise, as far as
+        gravity explains it: a light joint jumps easily.
+        """
+        if not _find_gravity(kernel, load, joints):
+            return
+        for j in range(len(self.torque)):
+            for k in range(count):
+                self.spare[k] = abs(self.efforts[j, k] - self.effort[j])
+            unsure = _SURE * _MEDIAN_ERROR * median(self.spare, count) / math.sqrt(count)
+            gravity = kernel.gravity[j]
+            more = self.effort[j] - gravity
+            known = math.copysign(max(abs(more) - unsure, 0.0), more)
+            most = min(p.tolerance * p.limit[j], p.tolerance * abs(gravity))
+            self.torque[j] = gravity + min(max(known, -most), most)
+            if not abs(self.torque[j]) < NONE:
+                self.torque[j] = gravity
+        self.torque_known = 1.0
+
+    def _find_columns(self, kernel: StopKernel, load: Load, joints: Joints) -> None:
+        """Compute g(q) of the three unit vectors, which show which gravity would fit."""
+        for axis in range(3):
+            for i in range(3):
+                self.axis[i] = 1.0 if i == axis else 0.0
+            find_gravity(kernel, joints.q, joints.qd, self.axis, load.payload)
+            for j in range(len(self.torque)):
+                self.columns[j, axis] = kernel.gravity[j] if abs(kernel.gravity[j]) < NONE else 0.0
+
 
 class StartLimits(Record):
     """Bounds of the start check."""
@@ -106,59 +303,19 @@ class StartLimits(Record):
     upper: Vector = field('n', 'rad or m', 'joint limit', NONE)
     limit: Vector = field('n', 'N.m or N', 'largest torque', 1.0)
 
+    def fill(self, g: Inputs) -> None:
+        """
+        Take the bounds.
 
-def fill_start(p: StartLimits, g: Inputs) -> None:
-    """
-    Take the bounds.
-
-    :param p: gets them.
-    :param g: what was given.
-    """
-    p.tolerance, p.duration = g.values.start.tolerance, g.values.start.time
-    p.wait = max(p.duration, g.values.state_timeout)
-    p.compare = 1.0 if g.values.effort_is_torque else 0.0
-    p.minimum_rate, p.nominal_rate = g.values.minimum_rate, g.values.nominal_rate
-    p.lower[:] = maximum(g.robot.lower, -NONE)
-    p.upper[:] = minimum(g.robot.upper, NONE)
-    p.limit[:] = torque_limits(g)
-
-
-def restart_start(x: Start) -> None:
-    """Forget what was measured before; what a refusal was about is kept for its text."""
-    x.passed = 0.0
-    x.states = 0.0
-    x.torque_known = 0.0
-    restart_samples(x.interval_count)
-    restart_samples(x.effort_count)
-
-
-def passes_start(x: Start, p: StartLimits, kernel: StopKernel, load: Load, joints: Joints,
-                 s: Structure, y: Result, now: float) -> bool:
-    """
-    Take one state before the first torque; return whether torque may begin.
-
-    :param kernel: computes g(q).
-    :param load: payload and gravity that count now.
-    :param joints: the state, every joint of it known.
-    """
-    if x.passed > 0.0:
-        return True
-    if not abs(now) < NONE or (x.states < 1.0 and not _positions_fit(x, p, joints, s, y)):
-        return False
-    _count(x, now)
-    compare = 1 if p.compare > 0.0 and joints.effort_known > 0.0 else 0
-    if compare > 0:
-        _add_effort(x, kernel, load, joints, s)
-    least = max(_EFFORTS if compare > 0 else 1, _INTERVALS + 1 if p.duration != 0.0 else 1)
-    if not (x.states >= least and now - x.first >= p.wait):
-        return False
-    if not _rate_fits(x, p, y) or not _gravity_fits(x, p, kernel, load, joints, y, compare):
-        return False
-    x.passed = 1.0
-    if not x.torque_known > 0.0 and _rests(joints, s):
-        # at rest this torque acts, whatever holds the robot
-        _begin_with_gravity(x, kernel, load, joints)
-    return True
+        :param g: what was given.
+        """
+        self.tolerance, self.duration = g.values.start.tolerance, g.values.start.time
+        self.wait = max(self.duration, g.values.state_timeout)
+        self.compare = 1.0 if g.values.effort_is_torque else 0.0
+        self.minimum_rate, self.nominal_rate = g.values.minimum_rate, g.values.nominal_rate
+        self.lower[:] = maximum(g.robot.lower, -NONE)
+        self.upper[:] = minimum(g.robot.upper, NONE)
+        self.limit[:] = torque_limits(g)
 
 
 def is_age_known(x: Delays, p: AgeLimits, y: Result) -> bool:
@@ -195,40 +352,11 @@ def gravity_before(p: StartLimits, kernel: StopKernel, load: Load, joints: Joint
     return _are_usable(kernel.gravity)
 
 
-def _positions_fit(x: Start, p: StartLimits, joints: Joints, s: Structure, y: Result) -> bool:
-    """Refuse positions that cannot be those of the robot; NaN is none."""
-    wrong = NOBODY
-    for j in range(len(p.lower)):
-        if wrong == NOBODY and not _is_within(p, j, joints.q[place_of(s, j)]):
-            wrong = j
-    if wrong == NOBODY:
-        return True
-    for j in range(len(x.q)):
-        q = joints.q[place_of(s, j)]
-        x.q[j] = q if abs(q) < NONE else NONE
-    accuse(y, Cause.START_CHECK, LoadWord.START_POSITIONS, wrong, x.q[wrong], 0.0, 0.0)
-    return False
-
-
 def _is_within(p: StartLimits, j: int, q: float) -> bool:
     """Return whether a position can be that of the joint."""
     span = p.upper[j] - p.lower[j]
     margin = min(BEYOND, BEYOND_SHARE * span) if span > 0.0 else 2.0 * NONE
     return p.lower[j] - margin <= q <= p.upper[j] + margin
-
-
-def _count(x: Start, now: float) -> None:
-    """Count a state, and keep its distance from the one before."""
-    if x.states < 1.0:
-        x.first = now
-    elif is_wanted(x.interval_count):
-        if is_full(x.interval_count):
-            thin_out(x.intervals)
-            halve(x.interval_count)
-        x.intervals[0, int(x.interval_count.kept)] = now - x.last
-        x.interval_count.kept += 1.0
-    x.last = now
-    x.states += 1.0
 
 
 def _rests(joints: Joints, s: Structure) -> bool:
@@ -250,146 +378,3 @@ def _are_usable(values: Vector) -> bool:
         if not abs(values[j]) < NONE:
             return False
     return True
-
-
-def _add_effort(x: Start, kernel: StopKernel, load: Load, joints: Joints,
-                s: Structure) -> None:
-    """Keep effort and g(q) of a robot at rest."""
-    if not _rests(joints, s):
-        return
-    for j in range(len(s.index)):
-        if not abs(joints.effort[place_of(s, j)]) < NONE:
-            return
-    if not _find_gravity(kernel, load, joints) or not is_wanted(x.effort_count):
-        return
-    if is_full(x.effort_count):
-        thin_out(x.efforts)
-        thin_out(x.predictions)
-        halve(x.effort_count)
-    k = int(x.effort_count.kept)
-    for j in range(len(s.index)):
-        x.efforts[j, k] = joints.effort[place_of(s, j)]
-        x.predictions[j, k] = kernel.gravity[j]
-    x.effort_count.kept += 1.0
-
-
-def _rate_fits(x: Start, p: StartLimits, y: Result) -> bool:
-    """Refuse a rate that would be a fault within a second; tell one that is far from nominal."""
-    if x.states <= _INTERVALS:
-        return True
-    interval = row_median(x.intervals, 0, int(x.interval_count.kept), x.spare)
-    rate = 1.0 / max(interval, _SHORTEST)
-    if p.minimum_rate > 0.0 and rate < p.minimum_rate + _ROOM:
-        accuse(y, Cause.START_CHECK, LoadWord.START_RATE_LOW, NOBODY, rate, p.minimum_rate,
-               p.nominal_rate)
-        return False
-    if p.nominal_rate > 0.0 and not 1.0 / _FAR <= rate / p.nominal_rate <= _FAR:
-        tell(y, LoadWord.START_RATE_FAR, NOBODY, rate, p.minimum_rate, p.nominal_rate)
-    return True
-
-
-def _gravity_fits(x: Start, p: StartLimits, kernel: StopKernel, load: Load, joints: Joints,
-                  y: Result, compare: int) -> bool:
-    """Compare the medians of effort and g(q); find the torque that acts already."""
-    if compare < 1:
-        word = LoadWord.START_NO_EFFORT if p.compare > 0.0 else LoadWord.START_NOT_COMPARED
-        tell(y, word, NOBODY, 0.0, 0.0, 0.0)
-        return True
-    count = int(x.effort_count.kept)
-    if count < 1:
-        tell(y, LoadWord.START_UNMEASURED, NOBODY, 0.0, 0.0, 0.0)
-        return True
-    for j in range(len(x.effort)):
-        x.effort[j] = row_median(x.efforts, j, count, x.spare)
-        x.predicted[j] = row_median(x.predictions, j, count, x.spare)
-    if _is_held(x, p):
-        most = _most_loaded(x, p)
-        tell(y, LoadWord.START_BRAKED, most, x.predicted[most], 0.0, 0.0)
-        _begin_with_gravity(x, kernel, load, joints)
-        return True
-    worst = 0.0
-    far = 0
-    wrong = NOBODY
-    for j in range(len(x.effort)):
-        if abs(x.effort[j] - x.predicted[j]) > worst:
-            worst = abs(x.effort[j] - x.predicted[j])
-            far = j
-        if wrong == NOBODY and not (
-                abs(x.effort[j] - x.predicted[j]) <= p.tolerance * p.limit[j]):
-            wrong = j
-    if wrong != NOBODY:
-        _find_columns(x, kernel, load, joints)
-        accuse(y, Cause.START_CHECK, LoadWord.START_MISMATCH, wrong, x.effort[wrong],
-               x.predicted[wrong], 0.0)
-        return False
-    tell(y, LoadWord.START_MATCH, far, worst, 0.0, 0.0)
-    _begin_with_effort(x, p, kernel, load, joints, count)
-    return True
-
-
-def _is_held(x: Start, p: StartLimits) -> bool:
-    """Return whether nothing is measured where gravity acts: something else holds the robot."""
-    measured = 0.0
-    missing = 0.0
-    for j in range(len(x.effort)):
-        if not p.limit[j] > 0.0:
-            return False
-        share = abs(x.effort[j] / p.limit[j])
-        if not share <= _NOTHING:
-            return False
-        lacks = (x.effort[j] - x.predicted[j]) / p.limit[j]
-        measured += share * share
-        missing += lacks * lacks
-    return measured < missing
-
-
-def _most_loaded(x: Start, p: StartLimits) -> int:
-    """Return the joint that gravity loads most, of those with a limit."""
-    most = 0
-    for j in range(len(x.predicted)):
-        if abs(x.predicted[j] / p.limit[j]) > abs(x.predicted[most] / p.limit[most]):
-            most = j
-    return most
-
-
-def _begin_with_gravity(x: Start, kernel: StopKernel, load: Load, joints: Joints) -> None:
-    """Begin with g(q): a robot that is held by brakes needs it at the moment they open."""
-    if not _find_gravity(kernel, load, joints):
-        return
-    for j in range(len(x.torque)):
-        x.torque[j] = kernel.gravity[j]
-    x.torque_known = 1.0
-
-
-def _begin_with_effort(x: Start, p: StartLimits, kernel: StopKernel, load: Load, joints: Joints,
-                       count: int) -> None:
-    """
-    Begin with the torque that acts, as far as it can be known.
-
-    It is the measured effort where it differs from g(q) by more than its noise, as far as gravity
-    explains it: a light joint jumps easily.
-    """
-    if not _find_gravity(kernel, load, joints):
-        return
-    for j in range(len(x.torque)):
-        for k in range(count):
-            x.spare[k] = abs(x.efforts[j, k] - x.effort[j])
-        unsure = _SURE * _MEDIAN_ERROR * median(x.spare, count) / math.sqrt(count)
-        gravity = kernel.gravity[j]
-        more = x.effort[j] - gravity
-        known = math.copysign(max(abs(more) - unsure, 0.0), more)
-        most = min(p.tolerance * p.limit[j], p.tolerance * abs(gravity))
-        x.torque[j] = gravity + min(max(known, -most), most)
-        if not abs(x.torque[j]) < NONE:
-            x.torque[j] = gravity
-    x.torque_known = 1.0
-
-
-def _find_columns(x: Start, kernel: StopKernel, load: Load, joints: Joints) -> None:
-    """Compute g(q) of the three unit vectors, from which a text says which gravity would fit."""
-    for axis in range(3):
-        for i in range(3):
-            x.axis[i] = 1.0 if i == axis else 0.0
-        find_gravity(kernel, joints.q, joints.qd, x.axis, load.payload)
-        for j in range(len(x.torque)):
-            x.columns[j, axis] = kernel.gravity[j] if abs(kernel.gravity[j]) < NONE else 0.0

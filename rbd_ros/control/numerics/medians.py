@@ -24,7 +24,7 @@ from __future__ import annotations
 from rbd_ros.compiler.procedure import Matrix, Vector
 from rbd_ros.compiler.records import field, Record
 
-__all__ = ['halve', 'is_full', 'is_wanted', 'median', 'restart_samples', 'ROOM', 'row_median',
+__all__ = ['halve', 'is_full', 'is_wanted', 'median', 'ROOM', 'row_median',
            'SampleCount', 'select', 'thin_out']
 
 #: looks at a number, on average, after which dividing has proved to be slow: it needs about three
@@ -110,13 +110,6 @@ class SampleCount(Record):
     kept: float = field('', '', 'samples in the room')
     stride: float = field('', '', 'every how many-th is kept', 1.0)
     skip: float = field('', '', 'how many are left out before the next that is kept')
-
-
-def restart_samples(x: SampleCount) -> None:
-    """Forget the samples."""
-    x.kept = 0.0
-    x.stride = 1.0
-    x.skip = 0.0
 
 
 def is_wanted(x: SampleCount) -> bool:

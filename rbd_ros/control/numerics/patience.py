@@ -25,7 +25,7 @@ from __future__ import annotations
 from rbd_ros.compiler.records import field, Record
 from rbd_ros.control.interface.events import NONE
 
-__all__ = ['is_calm', 'Patience', 'restart_patience', 'runs_out']
+__all__ = ['Patience']
 
 #: s that can be due to rounding
 _EMPTY = 1e-9
@@ -41,32 +41,25 @@ class Patience(Record):
     bad: float = field('', '', '1 if it was at the last look')
     time: float = field('', 's', 'of that look')
 
+    def is_calm(self) -> bool:
+        """Return whether nothing is wrong and nothing was lately."""
+        return self.bad == 0.0 and self.spent == 0.0
 
-def restart_patience(x: Patience) -> None:
-    """Forget that anything was wrong."""
-    x.spent, x.bad, x.time = 0.0, 0.0, 0.0
+    def runs_out(self, most: float, now: float, bad: int) -> bool:
+        """
+        Take one sample; it counts until the next one.
 
-
-def is_calm(x: Patience) -> bool:
-    """Return whether nothing is wrong and nothing was lately."""
-    return x.bad == 0.0 and x.spent == 0.0
-
-
-def runs_out(x: Patience, most: float, now: float, bad: int) -> bool:
-    """
-    Take one sample; it counts until the next one.
-
-    :param most: s after which it has run out; 0, or no number: at once.
-    :param now: time of the sample, s, finite.
-    :param bad: 1 if something is wrong in it, else 0.
-    :returns: whether it is wrong and was so for too long.
-    """
-    since = max(now - x.time, 0.0)
-    if x.bad > 0.0:
-        # remember no more than the limit
-        x.spent = max(0.0, min(min(x.spent, most) + since, NONE))
-    elif x.spent > 0.0:
-        left = x.spent - _DRAIN * since
-        x.spent = left if left > _EMPTY else 0.0
-    x.bad, x.time = bad, now
-    return bad > 0 and not x.spent < most * (1.0 - 1e-9)
+        :param most: s after which it has run out; 0, or no number: at once.
+        :param now: time of the sample, s, finite.
+        :param bad: 1 if something is wrong in it, else 0.
+        :returns: whether it is wrong and was so for too long.
+        """
+        since = max(now - self.time, 0.0)
+        if self.bad > 0.0:
+            # remember no more than the limit
+            self.spent = max(0.0, min(min(self.spent, most) + since, NONE))
+        elif self.spent > 0.0:
+            left = self.spent - _DRAIN * since
+            self.spent = left if left > _EMPTY else 0.0
+        self.bad, self.time = bad, now
+        return bad > 0 and not self.spent < most * (1.0 - 1e-9)

@@ -83,11 +83,14 @@ class Momentum(Record):
         :param acts: 1 if that is known; 0: the torque given before acted.
         """
         if self.known > 0.0 and dt > 0.0:
+            share, same = 0.0, -1.0
             for i in range(len(self.torque)):
+                if gain[i] != same:  # mostly that of all joints
+                    share, same = settled(gain[i] * dt), gain[i]
                 impulse = dot(0.5 * (k.H[i] + self.H[i]), k.qd - self.qd)
                 before = acted[i] if acts > 0.0 else self.tau[i]
                 self.unexplained[i] = impulse / dt + 0.5 * (k.bias[i] + self.bias[i]) - before
-                self.torque[i] += settled(gain[i] * dt) * (self.unexplained[i] - self.torque[i])
+                self.torque[i] += share * (self.unexplained[i] - self.torque[i])
         self.take(k, tau)
 
 

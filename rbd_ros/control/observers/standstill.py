@@ -36,7 +36,7 @@ from rbd_ros.control.interface.causes import Cause
 from rbd_ros.control.interface.events import accuse, Joints, NEVER, NOBODY, NONE, Result, Structure
 from rbd_ros.control.interface.words import ObserverWord
 from rbd_ros.control.kernels.declared import MomentumKernel
-from rbd_ros.control.numerics.patience import Patience, restart_patience, runs_out
+from rbd_ros.control.numerics.patience import Patience
 from rbd_ros.control.numerics.places import place_of
 from rbd_ros.control.observers.hidden_motion import (
     count_witnesses, feel, follow_joint, forget_suspect, HiddenMotion)
@@ -370,7 +370,7 @@ def _choose_suspect(x: Standstill, p: StandstillParameters, observer: Observer, 
     follow_joint(x.suspect, i, joints.speed[i] if x.began[i] > 0.0 else 0.0, joints, s)
     x.predicted = doing.now - joints.elapsed
     x.right = 0.0
-    restart_patience(x.patience)
+    x.patience.reset()
 
 
 def _most_abrupt(x: Standstill, p: StandstillParameters, joints: Joints, s: Structure) -> int:
@@ -446,7 +446,7 @@ def _judge_frozen(x: Standstill, p: StandstillParameters, now: float, y: Result)
               or _is_halted(x, p, i) and seen > _HINT_HALTED and free < _HARDLY_HALTED * seen)
     bad = (unseen and p.alone > 0.0 and count_witnesses(x.suspect) >= p.enough
            and abs(x.suspect.way) > p.tolerance[i])
-    if runs_out(x.patience, p.patience, now, 1 if bad else 0):
+    if x.patience.runs_out(p.patience, now, 1 if bad else 0):
         x.blamed = i
         accuse(y, Cause.FROZEN, ObserverWord.MOVES_UNSEEN, i, x.place, 0.0, 0.0)
 

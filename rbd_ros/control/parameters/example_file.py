@@ -16,7 +16,7 @@
 
 from __future__ import annotations
 
-from rbd_ros.control.parameters.template import parameter_file
+from rbd_ros.control.parameters.template import Described, parameter_file
 from rbd_ros.control.robot import make_robot, Robot
 from rbd_ros.dynamics.robot import Dynamics
 from rbd_ros.model.urdf import load_urdf
@@ -39,11 +39,11 @@ def config_text(urdf: str, origin: str, *, joints: list[str] | None = None, rate
     doubts: list[str] = []
     model = load_urdf(urdf, limits_optional=True, on_warning=doubts.append)
     robot = make_robot(model, joints or ())
-    return parameter_file(
-        robot=model.name, joints=robot.joints, effort=robot.pick(model.effort_limit),
-        velocity=robot.pick(model.velocity_limit), tip=robot.tip, origin=origin, rate=rate,
-        choices=choices, everything=everything,
-        assembly=_closed(robot) if model.loops else None, doubts=doubts)
+    described = Described(
+        model.name, robot.joints, robot.pick(model.effort_limit),
+        robot.pick(model.velocity_limit), robot.tip, origin, rate,
+        _closed(robot) if model.loops else None, doubts)
+    return parameter_file(described, choices=choices, everything=everything)
 
 
 def _closed(robot: Robot) -> dict[str, float]:

@@ -79,7 +79,6 @@ class RobotNumbers(Record):
     loops: bool = field('', '', 'whether it has closed loops')
     solves: bool = field('', '', 'whether its passive joints are solved from the others')
     sensor: bool = field('', '', 'whether it has a force-torque sensor')
-    sensor_at_tip: bool = field('', '', 'whether that is fixed to the link of the tip')
     weight_time: float = field('', 's', 'by which positions are late when its weight cannot be '
                                         'held any more', NONE)
     reach: float = field('', 'm', 'that no posture takes the tip beyond')
@@ -124,9 +123,7 @@ def numbers_of(robot: Robot) -> RobotNumbers:
     """
     model, pick = robot.model, robot.pick
     x = RobotNumbers({'n': len(robot.joints), 'm': model.nv})
-    frame = model.frame
     x.loops, x.solves, x.sensor = bool(model.loops), bool(robot.assembly), bool(robot.sensor)
-    x.sensor_at_tip = x.sensor and frame(robot.sensor).body == frame(robot.tip).body
     x.reach, x.weight_time = min(robot.reach, NONE), min(robot.weight_time, NONE)
     x.continuous[:], x.inertia[:] = robot.continuous, robot.damped_inertia
     x.usual_inertia[:], x.tip_inertia[:] = robot.usual_inertia, robot.tip_inertia

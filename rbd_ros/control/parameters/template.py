@@ -25,6 +25,7 @@ from collections.abc import Mapping, Sequence
 import math
 import re
 import textwrap
+from typing import NamedTuple
 
 from rbd_ros.control.interface.row import Parameter, Value
 from rbd_ros.control.modes import DEFAULT, MODES, users
@@ -32,7 +33,7 @@ from rbd_ros.control.parameters.table import PARAMETERS
 from rbd_ros.errors import SettingError
 from rbd_ros.quoting import in_comment, yaml_text
 
-__all__ = ['CHOICES', 'parameter_file']
+__all__ = ['CHOICES', 'Described', 'parameter_file']
 
 _MARGIN = ' ' * 6
 _WIDTH = 92
@@ -59,13 +60,9 @@ CHOICES: Mapping[str, tuple[str, Mapping[str, str]]] = {
 }
 
 
-def parameter_file(*, robot: str, joints: Sequence[str], effort: Sequence[float],
-                   velocity: Sequence[float], tip: str, origin: str, rate: float,
-                   choices: Mapping[str, str] | None = None, everything: bool = False,
-                   assembly: Mapping[str, float] | None = None,
-                   doubts: Sequence[str] = ()) -> str:
+class Described(NamedTuple):
     """
-    Return the text of a parameter file for a real robot.
+    What is known of a robot, nearly all of it from its description.
 
     :param robot: its name.
     :param joints: controlled joints, in the order of the commands.
@@ -74,10 +71,29 @@ def parameter_file(*, robot: str, joints: Sequence[str], effort: Sequence[float]
     :param tip: last frame of the chain.
     :param origin: where the description came from.
     :param rate: of joint_states, Hz.
+    :param assembly: of a robot with closed loops, a position that closes them, by joint.
+    :param doubts: what is doubtful.
+    """
+
+    robot: str
+    joints: Sequence[str]
+    effort: Sequence[float]
+    velocity: Sequence[float]
+    tip: str
+    origin: str
+    rate: float
+    assembly: Mapping[str, float] | None = None
+    doubts: Sequence[str] = ()
+
+
+def parameter_file(of: Described, *, choices: Mapping[str, str] | None = None,
+                   everything: bool = False) -> str:
+    """
+    Return the text of a parameter file for a real robot.
+
+    :param of: what is known of it.
     :param choices: answers that are known already, by parameter.
     :param everything: whether every other parameter follows, as a comment with its default.
-    :param assembly: of a robot with closed loops, a position that closes them, by joint.
-    :param doubts: what is doubtful in the description.
     :raises SettingError: for an answer that does not exist, or a rate out of bounds.
     """
     chosen = dict(choices or {})
@@ -85,13 +101,13 @@ def parameter_file(*, robot: str, joints: Sequence[str], effort: Sequence[float]
         if answer not in CHOICES[name][1]:
             raise SettingError(f'{name} must be one of {", ".join(CHOICES[name][1])}, got '
                                f'"{answer}"')
-    reason = PARAMETERS['nominal_rate'].refusal(rate)
+    reason = PARAMETERS['nominal_rate'].refusal(of.rate)
     if reason:
         raise SettingError(reason)
-    parts = [_header(robot, origin, doubts),
+    parts = [_header(of.robot, of.origin, of.doubts),
              *(_choice(name, chosen.get(name)) for name in CHOICES),
-             _joints(joints, effort, velocity), *([_assembly(assembly)] if assembly else []),
-             _rates(rate), _rest(tip)]
+             _joints(of.joints, of.effort, of.velocity),
+             *([_assembly(of.assembly)] if of.assembly else []), _rates(of.rate), _rest(of.tip)]
     text = '\n'.join(parts)
     return text + _others(text) if everything else text
 

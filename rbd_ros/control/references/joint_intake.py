@@ -28,6 +28,7 @@ import numpy.typing as npt
 from rbd_ros.control.interface.events import Event
 from rbd_ros.control.interface.results import Tolerances
 from rbd_ros.control.interface.words import PointWord
+from rbd_ros.control.parameters.settings import Settings
 from rbd_ros.control.references.asking import ask_pieces, ask_point, ask_stream
 from rbd_ros.control.references.feeder import Feeder
 from rbd_ros.control.references.joint_reference import JointReference
@@ -37,38 +38,42 @@ from rbd_ros.control.references.polynomials import Task
 from rbd_ros.control.references.trajectory import (
     Knots, load_points, PointHandler, points_of, refusal)
 
-__all__ = ['JointIntake']
+__all__ = ['JointIntake', 'point_limits']
 
 Array = npt.NDArray[np.float64]
+
+
+def point_limits(settings: Settings) -> PointLimits:
+    """
+    Return what points may ask for.
+
+    :param settings: valid set of parameters.
+    """
+    robot = settings.robot
+    limits = PointLimits({'n': len(robot.joints)})
+    limits.lower[:], limits.upper[:] = robot.pick(robot.model.lower), robot.pick(robot.model.upper)
+    limits.continuous[:], limits.speed[:] = robot.continuous, settings.velocity_limits
+    limits.acceleration[:] = settings.joints('reference.acceleration')
+    return limits
 
 
 class JointIntake:
     """Set-points and trajectories of one robot."""
 
-    def __init__(self, reference: JointReference, feeder: Feeder, *, lower: Sequence[float],
-                 upper: Sequence[float], continuous: Sequence[bool], joints: Sequence[str],
-                 speed: Sequence[float], acceleration: Sequence[float],
-                 linear: bool = False) -> None:
+    def __init__(self, reference: JointReference, feeder: Feeder, limits: PointLimits,
+                 joints: Sequence[str], *, linear: bool = False) -> None:
         """
         Take the limits of the robot.
 
         :param reference: of the state of the step; only read.
         :param feeder: of its ring.
-        :param lower: lower joint limits.
-        :param upper: upper joint limits.
-        :param continuous: which joints have no limits and take the short way.
+        :param limits: of joints, of velocities, and of the accelerations with which joints that a
+            message leaves out come to rest; they may change.
         :param joints: names for the texts.
-        :param speed: velocities that no reference may ask for; new ones may be put into it.
-        :param acceleration: with which joints that a message leaves out come to rest; new ones
-            may be put into it.
         :param linear: straight lines between points without velocities.
         """
-        self._reference, self._feeder = reference, feeder
+        self._reference, self._feeder, self._limits = reference, feeder, limits
         self._joints, self._linear = tuple(joints), linear
-        self._limits = limits = PointLimits({'n': len(self._joints)})
-        limits.lower[:], limits.upper[:], limits.continuous[:] = lower, upper, continuous
-        self.speed, self.acceleration = limits.speed, limits.acceleration
-        self.speed[:], self.acceleration[:] = speed, acceleration
         self._one = PointHandler(Points({**limits.sizes, 'k': 1}), limits, self._joints)
 
     def set_point(self, u: Event, now: float, q: Array, qd: Array | None = None,

@@ -21,9 +21,8 @@ The flow calls ``take_reference`` for every event that brings one.
 from __future__ import annotations
 
 from rbd_ros.compiler.records import group, Record
-from rbd_ros.control.interface.causes import Cause
-from rbd_ros.control.interface.events import accuse, Event, Joints, Kind, NOBODY, Result, Structure
-from rbd_ros.control.interface.words import ReferenceWord, SupervisorWord
+from rbd_ros.control.interface.events import Event, Joints, Kind, Result, Structure
+from rbd_ros.control.interface.words import ReferenceWord
 from rbd_ros.control.laws.law_records import LawCode
 from rbd_ros.control.monitors.guards import Refusals
 from rbd_ros.control.monitors.monitors import MonitorParameters
@@ -105,27 +104,27 @@ def _is_goal(u: Event) -> bool:
 
 
 def take_reference(x: References, p: ReferenceLimits, limits: MonitorParameters, ring: Ring,
-                   joints: Joints, structure: Structure, u: Event, y: Result, state: int,
-                   law: int) -> None:
+                   u: Event, y: Result, state: int, law: int) -> bool:
     """
     Take a new reference while the law runs; a rejected one is answered and changes nothing.
 
-    Several in a row that are rejected while the robot moves are a fault. Goals are answered one by
+    Several in a row that are rejected are a fault while the robot moves. Goals are answered one by
     one and do not count.
 
     :param limits: say how many rejected ones are too many.
     :param u: a set-point, numbers of a stream, pieces, a pose, a twist, a wrench, or what was
         refused outside.
-    :param y: gets the answer and an accusation.
+    :param y: gets the answer.
     :param state: of the supervisor, see ``StateCode``.
     :param law: in force, see ``LawCode``.
+    :returns: whether too many were rejected.
     """
     if state != StateCode.RAMPING_IN and state != StateCode.RUNNING:
         y.answer = ReferenceWord.NOT_RUNNING
-        return
+        return False
     if _is_goal(u) and not _tracks(law):
         y.answer = ReferenceWord.OTHER_MODE
-        return
+        return False
     y.answer = 0.0
     if u.kind == Kind.SET_POINT:
         take_set_point(x.joint, p.joint, u, y)
@@ -140,8 +139,8 @@ def take_reference(x: References, p: ReferenceLimits, limits: MonitorParameters,
     elif u.kind == Kind.WRENCH:
         take_wrench(x.task, p.task, u, y)
     if _is_goal(u):
-        return
+        return False
     if u.kind != Kind.REFUSED and (y.answer == 0.0 or y.answer == ReferenceWord.REPLACED):
         x.refusals.accept()
-    elif x.refusals.refuse(limits, u.steady) and moves(x, joints, structure, law):
-        accuse(y, Cause.BAD_COMMAND, SupervisorWord.REFUSED_IN_A_ROW, NOBODY, x.refusals.row)
+        return False
+    return x.refusals.refuse(limits, u.steady)

@@ -25,7 +25,6 @@ from rbd_ros.compiler.procedure import Matrix, Vector
 from rbd_ros.control.interface.events import Event, Result
 from rbd_ros.control.laws.law_records import LawCode, moved_on
 from rbd_ros.control.laws.stops import hold_within
-from rbd_ros.control.laws.way_back import go_back
 from rbd_ros.control.references.joint_reference import advance_joint_reference, give_way
 from rbd_ros.control.references.joint_requests import check_goal
 from rbd_ros.control.references.pieces import Ring
@@ -62,7 +61,7 @@ def compute(x: State, u: Event, p: Parameters, ring: Ring, k: Kernels, w: Work, 
     elif what == Need.COMPLY:  # passive, whatever was touched
         _follow_pulling(x, x.references.task, u, p, k, w, 0.0)
     elif what == Need.RETRACT:
-        if go_back(x.way_back, p.way_back, p.structure, u.now):
+        if x.way_back.advance(p.way_back, p.structure, u.now):
             x.command.supervisor.returned = True
         _hold_at(x, p, k, w, x.way_back.state, u.now)
     elif what == Need.FLOAT or x.laws.law == LawCode.FREE:

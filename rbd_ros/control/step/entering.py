@@ -21,19 +21,15 @@ step or in the next.
 from __future__ import annotations
 
 from rbd_ros.compiler.procedure import Matrix, Vector
-from rbd_ros.control.force_torque.sensor import restart_sensor
 from rbd_ros.control.interface.events import Event, NOBODY, Result, tell
 from rbd_ros.control.interface.words import FlowWord, ReferenceWord
 from rbd_ros.control.joint_states.diagnosis import diagnose
-from rbd_ros.control.joint_states.timeliness import restart_delays, restart_punctual
+from rbd_ros.control.joint_states.timeliness import restart_delays
 from rbd_ros.control.laws.design import design, note_filter
 from rbd_ros.control.laws.law_records import LawCode
-from rbd_ros.control.laws.way_back import begin_return, forget_way
 from rbd_ros.control.load.load import restart_load
-from rbd_ros.control.monitors.monitors import begin_watch, restart_plausible
-from rbd_ros.control.monitors.start import restart_start
+from rbd_ros.control.monitors.monitors import begin_watch
 from rbd_ros.control.numerics.places import place_of
-from rbd_ros.control.observers.contact import restart_contact
 from rbd_ros.control.observers.standstill import restart_standstill
 from rbd_ros.control.references.joint_reference import rest_joint_reference, start_joint_reference
 from rbd_ros.control.references.task_reference import start_task_reference
@@ -60,7 +56,7 @@ def begin_state(x: State, p: Parameters) -> None:
     """
     x.mode, x.laws.law, x.laws.own = p.mode, p.laws.law, p.laws.own
     restart_load(x.load, p.load)
-    restart_sensor(x.sensor, p.sensor)
+    x.sensor.restart(p.sensor)
     design(x.design, p.design, p.design.delay, 0.0)
 
 
@@ -126,7 +122,7 @@ def announce(x: State, p: Parameters, k: Kernels, w: Work, y: Result) -> None:
     state = int(x.command.supervisor.state)
     pick(x, p, w)
     if state == StateCode.PROBING:
-        restart_start(x.start)
+        x.start.restart()
     elif state == StateCode.RAMPING_IN:
         _enter_ramping_in(x, p, k, w, y)
     elif state == StateCode.RUNNING:
@@ -148,14 +144,14 @@ def _enter_ramping_in(x: State, p: Parameters, k: Kernels, w: Work, y: Result) -
     if x.command.supervisor.recovered.causes > 0.0:  # it may have been lost between two states
         tell(y, FlowWord.RECOVERS, NOBODY, 0.0, 0.0, 0.0)
     note_filter(x.design, p.design, x.joints.differenced)
-    restart_punctual(x.states.punctual)  # what comes after a loss counts, not what came before
+    x.states.punctual.reset()  # what comes after a loss counts, not what came before
     enter_law(x, p, k, w)
     x.observer.restart()
-    restart_contact(x.contact)
-    forget_way(x.way_back)
+    x.contact.restart()
+    x.way_back.forget()
     restart_standstill(x.standstill)
     begin_watch(x.watch, p.monitors, x.now, w.doing.q, w.doing.qd)
-    restart_plausible(x.plausible)
+    x.plausible.reset()
 
 
 def _enter_holding(x: State, p: Parameters, w: Work) -> None:
@@ -186,7 +182,7 @@ def _enter_touched(x: State, p: Parameters, k: Kernels, w: Work, state: int) -> 
         _enter_pulling(x, p, k, w, moves=False)  # what was touched is ahead
     elif state == StateCode.RETRACTING:
         x.laws.joint.reset()
-        begin_return(x.way_back, x.joints, p.structure, x.now)
+        x.way_back.begin(x.joints, p.structure, x.now)
 
 
 def enter_law(x: State, p: Parameters, k: Kernels, w: Work) -> None:

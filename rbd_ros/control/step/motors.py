@@ -16,6 +16,7 @@
 
 from __future__ import annotations
 
+from rbd_ros.compiler.procedure import Matrix
 from rbd_ros.control.interface.events import Event, Kind, Result
 from rbd_ros.control.laws.law_records import LawCode
 from rbd_ros.control.numerics.places import place_of
@@ -50,17 +51,24 @@ def command_motors(x: State, u: Event, p: Parameters, y: Result) -> None:
         share = min(max(x.command.supervisor.gain, 0.0), 1.0)
     for j in range(len(y.torque)):
         i = place_of(p.structure, j)
-        q, qd, torque = x.joints.q[i], x.joints.qd[i], y.torque[j]
+        q, qd = x.joints.q[i], x.joints.qd[i]
         if not live:
-            damping = p.motor.blind_damping[j] * share
-            share_torque(y.motor, j, q, 0.0, 0.0, 0.0, 0.0, damping, torque)
+            qd = 0.0
+            _want(y.motor, j, q, 0.0, 0.0, p.motor.blind_damping[j] * share)
         elif tracks:
-            share_torque(y.motor, j, q, qd, x.laws.joint.error[j],
-                         x.references.joint.profile.state[1, j], share * p.motor.stiffness[j],
-                         share * p.motor.damping[j], torque)
+            _want(y.motor, j, q + x.laws.joint.error[j], x.references.joint.profile.state[1, j],
+                  share * p.motor.stiffness[j], share * p.motor.damping[j])
         else:
             damping = p.motor.damping[j]
             floats = x.command.supervisor.state == StateCode.FLOATING
             if floats or (works and x.laws.law == LawCode.FREE):  # no more than the law itself
                 damping = min(damping, x.design.free_damping[j])
-            share_torque(y.motor, j, q, qd, 0.0, qd, 0.0, share * damping, torque)
+            _want(y.motor, j, q, qd, 0.0, share * damping)
+        share_torque(y.motor, j, q, qd, y.torque[j])
+
+
+def _want(motor: Matrix, j: int, position: float, velocity: float, stiffness: float,
+          damping: float) -> None:
+    """Say where a motor shall go, how fast, and with which gains."""
+    motor[0, j], motor[1, j] = position, velocity
+    motor[2, j], motor[3, j] = stiffness, damping

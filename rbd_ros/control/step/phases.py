@@ -20,7 +20,6 @@ finish (fade, limits, observers). A law that is not finite falls back to braking
 
 from __future__ import annotations
 
-from rbd_ros.control.force_torque.sensor import check_sensor, update_sensor
 from rbd_ros.control.interface.causes import Cause
 from rbd_ros.control.interface.events import accuse, Event, NEVER, NOBODY, NONE, Result
 from rbd_ros.control.interface.words import LoadWord
@@ -29,15 +28,10 @@ from rbd_ros.control.joint_states.arrival import is_ready
 from rbd_ros.control.joint_states.timeliness import in_time_for
 from rbd_ros.control.laws.design import UNSAID
 from rbd_ros.control.laws.joint_law import is_at_rest
-from rbd_ros.control.laws.way_back import note_way
 from rbd_ros.control.load.load import check_gravity, share_load, update_load
-from rbd_ros.control.monitors.closed_loops import check_loops
 from rbd_ros.control.monitors.guards import is_alive
 from rbd_ros.control.monitors.monitors import check_plausible, check_watch
-from rbd_ros.control.monitors.start import is_age_known, passes_start
-from rbd_ros.control.observers.contact import (
-    check_contact, is_watched, locate_contact, observe_contact, returns_clear)
-from rbd_ros.control.observers.frame_contact import energy_share, energy_speed
+from rbd_ros.control.monitors.start import is_age_known
 from rbd_ros.control.observers.hidden_motion import update_hidden_motion
 from rbd_ros.control.observers.standstill import (
     check_standstill, is_doubtful, is_standstill_calm, predict_unseen, replace_frozen,
@@ -75,7 +69,7 @@ def run_phases(x: State, u: Event, p: Parameters, ring: Ring, k: Kernels, w: Wor
     x.taken += 1.0
     replace_frozen(x.standstill, x.joints, p.structure)
     update_load(x.load, p.load, u.now)
-    update_sensor(x.sensor, p.sensor, k.sensor, x.joints, x.load.gravity, x.load.payload, u.now)
+    x.sensor.update(p.sensor, k.sensor, x.joints, x.load.gravity, x.load.payload, u.now)
     ready = _decide(x, u, p, k, w, y)
     diagnose_late(x, p, u.now)
     fresh(x.command.supervisor, p.command.supervisor, x.diagnosis, u.now, u.steady,
@@ -104,7 +98,7 @@ def _decide(x: State, u: Event, p: Parameters, k: Kernels, w: Work, y: Result) -
     if not check_gravity(x.load, p.load, y):
         hear(x.command.supervisor, p.command.supervisor, y, u.steady)
         return False
-    if not check_sensor(x.sensor, p.sensor, y, u.now, int(x.command.supervisor.state)):
+    if not x.sensor.check(p.sensor, y, u.now, int(x.command.supervisor.state)):
         hear(x.command.supervisor, p.command.supervisor, y, u.steady)
         ready = False
     return ready
@@ -115,8 +109,7 @@ def _loops_are_closed(x: State, u: Event, p: Parameters, k: Kernels, y: Result) 
     if p.design.closed_loops == 0.0:
         return True
     starts = 1 if x.command.supervisor.state == StateCode.PROBING else 0
-    closed = check_loops(x.closed_loops, p.closed_loops, k.loops, x.joints, p.structure, y,
-                         starts)
+    closed = x.closed_loops.check(p.closed_loops, k.loops, x.joints, p.structure, y, starts)
     hear(x.command.supervisor, p.command.supervisor, y, u.steady)
     return closed
 
@@ -125,7 +118,7 @@ def _may_start(x: State, u: Event, p: Parameters, k: Kernels, y: Result) -> bool
     """Return whether torque may begin; every joint is known."""
     if not is_alive(x.dead_man, p.monitors, u.steady):
         return False
-    passed = passes_start(x.start, p.start, k.stop, x.load, x.joints, p.structure, y, u.now)
+    passed = x.start.passes(p.start, k.stop, x.load, x.joints, p.structure, y, u.now)
     if passed:
         passed = is_age_known(x.states.delays, p.states.ages, y) and _holds_weight(x, p, y)
         begin_at(x.command.torque, x.start.torque_known > 0.0, x.start.torque)
@@ -230,12 +223,12 @@ def _finish(x: State, u: Event, p: Parameters, k: Kernels, w: Work, y: Result) -
     if is_frozen(x.command.supervisor):
         trust_model(x.standstill, p.standstill, x.joints, p.structure,
                     stuck(x.states.repeats, p.standstill.patience))
-    if p.observer.observed > 0.0 or x.calm == 0.0 or is_watched(p.contact) or (
+    if p.observer.observed > 0.0 or x.calm == 0.0 or p.contact.is_watched() or (
             x.command.supervisor.state != StateCode.RUNNING):
         _observe(x, u, p, k)
     if p.observer.observed > 0.0:
         x.laws.joint.external[:] = x.observer.external
-    if is_watched(p.contact):
+    if p.contact.is_watched():
         _feel(x, u, p, k, w, y)
     else:
         x.references.task.pose.most, x.references.joint.share = NONE, 1.0
@@ -265,20 +258,19 @@ def _observe(x: State, u: Event, p: Parameters, k: Kernels) -> None:
 def _feel(x: State, u: Event, p: Parameters, k: Kernels, w: Work, y: Result) -> None:
     """Look for contacts of a robot that works or goes back, and keep the path that it comes."""
     state = int(x.command.supervisor.state)
-    if observe_contact(x.contact, p.contact, k.momentum, x.joints, p.structure, x.observer,
-                       x.command.torque.limiter.last, u.now):
+    if x.contact.observe(p.contact, k.momentum, x.joints, p.structure, x.observer,
+                         x.command.torque.limiter.last, u.now):
         k.contact(x.joints, acting=x.load.gravity, payload=x.load.payload)
-        locate_contact(x.contact, p.contact, w.contact, k.contact, k.momentum.H, x.joints,
-                       p.structure)
-    x.references.task.pose.most = energy_speed(x.contact, p.contact)
-    x.references.joint.share = energy_share(
-        x.contact, p.contact, k.contact.J, x.references.joint.profile.target,
-        x.references.joint.path.rate)
+        x.contact.locate(p.contact, w.contact, k.contact, k.momentum.H, x.joints, p.structure)
+    x.references.task.pose.most = x.contact.energy_speed(p.contact)
+    x.references.joint.share = x.contact.energy_share(p.contact, k.contact.J,
+                                                      x.references.joint.profile.target,
+                                                      x.references.joint.path.rate)
     if state == StateCode.RUNNING:
-        check_contact(x.contact, p.contact, u.now, y)
-        note_way(x.way_back, p.way_back, x.joints, p.structure)
+        x.contact.check(p.contact, u.now, y)
+        x.way_back.note(p.way_back, x.joints, p.structure)
     elif state == StateCode.RETRACTING:  # one accusation at most: a second one brakes
-        returns_clear(x.contact, x.way_back.since, u.now, y)
-        check_contact(x.contact, p.contact, u.now, y)
+        x.contact.check_return(x.way_back.since, u.now, y)
+        x.contact.check(p.contact, u.now, y)
     x.command.supervisor.doubted = is_doubtful(x.standstill, x.joints)
     hear(x.command.supervisor, p.command.supervisor, y, u.steady)

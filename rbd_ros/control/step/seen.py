@@ -19,7 +19,6 @@ from __future__ import annotations
 from rbd_ros.compiler.language.whole import where
 from rbd_ros.compiler.procedure import Matrix, Vector
 from rbd_ros.compiler.records import field, group, Record
-from rbd_ros.control.force_torque.sensor import is_fresh
 from rbd_ros.control.interface.causes import Cause
 from rbd_ros.control.interface.events import Event, Result, WORDS
 from rbd_ros.control.step.admission import admit_goal, Gate
@@ -58,7 +57,7 @@ def see(seen: Seen, x: State, p: Parameters) -> None:
     :param p: its parameters.
     """
     seen.state, seen.mode = x.command.supervisor.state, x.mode
-    seen.sensed = is_fresh(x.sensor, p.sensor, max(x.now, x.command.supervisor.clock))
+    seen.sensed = x.sensor.is_fresh(p.sensor, max(x.now, x.command.supervisor.clock))
     # the last wrench of a sensor that has fallen silent is no measurement of now
     seen.measured = x.sensor.known > 0.0 and seen.sensed
     seen.wrench[:] = x.sensor.wrench

@@ -27,7 +27,7 @@ from rbd_ros.compiler import Bound
 from rbd_ros.compiler.procedure import Vector
 from rbd_ros.compiler.records import field, group, Record
 from rbd_ros.control.force_torque.force_law import fill_force, ForceGains, ForceLaw
-from rbd_ros.control.force_torque.sensor import fill_sensor, Sensor, SensorLimits
+from rbd_ros.control.force_torque.sensor import Sensor, SensorLimits
 from rbd_ros.control.interface.events import Joints, NONE, Structure
 from rbd_ros.control.joint_states.arrival import StateLimits, States
 from rbd_ros.control.joint_states.motion import fill_motion
@@ -37,21 +37,20 @@ from rbd_ros.control.kernels.declared import (
 from rbd_ros.control.laws.design import Design, DesignLimits, fill_design
 from rbd_ros.control.laws.law_records import fill_laws, LawGains, Laws, Present
 from rbd_ros.control.laws.stops import Brake, fill_stops, Hold, StopLimits
-from rbd_ros.control.laws.way_back import fill_way_back, WayBack, WayBackLimits
+from rbd_ros.control.laws.way_back import WayBack, WayBackLimits
 from rbd_ros.control.load.load import fill_load, Load, LoadLimits
-from rbd_ros.control.monitors.closed_loops import ClosedLoops, fill_loops, LoopLimits
+from rbd_ros.control.monitors.closed_loops import ClosedLoops, LoopLimits
 from rbd_ros.control.monitors.guards import DeadMan
 from rbd_ros.control.monitors.monitors import fill_monitors, MonitorParameters, Plausible, Watch
-from rbd_ros.control.monitors.start import fill_start, Start, StartLimits
-from rbd_ros.control.observers.contact import fill_contact
-from rbd_ros.control.observers.contact_records import Contact, ContactParameters, ContactRoom
+from rbd_ros.control.monitors.start import Start, StartLimits
+from rbd_ros.control.observers.contact import Contact, ContactParameters, ContactRoom
 from rbd_ros.control.observers.observer import fill_observer, Observer, ObserverParameters
 from rbd_ros.control.observers.standstill import fill_standstill, Standstill, StandstillParameters
 from rbd_ros.control.parameters.gains import borne_delay
 from rbd_ros.control.parameters.given import Inputs
 from rbd_ros.control.references.references import fill_references, ReferenceLimits, References
 from rbd_ros.control.supervisor.supervisor import Diagnosis
-from rbd_ros.control.torque.motor import fill_motor, MotorParameters
+from rbd_ros.control.torque.motor import MotorParameters
 from rbd_ros.control.torque.torque_records import (
     Command, CommandLimits, Computed, Doing, fill_command)
 
@@ -162,18 +161,18 @@ def fill_parameters(p: Parameters, g: Inputs) -> None:
     fill_command(p.command, g)
     fill_monitors(p.monitors, g)
     fill_load(p.load, g)
-    fill_loops(p.closed_loops, g)
+    p.closed_loops.fill(g)
     fill_design(p.design, g)
     fill_laws(p.laws, g)
     fill_stops(p.stops, g)
     fill_references(p.references, g)
     fill_observer(p.observer, g)
     fill_standstill(p.standstill, g)
-    fill_contact(p.contact, g)
-    fill_way_back(p.way_back, g)
-    fill_start(p.start, g)
-    fill_motor(p.motor, g)
-    fill_sensor(p.sensor, g)
+    p.contact.fill(g)
+    p.way_back.fill(g)
+    p.start.fill(g)
+    p.motor.fill(g)
+    p.sensor.fill(g)
     fill_force(p.force, g)
     _find_times(p.design, p.laws)
 

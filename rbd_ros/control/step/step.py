@@ -24,9 +24,9 @@ from __future__ import annotations
 
 import math
 
-from rbd_ros.control.force_torque.sensor import forget_readings, take_reading, tare
 from rbd_ros.control.interface.causes import Cause
-from rbd_ros.control.interface.events import Event, Kind, NEVER, NOBODY, NONE, Result, tell
+from rbd_ros.control.interface.events import (
+    accuse, Event, Kind, NEVER, NOBODY, NONE, Result, tell)
 from rbd_ros.control.interface.words import FlowWord, ReferenceWord, SupervisorWord
 from rbd_ros.control.joint_states.arrival import (
     Arrival, arrive, is_in_time, is_overdue, is_ready, refuse_unreadable, restart_states,
@@ -39,14 +39,13 @@ from rbd_ros.control.laws.design import (
 from rbd_ros.control.laws.law_records import MOST_MODES
 from rbd_ros.control.laws.stops import find_gravity
 from rbd_ros.control.load.load import apply_load, judge_weight, take_gravity, take_payload
-from rbd_ros.control.monitors.closed_loops import restart_loops
 from rbd_ros.control.monitors.guards import check_dead_man, is_alive, press
 from rbd_ros.control.monitors.monitors import changed_law
-from rbd_ros.control.monitors.start import gravity_before, restart_start
+from rbd_ros.control.monitors.start import gravity_before
 from rbd_ros.control.observers.standstill import restart_standstill
 from rbd_ros.control.references.joint_requests import cancel_goal, pause_path
 from rbd_ros.control.references.pieces import Ring
-from rbd_ros.control.references.references import hold_references, take_reference
+from rbd_ros.control.references.references import hold_references, moves, take_reference
 from rbd_ros.control.step.entering import (
     advance_all, diagnose_late, enter_law, pick, rest_law)
 from rbd_ros.control.step.motors import command_motors
@@ -109,7 +108,7 @@ def _take_state(x: State, u: Event, p: Parameters, ring: Ring, k: Kernels, w: Wo
     left = 0.0 if working else time_left(x.states, x.joints, p.structure, u.now)
     arrival = arrive(x.states, x.joints, u, p.structure, p.states, y)
     if not working and not is_in_time(x.states, p.states, u, left, arrival):
-        restart_start(x.start)
+        x.start.restart()
         if not is_live(x.command.supervisor):  # a robot that is braked or held needs its rate
             restart_delays(x.states.delays, p.states.ages.state_timeout)
             restart_rate(x.states.rate, x.joints)  # a halt before the start is no low rate
@@ -141,9 +140,9 @@ def _go_on_without(x: State, u: Event, p: Parameters, k: Kernels, w: Work, y: Re
 
 def _take_timer(x: State, u: Event, p: Parameters, k: Kernels, w: Work, y: Result) -> None:
     """Send what needs no state: nothing while states arrive."""
-    due = advance_all(x, u, p, k, w, y)
+    advance_all(x, u, p, k, w, y)
     held = NONE if p.motor.used else x.design.held  # such motors damp by themselves
-    after_timer(x.command, p.command, w.computed, x.observer.load, y, due, held, u.now, u.steady)
+    after_timer(x.command, p.command, w.computed, x.observer.load, y, held, u.now, u.steady)
     if y.send > 0.0 and is_live(x.command.supervisor):
         x.observer.note_sent(x.command.torque.limiter.last, u.now)
 
@@ -186,16 +185,19 @@ def _request(x: State, u: Event, p: Parameters, ring: Ring, k: Kernels, w: Work,
     elif u.kind == Kind.GRAVITY:
         take_gravity(x.load, p.load, u, y)
     elif u.kind == Kind.READING:
-        take_reading(x.sensor, p.sensor, u, y, int(x.command.supervisor.state))
+        x.sensor.take(p.sensor, u, y, int(x.command.supervisor.state))
         hear(x.command.supervisor, p.command.supervisor, y, u.steady)
     elif u.kind == Kind.TARE:
-        tare(x.sensor, p.sensor, u, y)
+        x.sensor.tare(p.sensor, u, y)
     elif u.kind == Kind.OUTPUT:
         x.command.supervisor.free_until = moment(u.numbers[0], NEVER)
     elif (Kind.SET_POINT <= u.kind <= Kind.WRENCH or u.kind == Kind.STREAM
           or u.kind == Kind.REFUSED):
-        take_reference(x.references, p.references, p.monitors, ring, x.joints, p.structure, u, y,
-                       int(x.command.supervisor.state), int(x.laws.law))
+        if take_reference(x.references, p.references, p.monitors, ring, u, y,
+                          int(x.command.supervisor.state), int(x.laws.law)) and moves(
+                              x.references, x.joints, p.structure, int(x.laws.law)):
+            accuse(y, Cause.BAD_COMMAND, SupervisorWord.REFUSED_IN_A_ROW, NOBODY,
+                   x.references.refusals.row)
         hear(x.command.supervisor, p.command.supervisor, y, x.steady)
     else:
         y.answer = FlowWord.NO_KIND
@@ -227,11 +229,11 @@ def _weigh(x: State, u: Event, p: Parameters, k: Kernels, y: Result) -> None:
 def _restart_checks(x: State, p: Parameters) -> None:
     """Forget every message: each stream must prove again that it is fresh."""
     restart_states(x.states, x.joints, p.states)
-    restart_start(x.start)
+    x.start.restart()
     if p.design.closed_loops > 0.0:
-        restart_loops(x.closed_loops, p.closed_loops)
+        x.closed_loops.restart(p.closed_loops)
     restart_design(x.design, p.design)  # its age is measured again
-    forget_readings(x.sensor)
+    x.sensor.forget()
     restart_standstill(x.standstill)  # the start believes the sensors, not the model
 
 

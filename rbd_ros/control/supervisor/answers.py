@@ -21,6 +21,7 @@ vector in the order of their codes there.
 
 from __future__ import annotations
 
+import numpy as np
 from rbd_ros.compiler.procedure import Matrix, Vector
 from rbd_ros.compiler.records import field, group, Record
 from rbd_ros.control.interface.causes import (
@@ -28,7 +29,8 @@ from rbd_ros.control.interface.causes import (
 from rbd_ros.control.interface.events import NEVER, NONE
 from rbd_ros.control.supervisor.latch import Latch
 from rbd_ros.control.supervisor.transitions import (
-    AFTER, BEFORE, COLUMNS, Condition, encoded_rows, EVENT, HOLDS, ROWS, Sets, SETS, STATES)
+    AFTER, BEFORE, COLUMNS, Condition, encoded_rows, EVENT, HOLDS, ROWS, Sets, SETS, STATES,
+    Trigger)
 
 __all__ = ['answer', 'fill_table', 'moment', 'Supervisor', 'SupervisorParameters']
 
@@ -91,6 +93,8 @@ class SupervisorParameters(Record):
     longest_ramp: float = field('', 's', 'when a ramp ends at the latest')
     longest_release: float = field('', 's', 'for which the release torque is sent at most')
     table: Matrix = field(f'{len(ROWS)} {COLUMNS}', '', 'transitions, see transitions')
+    first: Matrix = field(f'{len(Trigger)} {STATES}', '', 'first row of an event in a state; as '
+                                                          'many as there are: none')
 
 
 def fill_table(p: SupervisorParameters) -> None:
@@ -100,6 +104,9 @@ def fill_table(p: SupervisorParameters) -> None:
     :param p: takes it.
     """
     p.table[...] = encoded_rows()
+    counts = p.table[:, EVENT, None, None] == np.arange(len(Trigger))[:, None]
+    counts = counts & (p.table[:, None, BEFORE:HOLDS] > 0.0)
+    p.first[...] = np.where(counts.any(0), counts.argmax(0), len(ROWS))
 
 
 def moment(time: float, otherwise: float) -> float:
@@ -124,9 +131,12 @@ def answer(x: Supervisor, p: SupervisorParameters, event: int, steady: float) ->
     if steady < x.since:  # a time before it was wrong: a stop ends none the less
         x.since = steady
         x.ramp_until = min(x.ramp_until, moment(steady + p.longest_ramp, steady))
-    _look(x, p)
     state = int(x.state)
-    for k in range(len(p.table)):
+    first = p.first[event, state]
+    if not 0.0 <= first < len(p.table):
+        return False
+    _look(x, p)
+    for k in range(int(first), len(p.table)):
         if p.table[k, EVENT] == event and p.table[k, BEFORE + state] > 0.0 and _holds(x, p, k):
             _take(x, p, k)
             return True

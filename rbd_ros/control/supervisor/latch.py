@@ -21,7 +21,7 @@ from typing import NamedTuple
 from rbd_ros.compiler.procedure import Matrix, Vector
 from rbd_ros.compiler.records import field, Record
 from rbd_ros.control.interface.causes import Cause, CAUSES, is_by_operator, is_lost
-from rbd_ros.control.interface.events import NONE
+from rbd_ros.control.interface.events import NOBODY, NONE
 
 __all__ = ['Latch', 'Latched']
 
@@ -51,24 +51,34 @@ class Latch(Record):
         self.causes = 0.0
         self.order[:] = 0.0
 
-    def add(self, steady: float, cause: int, word: int, joint: int, a: float, b: float, c: float,
-            ) -> None:
+    def add(self, steady: float, cause: int, word: int, a: float, b: float) -> bool:
         """
         Keep a cause, unless it has come before: what was seen first counts.
 
         :param cause: its code.
         :param word: what exactly.
-        :param joint: that it is about.
+        :returns: whether it is kept; it is about no joint.
         """
         if self.order[cause] > 0.0:
-            return
+            return False
         self.causes += 1.0
         self.order[cause] = self.causes
         self.details[cause, 0] = steady
         self.details[cause, 1] = word
-        self.details[cause, 2] = joint
+        self.details[cause, 2] = NOBODY
         self.details[cause, 3] = _kept(a)
         self.details[cause, 4] = _kept(b)
+        self.details[cause, 5] = 0.0
+        return True
+
+    def point_at(self, cause: int, joint: int, c: float) -> None:
+        """
+        Say which joint a cause is about, which was just kept.
+
+        :param cause: its code.
+        :param c: third number of its sentence.
+        """
+        self.details[cause, 2] = joint
         self.details[cause, 5] = _kept(c)
 
     def copy(self, other: Latch) -> None:

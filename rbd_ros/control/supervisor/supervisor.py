@@ -37,7 +37,7 @@ from rbd_ros.control.supervisor.states import StateCode
 from rbd_ros.control.supervisor.transitions import Trigger
 
 __all__ = ['activate', 'advance', 'computed', 'Diagnosis', 'fault', 'fresh', 'hear', 'published',
-           'renewed', 'reset', 'stop', 'take_cause']
+           'renewed', 'reset', 'take_cause']
 
 #: larger numbers are no words and no joints
 _MOST = 1e6
@@ -95,7 +95,7 @@ def reset(x: Supervisor, p: SupervisorParameters, y: Result, now: float, steady:
 
 
 def fault(x: Supervisor, p: SupervisorParameters, steady: float, cause: int, word: int,
-          joint: int = NOBODY, a: float = 0.0, b: float = 0.0, c: float = 0.0) -> None:
+          a: float = 0.0, b: float = 0.0) -> bool:
     """
     Report a cause; starts its sequence unless one is under way.
 
@@ -104,35 +104,22 @@ def fault(x: Supervisor, p: SupervisorParameters, steady: float, cause: int, wor
 
     :param cause: what happened, see ``Cause``.
     :param word: what was seen, for the log; 0: nothing more.
-    :param joint: that it is about.
+    :returns: whether it is kept, as the first of its kind.
     """
     if not is_cause(cause):
-        return
+        return False
     before = int(x.state)
     x.cause = cause
     if is_final(cause):
         x.final = True
     if x.final and is_good(cause) and (
             before == StateCode.RAMPING_DOWN or before == StateCode.RELEASING):
-        return  # a robot that is released on request may move: that is no fault
+        return False  # a robot that is released on request may move: that is no fault
     time = moment(steady, x.steady)
     taken = answer(x, p, Trigger.FAULT, time)
     if is_silent(before) and not (taken and x.state == StateCode.FAULT):
-        return  # nothing was sent, and nothing is refused
-    x.faults.add(time, cause, word, joint, a, b, c)
-
-
-def stop(x: Supervisor, p: SupervisorParameters, steady: float, cause: int, word: int,
-         joint: int = NOBODY, a: float = 0.0, b: float = 0.0, c: float = 0.0) -> None:
-    """
-    Stop the robot, unless it is stopped already.
-
-    :param cause: why, see ``Cause``.
-    :param word: what exactly.
-    :param joint: that it is about.
-    """
-    if not is_finished(x):
-        fault(x, p, steady, cause, word, joint, a, b, c)
+        return False  # nothing was sent, and nothing is refused
+    return x.faults.add(time, cause, word, a, b)
 
 
 def hear(x: Supervisor, p: SupervisorParameters, y: Result, steady: float) -> None:
@@ -142,9 +129,10 @@ def hear(x: Supervisor, p: SupervisorParameters, y: Result, steady: float) -> No
     :param y: has them; none remains.
     """
     for k in range(int(y.accused)):
-        stop(x, p, steady, int(y.accusations[k, 0]), int(y.accusations[k, 1]),
-             int(y.accusations[k, 2]), y.accusations[k, 3], y.accusations[k, 4],
-             y.accusations[k, 5])
+        cause = int(y.accusations[k, 0])
+        if not is_finished(x) and fault(x, p, steady, cause, int(y.accusations[k, 1]),
+                                        y.accusations[k, 3], y.accusations[k, 4]):
+            x.faults.point_at(cause, int(y.accusations[k, 2]), y.accusations[k, 5])
     y.accused = 0.0
 
 
@@ -159,10 +147,9 @@ def take_cause(x: Supervisor, p: SupervisorParameters, u: Event) -> None:
     cause = int(u.cause)
     word = int(u.numbers[0]) if 0.0 <= u.numbers[0] < _MOST else 0
     joint = int(u.numbers[1]) if 0.0 <= u.numbers[1] < _MOST else NOBODY
-    if is_final(cause):
-        fault(x, p, u.steady, cause, word, joint, u.numbers[2], u.numbers[3], u.numbers[4])
-    else:
-        stop(x, p, u.steady, cause, word, joint, u.numbers[2], u.numbers[3], u.numbers[4])
+    if (is_final(cause) or not is_finished(x)) and fault(
+            x, p, u.steady, cause, word, u.numbers[2], u.numbers[3]):
+        x.faults.point_at(cause, joint, u.numbers[4])
 
 
 # -- events of the controller ---------------------------------------------------------------------
@@ -255,20 +242,19 @@ def _watch(x: Supervisor, p: SupervisorParameters, d: Diagnosis, now: float, ste
     silent, before = steady - x.last_fresh, x.clock
     x.clock = now
     if now < before:
-        fault(x, p, steady, Cause.CLOCK_JUMP, SupervisorWord.CLOCK_BACKWARDS, NOBODY,
-              before - now)
+        fault(x, p, steady, Cause.CLOCK_JUMP, SupervisorWord.CLOCK_BACKWARDS, before - now)
     elif now > x.expiry and now - before > p.state_timeout > silent:  # the states are not late
-        fault(x, p, steady, Cause.CLOCK_JUMP, SupervisorWord.CLOCK_AHEAD, NOBODY,
-              now - before, silent)
+        fault(x, p, steady, Cause.CLOCK_JUMP, SupervisorWord.CLOCK_AHEAD, now - before,
+              silent)
     elif now > x.expiry and d.word > 0.0:
-        fault(x, p, steady, int(d.cause), int(d.word), int(d.joint), d.a, d.b, d.c)
+        if fault(x, p, steady, int(d.cause), int(d.word), d.a, d.b):
+            x.faults.point_at(int(d.cause), int(d.joint), d.c)
     elif now > x.expiry:
-        fault(x, p, steady, int(d.cause), SupervisorWord.SILENT, NOBODY, silent)
+        fault(x, p, steady, int(d.cause), SupervisorWord.SILENT, silent)
     elif p.simulated and silent > p.state_timeout:
         if is_stopping(x):  # a stop must end even if the clock stands still
-            fault(x, p, steady, Cause.STATE_STALE, SupervisorWord.SIMULATOR_AT_REST, NOBODY,
-                  silent)
+            fault(x, p, steady, Cause.STATE_STALE, SupervisorWord.SIMULATOR_AT_REST, silent)
         elif silent > p.pause_limit:
-            fault(x, p, steady, Cause.PAUSE_TOO_LONG, SupervisorWord.PAUSED, NOBODY, silent)
+            fault(x, p, steady, Cause.PAUSE_TOO_LONG, SupervisorWord.PAUSED, silent)
         else:
             x.paused = True

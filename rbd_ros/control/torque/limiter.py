@@ -49,6 +49,7 @@ class Limiter(Record):
     slewing: Vector = field('n', '', '1 where the limit in N.m/s acts')
     end: Vector = field('n', 'N.m or N', 'of the present step, within the limits')
     late: Vector = field('n', '', '1 where what is sent is limited in N.m/s')
+    most: Vector = field('n', 'N.m or N', 'largest change in the present step')
 
     def begin(self, p: LimiterParameters, torque: Vector) -> None:
         """
@@ -81,9 +82,10 @@ class Limiter(Record):
         time = p.time_of(dt)
         self.end[:] = torque
         self._aim(p)
-        _along(self.last, self.end, p.rate, time, self.total, self.slewing)
+        self.most[:] = _steps(p.rate, time)
+        _along(self.last, self.end, self.most, self.total, self.slewing)
         self.end[:] = within(self.total - self.driver, most_of(p.limit))
-        _along(self.last_sent, self.end, p.rate, time, self.sent, self.late)
+        _along(self.last_sent, self.end, self.most, self.sent, self.late)
         self._add_driver()
 
     def release(self, p: LimiterParameters, torque: Vector, dt: float) -> None:
@@ -101,9 +103,10 @@ class Limiter(Record):
         time = p.time_of(dt)
         self.end[:] = torque - self.driver
         self._aim(p)
-        _along(self.last_sent, self.end, p.rate, time, self.total, self.slewing)
+        self.most[:] = _steps(p.rate, time)
+        _along(self.last_sent, self.end, self.most, self.total, self.slewing)
         self.end[:] = within(self.total, most_of(p.limit))
-        _along(self.last_sent, self.end, p.rate, time, self.sent, self.late)
+        _along(self.last_sent, self.end, self.most, self.sent, self.late)
         self._add_driver()
 
     def _aim(self, p: LimiterParameters) -> None:
@@ -165,20 +168,19 @@ def within(torque: Vector, most: Vector) -> Vector:
     return minimum(maximum(torque, -most), most)
 
 
-def _along(start: Vector, end: Vector, rate: Vector, dt: float, reached: Vector, slow: Vector,
-           ) -> None:
+def _along(start: Vector, end: Vector, most: Vector, reached: Vector, slow: Vector) -> None:
     """
     Find how far all joints get on the straight line to the end, and whose rate limit acts.
 
     They move together: where axes are nearly parallel, the difference of two torques accelerates
     next to no inertia, and a joint that lags behind the other would throw both about.
     """
-    share = min(minimum(1.0, _steps(rate, dt) / maximum(abs(end - start), _TINY)), default=1.0)
-    slow[:] = _steps(rate, dt) < abs(end - start)
+    share = min(minimum(1.0, most / maximum(abs(end - start), _TINY)), default=1.0)
+    slow[:] = most < abs(end - start)
     reached[:] = end if 1.0 - _ROUNDING <= share else start + share * (end - start)
     reached[:] = minimum(
-        maximum(reached, maximum(start - _steps(rate, dt), minimum(start, end))),
-        minimum(start + _steps(rate, dt), maximum(start, end)))
+        maximum(reached, maximum(start - most, minimum(start, end))),
+        minimum(start + most, maximum(start, end)))
 
 
 def _steps(rate: Vector, dt: float) -> Vector:

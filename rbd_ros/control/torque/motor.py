@@ -31,7 +31,7 @@ from rbd_ros.compiler.procedure import Matrix, Vector
 from rbd_ros.compiler.records import field, Record
 from rbd_ros.control.parameters.given import Inputs, motor_blind_damping, motors_close_loops
 
-__all__ = ['fill_motor', 'MotorParameters', 'share_torque']
+__all__ = ['MotorParameters', 'share_torque']
 
 
 class MotorParameters(Record):
@@ -42,42 +42,32 @@ class MotorParameters(Record):
     damping: Vector = field('n', 'N.m.s/rad or N.s/m', 'Kd with states')
     blind_damping: Vector = field('n', 'N.m.s/rad or N.s/m', 'Kd without states')
 
+    def fill(self, g: Inputs) -> None:
+        """
+        Take the gains.
 
-def fill_motor(p: MotorParameters, g: Inputs) -> None:
+        :param g: what was given.
+        """
+        self.used = motors_close_loops(g)
+        self.stiffness[:] = g.values.motor.stiffness
+        self.damping[:] = g.values.motor.damping
+        self.blind_damping[:] = motor_blind_damping(g)
+
+
+def share_torque(motor: Matrix, j: int, q: float, qd: float, torque: float) -> None:
     """
-    Take the gains.
+    Give a motor the rest of a torque of which its gains make a part.
 
-    :param p: gets them.
-    :param g: what was given.
-    """
-    p.used = motors_close_loops(g)
-    p.stiffness[:] = g.values.motor.stiffness
-    p.damping[:] = g.values.motor.damping
-    p.blind_damping[:] = motor_blind_damping(g)
-
-
-def share_torque(motor: Matrix, j: int, q: float, qd: float, error: float, velocity: float,
-                 stiffness: float, damping: float, torque: float) -> None:
-    """
-    Give a motor its part of a torque, and the rest as a torque.
-
-    :param motor: gets position, velocity, Kp, Kd and torque in column ``j``.
+    :param motor: column ``j`` has where the motor shall go, how fast, Kp and Kd; gets the torque.
     :param j: joint.
     :param q: measured position, rad.
     :param qd: velocity that the motor has as well, rad/s.
-    :param error: of the position from where the motor shall go, rad.
-    :param velocity: with which the motor shall move, rad/s.
-    :param stiffness: Kp.
-    :param damping: Kd.
     :param torque: that all this must be at q and qd, N.m.
     """
-    position = q + error
-    rest = torque - (stiffness * (position - q) + damping * (velocity - qd))
+    rest = torque - (motor[2, j] * (motor[0, j] - q) + motor[3, j] * (motor[1, j] - qd))
+    motor[4, j] = rest
     # numbers that are not finite, or absurd, leave the torque alone
-    sound = (abs(position) < 1e9 and abs(velocity) < 1e9 and 0.0 <= stiffness < 1e9
-             and 0.0 <= damping < 1e9 and math.isfinite(rest))
-    motor[0, j] = position if sound else 0.0
-    motor[1, j] = velocity if sound else 0.0
-    motor[2, j] = stiffness if sound else 0.0
-    motor[3, j] = damping if sound else 0.0
-    motor[4, j] = rest if sound else torque
+    if not (abs(motor[0, j]) < 1e9 and abs(motor[1, j]) < 1e9 and 0.0 <= motor[2, j] < 1e9
+            and 0.0 <= motor[3, j] < 1e9 and math.isfinite(rest)):
+        motor[0, j], motor[1, j], motor[2, j], motor[3, j] = 0.0, 0.0, 0.0, 0.0
+        motor[4, j] = torque

@@ -107,17 +107,17 @@ def wants_state(x: Command, p: CommandLimits, c: Computed, load: Vector, y: Resu
     return True
 
 
-def after_timer(x: Command, p: CommandLimits, c: Computed, load: Vector, y: Result, due: int,
-                held: float, now: float, steady: float) -> None:
+def after_timer(x: Command, p: CommandLimits, c: Computed, load: Vector, y: Result, held: float,
+                now: float, steady: float) -> None:
     """
     Send what needs no state; nothing while states arrive.
 
     :param c: place for the torque.
     :param load: torque that the robot showed in addition to g(q).
     :param y: takes what is sent.
-    :param due: result of ``advance``.
     :param held: s for which a torque may be held that a state has asked for.
     """
+    due = due_now(x.supervisor)
     if due == Due.NOTHING and not x.supervisor.paused:
         silence(x.torque)
     if due != Due.NOTHING and not is_live(x.supervisor):

@@ -35,7 +35,6 @@ import numpy as np
 from rbd_ros.control.interface.events import NEVER
 from rbd_ros.control.interface.sentences import effort_unit
 from rbd_ros.control.interface.words import AXES
-from rbd_ros.control.observers.contact import is_watched
 from rbd_ros.control.references.joint_reference import Source
 from rbd_ros.control.supervisor.states import SupervisorState as State
 from rbd_ros.nodes.controller.action import TrajectoryAction
@@ -279,7 +278,7 @@ def _torque(controller: Controller) -> Part:
 def _contact(controller: Controller, now: float) -> dict[str, Part]:
     """Return what is felt of contacts, if they are looked for."""
     x, settings = controller.x.contact, controller.settings
-    if not is_watched(controller.p.contact):
+    if not controller.p.contact.is_watched():
         return {}
     pairs: list[Pair] = [
         (CONTACT_REACTION, settings.text('contact.reaction')), (CONTACT_COUNT, int(x.count)),

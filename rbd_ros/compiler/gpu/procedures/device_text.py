@@ -121,6 +121,8 @@ class _Text(ProcedureText):
     """
 
     _long = ''
+    _short = 20
+    _moves = False
 
     def __init__(self, procedure: Procedure, instance: Instance, text: DeviceText) -> None:
         super().__init__(procedure)
