@@ -36,11 +36,13 @@ __all__ = ['draw', 'read_description', 'read_run', 'Run', 'summary']
 SATURATED = 0.99
 #: Joints that are drawn: a picture of each takes a tenth of a second.
 MOST_JOINTS = 100
+#: What no sensor measures: neither its square nor an axis up to it can be computed.
+_LARGEST = 1e100
 
 
 class Run(NamedTuple):
     """
-    A recorded run, a row per sample; NaN where nothing was recorded.
+    A recorded run, a row per sample; NaN where no number was recorded.
 
     :param t: time since the first sample, s, (count,).
     :param q: positions, (count, n); ``reference`` and ``torque`` likewise.
@@ -116,7 +118,9 @@ def _row(message: Any, joints: Sequence[str]) -> tuple[float, Array, Array, Arra
 
     def whole(values: Sequence[float]) -> Array:
         found = np.asarray(values, float)
-        return found if len(found) == len(joints) else np.full(len(joints), np.nan)
+        if len(found) != len(joints):
+            return np.full(len(joints), np.nan)
+        return np.where(np.abs(found) < _LARGEST, found, np.nan)
     return (t, *map(whole, parts))
 
 

@@ -185,12 +185,13 @@ class SimulatedRobot:
         """
         self._in['braked'][:] = np.asarray(which, dtype=bool)
 
-    def is_held_by(self, which: NDArray[np.bool_]) -> bool:
+    def is_held_by(self, which: ArrayLike) -> bool:
         """
         Return whether brakes in some joints leave the loops no motion, where the robot is now.
 
-        :param which: (nv,) booleans, true for a brake.
+        :param which: one boolean for all of them, or (nv,) booleans; true for a brake.
         """
+        which = np.broadcast_to(np.asarray(which, dtype=bool), self.model.nv)
         if self._loops is None:
             return bool(which.all())
         free = self._loops.dynamics.loop_jacobian(self.q)[:, ~which]

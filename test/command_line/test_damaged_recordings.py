@@ -236,3 +236,17 @@ def test_names_that_are_formulas(tmp_path: Path) -> None:
     assert picture.exists() and '\x1b' not in said
     error = rbd('plot', tmp_path / '1.mcap', '--out', picture, code=2)[1]
     assert f'at most {MOST_JOINTS} are drawn' in error and error.count('\n') == 1
+
+
+def test_numbers_that_are_none(tmp_path: Path) -> None:
+    """Gaps stand for what is no number, and for what no axis reaches."""
+    pytest.importorskip('matplotlib', reason='matplotlib is not installed')
+    out = Written(tmp_path / 'a.mcap')
+    for k, x in enumerate([1e308, np.nan, np.inf, 1e308]):
+        message: Any = STORE.types[JOINT_STATE](
+            header(1.0 + 0.01 * k), ['a', 'b'], *(np.array([x, 0.5]) for _ in range(3)))
+        out.write(STATES, JOINT_STATE, 1.0 + 0.01 * k,
+                  bytes(STORE.serialize_cdr(message, JOINT_STATE)))
+    out.file.close()
+    said = rbd('plot', tmp_path / 'a.mcap', '--out', tmp_path / 'a.svg')[0]
+    assert (tmp_path / 'a.svg').exists() and 'nan' not in said

@@ -21,6 +21,7 @@ import numpy as np
 from rbd_ros import load_urdf
 from rbd_ros.control.kernels.barriers import Barrier, guard
 from rbd_ros.control.laws.notices import notices
+from rbd_ros.control.monitors.monitors import fill_monitors, MonitorParameters, MotionWatch
 from rbd_ros.control.parameters.settings import Settings
 from rbd_ros.control.parameters.table import defaults
 from rbd_ros.control.robot import make_robot
@@ -58,3 +59,17 @@ def test_zones_never_meet():
                           np.full(n, np.inf), np.full(n, 10.0), np.full(n, 100.0))
         torque = guard(middle, np.zeros(n), np.ones(n), np.full(n, 3.0), barrier)
         np.testing.assert_array_equal(torque, 3.0)
+
+
+def test_the_watch_of_a_start_knows_the_same_zones():
+    """Where a barrier pushes a joint as it starts, its motion inside is wanted."""
+    settings = settings_of('mimic_gripper.urdf')
+    model, margins = settings.robot.model, settings.barrier_margins
+    lower, upper = (np.array(settings.robot.pick(x)) for x in (model.lower, model.upper))
+    sizes = {'n': len(lower), 'm': len(lower)}
+    watch, bounds = MotionWatch(sizes).plain(), MonitorParameters(sizes).plain()
+    fill_monitors(bounds, settings.given)
+    for q, pushed in ((lower + 0.9 * margins, 1.0), (lower + 1.1 * margins, 0.0),
+                      (upper - 1.1 * margins, 0.0), (upper - 0.9 * margins, -1.0)):
+        watch.arm(bounds, 0.0, q, np.zeros_like(q))
+        np.testing.assert_array_equal(watch.pushed, pushed)

@@ -311,3 +311,16 @@ def test_other_messages_are_measured_alike():
     age = StreamAge(0.5, 1, 0.0)
     assert not any(age.is_fresh(3.0 + 0.1 * k, 0, 100_000_000 * (k + 1)) for k in range(9))
     assert 'stamps fall behind reception' in age.reason
+
+
+def test_why_a_stream_is_checked_anew():
+    """Silence is a gap of so many seconds; messages that could not be used are what they were."""
+    age = StreamAge(0.5, 1, 0.0)
+    assert not age.is_fresh(1.0, 1, 0) and age.is_fresh(1.1, 1, 100_000_000)
+    assert not age.is_fresh(3.1, 3, 100_000_000)
+    assert age.reason == ArrivalWord.GAP.text('', 2.0, 0.0)
+    assert age.is_fresh(3.2, 3, 200_000_000)
+    assert not age.is_fresh(3.6, 3, 50_000_000) and not age.is_fresh(3.61, 3, 60_000_000)
+    before = age.reason
+    assert before != '' and not age.is_fresh(3.8, 3, 800_000_000)  # the last that was used: 3.2
+    assert age.reason == before

@@ -81,6 +81,18 @@ def test_observer_takes_means_of_the_period():
         share * 2.0 * 0.5 / dt, rel=1e-12)
 
 
+def test_joints_have_lags_of_their_own():
+    """Joints side by side are observed as each is alone, with equal bandwidths and with others."""
+    gains, external, dt = np.array([20.0, 20.0, 5.0, 80.0, 20.0]), np.arange(1.0, 6.0), 0.01
+    sizes = {'n': 5, 'm': 5}
+    x, kernel = Momentum(sizes), MomentumKernel.idle(lambda: 0, sizes)
+    kernel.H[:] = np.eye(5)
+    for k in range(2):
+        kernel.qd[:] = k * dt * external
+        x.update(kernel, np.zeros(5), dt, gains, np.zeros(5), 0.0)
+    assert x.torque == pytest.approx(external * (1.0 - np.exp(-gains * dt)), rel=1e-12)
+
+
 def torque_at(t):
     """Return the whole torque that the prescribed swing needs at a time."""
     q, qd, qdd = math.sin(3 * t), 3 * math.cos(3 * t), -9 * math.sin(3 * t)

@@ -25,6 +25,7 @@ a few simulations take longer than hundreds of checks. Files that take more than
 from __future__ import annotations
 
 from collections import Counter
+from pathlib import Path
 import random
 
 import pytest
@@ -61,10 +62,10 @@ def shuffle(items: list[pytest.Item], seed: str) -> None:
 
     :param seed: the same one gives the same order, in each worker.
     """
-    chance, places = random.Random(seed), {}
-    for item in items:
-        group = item.getparent(pytest.Class) or item
-        for node in (item.path, group):
-            places.setdefault(node, chance.random())
-    items.sort(key=lambda item: (places[item.path], str(item.path),
-                                 places[item.getparent(pytest.Class) or item]))
+    def place(node: pytest.Item | pytest.Class | Path) -> float:
+        # of its name, not of when it was found: workers look for tests in different orders
+        name = str(node) if isinstance(node, Path) else node.nodeid
+        return random.Random(f'{seed} {name}').random()
+
+    items.sort(key=lambda item: (
+        place(item.path), str(item.path), place(item.getparent(pytest.Class) or item)))

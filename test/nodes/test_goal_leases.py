@@ -30,7 +30,7 @@ from node_rig import Goal, JOINTS, START
 import numpy as np
 import pytest
 from rbd_ros.control.step.progress import Progress
-from rbd_ros.nodes.controller.goal_leases import GoalLeases
+from rbd_ros.nodes.controller.goal_feedback import GoalLeases
 from rbd_ros.nodes.goal_signs import ClientSigns
 from trajectory_msgs.msg import JointTrajectoryPoint
 
@@ -94,6 +94,22 @@ def test_clients_that_have_promised_nothing():
     leases.tell(key, Time(sec=1), 1.0)
     assert not leases.is_silent(progress, 9.0, 1.0, all_clients=False)
     assert leases.is_silent(progress, 9.0, 1.0, all_clients=True)
+
+
+def test_what_was_sent_for_another_goal_needs_no_answer():
+    """The goal after one whose client was silent is not ended before its own first feedback."""
+    leases, progress = GoalLeases(), Progress({'n': 1})
+    sign = GoalInfo()
+    sign.goal_id.uuid = np.frombuffer(bytes(range(16)), np.uint8)
+    leases.take(sign)
+    leases.tell(bytes(range(16)), Time(sec=1), 1.0)
+    progress.number = 1.0
+    assert leases.is_silent(progress, 9.0, 1.0, all_clients=False)
+    progress.number = 2.0
+    for now in (9.1, 9.2, 99.0):
+        assert not leases.is_silent(progress, now, 1.0, all_clients=False)
+    leases.tell(b'of somebody else', Time(sec=99), 99.0)
+    assert not leases.is_silent(progress, 199.0, 1.0, all_clients=False)
 
 
 @pytest.fixture

@@ -112,9 +112,10 @@ def test_rights_are_those_that_the_parameters_ask_for(
 
 
 def test_image(image: list[tuple[str, str]]) -> None:
-    """It runs as a user, leaves no lists of apt behind and copies what there is."""
+    """It runs as a user, leaves no lists of apt behind, and its base may be named by a digest."""
     words = [word for word, _ in image]
-    assert words[0] == 'FROM' and set(words) <= {
+    assert image[0][0] == 'ARG' and image[1] == ('FROM', f'${{{image[0][1].partition("=")[0]}}}')
+    assert set(words[1:]) <= {
         'FROM', 'RUN', 'USER', 'WORKDIR', 'COPY', 'STOPSIGNAL', 'ENTRYPOINT', 'CMD'}
     assert dict(image)['USER'] == 'ubuntu'
     for word, rest in image:

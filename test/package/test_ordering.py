@@ -20,6 +20,7 @@ from pathlib import Path
 import subprocess
 import sys
 
+import pytest
 from rbd_env.pace import patient
 
 CONFTEST = """
@@ -53,7 +54,7 @@ def test_files_marked_as_slow_begin(tmp_path: Path) -> None:
 APART = """
 import pathlib, sys
 sys.path.insert(0, {folder!r})
-from ordering import begin_apart, slowest_first
+from ordering import begin_apart, shuffle, slowest_first
 
 def pytest_configure(config):
     begin_apart(config)
@@ -61,22 +62,23 @@ def pytest_configure(config):
         pathlib.Path(config.workerinput['workerid']).write_text(config.args[0])
 
 def pytest_collection_modifyitems(items):
-    slowest_first(items)
+    {order}
 """
 
 
-def test_workers_begin_apart(tmp_path: Path) -> None:
+@pytest.mark.parametrize('order', ['slowest_first(items)', 'shuffle(items, "3")'])
+def test_workers_begin_apart(tmp_path: Path, order: str) -> None:
     """Each begins in another room, and they agree about the tests, of which none is lost."""
     harness = Path(__file__).parents[1] / 'harness'
     for room in 'abcd':
         (tmp_path / 'test' / room).mkdir(parents=True)
-        (tmp_path / 'test' / room / f'test_{room}.py').write_text('def test_it(): pass\n')
+        (tmp_path / 'test' / room / f'test_{room}.py').write_text(MANY)
     (tmp_path / 'test' / 'test_e.py').write_text('def test_it(): pass\n')
-    (tmp_path / 'test' / 'conftest.py').write_text(APART.format(folder=str(harness)))
+    (tmp_path / 'test' / 'conftest.py').write_text(APART.format(folder=str(harness), order=order))
     (tmp_path / 'pytest.ini').write_text('[pytest]\nmarkers = slow\n')
     done = subprocess.run(
         [sys.executable, '-m', 'pytest', '-n', '2', 'test', '--ignore', 'test/d',
          '-p', 'no:cacheprovider', '-p', 'no:launch_testing', '-p', 'no:launch_ros'],
         cwd=tmp_path, capture_output=True, text=True, timeout=patient(120), check=False)
-    assert '4 passed' in done.stdout, done.stdout
+    assert '10 passed' in done.stdout, done.stdout
     assert [(tmp_path / f'gw{k}').read_text() for k in range(2)] == ['test/a', 'test/c']

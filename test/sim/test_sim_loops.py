@@ -255,7 +255,8 @@ def test_passive_joints_keep_brakes_that_the_robot_needs(four_bar):
     made.place(rigged('four_bar')[1])
     nothing = np.zeros(made.model.nv, dtype=bool)
     assert not made.is_held_by(nothing)
-    assert made.is_held_by(np.arange(made.model.nv) == 0)
+    assert made.is_held_by(np.arange(made.model.nv) == 0) and made.is_held_by(True)
+    assert not made.is_held_by(False) and made.is_held_by([True] * made.model.nv)
     assert not SimulatedRobot(dynamics.model.spanning_tree).is_held_by(nothing)
 
 

@@ -49,6 +49,7 @@ class Leases(Record):
     promises: float = field('', '', 'how many there were, ever')
     told: float = field('', '', 'feedbacks that were sent, ever')
     answered: float = field('', '', 'how many of them need no answer any more')
+    number: float = field('', '', 'of the goal that was judged last')
     key: Vector = field('4', '', 'goal that is meant now')
     active: Vector = field('4', '', 'goal of the feedbacks')
     known: Matrix = field(f'{_MOST} 4', '', 'goals of the promises')
@@ -93,8 +94,10 @@ def judge_lease(leases: Leases, progress: Progress) -> None:
     :param leases: says so.
     :param progress: of the goal; while it rests nothing needs an answer.
     """
-    if progress.number == 0.0 or progress.rests:
+    another = leases.number > 0.0 and progress.number != leases.number
+    if progress.number == 0.0 or progress.rests or another:  # those were of the one before
         leases.answered = leases.told
+    leases.number = progress.number
     waits = leases.answered < leases.told and (leases.promised or leases.all_clients)
     since = leases.sent[slot_of(leases.answered, _FEEDBACKS), 2]
     leases.silent = waits and leases.steady - since > leases.most

@@ -43,8 +43,7 @@ from rbd_ros.control.step.progress import note_progress, Progress
 from rbd_ros.errors import RbdError
 from rbd_ros.nodes.callback_guard import DEEP, last_line
 from rbd_ros.nodes.controller.bounded_topics import BoundedInput
-from rbd_ros.nodes.controller.goal_feedback import GoalFeedback
-from rbd_ros.nodes.controller.goal_leases import GoalLeases
+from rbd_ros.nodes.controller.goal_feedback import GoalFeedback, GoalLeases
 from rbd_ros.nodes.controller.goal_server import end_goal, GoalServer
 from rbd_ros.nodes.controller.inputs import knots_of, start_time
 from rbd_ros.nodes.controller.loop_node import LoopNode

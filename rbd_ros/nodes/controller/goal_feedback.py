@@ -13,7 +13,7 @@
 # limitations under the License.
 
 """
-Feedback of the action ~/follow_joint_trajectory.
+Feedback of the action ~/follow_joint_trajectory, and leases: whoever does not answer it has gone.
 
 The control thread copies reference and state on request; the message is made and published in
 the thread of the action, so that it takes no time from the control thread.
@@ -25,10 +25,12 @@ from collections.abc import Callable, Hashable, Mapping
 import time
 from typing import TYPE_CHECKING
 
+from action_msgs.msg import GoalInfo
 from builtin_interfaces.msg import Time
 from control_msgs.action import FollowJointTrajectory
 import numpy as np
 import numpy.typing as npt
+from rbd_ros.control.step.leases import judge_lease, Leases, note_feedback, take_sign
 from rbd_ros.control.step.progress import note_progress, Progress
 from rclpy.action.server import ServerGoalHandle
 from rclpy.node import Node
@@ -38,11 +40,61 @@ if TYPE_CHECKING:
     from rbd_ros.control.controller import Controller
     from rbd_ros.nodes.controller.path_planner import PathPlanner
 
-__all__ = ['GoalFeedback']
+__all__ = ['GoalFeedback', 'GoalLeases']
 
 Array = npt.NDArray[np.float64]
 
 _PERIOD = 0.1  # s between two messages
+
+
+class GoalLeases:
+    """Know which client is silent."""
+
+    def __init__(self) -> None:
+        """Begin with no goal."""
+        self._leases = Leases({}).plain()
+
+    def take(self, message: GoalInfo) -> None:
+        """
+        Take a sign of life.
+
+        :param message: goal, and stamp of the feedback that it answers.
+        """
+        self._mean(bytes(message.goal_id.uuid), message.stamp)
+        take_sign(self._leases)
+
+    def tell(self, key: Hashable, stamp: Time, steady: float) -> None:
+        """
+        Notice that feedback was sent.
+
+        :param key: of the goal.
+        :param stamp: of the message.
+        :param steady: steady time, s.
+        """
+        assert isinstance(key, bytes), 'keys of goals are their numbers in the action'
+        self._mean(key, stamp)
+        self._leases.steady = steady
+        note_feedback(self._leases)
+
+    def is_silent(self, progress: Progress, steady: float, most: float, *,
+                  all_clients: bool) -> bool:
+        """
+        Return whether the client of the active goal has been silent for too long.
+
+        :param progress: of that goal.
+        :param steady: steady time, s.
+        :param most: s.
+        :param all_clients: whether it counts for those that have promised nothing, too.
+        """
+        leases = self._leases
+        leases.steady, leases.most, leases.all_clients = steady, most, all_clients
+        judge_lease(leases, progress)
+        return leases.silent
+
+    def _mean(self, key: bytes, stamp: Time) -> None:
+        """Say which goal and stamp are meant."""
+        self._leases.key[:] = np.frombuffer(key, np.uint32)
+        self._leases.stamp_s, self._leases.stamp_ns = stamp.sec, stamp.nanosec
 
 
 class GoalFeedback:

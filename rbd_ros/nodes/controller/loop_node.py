@@ -46,7 +46,7 @@ from rbd_ros.machine.software import check_machine_code
 from rbd_ros.nodes.callback_guard import Guard, GuardedNode, last_line
 from rbd_ros.nodes.controller.attendant import Attendant
 from rbd_ros.nodes.controller.bounded_services import NO_TYPE_DESCRIPTIONS
-from rbd_ros.nodes.controller.loop_answers import ask_loop
+from rbd_ros.nodes.controller.loop_services import ask_loop
 from rbd_ros.nodes.controller.statistics import LoopStatistics
 from rclpy.clock import Clock
 from rclpy.clock_type import ClockType

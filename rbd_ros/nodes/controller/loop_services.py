@@ -18,10 +18,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, TYPE_CHECKING
+import threading
+from typing import Any, NamedTuple, TYPE_CHECKING
 
+from rbd_ros.control.interface.words import SessionWord
 from rbd_ros.nodes.controller.bounded_services import BoundedService
-from rbd_ros.nodes.controller.loop_answers import ask_loop
 from rbd_ros.nodes.controller.responses import Responder
 from std_srvs.srv import SetBool, Trigger
 
@@ -29,7 +30,44 @@ if TYPE_CHECKING:
     from rbd_ros.control.controller import Controller
     from rclpy.node import Node
 
-__all__ = ['LoopService', 'Offer', 'offered_services', 'PAUSE', 'TARE']
+__all__ = ['ask_loop', 'LoopService', 'Offer', 'offered_services', 'PAUSE', 'Reply', 'TARE']
+
+#: s that the control loop may take to answer
+_LIMIT = 2.0
+
+
+class Reply(NamedTuple):
+    """What a service answers."""
+
+    success: bool
+    message: str
+
+
+def ask_loop(controller: Controller, ask: Callable[[float, float], str]) -> Reply:
+    """
+    Have something done in the control thread and wait for it.
+
+    :param controller: of the configured robot.
+    :param ask: gets control and steady time, and returns the reason of a refusal, or nothing.
+    """
+    done, late = threading.Event(), threading.Event()
+    reply = [Reply(False, SessionWord.NO_ANSWER.text(a=_LIMIT))]
+
+    def request(now: float, steady: float) -> None:
+        if late.is_set():
+            return
+        try:
+            refused = ask(now, steady)
+            reply[0] = Reply(not refused, refused or controller.answer)
+        except Exception as error:
+            reply[0] = Reply(False, repr(error))
+            raise
+        finally:
+            done.set()
+    controller.post(request)
+    if not done.wait(_LIMIT):
+        late.set()  # what was said to fail must not happen later
+    return reply[0]
 
 
 @dataclass(frozen=True)

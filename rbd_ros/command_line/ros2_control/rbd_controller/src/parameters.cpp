@@ -30,6 +30,7 @@ rclcpp::ParameterValue value_of(const rbd_parameter & row)
 {
   const std::vector<double> numbers(row.numbers, row.numbers + (row.numbers ? row.count : 0));
   std::vector<std::int64_t> integers;
+  integers.reserve(numbers.size());
   for (const double each : numbers) {
     integers.push_back(static_cast<std::int64_t>(each));
   }

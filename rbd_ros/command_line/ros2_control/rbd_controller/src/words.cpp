@@ -49,9 +49,9 @@ std::string number_in(const std::string & place, const double * numbers)
     return place.substr(at + 1, place.find('|', at + 1) - at - 1);
   }
   if (place[1] == '+') {
-    value += std::atof(place.c_str() + 2);
+    value += std::strtod(place.c_str() + 2, nullptr);
   } else if (place[1] == '*') {
-    value *= std::atof(place.c_str() + 2);
+    value *= std::strtod(place.c_str() + 2, nullptr);
   }
   const auto colon = place.find(':');
   const std::string format =
