@@ -35,7 +35,7 @@ from rbd_ros.errors import SingularError
 from rbd_ros.model.model import Model
 from rbd_ros.model.urdf.loader import SNAP_ANGLE
 from rbd_ros.peers.deviation import (
-    ACCELERATION, FORCE, INERTIA, judge, judge_solution, MOBILITY, Peer, PLAIN,
+    ACCELERATION, comparable, FORCE, INERTIA, judge, judge_solution, LIMIT, MOBILITY, Peer, PLAIN,
     residual_of_inverse, residual_of_motion, Units, Verdict, worst)
 
 
@@ -161,6 +161,8 @@ def _compare_one(
     if batch:
         found.append(np.asarray(ask(*inputs, *tail, **options)))
     theirs = np.array([answer(*row, *tail) for row in zip(*inputs)])
+    if not all(comparable(ours, theirs) for ours in found):
+        return Verdict(np.inf, LIMIT)
     if not quantity.solved:
         return worst([judge(ours, theirs, quantity.kind, units) for ours in found])
     return worst([judge_solution(ours, theirs, quantity.kind, units,
@@ -172,9 +174,6 @@ def _residual(
     quantity: Quantity, ours: Array, states: States, units: Units,
     peer: Peer,
 ) -> tuple[Array, Array]:
-    shape = units.H.shape if quantity.kind == MOBILITY else units.H.shape[:2]
-    if ours.shape != shape or not np.isfinite(ours).all():
-        return np.array([np.inf]), np.ones(1)
     if quantity.kind == MOBILITY:
         return residual_of_inverse(ours, units)
     f_ext = states.f_ext if 'f_ext' in quantity.inputs else None

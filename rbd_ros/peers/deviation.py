@@ -130,9 +130,7 @@ def relative_error(ours: Array, theirs: Array) -> float:
 
 
 def judge(ours: Array, theirs: Array, kind: str, units: Units | None) -> Verdict:
-    """Return the verdict on a quantity that is not solved for."""
-    if not comparable(ours, theirs):
-        return Verdict(np.inf, LIMIT)
+    """Return the verdict on a quantity that is not solved for, of arrays that are comparable."""
     if units is not None:
         ours, theirs = units.scale(ours, kind), units.scale(theirs, kind)
     return Verdict(relative_error(ours, theirs), LIMIT)
@@ -156,9 +154,11 @@ def judge_solution(
     """
     Return the verdict on a quantity that is solved for, from its backward and forward errors.
 
+    The arrays are comparable.
+
     :param residual: residual of the equation and size of its terms, in units of energy.
     """
-    if not (comparable(ours, theirs) and np.isfinite(residual[0]).all()):
+    if not np.isfinite(residual[0]).all():
         return Verdict(np.inf, BACKWARD_LIMIT)
     backward = Verdict(float(np.max(residual[0] / residual[1])), BACKWARD_LIMIT)
     forward = Verdict(energy_error(ours, theirs, units, kind), LIMIT)

@@ -141,6 +141,16 @@ def test_it_has_to_be_allowed(names, reason):
         assert read_points(names, NAMES, *points, partial=True).held.tolist() == [0.0, 1.0]
 
 
+@pytest.mark.parametrize('field, what', enumerate(('positions', 'velocities', 'accelerations'), 1))
+def test_rows_that_are_not_a_number_for_each_joint(field, what):
+    """It is said of which, and of the point where one is missing."""
+    for row, reason in (([0.1], f'point 1 has 1 {what},'), ([0.1, np.nan], f'{what} are not all')):
+        points = [[1.0, 2.0], *(np.zeros((2, 2)).tolist() for _ in range(3))]
+        points[field][1] = row
+        with pytest.raises(GoalError, match=reason):
+            read_points(NAMES, NAMES, *points)
+
+
 def test_arm_holds_its_reference_and_not_where_it_is_measured():
     """Six joints of an arm that somebody pushes keep their reference, bit by bit, in motion."""
     arm = Arm(mode='computed_torque', ramp_time=0.02, period=0.002,

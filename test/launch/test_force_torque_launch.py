@@ -130,6 +130,9 @@ class TestForceTorque(unittest.TestCase):
         self.assertFalse(client.transition(rig.ACTIVATE))
         client.wait_text('log', 'no fresh reading of the force-torque sensor on '
                          '/controller/force_torque (publishers: 1)', begin, 10.0)
+        client.put_down()
+        client.must_set({'activation_timeout': 30.0})  # of a busy machine
+        self.assertTrue(client.transition(rig.CONFIGURE), client.last('log'))
         with client.repeating(0.005, self.read):
             self.assertTrue(client.transition(rig.ACTIVATE), client.last('log'))
             client.wait_running()

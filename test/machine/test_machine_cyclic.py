@@ -16,9 +16,11 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 import ctypes
 from itertools import product
 import math
+import os
 import random
 import threading
 import time
@@ -32,6 +34,7 @@ from rbd_ros.machine import cyclic
 from rbd_ros.machine.cyclic import Clock, cycle, run_cycles
 from rbd_ros.machine.findings import Verdict
 from rbd_ros.machine.lateness import ENOUGH, histogram, judge_rate, LOST, Spread, spread_of
+from rbd_ros.machine.requests import request_cores
 
 CALL = ctypes.CFUNCTYPE(ctypes.c_int, *[ctypes.c_int64] * 4)
 
@@ -141,6 +144,20 @@ def test_cores_and_priorities_that_are_refused(monkeypatch: pytest.MonkeyPatch) 
     assert len(found.late) == 20 and found.refused == {
         'priority': 'Operation not permitted',
         'cores': 'core 4095 is not there, or not for this process'}
+
+
+def test_a_thread_stays_where_it_was_or_goes_to_all_cores_that_are_asked_for() -> None:
+    """A core that is not there changes nothing, for the thread alone that asks."""
+    def ask() -> None:
+        for core in before:
+            assert request_cores([core]) == '' and os.sched_getaffinity(0) == {core}
+            assert request_cores([*before, 4095]).startswith('core 4095 is not there')
+            assert os.sched_getaffinity(0) == {core}
+        assert request_cores([*before]) == '' and os.sched_getaffinity(0) == before
+    before = os.sched_getaffinity(0)
+    with ThreadPoolExecutor(1) as thread:
+        thread.submit(ask).result()
+    assert os.sched_getaffinity(0) == before
 
 
 def test_without_machine_code(monkeypatch: pytest.MonkeyPatch) -> None:

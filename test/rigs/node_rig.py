@@ -482,8 +482,8 @@ class NodeRig:
         """
         self.push = np.zeros(7)
         if self.said('state') == 'running' and self.lifecycle == 'active' and not self.stuck:
-            # One that stops at once looks as if its sensors were frozen.
-            self.must_set(mode='gravity_compensation')
+            # One that stops at once looks as if its sensors were frozen; a free one never rests.
+            self.must_set(mode='gravity_compensation', free_damping=[5.0])
             self.run_until(lambda: np.abs(self.qd).max() < 5e-3, 'rest')
         self.block()
         if self.said('state') == 'braking':

@@ -52,6 +52,7 @@ def test_planar_operations_are_rows_of_the_spatial_ones(sample):
     assert_close(array(u.cross(f)), crf6(array(u.spatial()))[PLANE] @ array(f))
     assert_close(array(inertia), array(inertia.spatial())[PLANE])
     assert_close(array(inertia @ v), array(inertia) @ array(v))
+    assert_close(array(inertia.spatial() @ v.spatial()), array((inertia @ v).spatial()))
     M = array(X)
     assert_close(array(X @ inertia), np.linalg.inv(M).T @ array(inertia) @ np.linalg.inv(M))
     assert_close(array(X.inverse()), np.linalg.inv(M))

@@ -25,7 +25,6 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 from rbd_ros import Dynamics, load_urdf, RbdError
-from rbd_ros.control.parameters.table import defaults
 from rbd_ros.teaching.demonstration import shown_points
 from rbd_ros.teaching.lesson import Lesson, Point
 from rbd_ros.teaching.lesson_file import (
@@ -120,12 +119,6 @@ def test_a_loop_closes(seed: int) -> None:
     assert (steps <= np.outer(np.diff(fine.t), BOUNDS.speed) * (1.0 + 1e-6) + 1e-9).all()
     assert (np.abs(way.qd) <= 0.2501 * BOUNDS.speed).all()
     assert approach(ROBOT, cycle.q[0], cycle, BOUNDS) is None
-
-
-def test_full_speed_is_what_the_controller_takes() -> None:
-    """Where nobody sets reference.velocity."""
-    np.testing.assert_allclose(
-        BOUNDS.speed, defaults()['barrier.velocity'] * np.array(MODEL.velocity_limit), rtol=1e-12)
 
 
 @pytest.mark.parametrize('bound', [LOW - 0.02, HIGH + 0.02], ids=['lower', 'upper'])
