@@ -52,8 +52,17 @@ def nearest_file(path: str, kinds: tuple[str, ...] = ()) -> str:
     return nearest(file.name, names) or f'; {file.parent} has none like it'
 
 
+LONGEST = 4000  # characters of a message: what it quotes of a file may be as long as the file
+
+
 class RbdError(Exception):
     """Root of all errors of this package."""
+
+    def __str__(self) -> str:
+        """Return the message, of a very long one its two ends."""
+        text = super().__str__()
+        half = LONGEST // 2
+        return text if len(text) <= LONGEST else f'{text[:half]} [...] {text[-half:]}'
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle message and attributes: an error may have other arguments than its message."""

@@ -29,7 +29,8 @@ from rbd_ros.control.interface.sentences import JointName
 from rbd_ros.control.modes import all_modes, Mode
 from rbd_ros.control.throttle import short_list
 from rbd_ros.dynamics.robot import Dynamics
-from rbd_ros.dynamics.uncompiled import jacobian, mass_matrix
+from rbd_ros.dynamics.uncompiled import (
+    inverse_dynamics_derivatives, jacobian, mass_matrix)
 from rbd_ros.errors import LoopError, ModelError, UnknownName
 from rbd_ros.model.model import Model
 from rbd_ros.model.positions import neutral
@@ -100,6 +101,28 @@ class Robot:
             return _together([np.linalg.inv(H) for H in self.sampled])
         except np.linalg.LinAlgError:  # a joint that moves nothing
             return (0.0,) * len(self.index)
+
+    @cached_property
+    def weight_time(self) -> float:
+        """
+        Time in s by which positions are late when the weight of the robot can't be held any more.
+
+        What stands upright falls as x'' = k x, with the stiffness of gravity over the inertia that
+        feels it. A position that has moved on for T by its velocity is wrong by x'' T^2 / 2, and
+        so is the weight that is held: from k T^2 = 2 on nothing is left of the inertia. The
+        largest k at any of the same poses counts, whatever its sign: gravity may turn. Infinite
+        for closed loops, where positions are not moved on.
+        """
+        if self.model.loops:
+            return math.inf
+        still, index = np.zeros(self.model.nv), np.ix_(self.index, self.index)
+        try:
+            most = max(np.abs(np.linalg.eigvals(np.linalg.solve(H, inverse_dynamics_derivatives(
+                self.model, q, still, still).dtau_dq[index]))).max()
+                for H, q in zip(self.sampled, self._poses(), strict=True))
+        except np.linalg.LinAlgError:  # a joint that moves nothing
+            return math.inf
+        return math.sqrt(2.0 / most) if most > 0.0 else math.inf
 
     @cached_property
     def usual_inertia(self) -> tuple[float, ...]:

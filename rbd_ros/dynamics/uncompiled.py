@@ -29,6 +29,7 @@ from numpy.typing import ArrayLike
 
 from rbd_ros.algorithms.handles.opspace import Handle
 from rbd_ros.compiler import Array
+from rbd_ros.dynamics.families.derivatives.methods import InverseDynamicsDerivatives
 from rbd_ros.dynamics.families.handles.results import OperationalSpace
 from rbd_ros.dynamics.families.hybrid import HybridDynamics
 from rbd_ros.dynamics.robot import Dynamics
@@ -82,6 +83,13 @@ def bias(
 def mass_matrix(model: Model, q: ArrayLike) -> Array:
     """Return H(q); see :meth:`Dynamics.mass_matrix`."""
     return _robot(model).mass_matrix(q)
+
+
+def inverse_dynamics_derivatives(
+    model: Model, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike,
+) -> InverseDynamicsDerivatives:
+    """Return how tau changes; see :meth:`Dynamics.inverse_dynamics_derivatives`."""
+    return _robot(model).inverse_dynamics_derivatives(q, qd, qdd)
 
 
 def forward_dynamics(

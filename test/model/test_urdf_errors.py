@@ -449,3 +449,12 @@ def test_forty_megabytes_are_refused(tmp_path):
     path.write_bytes(b'<' + b' ' * 40_000_000)
     with pytest.raises(ModelError, match=f'"{path}" ' + words):
         load_urdf(path)
+
+
+def test_a_long_word_of_a_file_makes_no_long_message():
+    """It names the joint, and what is wrong; a page and a log can show it."""
+    with pytest.raises(ModelError, match='^joint "j"') as caught:
+        load_urdf(pair(limit=f'<limit lower="{"1" * 1_000_000}x" upper="1" effort="1"'
+                             ' velocity="1"/>', kind='revolute'))
+    assert str(caught.value).endswith('is not a list of numbers')
+    assert len(str(caught.value)) < 5000

@@ -111,6 +111,10 @@ INTENDED: dict[int, str] = {
     **dict.fromkeys((41, 99, 103, 110, 134),
                     'late states: each spring has the pace of its own inertia, a hold is soft for '
                     'as long as a law, and loads are observed between measurements'),
+    **dict.fromkeys((1, 9, 21, 27, 28, 34, 38, 42, 48, 50, 51, 56, 57, 65, 76, 79, 85, 87, 93, 97,
+                     100, 101, 104, 107, 108, 119, 120, 124),
+                    'with a delay, or without velocities, g(q) is that of where the robot is when '
+                    'its torque acts, and the spring of a barrier is as soft as its damper asks'),
     146: 'a joint that lags behind is not accused while the robot is pushed; then its sensor is'}
 
 #: differences of such a seed at most, of some thousand events, but for causes that remain latched

@@ -326,6 +326,11 @@ class LoadWord(Saying):
                       'need {a:.4g} {effort}, its limit is {b:.4g} {effort}')
     NO_ORIENTATION = 471, 'the IMU reports that it has no orientation'
     BAD_QUATERNION = 472, 'its quaternion has length {a:.4g}, not 1'
+    TOO_LATE = (
+        473, 'a delay of {a*1000:.3g} ms is too long for this robot: at some poses its weight '
+             'moves it faster than torques that answer so late can hold it, whatever the gains '
+             'are. Below {b*1000:.3g} ms it can be held; give rotor_inertia if the motors have '
+             'rotors that the description leaves out, or bring states and torques through faster')
     LOOP_OPEN = (480, 'loop joint "{loop}" is open by {a:.3g} (rad or m), loop_tolerance {b:g} '
                       f'(rad or m): {_LOOP_ADVICE}, or lengths of the description?')
     LOOP_LOST = (

@@ -33,7 +33,7 @@ from rbd_ros.compiler.records import field, Record
 from rbd_ros.control.interface.events import NEVER, NOBODY, NONE, Result, tell
 from rbd_ros.control.interface.words import LoadWord
 from rbd_ros.control.joint_states.timeliness import AGREES
-from rbd_ros.control.parameters.given import Inputs
+from rbd_ros.control.parameters.given import Inputs, weight_delay
 
 __all__ = ['DAMPED', 'Design', 'design', 'DesignLimits', 'fill_design', 'follow_lateness',
            'note_delay', 'note_filter', 'redesign', 'restart_design', 'UNSAID']
@@ -64,6 +64,15 @@ _OBSERVED = 0.6
 
 #: the same for the brake, which extrapolates velocities by the delay
 _BRAKED = 0.45
+
+#: rate of both dampers of a hold times their delay, for what its weight leaves of an inertia; the
+#: share of their usual rates that they keep at least
+_TOGETHER, _LEAST = 1.25, 0.1
+
+#: largest stiffness of a barrier times the delay of its loop over its damping: a spring that
+#: answers later than damping over stiffness gives more than its damper takes, whatever it pushes;
+#: before a quarter of its depth, where the damper has no more than that share
+_SOFT = 0.25
 
 #: share of the product of its stiffness and damping that the integral of a soft hold may have
 _INTEGRAL = 0.25
@@ -97,6 +106,7 @@ class Design(Record):
     ahead: float = field('', 's', 'by which stops and holds extrapolate positions; 0: they do not')
     free_damping: Vector = field('n', 'N.m.s/rad or N.s/m', 'damping of a robot that is guided')
     brake_damping: Vector = field('n', 'N.m.s/rad or N.s/m', 'damping of a stop')
+    barrier_stiffness: Vector = field('n', 'N.m/rad or N/m', 'stiffness before a joint limit')
     barrier_damping: Vector = field('n', 'N.m.s/rad or N.s/m', 'damping before a joint limit')
     barrier_speed_damping: Vector = field('n', 'N.m.s/rad or N.s/m',
                                           'damping before a velocity limit')
@@ -113,6 +123,7 @@ class DesignLimits(Record):
     nominal_rate: float = field('', 'Hz', 'of the joint states', 1.0)
     velocity_filter: float = field('', 's', 'time constant of differenced velocities')
     brake_rate: float = field('', '1/s', 'at which a stop lets velocities decay')
+    weight_delay: float = field('', 's', 'with which its weight can no longer be held', NONE)
     closed_loops: float = field('', '', '1 for a robot with closed loops: what is extrapolated '
                                         'would not close them')
     same_clock: bool = field('', '', 'whether the clock of the stamps is known to be ours')
@@ -126,6 +137,7 @@ class DesignLimits(Record):
                                                  'stable')
     free_damping: Vector = field('n', 'N.m.s/rad or N.s/m', 'damping of a robot that is guided')
     brake_damping: Vector = field('n', 'N.m.s/rad or N.s/m', 'damping of a stop')
+    barrier_stiffness: Vector = field('n', 'N.m/rad or N/m', 'stiffness before a joint limit')
     barrier_damping: Vector = field('n', 'N.m.s/rad or N.s/m', 'damping before a joint limit')
     barrier_speed_damping: Vector = field('n', 'N.m.s/rad or N.s/m',
                                           'damping before a velocity limit')
@@ -143,6 +155,7 @@ def fill_design(p: DesignLimits, g: Inputs) -> None:
     :param g: what was given.
     """
     p.delay, p.nominal_rate = g.values.delay, g.values.nominal_rate
+    p.weight_delay = weight_delay(g)
     p.velocity_filter, p.brake_rate = g.values.velocity_filter, g.values.brake_rate
     p.closed_loops = 1.0 if g.robot.loops else 0.0
     p.same_clock = g.simulated or g.values.synchronised_stamps
@@ -150,6 +163,7 @@ def fill_design(p: DesignLimits, g: Inputs) -> None:
     p.tip_inertia[:] = g.robot.tip_inertia
     p.free_damping[:] = g.values.free_damping
     p.brake_damping[:] = g.values.brake_damping
+    p.barrier_stiffness[:] = g.values.barrier.stiffness
     p.barrier_damping[:] = g.values.barrier.damping
     p.barrier_speed_damping[:] = g.values.barrier.velocity_damping
     p.stiffness[:] = g.values.stiffness
@@ -266,7 +280,7 @@ def _make(x: Design, p: DesignLimits, delay: float, age: float) -> None:
     x.safe_rate = _known(_sampled_rate(period, max(delay, age)), x.safe_rate)
     x.fastest_damper = x.safe_rate
     if x.feedback_delay > 0.0:
-        x.fastest_damper = min(x.safe_rate, DAMPED / x.feedback_delay)
+        x.fastest_damper = min(x.safe_rate, _felt(x, p) * DAMPED / x.feedback_delay)
     rate = min(p.brake_rate, _BRAKED / x.answer_time if x.answer_time > 0.0 else p.brake_rate)
     x.brake_rate = _known(min(rate, x.safe_rate), x.brake_rate)
     for j in range(len(x.free_damping)):
@@ -318,6 +332,17 @@ def _pace(x: Design, p: DesignLimits, time: float) -> float:
     return pace if 0.0 <= pace < 1.0 else 1.0
 
 
+def _felt(x: Design, p: DesignLimits) -> float:
+    """
+    Return the share of its usual rates that dampers of a hold may have, for what weight leaves.
+
+    What is held of the weight is wrong as the square of the delay, see ``Robot.weight_time``: an
+    arm that stands upright feels lighter, and is damped more.
+    """
+    lighter = 1.0 - (x.delay / p.weight_delay) * (x.delay / p.weight_delay)
+    return min(max(_TOGETHER / (2.0 * DAMPED) * lighter, _LEAST), 1.0)
+
+
 def _sampled_rate(period: float, late: float) -> float:
     """Return the rate in 1/s at which a damper in a sampled loop may let a velocity decay."""
     most = 2.0 / period
@@ -334,6 +359,10 @@ def _design_joint(x: Design, p: DesignLimits, j: int) -> None:
     x.barrier_damping[j] = _known(min(p.barrier_damping[j], most), x.barrier_damping[j])
     x.barrier_speed_damping[j] = _known(min(p.barrier_speed_damping[j], most),
                                         x.barrier_speed_damping[j])
+    most = p.barrier_stiffness[j]
+    if x.feedback_delay > 0.0:
+        most = min(most, _SOFT * x.barrier_damping[j] / x.feedback_delay)
+    x.barrier_stiffness[j] = _known(most, x.barrier_stiffness[j])
     gain = p.observer_gain[j]
     if x.feedback_delay > 0.0:
         gain = min(gain, _OBSERVED / x.feedback_delay)
@@ -347,7 +376,7 @@ def _design_hold(x: Design, p: DesignLimits) -> None:
     soft = 0
     if x.feedback_delay > 0.0 or x.recent > 0.0:
         late = max(x.recent - x.delay, 0.0) + x.answer_time
-        most = min(min(most, x.brake_rate), DAMPED / late)
+        most = min(min(most, x.brake_rate), _felt(x, p) * DAMPED / late)
         soft = 1
     if not all(p.damping <= most):
         soft = 1

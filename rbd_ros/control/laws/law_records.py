@@ -92,12 +92,11 @@ class Laws(Record):
 # -- what is chosen -------------------------------------------------------------------------------
 
 class Barriers(Record):
-    """Barriers at joint limits and velocity limits; their dampers depend on the delay."""
+    """Barriers at joint limits and velocity limits; spring and dampers depend on the delay."""
 
     lower: Vector = field('n', 'rad or m', 'joint limit')
     upper: Vector = field('n', 'rad or m', 'joint limit')
     margin: Vector = field('n', 'rad or m', 'width of the zone before a limit', 1.0)
-    stiffness: Vector = field('n', 'N.m/rad or N/m', 'of the push inside the zone')
     speed: Vector = field('n', 'rad/s or m/s', 'above which the velocity barrier acts', NONE)
     limit: Vector = field('n', 'N.m or N', 'bound of what the barriers add')
 
@@ -164,7 +163,7 @@ class Present(Record):
         :param acting: gravity, m/s^2.
         :param payload: its ten numbers.
         :param p: barriers.
-        :param design: their dampers, and by how much the state is later than was said.
+        :param design: their spring and dampers, and by how much the state is later than was said.
         """
         self.q[:] = joints.q
         self.qd[:] = joints.qd
@@ -173,7 +172,7 @@ class Present(Record):
         self.barrier[0] = p.lower
         self.barrier[1] = p.upper
         self.barrier[2] = p.margin
-        self.barrier[3] = p.stiffness
+        self.barrier[3] = design.barrier_stiffness
         self.barrier[4] = design.barrier_damping
         self.barrier[5] = p.speed
         self.barrier[6] = design.barrier_speed_damping
@@ -211,7 +210,6 @@ def fill_laws(p: LawGains, g: Inputs) -> None:
     p.barrier.lower[:] = maximum(g.robot.lower, -NONE)
     p.barrier.upper[:] = minimum(g.robot.upper, NONE)
     p.barrier.margin[:] = barrier_margins(g)
-    p.barrier.stiffness[:] = g.values.barrier.stiffness
     p.barrier.speed[:] = minimum(g.values.barrier.velocity * velocity_limits(g), NONE)
     p.barrier.limit[:] = g.values.barrier.torque * torque_limits(g)
     p.free.scale[:] = g.values.gravity_scale

@@ -27,10 +27,10 @@ from rbd_ros.control.parameters.table import PARAMETERS
 
 __all__ = ['designed', 'notices']
 
-#: dampers by parameter, as they are used
-_DAMPERS = {'free_damping': 'free_damping', 'brake_damping': 'brake_damping',
-            'barrier.damping': 'barrier_damping',
-            'barrier.velocity_damping': 'barrier_speed_damping'}
+#: dampers and springs by parameter, as they are used
+_CAPPED = {'free_damping': 'free_damping', 'brake_damping': 'brake_damping',
+           'barrier.stiffness': 'barrier_stiffness', 'barrier.damping': 'barrier_damping',
+           'barrier.velocity_damping': 'barrier_speed_damping'}
 
 #: share of the velocities after braking that is worth a notice
 _LEFT = 0.2
@@ -68,8 +68,8 @@ def notices(settings: Settings) -> list[str]:
     if narrow and _asked(settings, 'barrier.margin'):
         texts.append('barrier.margin is reduced to a tenth of the range of the joint: '
                      f'{", ".join(narrow)}')
-    for name, used in _DAMPERS.items():
-        less = [f'{joint} {b:.3g} {_damping(unit)} instead of {a:.3g} {_damping(unit)}'
+    for name, used in _CAPPED.items():
+        less = [f'{joint} {b:.3g} {_units(name, unit)} instead of {a:.3g} {_units(name, unit)}'
                 for joint, unit, a, b in zip(robot.joints, robot.units, settings.joints(name),
                                              getattr(x, used)) if b < a]
         if less and _asked(settings, name):
@@ -117,9 +117,9 @@ def _late_dampers(settings: Settings) -> list[str]:
             'springs, or rotor_inertia where the description has no rotors']
 
 
-def _damping(unit: str) -> str:
-    """Return the unit of the damping of a joint by that of its position."""
-    return f'{effort_unit(unit)}.s/{unit}'
+def _units(name: str, unit: str) -> str:
+    """Return the unit of a spring or damper of a joint by that of its position."""
+    return f'{effort_unit(unit)}{"" if "stiffness" in name else ".s"}/{unit}'
 
 
 def _late(x: Design) -> str:

@@ -42,7 +42,7 @@ __all__ = [
     'barrier_margins', 'blind_period', 'contact_coulomb', 'contact_torques', 'contact_viscous',
     'fit_springs', 'Inputs', 'loop_delay', 'mode_of', 'MODES_AT_MOST', 'motor_blind_damping',
     'motors_close_loops', 'numbers_of', 'own_place', 'reference_velocity', 'RobotNumbers', 'STRAY',
-    'torque_limits', 'torque_rates', 'velocity_limits', 'WINDOW']
+    'torque_limits', 'torque_rates', 'velocity_limits', 'weight_delay', 'WINDOW']
 
 #: modes that a robot may have
 MODES_AT_MOST = 32
@@ -63,6 +63,9 @@ WINDOW = 0.1
 #: share of the velocity by which positions and velocities may disagree: filters are late
 STRAY = 0.5
 
+#: s of delay with which each weight can be held
+_SHORT = 0.005
+
 #: s, at slow rates of the states a stop does not wait for the next one
 _BLIND_PERIOD = 0.02
 
@@ -76,6 +79,8 @@ class RobotNumbers(Record):
     loops: bool = field('', '', 'whether it has closed loops')
     solves: bool = field('', '', 'whether its passive joints are solved from the others')
     sensor: bool = field('', '', 'whether it has a force-torque sensor')
+    weight_time: float = field('', 's', 'by which positions are late when its weight cannot be '
+                                        'held any more', NONE)
     reach: float = field('', 'm', 'that no posture takes the tip beyond')
     modes: int = field('', '', 'how many modes there are')
     comply: int = field('', '', 'mode of the springs at the tip')
@@ -120,7 +125,7 @@ def numbers_of(robot: Robot) -> RobotNumbers:
     model, pick = robot.model, robot.pick
     x = RobotNumbers({'n': len(robot.joints), 'm': model.nv})
     x.loops, x.solves, x.sensor = bool(model.loops), bool(robot.assembly), bool(robot.sensor)
-    x.reach = min(robot.reach, NONE)
+    x.reach, x.weight_time = min(robot.reach, NONE), min(robot.weight_time, NONE)
     x.continuous[:], x.inertia[:] = robot.continuous, robot.damped_inertia
     x.usual_inertia[:], x.tip_inertia[:] = robot.usual_inertia, robot.tip_inertia
     x.effort[:] = [0.0 if np.isinf(limit) else limit for limit in pick(model.effort_limit)]
@@ -178,6 +183,11 @@ def loop_delay(g: Inputs, differenced: bool = False) -> float:
     """
     lag = g.values.velocity_filter if g.values.delay != 0.0 or differenced else 0.0
     return g.values.delay + lag
+
+
+def weight_delay(g: Inputs) -> float:
+    """Return the delay in s with which the weight of the robot can no longer be held."""
+    return max(g.robot.weight_time - 0.5 / g.values.nominal_rate, _SHORT)
 
 
 def mode_of(g: Inputs) -> int:

@@ -29,11 +29,12 @@ from rbd_ros.compiler.records import field, group, Record
 from rbd_ros.control.interface.events import NOBODY
 from rbd_ros.control.interface.payload import Body, judge_body
 from rbd_ros.control.interface.row import ContactReaction
+from rbd_ros.control.interface.words import LoadWord
 from rbd_ros.control.modes import LawCode
 from rbd_ros.control.parameters.force import ForceCase, judge_force
 from rbd_ros.control.parameters.gains import GainCase, judge_gains
 from rbd_ros.control.parameters.given import (
-    Inputs, loop_delay, mode_of, motors_close_loops, own_place)
+    Inputs, loop_delay, mode_of, motors_close_loops, own_place, weight_delay)
 from rbd_ros.control.parameters.gravity import GravityCase, judge_gravity
 from rbd_ros.control.parameters.springs import (
     FITTED, judge_spring, SpringCase, usual_stiffness)
@@ -164,12 +165,14 @@ def _judge_gains(x: Judgement, g: Inputs, which: int, stiffness: float, damping:
 
 def judge_robot(x: Judgement, g: Inputs) -> None:
     """
-    Find what is wrong with springs that act, and with the control of forces.
+    Find what is wrong with the delay, with springs that act, and with the control of forces.
 
     :param x: gets it.
     :param g: what was given.
     """
-    mode = mode_of(g)
+    mode, most = mode_of(g), weight_delay(g)
+    if not g.values.delay < most:
+        x.refuse(LoadWord.TOO_LATE, NOBODY, g.values.delay, most, 0.0)
     sprung = g.robot.spring[mode] >= 0.0
     if sprung and not (motors_close_loops(g) and g.robot.law[mode] == LawCode.OWN_JOINT):
         for j in range(len(g.robot.inertia)):

@@ -209,7 +209,7 @@ _SAFETY = (
     joints('barrier.margin', [0.05], 'rad or m', 1e-4, 1.0, 'Width of the zone before a joint '
            "limit, at most a tenth of the joint's range."),
     joints('barrier.stiffness', [50.0], 'N.m/rad or N/m', 0.0, 1e5,
-           'Stiffness of the push inside the zone.'),
+           'Stiffness of the push inside the zone, capped at what is stable with delay.'),
     joints('barrier.damping', [5.0], 'N.m.s/rad or N.s/m', 0.0, 1e4,
            'Damping of motion towards the limit inside the zone.'),
     scalar('barrier.velocity', 0.9, '', 0.1, 1.0,

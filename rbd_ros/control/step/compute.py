@@ -65,10 +65,12 @@ def compute(x: State, u: Event, p: Parameters, ring: Ring, k: Kernels, w: Work, 
             x.command.supervisor.returned = True
         _hold_at(x, p, k, w, x.way_back.state, u.now)
     elif what == Need.FLOAT or x.laws.law == LawCode.FREE:
+        _be_there(x, w)
         k.free(w.present, p.laws, p.laws.free, viscous=p.laws.free.guided * p.laws.viscous,
                coulomb=p.laws.free.guided * p.laws.coulomb, damping=x.design.free_damping,
                out=w.computed)
     elif x.laws.law == LawCode.DAMPING:
+        _be_there(x, w)
         k.damping(w.present, damping=x.design.brake_damping, out=w.computed)
     elif x.laws.law == LawCode.JOINT:
         _follow_joints(x, u, p, ring, k, w, y)
@@ -90,6 +92,16 @@ def _brake(x: State, u: Event, p: Parameters, k: Kernels, w: Work) -> None:
     k.stop(x.load, x.brake, p.stops, qd=x.joints.qd * share, acting=x.load.gravity,
            q=moved_on(x.joints.q, x.joints.qd, 0.5 * (1.0 + share) * x.design.ahead),
            brake_rate=rate, load=x.observer.load, damping=x.design.brake_damping, out=w.computed)
+
+
+def _be_there(x: State, w: Work) -> None:
+    """
+    Let positions move on to where the robot is when its torque acts.
+
+    Gains of a law that follows something were chosen for the delay that is given; g(q) was not.
+    """
+    if x.design.ahead != 0.0:
+        w.present.go_on(x.design.ahead - x.design.unsaid)
 
 
 # -- joints ---------------------------------------------------------------------------------------
@@ -122,8 +134,7 @@ def _hold(x: State, u: Event, p: Parameters, ring: Ring, k: Kernels, w: Work,
 def _hold_at(x: State, p: Parameters, k: Kernels, w: Work, reference: Matrix,
              now: float) -> None:
     """Hold the robot at a reference, within bounds around g(q)."""
-    if x.design.ahead != 0.0:
-        w.present.go_on(x.design.ahead - x.design.unsaid)
+    _be_there(x, w)
     x.laws.joint.prepare(p.laws.joint)
     k.joint(w.present, p.laws, x.laws.joint, reference=reference,
             stiffness=x.design.hold_stiffness, damping=x.design.hold_damping, out=w.computed)

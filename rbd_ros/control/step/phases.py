@@ -20,7 +20,9 @@ finish (fade, limits, observers). A law that is not finite falls back to braking
 
 from __future__ import annotations
 
-from rbd_ros.control.interface.events import Event, NEVER, NOBODY, NONE, Result
+from rbd_ros.control.interface.causes import Cause
+from rbd_ros.control.interface.events import accuse, Event, NEVER, NOBODY, NONE, Result
+from rbd_ros.control.interface.words import LoadWord
 from rbd_ros.control.joint_states.acceptance import repeats_nothing, stuck
 from rbd_ros.control.joint_states.arrival import is_ready
 from rbd_ros.control.joint_states.timeliness import in_time_for
@@ -118,9 +120,18 @@ def _may_start(x: State, u: Event, p: Parameters, k: Kernels, y: Result) -> bool
         return False
     passed = x.start.passes(p.start, k.stop, x.load, x.joints, p.structure, y, u.now)
     if passed:
-        passed = is_age_known(x.states.delays, p.states.ages, y)
+        passed = is_age_known(x.states.delays, p.states.ages, y) and _holds_weight(x, p, y)
         begin_at(x.command.torque, x.start.torque_known > 0.0, x.start.torque)
     return passed
+
+
+def _holds_weight(x: State, p: Parameters, y: Result) -> bool:
+    """Return whether the weight of the robot can be held with states as late as most are."""
+    if x.design.usual_delay < p.design.weight_delay:
+        return True
+    accuse(y, Cause.START_CHECK, LoadWord.TOO_LATE, NOBODY, x.design.usual_delay,
+           p.design.weight_delay, 0.0)
+    return False
 
 
 def _watch(x: State, u: Event, p: Parameters, w: Work, y: Result) -> None:
