@@ -137,6 +137,8 @@ def differences(calls: list[Call], one: Found, other: Found) -> list[str]:
         if call[0] == 'request' and call[1][0] in TARGETS:
             a, b = ([row for row in rows if row[0] not in ('answer', 'because')]
                     for rows in (a, b))
+        # the warning of a rejected reference and an event of the same call have no order
+        a, b = (sorted(rows, key=lambda row: row[0] == 'rejected') for rows in (a, b))
         if [name for name, _ in a] != [name for name, _ in b] or not all(
                 _same(x, y) for (_, x), (_, y) in zip(a, b)):
             found.append(f'call {k}: {call}\n  {a}\n  {b}')
@@ -169,18 +171,19 @@ def crowds(calls: list[Call]) -> list[float]:
 
 
 def leaves(calls: list[Call], found: Found) -> int:
-    """Return how often a driven robot was left; whoever leaves is accused, and told of that."""
-    seen, count = [(0.0,)], 0
+    """Return how often a driven robot was left; whoever leaves one is accused, and told of it."""
+    seen, count, left = [(0.0,)], 0, 0.0
     for call, rows in zip(calls, found.rows, strict=True):
         looked = [row for name, row in rows if name == 'seen']
         if call[0] == 'deactivate':
             driven = seen[-1][0] in (StateCode.RAMPING_IN, StateCode.RUNNING)
             assert driven == any(row[0] == SupervisorWord.NOT_BRAKED for _, row in rows if row)
-            count += driven
+            count, left = count + driven, seen[-1][0]
         if looked:
             seen.append(looked[0])
         if call[0] == 'prepare' and len(seen) > 1:
-            assert int(seen[-1][4]) >> Cause.DEACTIVATED & 1
+            accused = int(seen[-1][4]) >> Cause.DEACTIVATED & 1
+            assert accused or left in (StateCode.INACTIVE, StateCode.PROBING)  # nothing was sent
     return count
 
 

@@ -46,7 +46,7 @@ _FRICTION = 1.5
 
 #: rad/s or m/s above which a joint counts as moving, s of motion after which its friction is
 #: known, and which it follows
-_MOVES, _ENOUGH, _LEARNT = 0.01, 0.04, 1.0
+_MOVES, _ENOUGH, _LEARNT = 0.01, 0.02, 1.0
 
 #: share of what may be unseen that one step of a sensor without velocities may look like
 _COARSE = 0.5

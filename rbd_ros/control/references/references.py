@@ -104,7 +104,7 @@ def _is_goal(u: Event) -> bool:
 
 
 def take_reference(x: References, p: ReferenceLimits, limits: MonitorParameters, ring: Ring,
-                   u: Event, y: Result, state: int, law: int) -> bool:
+                   u: Event, y: Result, state: int, takes: bool) -> bool:
     """
     Take a new reference while the law runs; a rejected one is answered and changes nothing.
 
@@ -116,13 +116,13 @@ def take_reference(x: References, p: ReferenceLimits, limits: MonitorParameters,
         refused outside.
     :param y: gets the answer.
     :param state: of the supervisor, see ``StateCode``.
-    :param law: in force, see ``LawCode``.
+    :param takes: whether a goal is followed now.
     :returns: whether too many were rejected.
     """
     if state != StateCode.RAMPING_IN and state != StateCode.RUNNING:
         y.answer = ReferenceWord.NOT_RUNNING
         return False
-    if _is_goal(u) and not _tracks(law):
+    if _is_goal(u) and not takes:
         y.answer = ReferenceWord.OTHER_MODE
         return False
     y.answer = 0.0

@@ -24,7 +24,7 @@ from rbd_ros.control.supervisor.answers import Supervisor
 from rbd_ros.control.supervisor.due import is_working
 from rbd_ros.control.supervisor.states import StateCode
 
-__all__ = ['admit_goal', 'count_publishers', 'Gate', 'Publishers']
+__all__ = ['admit_goal', 'count_publishers', 'follows_goals', 'Gate', 'Publishers']
 
 
 class Gate(Record):
@@ -55,13 +55,18 @@ def admit_goal(gate: Gate, x: State, p: Parameters) -> None:
     gate.word, gate.a, gate.switches = 0.0, state, False
     if not is_working(x.command.supervisor):
         gate.word = _idle_word(x.command.supervisor)
-    elif not (p.takes and x.laws.tracks()):
+    elif not follows_goals(x, p):
         gate.a = x.mode
         gate.switches = p.goal_mode >= 0.0 and state == StateCode.RUNNING
         if not p.goal_mode >= 0.0:
             gate.word = ReferenceWord.OTHER_MODE
         elif not gate.switches:
             gate.word = ReferenceWord.SWITCHES_LATER
+
+
+def follows_goals(x: State, p: Parameters) -> bool:
+    """Return whether mode and law take goals; that of a hold follows a reference of its own."""
+    return p.takes and x.laws.tracks()
 
 
 def _idle_word(supervisor: Supervisor) -> int:

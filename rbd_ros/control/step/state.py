@@ -47,7 +47,7 @@ from rbd_ros.control.observers.contact import Contact, ContactParameters, Contac
 from rbd_ros.control.observers.observer import fill_observer, Observer, ObserverParameters
 from rbd_ros.control.observers.standstill import fill_standstill, Standstill, StandstillParameters
 from rbd_ros.control.parameters.gains import borne_delay
-from rbd_ros.control.parameters.given import Inputs
+from rbd_ros.control.parameters.given import Inputs, mode_of
 from rbd_ros.control.references.references import fill_references, ReferenceLimits, References
 from rbd_ros.control.supervisor.supervisor import Diagnosis
 from rbd_ros.control.torque.motor import MotorParameters
@@ -158,7 +158,7 @@ def fill_parameters(p: Parameters, g: Inputs) -> None:
     :param g: what was given.
     """
     p.mode, p.modes, p.goal_mode = g.values.mode, g.robot.modes, g.values.goal_mode
-    p.takes = g.robot.takes[int(g.values.mode)] > 0.0
+    p.takes = g.robot.takes[mode_of(g)] > 0.0
     fill_motion(p.states.motion, g)
     fill_command(p.command, g)
     fill_monitors(p.monitors, g)

@@ -46,6 +46,7 @@ from rbd_ros.control.observers.standstill import restart_standstill
 from rbd_ros.control.references.joint_requests import cancel_goal, pause_path
 from rbd_ros.control.references.pieces import Ring
 from rbd_ros.control.references.references import hold_references, moves, take_reference
+from rbd_ros.control.step.admission import follows_goals
 from rbd_ros.control.step.entering import (
     advance_all, diagnose_late, enter_law, pick, rest_law)
 from rbd_ros.control.step.motors import command_motors
@@ -194,7 +195,7 @@ def _request(x: State, u: Event, p: Parameters, ring: Ring, k: Kernels, w: Work,
     elif (Kind.SET_POINT <= u.kind <= Kind.WRENCH or u.kind == Kind.STREAM
           or u.kind == Kind.REFUSED):
         if take_reference(x.references, p.references, p.monitors, ring, u, y,
-                          int(x.command.supervisor.state), int(x.laws.law)) and moves(
+                          int(x.command.supervisor.state), follows_goals(x, p)) and moves(
                               x.references, x.joints, p.structure, int(x.laws.law)):
             accuse(y, Cause.BAD_COMMAND, SupervisorWord.REFUSED_IN_A_ROW, NOBODY,
                    x.references.refusals.row)

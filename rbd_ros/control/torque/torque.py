@@ -122,7 +122,7 @@ def after_timer(x: Command, p: CommandLimits, c: Computed, load: Vector, y: Resu
         silence(x.torque)
     if due != Due.NOTHING and not is_live(x.supervisor):
         _blind(x, p, c, load, y, due, now, steady)
-    elif Due.LAW <= due <= Due.RETRACT and now > x.torque.answered + held:
+    elif Due.LAW <= due <= Due.RETRACT and due != Due.BRAKE and now > x.torque.answered + held:
         _relax(x, p, c, load, y, now - max(x.torque.now, x.torque.answered + held), now, steady)
 
 
@@ -338,6 +338,8 @@ def _relax(x: Command, p: CommandLimits, c: Computed, load: Vector, y: Result, s
            now: float, steady: float) -> None:
     """
     Let what a torque adds to g(q) fade: the robot has moved, and nobody knows how far.
+
+    That of a stop stays: a joint that is let go while the others slow down is thrown by them.
 
     What remains is what a lost state begins with.
     """
