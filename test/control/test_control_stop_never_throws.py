@@ -42,8 +42,9 @@ SAMPLE = (
 
 
 #: ends before its stop: the steps of the other sensors are taken for accelerations
-ACCUSED = pytest.mark.xfail(strict=True, reason='a light robot with encoders of 10 bits looks as if '
-                            'the sensor of its first joint were frozen: it is stopped and released')
+ACCUSED = pytest.mark.xfail(
+    strict=True, reason='a light robot with encoders of 10 bits looks as if the sensor of its first '
+    'joint were frozen: it is stopped and released')
 
 
 @pytest.mark.sampled('simulations', 2)
