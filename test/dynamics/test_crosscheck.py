@@ -1,16 +1,5 @@
-# Copyright 2026 the rbd_ros developers
-#
-# Licensed under the Apache License, Version 2.0 (the "License");
-# you may not use this file except in compliance with the License.
-# You may obtain a copy of the License at
-#
-#     http://www.apache.org/licenses/LICENSE-2.0
-#
-# Unless required by applicable law or agreed to in writing, software
-# distributed under the License is distributed on an "AS IS" BASIS,
-# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
-# See the License for the specific language governing permissions and
-# limitations under the License.
+# SPDX-FileCopyrightText: 2026 the rbd_ros developers
+# SPDX-License-Identifier: Apache-2.0
 
 """
 Every robot of example-robot-data against Pinocchio, some against MuJoCo.

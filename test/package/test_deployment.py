@@ -1,16 +1,5 @@
-# Copyright 2026 the rbd_ros developers
-#
-# Licensed under the Apache License, Version 2.0 (the "License");
-# you may not use this file except in compliance with the License.
-# You may obtain a copy of the License at
-#
-#     http://www.apache.org/licenses/LICENSE-2.0
-#
-# Unless required by applicable law or agreed to in writing, software
-# distributed under the License is distributed on an "AS IS" BASIS,
-# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
-# See the License for the specific language governing permissions and
-# limitations under the License.
+# SPDX-FileCopyrightText: 2026 the rbd_ros developers
+# SPDX-License-Identifier: Apache-2.0
 
 """Container, service and metadata say what the program really needs and does."""
 
@@ -43,7 +32,7 @@ LAUNCH_WAITS = 5.0 + 5.0
 VERIFIED = {
     'python3-hypothesis', 'python3-lxml', 'python3-numpy', 'python3-pytest', 'python3-rich',
     'python3-scipy', 'python3-typer', 'python3-yaml',
-    'action_msgs', 'ament_copyright', 'ament_index_python', 'builtin_interfaces', 'control_msgs',
+    'action_msgs', 'ament_index_python', 'builtin_interfaces', 'control_msgs',
     'diagnostic_msgs', 'geometry_msgs', 'launch', 'launch_ros', 'launch_testing',
     'launch_testing_ros', 'lifecycle_msgs', 'moveit_msgs', 'nav_msgs', 'rcl_interfaces', 'rclpy',
     'ros2launch', 'rosgraph_msgs', 'sensor_msgs', 'shape_msgs', 'std_msgs', 'std_srvs', 'tf2_msgs',
