@@ -243,10 +243,12 @@ def test_nothing_keeps_the_processors_busy_when_the_run_is_killed() -> None:
     with run.stdin, run.stdout:
         spinning = [Path(f'/proc/{each}/cmdline') for each in run.stdout.readline().split()]
         assert len(spinning) == disturbance.BUSY * len(os.sched_getaffinity(0))
-        assert all('getppid' in each.read_text() for each in spinning)
+        end = time.monotonic() + patient(30.0)
+        while not all('getppid' in each.read_text() for each in spinning):  # they begin as forks
+            assert time.monotonic() < end
+            time.sleep(0.01)
         run.kill()
         run.wait()
-    end = time.monotonic() + patient(30.0)
     while any(each.exists() and each.read_text() for each in spinning):
         assert time.monotonic() < end
         time.sleep(0.01)

@@ -150,7 +150,7 @@ def test_requests_that_cannot_be_granted_are_answered(changed: Run) -> None:
     When updates go on, a stop that was given up is carried out, and a reset is not.
     """
     found = [each.strip() for each in changed.answers()[19:]]
-    unheard = 'refused no update came to answer it: is the controller active?'
+    unheard = 'refused no answer came within 0.5 s: is the controller active?'
     assert found == [
         'ok', unheard, 'ok', 'ok', unheard, 'ok', 'ok faults cleared, ramping in', 'ok',
         'refused nothing to reset, the controller is running', 'ok',
