@@ -8,7 +8,7 @@ import rbd_ros
 from rbd_ros.control.parameters.assembly import build_settings, compile_kernels
 from rbd_ros.control.parameters.table import defaults
 from rbd_ros.control.paths.curve import Curve, WayPoints
-from rbd_ros.control.paths.following import Following
+from rbd_ros.control.paths.following import PathFollowing
 from rbd_ros.control.paths.limits import path_limits
 from rbd_ros.control.paths.postures import Postures
 from rbd_ros.control.robot import make_robot
@@ -26,7 +26,7 @@ def drawn(seconds):
     """Return the motion of the joints around the square."""
     curve = Curve(WayPoints(np.linspace(0.0, seconds, 5), here.p + corners, np.array([here.R] * 5),
                             velocity=np.zeros((5, 6))))  # straight lines: a stop at each corner
-    following = Following(postures, path_limits(settings), settings.task_axes, curve, q)
+    following = PathFollowing(postures, path_limits(settings), settings.task_axes, curve, q)
     while not following.work(0.005):
         pass  # time for others, as the controller has it
     return following.knots
