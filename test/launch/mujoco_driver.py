@@ -54,6 +54,7 @@ class Options:
     position_noise: float = 0.0  # rad
     position_resolution: float = 0.0  # rad
     velocity_noise: float = 0.0  # rad/s
+    effort: str = 'joint'  # what sensors at the links feel; motor: zero behind brakes
     effort_noise: float = 0.0  # N.m
     brake_delay: float = 0.0  # s from the first command until the brakes open
     command_timeout: float = 0.1  # s
@@ -163,7 +164,8 @@ class Driver(Node):
     def _publish_state(self) -> None:
         o, draw = self.options, self._random.standard_normal
         q, qd = self.plant.position, self.plant.velocity
-        effort = self.plant.joint_torque()
+        effort = (self.plant.motor_torque() if o.effort == 'motor' else
+                  self.plant.joint_torque())
         q += o.position_noise * draw(q.shape)
         if o.position_resolution > 0.0:
             q = o.position_resolution * np.round(q / o.position_resolution)

@@ -69,8 +69,8 @@ def generate_test_description() -> LaunchDescription:
         parameters=[str(ROOT / 'config' / 'controller.yaml'), PARAMETERS])
     driver = mujoco_rig.driver(
         '', ROBOT, **PLANT, rate=RATE, start=list(START), position_noise=2e-6,
-        velocity_noise=1e-3, effort='motor', effort_noise=0.02, command_type='joint_state',
-        lockstep=True, answer_wait=20.0, command_timeout=20.0)
+        velocity_noise=1e-3, effort='motor', effort_noise=0.02, answer_wait=20.0,
+        command_timeout=20.0)
     return LaunchDescription([driver, controller, ReadyToTest()])
 
 
